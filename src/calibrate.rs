@@ -1,0 +1,48 @@
+//! The parameter that reaches a wanted beta or epsilon, by exact search on the reported number.
+//!
+//! What is searched is what will be reported, so whoever asks for a number gets at least it. The
+//! numbers searched over are the integers of the law themselves; nothing is rounded afterwards.
+
+/// The smallest `n` from `low` to `high` for which `holds`, where it holds from some `n` on; `high`
+/// where it holds for none below.
+pub fn smallest(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    high
+}
+
+/// The largest `n` from `low` to `high` for which `holds`, where it holds up to some `n`; `low`
+/// where it holds for none above.
+pub fn largest(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    while low < high {
+        let middle = high - (high - low) / 2;
+        if holds(middle) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_edge_is_found_wherever_it_is() {
+        for edge in 0..=20 {
+            assert_eq!(smallest(0, 20, |n| n >= edge), edge);
+            assert_eq!(largest(0, 20, |n| n <= edge), edge);
+        }
+        assert_eq!(smallest(3, 9, |_| false), 9);
+        assert_eq!(largest(3, 9, |_| false), 3);
+        assert_eq!(smallest(0, u64::MAX, |n| n >= u64::MAX - 1), u64::MAX - 1);
+    }
+}

@@ -1,0 +1,70 @@
+//! What can go wrong, and the one sentence that says it.
+//!
+//! | category | variant | when | in Python |
+//! |---|---|---|---|
+//! | input | [`Error::Value`] | a parameter has the right type and a wrong value | `ValueError` |
+//! | input | [`Error::Type`] | a parameter has the wrong type, or is unknown | `TypeError` |
+//! | promise | [`Error::Guarantee`] | a required beta or epsilon is not met | `GuaranteeError` |
+//! | index | [`Error::Index`] | a category outside `0..size` | `IndexError` |
+//!
+//! The form is `` `name` must <requirement>; got <fact> ``: lower case, no full stop. A fact is a
+//! parameter, a position or a count, never a respondent's value.
+
+use std::fmt::Display;
+
+/// A sentence and the category that decides its Python exception.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The right type with a wrong value.
+    #[error("{0}")]
+    Value(String),
+    /// The wrong type, or a name that is no parameter.
+    #[error("{0}")]
+    Type(String),
+    /// A promise that the matrix does not keep.
+    #[error("{0}")]
+    Guarantee(String),
+    /// A category outside the domain.
+    #[error("{0}")]
+    Index(String),
+}
+
+/// The crate's result.
+pub type Result<T> = std::result::Result<T, Error>;
+
+fn sentence(name: &str, requirement: impl Display, got: impl Display) -> String {
+    format!("`{name}` must {requirement}; got {got}")
+}
+
+impl Error {
+    /// `` `name` must <requirement>; got <fact> `` about a value.
+    pub fn value(name: &str, requirement: impl Display, got: impl Display) -> Self {
+        Error::Value(sentence(name, requirement, got))
+    }
+
+    /// The same about a type.
+    pub fn type_(name: &str, requirement: impl Display, got: impl Display) -> Self {
+        Error::Type(sentence(name, requirement, got))
+    }
+
+    /// The same about a promise.
+    pub fn guarantee(name: &str, requirement: impl Display, got: impl Display) -> Self {
+        Error::Guarantee(sentence(name, requirement, got))
+    }
+
+    /// The same about a position.
+    pub fn index(name: &str, requirement: impl Display, got: impl Display) -> Self {
+        Error::Index(sentence(name, requirement, got))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_as_one_sentence() {
+        let e = Error::value("epsilon", "be at least 0", -1.0);
+        assert_eq!(e.to_string(), "`epsilon` must be at least 0; got -1");
+    }
+}

@@ -1,0 +1,126 @@
+//! Perfect secrecy inside classes of consecutive codes: what identity, uniform, blocks and
+//! k_anonymous have in common.
+
+use crate::family::Family;
+use crate::measure::{Entropy, LogSum};
+use crate::parameters::Parameters;
+
+/// # Law
+/// `probability(u, v) = 1/n` where `u` and `v` lie in one class of `n` codes, else 0: block-diagonal,
+/// Expression (3). Every line holds `n` entries of `1/n`.
+///
+/// # Cost
+/// Equal neighbouring classes are one run, so that a million classes of five are two numbers. An
+/// entry takes O(log runs).
+#[derive(Debug)]
+pub struct Classes {
+    name: &'static str,
+    parameters: Parameters,
+    runs: Vec<Run>,
+    size: u64,
+    classes: u64,
+}
+
+/// `classes` classes of `class_size` codes each, from code `start` on.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    start: u64,
+    class_size: u64,
+    classes: u64,
+}
+
+impl Classes {
+    /// From `(class size, how many of them)`, in order, all positive with a total up to 2^53.
+    pub fn new(
+        name: &'static str,
+        parameters: Parameters,
+        lengths: impl IntoIterator<Item = (u64, u64)>,
+    ) -> Self {
+        let mut runs: Vec<Run> = Vec::new();
+        let (mut size, mut count) = (0, 0);
+        for (class_size, classes) in lengths {
+            match runs.last_mut() {
+                Some(last) if last.class_size == class_size => last.classes += classes,
+                _ => runs.push(Run {
+                    start: size,
+                    class_size,
+                    classes,
+                }),
+            }
+            size += class_size * classes;
+            count += classes;
+        }
+        Classes {
+            name,
+            parameters,
+            runs,
+            size,
+            classes: count,
+        }
+    }
+
+    /// First code and size of the class of `u`.
+    pub fn class_of(&self, u: u64) -> (u64, u64) {
+        let run = self.runs[self.runs.partition_point(|run| run.start <= u) - 1];
+        let within = (u - run.start) / run.class_size;
+        (run.start + within * run.class_size, run.class_size)
+    }
+}
+
+impl Family for Classes {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn parameters(&self) -> Parameters {
+        self.parameters.clone()
+    }
+
+    fn entry(&self, u: u64, v: u64) -> (u128, u128) {
+        let (start, n) = self.class_of(u);
+        let inside = v >= start && v - start < n;
+        (u128::from(inside), u128::from(n))
+    }
+
+    fn fill_row(&self, u: u64, out: &mut [f64]) {
+        let (start, n) = self.class_of(u);
+        out.fill(0.0);
+        out[start as usize..(start + n) as usize].fill(1.0 / n as f64);
+    }
+
+    /// A row in a class of `n` has `log2 n` bits, and `n` rows share that class:
+    /// `H = (sum over classes of n log2 n) / size`.
+    fn entropy_rate(&self) -> Entropy {
+        let mut terms: Vec<(i128, u128)> = Vec::new();
+        let mut runs: Vec<&Run> = self.runs.iter().collect();
+        runs.sort_unstable_by_key(|run| run.class_size);
+        for equal in runs.chunk_by(|a, b| a.class_size == b.class_size) {
+            let n = equal[0].class_size;
+            let classes: u64 = equal.iter().map(|run| run.classes).sum();
+            terms.push((i128::from(n) * i128::from(classes), u128::from(n)));
+        }
+        Entropy::Exact(LogSum {
+            terms,
+            denominator: u128::from(self.size),
+        })
+    }
+
+    /// A column is constant with one class, and mixes zero and non-zero with more.
+    fn epsilon(&self) -> f64 {
+        if self.classes == 1 { 0.0 } else { f64::INFINITY }
+    }
+
+    /// The diagonal of a class of `n` adds up to 1.
+    fn truthfulness(&self) -> (u128, u128) {
+        (u128::from(self.classes), u128::from(self.size))
+    }
+
+    /// Nothing leaves its class, and one class is positive.
+    fn is_ergodic(&self) -> bool {
+        self.classes == 1
+    }
+}

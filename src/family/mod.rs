@@ -1,0 +1,226 @@
+//! The families: what a bistochastic matrix is, their registry, and the laws they all obey.
+//!
+//! To add one: its file, a `mod` line and a line in [`REGISTRY`].
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::lattice;
+use crate::measure::Entropy;
+use crate::parameters::{Arguments, Parameters, Value};
+
+mod blocks;
+mod circulant;
+mod classes;
+mod identity;
+mod k_anonymous;
+mod permutation;
+mod randomized_response;
+mod tridiagonal;
+mod uniform;
+
+/// A bistochastic matrix as exact rational laws, one a row, by its structure.
+pub trait Family: Debug + Send + Sync {
+    /// The name in the registry.
+    fn name(&self) -> &'static str;
+
+    /// Number of categories.
+    fn size(&self) -> u64;
+
+    /// The realised parameters: [`build`] with them gives the same matrix again.
+    fn parameters(&self) -> Parameters;
+
+    /// `Pr(report v | truth u)` as numerator and denominator, for `u` and `v` below the size.
+    fn entry(&self, u: u64, v: u64) -> (u128, u128);
+
+    /// Row `u` as the nearest doubles.
+    fn fill_row(&self, u: u64, out: &mut [f64]) {
+        for (v, x) in out.iter_mut().enumerate() {
+            let (n, d) = self.entry(u, v as u64);
+            *x = lattice::nearest(n, d);
+        }
+    }
+
+    /// The entropy rate, Expression (4).
+    fn entropy_rate(&self) -> Entropy;
+
+    /// `max over v of ln(max_u p_uv / min_u p_uv)`, rounded up; infinite where a column mixes zero
+    /// and non-zero.
+    fn epsilon(&self) -> f64;
+
+    /// The mean of the diagonal as numerator and denominator.
+    fn truthfulness(&self) -> (u128, u128);
+
+    /// Whether some power of the matrix is positive: irreducible and aperiodic.
+    fn is_ergodic(&self) -> bool;
+}
+
+/// A matrix and what was asked for to get it.
+#[derive(Debug, Clone)]
+pub struct Matrix {
+    /// The law.
+    pub family: Arc<dyn Family>,
+    /// The request: numbers as given, and how far given vectors moved.
+    pub requested: Vec<(String, Value)>,
+}
+
+/// Builds a family from what a caller gave.
+pub type Builder = fn(&mut Arguments) -> Result<Arc<dyn Family>>;
+
+/// Every family by name.
+pub const REGISTRY: &[(&str, Builder)] = &[
+    ("blocks", blocks::build),
+    ("circulant", circulant::build),
+    ("identity", identity::build),
+    ("k_anonymous", k_anonymous::build),
+    ("permutation", permutation::build),
+    ("randomized_response", randomized_response::build),
+    ("tridiagonal", tridiagonal::build),
+    ("uniform", uniform::build),
+];
+
+/// The matrix of `family` with these parameters.
+///
+/// # Errors
+/// An unknown family or parameter; whatever the family refuses.
+pub fn build(family: &str, given: Vec<(String, Value)>) -> Result<Matrix> {
+    let (name, builder) = REGISTRY
+        .iter()
+        .find(|(name, _)| *name == family)
+        .ok_or_else(|| {
+            let names: Vec<&str> = REGISTRY.iter().map(|(name, _)| *name).collect();
+            Error::value(
+                "family",
+                format!("be one of {}", names.join(", ")),
+                format!("{family:?}"),
+            )
+        })?;
+    let mut arguments = Arguments::new(name, given);
+    let family = builder(&mut arguments)?;
+    Ok(Matrix {
+        requested: arguments.finish()?,
+        family,
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod laws {
+    //! The battery that every family passes, from its entries alone.
+
+    use super::*;
+    use crate::dd::Dd;
+    use crate::lattice::gcd;
+    use crate::measure;
+
+    /// `build` for tests.
+    pub fn make(family: &str, given: &[(&str, Value)]) -> Result<Matrix> {
+        build(
+            family,
+            given
+                .iter()
+                .map(|(n, v)| ((*n).to_owned(), v.clone()))
+                .collect(),
+        )
+    }
+
+    fn add((a, b): (u128, u128), (c, d): (u128, u128)) -> (u128, u128) {
+        let g = gcd(b, d);
+        let (n, d) = (a * (d / g) + c * (b / g), b / g * d);
+        let g = gcd(n, d).max(1);
+        (n / g, d / g)
+    }
+
+    fn less((a, b): (u128, u128), (c, d): (u128, u128)) -> bool {
+        a * d < c * b
+    }
+
+    /// Sums, bits, epsilon, truthfulness, ergodicity and the round trip, for sizes up to some 30.
+    pub fn check_laws(matrix: &Matrix) {
+        let f = &*matrix.family;
+        let size = f.size();
+        let entry = |u, v| f.entry(u, v);
+        let mut bits = Dd::ZERO;
+        let mut epsilon: f64 = 0.0;
+        let mut trace = (0, 1);
+        for u in 0..size {
+            let row = (0..size).fold((0, 1), |s, v| add(s, entry(u, v)));
+            let column = (0..size).fold((0, 1), |s, v| add(s, entry(v, u)));
+            assert_eq!((row, column), ((1, 1), (1, 1)), "line {u}");
+            trace = add(trace, entry(u, u));
+            let (mut low, mut high) = (entry(0, u), entry(0, u));
+            for v in 0..size {
+                let p = entry(v, u);
+                if less(p, low) {
+                    low = p;
+                }
+                if less(high, p) {
+                    high = p;
+                }
+                if p.0 > 0 {
+                    let x = Dd::from(p.0) / Dd::from(p.1);
+                    bits = bits - x * x.log2();
+                }
+            }
+            epsilon = epsilon.max(measure::log_ratio(high.0 * low.1, low.0 * high.1));
+            let mut doubles = vec![f64::NAN; size as usize];
+            f.fill_row(u, &mut doubles);
+            for v in 0..size {
+                let (n, d) = entry(u, v);
+                assert_eq!(doubles[v as usize], lattice::nearest(n, d));
+            }
+        }
+        let bits = (bits / Dd::from(u128::from(size))).hi;
+        let reported = measure::entropy_rate(f);
+        assert!((0.0..1e-13).contains(&(bits - reported + 1e-15)), "{bits} {reported}");
+        if size > 1 {
+            let beta = measure::beta(f);
+            let want = bits / measure::max_bits(size);
+            assert!((0.0..1e-13).contains(&(want - beta + 1e-15)), "{want} {beta}");
+        } else {
+            assert_eq!(measure::beta(f), 1.0);
+        }
+        assert_eq!(f.epsilon(), epsilon);
+        let (n, d) = f.truthfulness();
+        assert_eq!(n * trace.1 * u128::from(size), trace.0 * d);
+        assert_eq!(f.is_ergodic(), some_power_is_positive(f));
+        let again = build(
+            f.name(),
+            f.parameters()
+                .into_iter()
+                .map(|(n, v)| (n.to_owned(), v))
+                .collect(),
+        )
+        .unwrap();
+        assert_eq!(again.family.parameters(), f.parameters());
+    }
+
+    /// Wielandt: a primitive matrix has a positive power at (size - 1)^2 + 1.
+    fn some_power_is_positive(f: &dyn Family) -> bool {
+        let n = f.size() as usize;
+        let step: Vec<Vec<bool>> = (0..n)
+            .map(|u| (0..n).map(|v| f.entry(u as u64, v as u64).0 > 0).collect())
+            .collect();
+        let mut power = step.clone();
+        for _ in 0..(n - 1) * (n - 1) {
+            power = power
+                .iter()
+                .map(|row| (0..n).map(|v| (0..n).any(|w| row[w] && step[w][v])).collect())
+                .collect();
+        }
+        power.iter().flatten().all(|&x| x)
+    }
+
+    #[test]
+    fn refuses_an_unknown_family_and_an_unknown_parameter() {
+        let error = make("gaussian", &[]).unwrap_err().to_string();
+        assert!(error.starts_with("`family` must be one of blocks, "), "{error}");
+        let error = make("uniform", &[("size", Value::Whole(3)), ("k", Value::Whole(1))]);
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "`k` must be a parameter of uniform; got a name it does not have"
+        );
+        let error = make("uniform", &[]).unwrap_err().to_string();
+        assert_eq!(error, "`size` must be given for uniform; got nothing");
+    }
+}

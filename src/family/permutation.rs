@@ -1,0 +1,111 @@
+//! Permutation: code `u` is always reported as `targets[u]`. No bits, whatever it looks like.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::family::Family;
+use crate::measure::{Entropy, LogSum};
+use crate::parameters::{Arguments, Parameters, Value};
+
+/// # Law
+/// `probability(u, targets[u]) = 1`; every code is the target of one other, so columns sum to 1 too.
+///
+/// # Cost
+/// O(size) to build and to keep.
+#[derive(Debug)]
+struct Permutation {
+    targets: Arc<[i64]>,
+}
+
+pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    let must = "hold each code from 0 to size - 1 once";
+    let targets = match arguments.required("targets")? {
+        Value::Wholes(targets) => targets,
+        _ => return Err(Error::type_("targets", must, "something else")),
+    };
+    if targets.is_empty() {
+        return Err(Error::value("targets", must, "no codes"));
+    }
+    let mut seen = vec![false; targets.len()];
+    for (u, &v) in targets.iter().enumerate() {
+        match usize::try_from(v).ok().and_then(|v| seen.get_mut(v)) {
+            Some(seen) if !*seen => *seen = true,
+            Some(_) => return Err(Error::value("targets", must, format!("{v} again at {u}"))),
+            None => return Err(Error::value("targets", must, format!("{v} at {u}"))),
+        }
+    }
+    Ok(Arc::new(Permutation { targets }))
+}
+
+impl Family for Permutation {
+    fn name(&self) -> &'static str {
+        "permutation"
+    }
+
+    fn size(&self) -> u64 {
+        self.targets.len() as u64
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![("targets", Value::Wholes(Arc::clone(&self.targets)))]
+    }
+
+    fn entry(&self, u: u64, v: u64) -> (u128, u128) {
+        (u128::from(self.targets[u as usize] as u64 == v), 1)
+    }
+
+    fn fill_row(&self, u: u64, out: &mut [f64]) {
+        out.fill(0.0);
+        out[self.targets[u as usize] as usize] = 1.0;
+    }
+
+    /// A row is certain of its target.
+    fn entropy_rate(&self) -> Entropy {
+        Entropy::Exact(LogSum::zero())
+    }
+
+    /// With two codes or more every column holds a 1 and a 0.
+    fn epsilon(&self) -> f64 {
+        if self.targets.len() == 1 { 0.0 } else { f64::INFINITY }
+    }
+
+    fn truthfulness(&self) -> (u128, u128) {
+        let fixed = (0..).zip(&*self.targets).filter(|(u, v)| u == *v).count();
+        (fixed as u128, self.targets.len() as u128)
+    }
+
+    /// Powers of a permutation are permutations.
+    fn is_ergodic(&self) -> bool {
+        self.targets.len() == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::family::laws::{check_laws, make};
+    use crate::parameters::Value;
+
+    fn permutation(targets: &[i64]) -> crate::error::Result<crate::family::Matrix> {
+        make("permutation", &[("targets", Value::Wholes(targets.into()))])
+    }
+
+    #[test]
+    fn laws() {
+        for targets in [&[0][..], &[1, 0], &[0, 2, 1], &[3, 0, 1, 2]] {
+            check_laws(&permutation(targets).unwrap());
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_permutation() {
+        for (targets, end) in [
+            (&[0, 0][..], "got 0 again at 1"),
+            (&[0, 2], "got 2 at 1"),
+            (&[-1, 0], "got -1 at 0"),
+            (&[], "got no codes"),
+        ] {
+            let error = permutation(targets).unwrap_err().to_string();
+            assert!(error.ends_with(end), "{error}");
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! Tridiagonal family, Expression (7): an ordinal scale on which a report strays by one step.
+
+use std::sync::Arc;
+
+use crate::calibrate;
+use crate::dd::Dd;
+use crate::error::{Error, Result};
+use crate::family::Family;
+use crate::lattice::{self, GRID, TOLERANCE};
+use crate::measure::{self, Entropy, LogSum};
+use crate::parameters::{Arguments, Parameters, Value};
+
+/// # Law
+/// `probability(i, i+1) = probability(i+1, i) = alpha_i` for `size - 1` alphas (the paper's print has
+/// one too many), the diagonal takes what is left of each row: symmetric, so columns sum to 1 as rows
+/// do. Valid where no alpha exceeds 1 and no two neighbours together do.
+///
+/// # Cost
+/// One alpha repeated is one integer, everything O(1); a vector O(size).
+#[derive(Debug)]
+struct Tridiagonal {
+    size: u64,
+    alphas: Alphas,
+    total: u64,
+}
+
+#[derive(Debug)]
+enum Alphas {
+    Constant(u64),
+    Vector(Arc<[i64]>),
+}
+
+const MUST: &str = "be non-negative, each and with its neighbour at most 1";
+
+impl Tridiagonal {
+    fn constant(size: u64, alpha: u64, total: u64) -> Self {
+        let alphas = if size == 1 {
+            Alphas::Vector([].into())
+        } else {
+            Alphas::Constant(alpha)
+        };
+        Tridiagonal {
+            size,
+            alphas,
+            total: if size == 1 { 1 } else { total },
+        }
+    }
+
+    /// The alpha between codes `i` and `i + 1`; 0 at the ends.
+    fn alpha(&self, i: Option<u64>) -> u64 {
+        match (&self.alphas, i) {
+            (_, Some(i)) if i + 1 >= self.size => 0,
+            (_, None) => 0,
+            (Alphas::Constant(alpha), _) => *alpha,
+            (Alphas::Vector(alphas), Some(i)) => alphas[i as usize] as u64,
+        }
+    }
+
+    fn diagonal(&self, u: u64) -> u64 {
+        self.total - self.alpha(u.checked_sub(1)) - self.alpha(Some(u))
+    }
+
+    /// The smallest constant alpha whose reported beta reaches the one asked for.
+    ///
+    /// `H(a) = (2/size) [h(a) + (size-2)/2 h(a, a, 1-2a)]` is concave, so it rises up to one peak,
+    /// where `d/da: log((1-a)/a) + (size-2) log((1-2a)/a) = 0`: 1/2 for size 2, towards 1/3 for many.
+    fn by_beta(size: u64, beta: f64) -> Result<Self> {
+        if size == 1 {
+            return Ok(Self::constant(1, 0, 1));
+        }
+        let law = |alpha: u64| Self::constant(size, alpha, GRID);
+        let reported = |alpha: u64| measure::beta(&law(alpha));
+        let rises = |alpha: u64| {
+            let (a, d) = (u128::from(alpha), u128::from(GRID));
+            let inner = if size == 2 {
+                Dd::ZERO
+            } else {
+                Dd::ln_ratio(d - 2 * a, a) * Dd::from(u128::from(size - 2))
+            };
+            (Dd::ln_ratio(d - a, a) + inner).hi >= 0.0
+        };
+        let end = if size == 2 { GRID / 2 } else { GRID / 2 - 1 };
+        let peak = calibrate::largest(1, end, rises);
+        let most = reported(peak);
+        if !(beta <= most) {
+            return Err(Error::value(
+                "beta",
+                format!("be at most {most} for one alpha at size {size}"),
+                beta,
+            ));
+        }
+        Ok(law(calibrate::smallest(0, peak, |a| reported(a) >= beta)))
+    }
+}
+
+pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    arguments.exactly_one(&["alphas", "beta"])?;
+    let size = arguments.whole("size", 1, lattice::MAX_SIZE)?;
+    let need_size = || Error::type_("size", "be given with one alpha or a beta", "nothing");
+    let Some(alphas) = arguments.take("alphas") else {
+        let beta = arguments.beta()?.unwrap_or(0.0);
+        let law = Tridiagonal::by_beta(size.ok_or_else(need_size)?, beta)?;
+        return Ok(Arc::new(law));
+    };
+    let total = arguments.whole("total", 1, (1 << 63) - 1)?;
+    let whole_total = total.unwrap_or(1);
+    if total.is_some() && !matches!(alphas, Value::Whole(_) | Value::Wholes(_) | Value::Reals(_)) {
+        return Err(Error::type_("total", "go with whole numbers", "others"));
+    }
+    let law = match alphas {
+        Value::Whole(n) => {
+            let alpha = u64::try_from(n).map_err(|_| Error::value("alphas", MUST, n))?;
+            constant(size.ok_or_else(need_size)?, alpha, whole_total)?
+        }
+        Value::Ratio(n, d) => {
+            let (counts, total) = lattice::common_total("alphas", &[(n, d)])?;
+            constant(size.ok_or_else(need_size)?, counts[0], total)?
+        }
+        Value::Real(x) => {
+            let size = size.ok_or_else(need_size)?;
+            let most = if size > 2 { 0.5 } else { 1.0 };
+            if !(x >= 0.0 && x <= most + TOLERANCE / 2.0) {
+                return Err(Error::value("alphas", MUST, x));
+            }
+            constant(size, lattice::round_number(x.min(most)), GRID)?
+        }
+        Value::Wholes(counts) => vector(counts, whole_total)?,
+        Value::Ratios(ratios) => {
+            let (counts, total) = lattice::common_total("alphas", &ratios)?;
+            vector(counts.iter().map(|&c| c as i64).collect(), total)?
+        }
+        // An empty list has no type; it is the matrix of size 1.
+        Value::Reals(reals) => vector(round(&reals, arguments)?, GRID)?,
+    };
+    match size {
+        Some(size) if size != law.size => Err(Error::value(
+            "size",
+            format!("be one more than the {} alphas", law.size - 1),
+            size,
+        )),
+        _ => Ok(Arc::new(law)),
+    }
+}
+
+fn constant(size: u64, alpha: u64, total: u64) -> Result<Tridiagonal> {
+    let most = if size > 2 { total / 2 } else { total };
+    if alpha > most {
+        return Err(Error::value("alphas", MUST, format!("{alpha}/{total}")));
+    }
+    Ok(Tridiagonal::constant(size, alpha, total))
+}
+
+fn vector(alphas: Arc<[i64]>, total: u64) -> Result<Tridiagonal> {
+    let size = alphas.len() as u64 + 1;
+    let mut previous = 0;
+    for (i, &alpha) in alphas.iter().enumerate() {
+        match u64::try_from(alpha) {
+            Ok(alpha) if alpha <= total - previous => previous = alpha,
+            _ => {
+                return Err(Error::value(
+                    "alphas",
+                    MUST,
+                    format!("{alpha}/{total} at {i} after {previous}/{total}"),
+                ));
+            }
+        }
+    }
+    // All equal is one alpha repeated, so that equal laws are equal.
+    if let Some(&first) = alphas.first()
+        && alphas.iter().all(|&alpha| alpha == first)
+    {
+        return Ok(Tridiagonal::constant(size, first as u64, total));
+    }
+    Ok(Tridiagonal {
+        size,
+        total: if size == 1 { 1 } else { total },
+        alphas: Alphas::Vector(alphas),
+    })
+}
+
+/// Given floats as counts of the grid. Neighbours that exceed 1 by rounding alone are trimmed.
+fn round(reals: &[f64], arguments: &mut Arguments) -> Result<Arc<[i64]>> {
+    let mut counts: Vec<i64> = Vec::with_capacity(reals.len());
+    let mut moved = 0.0f64;
+    for (i, &x) in reals.iter().enumerate() {
+        let before = if i == 0 { 0.0 } else { reals[i - 1] };
+        if !(x >= 0.0 && x + before <= 1.0 + TOLERANCE) {
+            let got = if i == 0 {
+                format!("{x} at 0")
+            } else {
+                format!("{x} at {i} after {before}")
+            };
+            return Err(Error::value("alphas", MUST, got));
+        }
+        let room = GRID as i64 - counts.last().copied().unwrap_or(0);
+        let count = (lattice::round_number(x) as i64).min(room);
+        moved = moved.max((count as f64 / GRID as f64 - x).abs());
+        counts.push(count);
+    }
+    arguments.note("moved", moved);
+    Ok(counts.into())
+}
+
+impl Family for Tridiagonal {
+    fn name(&self) -> &'static str {
+        "tridiagonal"
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn parameters(&self) -> Parameters {
+        let total = ("total", Value::Whole(self.total.into()));
+        match &self.alphas {
+            Alphas::Constant(alpha) => vec![
+                ("alphas", Value::Whole((*alpha).into())),
+                ("size", Value::Whole(self.size.into())),
+                total,
+            ],
+            Alphas::Vector(alphas) => vec![("alphas", Value::Wholes(Arc::clone(alphas))), total],
+        }
+    }
+
+    fn entry(&self, u: u64, v: u64) -> (u128, u128) {
+        let count = match u.abs_diff(v) {
+            0 => self.diagonal(u),
+            1 => self.alpha(Some(u.min(v))),
+            _ => 0,
+        };
+        (count.into(), self.total.into())
+    }
+
+    fn fill_row(&self, u: u64, out: &mut [f64]) {
+        out.fill(0.0);
+        for v in u.saturating_sub(1)..(u + 2).min(self.size) {
+            let (n, d) = self.entry(u, v);
+            out[v as usize] = lattice::nearest(n, d);
+        }
+    }
+
+    /// Each alpha stands twice in the matrix, each diagonal entry once. With one alpha `a` that is
+    /// `2 (size-1)` times `a`, twice `1-a` at the ends and `size-2` times `1-2a` between:
+    /// `size * H = -2 (size-1) a log a - 2 (1-a) log (1-a) - (size-2) (1-2a) log (1-2a)`.
+    fn entropy_rate(&self) -> Entropy {
+        if self.size == 1 {
+            return Entropy::Exact(LogSum::zero());
+        }
+        match &self.alphas {
+            Alphas::Constant(alpha) => {
+                let (a, d, n) = (
+                    i128::from(*alpha),
+                    i128::from(self.total),
+                    i128::from(self.size),
+                );
+                let inside = if n > 2 { d - 2 * a } else { 0 };
+                let terms = vec![
+                    (n * d, d as u128),
+                    (-2 * (n - 1) * a, a as u128),
+                    (-2 * (d - a), (d - a) as u128),
+                    (-(n - 2) * inside, inside as u128),
+                ];
+                Entropy::Exact(LogSum {
+                    terms,
+                    denominator: (n * d) as u128,
+                })
+            }
+            Alphas::Vector(alphas) => {
+                let n = self.size as usize;
+                let steps = measure::of_counts(self.size, self.total, 2, n - 1, |i| alphas[i] as u64);
+                let stays =
+                    measure::of_counts(self.size, self.total, 1, n, |u| self.diagonal(u as u64));
+                steps + stays
+            }
+        }
+    }
+
+    /// From size 3 on, every column has a zero two steps from its diagonal; two codes have
+    /// `1 - alpha` and `alpha` in each column.
+    fn epsilon(&self) -> f64 {
+        match self.size {
+            1 => 0.0,
+            2 => {
+                let (a, b) = (self.alpha(Some(0)), self.diagonal(0));
+                measure::log_ratio(a.max(b).into(), a.min(b).into())
+            }
+            _ => f64::INFINITY,
+        }
+    }
+
+    fn truthfulness(&self) -> (u128, u128) {
+        let all = u128::from(self.size) * u128::from(self.total);
+        let steps = match &self.alphas {
+            Alphas::Constant(alpha) => u128::from(self.size - 1) * u128::from(*alpha),
+            Alphas::Vector(alphas) => alphas.iter().map(|&a| a as u128).sum(),
+        };
+        (all - 2 * steps, all)
+    }
+
+    /// A zero alpha cuts the scale in two. Without one, an end stays put with `1 - alpha_1 > 0`
+    /// (else its neighbour's alpha would be 0), which breaks every period; two codes that always
+    /// swap are the exception.
+    fn is_ergodic(&self) -> bool {
+        match &self.alphas {
+            Alphas::Constant(alpha) => *alpha > 0 && (self.size > 2 || *alpha < self.total),
+            Alphas::Vector(alphas) => alphas.iter().all(|&alpha| alpha > 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::Matrix;
+    use crate::family::laws::{check_laws, make};
+
+    fn vector(alphas: &[f64]) -> Result<Matrix> {
+        make("tridiagonal", &[("alphas", Value::Reals(alphas.into()))])
+    }
+
+    fn constant(alpha: Value, size: i128) -> Result<Matrix> {
+        make("tridiagonal", &[("alphas", alpha), ("size", Value::Whole(size))])
+    }
+
+    fn by_beta(size: i128, beta: f64) -> Result<Matrix> {
+        make(
+            "tridiagonal",
+            &[("size", Value::Whole(size)), ("beta", Value::Real(beta))],
+        )
+    }
+
+    #[test]
+    fn laws() {
+        for alphas in [
+            &[][..],
+            &[0.3],
+            &[1.0],
+            &[0.0],
+            &[0.1, 0.2, 0.3],
+            &[0.3, 0.7, 0.3],
+            &[1.0, 0.0, 1.0],
+            &[0.1, 0.0, 0.4],
+            &[1e-300, 0.5, 0.5],
+        ] {
+            check_laws(&vector(alphas).unwrap());
+        }
+        for size in [1, 2, 3, 12] {
+            for alpha in [Value::Real(0.3), Value::Ratio(1, 3), Value::Whole(0)] {
+                check_laws(&constant(alpha, size).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn one_alpha_repeated_is_the_vector_of_it() {
+        let (a, b) = (vector(&[0.3; 4]), constant(Value::Real(0.3), 5));
+        assert_eq!(
+            a.unwrap().family.parameters(),
+            b.unwrap().family.parameters()
+        );
+    }
+
+    #[test]
+    fn long_vectors_agree_with_the_closed_form() {
+        // Not all equal by one unit only, so that the sum is taken term by term.
+        let mut alphas = vec![0.3; 5000];
+        alphas[0] += 2f64.powi(-52);
+        let (long, short) = (vector(&alphas).unwrap(), constant(Value::Real(0.3), 5001).unwrap());
+        let (a, b) = (measure::beta(&*long.family), measure::beta(&*short.family));
+        assert!((a - b).abs() < 1e-14, "{a} {b}");
+    }
+
+    #[test]
+    fn by_beta_the_smaller_alpha() {
+        for size in [2, 3, 4, 12, 1000, 10_000_000] {
+            let most = match by_beta(size, 1.0) {
+                Ok(m) => {
+                    assert_eq!(size, 2);
+                    measure::beta(&*m.family)
+                }
+                Err(error) => {
+                    let text = error.to_string();
+                    let number = text.split(' ').nth(5).unwrap();
+                    number.parse().unwrap()
+                }
+            };
+            for share in [0.0, 1e-9, 0.1, 0.5, 0.9, 0.999_999, 1.0] {
+                let beta = most * share;
+                let m = by_beta(size, beta).unwrap();
+                let got = measure::beta(&*m.family);
+                assert!(got >= beta && got - beta < 1e-12, "{size} {beta} {got}");
+            }
+        }
+        let best = by_beta(12, 0.411_289).unwrap();
+        let (n, d) = best.family.entry(0, 1);
+        assert!((n as f64 / d as f64) < 0.3407);
+        let error = by_beta(12, 0.6).unwrap_err().to_string();
+        assert!(error.starts_with("`beta` must be at most 0.411289"), "{error}");
+    }
+
+    #[test]
+    fn refuses_alphas_that_leave_no_law() {
+        assert_eq!(
+            vector(&[0.5, 0.7]).unwrap_err().to_string(),
+            "`alphas` must be non-negative, each and with its neighbour at most 1; got 0.7 at 1 after 0.5"
+        );
+        assert!(vector(&[f64::NAN]).is_err());
+        assert!(vector(&[-0.1]).is_err());
+        assert!(vector(&[1.1]).is_err());
+        assert!(constant(Value::Real(0.6), 3).is_err());
+        assert!(constant(Value::Real(0.6), 2).is_ok());
+        assert!(constant(Value::Ratio(2, 3), 3).is_err());
+        assert!(make("tridiagonal", &[("alphas", Value::Real(0.1))]).is_err());
+    }
+}

@@ -1,0 +1,341 @@
+//! Exact integers: a law is a vector of counts out of a common total, nothing else.
+//!
+//! Floating point enters here and only here. [`round_vector`] moves a probability vector onto the
+//! grid 2^-53, where its sum is an integer identity; [`common_total`] takes fractions as they are.
+
+use crate::dd::Dd;
+use crate::error::{Error, Result};
+use crate::pool;
+
+/// Units of the grid: an entry is a whole number of them, a line sums to all of them.
+pub const GRID: u64 = 1 << 53;
+
+/// Largest size: codes and counts up to it are exact as doubles, too.
+pub const MAX_SIZE: u64 = 1 << 53;
+
+/// How far a sum of given floats may be from 1 and still mean 1.
+pub const TOLERANCE: f64 = 1e-9;
+
+/// Numbers a task when a vector is worked on in parallel.
+const TASK: usize = 1 << 16;
+
+/// Which entries get the units that rounding down leaves over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Those that lost most: every entry stays within one unit.
+    Nearest,
+    /// The smallest: the law gets flatter, towards more entropy.
+    Flatter,
+    /// The largest: the law gets sharper, towards less entropy.
+    Sharper,
+}
+
+/// A vector on the grid, and what it took to get it there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rounded {
+    /// Counts that sum to [`GRID`].
+    pub counts: Vec<u64>,
+    /// The sum of the numbers given.
+    pub sum: f64,
+    /// The largest change of an entry, as a probability.
+    pub moved: f64,
+}
+
+/// Exact sum of doubles, to double-double accuracy.
+fn sum(p: &[f64]) -> Dd {
+    pool::map(p.len().div_ceil(TASK), p.len() < TASK, |i| {
+        p[i * TASK..p.len().min((i + 1) * TASK)]
+            .iter()
+            .fold(Dd::ZERO, |s, &x| s + Dd::from(x))
+    })
+    .into_iter()
+    .fold(Dd::ZERO, |a, b| a + b)
+}
+
+/// Move the probability vector `p`, named `name` in errors, onto the grid.
+///
+/// # Law
+/// The counts sum to 2^53. A zero stays zero and a positive entry is at least one unit. A vector
+/// that is on the grid already is not touched. Otherwise every entry is the floor of its scaled
+/// value or one more, chosen by `direction`; only where raising entries below one unit takes more
+/// than there is to spare, the difference is levelled off the largest entries, which adds entropy.
+///
+/// # Errors
+/// An empty vector, an entry that is not a non-negative number, a sum off by more than 1e-9.
+pub fn round_vector(name: &str, p: &[f64], direction: Direction) -> Result<Rounded> {
+    let must = "hold non-negative numbers that sum to 1";
+    if p.is_empty() {
+        return Err(Error::value(name, must, "no numbers"));
+    }
+    if let Some(i) = p.iter().position(|x| !(*x >= 0.0 && x.is_finite())) {
+        return Err(Error::value(name, must, format!("{} at {i}", p[i])));
+    }
+    let sum = sum(p);
+    let off = (sum - Dd::ONE).hi;
+    if off.abs() > TOLERANCE {
+        return Err(Error::value(
+            name,
+            must,
+            format!("a sum of {}, off by {off:.1e}", sum.hi),
+        ));
+    }
+    // `scaled` is exact where the sum is 1, since 2^53 only moves the exponent.
+    let unit_sum = sum == Dd::ONE;
+    let factor = Dd::from(GRID as f64) / sum;
+    let scaled = |x: f64| -> Dd {
+        if unit_sum {
+            Dd::from(x * GRID as f64)
+        } else {
+            Dd::from(x) * factor
+        }
+    };
+    let mut counts = vec![0u64; p.len()];
+    pool::for_each_chunk(&mut counts, TASK, p.len() < TASK, |i, part| {
+        for (c, &x) in part.iter_mut().zip(&p[i * TASK..]) {
+            *c = (scaled(x).floor() as u64).max(u64::from(x > 0.0));
+        }
+    });
+    let used: u128 = counts.iter().map(|&c| u128::from(c)).sum();
+    match u128::from(GRID).checked_sub(used) {
+        Some(spare) => hand_out(&mut counts, spare as u64, direction, |i| {
+            let x = scaled(p[i]);
+            // An entry that was raised to one unit is above its value already.
+            (x.hi >= 1.0).then(|| (x - Dd::from(x.floor() as u128)).hi)
+        }),
+        None => level_off(&mut counts, used - u128::from(GRID)),
+    }
+    let moved = pool::map(p.len().div_ceil(TASK), p.len() < TASK, |i| {
+        let range = i * TASK..p.len().min((i + 1) * TASK);
+        range.fold(0.0, |m: f64, i| {
+            m.max((counts[i] as f64 / GRID as f64 - p[i]).abs())
+        })
+    })
+    .into_iter()
+    .fold(0.0, f64::max);
+    Ok(Rounded {
+        counts,
+        sum: sum.hi,
+        moved,
+    })
+}
+
+/// Add `spare` units, one each, to the entries that come first in the order of `direction`;
+/// `fraction(i)` is what entry `i` lost, none where it lost nothing.
+fn hand_out(
+    counts: &mut [u64],
+    mut spare: u64,
+    direction: Direction,
+    fraction: impl Fn(usize) -> Option<f64> + Sync + Send,
+) {
+    if spare == 0 {
+        return;
+    }
+    // Larger keys come first. A fraction below 1 becomes an integer of 63 bits.
+    let mut keys = vec![0u64; counts.len()];
+    {
+        let counts = &*counts;
+        pool::for_each_chunk(&mut keys, TASK, counts.len() < TASK, |chunk, part| {
+            for (i, key) in part.iter_mut().enumerate() {
+                let i = chunk * TASK + i;
+                *key = match (direction, fraction(i)) {
+                    (_, None) => 0,
+                    (Direction::Nearest, Some(f)) => (f * (1u64 << 63) as f64) as u64,
+                    (Direction::Flatter, Some(_)) => u64::MAX - counts[i],
+                    (Direction::Sharper, Some(_)) => counts[i],
+                };
+            }
+        });
+    }
+    while spare > 0 {
+        // Among entries of the last key that still counts, the first in order are served.
+        let served = spare.min(counts.len() as u64) as usize;
+        let threshold = {
+            let mut order = keys.clone();
+            *order.select_nth_unstable_by(served - 1, |a, b| b.cmp(a)).1
+        };
+        let above = keys.iter().filter(|&&k| k > threshold).count();
+        let mut ties = served - above;
+        for (c, &k) in counts.iter_mut().zip(&keys) {
+            // A zero entry has key 0 and stays zero: there is always a positive one, since the
+            // sum is 1, and it is served again in the next round.
+            if *c > 0 && (k > threshold || (k == threshold && ties > 0)) {
+                if k == threshold {
+                    ties -= 1;
+                }
+                *c += 1;
+                spare -= 1;
+            }
+        }
+    }
+}
+
+/// Take `excess` units off the largest entries, down to a common level.
+fn level_off(counts: &mut [u64], excess: u128) {
+    let mut order: Vec<usize> = (0..counts.len()).collect();
+    order.sort_by(|&a, &b| counts[b].cmp(&counts[a]).then(a.cmp(&b)));
+    // The first `n` entries come down to `level` when what stands above it is just enough.
+    let mut above: u128 = 0;
+    for n in 1..=order.len() {
+        above += u128::from(counts[order[n - 1]]);
+        let next = order.get(n).map_or(1, |&i| u128::from(counts[i]));
+        if above - next * n as u128 >= excess || n == order.len() {
+            let left = above - excess;
+            let (level, extra) = (left / n as u128, (left % n as u128) as usize);
+            for (rank, &i) in order[..n].iter().enumerate() {
+                counts[i] = level as u64 + u64::from(rank < extra);
+            }
+            return;
+        }
+    }
+}
+
+/// The count of units nearest to the probability `x`, at least one where `x` is positive.
+pub fn round_number(x: f64) -> u64 {
+    let scaled = x * GRID as f64;
+    (scaled.round_ties_even() as u64).max(u64::from(x > 0.0))
+}
+
+/// Greatest common divisor.
+pub fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// Non-negative fractions over their least common denominator: counts and that total.
+///
+/// # Errors
+/// A negative fraction, or a common denominator of 2^63 or more.
+pub fn common_total(name: &str, ratios: &[(i128, i128)]) -> Result<(Vec<u64>, u64)> {
+    let mut total: u128 = 1;
+    for (i, &(n, d)) in ratios.iter().enumerate() {
+        if n < 0 {
+            return Err(Error::value(
+                name,
+                "hold non-negative numbers",
+                format!("{n}/{d} at {i}"),
+            ));
+        }
+        let d = d.unsigned_abs();
+        total = total / gcd(total, d) * d;
+        if total >= 1 << 63 {
+            return Err(Error::value(
+                name,
+                "have a common denominator below 2^63",
+                format!("more up to position {i}"),
+            ));
+        }
+    }
+    let counts = ratios
+        .iter()
+        .enumerate()
+        .map(|(i, &(n, d))| {
+            (n.unsigned_abs())
+                .checked_mul(total / d.unsigned_abs())
+                .and_then(|c| u64::try_from(c).ok())
+                .ok_or_else(|| Error::value(name, "hold numbers up to 1", format!("{n}/{d} at {i}")))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok((counts, total as u64))
+}
+
+/// The double nearest to `numerator / denominator`.
+pub fn nearest(numerator: u128, denominator: u128) -> f64 {
+    if numerator < 1 << 53 && denominator < 1 << 53 {
+        // Both are doubles, and IEEE division rounds to nearest.
+        numerator as f64 / denominator as f64
+    } else {
+        (Dd::from(numerator) / Dd::from(denominator)).hi
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rounded(p: &[f64], direction: Direction) -> Vec<u64> {
+        let counts = round_vector("p", p, direction).unwrap().counts;
+        assert_eq!(counts.iter().sum::<u64>(), GRID);
+        for (c, x) in counts.iter().zip(p) {
+            assert_eq!(*c > 0, *x > 0.0);
+        }
+        counts
+    }
+
+    #[test]
+    fn a_vector_on_the_grid_is_not_touched() {
+        let counts = [GRID - 12, 5, 7, 0];
+        let p = counts.map(|c| c as f64 / GRID as f64);
+        for direction in [Direction::Nearest, Direction::Flatter, Direction::Sharper] {
+            assert_eq!(rounded(&p, direction), counts);
+        }
+    }
+
+    #[test]
+    fn nearest_moves_no_entry_by_a_unit() {
+        let p: Vec<f64> = (1..=1000).map(|i| f64::from(i) / 500_500.0).collect();
+        let r = round_vector("p", &p, Direction::Nearest).unwrap();
+        assert!(r.moved < 1.0 / GRID as f64);
+    }
+
+    #[test]
+    fn the_direction_decides_who_gets_the_rest() {
+        // 1/3 and 2/3 in doubles leave one unit over; each is floored to an even split of the rest.
+        let p = [0.1, 0.2, 0.3, 0.4];
+        let flat = rounded(&p, Direction::Flatter);
+        let sharp = rounded(&p, Direction::Sharper);
+        assert!(flat[0] >= sharp[0] && flat[3] <= sharp[3] && flat != sharp);
+    }
+
+    #[test]
+    fn tiny_entries_survive_at_the_cost_of_the_largest() {
+        let mut p = vec![1e-300; 1000];
+        p[3] = 0.5;
+        p[4] = 0.5;
+        let counts = rounded(&p, Direction::Nearest);
+        assert_eq!(counts[0], 1);
+        assert_eq!(counts[3], GRID / 2 - 499);
+        assert_eq!(counts[4], GRID / 2 - 499);
+        assert_eq!(rounded(&[1.0, 1e-300], Direction::Nearest), [GRID - 1, 1]);
+    }
+
+    #[test]
+    fn a_sum_that_is_nearly_one_is_scaled() {
+        let p = [0.5 + 4e-10, 0.25, 0.25];
+        let r = round_vector("p", &p, Direction::Nearest).unwrap();
+        assert_eq!(r.counts.iter().sum::<u64>(), GRID);
+        assert!(r.moved < 1e-9);
+    }
+
+    #[test]
+    fn refuses_what_is_no_distribution() {
+        let error = |p: &[f64]| {
+            round_vector("first_row", p, Direction::Nearest)
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            error(&[0.7, 0.5]),
+            "`first_row` must hold non-negative numbers that sum to 1; got a sum of 1.2, off by 2.0e-1"
+        );
+        assert!(error(&[f64::NAN, 1.0]).ends_with("got NaN at 0"));
+        assert!(error(&[1.5, -0.5]).ends_with("got -0.5 at 1"));
+        assert!(error(&[f64::INFINITY]).ends_with("got inf at 0"));
+        assert!(error(&[]).ends_with("got no numbers"));
+    }
+
+    #[test]
+    fn fractions_keep_their_value() {
+        let (counts, total) = common_total("p", &[(1, 2), (1, 3), (1, 6)]).unwrap();
+        assert_eq!((counts, total), (vec![3, 2, 1], 6));
+        assert!(common_total("p", &[(1, 1 << 62), (1, 3)]).is_err());
+        assert!(common_total("p", &[(-1, 2)]).is_err());
+    }
+
+    #[test]
+    fn the_nearest_double_is_exact_where_it_can_be() {
+        assert_eq!(nearest(1, 3), 1.0 / 3.0);
+        assert_eq!(nearest(1 << 100, 1 << 101), 0.5);
+    }
+}

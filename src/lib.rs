@@ -1,0 +1,32 @@
+//! The core of `bistochastic`: exact bistochastic matrices, their bits, their parameters.
+//!
+//! | room | what lives there | who may touch it |
+//! |---|---|---|
+//! | [`error`] | `Error` and its sentences | all return it; only `py` converts it |
+//! | [`lattice`] | laws as counts out of a total; rounding onto the grid 2^-53 | families |
+//! | [`dd`] | double-double arithmetic for reports that round in a known direction | measure, lattice, families |
+//! | [`entropy`] | `-p log2 p` over many numbers, vectorised | measure |
+//! | [`measure`] | bits, beta, epsilon of any family; `require` | families, `py` |
+//! | [`calibrate`] | exact search for the parameter that reaches a wanted number | families |
+//! | [`parameters`] | parameters by name, in and out | families, `py` |
+//! | [`family`] | trait `Family`, `REGISTRY`, `build`; one file a family | `py` |
+//! | [`pool`] | the threads; survives `fork` | entropy, lattice, `py` |
+//! | `py` | every `#[pyclass]` and `#[pyfunction]`; the only folder that names pyo3 or numpy | this file |
+//!
+//! Where to start: [`family::Family`], then one family, then [`measure`].
+
+// NaN has to fail a condition, so conditions are written `!(x >= 0.0)`.
+#![allow(clippy::neg_cmp_op_on_partial_ord)]
+
+pub mod calibrate;
+pub mod dd;
+pub mod entropy;
+pub mod error;
+pub mod family;
+pub mod lattice;
+pub mod measure;
+pub mod parameters;
+pub mod pool;
+
+#[cfg(feature = "python")]
+mod py;
