@@ -1,0 +1,50 @@
+# Two commands do everything on a machine with Python 3.11+ and a Rust toolchain:
+#   make demo    build, install into .venv, run the main job on data that ships with the package
+#   make test    build and run everything that must pass
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test bench paper fmt build wheel rust lint types
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
+
+build: .venv/ready
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet
+
+demo: build
+	$(BIN)/bistochastic demo
+
+test: rust build-test lint types
+	$(BIN)/python -m pytest
+
+build-test: .venv/ready
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet --extras test
+
+rust:
+	cargo fmt --check
+	cargo clippy --locked --all-targets --quiet -- -D warnings
+	cargo clippy --locked --all-targets --features python --quiet -- -D warnings
+	cargo test --locked --quiet
+
+lint: build-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: build-test
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest bistochastic._core
+
+bench: build-test
+	$(BIN)/python benches/compare.py
+
+paper: build
+	$(BIN)/bistochastic paper
+
+fmt: build-test
+	cargo fmt
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+wheel: .venv/ready
+	$(BIN)/maturin build --release --locked --out dist

@@ -1,0 +1,41 @@
+"""Privacy by bistochastic matrices: exact laws, measured in bits.
+
+A bistochastic matrix says with which probability a true category ``u`` is reported as ``v``. Its
+entropy rate in bits over the most it could be is beta: how much of perfect secrecy has been bought.
+
+>>> import bistochastic as bs
+>>> m = bs.randomized_response(12, beta=0.6)
+>>> m.beta >= 0.6, m.epsilon, m.to_dense().sum(axis=0)[0] == 1.0
+(True, 3.0108614128..., True)
+"""
+
+from bistochastic import errors
+from bistochastic._core import Matrix, entropy_rate
+from bistochastic.families import (
+    blocks,
+    build,
+    circulant,
+    identity,
+    k_anonymous,
+    permutation,
+    randomized_response,
+    tridiagonal,
+    uniform,
+)
+from bistochastic.report import compare
+
+__all__ = [
+    "Matrix",
+    "blocks",
+    "build",
+    "circulant",
+    "compare",
+    "entropy_rate",
+    "errors",
+    "identity",
+    "k_anonymous",
+    "permutation",
+    "randomized_response",
+    "tridiagonal",
+    "uniform",
+]

@@ -1,0 +1,160 @@
+"""Words and tables: how numbers of a matrix are shown. Never sees a record.
+
+A shown number is rounded in the direction that claims less: beta and bits down, epsilon up.
+"""
+
+from __future__ import annotations
+
+import html as _html
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bistochastic._core import Matrix
+
+
+def _digits(x: float, digits: int, direction: int) -> str:
+    if not math.isfinite(x) or x == 0:
+        return f"{x:g}"
+    text = f"{x:.{digits}g}"
+    if (float(text) - x) * direction < 0:
+        # Rounding to nearest went the wrong way: one more in the last digit shown.
+        step = 10.0 ** (math.floor(math.log10(abs(x))) - digits + 1)
+        text = f"{float(text) + direction * step:.{digits}g}"
+    return text
+
+
+def down(x: float, digits: int = 6) -> str:
+    """``x`` in short, not above it.
+
+    >>> down(0.29999999), down(0.25), down(0.0)
+    ('0.299999', '0.25', '0')
+    """
+    return _digits(x, digits, -1)
+
+
+def up(x: float, digits: int = 6) -> str:
+    """``x`` in short, not below it.
+
+    >>> up(3.01086141), up(float("inf"))
+    ('3.01087', 'inf')
+    """
+    return _digits(x, digits, +1)
+
+
+def line(matrix: Matrix) -> str:
+    """A matrix in one line."""
+    n = matrix.size
+    return (
+        f"<Matrix {matrix.family} {n} x {n}: beta {down(matrix.beta)}, "
+        f"epsilon {up(matrix.epsilon)}, {matrix.certified}>"
+    )
+
+
+def facts(matrix: Matrix) -> list[tuple[str, str]]:
+    """What a matrix says of itself: names and numbers, safely rounded."""
+    return [
+        ("family", matrix.family),
+        ("size", str(matrix.size)),
+        ("bits", f"{down(matrix.entropy_rate)} of {matrix.max_bits:.6g}"),
+        ("beta", down(matrix.beta)),
+        ("epsilon", "infinite: some reports exclude some truths"
+         if math.isinf(matrix.epsilon) else up(matrix.epsilon)),
+        ("truthfulness", f"{matrix.truthfulness:.6g}"),
+        ("ergodic", "yes" if matrix.is_ergodic else "no"),
+        ("numbers are", matrix.certified),
+        ("parameters", _short(matrix.parameters)),
+        ("requested", _short(matrix.requested)),
+    ]  # fmt: skip
+
+
+def _short(parameters: dict[str, object]) -> str:
+    def value(x: object) -> str:
+        if isinstance(x, list) and len(x) > 4:
+            return f"[{x[0]}, {x[1]}, ..., {x[-1]}] ({len(x)} numbers)"
+        return str(x)
+
+    return ", ".join(f"{name}={value(x)}" for name, x in parameters.items()) or "nothing"
+
+
+def html(matrix: Matrix) -> str:
+    """A matrix as a table for notebooks, all text escaped."""
+    rows = "".join(
+        f"<tr><th>{_html.escape(name)}</th><td>{_html.escape(text)}</td></tr>"
+        for name, text in facts(matrix)
+    )
+    return f"<table>{rows}</table>"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Aligned columns, the first to the left and the others to the right.
+
+    >>> print(table(["family", "beta"], [["uniform", "1"], ["identity", "0"]]))
+    family    beta
+    --------  ----
+    uniform      1
+    identity     0
+    """
+    cells = [list(header), *(list(row) for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    cells.insert(1, ["-" * width for width in widths])
+    return "\n".join(
+        "  ".join(
+            text.ljust(width) if i == 0 else text.rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    )
+
+
+_COLUMNS = ["family", "size", "bits", "beta", "epsilon", "truthfulness", "ergodic"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several matrices on one scale; see :func:`compare`."""
+
+    matrices: tuple[Matrix, ...]
+
+    def rows(self) -> list[list[str]]:
+        """One row of safely rounded numbers a matrix."""
+        return [
+            [
+                m.family,
+                str(m.size),
+                down(m.entropy_rate, 5),
+                down(m.beta, 5),
+                up(m.epsilon, 5),
+                f"{m.truthfulness:.5g}",
+                "yes" if m.is_ergodic else "no",
+            ]
+            for m in self.matrices
+        ]
+
+    def __repr__(self) -> str:
+        return table(_COLUMNS, self.rows())
+
+    def _repr_html_(self) -> str:
+        def cells(tag: str, row: Sequence[str]) -> str:
+            return "<tr>" + "".join(f"<{tag}>{_html.escape(x)}</{tag}>" for x in row) + "</tr>"
+
+        body = "".join(cells("td", row) for row in self.rows())
+        return f"<table>{cells('th', _COLUMNS)}{body}</table>"
+
+
+def compare(*matrices: Matrix) -> Comparison:
+    """Several matrices side by side, on one scale.
+
+    >>> import bistochastic as bs
+    >>> bs.compare(bs.randomized_response(12, beta=0.6), bs.k_anonymous(12, beta=0.6))
+    family               size    bits     beta  epsilon  truthfulness  ergodic
+    -------------------  ----  ------  -------  -------  ------------  -------
+    randomized_response    12  2.1509      0.6   3.0109       0.64874      yes
+    k_anonymous            12  2.5849  0.72105      inf       0.16667       no
+    """
+    if not matrices:
+        raise ValueError("`compare` must be given matrices; got none")
+    return Comparison(matrices)

@@ -1,0 +1,191 @@
+//! Values and errors across the boundary.
+
+use std::sync::Arc;
+
+use numpy::{IntoPyArray, PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyString};
+
+use crate::error::{Error, Result};
+use crate::parameters::Value;
+
+impl From<Error> for PyErr {
+    fn from(error: Error) -> PyErr {
+        let text = error.to_string();
+        match error {
+            Error::Value(_) => PyValueError::new_err(text),
+            Error::Type(_) => PyTypeError::new_err(text),
+            Error::Index(_) => PyIndexError::new_err(text),
+            Error::Guarantee(_) => Python::attach(|py| {
+                match py
+                    .import("bistochastic.errors")
+                    .and_then(|errors| errors.getattr("GuaranteeError"))
+                    .and_then(|class| class.call1((&text,)))
+                {
+                    Ok(error) => PyErr::from_value(error),
+                    Err(error) => error,
+                }
+            }),
+        }
+    }
+}
+
+fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value
+        .get_type()
+        .name()
+        .map_or_else(|_| "something else".to_owned(), |name| name.to_string())
+}
+
+/// `(numerator, denominator)` of a rational number of Python.
+fn ratio(value: &Bound<'_, PyAny>) -> Option<(i128, i128)> {
+    let part = |name| value.getattr(name).ok()?.extract::<i128>().ok();
+    Some((part("numerator")?, part("denominator")?))
+}
+
+/// One parameter.
+pub fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let must = "be a number or a vector of numbers";
+    if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyString>() {
+        return Err(Error::type_(name, must, type_name(given)).into());
+    }
+    if given.is_instance_of::<PyFloat>() {
+        return Ok(Value::Real(given.extract()?));
+    }
+    if given.hasattr("__len__")? {
+        return vector(name, given);
+    }
+    if given.hasattr("__index__")? {
+        return match given.extract::<i128>() {
+            Ok(n) => Ok(Value::Whole(n)),
+            Err(_) => Err(Error::value(name, "be below 2^127 in magnitude", "more").into()),
+        };
+    }
+    if given.hasattr("numerator")? && given.hasattr("denominator")? {
+        return match ratio(given) {
+            Some((n, d)) => Ok(Value::Ratio(n, d)),
+            None => Err(Error::value(name, "have a denominator below 2^63", "more").into()),
+        };
+    }
+    match given.extract::<f64>() {
+        Ok(x) => Ok(Value::Real(x)),
+        Err(_) => Err(Error::type_(name, must, type_name(given)).into()),
+    }
+}
+
+fn vector(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let py = given.py();
+    let must = "be a vector of numbers of one kind";
+    let numpy = py.import("numpy")?;
+    let array = numpy
+        .call_method1("asarray", (given,))
+        .map_err(|_| Error::type_(name, must, type_name(given)))?;
+    let untyped = array.cast::<PyUntypedArray>()?;
+    if untyped.ndim() != 1 {
+        let got = format!("{} axes", untyped.ndim());
+        return Err(Error::value(name, must, got).into());
+    }
+    let cast = |kind: &str| array.call_method1("astype", (kind,));
+    match untyped.dtype().kind() {
+        b'f' => {
+            let array = cast("float64")?;
+            let array: PyReadonlyArray1<'_, f64> = array.extract()?;
+            Ok(Value::Reals(array.as_array().iter().copied().collect()))
+        }
+        b'i' => {
+            let array = cast("int64")?;
+            let array: PyReadonlyArray1<'_, i64> = array.extract()?;
+            Ok(Value::Wholes(array.as_array().iter().copied().collect()))
+        }
+        b'u' => {
+            let array = cast("uint64")?;
+            let array: PyReadonlyArray1<'_, u64> = array.extract()?;
+            let counts: std::result::Result<Arc<[i64]>, _> =
+                array.as_array().iter().map(|&c| i64::try_from(c)).collect();
+            counts
+                .map(Value::Wholes)
+                .map_err(|_| Error::value(name, "hold numbers below 2^63", "more").into())
+        }
+        b'O' => {
+            let ratios: Option<Arc<[(i128, i128)]>> = array
+                .try_iter()?
+                .map(|item| item.ok().as_ref().and_then(ratio))
+                .collect();
+            ratios
+                .map(Value::Ratios)
+                .ok_or_else(|| Error::type_(name, must, "others").into())
+        }
+        _ => Err(Error::type_(name, must, "others").into()),
+    }
+}
+
+/// Keyword arguments; those that are `None` were not given.
+pub fn arguments(given: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Value)>> {
+    given
+        .iter()
+        .filter(|(_, v)| !v.is_none())
+        .map(|(k, v)| {
+            let name: String = k.extract()?;
+            let value = value(&name, &v)?;
+            Ok((name, value))
+        })
+        .collect()
+}
+
+/// The form of a vector in Python.
+#[derive(Clone, Copy)]
+pub enum Vectors {
+    /// Plain lists, to look at and compare.
+    Lists,
+    /// Arrays, to pickle.
+    Arrays,
+}
+
+fn to_python<'py>(py: Python<'py>, value: &Value, vectors: Vectors) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Whole(n) => n.into_pyobject(py)?.into_any(),
+        Value::Real(x) => x.into_pyobject(py)?.into_any(),
+        Value::Ratio(n, d) => fraction(py)?.call1((n, d))?,
+        Value::Wholes(counts) => match vectors {
+            Vectors::Lists => counts.to_vec().into_pyobject(py)?.into_any(),
+            Vectors::Arrays => counts.to_vec().into_pyarray(py).into_any(),
+        },
+        Value::Reals(reals) => reals.to_vec().into_pyobject(py)?.into_any(),
+        Value::Ratios(ratios) => {
+            let fraction = fraction(py)?;
+            let list: PyResult<Vec<_>> = ratios.iter().map(|r| fraction.call1(*r)).collect();
+            list?.into_pyobject(py)?.into_any()
+        }
+    })
+}
+
+/// The class `fractions.Fraction`, imported when first needed.
+pub fn fraction(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    py.import("fractions")?.getattr("Fraction")
+}
+
+/// Parameters as a dictionary.
+pub fn dictionary<'py, 'a>(
+    py: Python<'py>,
+    parameters: impl IntoIterator<Item = (&'a str, &'a Value)>,
+    vectors: Vectors,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dictionary = PyDict::new(py);
+    for (name, value) in parameters {
+        dictionary.set_item(name, to_python(py, value, vectors)?)?;
+    }
+    Ok(dictionary)
+}
+
+/// A category given by a caller, from 0 to `size - 1`.
+pub fn code(name: &str, given: i128, size: u64) -> Result<u64> {
+    match u64::try_from(given) {
+        Ok(code) if code < size => Ok(code),
+        _ => Err(Error::index(
+            name,
+            format!("be from 0 to {}", size - 1),
+            given,
+        )),
+    }
+}

@@ -1,0 +1,414 @@
+//! `Matrix` and the functions that make one.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::OnceLock;
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::convert::{self, Vectors};
+use super::detached;
+use crate::error::Error;
+use crate::family::{self, Family};
+use crate::lattice::nearest;
+use crate::parameters::Value;
+use crate::{measure, pool};
+
+/// A bistochastic matrix: exact rational laws, one a row.
+///
+/// Row ``u`` gives the probability with which the true category ``u`` is reported as each ``v``. All
+/// rows and columns sum to 1, exactly. Matrices come from the functions of their families
+/// (:func:`randomized_response`, :func:`k_anonymous`, ...) or from :func:`build`; they are immutable,
+/// hashable, picklable, and equal where family and realised parameters are.
+///
+/// >>> import bistochastic as bs
+/// >>> m = bs.randomized_response(12, beta=0.6)
+/// >>> m
+/// <Matrix randomized_response 12 x 12: beta 0.6, epsilon 3.01087, exact>
+/// >>> sum(m.exact_row(3)) == 1
+/// True
+#[pyclass(frozen, module = "bistochastic", name = "Matrix")]
+pub struct Matrix {
+    inner: family::Matrix,
+    entropy_rate: OnceLock<f64>,
+    beta: OnceLock<f64>,
+    epsilon: OnceLock<f64>,
+}
+
+impl From<family::Matrix> for Matrix {
+    fn from(inner: family::Matrix) -> Self {
+        Matrix {
+            inner,
+            entropy_rate: OnceLock::new(),
+            beta: OnceLock::new(),
+            epsilon: OnceLock::new(),
+        }
+    }
+}
+
+impl Matrix {
+    fn family(&self) -> &dyn Family {
+        &*self.inner.family
+    }
+
+    fn measured(
+        &self,
+        py: Python<'_>,
+        cell: &OnceLock<f64>,
+        measure: impl Fn(&dyn Family) -> f64 + Send + Sync,
+    ) -> f64 {
+        match cell.get() {
+            Some(&x) => x,
+            None => {
+                let family = self.family();
+                let x = detached(py, family.size(), || measure(family));
+                *cell.get_or_init(|| x)
+            }
+        }
+    }
+}
+
+/// Bytes that can be had without swapping, where the system says so.
+fn available_bytes() -> Option<u128> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    let kib: u128 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// `rows * columns` doubles, if they fit in memory.
+fn doubles(what: &str, rows: u64, columns: u64) -> Result<(usize, usize), Error> {
+    let bytes = u128::from(rows) * u128::from(columns) * 8;
+    // Where the system does not say, 2^36 bytes are more than a laptop has and less than a lie.
+    let available = available_bytes().unwrap_or(1 << 36);
+    if bytes > available {
+        return Err(Error::value(
+            what,
+            format!("fit in the {available} bytes of memory available"),
+            format!("a {rows} x {columns} array of {bytes} bytes"),
+        ));
+    }
+    Ok((rows as usize, columns as usize))
+}
+
+#[pymethods]
+impl Matrix {
+    /// Number of categories, the paper's r.
+    ///
+    /// >>> bs.uniform(5).size
+    /// 5
+    #[getter]
+    fn size(&self) -> u64 {
+        self.family().size()
+    }
+
+    /// ``(size, size)``.
+    ///
+    /// >>> bs.uniform(5).shape
+    /// (5, 5)
+    #[getter]
+    fn shape(&self) -> (u64, u64) {
+        (self.family().size(), self.family().size())
+    }
+
+    /// Name of the family.
+    ///
+    /// >>> bs.uniform(5).family
+    /// 'uniform'
+    #[getter(family)]
+    fn family_name(&self) -> &'static str {
+        self.family().name()
+    }
+
+    /// The realised parameters: ``bs.build(m.family, **m.parameters) == m`` on any platform.
+    ///
+    /// >>> bs.circulant([0.5, 0.25, 0.25]).parameters["first_row"]
+    /// [4503599627370496, 2251799813685248, 2251799813685248]
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let parameters = self.family().parameters();
+        convert::dictionary(py, parameters.iter().map(|(n, v)| (*n, v)), Vectors::Lists)
+    }
+
+    /// What was asked for: numbers as given, and of a given vector how far an entry ``moved``.
+    ///
+    /// >>> bs.randomized_response(12, beta=0.6).requested
+    /// {'size': 12, 'beta': 0.6}
+    #[getter]
+    fn requested<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let requested = self.inner.requested.iter().map(|(n, v)| (n.as_str(), v));
+        convert::dictionary(py, requested, Vectors::Lists)
+    }
+
+    /// ``"exact"`` where the reported bits and epsilon are those of the law up to the last digits,
+    /// ``"bound"`` where they are certified bounds.
+    ///
+    /// >>> bs.uniform(5).certified
+    /// 'exact'
+    #[getter]
+    fn certified(&self) -> &'static str {
+        "exact"
+    }
+
+    /// Entropy rate in bits, Expression (4): ``-(1/r) * sum of p_uv log2 p_uv``.
+    ///
+    /// Never above the true value of the law that is sampled, and within 1e-12 of it.
+    ///
+    /// >>> bs.blocks([4, 4]).entropy_rate
+    /// 2.0
+    #[getter]
+    fn entropy_rate(&self, py: Python<'_>) -> f64 {
+        self.measured(py, &self.entropy_rate, measure::entropy_rate)
+    }
+
+    /// The most bits a row can hold: ``log2(size)``.
+    ///
+    /// >>> bs.blocks([4, 4]).max_bits
+    /// 3.0
+    #[getter]
+    fn max_bits(&self) -> f64 {
+        measure::max_bits(self.family().size())
+    }
+
+    /// Definition 1: ``entropy_rate / max_bits``, how much of perfect secrecy has been bought.
+    ///
+    /// Never above the true value of the law that is sampled, and within 1e-12 of it. With one
+    /// category there is nothing to hide: 0 bits, beta 1. Beta is an average over the rows and says
+    /// nothing of the worst one.
+    ///
+    /// >>> bs.blocks([4, 4]).beta == 2 / 3
+    /// True
+    /// >>> bs.uniform(7).beta
+    /// 1.0
+    #[getter]
+    fn beta(&self, py: Python<'_>) -> f64 {
+        self.measured(py, &self.beta, measure::beta)
+    }
+
+    /// Local differential privacy: ``max over v of ln(max_u p_uv / min_u p_uv)``.
+    ///
+    /// Never below the true value, and within 1e-12 of it relatively; infinite where a column mixes
+    /// zero and non-zero, so that a report excludes some truths.
+    ///
+    /// >>> bs.randomized_response(12, epsilon=3).epsilon <= 3
+    /// True
+    /// >>> bs.k_anonymous(12, k=3).epsilon
+    /// inf
+    #[getter]
+    fn epsilon(&self, py: Python<'_>) -> f64 {
+        self.measured(py, &self.epsilon, |family| family.epsilon())
+    }
+
+    /// Mean of the diagonal: the share of truthful answers if all categories are equally frequent.
+    ///
+    /// >>> bs.k_anonymous(12, k=3).truthfulness == 1 / 3
+    /// True
+    #[getter]
+    fn truthfulness(&self) -> f64 {
+        let (n, d) = self.family().truthfulness();
+        nearest(n, d)
+    }
+
+    /// Whether some power of the matrix is positive (irreducible and aperiodic).
+    ///
+    /// Positive entries suffice, as the paper asks, and are not necessary: a tridiagonal matrix has
+    /// zeros and is ergodic.
+    ///
+    /// >>> bs.tridiagonal(0.3, size=12).is_ergodic, bs.blocks([3, 3]).is_ergodic
+    /// (True, False)
+    #[getter]
+    fn is_ergodic(&self) -> bool {
+        self.family().is_ergodic()
+    }
+
+    /// The matrix as doubles. On the grid 2^-53 this *is* the law, and sums along both axes equal 1.0
+    /// with ``==`` in any order; elsewhere (1/3) each entry is the nearest double.
+    ///
+    /// Raises ``ValueError``, with the number of bytes, where it would not fit in memory.
+    ///
+    /// >>> bs.blocks([1, 2]).to_dense()
+    /// array([[1. , 0. , 0. ],
+    ///        [0. , 0.5, 0.5],
+    ///        [0. , 0.5, 0.5]])
+    fn to_dense<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let family = self.family();
+        let size = family.size();
+        let (rows, columns) = doubles("to_dense", size, size)?;
+        let array = PyArray2::zeros(py, (rows, columns), false);
+        {
+            let mut out = array.readwrite();
+            let out = out.as_slice_mut()?;
+            detached(py, size * size, || {
+                let small = out.len() < 1 << 16;
+                pool::for_each_chunk(out, columns, small, |u, row| family.fill_row(u as u64, row));
+            });
+        }
+        Ok(array)
+    }
+
+    /// Row ``u`` as doubles: the law of the report when the truth is ``u``.
+    ///
+    /// >>> bs.circulant([0.5, 0.25, 0.25]).row(1)
+    /// array([0.25, 0.5 , 0.25])
+    fn row<'py>(&self, py: Python<'py>, u: i128) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let family = self.family();
+        let u = convert::code("u", u, family.size())?;
+        let (_, columns) = doubles("row", 1, family.size())?;
+        let array = PyArray1::zeros(py, columns, false);
+        {
+            let mut out = array.readwrite();
+            let out = out.as_slice_mut()?;
+            detached(py, family.size(), || family.fill_row(u, out));
+        }
+        Ok(array)
+    }
+
+    /// Row ``u`` as a list of ``fractions.Fraction`` that sums to exactly 1.
+    ///
+    /// >>> bs.k_anonymous(4, k=2).exact_row(0)
+    /// [Fraction(1, 2), Fraction(1, 2), Fraction(0, 1), Fraction(0, 1)]
+    fn exact_row<'py>(&self, py: Python<'py>, u: i128) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let family = self.family();
+        let u = convert::code("u", u, family.size())?;
+        // A fraction and its two integers take more than a hundred bytes.
+        doubles("exact_row", 16, family.size())?;
+        let fraction = convert::fraction(py)?;
+        (0..family.size())
+            .map(|v| fraction.call1(family.entry(u, v)))
+            .collect()
+    }
+
+    /// ``m[u, v]``: the probability that ``u`` is reported as ``v``, as the nearest double.
+    fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<f64> {
+        let (u, v): (i128, i128) = index
+            .extract()
+            .map_err(|_| PyTypeError::new_err("`index` must be a pair of codes u, v; got another"))?;
+        let size = self.family().size();
+        let (n, d) = self
+            .family()
+            .entry(convert::code("u", u, size)?, convert::code("v", v, size)?);
+        Ok(nearest(n, d))
+    }
+
+    /// Raise :class:`bistochastic.errors.GuaranteeError` unless ``beta`` is at least, and ``epsilon``
+    /// at most, what is asked.
+    ///
+    /// >>> bs.randomized_response(12, beta=0.6).require(beta=0.6)
+    /// >>> bs.k_anonymous(12, k=3).require(epsilon=5)
+    /// Traceback (most recent call last):
+    ///     ...
+    /// bistochastic.errors.GuaranteeError: `epsilon` must be at most 5; got inf
+    #[pyo3(signature = (*, beta=None, epsilon=None))]
+    fn require(&self, py: Python<'_>, beta: Option<f64>, epsilon: Option<f64>) -> PyResult<()> {
+        let family = self.family();
+        Ok(detached(py, family.size(), || {
+            measure::require(family, beta, epsilon)
+        })?)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> Py<PyAny> {
+        let py = other.py();
+        match other.cast::<Matrix>() {
+            Ok(other) => {
+                let (a, b) = (self.family(), other.get().family());
+                let equal = a.name() == b.name()
+                    && a.size() == b.size()
+                    && a.parameters() == b.parameters();
+                pyo3::types::PyBool::new(py, equal).to_owned().into_any().unbind()
+            }
+            Err(_) => py.NotImplemented(),
+        }
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut state = DefaultHasher::new();
+        self.family().name().hash(&mut state);
+        for (name, value) in self.family().parameters() {
+            name.hash(&mut state);
+            match value {
+                Value::Whole(n) => n.hash(&mut state),
+                Value::Ratio(n, d) => (n, d).hash(&mut state),
+                Value::Real(x) => x.to_bits().hash(&mut state),
+                Value::Wholes(v) => v.hash(&mut state),
+                Value::Ratios(v) => v.hash(&mut state),
+                Value::Reals(v) => v.iter().for_each(|x| x.to_bits().hash(&mut state)),
+            }
+        }
+        state.finish()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let restore = py.import("bistochastic._core")?.getattr("restore")?;
+        let parameters = self.family().parameters();
+        let parameters =
+            convert::dictionary(py, parameters.iter().map(|(n, v)| (*n, v)), Vectors::Arrays)?;
+        (
+            restore,
+            (self.family().name(), parameters, self.requested(py)?),
+        )
+            .into_pyobject(py)
+    }
+
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let report = slf.py().import("bistochastic.report")?;
+        report.call_method1("line", (slf,))
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let report = slf.py().import("bistochastic.report")?;
+        report.call_method1("html", (slf,))
+    }
+}
+
+/// The matrix of ``family`` with ``parameters``; those that are None were not given.
+#[pyfunction]
+pub fn build(py: Python<'_>, family: &str, parameters: &Bound<'_, PyDict>) -> PyResult<Matrix> {
+    let given = convert::arguments(parameters)?;
+    Ok(py.detach(|| family::build(family, given))?.into())
+}
+
+/// A pickled matrix again.
+#[pyfunction]
+pub fn restore(
+    py: Python<'_>,
+    family: &str,
+    parameters: &Bound<'_, PyDict>,
+    requested: &Bound<'_, PyDict>,
+) -> PyResult<Matrix> {
+    let mut matrix = build(py, family, parameters)?;
+    matrix.inner.requested = convert::arguments(requested)?;
+    Ok(matrix)
+}
+
+/// The names of all families.
+#[pyfunction]
+pub fn families() -> Vec<&'static str> {
+    family::REGISTRY.iter().map(|(name, _)| *name).collect()
+}
+
+/// Entropy rate in bits of a plain bistochastic array, Expression (4), in one parallel pass.
+#[pyfunction]
+pub fn entropy_rate(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let must = "be a square array of numbers";
+    let numpy = py.import("numpy")?;
+    let plain = numpy
+        .call_method1("asarray", (array,))
+        .map_err(|_| Error::type_("array", must, "something else"))?;
+    let kind: String = plain.getattr("dtype")?.getattr("kind")?.extract()?;
+    if !matches!(kind.as_str(), "f" | "i" | "u") {
+        return Err(Error::type_("array", must, format!("dtype kind {kind:?}")).into());
+    }
+    let shape: Vec<usize> = plain.getattr("shape")?.extract()?;
+    if shape.len() != 2 || shape[0] != shape[1] || shape[0] == 0 {
+        return Err(Error::value("array", must, format!("shape {shape:?}")).into());
+    }
+    let plain = numpy.call_method1("ascontiguousarray", (plain, "float64"))?;
+    let plain: PyReadonlyArray2<'_, f64> = plain.extract()?;
+    let size = plain.shape()[0];
+    let numbers = plain.as_slice()?;
+    Ok(detached(py, numbers.len() as u64, || {
+        measure::array_entropy_rate(numbers, size)
+    })?)
+}

@@ -1,0 +1,34 @@
+//! The Python boundary: convert, detach, call, convert back.
+//!
+//! | Python | Rust | how |
+//! |---|---|---|
+//! | `int`, anything with `__index__` | [`Value::Whole`](crate::parameters::Value) | by value |
+//! | `float`, anything with `__float__` | `Value::Real` | by value |
+//! | `Fraction` | `Value::Ratio` | by value, exactly |
+//! | sequence or array of one kind | `Value::Wholes`, `Reals`, `Ratios` | through `numpy.asarray`, copied |
+//! | `ndarray` of float64, two axes | `&[f64]` | borrowed, copied only where not contiguous |
+//!
+//! The GIL is released by [`detached`] wherever the work grows with the size. Nothing here computes.
+
+use pyo3::prelude::*;
+
+mod convert;
+mod matrix;
+
+/// Work below this many numbers is done before another thread could have taken over.
+const DETACH_FROM: u64 = 1 << 14;
+
+/// Run `work` on `numbers` numbers, without the GIL where that is worth while.
+fn detached<T: Send>(py: Python<'_>, numbers: u64, work: impl FnOnce() -> T + Send) -> T {
+    if numbers < DETACH_FROM {
+        work()
+    } else {
+        py.detach(work)
+    }
+}
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::matrix::{Matrix, build, entropy_rate, families, restore};
+}
