@@ -83,6 +83,11 @@ impl Dd {
     /// One.
     pub const ONE: Dd = Dd { hi: 1.0, lo: 0.0 };
 
+    /// The sum of two doubles, exactly.
+    pub fn sum(a: f64, b: f64) -> Dd {
+        two_sum(a, b)
+    }
+
     /// The product of two doubles, exactly.
     pub fn product(a: f64, b: f64) -> Dd {
         two_prod(a, b)
@@ -304,7 +309,10 @@ mod tests {
     #[test]
     fn floors_are_exact() {
         assert_eq!(Dd::from((1u128 << 90) + 7).floor(), (1i128 << 90) + 7);
-        assert_eq!((Dd::from(1u128 << 53) - Dd::from(1e-9)).floor(), (1 << 53) - 1);
+        assert_eq!(
+            (Dd::from(1u128 << 53) - Dd::from(1e-9)).floor(),
+            (1 << 53) - 1
+        );
         assert_eq!(Dd::from(2.5).floor(), 2);
     }
 }

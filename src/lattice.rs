@@ -41,12 +41,19 @@ pub struct Rounded {
     pub moved: f64,
 }
 
-/// Exact sum of doubles, to double-double accuracy.
+/// Sum of doubles, to more than 80 bits.
 fn sum(p: &[f64]) -> Dd {
     pool::map(p.len().div_ceil(TASK), p.len() < TASK, |i| {
-        p[i * TASK..p.len().min((i + 1) * TASK)]
-            .iter()
-            .fold(Dd::ZERO, |s, &x| s + Dd::from(x))
+        // Kahan and Babuska: the high parts are added exactly, what they leave in plain doubles, so
+        // that 2^16 of them are good to 2^-90.
+        let part = &p[i * TASK..p.len().min((i + 1) * TASK)];
+        let (mut high, mut low) = (0.0, 0.0);
+        for &x in part {
+            let s = Dd::sum(high, x);
+            high = s.hi;
+            low += s.lo;
+        }
+        Dd::sum(high, low)
     })
     .into_iter()
     .fold(Dd::ZERO, |a, b| a + b)
@@ -67,10 +74,10 @@ pub fn round_vector(name: &str, p: &[f64], direction: Direction) -> Result<Round
     if p.is_empty() {
         return Err(Error::value(name, must, "no numbers"));
     }
+    let sum = sum(p);
     if let Some(i) = p.iter().position(|x| !(*x >= 0.0 && x.is_finite())) {
         return Err(Error::value(name, must, format!("{} at {i}", p[i])));
     }
-    let sum = sum(p);
     let off = (sum - Dd::ONE).hi;
     if off.abs() > TOLERANCE {
         return Err(Error::value(
@@ -79,28 +86,28 @@ pub fn round_vector(name: &str, p: &[f64], direction: Direction) -> Result<Round
             format!("a sum of {}, off by {off:.1e}", sum.hi),
         ));
     }
-    // `scaled` is exact where the sum is 1, since 2^53 only moves the exponent.
-    let unit_sum = sum == Dd::ONE;
-    let factor = Dd::from(GRID as f64) / sum;
-    let scaled = |x: f64| -> Dd {
-        if unit_sum {
-            Dd::from(x * GRID as f64)
-        } else {
-            Dd::from(x) * factor
-        }
+    // The whole and the fractional part of an entry in units. Where the sum is 1 they are exact,
+    // since 2^53 only moves the exponent; elsewhere the scale is good to a double, which moves all
+    // of the mass by two units at most. Truncation is the floor of what is not negative.
+    let scale = (Dd::ONE / sum).hi;
+    let parts = |x: f64| -> (u64, f64) {
+        let scaled = x * scale * GRID as f64;
+        let whole = scaled as i64;
+        (whole as u64, scaled - whole as f64)
     };
     let mut counts = vec![0u64; p.len()];
     pool::for_each_chunk(&mut counts, TASK, p.len() < TASK, |i, part| {
         for (c, &x) in part.iter_mut().zip(&p[i * TASK..]) {
-            *c = (scaled(x).floor() as u64).max(u64::from(x > 0.0));
+            *c = parts(x).0.max(u64::from(x > 0.0));
         }
     });
+    // Each count is at most 2^53 and a vector is shorter than 2^64, so 128 bits hold the sum.
     let used: u128 = counts.iter().map(|&c| u128::from(c)).sum();
     match u128::from(GRID).checked_sub(used) {
         Some(spare) => hand_out(&mut counts, spare as u64, direction, |i| {
-            let x = scaled(p[i]);
+            let (whole, fraction) = parts(p[i]);
             // An entry that was raised to one unit is above its value already.
-            (x.hi >= 1.0).then(|| (x - Dd::from(x.floor() as u128)).hi)
+            (whole >= 1).then_some(fraction)
         }),
         None => level_off(&mut counts, used - u128::from(GRID)),
     }
@@ -127,44 +134,83 @@ fn hand_out(
     direction: Direction,
     fraction: impl Fn(usize) -> Option<f64> + Sync + Send,
 ) {
-    if spare == 0 {
-        return;
-    }
-    // Larger keys come first. A fraction below 1 becomes an integer of 63 bits.
-    let mut keys = vec![0u64; counts.len()];
-    {
-        let counts = &*counts;
-        pool::for_each_chunk(&mut keys, TASK, counts.len() < TASK, |chunk, part| {
-            for (i, key) in part.iter_mut().enumerate() {
-                let i = chunk * TASK + i;
-                *key = match (direction, fraction(i)) {
-                    (_, None) => 0,
-                    (Direction::Nearest, Some(f)) => (f * (1u64 << 63) as f64) as u64,
-                    (Direction::Flatter, Some(_)) => u64::MAX - counts[i],
-                    (Direction::Sharper, Some(_)) => counts[i],
-                };
-            }
-        });
-    }
     while spare > 0 {
-        // Among entries of the last key that still counts, the first in order are served.
-        let served = spare.min(counts.len() as u64) as usize;
-        let threshold = {
-            let mut order = keys.clone();
-            *order.select_nth_unstable_by(served - 1, |a, b| b.cmp(a)).1
+        // Larger keys come first. A fraction below 1 becomes an integer of 63 bits. An entry that
+        // lost nothing comes last, and a zero stays zero: some positive entry is always there, since
+        // the sum is 1, and is served again in the next round.
+        let key = |i: usize, count: u64| match (direction, fraction(i)) {
+            _ if count == 0 => None,
+            (_, None) => Some(0),
+            (Direction::Nearest, Some(f)) => Some((f * (1u64 << 63) as f64) as i64 as u64),
+            (Direction::Flatter, Some(_)) => Some(u64::MAX - count),
+            (Direction::Sharper, Some(_)) => Some(count),
         };
-        let above = keys.iter().filter(|&&k| k > threshold).count();
-        let mut ties = served - above;
-        for (c, &k) in counts.iter_mut().zip(&keys) {
-            // A zero entry has key 0 and stays zero: there is always a positive one, since the
-            // sum is 1, and it is served again in the next round.
-            if *c > 0 && (k > threshold || (k == threshold && ties > 0)) {
-                if k == threshold {
-                    ties -= 1;
-                }
-                *c += 1;
-                spare -= 1;
+        let cut = {
+            let counts = &*counts;
+            Cut::of_largest(counts.len(), spare, |i| key(i, counts[i]))
+        };
+        let mut ties = cut.ties;
+        for (i, count) in counts.iter_mut().enumerate() {
+            // Which entries are served is as good as random, so nothing branches on it.
+            if let Some(key) = key(i, *count) {
+                let tie = u64::from(key == cut.key && ties > 0);
+                let served = u64::from(key > cut.key) + tie;
+                ties -= tie;
+                *count += served;
+                spare -= served;
             }
+        }
+    }
+}
+
+/// Where the largest keys end: those above `key` belong to them, and of those equal to it the first
+/// `ties` in order.
+struct Cut {
+    key: u64,
+    ties: u64,
+}
+
+impl Cut {
+    /// The cut below the `wanted` largest of `len` keys, or below all of them if they are fewer. The
+    /// leading byte is counted first, so that only the keys that share it with the cut are compared.
+    fn of_largest(
+        len: usize,
+        wanted: u64,
+        key: impl Fn(usize) -> Option<u64> + Sync + Send,
+    ) -> Cut {
+        let tasks = len.div_ceil(TASK);
+        let range = |task: usize| task * TASK..len.min((task + 1) * TASK);
+        let byte = |key: u64| (key >> 56) as usize;
+        let histograms = pool::map(tasks, len < TASK, |task| {
+            let mut histogram = [0u64; 256];
+            range(task)
+                .filter_map(&key)
+                .for_each(|key| histogram[byte(key)] += 1);
+            histogram
+        });
+        let count = |byte: usize| histograms.iter().map(|h| h[byte]).sum::<u64>();
+        let (mut wanted, mut leading) = (wanted, 255);
+        while leading > 0 && count(leading) < wanted {
+            wanted -= count(leading);
+            leading -= 1;
+        }
+        let mut keys: Vec<u64> = (0..tasks)
+            .filter(|&task| histograms[task][leading] > 0)
+            .flat_map(|task| range(task).filter_map(&key))
+            .filter(|&key| byte(key) == leading)
+            .collect();
+        if wanted > keys.len() as u64 || keys.is_empty() {
+            return Cut {
+                key: 0,
+                ties: wanted.min(keys.len() as u64),
+            };
+        }
+        let (above, cut, _) = keys.select_nth_unstable_by(wanted as usize - 1, |a, b| b.cmp(a));
+        let cut = *cut;
+        let above = above.iter().filter(|&&key| key > cut).count() as u64;
+        Cut {
+            key: cut,
+            ties: wanted - above,
         }
     }
 }
@@ -234,7 +280,9 @@ pub fn common_total(name: &str, ratios: &[(i128, i128)]) -> Result<(Vec<u64>, u6
             (n.unsigned_abs())
                 .checked_mul(total / d.unsigned_abs())
                 .and_then(|c| u64::try_from(c).ok())
-                .ok_or_else(|| Error::value(name, "hold numbers up to 1", format!("{n}/{d} at {i}")))
+                .ok_or_else(|| {
+                    Error::value(name, "hold numbers up to 1", format!("{n}/{d} at {i}"))
+                })
         })
         .collect::<Result<Vec<_>>>()?;
     Ok((counts, total as u64))

@@ -58,7 +58,11 @@ impl LogSum {
             }
             let term = Dd::from(weight.unsigned_abs()) * Dd::from(base).log2();
             size += term.hi;
-            value = if weight < 0 { value - term } else { value + term };
+            value = if weight < 0 {
+                value - term
+            } else {
+                value + term
+            };
         }
         let denominator = Dd::from(self.denominator);
         Bits {
@@ -334,7 +338,9 @@ pub fn array_entropy_rate(array: &[f64], size: usize) -> Result<f64> {
         .iter()
         .fold(Dd::ZERO, |sum, r| sum + Dd::from(r.entropy));
     // The kernel may leave a hair of the wrong sign or above the maximum.
-    Ok((total / Dd::from(size as f64)).hi.clamp(0.0, max_bits(size as u64)))
+    Ok((total / Dd::from(size as f64))
+        .hi
+        .clamp(0.0, max_bits(size as u64)))
 }
 
 /// Raise unless the reported numbers keep what is asked.
@@ -361,7 +367,11 @@ pub fn require(family: &dyn Family, beta: Option<f64>, epsilon: Option<f64>) -> 
         }
         let got = family.epsilon();
         if got > want {
-            return Err(Error::guarantee("epsilon", format!("be at most {want}"), got));
+            return Err(Error::guarantee(
+                "epsilon",
+                format!("be at most {want}"),
+                got,
+            ));
         }
     }
     Ok(())

@@ -98,11 +98,7 @@ impl Arguments {
             None => Ok(None),
             Some(Value::Whole(n)) => match u64::try_from(n) {
                 Ok(n) if (low..=high).contains(&n) => Ok(Some(n)),
-                _ => Err(Error::value(
-                    name,
-                    format!("be from {low} to {high}"),
-                    n,
-                )),
+                _ => Err(Error::value(name, format!("be from {low} to {high}"), n)),
             },
             Some(other) => Err(Error::type_(name, "be a whole number", other.kind())),
         }
@@ -153,7 +149,10 @@ impl Arguments {
             }
             Value::Ratios(ratios) => {
                 let (counts, total) = lattice::common_total(name, &ratios)?;
-                (counts.iter().map(|&c| c as i64).collect(), i128::from(total))
+                (
+                    counts.iter().map(|&c| c as i64).collect(),
+                    i128::from(total),
+                )
             }
             Value::Reals(reals) => {
                 let rounded = lattice::round_vector(name, &reals, lattice::Direction::Nearest)?;

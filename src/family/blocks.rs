@@ -49,7 +49,10 @@ mod tests {
     fn a_beta_that_is_a_double_is_that_double() {
         assert_eq!(beta(&*blocks(&[1, 1, 2]).unwrap().family), 0.25);
         let nine_pairs_and_six_triples = [[2; 9].as_slice(), &[3; 6]].concat();
-        assert_eq!(beta(&*blocks(&nine_pairs_and_six_triples).unwrap().family), 0.25);
+        assert_eq!(
+            beta(&*blocks(&nine_pairs_and_six_triples).unwrap().family),
+            0.25
+        );
     }
 
     #[test]

@@ -31,9 +31,11 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
 impl Circulant {
     /// Smallest and largest entry.
     fn extremes(&self) -> (u64, u64) {
-        self.first_row.iter().fold((u64::MAX, 0), |(low, high), &c| {
-            (low.min(c as u64), high.max(c as u64))
-        })
+        self.first_row
+            .iter()
+            .fold((u64::MAX, 0), |(low, high), &c| {
+                (low.min(c as u64), high.max(c as u64))
+            })
     }
 }
 
@@ -95,7 +97,9 @@ impl Family for Circulant {
     fn is_ergodic(&self) -> bool {
         let mut shifts = (0u128..).zip(&*self.first_row).filter(|(_, c)| **c > 0);
         let first = shifts.next().map_or(0, |(shift, _)| shift);
-        shifts.fold(u128::from(self.size()), |g, (shift, _)| gcd(g, shift - first)) == 1
+        shifts.fold(u128::from(self.size()), |g, (shift, _)| {
+            gcd(g, shift - first)
+        }) == 1
     }
 }
 

@@ -111,7 +111,11 @@ impl Family for Classes {
 
     /// A column is constant with one class, and mixes zero and non-zero with more.
     fn epsilon(&self) -> f64 {
-        if self.classes == 1 { 0.0 } else { f64::INFINITY }
+        if self.classes == 1 {
+            0.0
+        } else {
+            f64::INFINITY
+        }
     }
 
     /// The diagonal of a class of `n` adds up to 1.

@@ -47,7 +47,10 @@ mod tests {
     use crate::family::laws::{check_laws, make};
 
     fn k_anonymous(size: i128, name: &str, value: Value) -> Result<Matrix> {
-        make("k_anonymous", &[("size", Value::Whole(size)), (name, value)])
+        make(
+            "k_anonymous",
+            &[("size", Value::Whole(size)), (name, value)],
+        )
     }
 
     #[test]
@@ -89,6 +92,10 @@ mod tests {
         let error = k_anonymous(5, "k", Value::Whole(6)).unwrap_err();
         assert_eq!(error.to_string(), "`k` must be from 1 to 5; got 6");
         let error = make("k_anonymous", &[("size", Value::Whole(5))]).unwrap_err();
-        assert!(error.to_string().ends_with("exactly one of k, beta; got none"));
+        assert!(
+            error
+                .to_string()
+                .ends_with("exactly one of k, beta; got none")
+        );
     }
 }

@@ -172,11 +172,17 @@ pub(crate) mod laws {
         }
         let bits = (bits / Dd::from(u128::from(size))).hi;
         let reported = measure::entropy_rate(f);
-        assert!((0.0..1e-13).contains(&(bits - reported + 1e-15)), "{bits} {reported}");
+        assert!(
+            (0.0..1e-13).contains(&(bits - reported + 1e-15)),
+            "{bits} {reported}"
+        );
         if size > 1 {
             let beta = measure::beta(f);
             let want = bits / measure::max_bits(size);
-            assert!((0.0..1e-13).contains(&(want - beta + 1e-15)), "{want} {beta}");
+            assert!(
+                (0.0..1e-13).contains(&(want - beta + 1e-15)),
+                "{want} {beta}"
+            );
         } else {
             assert_eq!(measure::beta(f), 1.0);
         }
@@ -205,7 +211,11 @@ pub(crate) mod laws {
         for _ in 0..(n - 1) * (n - 1) {
             power = power
                 .iter()
-                .map(|row| (0..n).map(|v| (0..n).any(|w| row[w] && step[w][v])).collect())
+                .map(|row| {
+                    (0..n)
+                        .map(|v| (0..n).any(|w| row[w] && step[w][v]))
+                        .collect()
+                })
                 .collect();
         }
         power.iter().flatten().all(|&x| x)
@@ -214,8 +224,14 @@ pub(crate) mod laws {
     #[test]
     fn refuses_an_unknown_family_and_an_unknown_parameter() {
         let error = make("gaussian", &[]).unwrap_err().to_string();
-        assert!(error.starts_with("`family` must be one of blocks, "), "{error}");
-        let error = make("uniform", &[("size", Value::Whole(3)), ("k", Value::Whole(1))]);
+        assert!(
+            error.starts_with("`family` must be one of blocks, "),
+            "{error}"
+        );
+        let error = make(
+            "uniform",
+            &[("size", Value::Whole(3)), ("k", Value::Whole(1))],
+        );
         assert_eq!(
             error.unwrap_err().to_string(),
             "`k` must be a parameter of uniform; got a name it does not have"

@@ -66,7 +66,11 @@ impl Family for Permutation {
 
     /// With two codes or more every column holds a 1 and a 0.
     fn epsilon(&self) -> f64 {
-        if self.targets.len() == 1 { 0.0 } else { f64::INFINITY }
+        if self.targets.len() == 1 {
+            0.0
+        } else {
+            f64::INFINITY
+        }
     }
 
     fn truthfulness(&self) -> (u128, u128) {

@@ -57,7 +57,11 @@ impl RandomizedResponse {
     fn most_truthful_on_grid(size: u64, holds: impl Fn(&Self) -> bool) -> Self {
         let off = calibrate::smallest(1, GRID / size, |off| holds(&Self::on_grid(size, off)));
         let law = Self::on_grid(size, off);
-        if holds(&law) { law } else { Self::new(size, 1, 1) }
+        if holds(&law) {
+            law
+        } else {
+            Self::new(size, 1, 1)
+        }
     }
 
     /// Beyond the grid: `off` as large as `diag = off * odds` allows, then the largest `diag` for
@@ -105,9 +109,17 @@ impl RandomizedResponse {
         let truthful = (Dd::product(keep, size as f64) - Dd::ONE).hi >= 0.0;
         let (diag, off) = if size <= GRID_SIZES {
             let scaled = keep * GRID as f64;
-            let diag = if truthful { scaled.floor() } else { scaled.ceil() } as u128;
+            let diag = if truthful {
+                scaled.floor()
+            } else {
+                scaled.ceil()
+            } as u128;
             let lies = u128::from(GRID) - diag;
-            let off = if truthful { lies.div_ceil(others) } else { lies / others };
+            let off = if truthful {
+                lies.div_ceil(others)
+            } else {
+                lies / others
+            };
             (u128::from(GRID) - others * off, off)
         } else {
             let odds = Dd::from(keep) * Dd::from(others) / (Dd::ONE - Dd::from(keep));
@@ -197,11 +209,7 @@ fn by_keep(size: u64, keep: Value) -> Result<RandomizedResponse> {
         Value::Ratio(n, d) if d < 1 << 63 => {
             Ok(RandomizedResponse::by_fraction(size, n as u128, d as u128))
         }
-        Value::Ratio(_, d) => Err(Error::value(
-            "keep",
-            "have a denominator below 2^63",
-            d,
-        )),
+        Value::Ratio(_, d) => Err(Error::value("keep", "have a denominator below 2^63", d)),
         _ => Err(Error::type_("keep", "be a number", "a vector")),
     }
 }
@@ -358,7 +366,10 @@ mod tests {
         let m = rr(12, "epsilon", Value::Real(3.0)).unwrap();
         let (_, d) = m.family.entry(0, 0);
         assert!(d.is_power_of_two() && d <= 1 << 53);
-        let most = rr(2, "epsilon", Value::Real(800.0)).unwrap().family.epsilon();
+        let most = rr(2, "epsilon", Value::Real(800.0))
+            .unwrap()
+            .family
+            .epsilon();
         assert!((36.7..36.8).contains(&most));
     }
 
@@ -372,7 +383,10 @@ mod tests {
                 let up = (got - Dd::from(keep)).hi;
                 let towards = if keep * size as f64 >= 1.0 { -up } else { up };
                 let step = size as f64 * 2f64.powi(-53);
-                assert!(towards >= 0.0 && towards < step + 1e-9 * keep, "{size} {keep} {up:e}");
+                assert!(
+                    towards >= 0.0 && towards < step + 1e-9 * keep,
+                    "{size} {keep} {up:e}"
+                );
             }
         }
     }

@@ -267,7 +267,8 @@ impl Family for Tridiagonal {
             }
             Alphas::Vector(alphas) => {
                 let n = self.size as usize;
-                let steps = measure::of_counts(self.size, self.total, 2, n - 1, |i| alphas[i] as u64);
+                let steps =
+                    measure::of_counts(self.size, self.total, 2, n - 1, |i| alphas[i] as u64);
                 let stays =
                     measure::of_counts(self.size, self.total, 1, n, |u| self.diagonal(u as u64));
                 steps + stays
@@ -319,7 +320,10 @@ mod tests {
     }
 
     fn constant(alpha: Value, size: i128) -> Result<Matrix> {
-        make("tridiagonal", &[("alphas", alpha), ("size", Value::Whole(size))])
+        make(
+            "tridiagonal",
+            &[("alphas", alpha), ("size", Value::Whole(size))],
+        )
     }
 
     fn by_beta(size: i128, beta: f64) -> Result<Matrix> {
@@ -365,7 +369,10 @@ mod tests {
         // Not all equal by one unit only, so that the sum is taken term by term.
         let mut alphas = vec![0.3; 5000];
         alphas[0] += 2f64.powi(-52);
-        let (long, short) = (vector(&alphas).unwrap(), constant(Value::Real(0.3), 5001).unwrap());
+        let (long, short) = (
+            vector(&alphas).unwrap(),
+            constant(Value::Real(0.3), 5001).unwrap(),
+        );
         let (a, b) = (measure::beta(&*long.family), measure::beta(&*short.family));
         assert!((a - b).abs() < 1e-14, "{a} {b}");
     }
@@ -395,7 +402,10 @@ mod tests {
         let (n, d) = best.family.entry(0, 1);
         assert!((n as f64 / d as f64) < 0.3407);
         let error = by_beta(12, 0.6).unwrap_err().to_string();
-        assert!(error.starts_with("`beta` must be at most 0.411289"), "{error}");
+        assert!(
+            error.starts_with("`beta` must be at most 0.411289"),
+            "{error}"
+        );
     }
 
     #[test]

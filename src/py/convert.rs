@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{
+    IntoPyArray, PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods,
+};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyString};
@@ -86,23 +88,26 @@ fn vector(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
         let got = format!("{} axes", untyped.ndim());
         return Err(Error::value(name, must, got).into());
     }
-    let cast = |kind: &str| array.call_method1("astype", (kind,));
+    let cast = |kind: &str| numpy.call_method1("ascontiguousarray", (&array, kind));
     match untyped.dtype().kind() {
         b'f' => {
             let array = cast("float64")?;
             let array: PyReadonlyArray1<'_, f64> = array.extract()?;
-            Ok(Value::Reals(array.as_array().iter().copied().collect()))
+            Ok(Value::Reals(array.as_slice()?.into()))
         }
         b'i' => {
             let array = cast("int64")?;
             let array: PyReadonlyArray1<'_, i64> = array.extract()?;
-            Ok(Value::Wholes(array.as_array().iter().copied().collect()))
+            Ok(Value::Wholes(array.as_slice()?.into()))
         }
         b'u' => {
             let array = cast("uint64")?;
             let array: PyReadonlyArray1<'_, u64> = array.extract()?;
-            let counts: std::result::Result<Arc<[i64]>, _> =
-                array.as_array().iter().map(|&c| i64::try_from(c)).collect();
+            let counts: std::result::Result<Arc<[i64]>, _> = array
+                .as_slice()?
+                .iter()
+                .map(|&c| i64::try_from(c))
+                .collect();
             counts
                 .map(Value::Wholes)
                 .map_err(|_| Error::value(name, "hold numbers below 2^63", "more").into())

@@ -1,0 +1,114 @@
+"""Every definition again in plain NumPy, straight from the paper and slow on purpose.
+
+For readers and for tests: the fast code is held to these functions. Here a matrix is an ordinary
+array and nothing is exact beyond floating point.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+
+
+def randomized_response(size: int, epsilon: float) -> Array:
+    """Expression (2): ``e^eps / (r-1+e^eps)`` on the diagonal, ``1 / (r-1+e^eps)`` elsewhere.
+
+    >>> randomized_response(2, np.log(3))
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
+    """
+    off = 1 / (size - 1 + np.exp(epsilon))
+    matrix = np.full((size, size), off)
+    np.fill_diagonal(matrix, np.exp(epsilon) * off)
+    return matrix
+
+
+def blocks(sizes: Sequence[int]) -> Array:
+    """Expression (3): ``1/n_l`` inside class ``l``, 0 across."""
+    matrix = np.zeros((sum(sizes), sum(sizes)))
+    start = 0
+    for n in sizes:
+        matrix[start : start + n, start : start + n] = 1 / n
+        start += n
+    return matrix
+
+
+def k_anonymous_sizes(size: int, k: int) -> list[int]:
+    """The classes of ``k_anonymous``: ``size // k`` of them, the first ones one larger.
+
+    >>> k_anonymous_sizes(11, 4)
+    [6, 5]
+    """
+    classes = size // k
+    return [size // classes + (i < size % classes) for i in range(classes)]
+
+
+def circulant(first_row: ArrayLike) -> Array:
+    """Expression (6): each row is the one above, shifted right by one."""
+    row = np.asarray(first_row, dtype=float)
+    return np.stack([np.roll(row, u) for u in range(len(row))])
+
+
+def tridiagonal(alphas: ArrayLike) -> Array:
+    """Expression (7), with ``size - 1`` alphas."""
+    steps = np.asarray(alphas, dtype=float)
+    matrix = np.diag(steps, 1) + np.diag(steps, -1)
+    return matrix + np.diag(1 - matrix.sum(axis=1))
+
+
+def permutation(targets: Sequence[int]) -> Array:
+    """1 at ``(u, targets[u])``."""
+    matrix = np.zeros((len(targets), len(targets)))
+    matrix[np.arange(len(targets)), np.asarray(targets, dtype=int)] = 1
+    return matrix
+
+
+def entropy_rate(matrix: Array) -> float:
+    """Expression (4): ``-(1/r) * sum of p_uv log2 p_uv``, with ``0 log 0 = 0``.
+
+    >>> entropy_rate(np.full((4, 4), 0.25))
+    2.0
+    """
+    positive = matrix[matrix > 0]
+    return float(-(positive * np.log2(positive)).sum() / len(matrix))
+
+
+def beta(matrix: Array) -> float:
+    """Definition 1: the entropy rate over ``log2 r``; 1 for one category."""
+    return entropy_rate(matrix) / float(np.log2(len(matrix))) if len(matrix) > 1 else 1.0
+
+
+def epsilon(matrix: Array) -> float:
+    """``max over columns of ln(largest / smallest)``: Proposition 1 with its indices put right.
+
+    >>> epsilon(np.eye(2))
+    inf
+    """
+    low, high = matrix.min(axis=0), matrix.max(axis=0)
+    return float("inf") if (low == 0).any() else float(np.log(high / low).max())
+
+
+def truthfulness(matrix: Array) -> float:
+    """Mean of the diagonal."""
+    return float(np.trace(matrix) / len(matrix))
+
+
+def is_ergodic(matrix: Array) -> bool:
+    """Whether some power is positive; by Wielandt, the power ``(r-1)^2 + 1`` then is.
+
+    >>> is_ergodic(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    False
+    """
+    step = matrix > 0
+    power = step
+    for _ in range((len(matrix) - 1) ** 2):
+        power = (power.astype(int) @ step.astype(int)) > 0
+    return bool(power.all())

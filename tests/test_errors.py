@@ -1,0 +1,165 @@
+"""Bad input gets one sentence, and nothing else happens."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bistochastic as bs
+
+NAN, INF = math.nan, math.inf
+
+# Types do not stop callers, so here they do not stop us.
+loose: Any = bs
+
+BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: loose.uniform(0), ValueError, "`size` must be from 1 to 9007199254740992; got 0"),
+    (lambda: loose.uniform(-3), ValueError, "got -3"),
+    (lambda: loose.identity(2**53 + 1), ValueError, "got 9007199254740993"),
+    (lambda: loose.identity(2**200), ValueError, "`size` must be below 2^127"),
+    (lambda: loose.uniform(3.0), TypeError, "`size` must be a whole number; got a float"),
+    (lambda: loose.uniform("3"), TypeError, "got str"),
+    (lambda: loose.uniform(True), TypeError, "got bool"),
+    (lambda: loose.uniform(None), TypeError, "`size` must be given for uniform"),
+    (
+        lambda: loose.randomized_response(3),
+        ValueError,
+        "exactly one of epsilon, beta, keep; got none",
+    ),
+    (
+        lambda: loose.randomized_response(3, epsilon=1, beta=0.5),
+        ValueError,
+        "exactly one of epsilon, beta, keep; got epsilon and beta",
+    ),
+    (lambda: loose.randomized_response(3, epsilon=-1), ValueError, "`epsilon` must be at least 0"),
+    (lambda: loose.randomized_response(3, epsilon=NAN), ValueError, "got NaN"),
+    (lambda: loose.randomized_response(3, beta=1.5), ValueError, "`beta` must be from 0 to 1"),
+    (lambda: loose.randomized_response(3, beta=NAN), ValueError, "`beta` must be from 0 to 1"),
+    (lambda: loose.randomized_response(3, keep=-0.1), ValueError, "`keep` must be from 0 to 1"),
+    (lambda: loose.randomized_response(3, keep=2), ValueError, "`keep` must be from 0 to 1; got 2"),
+    (lambda: loose.randomized_response(3, keep=NAN), ValueError, "`keep` must be from 0 to 1"),
+    (
+        lambda: loose.randomized_response(3, keep=Fraction(1, 2**63)),
+        ValueError,
+        "`keep` must have a denominator below 2^63",
+    ),
+    (lambda: loose.randomized_response(1, keep=0.5), ValueError, "be 1 where size is 1; got 0.5"),
+    (lambda: loose.k_anonymous(5, k=6), ValueError, "`k` must be from 1 to 5; got 6"),
+    (lambda: loose.k_anonymous(5, k=0), ValueError, "`k` must be from 1 to 5; got 0"),
+    (lambda: loose.k_anonymous(5), ValueError, "exactly one of k, beta; got none"),
+    (lambda: loose.blocks([]), TypeError, "`sizes` must hold whole numbers"),
+    (lambda: loose.blocks([3, 0]), ValueError, "got 0 at 1"),
+    (lambda: loose.blocks([0.5]), TypeError, "`sizes` must hold whole numbers"),
+    (lambda: loose.blocks([2**53, 1]), ValueError, "got 1 at 1"),
+    (lambda: loose.permutation([0, 0]), ValueError, "got 0 again at 1"),
+    (lambda: loose.permutation([0, 2]), ValueError, "got 2 at 1"),
+    (lambda: loose.permutation([0, -1]), ValueError, "got -1 at 1"),
+    (lambda: loose.circulant([0.7, 0.5]), ValueError, "got a sum of 1.2, off by 2.0e-1"),
+    (lambda: loose.circulant([0.5, 0.5 + 1e-8]), ValueError, "off by 1.0e-8"),
+    (lambda: loose.circulant([NAN, 1.0]), ValueError, "got NaN at 0"),
+    (lambda: loose.circulant([1.0, INF]), ValueError, "got inf at 1"),
+    (lambda: loose.circulant([1.5, -0.5]), ValueError, "got -0.5 at 1"),
+    (lambda: loose.circulant([2, -1]), ValueError, "got -1 at 1"),
+    (lambda: loose.circulant([]), ValueError, "got no numbers"),
+    (lambda: loose.circulant([[0.5, 0.5]]), ValueError, "got 2 axes"),
+    (lambda: loose.circulant([0.5, "x"]), TypeError, "`first_row`"),
+    (lambda: loose.circulant([[0.5], [0.2, 0.3]]), TypeError, "`first_row`"),
+    (lambda: loose.circulant(0.5), TypeError, "`first_row` must hold"),
+    (lambda: loose.circulant(np.array([1 + 1j, 0])), TypeError, "`first_row`"),
+    (lambda: loose.circulant([Fraction(1, 3), Fraction(1, 3)]), ValueError, "got a sum of 2"),
+    (lambda: loose.tridiagonal(), ValueError, "exactly one of alphas, beta; got none"),
+    (lambda: loose.tridiagonal([0.5, 0.7]), ValueError, "got 0.7 at 1 after 0.5"),
+    (lambda: loose.tridiagonal([0.5, NAN]), ValueError, "got NaN at 1 after 0.5"),
+    (lambda: loose.tridiagonal([-0.1]), ValueError, "got -0.1 at 0"),
+    (lambda: loose.tridiagonal([1.1]), ValueError, "got 1.1 at 0"),
+    (lambda: loose.tridiagonal(0.6, size=3), ValueError, "`alphas` must be non-negative"),
+    (lambda: loose.tridiagonal(INF, size=3), ValueError, "`alphas` must be non-negative"),
+    (lambda: loose.tridiagonal(0.1), TypeError, "`size` must be given"),
+    (
+        lambda: loose.tridiagonal([0.1, 0.1], size=5),
+        ValueError,
+        "`size` must be one more than the 2",
+    ),
+    (lambda: loose.tridiagonal(size=12, beta=0.6), ValueError, "must be at most 0.41128976"),
+    (lambda: loose.build("gauss"), ValueError, "`family` must be one of blocks, "),
+    (lambda: loose.build("uniform", size=3, k=2), TypeError, "`k` must be a parameter of uniform"),
+    (lambda: loose.uniform(3).row(3), IndexError, "`u` must be from 0 to 2; got 3"),
+    (lambda: loose.uniform(3).exact_row(-1), IndexError, "`u` must be from 0 to 2; got -1"),
+    (lambda: loose.uniform(3)[0, 3], IndexError, "`v` must be from 0 to 2; got 3"),
+    (lambda: loose.uniform(3)[0], TypeError, "`index` must be a pair of codes"),
+    (lambda: loose.uniform(10**7).to_dense(), ValueError, "of 800000000000000 bytes"),
+    (lambda: loose.uniform(2**50).row(0), ValueError, "of 9007199254740992 bytes"),
+    (lambda: loose.compare(), ValueError, "`compare` must be given matrices; got none"),
+    (lambda: loose.entropy_rate([[0.5, 0.5]]), ValueError, "got shape [1, 2]"),
+    (lambda: loose.entropy_rate(np.zeros((0, 0))), ValueError, "got shape [0, 0]"),
+    (lambda: loose.entropy_rate([0.5, 0.5]), ValueError, "got shape [2]"),
+    (lambda: loose.entropy_rate([["a"]]), TypeError, "`array` must be a square array of numbers"),
+    (lambda: loose.entropy_rate([[NAN, 1], [0, 0]]), ValueError, "got NaN at (0, 0)"),
+    (lambda: loose.entropy_rate([[1, 0], [2, -1]]), ValueError, "got -1 at (1, 1)"),
+    (
+        lambda: loose.entropy_rate([[1, 0], [1, 0]]),
+        ValueError,
+        "sum of 2 in column 0, off by 1.0e0",
+    ),
+    (
+        lambda: loose.entropy_rate([[1.5, 0], [0, 1]]),
+        ValueError,
+        "sum of 1.5 in row 0, off by 5.0e-1",
+    ),
+]
+
+
+@pytest.mark.parametrize("i", range(len(BAD)))
+def test_bad_input_gets_one_sentence(i: int) -> None:
+    call, error, text = BAD[i]
+    with pytest.raises(error, match=re.escape(text)) as caught:
+        call()
+    sentence = str(caught.value)
+    assert re.fullmatch(r"`\w+` must .*; got .*[^.]", sentence), sentence
+
+
+def test_what_looks_extreme_and_is_fine() -> None:
+    for epsilon in (0, 800, INF):
+        assert bs.randomized_response(12, epsilon=epsilon).epsilon <= epsilon
+    for one in (
+        bs.identity(1),
+        bs.uniform(1),
+        bs.permutation([0]),
+        bs.blocks([1]),
+        bs.k_anonymous(1, k=1),
+        bs.randomized_response(1, epsilon=2),
+        bs.randomized_response(1, beta=0.3),
+        bs.circulant([1.0]),
+        bs.tridiagonal([]),
+        bs.tridiagonal(0.3, size=1),
+        bs.tridiagonal(size=1, beta=0.7),
+    ):
+        assert (one.size, one.entropy_rate, one.beta, one.epsilon) == (1, 0.0, 1.0, 0.0)
+        assert one.to_dense().tolist() == [[1.0]]
+        assert one.is_ergodic
+
+
+def test_sums_off_by_less_than_the_tolerance_are_scaled() -> None:
+    m = bs.circulant([0.5, 0.5 + 5e-10])
+    assert sum(m.exact_row(0)) == 1
+    assert m.requested["sum"] == pytest.approx(1 + 5e-10, abs=1e-16)
+    assert 0 < m.requested["moved"] < 1e-9
+
+
+def test_a_positive_entry_is_never_lost() -> None:
+    m = bs.circulant([1.0, 1e-300, 0.0, 1e-17])
+    unit = Fraction(1, 2**53)
+    assert m.exact_row(0)[1:] == [unit, 0, unit]
+    assert bs.tridiagonal([1e-300, 0.0]).parameters["alphas"] == [1, 0]
+
+
+def test_text_in_tables_is_escaped() -> None:
+    from bistochastic.report import _cells
+
+    assert _cells(("td", "<b>&")) == "<tr><td>&lt;b&gt;&amp;</td></tr>"
