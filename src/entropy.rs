@@ -11,6 +11,8 @@
 //! [`LANES`] lanes, 128 additions each, and the chunks in double-double. All terms have one sign, so
 //! the relative error of the whole is below 10u + 128u < [`RELATIVE_ERROR`].
 
+use std::ops::Range;
+
 use crate::dd::Dd;
 use crate::pool;
 
@@ -162,19 +164,49 @@ fn best<const COLUMNS: bool>() -> Kernel {
 pub fn sum_of_terms(len: usize, fill: impl Fn(usize, &mut [f64]) + Sync + Send) -> Dd {
     /// Numbers a task: enough to hide the hand-over, few enough to share out.
     const TASK: usize = 1 << 16;
-    let kernel = best::<false>();
+    let summer = Summer::new();
     let parts = pool::map(len.div_ceil(TASK), len < TASK, |task| {
-        let end = len.min((task + 1) * TASK);
-        let mut buffer = [0.0; CHUNK];
-        let mut total = Dd::ZERO;
-        for start in (task * TASK..end).step_by(CHUNK) {
-            let part = &mut buffer[..CHUNK.min(end - start)];
-            fill(start, part);
-            total = total + Dd::from(kernel(part, &mut []).entropy);
-        }
-        total
+        summer.sum(task * TASK..len.min((task + 1) * TASK), &fill)
     });
     parts.into_iter().fold(Dd::ZERO, |a, b| a + b)
+}
+
+/// The same on one thread, for callers that share out the work themselves.
+#[derive(Clone, Copy)]
+pub struct Summer {
+    kernel: Kernel,
+}
+
+impl Summer {
+    /// With the best kernel of this machine.
+    pub fn new() -> Self {
+        Summer {
+            kernel: best::<false>(),
+        }
+    }
+
+    /// `sum of -p log2 p` over a range of numbers that `fill(start, buffer)` produces.
+    pub fn sum(&self, range: Range<usize>, fill: impl Fn(usize, &mut [f64])) -> Dd {
+        let mut buffer = [0.0; CHUNK];
+        let mut total = Dd::ZERO;
+        for start in range.clone().step_by(CHUNK) {
+            let part = &mut buffer[..CHUNK.min(range.end - start)];
+            fill(start, part);
+            total = total + Dd::from((self.kernel)(part, &mut []).entropy);
+        }
+        total
+    }
+
+    /// `-p log2 p` of one number.
+    pub fn term(&self, p: f64) -> Dd {
+        Dd::from((self.kernel)(&[p], &mut []).entropy)
+    }
+}
+
+impl Default for Summer {
+    fn default() -> Self {
+        Summer::new()
+    }
 }
 
 /// One pass over a square matrix in row-major order: a [`Scan`] a row, and the column sums.

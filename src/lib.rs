@@ -27,6 +27,8 @@ pub mod lattice;
 pub mod measure;
 pub mod parameters;
 pub mod pool;
+pub mod scaling;
+pub mod support;
 
 #[cfg(feature = "python")]
 mod py;

@@ -279,6 +279,19 @@ pub fn log_ratio(largest: u128, smallest: u128) -> f64 {
     }
 }
 
+/// [`log_ratio`] of the widest of many pairs `(smallest, largest)`. Which one that is is found in
+/// integers, so that one logarithm is taken.
+pub fn widest(pairs: impl IntoIterator<Item = (u64, u64)>) -> f64 {
+    let (low, high) = pairs.into_iter().fold((1, 1), |a, b| {
+        let (left, right) = (
+            u128::from(a.1) * u128::from(b.0),
+            u128::from(b.1) * u128::from(a.0),
+        );
+        if left >= right { a } else { b }
+    });
+    log_ratio(high.into(), low.into())
+}
+
 /// The entropy rate in bits, Expression (4): never above the true value.
 pub fn entropy_rate(family: &dyn Family) -> f64 {
     family.entropy_rate().round_down(2)

@@ -1,5 +1,6 @@
 //! The parameters of a family by name: what a caller gives, and what a matrix gives back.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -20,6 +21,8 @@ pub enum Value {
     Ratios(Arc<[(i128, i128)]>),
     /// A vector of doubles.
     Reals(Arc<[f64]>),
+    /// A table: its rows and columns, and its numbers row by row as a vector.
+    Table(usize, usize, Box<Value>),
 }
 
 impl Value {
@@ -31,12 +34,31 @@ impl Value {
             Value::Wholes(_) => "a vector of whole numbers",
             Value::Ratios(_) => "a vector of fractions",
             Value::Reals(_) => "a vector of floats",
+            Value::Table(..) => "a table",
         }
     }
 
     /// Counts as they stand in the parameters of a matrix.
     pub fn counts(counts: &[u64]) -> Value {
         Value::Wholes(counts.iter().map(|&c| c as i64).collect())
+    }
+}
+
+/// By the bits of doubles, as realised parameters hold none.
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Value::Whole(n) => n.hash(state),
+            Value::Ratio(n, d) => (n, d).hash(state),
+            Value::Real(x) => x.to_bits().hash(state),
+            Value::Wholes(v) => v.hash(state),
+            Value::Ratios(v) => v.hash(state),
+            Value::Reals(v) => v.iter().for_each(|x| x.to_bits().hash(state)),
+            Value::Table(rows, columns, cells) => {
+                (rows, columns).hash(state);
+                cells.hash(state);
+            }
+        }
     }
 }
 
@@ -179,6 +201,18 @@ impl Arguments {
                 format!("hold whole numbers that sum to their total {total}, from 1 to below 2^63"),
                 format!("a sum of {sum}"),
             )),
+        }
+    }
+
+    /// A square table: its size, and its numbers row by row.
+    pub fn square(&mut self, name: &str) -> Result<(usize, Value)> {
+        let must = "be a square table of numbers";
+        match self.required(name)? {
+            Value::Table(rows, columns, cells) if rows == columns && rows > 0 => Ok((rows, *cells)),
+            Value::Table(rows, columns, _) => {
+                Err(Error::value(name, must, format!("{rows} x {columns}")))
+            }
+            other => Err(Error::type_(name, must, other.kind())),
         }
     }
 

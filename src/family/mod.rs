@@ -10,13 +10,18 @@ use crate::lattice;
 use crate::measure::Entropy;
 use crate::parameters::{Arguments, Parameters, Value};
 
+mod balance;
 mod blocks;
 mod circulant;
 mod classes;
+mod dense;
+mod geometric;
+mod gibbs;
 mod identity;
 mod k_anonymous;
 mod permutation;
 mod randomized_response;
+mod reflected;
 mod tridiagonal;
 mod uniform;
 
@@ -54,6 +59,11 @@ pub trait Family: Debug + Send + Sync {
 
     /// Whether some power of the matrix is positive: irreducible and aperiodic.
     fn is_ergodic(&self) -> bool;
+
+    /// Whether bits and epsilon are those of the law, or certified bounds of them.
+    fn is_exact(&self) -> bool {
+        true
+    }
 }
 
 /// A matrix and what was asked for to get it.
@@ -70,12 +80,17 @@ pub type Builder = fn(&mut Arguments) -> Result<Arc<dyn Family>>;
 
 /// Every family by name.
 pub const REGISTRY: &[(&str, Builder)] = &[
+    ("balance", balance::build),
     ("blocks", blocks::build),
     ("circulant", circulant::build),
+    ("dense", dense::build),
+    ("geometric", geometric::build),
+    ("gibbs", gibbs::build),
     ("identity", identity::build),
     ("k_anonymous", k_anonymous::build),
     ("permutation", permutation::build),
     ("randomized_response", randomized_response::build),
+    ("reflected", reflected::build),
     ("tridiagonal", tridiagonal::build),
     ("uniform", uniform::build),
 ];
@@ -225,7 +240,7 @@ pub(crate) mod laws {
     fn refuses_an_unknown_family_and_an_unknown_parameter() {
         let error = make("gaussian", &[]).unwrap_err().to_string();
         assert!(
-            error.starts_with("`family` must be one of blocks, "),
+            error.starts_with("`family` must be one of balance, "),
             "{error}"
         );
         let error = make(

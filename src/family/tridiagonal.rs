@@ -131,6 +131,13 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         }
         // An empty list has no type; it is the matrix of size 1.
         Value::Reals(reals) => vector(round(&reals, arguments)?, GRID)?,
+        Value::Table(..) => {
+            return Err(Error::type_(
+                "alphas",
+                "be one number or a vector",
+                "a table",
+            ));
+        }
     };
     match size {
         Some(size) if size != law.size => Err(Error::value(

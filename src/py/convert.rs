@@ -84,12 +84,28 @@ fn vector(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
         .call_method1("asarray", (given,))
         .map_err(|_| Error::type_(name, must, type_name(given)))?;
     let untyped = array.cast::<PyUntypedArray>()?;
-    if untyped.ndim() != 1 {
-        let got = format!("{} axes", untyped.ndim());
-        return Err(Error::value(name, must, got).into());
-    }
-    let cast = |kind: &str| numpy.call_method1("ascontiguousarray", (&array, kind));
-    match untyped.dtype().kind() {
+    let shape = match *untyped.shape() {
+        [_] => None,
+        [rows, columns] => Some((rows, columns)),
+        _ => {
+            let got = format!("{} axes", untyped.ndim());
+            return Err(Error::value(name, must, got).into());
+        }
+    };
+    let flat = array.call_method1("reshape", (-1,))?;
+    let cells = cells(name, &flat, untyped.dtype().kind())?;
+    Ok(match shape {
+        None => cells,
+        Some((rows, columns)) => Value::Table(rows, columns, Box::new(cells)),
+    })
+}
+
+/// The numbers of an array with one axis.
+fn cells(name: &str, array: &Bound<'_, PyAny>, kind: u8) -> PyResult<Value> {
+    let must = "be a vector of numbers of one kind";
+    let numpy = array.py().import("numpy")?;
+    let cast = |kind: &str| numpy.call_method1("ascontiguousarray", (array, kind));
+    match kind {
         b'f' => {
             let array = cast("float64")?;
             let array: PyReadonlyArray1<'_, f64> = array.extract()?;
@@ -157,6 +173,14 @@ fn to_python<'py>(py: Python<'py>, value: &Value, vectors: Vectors) -> PyResult<
             Vectors::Arrays => counts.to_vec().into_pyarray(py).into_any(),
         },
         Value::Reals(reals) => reals.to_vec().into_pyobject(py)?.into_any(),
+        Value::Table(rows, columns, cells) => {
+            let array = to_python(py, cells, Vectors::Arrays)?
+                .call_method1("reshape", (*rows, *columns))?;
+            match vectors {
+                Vectors::Lists => array.call_method0("tolist")?,
+                Vectors::Arrays => array,
+            }
+        }
         Value::Ratios(ratios) => {
             let fraction = fraction(py)?;
             let list: PyResult<Vec<_>> = ratios.iter().map(|r| fraction.call1(*r)).collect();

@@ -13,7 +13,6 @@ use super::detached;
 use crate::error::Error;
 use crate::family::{self, Family};
 use crate::lattice::nearest;
-use crate::parameters::Value;
 use crate::{measure, pool};
 
 /// A bistochastic matrix: exact rational laws, one a row.
@@ -151,7 +150,11 @@ impl Matrix {
     /// 'exact'
     #[getter]
     fn certified(&self) -> &'static str {
-        "exact"
+        if self.family().is_exact() {
+            "exact"
+        } else {
+            "bound"
+        }
     }
 
     /// Entropy rate in bits, Expression (4): ``-(1/r) * sum of p_uv log2 p_uv``.
@@ -332,14 +335,7 @@ impl Matrix {
         self.family().name().hash(&mut state);
         for (name, value) in self.family().parameters() {
             name.hash(&mut state);
-            match value {
-                Value::Whole(n) => n.hash(&mut state),
-                Value::Ratio(n, d) => (n, d).hash(&mut state),
-                Value::Real(x) => x.to_bits().hash(&mut state),
-                Value::Wholes(v) => v.hash(&mut state),
-                Value::Ratios(v) => v.hash(&mut state),
-                Value::Reals(v) => v.iter().for_each(|x| x.to_bits().hash(&mut state)),
-            }
+            value.hash(&mut state);
         }
         state.finish()
     }

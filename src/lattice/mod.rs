@@ -7,6 +7,10 @@ use crate::dd::Dd;
 use crate::error::{Error, Result};
 use crate::pool;
 
+mod matrix;
+
+pub use matrix::round_matrix;
+
 /// Units of the grid: an entry is a whole number of them, a line sums to all of them.
 pub const GRID: u64 = 1 << 53;
 
@@ -119,6 +123,73 @@ pub fn round_vector(name: &str, p: &[f64], direction: Direction) -> Result<Round
     })
     .into_iter()
     .fold(0.0, f64::max);
+    Ok(Rounded {
+        counts,
+        sum: sum.hi,
+        moved,
+    })
+}
+
+/// Move the even probability vector `c_0, c_1, ..., c_r`, of which `c_0` and `c_r` stand once on a
+/// cycle of length `2r` and the others twice, onto the grid: `k_0 + 2 (k_1 + ...) + k_r = 2^53`.
+///
+/// The law is that of [`round_vector`]; the unit that an odd remainder leaves goes to an end.
+///
+/// # Errors
+/// As there.
+pub fn round_even(name: &str, c: &[f64]) -> Result<Rounded> {
+    let last = c.len() - 1;
+    let must = "hold non-negative numbers with c_0 + 2 (c_1 + ... + c_{r-1}) + c_r = 1";
+    if let Some(i) = c.iter().position(|x| !(*x >= 0.0 && x.is_finite())) {
+        return Err(Error::value(name, must, format!("{} at {i}", c[i])));
+    }
+    let ends = Dd::sum(c[0], c[last]);
+    let sum = sum(c) + sum(c) - ends;
+    let off = (sum - Dd::ONE).hi;
+    if off.abs() > TOLERANCE {
+        let got = format!("a sum of {}, off by {off:.1e}", sum.hi);
+        return Err(Error::value(name, must, got));
+    }
+    let scale = (Dd::ONE / sum).hi;
+    let scaled = |i: usize| c[i] * scale * GRID as f64;
+    let mut counts: Vec<u64> = (0..=last)
+        .map(|i| (scaled(i) as i64 as u64).max(u64::from(c[i] > 0.0)))
+        .collect();
+    let weight = |i: usize| if i == 0 || i == last { 1 } else { 2 };
+    let used: i128 = counts
+        .iter()
+        .enumerate()
+        .map(|(i, &k)| weight(i) * i128::from(k))
+        .sum();
+    let mut spare = i128::from(GRID) - used;
+    while spare < 0 {
+        // Off the largest entry; one unit too many may come back below.
+        let Some(i) = (0..=last).max_by_key(|&i| (counts[i], std::cmp::Reverse(i))) else {
+            break;
+        };
+        let needed = (-spare + weight(i) - 1) / weight(i);
+        let take = needed.min(i128::from(counts[i] / 2).max(1));
+        counts[i] -= take as u64;
+        spare += take * weight(i);
+    }
+    let end = if c[0] > 0.0 { 0 } else { last };
+    if spare % 2 == 1 {
+        // Where both ends are zero the sum is even, like 2^53, and nothing is odd.
+        counts[end] += 1;
+        spare -= 1;
+    }
+    if counts[1..last.max(1)].iter().any(|&k| k > 0) {
+        let inner = &mut counts[1..last];
+        hand_out(inner, (spare / 2) as u64, Direction::Nearest, |i| {
+            let x = scaled(i + 1);
+            (x >= 1.0).then_some(x - x as i64 as f64)
+        });
+    } else {
+        counts[end] += spare as u64;
+    }
+    let moved = (0..=last).fold(0.0, |m: f64, i| {
+        m.max((counts[i] as f64 / GRID as f64 - c[i]).abs())
+    });
     Ok(Rounded {
         counts,
         sum: sum.hi,

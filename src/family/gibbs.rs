@@ -1,0 +1,382 @@
+//! Gibbs: the least expected cost at a given beta.
+
+use std::sync::Arc;
+
+use crate::entropy;
+use crate::error::{Error, Result};
+use crate::family::Family;
+use crate::family::dense::{Dense, unsupported};
+use crate::family::randomized_response;
+use crate::measure;
+use crate::parameters::{Arguments, Value};
+use crate::pool;
+use crate::scaling::Scaling;
+use crate::support;
+
+/// # Law
+/// `p_uv = x_u y_v exp(-cost_uv / T)` with all lines summing to 1, then on the grid. Among all
+/// bistochastic matrices of that entropy it has the least `(1/size) sum p_uv cost_uv`, uniquely: the
+/// objective is linear, the set convex, and stationarity reads `ln p_uv = -cost_uv/T + a_u + b_v`. The
+/// temperature is the price of a nat: `d(cost)/d(bits) = T ln 2`. An infinite cost forbids a report.
+///
+/// Equal costs off the diagonal give randomized response with `epsilon = cost/T`, and then its very
+/// integers; costs 0 and infinite give blocks.
+///
+/// # Cost
+/// A temperature takes one exponential an entry and some tens of passes over the matrix.
+pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    if let Some(law) = Dense::realised("gibbs", arguments)? {
+        return Ok(Arc::new(law));
+    }
+    let (size, cells) = arguments.square("cost")?;
+    arguments.exactly_one(&["temperature", "beta"])?;
+    let cost: Arc<[f64]> = match cells {
+        Value::Reals(reals) => reals,
+        Value::Wholes(wholes) => wholes.iter().map(|&n| n as f64).collect(),
+        Value::Ratios(ratios) => ratios.iter().map(|&(n, d)| n as f64 / d as f64).collect(),
+        _ => return Err(Error::type_("cost", "be a table of numbers", "others")),
+    };
+    if let Some(i) = cost.iter().position(|c| !(*c >= 0.0)) {
+        let got = format!("{} at ({}, {})", cost[i], i / size, i % size);
+        return Err(Error::value(
+            "cost",
+            "hold non-negative numbers or inf",
+            got,
+        ));
+    }
+    if cost.iter().any(|c| c.is_infinite()) {
+        support::check(size, |u, v| cost[u * size + v].is_finite())
+            .map_err(|why| unsupported("cost", why))?;
+    }
+    let wanted = match arguments.real("temperature")? {
+        Some(t) if !(t > 0.0) => return Err(Error::value("temperature", "be above 0", t)),
+        Some(t) => Wanted::Temperature(t),
+        None => Wanted::Beta(arguments.beta()?.unwrap_or(0.0)),
+    };
+    if let Some(law) = as_randomized_response(size, &cost, &wanted)? {
+        return Ok(Arc::new(law));
+    }
+    match wanted {
+        Wanted::Temperature(t) => {
+            let mut state = State::new(size, &cost);
+            state.settle(t);
+            let cells = state.cells();
+            let ones = vec![1.0; size];
+            Dense::rounded("gibbs", "cost", arguments, size, cells, &ones, &ones)
+        }
+        Wanted::Beta(beta) => by_beta(arguments, size, &cost, beta),
+    }
+    .map(|law| Arc::new(law) as Arc<dyn Family>)
+}
+
+enum Wanted {
+    Temperature(f64),
+    Beta(f64),
+}
+
+/// Where all lies cost the same and all truths, the law of the family that this is; perfect secrecy
+/// where the temperature says so and nothing is forbidden.
+fn as_randomized_response(size: usize, cost: &[f64], wanted: &Wanted) -> Result<Option<Dense>> {
+    let truth = cost[0];
+    let lie = cost.get(1).copied().unwrap_or(truth);
+    let alike = cost.iter().enumerate().all(|(i, &c)| {
+        let diagonal = i / size == i % size;
+        c == if diagonal { truth } else { lie }
+    });
+    let allowed = cost.iter().all(|c| c.is_finite());
+    let law = match wanted {
+        Wanted::Beta(beta) if allowed && *beta == 1.0 => ("epsilon", 0.0),
+        Wanted::Temperature(t) if allowed && t.is_infinite() => ("epsilon", 0.0),
+        Wanted::Temperature(t) if alike && allowed && lie >= truth => {
+            ("epsilon", (lie - truth) / t)
+        }
+        Wanted::Beta(beta) if alike && allowed && lie > truth => ("beta", *beta),
+        _ if alike && allowed && lie == truth => ("epsilon", 0.0),
+        _ => return Ok(None),
+    };
+    let given = vec![
+        ("size".to_owned(), Value::Whole(size as i128)),
+        (law.0.to_owned(), Value::Real(law.1)),
+    ];
+    let mut inner = Arguments::new("randomized_response", given);
+    let family = randomized_response::build(&mut inner)?;
+    let (diag, total) = family.entry(0, 0);
+    let off = if size > 1 { family.entry(0, 1).0 } else { 0 };
+    let counts = (0..size * size)
+        .map(|i| if i / size == i % size { diag } else { off } as i64)
+        .collect();
+    Dense::of_counts("gibbs", "cost", size, counts, total as i128).map(Some)
+}
+
+/// The potentials at some temperature, and the matrix they make.
+struct State<'a> {
+    size: usize,
+    cost: &'a [f64],
+    /// `kernel = exp((row + column - cost) / temperature)`, lines summing to 1 once settled.
+    row: Vec<f64>,
+    column: Vec<f64>,
+    kernel: Vec<f64>,
+    temperature: f64,
+    largest: f64,
+}
+
+impl<'a> State<'a> {
+    fn new(size: usize, cost: &'a [f64]) -> Self {
+        let finite = cost.iter().copied().filter(|c| c.is_finite());
+        State {
+            size,
+            cost,
+            // Each row starts from its cheapest report, so that its largest entry is 1.
+            row: cost
+                .chunks(size)
+                .map(|row| row.iter().fold(f64::INFINITY, |m, &c| m.min(c)))
+                .collect(),
+            column: vec![0.0; size],
+            kernel: vec![0.0; size * size],
+            temperature: f64::INFINITY,
+            largest: finite.fold(0.0, f64::max),
+        }
+    }
+
+    /// Scale at temperature `t`. From far above, cool down by halves: the potentials of one
+    /// temperature keep the next kernel within the range of a double.
+    fn settle(&mut self, t: f64) {
+        let mut now = self.temperature.min((self.largest / 30.0).max(t));
+        loop {
+            now = now.max(t);
+            if self.temperature < t {
+                now = t;
+            }
+            self.scale(now);
+            if now <= t {
+                return;
+            }
+            now /= 2.0;
+        }
+    }
+
+    fn scale(&mut self, t: f64) {
+        let (size, cost) = (self.size, self.cost);
+        let (row, column) = (&self.row, &self.column);
+        pool::for_each_chunk(&mut self.kernel, size, cost.len() < 1 << 12, |u, cells| {
+            let costs = &cost[u * size..][..size];
+            for ((cell, &c), column) in cells.iter_mut().zip(costs).zip(column) {
+                // What is allowed stays positive, whatever a double makes of it.
+                *cell = if t.is_infinite() {
+                    f64::from(u8::from(c.is_finite()))
+                } else if c.is_finite() {
+                    ((row[u] + column - c) / t).exp().max(1e-300)
+                } else {
+                    0.0
+                };
+            }
+        });
+        let mut scaling = Scaling::new(&self.kernel, size);
+        scaling.run();
+        let (x, y) = (scaling.x, scaling.y);
+        pool::for_each_chunk(&mut self.kernel, size, cost.len() < 1 << 12, |u, cells| {
+            for (cell, y) in cells.iter_mut().zip(&y) {
+                *cell *= x[u] * y;
+            }
+        });
+        if t.is_finite() {
+            for (f, x) in self.row.iter_mut().zip(&x) {
+                *f += t * x.ln();
+            }
+            for (g, y) in self.column.iter_mut().zip(&y) {
+                *g += t * y.ln();
+            }
+            self.temperature = t;
+        }
+    }
+
+    /// Entropy rate in bits, as floating point has it.
+    fn bits(&self) -> f64 {
+        let kernel = &self.kernel;
+        let sum = entropy::sum_of_terms(kernel.len(), |start, out| {
+            out.copy_from_slice(&kernel[start..start + out.len()]);
+        });
+        sum.hi / self.size as f64
+    }
+
+    /// The matrix, with what is allowed positive.
+    fn cells(&self) -> Arc<[f64]> {
+        self.kernel
+            .iter()
+            .zip(self.cost)
+            .map(|(&p, c)| if c.is_finite() { p.max(1e-300) } else { 0.0 })
+            .collect()
+    }
+}
+
+/// The coldest law whose reported beta reaches the one asked for. Bits rise with the temperature; the
+/// root is bracketed and found by regula falsi in its logarithm, each temperature starting from the
+/// potentials of the last.
+fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> Result<Dense> {
+    let mut state = State::new(size, cost);
+    let ones = vec![1.0; size];
+    let wanted = beta * measure::max_bits(size as u64);
+    let mut tried = 0.0;
+    let mut at = |state: &mut State<'_>, t: f64| {
+        tried += 1.0;
+        state.settle(t);
+        state.bits() - wanted
+    };
+    let rounded = |arguments: &mut Arguments, state: &State<'_>| {
+        Dense::rounded(
+            "gibbs",
+            "cost",
+            arguments,
+            size,
+            state.cells(),
+            &ones,
+            &ones,
+        )
+    };
+    // The hottest law is the most that the allowed reports can hold.
+    state.scale(f64::INFINITY);
+    let hottest = rounded(arguments, &state)?;
+    let most = measure::beta(&hottest);
+    if !(beta <= most) {
+        let must = format!("be at most {most} for the reports that `cost` allows");
+        return Err(Error::value("beta", must, beta));
+    }
+    if state.largest == 0.0 {
+        return Ok(hottest);
+    }
+    let mut state = State::new(size, cost);
+    let coldest = state.largest / 4096.0;
+    let (mut low, mut high) = (state.largest / 8.0, state.largest / 8.0);
+    let mut below = at(&mut state, low);
+    let mut above = below;
+    while above < 0.0 && high < state.largest * 1e9 {
+        (low, below) = (high, above);
+        high *= 4.0;
+        above = at(&mut state, high);
+    }
+    while below > 0.0 && low > coldest {
+        (high, above) = (low, below);
+        low = (low / 4.0).max(coldest);
+        below = at(&mut state, low);
+    }
+    if above < 0.0 {
+        return Ok(hottest);
+    }
+    // Regula falsi with the Illinois rule, until the bits are right to 1e-13 of what is wanted.
+    let mut side = 0;
+    for _ in 0..60 {
+        if below > 0.0 || above <= 1e-13 * wanted.max(1e-3) || high / low < 1.0 + 1e-15 {
+            break;
+        }
+        let share = (below / (below - above)).clamp(0.01, 0.99);
+        let t = (low.ln() + share * (high.ln() - low.ln())).exp();
+        let bits = at(&mut state, t);
+        if bits >= 0.0 {
+            (high, above) = (t, bits);
+            if side == 1 {
+                below /= 2.0;
+            }
+            side = 1;
+        } else {
+            (low, below) = (t, bits);
+            if side == -1 {
+                above /= 2.0;
+            }
+            side = -1;
+        }
+    }
+    // What is reported is what was rounded: warm up by hairs until it keeps the request.
+    let mut t = if below > 0.0 { low } else { high };
+    for k in 0..60 {
+        at(&mut state, t);
+        let law = rounded(arguments, &state)?;
+        if measure::beta(&law) >= beta {
+            arguments.note("temperature", t);
+            arguments.note("temperatures_tried", tried);
+            return Ok(law);
+        }
+        t *= 1.0 + 1e-14 * f64::from(1u32 << k.min(30));
+    }
+    Ok(hottest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::Matrix;
+    use crate::family::laws::{check_laws, make};
+
+    fn gibbs(size: usize, cost: &[f64], name: &str, value: f64) -> Result<Matrix> {
+        let cells = Box::new(Value::Reals(cost.into()));
+        make(
+            "gibbs",
+            &[
+                ("cost", Value::Table(size, size, cells)),
+                (name, Value::Real(value)),
+            ],
+        )
+    }
+
+    fn distance(size: usize) -> Vec<f64> {
+        (0..size * size)
+            .map(|i| (i / size).abs_diff(i % size) as f64)
+            .collect()
+    }
+
+    #[test]
+    fn laws() {
+        let inf = f64::INFINITY;
+        for t in [0.01, 0.3, 1.0, 10.0, 1e6, inf] {
+            check_laws(&gibbs(5, &distance(5), "temperature", t).unwrap());
+        }
+        let restricted = [0.0, 1.0, inf, 2.0, 0.0, 1.0, inf, 3.0, 0.0];
+        for t in [0.05, 1.0, inf] {
+            check_laws(&gibbs(3, &restricted, "temperature", t).unwrap());
+        }
+        check_laws(&gibbs(1, &[3.0], "temperature", 1.0).unwrap());
+    }
+
+    #[test]
+    fn the_report_keeps_what_was_asked() {
+        for size in [2, 5, 12] {
+            for beta in [0.0, 1e-3, 0.3, 0.6, 0.9, 0.999_999, 1.0] {
+                let m = gibbs(size, &distance(size), "beta", beta).unwrap();
+                let got = measure::beta(&*m.family);
+                assert!(got >= beta, "{size} {beta} {got}");
+                assert!(got - beta < 1e-9 || beta < 1e-2, "{size} {beta} {got}");
+            }
+        }
+    }
+
+    #[test]
+    fn known_costs_at_known_betas() {
+        for (size, beta, want) in [
+            (4, 0.5, 0.250_477),
+            (4, 0.8, 0.581_043),
+            (5, 0.6, 0.413_200),
+        ] {
+            let m = gibbs(size, &distance(size), "beta", beta).unwrap();
+            let cost = distance(size);
+            let mean: f64 = (0..size * size)
+                .map(|i| {
+                    let (n, d) = m.family.entry((i / size) as u64, (i % size) as u64);
+                    n as f64 / d as f64 * cost[i]
+                })
+                .sum::<f64>()
+                / size as f64;
+            assert!((mean - want).abs() < 1e-6, "{size} {beta}: {mean}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_cannot_be() {
+        let inf = f64::INFINITY;
+        let error =
+            |cost: &[f64], name, value| gibbs(2, cost, name, value).unwrap_err().to_string();
+        assert!(error(&[0.0, -1.0, 1.0, 0.0], "beta", 0.5).ends_with("-1 at (0, 1)"));
+        assert!(error(&[0.0, f64::NAN, 1.0, 0.0], "beta", 0.5).ends_with("NaN at (0, 1)"));
+        assert!(error(&[0.0, 1.0, 1.0, 0.0], "temperature", 0.0).ends_with("above 0; got 0"));
+        assert!(error(&[0.0, 1.0, inf, 0.0], "beta", 0.5).ends_with("one on none at (0, 1)"));
+        assert!(error(&[0.0, inf, inf, 0.0], "beta", 0.5).contains("be at most 0 for the reports"));
+    }
+}
