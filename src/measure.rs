@@ -1,8 +1,8 @@
 //! Bits, beta and epsilon of any family, each rounded in the direction that claims less.
 //!
 //! A closed form is a [`LogSum`]: an exact expression in logarithms of integers. Its value is the
-//! largest double not above the true one, ties included: `k_anonymous(16, k=4)` has beta 0.5, not
-//! the double below. A long sum is a [`Bits`]: a value with a bound on its error.
+//! largest double not above the true one, ties included (of up to 32 terms): `k_anonymous(16, k=4)`
+//! has beta 0.5, not the double below. A long sum is a [`Bits`]: a value with a bound on its error.
 
 use crate::dd::{self, Dd};
 use crate::entropy;
@@ -37,7 +37,7 @@ pub enum Entropy {
     Within(Bits),
 }
 
-/// Up to this many numbers the sum is evaluated in closed form, to the last bit.
+/// Up to this many numbers the sum is evaluated in closed form, to the last bits.
 const CLOSED_FORM: usize = 1024;
 
 impl LogSum {
@@ -47,6 +47,24 @@ impl LogSum {
             terms: Vec::new(),
             denominator: 1,
         }
+    }
+
+    /// The sum of two, over a common denominator where that fits.
+    fn plus(&self, other: &LogSum) -> Option<LogSum> {
+        let g = gcd(self.denominator, other.denominator);
+        let (a, b) = (other.denominator / g, self.denominator / g);
+        let denominator = self.denominator.checked_mul(a)?;
+        i128::try_from(denominator).ok()?;
+        let scaled = |sum: &LogSum, by: u128| -> Option<Vec<(i128, u128)>> {
+            let by = i128::try_from(by).ok()?;
+            sum.terms
+                .iter()
+                .map(|&(w, x)| Some((w.checked_mul(by)?, x)))
+                .collect()
+        };
+        let mut terms = scaled(self, a)?;
+        terms.extend(scaled(other, b)?);
+        Some(LogSum { terms, denominator })
     }
 
     fn bits(&self) -> Bits {
@@ -237,6 +255,16 @@ pub fn of_counts(
 }
 
 impl Entropy {
+    /// This times a share of at most 1.
+    pub fn scaled(&self, share: Dd) -> Entropy {
+        let bits = self.bits();
+        let value = bits.value * share;
+        Entropy::Within(Bits {
+            value,
+            error: bits.error + value.hi.abs() * dd::RELATIVE_ERROR,
+        })
+    }
+
     fn bits(&self) -> Bits {
         match self {
             Entropy::Exact(sum) => sum.bits(),
@@ -248,12 +276,13 @@ impl Entropy {
 impl std::ops::Add for Entropy {
     type Output = Entropy;
     fn add(self, other: Entropy) -> Entropy {
-        match (self, other) {
-            (Entropy::Exact(mut a), Entropy::Exact(b)) if a.denominator == b.denominator => {
-                a.terms.extend(b.terms);
-                Entropy::Exact(a)
-            }
-            (a, b) => {
+        let joined = match (&self, &other) {
+            (Entropy::Exact(a), Entropy::Exact(b)) => a.plus(b),
+            _ => None,
+        };
+        match (joined, self, other) {
+            (Some(sum), _, _) => Entropy::Exact(sum),
+            (None, a, b) => {
                 let (a, b) = (a.bits(), b.bits());
                 let value = a.value + b.value;
                 Entropy::Within(Bits {
@@ -307,13 +336,11 @@ pub fn max_bits(size: u64) -> f64 {
 pub fn beta(family: &dyn Family) -> f64 {
     match family.size() {
         1 => 1.0,
-        size => beta_of(&family.entropy_rate(), size),
+        size => {
+            let beta = family.entropy_rate().round_down(u128::from(size));
+            beta.max(family.least_beta()).min(1.0)
+        }
     }
-}
-
-/// The same from an entropy rate, for a size of at least 2.
-pub fn beta_of(entropy: &Entropy, size: u64) -> f64 {
-    entropy.round_down(u128::from(size)).min(1.0)
 }
 
 /// `-sum of p log2 p / size` of a plain array in row-major order.
@@ -356,34 +383,36 @@ pub fn array_entropy_rate(array: &[f64], size: usize) -> Result<f64> {
         .clamp(0.0, max_bits(size as u64)))
 }
 
-/// Raise unless the reported numbers keep what is asked.
+/// Raise unless reported numbers keep what is asked, each given as `(asked, reported)`.
 ///
 /// # Errors
 /// [`Error::Guarantee`] where one is not kept; [`Error::Value`] where nothing is asked or a number
 /// is none.
-pub fn require(family: &dyn Family, beta: Option<f64>, epsilon: Option<f64>) -> Result<()> {
+pub fn require(beta: Option<(f64, f64)>, epsilon: Option<(f64, f64)>) -> Result<()> {
     if beta.is_none() && epsilon.is_none() {
         return Err(Error::value("require", "be given beta or epsilon", "none"));
     }
-    if let Some(want) = beta {
-        if !(0.0..=1.0).contains(&want) {
-            return Err(Error::value("beta", "be from 0 to 1", want));
+    if let Some((asked, reported)) = beta {
+        if !(0.0..=1.0).contains(&asked) {
+            return Err(Error::value("beta", "be from 0 to 1", asked));
         }
-        let got = self::beta(family);
-        if got < want {
-            return Err(Error::guarantee("beta", format!("be at least {want}"), got));
+        if reported < asked {
+            return Err(Error::guarantee(
+                "beta",
+                format!("be at least {asked}"),
+                reported,
+            ));
         }
     }
-    if let Some(want) = epsilon {
-        if !(want >= 0.0) {
-            return Err(Error::value("epsilon", "be at least 0", want));
+    if let Some((asked, reported)) = epsilon {
+        if !(asked >= 0.0) {
+            return Err(Error::value("epsilon", "be at least 0", asked));
         }
-        let got = family.epsilon();
-        if got > want {
+        if reported > asked {
             return Err(Error::guarantee(
                 "epsilon",
-                format!("be at most {want}"),
-                got,
+                format!("be at most {asked}"),
+                reported,
             ));
         }
     }

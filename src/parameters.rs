@@ -3,7 +3,9 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use crate::dd::{Dd, RELATIVE_ERROR};
 use crate::error::{Error, Result};
+use crate::family::Matrix;
 use crate::lattice::{self, MAX_SIZE};
 
 /// One parameter. Integers and fractions are exact; reals are what floating point asked for.
@@ -23,6 +25,8 @@ pub enum Value {
     Reals(Arc<[f64]>),
     /// A table: its rows and columns, and its numbers row by row as a vector.
     Table(usize, usize, Box<Value>),
+    /// Matrices, of a composite.
+    Matrices(Arc<[Matrix]>),
 }
 
 impl Value {
@@ -35,12 +39,8 @@ impl Value {
             Value::Ratios(_) => "a vector of fractions",
             Value::Reals(_) => "a vector of floats",
             Value::Table(..) => "a table",
+            Value::Matrices(_) => "matrices",
         }
-    }
-
-    /// Counts as they stand in the parameters of a matrix.
-    pub fn counts(counts: &[u64]) -> Value {
-        Value::Wholes(counts.iter().map(|&c| c as i64).collect())
     }
 }
 
@@ -58,6 +58,7 @@ impl Hash for Value {
                 (rows, columns).hash(state);
                 cells.hash(state);
             }
+            Value::Matrices(matrices) => matrices.hash(state),
         }
     }
 }
@@ -96,11 +97,6 @@ impl Arguments {
         self.requested.push((name.to_owned(), Value::Real(value)));
     }
 
-    /// The family they are for.
-    pub fn family(&self) -> &'static str {
-        self.family
-    }
-
     /// Remove and return an argument.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         let i = self.given.iter().position(|(n, _)| n == name)?;
@@ -133,13 +129,23 @@ impl Arguments {
             .ok_or_else(|| Error::type_("size", format!("be given for {family}"), "nothing"))
     }
 
-    /// A number as a double, where it is given.
+    /// A number as a double, where it is given. A fraction between two doubles is asked for by the
+    /// stricter one: the next beta above, the next epsilon or temperature below.
     pub fn real(&mut self, name: &str) -> Result<Option<f64>> {
         Ok(match self.take(name) {
             None => None,
             Some(Value::Real(x)) => Some(x),
             Some(Value::Whole(n)) => Some(n as f64),
-            Some(Value::Ratio(n, d)) => Some(n as f64 / d as f64),
+            Some(Value::Ratio(n, d)) => {
+                let quotient = Dd::from(n.unsigned_abs()) / Dd::from(d.unsigned_abs());
+                let quotient = if n < 0 { -quotient } else { quotient };
+                let error = quotient.hi.abs() * RELATIVE_ERROR;
+                Some(match name {
+                    "beta" if n == d => 1.0,
+                    "beta" => quotient.round_up(error),
+                    _ => quotient.round_down(error),
+                })
+            }
             Some(other) => return Err(Error::type_(name, "be a number", other.kind())),
         })
     }
@@ -171,6 +177,10 @@ impl Arguments {
             }
             Value::Ratios(ratios) => {
                 let (counts, total) = lattice::common_total(name, &ratios)?;
+                let sum: u128 = counts.iter().map(|&c| u128::from(c)).sum();
+                if sum != u128::from(total) {
+                    return Err(Error::value(name, must, format!("a sum of {sum}/{total}")));
+                }
                 (
                     counts.iter().map(|&c| c as i64).collect(),
                     i128::from(total),
@@ -204,6 +214,15 @@ impl Arguments {
         }
     }
 
+    /// At least one matrix.
+    pub fn matrices(&mut self) -> Result<Arc<[Matrix]>> {
+        match self.required("matrices")? {
+            Value::Matrices(matrices) if !matrices.is_empty() => Ok(matrices),
+            Value::Matrices(_) => Err(Error::value("matrices", "hold a matrix", "none")),
+            other => Err(Error::type_("matrices", "hold matrices", other.kind())),
+        }
+    }
+
     /// A square table: its size, and its numbers row by row.
     pub fn square(&mut self, name: &str) -> Result<(usize, Value)> {
         let must = "be a square table of numbers";
@@ -212,6 +231,16 @@ impl Arguments {
             Value::Table(rows, columns, _) => {
                 Err(Error::value(name, must, format!("{rows} x {columns}")))
             }
+            other => Err(Error::type_(name, must, other.kind())),
+        }
+    }
+
+    /// A vector of whole numbers. An empty list has no type, and is one.
+    pub fn wholes(&mut self, name: &str, must: &str) -> Result<Arc<[i64]>> {
+        match self.required(name)? {
+            Value::Wholes(wholes) if !wholes.is_empty() => Ok(wholes),
+            Value::Wholes(_) => Err(Error::value(name, must, "no numbers")),
+            Value::Reals(reals) if reals.is_empty() => Err(Error::value(name, must, "no numbers")),
             other => Err(Error::type_(name, must, other.kind())),
         }
     }

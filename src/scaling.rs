@@ -7,8 +7,8 @@
 
 use crate::pool;
 
-/// Deviation of a line sum at which scaling stops: two units of the grid.
-const TARGET: f64 = 1.0 / (1u64 << 52) as f64;
+/// Deviation of a line sum at which scaling is done: two units of the grid.
+pub const DONE: f64 = 1.0 / (1u64 << 52) as f64;
 
 /// Rows a band: each band has column sums of its own, and their number depends on the size alone.
 const BANDS: usize = 16;
@@ -127,15 +127,15 @@ impl<'a> Scaling<'a> {
         (off, worst)
     }
 
-    /// Scale until both margins are within two units of the grid, or no step helps any more. The
-    /// matrix must have total support. Returns the largest deviation left.
-    pub fn run(&mut self) -> f64 {
+    /// Scale until both margins are within `target`, or no step helps any more. The matrix must have
+    /// total support. Returns the largest deviation left.
+    pub fn run(&mut self, target: f64) -> f64 {
         /// Rounds of plain Sinkhorn that must halve the deviation to be worth going on.
         const ROUNDS: usize = 3;
         let (mut off, mut worst) = self.rows_exact();
         let mut mark = worst;
         let mut round = 0;
-        while worst > TARGET {
+        while worst > target {
             for (y, off) in self.y.iter_mut().zip(&off) {
                 *y /= 1.0 + off;
             }
@@ -150,7 +150,7 @@ impl<'a> Scaling<'a> {
         }
         // Newton from here; a step that does not help is halved, then replaced by a Sinkhorn round.
         let mut idle = 0;
-        while worst > TARGET && idle < 6 {
+        while worst > target && idle < 6 {
             let before = worst;
             let kept = self.y.clone();
             let step = self.newton_step(&off);
@@ -170,7 +170,7 @@ impl<'a> Scaling<'a> {
                 self.y = kept;
                 (off, worst) = self.rows_exact();
             }
-            if worst > TARGET {
+            if worst > target {
                 for (y, off) in self.y.iter_mut().zip(&off) {
                     *y /= 1.0 + off;
                 }
@@ -252,7 +252,7 @@ mod tests {
 
     fn balanced(matrix: &[f64], size: usize) -> (Vec<f64>, usize) {
         let mut scaling = Scaling::new(matrix, size);
-        let worst = scaling.run();
+        let worst = scaling.run(DONE);
         assert!(worst <= 1e-14, "{worst:e} after {} passes", scaling.passes);
         let out = (0..size * size)
             .map(|i| matrix[i] * scaling.x[i / size] * scaling.y[i % size])

@@ -14,13 +14,21 @@ True
 from bistochastic import errors
 from bistochastic._core import Matrix, entropy_rate
 from bistochastic.families import (
+    balance,
     blocks,
     build,
     circulant,
+    dense,
+    geometric,
+    gibbs,
     identity,
     k_anonymous,
+    kron,
+    mix,
     permutation,
     randomized_response,
+    reflected,
+    t_transform,
     tridiagonal,
     uniform,
 )
@@ -28,16 +36,24 @@ from bistochastic.report import compare
 
 __all__ = [
     "Matrix",
+    "balance",
     "blocks",
     "build",
     "circulant",
     "compare",
+    "dense",
     "entropy_rate",
     "errors",
+    "geometric",
+    "gibbs",
     "identity",
     "k_anonymous",
+    "kron",
+    "mix",
     "permutation",
     "randomized_response",
+    "reflected",
+    "t_transform",
     "tridiagonal",
     "uniform",
 ]

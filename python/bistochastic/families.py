@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     Number = int | float | Fraction
     Vector = Sequence[int] | Sequence[float] | Sequence[Fraction] | NDArray[Any]
+    Table = Sequence[Vector] | NDArray[Any]
 
 
 def build(family: str, **parameters: Any) -> Matrix:
@@ -85,7 +86,7 @@ def randomized_response(
     * ``beta`` in [0, 1]: the reported one is not below it; of the two solutions the one with
       ``keep >= 1/size``.
     * ``keep`` in [0, 1]: the probability of the truth. A ``Fraction`` (denominator below 2^63) is
-      exact; a float moves towards ``1/size`` by less than a step of the grid.
+      exact; a float moves towards ``1/size``, by less than ``size`` units of the grid.
 
     Two integers at any size, so ten million individuals cost as much as two.
 
@@ -137,8 +138,8 @@ def circulant(first_row: Vector) -> Matrix:
     """Each row is the first one shifted right by one, Expression (6): for cyclic categories.
 
     ``p_uv = first_row[(v - u) mod size]``. Floats must sum to 1 within 1e-9 and are rounded onto
-    the grid, none by more than a unit of 2^-53 unless tiny entries have to be raised to one; whole
-    numbers are exactly ``first_row / sum``, fractions exactly themselves.
+    the grid, after scaling none by more than a unit of 2^-53 unless tiny entries have to be raised
+    to one; whole numbers are exactly ``first_row / sum``, fractions exactly themselves.
 
     >>> import bistochastic as bs
     >>> bs.circulant([3, 1, 0]).to_dense()
@@ -174,3 +175,148 @@ def tridiagonal(
     ValueError: `beta` must be at most 0.4112897665259084 for one alpha at size 12; got 0.6
     """
     return _core.build("tridiagonal", {"alphas": alphas, "size": size, "beta": beta})
+
+
+def reflected(kernel: Vector) -> Matrix:
+    """A step drawn from one even law, folded back at the ends of an ordered scale.
+
+    ``p_uv = c_{v-u} + c_{u+v+1}`` with indices on a cycle of length ``2r``, from a kernel
+    ``c_0, ..., c_r`` with ``c_0 + 2 (c_1 + ... + c_{r-1}) + c_r = 1``: symmetric and bistochastic
+    for every such kernel. Contains the identity, randomized response, the tridiagonal matrix with
+    one alpha and discrete Gaussians.
+
+    Beyond 2^30 terms the reported beta is a certified lower bound (``m.certified``).
+
+    >>> import bistochastic as bs
+    >>> bs.reflected([0.5, 0.25, 0.0, 0.0]).to_dense()
+    array([[0.75, 0.25, 0.  ],
+           [0.25, 0.5 , 0.25],
+           [0.  , 0.25, 0.75]])
+    """
+    return _core.build("reflected", {"kernel": kernel})
+
+
+def geometric(
+    size: int, *, temperature: float | None = None, beta: float | None = None
+) -> Matrix:
+    """The reflected kernel that falls by the factor ``exp(-1/T)`` a step, for ordered categories.
+
+    Any report is at most ``exp(|u - w| / T)`` times as likely under truth ``u`` as under ``w``:
+    metric privacy, exactly, in the integers that are sampled. Give exactly one of ``temperature``
+    (0 is the identity, ``inf`` perfect secrecy) and ``beta``, for the coldest law that reaches it.
+
+    >>> import bistochastic as bs
+    >>> m = bs.geometric(12, beta=0.6)
+    >>> m.beta >= 0.6, round(m.truthfulness, 3)
+    (True, 0.478)
+    """
+    return _core.build("geometric", {"size": size, "temperature": temperature, "beta": beta})
+
+
+def gibbs(
+    cost: Table, *, temperature: float | None = None, beta: float | None = None
+) -> Matrix:
+    """The least expected cost at a given beta: ``p_uv = x_u y_v exp(-cost_uv / T)``.
+
+    ``cost[u][v] >= 0`` is what it costs to report ``v`` for ``u``; ``inf`` forbids it; it need not
+    be symmetric. Among all bistochastic matrices of that entropy this one has the least mean cost,
+    and ``T ln 2`` is the price of one more bit. Equal costs off the diagonal give randomized
+    response, costs 0 and ``inf`` give blocks.
+
+    Give exactly one of ``temperature`` > 0 and ``beta``, for the coldest law that reaches it; what
+    the allowed reports cannot reach is refused with what they can.
+
+    >>> import bistochastic as bs
+    >>> import numpy as np
+    >>> scale = np.arange(4)
+    >>> m = bs.gibbs(abs(scale[:, None] - scale), beta=0.5)
+    >>> round(float((m.to_dense() * abs(scale[:, None] - scale)).sum() / 4), 6)
+    0.250477
+    """
+    return _core.build("gibbs", {"cost": cost, "temperature": temperature, "beta": beta})
+
+
+def dense(array: Table) -> Matrix:
+    """A matrix of one's own.
+
+    Floats must have row and column sums within 1e-9 of 1; they are balanced, then rounded onto the
+    grid 2^-53 with exact line sums and unchanged support. A matrix that is on the grid already is
+    not touched. Whole numbers whose lines all sum to ``D`` are exactly ``array / D``; fractions are
+    exactly themselves. ``requested`` says by how much sums were ``off`` and an entry ``moved``.
+
+    >>> import bistochastic as bs
+    >>> bs.dense([[2, 1, 0], [1, 1, 1], [0, 1, 2]]).exact_row(0)
+    [Fraction(2, 3), Fraction(1, 3), Fraction(0, 1)]
+    >>> m = bs.dense([[0.1, 0.9], [0.9, 0.1]])
+    >>> bs.dense(m.to_dense()) == m
+    True
+    """
+    return _core.build("dense", {"array": array})
+
+
+def balance(array: Table) -> Matrix:
+    """The bistochastic matrix nearest in relative entropy to an array of non-negative numbers.
+
+    ``p_uv = x_u a_uv y_v``: rows and columns scaled until all sum to 1 (Sinkhorn, then Newton where
+    that crawls), then rounded onto the grid. Every positive entry must lie on a positive diagonal,
+    otherwise the first that does not is named.
+
+    >>> import bistochastic as bs
+    >>> bs.balance([[1, 2], [3, 4]]).row(0).round(6)
+    array([0.44949, 0.55051])
+    >>> bs.balance([[1, 1], [0, 1]])
+    Traceback (most recent call last):
+        ...
+    ValueError: `array` must have every positive entry on a positive diagonal; got one on none at (0, 1)
+    """
+    return _core.build("balance", {"array": array})
+
+
+def t_transform(size: int, i: int, j: int, *, keep: Number) -> Matrix:
+    """Codes ``i`` and ``j`` are swapped with probability ``1 - keep``, the others left alone.
+
+    The smallest step of majorization: ``keep I + (1 - keep) Q_ij``, with ``(2/size) h(keep)`` bits.
+
+    >>> import bistochastic as bs
+    >>> bs.t_transform(3, 0, 2, keep=0.75).to_dense()
+    array([[0.75, 0.  , 0.25],
+           [0.  , 1.  , 0.  ],
+           [0.25, 0.  , 0.75]])
+    """
+    return _core.build("t_transform", {"size": size, "i": i, "j": j, "keep": keep})
+
+
+def kron(*matrices: Matrix) -> Matrix:
+    """Independent matrices on several attributes, as one on their joint domain.
+
+    The joint code is in C order as in ``numpy.kron``: the last attribute runs fastest. Bits and
+    epsilon add, truthfulness multiplies, so Definition 2 with beta is Definition 3 with the same
+    beta for this matrix. Up to 2^53 cells; nothing of the joint matrix is ever formed.
+
+    >>> import bistochastic as bs
+    >>> m = bs.kron(bs.uniform(3), bs.identity(2))
+    >>> m.size, m.entropy_rate == bs.uniform(3).entropy_rate
+    (6, True)
+    """
+    return _core.build("kron", {"matrices": list(matrices)})
+
+
+def mix(matrices: Sequence[Matrix], *, weights: Vector) -> Matrix:
+    """One of several matrices of one size, chosen with these weights for every record.
+
+    ``p_uv = sum of weight_k p_k(u, v)``. Fractions and whole numbers must sum to exactly 1, floats
+    within 1e-9. This is the honest form of filling zeros with a small gamma to make a matrix
+    positive: ``mix([m, uniform], weights=[1-g, g])`` has sums of exactly 1, where adding gamma
+    without adjusting the rest has sums above 1 and can report a beta above 1.
+
+    Measures are exact up to size 4096 and inside one structured family, certified bounds beyond
+    (``m.certified``).
+
+    >>> import bistochastic as bs
+    >>> m = bs.mix([bs.k_anonymous(4, k=2), bs.uniform(4)], weights=[0.75, 0.25])
+    >>> m.row(0)
+    array([0.4375, 0.4375, 0.0625, 0.0625])
+    >>> m.epsilon < 2
+    True
+    """
+    return _core.build("mix", {"matrices": list(matrices), "weights": weights})

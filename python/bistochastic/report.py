@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from bistochastic import _core
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -71,7 +73,9 @@ def facts(matrix: Matrix) -> list[tuple[str, str]]:
 
 def _short(parameters: dict[str, object]) -> str:
     def value(x: object) -> str:
-        if isinstance(x, list) and len(x) > 4:
+        if isinstance(x, list) and x and isinstance(x[0], list):
+            return f"{len(x)} x {len(x[0])} counts"
+        if isinstance(x, list) and len(x) > 4 and not isinstance(x[0], _core.Matrix):
             return f"[{x[0]}, {x[1]}, ..., {x[-1]}] ({len(x)} numbers)"
         return str(x)
 
@@ -163,4 +167,7 @@ def compare(*matrices: Matrix) -> Comparison:
     """
     if not matrices:
         raise ValueError("`compare` must be given matrices; got none")
+    for matrix in matrices:
+        if not isinstance(matrix, _core.Matrix):
+            raise TypeError(f"`compare` must be given matrices; got {type(matrix).__name__}")
     return Comparison(matrices)

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::family::dense::{Dense, check_support, refuse_negative};
 use crate::parameters::{Arguments, Value};
-use crate::scaling::Scaling;
+use crate::scaling::{DONE, Scaling};
 
 /// # Law
 /// `diag(x) A diag(y)` with all lines summing to 1, then on the grid: minimises
@@ -27,7 +27,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     check_support("array", &reals, size)?;
     let reals = normalised(reals, size);
     let mut scaling = Scaling::new(&reals, size);
-    let off = scaling.run();
+    let off = scaling.run(DONE);
     let (x, y, passes) = (scaling.x, scaling.y, scaling.passes);
     arguments.note("off", off);
     arguments.note("passes", passes as f64);
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn two_codes_have_a_closed_form() {
         let m = balance(2, &[1.0, 2.0, 3.0, 4.0]).unwrap();
-        let (n, d) = m.family.entry(0, 0);
+        let (n, d) = m.family.entry(0, 0).unwrap();
         let odds = (4.0f64 / 6.0).sqrt();
         assert!((n as f64 / d as f64 - odds / (1.0 + odds)).abs() < 1e-15);
     }

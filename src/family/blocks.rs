@@ -9,13 +9,7 @@ use crate::parameters::{Arguments, Value};
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     let must = "hold whole numbers from 1 that add up to at most 2^53";
-    let sizes = match arguments.required("sizes")? {
-        Value::Wholes(sizes) => sizes,
-        _ => return Err(Error::type_("sizes", must, "something else")),
-    };
-    if sizes.is_empty() {
-        return Err(Error::value("sizes", must, "no numbers"));
-    }
+    let sizes = arguments.wholes("sizes", must)?;
     let mut size: u64 = 0;
     for (i, &n) in sizes.iter().enumerate() {
         size = match u64::try_from(n) {

@@ -30,7 +30,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
 
 impl Circulant {
     /// Smallest and largest entry.
-    fn extremes(&self) -> (u64, u64) {
+    fn range(&self) -> (u64, u64) {
         self.first_row
             .iter()
             .fold((u64::MAX, 0), |(low, high), &c| {
@@ -55,13 +55,16 @@ impl Family for Circulant {
         ]
     }
 
-    fn entry(&self, u: u64, v: u64) -> (u128, u128) {
+    fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         let shift = (v + self.size() - u) % self.size();
-        (self.first_row[shift as usize] as u128, self.total.into())
+        Some((self.first_row[shift as usize] as u128, self.total.into()))
+    }
+
+    fn total(&self) -> Option<u128> {
+        Some(self.total.into())
     }
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {
-        out.rotate_left(u as usize);
         for (x, &c) in out.iter_mut().zip(&*self.first_row) {
             *x = nearest(c as u128, self.total.into());
         }
@@ -70,7 +73,7 @@ impl Family for Circulant {
 
     /// Every row is a permutation of the first, so one row's entropy is the rate.
     fn entropy_rate(&self) -> Entropy {
-        let (low, high) = self.extremes();
+        let (low, high) = self.range();
         if low == high {
             // Perfect secrecy, said without rounding at any length.
             return Entropy::Exact(LogSum {
@@ -82,14 +85,20 @@ impl Family for Circulant {
         measure::of_counts(1, self.total, 1, row.len(), |i| row[i] as u64)
     }
 
+    fn extremes(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.range();
+        let of_total = |c: u64| nearest(c.into(), self.total.into());
+        Some((of_total(low).next_down().max(0.0), of_total(high).next_up()))
+    }
+
     /// Every column holds every number of the first row.
     fn epsilon(&self) -> f64 {
-        let (low, high) = self.extremes();
+        let (low, high) = self.range();
         measure::log_ratio(high.into(), low.into())
     }
 
-    fn truthfulness(&self) -> (u128, u128) {
-        (self.first_row[0] as u128, self.total.into())
+    fn truthfulness(&self) -> f64 {
+        nearest(self.first_row[0] as u128, self.total.into())
     }
 
     /// A walk on a cycle by the shifts in the support. After `n` steps it can be anywhere, for some
@@ -158,7 +167,10 @@ mod tests {
     fn the_law_on_the_grid_is_the_law_given() {
         let row = [0.5, 0.25, 0.125, 0.125];
         let m = circulant(&row).unwrap();
-        assert_eq!(m.family.entry(0, 1), (u128::from(GRID / 4), GRID.into()));
+        assert_eq!(
+            m.family.entry(0, 1),
+            Some((u128::from(GRID / 4), GRID.into()))
+        );
         assert_eq!(m.requested[1], ("moved".to_owned(), Value::Real(0.0)));
     }
 

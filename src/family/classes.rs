@@ -2,6 +2,7 @@
 //! k_anonymous have in common.
 
 use crate::family::Family;
+use crate::lattice::{gcd, nearest};
 use crate::measure::{Entropy, LogSum};
 use crate::parameters::Parameters;
 
@@ -80,10 +81,19 @@ impl Family for Classes {
         self.parameters.clone()
     }
 
-    fn entry(&self, u: u64, v: u64) -> (u128, u128) {
+    fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         let (start, n) = self.class_of(u);
         let inside = v >= start && v - start < n;
-        (u128::from(inside), u128::from(n))
+        Some((u128::from(inside), u128::from(n)))
+    }
+
+    fn total(&self) -> Option<u128> {
+        self.runs.iter().try_fold(1u128, |total, run| {
+            let n = u128::from(run.class_size);
+            (total / gcd(total, n))
+                .checked_mul(n)
+                .filter(|&t| t < 1 << 127)
+        })
     }
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {
@@ -109,6 +119,19 @@ impl Family for Classes {
         })
     }
 
+    fn extremes(&self) -> Option<(f64, f64)> {
+        let smallest = self.runs.iter().map(|run| run.class_size).min()?;
+        let high = 1.0 / smallest as f64;
+        Some((
+            if self.classes == 1 {
+                high.next_down()
+            } else {
+                0.0
+            },
+            high.next_up(),
+        ))
+    }
+
     /// A column is constant with one class, and mixes zero and non-zero with more.
     fn epsilon(&self) -> f64 {
         if self.classes == 1 {
@@ -119,8 +142,8 @@ impl Family for Classes {
     }
 
     /// The diagonal of a class of `n` adds up to 1.
-    fn truthfulness(&self) -> (u128, u128) {
-        (u128::from(self.classes), u128::from(self.size))
+    fn truthfulness(&self) -> f64 {
+        nearest(self.classes.into(), self.size.into())
     }
 
     /// Nothing leaves its class, and one class is positive.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::entropy;
 use crate::error::{Error, Result};
-use crate::family::Family;
+use crate::family::{Family, composite};
 use crate::lattice::{self, GRID, TOLERANCE, nearest};
 use crate::measure::{self, Entropy};
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::pool;
-use crate::scaling::Scaling;
+use crate::scaling::{DONE, Scaling};
 use crate::support::{self, Unsupported};
 
 /// # Law
@@ -70,7 +70,7 @@ fn of_reals(arguments: &mut Arguments, size: usize, reals: Arc<[f64]>) -> Result
         return Ok(law);
     }
     let mut scaling = Scaling::new(&reals, size);
-    scaling.run();
+    scaling.run(DONE);
     let (x, y) = (scaling.x, scaling.y);
     Dense::rounded("dense", "array", arguments, size, reals, &x, &y)
 }
@@ -241,9 +241,13 @@ impl Family for Dense {
         ]
     }
 
-    fn entry(&self, u: u64, v: u64) -> (u128, u128) {
+    fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         let count = self.counts[u as usize * self.size + v as usize];
-        (count as u128, self.total.into())
+        Some((count as u128, self.total.into()))
+    }
+
+    fn total(&self) -> Option<u128> {
+        Some(self.total.into())
     }
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {
@@ -264,36 +268,20 @@ impl Family for Dense {
         measure::widest(self.column_extremes())
     }
 
-    fn truthfulness(&self) -> (u128, u128) {
+    fn truthfulness(&self) -> f64 {
         let trace = self
             .counts
             .iter()
             .step_by(self.size + 1)
             .map(|&c| c as u128);
-        (trace.sum(), self.size as u128 * u128::from(self.total))
+        nearest(trace.sum(), self.size as u128 * u128::from(self.total))
     }
 
-    /// Every positive entry lies on a positive diagonal, so what can be reached can be left again:
-    /// irreducible just when one search from code 0 finds all codes. The period is then the gcd of
-    /// `level(u) + 1 - level(v)` over all positive entries.
     fn is_ergodic(&self) -> bool {
-        let size = self.size;
-        let mut level = vec![usize::MAX; size];
-        level[0] = 0;
-        let mut queue = vec![0];
-        let mut head = 0;
-        let mut period = 0u128;
-        while let Some(&u) = queue.get(head) {
-            head += 1;
-            for v in (0..size).filter(|&v| self.counts[u * size + v] > 0) {
-                if level[v] == usize::MAX {
-                    level[v] = level[u] + 1;
-                    queue.push(v);
-                }
-                period = lattice::gcd(period, (level[u] + 1).abs_diff(level[v]) as u128);
-            }
-        }
-        queue.len() == size && period == 1
+        composite::is_ergodic(self.size, |u| {
+            let row = &self.counts[u * self.size..][..self.size];
+            (0..self.size).filter(|&v| row[v] > 0).collect()
+        })
     }
 }
 
@@ -351,7 +339,7 @@ mod tests {
     fn a_law_on_the_grid_is_not_moved() {
         let unit = 1.0 / GRID as f64;
         let m = dense(2, &[unit, 1.0 - unit, 1.0 - unit, unit]).unwrap();
-        assert_eq!(m.family.entry(0, 0), (1, GRID.into()));
+        assert_eq!(m.family.entry(0, 0), Some((1, GRID.into())));
         assert!(
             m.requested
                 .contains(&("moved".to_owned(), Value::Real(0.0)))

@@ -8,7 +8,7 @@ use crate::family::Family;
 use crate::family::reflected::Reflected;
 use crate::lattice::GRID;
 use crate::measure;
-use crate::parameters::{Arguments, Value};
+use crate::parameters::Arguments;
 
 /// # Law
 /// `c_j` proportional to `q^j + floor` with `q = exp(-1/T)`, reflected. Neighbouring kernel entries have
@@ -74,17 +74,14 @@ fn at_temperature(size: usize, t: f64) -> Reflected {
             .collect();
         // The certificate: no entry above rho times the next.
         for j in (0..size).rev() {
-            let most = (Dd::from(kernel[j + 1] as f64) * Dd::from(rho)).floor();
-            if i128::from(kernel[j]) > most {
-                kernel[j] = most as i64;
-            }
+            kernel[j] = kernel[j].min(most_before(kernel[j + 1], rho));
         }
         let used: i128 = 2 * kernel.iter().map(|&k| i128::from(k)).sum::<i128>()
             - i128::from(kernel[0])
             - i128::from(kernel[size]);
         let spare = i128::from(GRID) - used;
         if spare >= 0 {
-            share_out(&mut kernel, spare as u64);
+            share_out(&mut kernel, spare as u64, rho);
             return Reflected::new("geometric", kernel.into(), GRID);
         }
         head *= 1.0 - 2f64.powi(-45);
@@ -101,10 +98,37 @@ fn ratio_below(t: f64) -> Option<f64> {
     (rho > 1.0).then_some(rho)
 }
 
-/// Add `spare` units so that no ratio grows: one unit to all entries from some index on. The whole
+/// The largest entry that may stand before `next`.
+fn most_before(next: i64, rho: f64) -> i64 {
+    let most = Dd::product(next as f64, rho).floor();
+    most.min(i128::from(i64::MAX)) as i64
+}
+
+/// Add `spare` units. What rounding down took, less than one unit an entry, goes back to the entries
+/// before the constant tail, which leaves the tail constant: the floor has room for some units each.
+/// Should that break a ratio, they go to all entries from some index on, which breaks none: the whole
 /// kernel takes `2r` units, the entries from `j >= 1` on take `2 (r - j) + 1`, an odd number.
-fn share_out(kernel: &mut [i64], spare: u64) {
-    let r = (kernel.len() - 1) as u64;
+fn share_out(kernel: &mut [i64], spare: u64, rho: f64) {
+    let r = kernel.len() - 1;
+    let tail = kernel[r];
+    let head = kernel.iter().take_while(|&&k| k > tail).count().min(r);
+    let before = kernel.to_vec();
+    kernel[0] += (spare % 2) as i64;
+    if head > 1 {
+        let (each, rest) = (spare / 2 / (head as u64 - 1), spare / 2 % (head as u64 - 1));
+        for (j, k) in kernel[1..head].iter_mut().enumerate() {
+            *k += (each + u64::from((j as u64) < rest)) as i64;
+        }
+    } else {
+        kernel[0] += (spare - spare % 2) as i64;
+    }
+    let holds =
+        |pair: &[i64]| pair[0] <= most_before(pair[1], rho) && pair[1] <= most_before(pair[0], rho);
+    if kernel.windows(2).all(holds) {
+        return;
+    }
+    kernel.copy_from_slice(&before);
+    let r = r as u64;
     let add = |kernel: &mut [i64], from: u64, units: u64| {
         kernel[from as usize..]
             .iter_mut()
@@ -205,6 +229,7 @@ mod tests {
     use super::*;
     use crate::family::Matrix;
     use crate::family::laws::{check_laws, make};
+    use crate::parameters::Value;
 
     fn geometric(size: i128, name: &str, value: f64) -> Result<Matrix> {
         make(
@@ -271,7 +296,7 @@ mod tests {
     #[test]
     fn perfect_secrecy_is_exact() {
         let m = geometric(7, "beta", 1.0).unwrap();
-        assert_eq!(m.family.entry(2, 5), (2, 14));
+        assert_eq!(m.family.entry(2, 5), Some((2, 14)));
         assert_eq!((m.family.epsilon(), measure::beta(&*m.family)), (0.0, 1.0));
     }
 }

@@ -10,7 +10,7 @@ use crate::family::randomized_response;
 use crate::measure;
 use crate::parameters::{Arguments, Value};
 use crate::pool;
-use crate::scaling::Scaling;
+use crate::scaling::{DONE, Scaling};
 use crate::support;
 
 /// # Law
@@ -59,7 +59,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     match wanted {
         Wanted::Temperature(t) => {
             let mut state = State::new(size, &cost);
-            state.settle(t);
+            state.settle(t, DONE);
             let cells = state.cells();
             let ones = vec![1.0; size];
             Dense::rounded("gibbs", "cost", arguments, size, cells, &ones, &ones)
@@ -100,8 +100,11 @@ fn as_randomized_response(size: usize, cost: &[f64], wanted: &Wanted) -> Result<
     ];
     let mut inner = Arguments::new("randomized_response", given);
     let family = randomized_response::build(&mut inner)?;
-    let (diag, total) = family.entry(0, 0);
-    let off = if size > 1 { family.entry(0, 1).0 } else { 0 };
+    let (Some((diag, total)), Some((off, _))) =
+        (family.entry(0, 0), family.entry(0, (size > 1).into()))
+    else {
+        return Ok(None);
+    };
     let counts = (0..size * size)
         .map(|i| if i / size == i % size { diag } else { off } as i64)
         .collect();
@@ -140,22 +143,24 @@ impl<'a> State<'a> {
 
     /// Scale at temperature `t`. From far above, cool down by halves: the potentials of one
     /// temperature keep the next kernel within the range of a double.
-    fn settle(&mut self, t: f64) {
-        let mut now = self.temperature.min((self.largest / 30.0).max(t));
-        loop {
-            now = now.max(t);
-            if self.temperature < t {
-                now = t;
-            }
-            self.scale(now);
-            if now <= t {
-                return;
-            }
+    fn settle(&mut self, t: f64, target: f64) {
+        if t.is_infinite() {
+            return self.scale(t, target);
+        }
+        // A kernel from scratch spans exp(30) at most; from a warmer one, the square of its entries.
+        let mut now = if self.temperature.is_finite() {
+            self.temperature / 2.0
+        } else {
+            self.largest / 30.0
+        };
+        while now > t {
+            self.scale(now, COARSE);
             now /= 2.0;
         }
+        self.scale(t, target);
     }
 
-    fn scale(&mut self, t: f64) {
+    fn scale(&mut self, t: f64, target: f64) {
         let (size, cost) = (self.size, self.cost);
         let (row, column) = (&self.row, &self.column);
         pool::for_each_chunk(&mut self.kernel, size, cost.len() < 1 << 12, |u, cells| {
@@ -172,7 +177,7 @@ impl<'a> State<'a> {
             }
         });
         let mut scaling = Scaling::new(&self.kernel, size);
-        scaling.run();
+        scaling.run(target);
         let (x, y) = (scaling.x, scaling.y);
         pool::for_each_chunk(&mut self.kernel, size, cost.len() < 1 << 12, |u, cells| {
             for (cell, y) in cells.iter_mut().zip(&y) {
@@ -209,17 +214,19 @@ impl<'a> State<'a> {
     }
 }
 
-/// The coldest law whose reported beta reaches the one asked for. Bits rise with the temperature; the
-/// root is bracketed and found by regula falsi in its logarithm, each temperature starting from the
-/// potentials of the last.
+/// Deviation at which a temperature is settled well enough to go on searching.
+const COARSE: f64 = 1e-7;
+
+/// The coldest law whose reported beta reaches the one asked for. Bits rise with the temperature: the
+/// root is bracketed and narrowed by regula falsi in its logarithm on coarsely settled kernels, each
+/// starting from the potentials of the last, then polished by secants on fully settled ones.
 fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> Result<Dense> {
-    let mut state = State::new(size, cost);
     let ones = vec![1.0; size];
     let wanted = beta * measure::max_bits(size as u64);
     let mut tried = 0.0;
-    let mut at = |state: &mut State<'_>, t: f64| {
+    let mut at = |state: &mut State<'_>, t: f64, target: f64| {
         tried += 1.0;
-        state.settle(t);
+        state.settle(t, target);
         state.bits() - wanted
     };
     let rounded = |arguments: &mut Arguments, state: &State<'_>| {
@@ -233,62 +240,81 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
             &ones,
         )
     };
-    // The hottest law is the most that the allowed reports can hold.
-    state.scale(f64::INFINITY);
-    let hottest = rounded(arguments, &state)?;
-    let most = measure::beta(&hottest);
-    if !(beta <= most) {
-        let must = format!("be at most {most} for the reports that `cost` allows");
-        return Err(Error::value("beta", must, beta));
-    }
-    if state.largest == 0.0 {
-        return Ok(hottest);
-    }
     let mut state = State::new(size, cost);
-    let coldest = state.largest / 4096.0;
-    let (mut low, mut high) = (state.largest / 8.0, state.largest / 8.0);
-    let mut below = at(&mut state, low);
-    let mut above = below;
-    while above < 0.0 && high < state.largest * 1e9 {
-        (low, below) = (high, above);
-        high *= 4.0;
-        above = at(&mut state, high);
+    let largest = state.largest;
+    let forbidden = cost.iter().any(|c| c.is_infinite());
+    if forbidden || largest == 0.0 {
+        // The hottest law is the most that the allowed reports can hold.
+        state.scale(f64::INFINITY, DONE);
+        let hottest = rounded(arguments, &state)?;
+        let most = measure::beta(&hottest);
+        if !(beta <= most) {
+            let must = format!("be at most {most} for the reports that `cost` allows");
+            return Err(Error::value("beta", must, beta));
+        }
+        if largest == 0.0 || beta == most {
+            return Ok(hottest);
+        }
+        state = State::new(size, cost);
     }
-    while below > 0.0 && low > coldest {
-        (high, above) = (low, below);
-        low = (low / 4.0).max(coldest);
-        below = at(&mut state, low);
+    let coldest = largest / 4096.0;
+    let mut low = (largest / 8.0, at(&mut state, largest / 8.0, COARSE));
+    let mut high = low;
+    while high.1 < 0.0 && high.0 < largest * 1e9 {
+        low = high;
+        high.0 *= 4.0;
+        high.1 = at(&mut state, high.0, COARSE);
     }
-    if above < 0.0 {
-        return Ok(hottest);
+    while low.1 > 0.0 && low.0 > coldest {
+        high = low;
+        low.0 = (low.0 / 4.0).max(coldest);
+        low.1 = at(&mut state, low.0, COARSE);
     }
-    // Regula falsi with the Illinois rule, until the bits are right to 1e-13 of what is wanted.
-    let mut side = 0;
-    for _ in 0..60 {
-        if below > 0.0 || above <= 1e-13 * wanted.max(1e-3) || high / low < 1.0 + 1e-15 {
+    let (mut below, mut above, mut side) = (low.1, high.1, 0);
+    // Bits a unit of ln T, for the polish.
+    let mut slope = ((high.1 - low.1) / (high.0 / low.0).ln()).max(1e-9);
+    let mut t = if low.1 > 0.0 { low.0 } else { high.0 };
+    while low.1 <= 0.0 && high.0 / low.0 > 1.0 + 1e-9 {
+        let share = (below / (below - above)).clamp(0.02, 0.98);
+        t = (low.0.ln() + share * (high.0 / low.0).ln()).exp();
+        let bits = at(&mut state, t, COARSE);
+        let end = if bits >= 0.0 { &mut low } else { &mut high };
+        let seen = (bits - end.1) / (t / end.0).ln();
+        if seen > 0.0 {
+            slope = seen;
+        }
+        if bits.abs() <= 1e-5 * wanted {
             break;
         }
-        let share = (below / (below - above)).clamp(0.01, 0.99);
-        let t = (low.ln() + share * (high.ln() - low.ln())).exp();
-        let bits = at(&mut state, t);
         if bits >= 0.0 {
-            (high, above) = (t, bits);
-            if side == 1 {
-                below /= 2.0;
-            }
+            high = (t, bits);
+            above = bits;
+            below /= if side == 1 { 2.0 } else { 1.0 };
             side = 1;
         } else {
-            (low, below) = (t, bits);
-            if side == -1 {
-                above /= 2.0;
-            }
+            low = (t, bits);
+            below = bits;
+            above /= if side == -1 { 2.0 } else { 1.0 };
             side = -1;
         }
     }
+    // Secants, aimed a hair above so that the last step lands on the safe side.
+    let hair = 1e-13 * wanted.max(1e-3);
+    let mut bits = at(&mut state, t, DONE);
+    for _ in 0..8 {
+        if (0.0..=10.0 * hair).contains(&bits) || low.1 > 0.0 {
+            break;
+        }
+        let next = t * ((3.0 * hair - bits) / slope).clamp(-0.5, 0.5).exp();
+        let now = at(&mut state, next, DONE);
+        let seen = (now - bits) / (next / t).ln();
+        if seen.is_finite() && seen > 0.0 {
+            slope = seen;
+        }
+        (t, bits) = (next, now);
+    }
     // What is reported is what was rounded: warm up by hairs until it keeps the request.
-    let mut t = if below > 0.0 { low } else { high };
     for k in 0..60 {
-        at(&mut state, t);
         let law = rounded(arguments, &state)?;
         if measure::beta(&law) >= beta {
             arguments.note("temperature", t);
@@ -296,8 +322,11 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
             return Ok(law);
         }
         t *= 1.0 + 1e-14 * f64::from(1u32 << k.min(30));
+        at(&mut state, t, DONE);
     }
-    Ok(hottest)
+    // Perfect secrecy on what is allowed is never below.
+    state.scale(f64::INFINITY, DONE);
+    rounded(arguments, &state)
 }
 
 #[cfg(test)]
@@ -359,7 +388,10 @@ mod tests {
             let cost = distance(size);
             let mean: f64 = (0..size * size)
                 .map(|i| {
-                    let (n, d) = m.family.entry((i / size) as u64, (i % size) as u64);
+                    let (n, d) = m
+                        .family
+                        .entry((i / size) as u64, (i % size) as u64)
+                        .unwrap();
                     n as f64 / d as f64 * cost[i]
                 })
                 .sum::<f64>()

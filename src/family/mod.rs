@@ -3,8 +3,10 @@
 //! To add one: its file, a `mod` line and a line in [`REGISTRY`].
 
 use std::fmt::Debug;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use crate::dd::Dd;
 use crate::error::{Error, Result};
 use crate::lattice;
 use crate::measure::Entropy;
@@ -14,14 +16,20 @@ mod balance;
 mod blocks;
 mod circulant;
 mod classes;
+mod collapse;
+mod composite;
 mod dense;
 mod geometric;
 mod gibbs;
 mod identity;
 mod k_anonymous;
+mod kron;
+mod mix;
 mod permutation;
+mod product;
 mod randomized_response;
 mod reflected;
+mod t_transform;
 mod tridiagonal;
 mod uniform;
 
@@ -36,15 +44,48 @@ pub trait Family: Debug + Send + Sync {
     /// The realised parameters: [`build`] with them gives the same matrix again.
     fn parameters(&self) -> Parameters;
 
-    /// `Pr(report v | truth u)` as numerator and denominator, for `u` and `v` below the size.
-    fn entry(&self, u: u64, v: u64) -> (u128, u128);
+    /// `Pr(report v | truth u)` as numerator and denominator below 2^127, for `u` and `v` below the
+    /// size. None where a composite needs larger ones.
+    fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)>;
+
+    /// The same to 30 digits.
+    fn precise(&self, u: u64, v: u64) -> Dd {
+        self.entry(u, v)
+            .map_or(Dd::from(f64::NAN), |(n, d)| Dd::from(n) / Dd::from(d))
+    }
+
+    /// The same as the nearest double.
+    fn probability(&self, u: u64, v: u64) -> f64 {
+        match self.entry(u, v) {
+            Some((n, d)) => lattice::nearest(n, d),
+            None => self.precise(u, v).hi,
+        }
+    }
 
     /// Row `u` as the nearest doubles.
     fn fill_row(&self, u: u64, out: &mut [f64]) {
         for (v, x) in out.iter_mut().enumerate() {
-            let (n, d) = self.entry(u, v as u64);
-            *x = lattice::nearest(n, d);
+            *x = self.probability(u, v as u64);
         }
+    }
+
+    /// A total below 2^127 of which every entry is a whole number, if there is one.
+    fn total(&self) -> Option<u128>;
+
+    /// Bounds of the smallest and the largest entry, where they are cheap, for families in which some
+    /// column holds both.
+    fn extremes(&self) -> Option<(f64, f64)> {
+        None
+    }
+
+    /// What a composite is made of; none for all others.
+    fn composition(&self) -> Option<Composition<'_>> {
+        None
+    }
+
+    /// A beta that this one cannot be below, whatever rounding says.
+    fn least_beta(&self) -> f64 {
+        0.0
     }
 
     /// The entropy rate, Expression (4).
@@ -54,8 +95,8 @@ pub trait Family: Debug + Send + Sync {
     /// and non-zero.
     fn epsilon(&self) -> f64;
 
-    /// The mean of the diagonal as numerator and denominator.
-    fn truthfulness(&self) -> (u128, u128);
+    /// The mean of the diagonal, to nearest.
+    fn truthfulness(&self) -> f64;
 
     /// Whether some power of the matrix is positive: irreducible and aperiodic.
     fn is_ergodic(&self) -> bool;
@@ -66,13 +107,38 @@ pub trait Family: Debug + Send + Sync {
     }
 }
 
-/// A matrix and what was asked for to get it.
+/// The parts of a composite, from which it is drawn in turn.
+#[derive(Debug)]
+pub enum Composition<'a> {
+    /// Independent factors of a joint domain in C order.
+    Kron(&'a [Matrix]),
+    /// One of several, chosen with these weights.
+    Mix(Vec<((i64, i64), &'a Matrix)>),
+    /// First one, then the other.
+    Product(&'a Matrix, &'a Matrix),
+}
+
+/// A matrix and what was asked for to get it. Equal where family and parameters are.
 #[derive(Debug, Clone)]
 pub struct Matrix {
     /// The law.
     pub family: Arc<dyn Family>,
     /// The request: numbers as given, and how far given vectors moved.
     pub requested: Vec<(String, Value)>,
+}
+
+impl PartialEq for Matrix {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (&self.family, &other.family);
+        a.name() == b.name() && a.size() == b.size() && a.parameters() == b.parameters()
+    }
+}
+
+impl Hash for Matrix {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.family.name().hash(state);
+        self.family.parameters().hash(state);
+    }
 }
 
 /// Builds a family from what a caller gave.
@@ -88,9 +154,13 @@ pub const REGISTRY: &[(&str, Builder)] = &[
     ("gibbs", gibbs::build),
     ("identity", identity::build),
     ("k_anonymous", k_anonymous::build),
+    ("kron", kron::build),
+    ("mix", mix::build),
     ("permutation", permutation::build),
+    ("product", product::build),
     ("randomized_response", randomized_response::build),
     ("reflected", reflected::build),
+    ("t_transform", t_transform::build),
     ("tridiagonal", tridiagonal::build),
     ("uniform", uniform::build),
 ];
@@ -154,7 +224,7 @@ pub(crate) mod laws {
     pub fn check_laws(matrix: &Matrix) {
         let f = &*matrix.family;
         let size = f.size();
-        let entry = |u, v| f.entry(u, v);
+        let entry = |u, v| f.entry(u, v).unwrap();
         let mut bits = Dd::ZERO;
         let mut epsilon: f64 = 0.0;
         let mut trace = (0, 1);
@@ -183,6 +253,7 @@ pub(crate) mod laws {
             for v in 0..size {
                 let (n, d) = entry(u, v);
                 assert_eq!(doubles[v as usize], lattice::nearest(n, d));
+                assert!(f.total().is_none_or(|total| total % d == 0));
             }
         }
         let bits = (bits / Dd::from(u128::from(size))).hi;
@@ -202,8 +273,8 @@ pub(crate) mod laws {
             assert_eq!(measure::beta(f), 1.0);
         }
         assert_eq!(f.epsilon(), epsilon);
-        let (n, d) = f.truthfulness();
-        assert_eq!(n * trace.1 * u128::from(size), trace.0 * d);
+        let mean = lattice::nearest(trace.0, trace.1 * u128::from(size));
+        assert!((f.truthfulness() - mean).abs() <= 2f64.powi(-52), "{mean}");
         assert_eq!(f.is_ergodic(), some_power_is_positive(f));
         let again = build(
             f.name(),
@@ -220,7 +291,11 @@ pub(crate) mod laws {
     fn some_power_is_positive(f: &dyn Family) -> bool {
         let n = f.size() as usize;
         let step: Vec<Vec<bool>> = (0..n)
-            .map(|u| (0..n).map(|v| f.entry(u as u64, v as u64).0 > 0).collect())
+            .map(|u| {
+                (0..n)
+                    .map(|v| f.entry(u as u64, v as u64).unwrap().0 > 0)
+                    .collect()
+            })
             .collect();
         let mut power = step.clone();
         for _ in 0..(n - 1) * (n - 1) {

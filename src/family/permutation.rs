@@ -19,13 +19,7 @@ struct Permutation {
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     let must = "hold each code from 0 to size - 1 once";
-    let targets = match arguments.required("targets")? {
-        Value::Wholes(targets) => targets,
-        _ => return Err(Error::type_("targets", must, "something else")),
-    };
-    if targets.is_empty() {
-        return Err(Error::value("targets", must, "no codes"));
-    }
+    let targets = arguments.wholes("targets", must)?;
     let mut seen = vec![false; targets.len()];
     for (u, &v) in targets.iter().enumerate() {
         match usize::try_from(v).ok().and_then(|v| seen.get_mut(v)) {
@@ -50,8 +44,12 @@ impl Family for Permutation {
         vec![("targets", Value::Wholes(Arc::clone(&self.targets)))]
     }
 
-    fn entry(&self, u: u64, v: u64) -> (u128, u128) {
-        (u128::from(self.targets[u as usize] as u64 == v), 1)
+    fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
+        Some((u128::from(self.targets[u as usize] as u64 == v), 1))
+    }
+
+    fn total(&self) -> Option<u128> {
+        Some(1)
     }
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {
@@ -73,9 +71,9 @@ impl Family for Permutation {
         }
     }
 
-    fn truthfulness(&self) -> (u128, u128) {
+    fn truthfulness(&self) -> f64 {
         let fixed = (0..).zip(&*self.targets).filter(|(u, v)| u == *v).count();
-        (fixed as u128, self.targets.len() as u128)
+        fixed as f64 / self.targets.len() as f64
     }
 
     /// Powers of a permutation are permutations.
@@ -106,7 +104,7 @@ mod tests {
             (&[0, 0][..], "got 0 again at 1"),
             (&[0, 2], "got 2 at 1"),
             (&[-1, 0], "got -1 at 0"),
-            (&[], "got no codes"),
+            (&[], "got no numbers"),
         ] {
             let error = permutation(targets).unwrap_err().to_string();
             assert!(error.ends_with(end), "{error}");

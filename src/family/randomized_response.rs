@@ -6,7 +6,7 @@ use crate::calibrate;
 use crate::dd::Dd;
 use crate::error::{Error, Result};
 use crate::family::Family;
-use crate::lattice::{GRID, gcd};
+use crate::lattice::{GRID, gcd, nearest};
 use crate::measure::{self, Entropy, LogSum};
 use crate::parameters::{Arguments, Parameters, Value};
 
@@ -17,7 +17,7 @@ use crate::parameters::{Arguments, Parameters, Value};
 /// # Cost
 /// Two integers at any size; everything is O(1).
 #[derive(Debug)]
-struct RandomizedResponse {
+pub struct RandomizedResponse {
     size: u64,
     /// Coprime to `off`, so that equal laws are equal numbers.
     diag: u128,
@@ -31,7 +31,8 @@ const GRID_SIZES: u64 = 1 << 16;
 const TOTAL: u64 = (1 << 63) - 1;
 
 impl RandomizedResponse {
-    fn new(size: u64, diag: u128, off: u128) -> Self {
+    /// The law `diag : off`.
+    pub fn new(size: u64, diag: u128, off: u128) -> Self {
         // One category is always itself; no lie exists whose probability could be stored.
         let (diag, off) = if size == 1 { (1, 0) } else { (diag, off) };
         let g = gcd(diag, off);
@@ -42,8 +43,15 @@ impl RandomizedResponse {
         }
     }
 
-    fn total(&self) -> u128 {
+    fn sum(&self) -> u128 {
         self.diag + u128::from(self.size - 1) * self.off
+    }
+
+    /// The probability of the truth in lowest terms.
+    fn keep(&self) -> (u128, u128) {
+        let (n, d) = (self.diag, self.sum());
+        let g = gcd(n, d);
+        (n / g, d / g)
     }
 
     /// The law with this `off` on the grid.
@@ -225,27 +233,32 @@ impl Family for RandomizedResponse {
 
     /// `keep = diag/total` and the size give `diag : off` back.
     fn parameters(&self) -> Parameters {
-        let (n, d) = self.truthfulness();
+        let (n, d) = self.keep();
         vec![
             ("size", Value::Whole(self.size.into())),
             ("keep", Value::Ratio(n as i128, d as i128)),
         ]
     }
 
-    fn entry(&self, u: u64, v: u64) -> (u128, u128) {
-        (if u == v { self.diag } else { self.off }, self.total())
+    fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
+        let count = if u == v { self.diag } else { self.off };
+        Some((count, self.sum()))
+    }
+
+    fn total(&self) -> Option<u128> {
+        Some(self.sum())
     }
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {
-        out.fill(crate::lattice::nearest(self.off, self.total()));
-        out[u as usize] = crate::lattice::nearest(self.diag, self.total());
+        out.fill(nearest(self.off, self.sum()));
+        out[u as usize] = nearest(self.diag, self.sum());
     }
 
     /// Every row holds the same numbers:
     /// `H = log2 total - (diag log2 diag + (size - 1) off log2 off) / total`.
     fn entropy_rate(&self) -> Entropy {
         let lies = u128::from(self.size - 1) * self.off;
-        let total = self.total();
+        let total = self.sum();
         Entropy::Exact(LogSum {
             terms: vec![
                 (total as i128, total),
@@ -256,6 +269,12 @@ impl Family for RandomizedResponse {
         })
     }
 
+    fn extremes(&self) -> Option<(f64, f64)> {
+        let of_sum = |c: u128| nearest(c, self.sum());
+        let (a, b) = (of_sum(self.diag), of_sum(self.off));
+        Some((a.min(b).next_down().max(0.0), a.max(b).next_up()))
+    }
+
     /// A column holds `diag` once and `off` elsewhere.
     fn epsilon(&self) -> f64 {
         if self.size == 1 {
@@ -264,10 +283,8 @@ impl Family for RandomizedResponse {
         measure::log_ratio(self.diag.max(self.off), self.diag.min(self.off))
     }
 
-    fn truthfulness(&self) -> (u128, u128) {
-        let (n, d) = (self.diag, self.total());
-        let g = gcd(n, d);
-        (n / g, d / g)
+    fn truthfulness(&self) -> f64 {
+        nearest(self.diag, self.sum())
     }
 
     /// Without lies nothing moves; without truth two codes swap for ever, and three do not.
@@ -355,7 +372,7 @@ mod tests {
                 rr(size, "beta", Value::Real(1.0)).unwrap(),
                 rr(size, "keep", Value::Ratio(1, size)).unwrap(),
             ] {
-                assert_eq!(m.family.entry(0, 1), (1, size as u128));
+                assert_eq!(m.family.entry(0, 1), Some((1, size as u128)));
                 assert_eq!((m.family.epsilon(), measure::beta(&*m.family)), (0.0, 1.0));
             }
         }
@@ -364,7 +381,7 @@ mod tests {
     #[test]
     fn the_grid_holds_up_to_its_last_size() {
         let m = rr(12, "epsilon", Value::Real(3.0)).unwrap();
-        let (_, d) = m.family.entry(0, 0);
+        let (_, d) = m.family.entry(0, 0).unwrap();
         assert!(d.is_power_of_two() && d <= 1 << 53);
         let most = rr(2, "epsilon", Value::Real(800.0))
             .unwrap()
@@ -378,7 +395,7 @@ mod tests {
         for size in [3, 12, 65_536, 65_537, 10_000_000] {
             for keep in [1e-12, 1e-9, 1e-5, 0.01, 0.3, 0.65, 0.999_999] {
                 let m = rr(size, "keep", Value::Real(keep)).unwrap();
-                let (n, d) = m.family.truthfulness();
+                let (n, d) = m.family.entry(0, 0).unwrap();
                 let got = Dd::from(n) / Dd::from(d);
                 let up = (got - Dd::from(keep)).hi;
                 let towards = if keep * size as f64 >= 1.0 { -up } else { up };

@@ -332,8 +332,12 @@ impl Family for Reflected {
         ]
     }
 
-    fn entry(&self, u: u64, v: u64) -> (u128, u128) {
-        (self.count(u as usize, v as usize).into(), self.total.into())
+    fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
+        Some((self.count(u as usize, v as usize).into(), self.total.into()))
+    }
+
+    fn total(&self) -> Option<u128> {
+        Some(self.total.into())
     }
 
     fn entropy_rate(&self) -> Entropy {
@@ -362,10 +366,10 @@ impl Family for Reflected {
     }
 
     /// The diagonal is `c_0 + c_{2u+1}`.
-    fn truthfulness(&self) -> (u128, u128) {
+    fn truthfulness(&self) -> f64 {
         let r = self.r();
         let diagonal = (0..r).map(|u| u128::from(self.count(u, u))).sum();
-        (diagonal, r as u128 * u128::from(self.total))
+        lattice::nearest(diagonal, r as u128 * u128::from(self.total))
     }
 
     /// Steps `j` lead from `u` to all codes just when `g = gcd(steps, 2r)` is 1, or 2, as folding swaps

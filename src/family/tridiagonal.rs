@@ -104,7 +104,12 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     };
     let total = arguments.whole("total", 1, (1 << 63) - 1)?;
     let whole_total = total.unwrap_or(1);
-    if total.is_some() && !matches!(alphas, Value::Whole(_) | Value::Wholes(_) | Value::Reals(_)) {
+    let whole = match &alphas {
+        Value::Whole(_) | Value::Wholes(_) => true,
+        Value::Reals(reals) => reals.is_empty(),
+        _ => false,
+    };
+    if total.is_some() && !whole {
         return Err(Error::type_("total", "go with whole numbers", "others"));
     }
     let law = match alphas {
@@ -122,7 +127,12 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
             if !(x >= 0.0 && x <= most + TOLERANCE / 2.0) {
                 return Err(Error::value("alphas", MUST, x));
             }
-            constant(size, lattice::round_number(x.min(most)), GRID)?
+            let mut alpha = lattice::round_number(x.min(most));
+            // The diagonal between, 1 - 2 alpha, is not rounded away either.
+            if size > 2 && x < 0.5 && 2 * alpha == GRID {
+                alpha -= 1;
+            }
+            constant(size, alpha, GRID)?
         }
         Value::Wholes(counts) => vector(counts, whole_total)?,
         Value::Ratios(ratios) => {
@@ -131,7 +141,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         }
         // An empty list has no type; it is the matrix of size 1.
         Value::Reals(reals) => vector(round(&reals, arguments)?, GRID)?,
-        Value::Table(..) => {
+        Value::Table(..) | Value::Matrices(_) => {
             return Err(Error::type_(
                 "alphas",
                 "be one number or a vector",
@@ -200,7 +210,18 @@ fn round(reals: &[f64], arguments: &mut Arguments) -> Result<Arc<[i64]>> {
             return Err(Error::value("alphas", MUST, got));
         }
         let room = GRID as i64 - counts.last().copied().unwrap_or(0);
-        let count = (lattice::round_number(x) as i64).min(room);
+        let mut count = (lattice::round_number(x) as i64).min(room);
+        if let Some(last) = counts.last_mut() {
+            // A positive alpha, and a positive diagonal between two, take a unit from the larger.
+            count = count.max(i64::from(x > 0.0));
+            let inside = (Dd::sum(x, before) - Dd::ONE).hi < 0.0;
+            let over = *last + count + i64::from(inside) - GRID as i64;
+            if over > 0 && *last >= count {
+                *last -= over;
+            } else if over > 0 {
+                count -= over;
+            }
+        }
         moved = moved.max((count as f64 / GRID as f64 - x).abs());
         counts.push(count);
     }
@@ -229,20 +250,23 @@ impl Family for Tridiagonal {
         }
     }
 
-    fn entry(&self, u: u64, v: u64) -> (u128, u128) {
+    fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         let count = match u.abs_diff(v) {
             0 => self.diagonal(u),
             1 => self.alpha(Some(u.min(v))),
             _ => 0,
         };
-        (count.into(), self.total.into())
+        Some((count.into(), self.total.into()))
+    }
+
+    fn total(&self) -> Option<u128> {
+        Some(self.total.into())
     }
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {
         out.fill(0.0);
         for v in u.saturating_sub(1)..(u + 2).min(self.size) {
-            let (n, d) = self.entry(u, v);
-            out[v as usize] = lattice::nearest(n, d);
+            out[v as usize] = self.probability(u, v);
         }
     }
 
@@ -283,7 +307,23 @@ impl Family for Tridiagonal {
         }
     }
 
-    /// From size 3 on, every column has a zero two steps from its diagonal; two codes have
+    /// From size 4 on every column has a zero.
+    fn extremes(&self) -> Option<(f64, f64)> {
+        let high = match &self.alphas {
+            _ if self.size < 4 => return None,
+            Alphas::Constant(alpha) => self.total - *alpha,
+            Alphas::Vector(alphas) => (0..self.size)
+                .map(|u| self.diagonal(u))
+                .chain(alphas.iter().map(|&a| a as u64))
+                .fold(0, u64::max),
+        };
+        Some((
+            0.0,
+            lattice::nearest(high.into(), self.total.into()).next_up(),
+        ))
+    }
+
+    /// From size 3 on, the end columns have a zero two steps from their diagonal; two codes have
     /// `1 - alpha` and `alpha` in each column.
     fn epsilon(&self) -> f64 {
         match self.size {
@@ -296,13 +336,13 @@ impl Family for Tridiagonal {
         }
     }
 
-    fn truthfulness(&self) -> (u128, u128) {
+    fn truthfulness(&self) -> f64 {
         let all = u128::from(self.size) * u128::from(self.total);
         let steps = match &self.alphas {
             Alphas::Constant(alpha) => u128::from(self.size - 1) * u128::from(*alpha),
             Alphas::Vector(alphas) => alphas.iter().map(|&a| a as u128).sum(),
         };
-        (all - 2 * steps, all)
+        lattice::nearest(all - 2 * steps, all)
     }
 
     /// A zero alpha cuts the scale in two. Without one, an end stays put with `1 - alpha_1 > 0`
@@ -352,6 +392,9 @@ mod tests {
             &[1.0, 0.0, 1.0],
             &[0.1, 0.0, 0.4],
             &[1e-300, 0.5, 0.5],
+            &[1.0, 1e-300],
+            &[1e-300, 1.0],
+            &[1e-300, 1.0, 1e-300],
         ] {
             check_laws(&vector(alphas).unwrap());
         }
@@ -360,6 +403,21 @@ mod tests {
                 check_laws(&constant(alpha, size).unwrap());
             }
         }
+    }
+
+    #[test]
+    fn no_positive_entry_is_rounded_away() {
+        let m = constant(Value::Real(0.5f64.next_down()), 5).unwrap();
+        assert!(m.family.entry(1, 1).unwrap().0 > 0);
+        for alphas in [[1.0, 1e-300], [0.3, 0.7], [0.7, 0.3]] {
+            let m = vector(&alphas).unwrap();
+            assert!(m.family.entry(0, 1).unwrap().0 > 0 && m.family.entry(1, 2).unwrap().0 > 0);
+        }
+        assert!(vector(&[0.3, 0.7]).unwrap().family.entry(1, 1).unwrap().0 > 0);
+        assert_eq!(
+            vector(&[0.25, 0.75]).unwrap().family.entry(1, 1).unwrap().0,
+            0
+        );
     }
 
     #[test]
@@ -406,7 +464,7 @@ mod tests {
             }
         }
         let best = by_beta(12, 0.411_289).unwrap();
-        let (n, d) = best.family.entry(0, 1);
+        let (n, d) = best.family.entry(0, 1).unwrap();
         assert!((n as f64 / d as f64) < 0.3407);
         let error = by_beta(12, 0.6).unwrap_err().to_string();
         assert!(

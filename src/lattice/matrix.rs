@@ -251,7 +251,7 @@ mod tests {
             let mut p = vec![0.0; size * size];
             for i in 0..size {
                 let (a, b) = (1.0 / 3.0, 1.0 / 7.0);
-                let step = |i: usize| if i % 2 == 0 { a } else { b };
+                let step = |i: usize| if i.is_multiple_of(2) { a } else { b };
                 if i + 1 < size {
                     p[i * size + i + 1] = step(i);
                     p[(i + 1) * size + i] = step(i);

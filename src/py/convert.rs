@@ -5,11 +5,13 @@ use std::sync::Arc;
 use numpy::{
     IntoPyArray, PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods,
 };
-use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyString};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString};
 
-use crate::error::{Error, Result};
+use super::exact;
+use super::matrix::Matrix;
+use crate::error::Error;
 use crate::parameters::Value;
 
 impl From<Error> for PyErr {
@@ -43,7 +45,7 @@ fn type_name(value: &Bound<'_, PyAny>) -> String {
 /// `(numerator, denominator)` of a rational number of Python.
 fn ratio(value: &Bound<'_, PyAny>) -> Option<(i128, i128)> {
     let part = |name| value.getattr(name).ok()?.extract::<i128>().ok();
-    Some((part("numerator")?, part("denominator")?))
+    Some((part("numerator")?, part("denominator")?)).filter(|r| r.1 > 0)
 }
 
 /// One parameter.
@@ -55,19 +57,45 @@ pub fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     if given.is_instance_of::<PyFloat>() {
         return Ok(Value::Real(given.extract()?));
     }
-    if given.hasattr("__len__")? {
+    // NumPy's scalars, and arrays without an axis, are the number they hold.
+    if given.hasattr("dtype")? && given.getattr("ndim")?.extract::<usize>()? == 0 {
+        let kind: String = given.getattr("dtype")?.getattr("kind")?.extract()?;
+        let item = given.call_method0("item")?;
+        return match kind.as_str() {
+            "f" | "i" | "u" => value(name, &item),
+            _ => Err(Error::type_(name, must, type_name(given)).into()),
+        };
+    }
+    if let Ok(items) = given.cast::<PyList>()
+        && items.iter().any(|item| item.cast::<Matrix>().is_ok())
+    {
+        let matrices: PyResult<Vec<_>> = items
+            .iter()
+            .map(|item| match item.cast::<Matrix>() {
+                Ok(matrix) => Ok(matrix.get().inner().clone()),
+                Err(_) => Err(Error::type_(name, "hold matrices", type_name(&item)).into()),
+            })
+            .collect();
+        return Ok(Value::Matrices(matrices?.into()));
+    }
+    if given.hasattr("__len__")? && given.hasattr("__getitem__")? && !given.hasattr("keys")? {
         return vector(name, given);
     }
     if given.hasattr("__index__")? {
         return match given.extract::<i128>() {
             Ok(n) => Ok(Value::Whole(n)),
-            Err(_) => Err(Error::value(name, "be below 2^127 in magnitude", "more").into()),
+            Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => {
+                Err(Error::value(name, "be below 2^127 in magnitude", "more").into())
+            }
+            Err(error) => Err(error),
         };
     }
     if given.hasattr("numerator")? && given.hasattr("denominator")? {
         return match ratio(given) {
             Some((n, d)) => Ok(Value::Ratio(n, d)),
-            None => Err(Error::value(name, "have a denominator below 2^63", "more").into()),
+            None => {
+                Err(Error::value(name, "have a denominator from 1 to below 2^63", "another").into())
+            }
         };
     }
     match given.extract::<f64>() {
@@ -104,7 +132,7 @@ fn vector(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
 fn cells(name: &str, array: &Bound<'_, PyAny>, kind: u8) -> PyResult<Value> {
     let must = "be a vector of numbers of one kind";
     let numpy = array.py().import("numpy")?;
-    let cast = |kind: &str| numpy.call_method1("ascontiguousarray", (array, kind));
+    let cast = |kind: &str| numpy.call_method1("require", (array, kind, "CA"));
     match kind {
         b'f' => {
             let array = cast("float64")?;
@@ -173,6 +201,7 @@ fn to_python<'py>(py: Python<'py>, value: &Value, vectors: Vectors) -> PyResult<
             Vectors::Arrays => counts.to_vec().into_pyarray(py).into_any(),
         },
         Value::Reals(reals) => reals.to_vec().into_pyobject(py)?.into_any(),
+        Value::Matrices(matrices) => exact::list(py, matrices.iter().cloned().map(Into::into))?,
         Value::Table(rows, columns, cells) => {
             let array = to_python(py, cells, Vectors::Arrays)?
                 .call_method1("reshape", (*rows, *columns))?;
@@ -208,13 +237,27 @@ pub fn dictionary<'py, 'a>(
 }
 
 /// A category given by a caller, from 0 to `size - 1`.
-pub fn code(name: &str, given: i128, size: u64) -> Result<u64> {
-    match u64::try_from(given) {
-        Ok(code) if code < size => Ok(code),
-        _ => Err(Error::index(
-            name,
-            format!("be from 0 to {}", size - 1),
-            given,
-        )),
+pub fn code(name: &str, given: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
+    let must = format!("be from 0 to {}", size - 1);
+    if given.is_instance_of::<PyBool>() || !given.hasattr("__index__")? {
+        return Err(Error::type_(name, must, type_name(given)).into());
     }
+    match given.extract::<i128>() {
+        Ok(code) if (0..i128::from(size)).contains(&code) => Ok(code as u64),
+        Ok(code) => Err(Error::index(name, must, code).into()),
+        Err(_) => Err(Error::index(name, must, "a number beyond 2^127").into()),
+    }
+}
+
+/// A number given by a caller to be checked against.
+pub fn real(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<f64>> {
+    Ok(match given {
+        None => None,
+        Some(given) => match value(name, given)? {
+            Value::Real(x) => Some(x),
+            Value::Whole(n) => Some(n as f64),
+            Value::Ratio(n, d) => Some(n as f64 / d as f64),
+            _ => return Err(Error::type_(name, "be a number", type_name(given)).into()),
+        },
+    })
 }

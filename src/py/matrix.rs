@@ -4,15 +4,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::convert::{self, Vectors};
-use super::detached;
+use super::{detached, exact};
 use crate::error::Error;
 use crate::family::{self, Family};
-use crate::lattice::nearest;
+use crate::parameters::Value;
 use crate::{measure, pool};
 
 /// A bistochastic matrix: exact rational laws, one a row.
@@ -34,6 +33,13 @@ pub struct Matrix {
     entropy_rate: OnceLock<f64>,
     beta: OnceLock<f64>,
     epsilon: OnceLock<f64>,
+}
+
+impl Matrix {
+    /// The core's matrix.
+    pub fn inner(&self) -> &family::Matrix {
+        &self.inner
+    }
 }
 
 impl From<family::Matrix> for Matrix {
@@ -76,7 +82,12 @@ fn available_bytes() -> Option<u128> {
         .lines()
         .find(|line| line.starts_with("MemAvailable:"))?;
     let kib: u128 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib * 1024)
+    // A container may be allowed less than the machine has.
+    let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max")
+        .ok()
+        .and_then(|text| text.trim().parse().ok())
+        .unwrap_or(u128::MAX);
+    Some(limit.min(kib * 1024))
 }
 
 /// `rows * columns` doubles, if they fit in memory.
@@ -211,9 +222,9 @@ impl Matrix {
     /// >>> bs.k_anonymous(12, k=3).truthfulness == 1 / 3
     /// True
     #[getter]
-    fn truthfulness(&self) -> f64 {
-        let (n, d) = self.family().truthfulness();
-        nearest(n, d)
+    fn truthfulness(&self, py: Python<'_>) -> f64 {
+        let family = self.family();
+        detached(py, family.size(), || family.truthfulness())
     }
 
     /// Whether some power of the matrix is positive (irreducible and aperiodic).
@@ -224,8 +235,9 @@ impl Matrix {
     /// >>> bs.tridiagonal(0.3, size=12).is_ergodic, bs.blocks([3, 3]).is_ergodic
     /// (True, False)
     #[getter]
-    fn is_ergodic(&self) -> bool {
-        self.family().is_ergodic()
+    fn is_ergodic(&self, py: Python<'_>) -> bool {
+        let family = self.family();
+        detached(py, family.size(), || family.is_ergodic())
     }
 
     /// The matrix as doubles. On the grid 2^-53 this *is* the law, and sums along both axes equal 1.0
@@ -241,7 +253,11 @@ impl Matrix {
         let family = self.family();
         let size = family.size();
         let (rows, columns) = doubles("to_dense", size, size)?;
-        let array = PyArray2::zeros(py, (rows, columns), false);
+        // Through Python, so that an allocation that fails is a MemoryError.
+        let array = py
+            .import("numpy")?
+            .call_method1("empty", ((rows, columns),))?;
+        let array = array.cast_into::<PyArray2<f64>>()?;
         {
             let mut out = array.readwrite();
             let out = out.as_slice_mut()?;
@@ -257,11 +273,13 @@ impl Matrix {
     ///
     /// >>> bs.circulant([0.5, 0.25, 0.25]).row(1)
     /// array([0.25, 0.5 , 0.25])
-    fn row<'py>(&self, py: Python<'py>, u: i128) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    fn row<'py>(&self, u: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let py = u.py();
         let family = self.family();
         let u = convert::code("u", u, family.size())?;
         let (_, columns) = doubles("row", 1, family.size())?;
-        let array = PyArray1::zeros(py, columns, false);
+        let array = py.import("numpy")?.call_method1("empty", (columns,))?;
+        let array = array.cast_into::<PyArray1<f64>>()?;
         {
             let mut out = array.readwrite();
             let out = out.as_slice_mut()?;
@@ -274,27 +292,23 @@ impl Matrix {
     ///
     /// >>> bs.k_anonymous(4, k=2).exact_row(0)
     /// [Fraction(1, 2), Fraction(1, 2), Fraction(0, 1), Fraction(0, 1)]
-    fn exact_row<'py>(&self, py: Python<'py>, u: i128) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let family = self.family();
-        let u = convert::code("u", u, family.size())?;
+    fn exact_row<'py>(&self, u: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let py = u.py();
+        let size = self.family().size();
+        let u = convert::code("u", u, size)?;
         // A fraction and its two integers take more than a hundred bytes.
-        doubles("exact_row", 16, family.size())?;
-        let fraction = convert::fraction(py)?;
-        (0..family.size())
-            .map(|v| fraction.call1(family.entry(u, v)))
-            .collect()
+        doubles("exact_row", 16, size)?;
+        exact::row(py, &self.inner, u)
     }
 
     /// ``m[u, v]``: the probability that ``u`` is reported as ``v``, as the nearest double.
     fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<f64> {
-        let (u, v): (i128, i128) = index.extract().map_err(|_| {
-            PyTypeError::new_err("`index` must be a pair of codes u, v; got another")
-        })?;
+        let (u, v): (Bound<'_, PyAny>, Bound<'_, PyAny>) = index
+            .extract()
+            .map_err(|_| Error::type_("index", "be a pair of codes u, v", "another"))?;
         let size = self.family().size();
-        let (n, d) = self
-            .family()
-            .entry(convert::code("u", u, size)?, convert::code("v", v, size)?);
-        Ok(nearest(n, d))
+        let (u, v) = (convert::code("u", &u, size)?, convert::code("v", &v, size)?);
+        Ok(self.family().probability(u, v))
     }
 
     /// Raise :class:`bistochastic.errors.GuaranteeError` unless ``beta`` is at least, and ``epsilon``
@@ -306,21 +320,27 @@ impl Matrix {
     ///     ...
     /// bistochastic.errors.GuaranteeError: `epsilon` must be at most 5; got inf
     #[pyo3(signature = (*, beta=None, epsilon=None))]
-    fn require(&self, py: Python<'_>, beta: Option<f64>, epsilon: Option<f64>) -> PyResult<()> {
-        let family = self.family();
-        Ok(detached(py, family.size(), || {
-            measure::require(family, beta, epsilon)
-        })?)
+    fn require(
+        &self,
+        py: Python<'_>,
+        beta: Option<&Bound<'_, PyAny>>,
+        epsilon: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let (beta, epsilon) = (
+            convert::real("beta", beta)?,
+            convert::real("epsilon", epsilon)?,
+        );
+        Ok(measure::require(
+            beta.map(|want| (want, self.beta(py))),
+            epsilon.map(|want| (want, self.epsilon(py))),
+        )?)
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> Py<PyAny> {
         let py = other.py();
         match other.cast::<Matrix>() {
             Ok(other) => {
-                let (a, b) = (self.family(), other.get().family());
-                let equal = a.name() == b.name()
-                    && a.size() == b.size()
-                    && a.parameters() == b.parameters();
+                let equal = self.inner == other.get().inner;
                 pyo3::types::PyBool::new(py, equal)
                     .to_owned()
                     .into_any()
@@ -332,12 +352,37 @@ impl Matrix {
 
     fn __hash__(&self) -> u64 {
         let mut state = DefaultHasher::new();
-        self.family().name().hash(&mut state);
-        for (name, value) in self.family().parameters() {
-            name.hash(&mut state);
-            value.hash(&mut state);
-        }
+        self.inner.hash(&mut state);
         state.finish()
+    }
+
+    /// First this matrix, then ``other``: a release that is randomized again.
+    fn __matmul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Matrix> {
+        let other = other.cast::<Matrix>().map_err(|_| {
+            Error::type_(
+                "@",
+                "join two matrices; `to_dense()` gives arrays",
+                "another",
+            )
+        })?;
+        let pair = Value::Matrices(vec![self.inner.clone(), other.get().inner.clone()].into());
+        let given = vec![("matrices".to_owned(), pair)];
+        Ok(family::build("product", given)?.into())
+    }
+
+    fn __rmatmul__(&self, _other: &Bound<'_, PyAny>) -> PyResult<Matrix> {
+        Err(Error::type_(
+            "@",
+            "join two matrices; `to_dense()` gives arrays",
+            "another",
+        )
+        .into())
+    }
+
+    /// Arrays leave ``@`` to the matrix, which refuses them.
+    #[classattr]
+    fn __array_ufunc__() -> Option<u8> {
+        None
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -417,7 +462,7 @@ pub fn entropy_rate(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<f64> {
     if shape.len() != 2 || shape[0] != shape[1] || shape[0] == 0 {
         return Err(Error::value("array", must, format!("shape {shape:?}")).into());
     }
-    let plain = numpy.call_method1("ascontiguousarray", (plain, "float64"))?;
+    let plain = numpy.call_method1("require", (plain, "float64", "CA"))?;
     let plain: PyReadonlyArray2<'_, f64> = plain.extract()?;
     let size = plain.shape()[0];
     let numbers = plain.as_slice()?;

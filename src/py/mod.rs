@@ -13,6 +13,7 @@
 use pyo3::prelude::*;
 
 mod convert;
+mod exact;
 mod matrix;
 
 /// Work below this many numbers is done before another thread could have taken over.

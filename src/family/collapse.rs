@@ -1,0 +1,138 @@
+//! Composites inside one structured family: their measures without looking at every entry.
+//!
+//! Only the measures collapse. The composite stays what it is and is drawn part by part.
+
+use crate::entropy;
+use crate::family::composite::{Measures, common};
+use crate::family::randomized_response::RandomizedResponse;
+use crate::family::{Family, Matrix, composite};
+use crate::measure;
+
+/// Largest number of multiply-adds for the product of two first rows.
+const WORK: u128 = 1 << 32;
+
+/// `(diag, off)` over `total`, of a matrix that has only these two entries.
+fn equal_lies(matrix: &Matrix, total: u128) -> Option<(u128, u128)> {
+    let family = &*matrix.family;
+    if !matches!(
+        family.name(),
+        "identity" | "uniform" | "randomized_response"
+    ) {
+        return None;
+    }
+    let scaled = |entry: (u128, u128)| entry.0 * (total / entry.1);
+    let diag = scaled(family.entry(0, 0)?);
+    let off = if family.size() > 1 {
+        scaled(family.entry(0, 1)?)
+    } else {
+        0
+    };
+    Some((diag, off))
+}
+
+/// The first row over `total`, of a matrix whose other rows are shifts of it.
+fn first_row(matrix: &Matrix, total: u128) -> Option<Vec<u128>> {
+    let family = &*matrix.family;
+    if !matches!(
+        family.name(),
+        "identity" | "uniform" | "randomized_response" | "circulant"
+    ) || family.size() > 1 << 28
+    {
+        return None;
+    }
+    let mut row = vec![0; family.size() as usize];
+    composite::add_counts(family, 0, total, 1, &mut row).then_some(row)
+}
+
+fn of(family: &dyn Family) -> Measures {
+    Measures {
+        entropy: family.entropy_rate(),
+        epsilon: family.epsilon(),
+        exact: family.is_exact(),
+    }
+}
+
+/// Measures of a matrix whose rows and columns are all permutations of one row.
+fn of_row(row: &[u128], total: u128) -> Measures {
+    let (low, high) = row
+        .iter()
+        .fold((u128::MAX, 0), |(low, high), &c| (low.min(c), high.max(c)));
+    let entropy = if low == high {
+        composite::perfect(row.len() as u64)
+    } else {
+        let bits = entropy::sum_of_terms(row.len(), |start, out| {
+            for (x, &c) in out.iter_mut().zip(&row[start..]) {
+                *x = c as f64 / total as f64;
+            }
+        });
+        composite::rounded_once(bits)
+    };
+    Measures {
+        entropy,
+        epsilon: measure::log_ratio(high, low),
+        exact: true,
+    }
+}
+
+/// A mixture of matrices of one structured family, as `(weight, matrix)` with weights out of `sum`.
+pub fn mix(parts: &[(u64, &Matrix)], sum: u64) -> Option<Measures> {
+    let first = parts.first()?.1;
+    if parts.iter().all(|(_, part)| *part == first) {
+        return Some(of(&*first.family));
+    }
+    let size = first.family.size();
+    let total = common(parts.iter().map(|(_, part)| part.family.total()))?;
+    total.checked_mul(sum.into()).filter(|&t| t < 1 << 127)?;
+    let lies: Option<Vec<(u128, u128)>> = parts
+        .iter()
+        .map(|(_, part)| equal_lies(part, total))
+        .collect();
+    if let Some(lies) = lies {
+        let weighted = |pick: fn(&(u128, u128)) -> u128| {
+            let terms = parts.iter().zip(&lies);
+            terms
+                .map(|((w, _), l)| u128::from(*w) * pick(l))
+                .sum::<u128>()
+        };
+        let law = RandomizedResponse::new(size, weighted(|l| l.0), weighted(|l| l.1));
+        return Some(of(&law));
+    }
+    let mut row = vec![0; size.min(1 << 28) as usize];
+    for (weight, part) in parts {
+        for (sum, c) in row.iter_mut().zip(first_row(part, total)?) {
+            *sum += u128::from(*weight) * c;
+        }
+    }
+    Some(of_row(&row, total * u128::from(sum)))
+}
+
+/// The product of two matrices of one structured family.
+pub fn product(first: &Matrix, second: &Matrix) -> Option<Measures> {
+    let classes = ["identity", "uniform", "blocks", "k_anonymous"];
+    if first == second && classes.contains(&first.family.name()) {
+        // Averaging over classes twice is averaging once.
+        return Some(of(&*first.family));
+    }
+    let size = u128::from(first.family.size());
+    let (a, b) = (first.family.total()?, second.family.total()?);
+    let total = a.checked_mul(b).filter(|&t| t < 1 << 127)?;
+    if let (Some((d, o)), Some((e, p))) = (equal_lies(first, a), equal_lies(second, b)) {
+        // From u to itself directly or by way of each other code; to another code by way of
+        // either end or of the size - 2 others.
+        let law = RandomizedResponse::new(
+            size as u64,
+            d * e + (size - 1) * o * p,
+            d * p + o * e + size.saturating_sub(2) * o * p,
+        );
+        return Some(of(&law));
+    }
+    if size * size > WORK {
+        return None;
+    }
+    let (x, y) = (first_row(first, a)?, first_row(second, b)?);
+    let n = x.len();
+    let row = crate::pool::map(n, n < 128, |k| {
+        (0..n).map(|j| x[j] * y[(k + n - j) % n]).sum::<u128>()
+    });
+    Some(of_row(&row, total))
+}
