@@ -135,11 +135,10 @@ impl LogSum {
         let bits = self.bits();
         let scaled = bits.over(base);
         let low = scaled.value.round_down(scaled.error);
-        let high = scaled.value.round_up(scaled.error);
-        // At most one double beside `low` may be the value itself.
-        let next = low.next_up();
-        if next <= high && self.is_exactly(next, base) {
-            next
+        // Mostly no double lies as close to the value as its error; one that does may be the value.
+        let near = scaled.value.round_down(-scaled.error);
+        if near > low && self.is_exactly(near, base) {
+            near
         } else if low < 0.0 {
             0.0
         } else {

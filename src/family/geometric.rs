@@ -145,8 +145,9 @@ fn share_out(kernel: &mut [i64], spare: u64, rho: f64) {
     }
 }
 
-/// The coldest law found whose reported beta reaches the one asked for: bits rise with the
-/// temperature, and what is searched is what will be reported.
+/// The coldest law found whose reported beta reaches the one asked for. Bits rise with the
+/// temperature, and what is searched is what will be reported: secants in `ln T`, kept inside the
+/// bracket, until it is met and exceeded by no more than 1e-9.
 fn by_beta(size: usize, beta: f64) -> (f64, f64, Reflected) {
     if beta == 1.0 {
         return (f64::INFINITY, 0.0, uniform(size));
@@ -154,74 +155,45 @@ fn by_beta(size: usize, beta: f64) -> (f64, f64, Reflected) {
     if beta == 0.0 || size == 1 {
         return (0.0, 0.0, at_temperature(size, 0.0));
     }
-    let mut tried = 0.0;
-    let mut at = |t: f64| {
-        tried += 1.0;
-        let law = at_temperature(size, t);
-        (measure::beta(&law) - beta, law)
-    };
-    // Start where the geometric law on the whole line has the wanted bits: about log2(2 e T).
-    let bits = beta * measure::max_bits(size as u64);
-    let start = (bits.exp2() / (2.0 * std::f64::consts::E)).max(0.05);
-    let (mut low, mut high) = ((start, f64::NAN), (start, f64::NAN));
-    let (off, law) = at(start);
-    let mut best = None;
-    if off >= 0.0 {
-        high.1 = off;
-        best = Some(law);
-    } else {
-        low.1 = off;
-    }
-    while high.1.is_nan() {
-        let t = high.0 * 1.5;
-        let (off, law) = at(t);
-        high.0 = t;
+    const SLACK: f64 = 1e-9;
+    let max_bits = measure::max_bits(size as u64);
+    // Start where the geometric law on the whole line has the wanted bits, about log2(2 e T), which
+    // also says how they grow: one bit a doubling.
+    let mut ln_t = (beta * max_bits - 1.0 - std::f64::consts::LOG2_E) * std::f64::consts::LN_2;
+    let mut slope = std::f64::consts::LOG2_E / max_bits;
+    let (mut low, mut high) = ((1e-3f64).ln(), (1e18f64).ln());
+    let mut best = (f64::INFINITY, uniform(size));
+    let mut last = None;
+    for tried in 1..=80 {
+        ln_t = if ln_t > low && ln_t < high {
+            ln_t
+        } else {
+            (low + high) / 2.0
+        };
+        let law = at_temperature(size, ln_t.exp());
+        let off = measure::beta(&law) - beta;
         if off >= 0.0 {
-            high.1 = off;
-            best = Some(law);
+            high = ln_t;
+            best = (ln_t.exp(), law);
         } else {
-            low = (t, off);
+            low = ln_t;
         }
+        if (0.0..=SLACK).contains(&off) || high - low <= 1e-12 {
+            return (best.0, f64::from(tried), best.1);
+        }
+        if let Some((before, then)) = last {
+            let seen: f64 = (off - then) / (ln_t - before);
+            // A slope of nothing or the wrong sign is no guide; halve the bracket instead.
+            slope = if seen > 1e-12 {
+                seen
+            } else {
+                f64::MIN_POSITIVE
+            };
+        }
+        last = Some((ln_t, off));
+        ln_t += (SLACK / 2.0 - off) / slope;
     }
-    while low.1.is_nan() {
-        let t = low.0 / 1.5;
-        let (off, law) = at(t);
-        if off >= 0.0 && t > 1e-3 {
-            high = (t, off);
-            best = Some(law);
-            low.0 = t;
-        } else {
-            low = (t, off.min(-1e-300));
-        }
-    }
-    // Regula falsi with the Illinois rule; a relative step of 1e-12 in T is worth no more time.
-    let (mut below, mut above, mut side) = (low.1, high.1, 0);
-    for _ in 0..40 {
-        if above <= 1e-12 || high.0 - low.0 <= 1e-12 * high.0 {
-            break;
-        }
-        let share = (below / (below - above)).clamp(0.02, 0.98);
-        let t = low.0 + share * (high.0 - low.0);
-        let (off, law) = at(t);
-        if off >= 0.0 {
-            high.0 = t;
-            above = off;
-            best = Some(law);
-            if side == 1 {
-                below /= 2.0;
-            }
-            side = 1;
-        } else {
-            low.0 = t;
-            below = off;
-            if side == -1 {
-                above /= 2.0;
-            }
-            side = -1;
-        }
-    }
-    let t = high.0;
-    (t, tried, best.unwrap_or_else(|| uniform(size)))
+    (best.0, 80.0, best.1)
 }
 
 #[cfg(test)]

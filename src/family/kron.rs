@@ -6,7 +6,7 @@ use crate::dd::Dd;
 use crate::error::{Error, Result};
 use crate::family::{Composition, Family, Matrix};
 use crate::lattice::MAX_SIZE;
-use crate::measure::{self, Entropy, LogSum};
+use crate::measure::{Entropy, LogSum};
 use crate::parameters::{Arguments, Parameters, Value};
 
 /// # Law
@@ -103,13 +103,13 @@ impl Family for Kron {
         self.factors
             .iter()
             .filter(|factor| factor.family.size() > 1)
-            .map(|factor| measure::beta(&*factor.family))
+            .map(Matrix::beta)
             .fold(1.0, f64::min)
     }
 
     /// Extremes of a column are products of the factors' extremes, so the logarithms add.
     fn epsilon(&self) -> f64 {
-        let epsilons: Vec<f64> = self.factors.iter().map(|f| f.family.epsilon()).collect();
+        let epsilons: Vec<f64> = self.factors.iter().map(Matrix::epsilon).collect();
         if epsilons.contains(&f64::INFINITY) {
             return f64::INFINITY;
         }
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(m.family.size(), (2..12).product::<u64>());
         assert_eq!((m.family.total(), m.family.entry(0, 0)), (None, None));
         assert!(m.family.probability(0, 0) > 0.0);
-        assert!(measure::beta(&*m.family) >= 0.6);
+        assert!(m.beta() >= 0.6);
         assert!(m.family.is_exact());
     }
 
@@ -179,7 +179,7 @@ mod tests {
     fn perfect_parts_make_a_perfect_whole() {
         let uniform = |n| make("uniform", &[("size", Value::Whole(n))]).unwrap();
         let m = kron(&[uniform(3), uniform(7), uniform(1), uniform(10)]).unwrap();
-        assert_eq!((measure::beta(&*m.family), m.family.epsilon()), (1.0, 0.0));
+        assert_eq!((m.beta(), m.epsilon()), (1.0, 0.0));
     }
 
     #[test]

@@ -4,12 +4,12 @@
 
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::dd::Dd;
 use crate::error::{Error, Result};
 use crate::lattice;
-use crate::measure::Entropy;
+use crate::measure::{self, Entropy};
 use crate::parameters::{Arguments, Parameters, Value};
 
 mod balance;
@@ -125,6 +125,36 @@ pub struct Matrix {
     pub family: Arc<dyn Family>,
     /// The request: numbers as given, and how far given vectors moved.
     pub requested: Vec<(String, Value)>,
+    reported: Arc<Reported>,
+}
+
+/// Reported numbers, each measured once.
+#[derive(Debug, Default)]
+struct Reported {
+    entropy_rate: OnceLock<f64>,
+    beta: OnceLock<f64>,
+    epsilon: OnceLock<f64>,
+}
+
+impl Matrix {
+    /// The entropy rate in bits, as reported.
+    pub fn entropy_rate(&self) -> f64 {
+        let cell = &self.reported.entropy_rate;
+        *cell.get_or_init(|| measure::entropy_rate(&*self.family))
+    }
+
+    /// Beta, as reported.
+    pub fn beta(&self) -> f64 {
+        *self
+            .reported
+            .beta
+            .get_or_init(|| measure::beta(&*self.family))
+    }
+
+    /// Epsilon, as reported.
+    pub fn epsilon(&self) -> f64 {
+        *self.reported.epsilon.get_or_init(|| self.family.epsilon())
+    }
 }
 
 impl PartialEq for Matrix {
@@ -186,6 +216,7 @@ pub fn build(family: &str, given: Vec<(String, Value)>) -> Result<Matrix> {
     Ok(Matrix {
         requested: arguments.finish()?,
         family,
+        reported: Arc::default(),
     })
 }
 
@@ -196,7 +227,6 @@ pub(crate) mod laws {
     use super::*;
     use crate::dd::Dd;
     use crate::lattice::gcd;
-    use crate::measure;
 
     /// `build` for tests.
     pub fn make(family: &str, given: &[(&str, Value)]) -> Result<Matrix> {

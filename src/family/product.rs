@@ -151,14 +151,12 @@ impl Family for Product {
     }
 
     fn least_beta(&self) -> f64 {
-        measure::beta(self.first()).max(measure::beta(self.second()))
+        self.pair[0].beta().max(self.pair[1].beta())
     }
 
     fn epsilon(&self) -> f64 {
-        self.measures()
-            .epsilon
-            .min(self.first().epsilon())
-            .min(self.second().epsilon())
+        let parts = self.pair[0].epsilon().min(self.pair[1].epsilon());
+        self.measures().epsilon.min(parts)
     }
 
     /// The trace of a product is the sum of `a(u, w) b(w, u)`.

@@ -1,7 +1,6 @@
 //! `Matrix` and the functions that make one.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::OnceLock;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -30,9 +29,6 @@ use crate::{measure, pool};
 #[pyclass(frozen, module = "bistochastic", name = "Matrix")]
 pub struct Matrix {
     inner: family::Matrix,
-    entropy_rate: OnceLock<f64>,
-    beta: OnceLock<f64>,
-    epsilon: OnceLock<f64>,
 }
 
 impl Matrix {
@@ -44,12 +40,7 @@ impl Matrix {
 
 impl From<family::Matrix> for Matrix {
     fn from(inner: family::Matrix) -> Self {
-        Matrix {
-            inner,
-            entropy_rate: OnceLock::new(),
-            beta: OnceLock::new(),
-            epsilon: OnceLock::new(),
-        }
+        Matrix { inner }
     }
 }
 
@@ -58,20 +49,20 @@ impl Matrix {
         &*self.inner.family
     }
 
-    fn measured(
+    /// A number of the matrix, without the GIL where it may take long.
+    fn measured<T: Send>(
         &self,
         py: Python<'_>,
-        cell: &OnceLock<f64>,
-        measure: impl Fn(&dyn Family) -> f64 + Send + Sync,
-    ) -> f64 {
-        match cell.get() {
-            Some(&x) => x,
-            None => {
-                let family = self.family();
-                let x = detached(py, family.size(), || measure(family));
-                *cell.get_or_init(|| x)
-            }
-        }
+        measure: impl Fn(&family::Matrix) -> T + Send + Sync,
+    ) -> T {
+        // A composite of small parts may still be long work.
+        let small = self.family().composition().is_none();
+        let numbers = if small {
+            self.family().size()
+        } else {
+            u64::MAX
+        };
+        detached(py, numbers, || measure(&self.inner))
     }
 }
 
@@ -160,8 +151,8 @@ impl Matrix {
     /// >>> bs.uniform(5).certified
     /// 'exact'
     #[getter]
-    fn certified(&self) -> &'static str {
-        if self.family().is_exact() {
+    fn certified(&self, py: Python<'_>) -> &'static str {
+        if self.measured(py, |m| m.family.is_exact()) {
             "exact"
         } else {
             "bound"
@@ -176,7 +167,7 @@ impl Matrix {
     /// 2.0
     #[getter]
     fn entropy_rate(&self, py: Python<'_>) -> f64 {
-        self.measured(py, &self.entropy_rate, measure::entropy_rate)
+        self.measured(py, family::Matrix::entropy_rate)
     }
 
     /// The most bits a row can hold: ``log2(size)``.
@@ -200,7 +191,7 @@ impl Matrix {
     /// 1.0
     #[getter]
     fn beta(&self, py: Python<'_>) -> f64 {
-        self.measured(py, &self.beta, measure::beta)
+        self.measured(py, family::Matrix::beta)
     }
 
     /// Local differential privacy: ``max over v of ln(max_u p_uv / min_u p_uv)``.
@@ -214,7 +205,7 @@ impl Matrix {
     /// inf
     #[getter]
     fn epsilon(&self, py: Python<'_>) -> f64 {
-        self.measured(py, &self.epsilon, |family| family.epsilon())
+        self.measured(py, family::Matrix::epsilon)
     }
 
     /// Mean of the diagonal: the share of truthful answers if all categories are equally frequent.
@@ -223,8 +214,7 @@ impl Matrix {
     /// True
     #[getter]
     fn truthfulness(&self, py: Python<'_>) -> f64 {
-        let family = self.family();
-        detached(py, family.size(), || family.truthfulness())
+        self.measured(py, |m| m.family.truthfulness())
     }
 
     /// Whether some power of the matrix is positive (irreducible and aperiodic).
@@ -236,8 +226,7 @@ impl Matrix {
     /// (True, False)
     #[getter]
     fn is_ergodic(&self, py: Python<'_>) -> bool {
-        let family = self.family();
-        detached(py, family.size(), || family.is_ergodic())
+        self.measured(py, |m| m.family.is_ergodic())
     }
 
     /// The matrix as doubles. On the grid 2^-53 this *is* the law, and sums along both axes equal 1.0
