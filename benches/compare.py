@@ -12,8 +12,10 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 import bistochastic as bs
 
@@ -30,18 +32,37 @@ def best(call: Callable[[], object], repeats: int = REPEATS) -> float:
     return min(times)
 
 
+def line(what: str, ours: float, unit: str, rest: str) -> None:
+    print(f"{what:<56} {ours:10.3f} {unit:<3} {rest}")
+
+
 def row(what: str, ours: float, other: str, theirs: float, want: str) -> None:
-    ratio = theirs / ours
-    print(f"{what:<58} {1e3 * ours:10.3f} ms  {other:<26} {1e3 * theirs:10.3f} ms  "
-          f"x {ratio:8.1f}  (wanted: {want})")  # fmt: skip
+    """Against an alternative: how many times faster."""
+    rest = f"{other} {1e3 * theirs:.3f} ms: {theirs / ours:.1f} times faster (wanted: {want})"
+    line(what, 1e3 * ours, "ms", rest)
+
+
+def cost(what: str, ours: float, other: str, theirs: float, most: float, more: str = "") -> None:
+    """Against a unit of work: how many times its cost."""
+    rest = f"{other} {1e3 * theirs:.3f} ms: {ours / theirs:.1f} times it (wanted: at most {most:g})"
+    line(what, 1e3 * ours, "ms", rest + more)
 
 
 def limit(what: str, ours: float, milliseconds: float) -> None:
-    print(f"{what:<58} {1e3 * ours:10.3f} ms  limit {milliseconds:g} ms")
+    line(what, 1e3 * ours, "ms", f"(wanted: at most {milliseconds:g})")
 
 
-def measure(matrix: bs.Matrix) -> tuple[float, float]:
+def measure(make: Callable[[], bs.Matrix]) -> tuple[float, float]:
+    matrix = make()
     return matrix.beta, matrix.epsilon
+
+
+def bistochastic_table(size: int) -> NDArray[np.float64]:
+    p = np.random.default_rng(0).random((size, size))
+    for _ in range(60):
+        p /= p.sum(axis=1, keepdims=True)
+        p /= p.sum(axis=0)
+    return p
 
 
 def large_matrices() -> None:
@@ -49,34 +70,71 @@ def large_matrices() -> None:
     first_row = np.random.default_rng(0).random(n)
     first_row /= first_row.sum()
     build: dict[str, tuple[Callable[[], bs.Matrix], float]] = {
-        "randomized_response(beta=0.6)": (lambda: bs.randomized_response(n, beta=0.6), 50),
-        "uniform": (lambda: bs.uniform(n), 50),
-        "k_anonymous(k=5)": (lambda: bs.k_anonymous(n, k=5), 200),
-        "circulant": (lambda: bs.circulant(first_row), 500),
+        "randomized_response(beta=0.6)": (partial(bs.randomized_response, n, beta=0.6), 50),
+        "uniform": (partial(bs.uniform, n), 50),
+        "k_anonymous(k=5)": (partial(bs.k_anonymous, n, k=5), 200),
+        "circulant": (partial(bs.circulant, first_row), 500),
     }
     for name, (make, milliseconds) in build.items():
-        limit(f"{name} at 10^7: build, beta, epsilon",
-              best(lambda make=make: measure(make())), milliseconds)  # type: ignore[misc]  # fmt: skip
+        seconds = best(partial(measure, make))
+        limit(f"{name} at 10^7: build, beta, epsilon", seconds, milliseconds)
 
 
-def plain_entropy() -> None:
-    r = 4096
-    p = np.random.default_rng(0).random((r, r))
-    for _ in range(100):
-        p /= p.sum(axis=1, keepdims=True)
-        p /= p.sum(axis=0)
+def tables() -> None:
+    p = bistochastic_table(4096)
     ours = best(lambda: bs.entropy_rate(p))
-    numpy = best(lambda: -(p * np.log2(p)).sum() / r)
-    row(
-        "bs.entropy_rate of 4096 x 4096",
-        ours,
-        "-(P*np.log2(P)).sum()/r",
-        numpy,
-        "2.5 AVX2, 4 AVX-512",
-    )
-    row(
-        "  the same against reading it once", ours, "P.sum()", best(lambda: p.sum()), "the limit, 1"
-    )
+    numpy = best(lambda: -(p * np.log2(p)).sum() / len(p))
+    want = "2.5 with AVX2, 4 with AVX-512"
+    row("bs.entropy_rate of 4096 x 4096", ours, "-(P*np.log2(P)).sum()/r", numpy, want)
+    cost("  the same against reading it once", ours, "P.sum()", best(lambda: p.sum()), 1)
+    sums = best(lambda: (p.sum(axis=0), p.sum(axis=1)))
+    cost("dense of 4096 x 4096", best(lambda: bs.dense(p), 3), "P.sum(0), P.sum(1)", sums, 150)
+    line("  its peak memory beside the array", peak_of_dense(), "", "arrays (wanted: at most 3)")
+    scale = np.arange(1000)
+    costs = np.abs(np.subtract.outer(scale, scale)) / 10
+    exp = best(lambda: np.exp(-costs))
+    start = time.perf_counter()
+    m = bs.gibbs(costs, beta=0.6)
+    tried = m.requested["temperatures_tried"]
+    each = (time.perf_counter() - start) / tried
+    what = "gibbs 1000 x 1000, |u-v|, beta 0.6, a temperature"
+    cost(what, each, "np.exp", exp, 50, f"; {tried:.0f} temperatures tried")
+
+
+def peak_of_dense() -> float:
+    """Resident memory that `dense` adds at its peak, in arrays, in a fresh process."""
+    code = """
+import resource, numpy as np, bistochastic as bs
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+r = 3000
+p = np.full((r, r), 1 / r)
+before = peak()
+m = bs.dense(p)
+print((peak() - before) / p.nbytes)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return float(done.stdout)
+
+
+def ordinal_and_joint() -> None:
+    make = partial(bs.geometric, 10**5, beta=0.6)
+    limit("geometric at 10^5, beta 0.6: build, beta", best(lambda: make().beta), 300)
+    kernel = np.random.default_rng(2).random(20_001)
+    kernel /= 2 * kernel.sum() - kernel[0] - kernel[-1]
+    seconds = best(lambda: bs.reflected(kernel).beta, 2)
+    each = f"{1e9 * seconds / (20_000**2 / 4):.2f} ns for each of the r^2/4 terms"
+    line("reflected at 2 * 10^4, general kernel: build, beta", 1e3 * seconds, "ms", each)
+    factors = [bs.randomized_response(n, beta=0.6) for n in range(2, 12)]
+    for factor in factors:
+        measure(lambda factor=factor: factor)  # type: ignore[misc]
+
+    def many(name: str) -> None:
+        for _ in range(100):
+            getattr(bs.kron(*factors), name)
+
+    for name in ("entropy_rate", "epsilon"):
+        seconds = best(partial(many, name)) / 100
+        line(f"kron of ten factors, 39,916,800 cells: {name}", 1e6 * seconds, "us", "")
 
 
 def import_time() -> None:
@@ -90,16 +148,17 @@ def import_time() -> None:
 def memory() -> None:
     tracemalloc.start()
     bs.randomized_response(10**7, beta=0.6).epsilon  # noqa: B018
-    print(f"{'randomized_response at 10^7: Python heap at its peak':<58} "
-          f"{tracemalloc.get_traced_memory()[1]:10,d} bytes")  # fmt: skip
+    peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
+    line("randomized_response at 10^7: Python heap at its peak", peak / 1024, "KiB", "")
 
 
 def main() -> None:
-    print(f"bistochastic on {platform.machine()}, {os.cpu_count()} cores, "
-          f"Python {platform.python_version()}, numpy {np.__version__}\n")  # fmt: skip
+    numpy = f"Python {platform.python_version()}, numpy {np.__version__}"
+    print(f"bistochastic on {platform.machine()}, {os.cpu_count()} cores, {numpy}\n")
     large_matrices()
-    plain_entropy()
+    tables()
+    ordinal_and_joint()
     import_time()
     memory()
 

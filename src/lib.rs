@@ -7,6 +7,8 @@
 //! | [`dd`] | double-double arithmetic for reports that round in a known direction | measure, lattice, families |
 //! | [`entropy`] | `-p log2 p` over many numbers, vectorised | measure |
 //! | [`measure`] | bits, beta, epsilon of any family; `require` | families, `py` |
+//! | [`support`] | does every positive entry lie on a positive diagonal? matching, components | scaling, families |
+//! | [`scaling`], [`potentials`] | rows and columns scaled to sums of 1, in doubles and in their logarithms | dense families |
 //! | [`calibrate`] | exact search for the parameter that reaches a wanted number | families |
 //! | [`parameters`] | parameters by name, in and out | families, `py` |
 //! | [`family`] | trait `Family`, `REGISTRY`, `build`; one file a family | `py` |
@@ -27,6 +29,7 @@ pub mod lattice;
 pub mod measure;
 pub mod parameters;
 pub mod pool;
+pub mod potentials;
 pub mod scaling;
 pub mod support;
 

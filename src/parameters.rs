@@ -218,7 +218,10 @@ impl Arguments {
     pub fn matrices(&mut self) -> Result<Arc<[Matrix]>> {
         match self.required("matrices")? {
             Value::Matrices(matrices) if !matrices.is_empty() => Ok(matrices),
-            Value::Matrices(_) => Err(Error::value("matrices", "hold a matrix", "none")),
+            Value::Matrices(_) => Err(Error::value("matrices", "hold matrices", "none")),
+            Value::Reals(empty) if empty.is_empty() => {
+                Err(Error::value("matrices", "hold matrices", "none"))
+            }
             other => Err(Error::type_("matrices", "hold matrices", other.kind())),
         }
     }

@@ -18,6 +18,14 @@ NAN, INF = math.nan, math.inf
 # Types do not stop callers, so here they do not stop us.
 loose: Any = bs
 
+
+class Odd:
+    """Looks like a rational number and is none."""
+
+    def __init__(self, numerator: int, denominator: int) -> None:
+        self.numerator, self.denominator = numerator, denominator
+
+
 BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: loose.uniform(0), ValueError, "`size` must be from 1 to 9007199254740992; got 0"),
     (lambda: loose.uniform(-3), ValueError, "got -3"),
@@ -53,7 +61,8 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: loose.k_anonymous(5, k=6), ValueError, "`k` must be from 1 to 5; got 6"),
     (lambda: loose.k_anonymous(5, k=0), ValueError, "`k` must be from 1 to 5; got 0"),
     (lambda: loose.k_anonymous(5), ValueError, "exactly one of k, beta; got none"),
-    (lambda: loose.blocks([]), TypeError, "`sizes` must hold whole numbers"),
+    (lambda: loose.blocks([]), ValueError, "got no numbers"),
+    (lambda: loose.permutation([]), ValueError, "got no numbers"),
     (lambda: loose.blocks([3, 0]), ValueError, "got 0 at 1"),
     (lambda: loose.blocks([0.5]), TypeError, "`sizes` must hold whole numbers"),
     (lambda: loose.blocks([2**53, 1]), ValueError, "got 1 at 1"),
@@ -67,12 +76,31 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: loose.circulant([1.5, -0.5]), ValueError, "got -0.5 at 1"),
     (lambda: loose.circulant([2, -1]), ValueError, "got -1 at 1"),
     (lambda: loose.circulant([]), ValueError, "got no numbers"),
-    (lambda: loose.circulant([[0.5, 0.5]]), ValueError, "got 2 axes"),
+    (lambda: loose.circulant([[0.5, 0.5]]), TypeError, "got a table"),
+    (lambda: loose.circulant([[[0.5, 0.5]]]), ValueError, "got 3 axes"),
     (lambda: loose.circulant([0.5, "x"]), TypeError, "`first_row`"),
     (lambda: loose.circulant([[0.5], [0.2, 0.3]]), TypeError, "`first_row`"),
     (lambda: loose.circulant(0.5), TypeError, "`first_row` must hold"),
     (lambda: loose.circulant(np.array([1 + 1j, 0])), TypeError, "`first_row`"),
     (lambda: loose.circulant([Fraction(1, 3), Fraction(1, 3)]), ValueError, "got a sum of 2"),
+    (lambda: loose.circulant([1e308, 1e308]), ValueError, "`first_row` must hold non-negative"),
+    (lambda: loose.circulant([Odd(1, 0), Odd(1, 0)]), TypeError, "`first_row`"),
+    (lambda: loose.circulant([Odd(1, -2), Odd(1, -2)]), TypeError, "`first_row`"),
+    (lambda: loose.tridiagonal(Odd(1, 0), size=3), ValueError, "`alphas` must have a denominator"),
+    (
+        lambda: loose.tridiagonal([Fraction(1, 3), Fraction(1, (2**128 + 2) // 3)]),
+        ValueError,
+        "common denominator below 2^63",
+    ),
+    (lambda: loose.build("tridiagonal", alphas=[0.1], total=7), TypeError, "`total` must go with"),
+    (lambda: loose.randomized_response(3, beta=np.complex128(0.6)), TypeError, "got complex128"),
+    (lambda: loose.randomized_response(3, beta=np.bool_(True)), TypeError, "`beta` must be a"),
+    (lambda: loose.uniform({}), TypeError, "got dict"),
+    (lambda: loose.uniform(b"3"), TypeError, "`size`"),
+    (lambda: loose.uniform(3).row(2**200), IndexError, "`u` must be from 0 to 2; got a number"),
+    (lambda: loose.uniform(3).row(1.0), TypeError, "`u` must be from 0 to 2; got float"),
+    (lambda: loose.uniform(3).require(beta="x"), TypeError, "`beta` must be a number"),
+    (lambda: loose.compare([loose.uniform(3)]), TypeError, "must be given matrices; got list"),
     (lambda: loose.tridiagonal(), ValueError, "exactly one of alphas, beta; got none"),
     (lambda: loose.tridiagonal([0.5, 0.7]), ValueError, "got 0.7 at 1 after 0.5"),
     (lambda: loose.tridiagonal([0.5, NAN]), ValueError, "got NaN at 1 after 0.5"),
@@ -87,7 +115,50 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "`size` must be one more than the 2",
     ),
     (lambda: loose.tridiagonal(size=12, beta=0.6), ValueError, "must be at most 0.41128976"),
-    (lambda: loose.build("gauss"), ValueError, "`family` must be one of blocks, "),
+    (lambda: loose.reflected([1.0]), ValueError, "`kernel` must hold c_0 to c_r"),
+    (lambda: loose.reflected([0.5, 0.5, 0.5]), ValueError, "a sum of 2, off by 1.0e0"),
+    (lambda: loose.reflected([NAN, 1.0]), ValueError, "got NaN at 0"),
+    (lambda: loose.geometric(5), ValueError, "exactly one of temperature, beta; got none"),
+    (lambda: loose.geometric(5, temperature=-1), ValueError, "must be at least 0; got -1"),
+    (lambda: loose.geometric(5, temperature=NAN), ValueError, "must be at least 0; got NaN"),
+    (lambda: loose.gibbs([[0, -1], [1, 0]], beta=0.5), ValueError, "got -1 at (0, 1)"),
+    (lambda: loose.gibbs([[0, NAN], [1, 0]], beta=0.5), ValueError, "got NaN at (0, 1)"),
+    (lambda: loose.gibbs([[0, 1, 2], [1, 0, 1]], beta=0.5), ValueError, "square table"),
+    (lambda: loose.gibbs([[0, 1], [1, 0]], temperature=0), ValueError, "above 0; got 0"),
+    (lambda: loose.gibbs([[INF, INF], [1, 0]], beta=0.5), ValueError, "no positive diagonal"),
+    (lambda: loose.gibbs([[0, INF], [INF, 0]], beta=0.5), ValueError, "must be at most 0 for"),
+    (lambda: loose.dense([[0.5, 0.5]]), ValueError, "`array` must be a square table"),
+    (lambda: loose.dense([0.5, 0.5]), TypeError, "`array` must be a square table"),
+    (lambda: loose.dense(np.zeros((0, 0))), ValueError, "got 0 x 0"),
+    (lambda: loose.dense([[0.5, 0.5], [0.5, 0.6]]), ValueError, "in row 1, off by 1.0e-1"),
+    (lambda: loose.dense([[1, 0], [1, 0]]), ValueError, "2 in column 0, off by 1"),
+    (lambda: loose.dense([[1, 2], [2, 2]]), ValueError, "4 in row 1, off by 1"),
+    (lambda: loose.dense([[2, -1], [-1, 2]]), ValueError, "got -1 at (0, 1)"),
+    (lambda: loose.dense([[NAN, 1], [1, 0]]), ValueError, "got NaN at (0, 0)"),
+    (lambda: loose.dense([[1.0, 1e-10], [0.0, 1.0]]), ValueError, "one on none at (0, 1)"),
+    (lambda: loose.balance([[1, 1], [0, 1]]), ValueError, "one on none at (0, 1)"),
+    (lambda: loose.balance([[1, 1], [0, 0]]), ValueError, "no positive diagonal"),
+    (lambda: loose.balance([[1, INF], [1, 1]]), ValueError, "got inf at (0, 1)"),
+    (lambda: loose.t_transform(3, 1, 1, keep=0.5), ValueError, "`j` must differ from i"),
+    (lambda: loose.t_transform(3, 0, 3, keep=0.5), ValueError, "`j` must be from 0 to 2"),
+    (lambda: loose.t_transform(3, 0, 1, keep=2), ValueError, "`keep` must be from 0 to 1"),
+    (lambda: loose.kron(), ValueError, "`matrices` must hold"),
+    (lambda: loose.kron(3), TypeError, "`matrices` must hold"),
+    (lambda: loose.kron(loose.uniform(3), 3), TypeError, "`matrices` must hold matrices; got int"),
+    (lambda: loose.kron(loose.uniform(2**30), loose.uniform(2**30)), ValueError, "2^53 cells"),
+    (lambda: loose.mix([loose.uniform(3)], weights=[0.5]), ValueError, "off by -5.0e-1"),
+    (lambda: loose.mix([loose.uniform(3)], weights=[Fraction(1, 2)]), ValueError, "a sum of 1/2"),
+    (lambda: loose.mix([loose.uniform(3)] * 2, weights=[1, 1]), ValueError, "a sum of 2/1"),
+    (lambda: loose.mix([loose.uniform(3)] * 2, weights=[1.0]), ValueError, "each of the 2"),
+    (
+        lambda: loose.mix([loose.uniform(3), loose.uniform(4)], weights=[0.5, 0.5]),
+        ValueError,
+        "`matrices` must have one size, 3 as the first; got 4",
+    ),
+    (lambda: loose.uniform(3) @ loose.uniform(4), ValueError, "one size, 3 as the first; got 4"),
+    (lambda: loose.uniform(3) @ np.eye(3), TypeError, "`@` must join two matrices"),
+    (lambda: np.eye(3) @ loose.uniform(3), TypeError, "`@` must join two matrices"),
+    (lambda: loose.build("gauss"), ValueError, "`family` must be one of balance, "),
     (lambda: loose.build("uniform", size=3, k=2), TypeError, "`k` must be a parameter of uniform"),
     (lambda: loose.uniform(3).row(3), IndexError, "`u` must be from 0 to 2; got 3"),
     (lambda: loose.uniform(3).exact_row(-1), IndexError, "`u` must be from 0 to 2; got -1"),
@@ -121,7 +192,7 @@ def test_bad_input_gets_one_sentence(i: int) -> None:
     with pytest.raises(error, match=re.escape(text)) as caught:
         call()
     sentence = str(caught.value)
-    assert re.fullmatch(r"`\w+` must .*; got .*[^.]", sentence), sentence
+    assert re.fullmatch(r"`[\w@]+` must .*; got .*[^.]", sentence), sentence
 
 
 def test_what_looks_extreme_and_is_fine() -> None:
@@ -145,6 +216,36 @@ def test_what_looks_extreme_and_is_fine() -> None:
         assert one.is_ergodic
 
 
+def test_numpy_scalars_are_the_numbers_they_hold() -> None:
+    m = bs.randomized_response(12, beta=0.6)
+    assert loose.randomized_response(np.int64(12), beta=np.array(0.6)) == m
+    assert loose.randomized_response(np.array(12), beta=np.float64(0.6)) == m
+    for order in ("<f8", ">f8"):
+        assert bs.circulant(np.array([0.5, 0.25, 0.25], dtype=order)) == bs.circulant(
+            [0.5, 0.25, 0.25]
+        )
+    strided = np.array([0.5, 9, 0.25, 9, 0.25, 9])[::2]
+    strided.flags.writeable = False
+    assert bs.circulant(strided) == bs.circulant([0.5, 0.25, 0.25])
+    misaligned = np.frombuffer(bytearray(33), "f8", offset=1).reshape(2, 2)
+    misaligned[:] = 0.5
+    assert bs.entropy_rate(misaligned) == 1.0
+
+
+def test_a_request_given_as_a_fraction_is_met() -> None:
+    for n in range(1, 40):
+        want = Fraction(n, 41)
+        assert Fraction(bs.randomized_response(12, beta=want).beta) >= want  # type: ignore[arg-type]
+        assert Fraction(bs.randomized_response(12, epsilon=want).epsilon) <= want  # type: ignore[arg-type]
+
+
+def test_every_double_is_the_nearest() -> None:
+    # Just beside the middle of two doubles, where rounding twice goes wrong.
+    f = Fraction(10127791349648701, 3304496702185360803)
+    m = bs.circulant([f, 1 - f])
+    assert m[0, 0] == m.row(0)[0] == m.to_dense()[0, 0] == float(f)
+
+
 def test_sums_off_by_less_than_the_tolerance_are_scaled() -> None:
     m = bs.circulant([0.5, 0.5 + 5e-10])
     assert sum(m.exact_row(0)) == 1
@@ -157,6 +258,8 @@ def test_a_positive_entry_is_never_lost() -> None:
     unit = Fraction(1, 2**53)
     assert m.exact_row(0)[1:] == [unit, 0, unit]
     assert bs.tridiagonal([1e-300, 0.0]).parameters["alphas"] == [1, 0]
+    assert bs.tridiagonal([1.0, 1e-300]).parameters["alphas"] == [2**53 - 1, 1]
+    assert bs.tridiagonal(0.49999999999999994, size=5)[1, 1] > 0
 
 
 def test_text_in_tables_is_escaped() -> None:

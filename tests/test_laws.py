@@ -62,13 +62,14 @@ def test_reported_bits_are_never_above_the_truth(name: str, data: Any) -> None:
     m = data.draw(FAMILIES[name])
     entries = [mpf(p.numerator) / p.denominator for row in exact_rows(m) for p in row if p]
     bits = -mp.fsum(p * mp.log(p, 2) for p in entries) / m.size
-    # 50 digits on our side, so a tie may look 1e-45 off.
-    assert -(mpf(10) ** -45) <= bits - mpf(m.entropy_rate) <= mpf(10) ** -12
+    # 50 digits on our side, so a tie may look 1e-45 off. A bound may be below by more.
+    close = mpf(10) ** -12 if m.certified == "exact" else mpf(m.max_bits)
+    assert -(mpf(10) ** -45) <= bits - mpf(m.entropy_rate) <= close
     if m.size == 1:
         assert (m.entropy_rate, m.beta, m.max_bits) == (0, 1, 0)
     else:
         beta = bits / mp.log(m.size, 2)
-        assert -(mpf(10) ** -45) <= beta - mpf(m.beta) <= mpf(10) ** -12
+        assert -(mpf(10) ** -45) <= beta - mpf(m.beta) <= close
         assert abs(mpf(m.max_bits) - mp.log(m.size, 2)) <= 1e-15 * m.max_bits
 
 
@@ -83,7 +84,9 @@ def test_reported_epsilon_is_never_below_the_truth(name: str, data: Any) -> None
             return
         worst = max(worst, max(column) / min(column))
     true = mp.log(mpf(worst.numerator) / worst.denominator)
-    assert 0 <= mpf(m.epsilon) - true <= mpf(10) ** -12 * true
+    assert mpf(m.epsilon) >= true
+    if m.certified == "exact":
+        assert mpf(m.epsilon) - true <= mpf(10) ** -12 * true
 
 
 @every_family
@@ -107,10 +110,12 @@ def test_every_number_agrees_with_the_reference(name: str, data: Any) -> None:
     p = m.to_dense()
     assert m.shape == p.shape == (m.size, m.size)
     assert m.family == name
-    assert m.certified == "exact"
-    assert m.entropy_rate == pytest.approx(reference.entropy_rate(p), abs=1e-12)
-    assert m.beta == pytest.approx(reference.beta(p), abs=1e-12)
-    assert m.epsilon == pytest.approx(reference.epsilon(p), rel=1e-9, abs=1e-12)
+    # Only a composite without a common total below 2^127 is a bound at these sizes.
+    assert m.certified == "exact" or name in ("mix", "product", "kron")
+    if m.certified == "exact":
+        assert m.entropy_rate == pytest.approx(reference.entropy_rate(p), abs=1e-12)
+        assert m.beta == pytest.approx(reference.beta(p), abs=1e-12)
+        assert m.epsilon == pytest.approx(reference.epsilon(p), rel=1e-9, abs=1e-12)
     assert m.truthfulness == pytest.approx(reference.truthfulness(p), abs=1e-14)
     assert m.is_ergodic == reference.is_ergodic(p)
 
@@ -146,7 +151,8 @@ def test_registry_functions_and_cases_agree() -> None:
         for name, f in vars(families).items()
         if callable(f) and getattr(f, "__module__", "") == families.__name__ and name != "build"
     }
-    assert set(_core.families()) == functions == set(FAMILIES)
+    # A product is written `a @ b`, and has no function.
+    assert set(_core.families()) == functions | {"product"} == set(FAMILIES)
     assert functions <= set(bs.__all__)
 
 

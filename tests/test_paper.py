@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import bistochastic as bs
 from bistochastic import cli, demo, paper
+from bistochastic.report import down
 
 
 def run(*arguments: str) -> str:
@@ -71,6 +74,43 @@ def test_inspect() -> None:
     )
 
 
+def test_a_matrix_from_a_file(tmp_path: Path) -> None:
+    m = bs.tridiagonal(0.25, size=3)
+    np.save(tmp_path / "m.npy", m.to_dense())
+    np.savez(tmp_path / "m.npz", m.to_dense())
+    np.savetxt(tmp_path / "m.csv", m.to_dense(), delimiter=",")
+    (tmp_path / "whole.csv").write_text("3, 1, 0\n1, 2, 1\n0, 1, 3\n")
+    (tmp_path / "ragged.csv").write_text("1,0\n0\n")
+    np.savez(tmp_path / "two.npz", a=m.to_dense(), b=m.to_dense())
+    for name in ("m.npy", "m.npz", "m.csv", "whole.csv"):
+        text = run("inspect", str(tmp_path / name))
+        assert "family        dense" in text
+        assert f"beta          {down(m.beta)}\n" in text
+    assert "total=4" in run("inspect", str(tmp_path / "whole.csv"))
+    assert run("compare", str(tmp_path / "m.npy"), "uniform size=3").count("\n") == 4
+    for name, sentence in (("ragged.csv", "rows of one length"), ("two.npz", "one array; got 2")):
+        result = CliRunner().invoke(cli.main, ["inspect", str(tmp_path / name)])
+        assert result.exit_code != 0
+        assert sentence in result.output
+    np.savetxt(tmp_path / "cost.csv", [[0, 1, 2], [1, 0, 1], [2, 1, 0]], delimiter=",")
+    text = run("inspect", "gibbs", "--cost", str(tmp_path / "cost.csv"), "--beta", "0.5")
+    assert "beta          0.5" in text
+
+
+def test_every_family_can_be_inspected() -> None:
+    kron = ["inspect", "kron", "--matrix", "uniform size=3", "--matrix", "k_anonymous size=4 k=2"]
+    assert "size          12" in run(*kron)
+    parts = ["--matrix", "uniform size=3", "--matrix", "identity size=3"]
+    assert "truthfulness  0.555556" in run("inspect", "mix", *parts, "--weights", "2/3,1/3")
+    assert "beta          1\n" in run("inspect", "product", *parts)
+    assert "size          5" in run(
+        "inspect", "t_transform", *["--size", "5", "--i", "0", "--j", "3", "--keep", "0.5"]
+    )
+    assert "beta          0.6" in run("inspect", "geometric", "--size", "12", "--beta", "0.6")
+    assert "size          2" in run("inspect", "reflected", "--kernel", "0.5,0.25,0")
+    assert "size          1" in run("inspect", "blocks", "--sizes", "1")
+
+
 def test_compare() -> None:
     text = run("compare", "--size", "12", "--beta", "0.4")
     for family in ("identity", "randomized_response", "k_anonymous", "tridiagonal", "uniform"):
@@ -89,6 +129,12 @@ def test_compare() -> None:
         (["inspect", "uniform", "--size", "many"], "'many' is not a number"),
         (["inspect", "uniform"], "`size` must be given for uniform; got nothing"),
         (["inspect", "circulant", "--first-row", "0.5,0.6"], "got a sum of 1.1"),
+        (["inspect", "gauss"], "`family` must be one of balance, "),
+        (["inspect", "tridiagonal", "--alphas", ""], "'' is not a number"),
+        (["inspect", "blocks", "--sizes", "1,,2"], "'' is not a number"),
+        (["inspect", "missing.csv"], "`missing.csv` must be a file; got none there"),
+        (["compare", ""], "`family` must be one of balance, "),
+        (["compare", "uniform size=3 size=4"], "once for a name"),
         (["compare", "uniform 3"], "`3` must be name=value"),
         (["compare", "--beta", "2"], "`beta` must be from 0 to 1; got 2"),
         (["demo", "--beta", "nan"], "`beta` must be from 0 to 1; got NaN"),

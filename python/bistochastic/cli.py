@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import bistochastic
-from bistochastic import _core, demo, families, paper
+from bistochastic import demo, families, paper
 from bistochastic.report import compare, facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from bistochastic._core import Matrix
 
-#: Parameters of the families, each with its type and the families that have it.
-_NUMBERS = ("size", "k", "epsilon", "beta", "keep")
-_VECTORS = ("sizes", "targets", "first_row", "alphas")
+# How the text of a parameter is read: a number, a vector, either, or a file with a table.
+_NUMBERS = ("size", "k", "epsilon", "beta", "keep", "temperature", "i", "j")
+_VECTORS = ("sizes", "targets", "first_row", "kernel", "weights")
+_EITHER = ("alphas",)
+_TABLES = ("cost", "array")
+_FILES = (".csv", ".npy", ".npz")
 
 
 def _number(text: str) -> int | float | Fraction:
@@ -34,30 +40,51 @@ def _number(text: str) -> int | float | Fraction:
         raise click.BadParameter(f"{text!r} is not a number") from None
 
 
-def _vector(text: str) -> list[Any] | int | float | Fraction:
-    """Numbers separated by commas; one without a comma stands for itself."""
-    numbers = [_number(part) for part in text.split(",") if part]
-    return numbers if "," in text else numbers[0]
+def _value(name: str, text: str) -> Any:
+    """The value of a parameter from its text."""
+    if name in _TABLES:
+        return _table(text)
+    if name in _VECTORS or (name in _EITHER and "," in text):
+        return [_number(part) for part in text.split(",")]
+    return _number(text)
 
 
-def _parameters(given: dict[str, str | None]) -> dict[str, Any]:
-    values = {name: text for name, text in given.items() if text is not None}
-    return {
-        name: _number(text) if name in _NUMBERS else _vector(text) for name, text in values.items()
-    }
+def _table(path: str) -> NDArray[Any]:
+    """A square table from a CSV, NPY or NPZ file."""
+    import numpy as np
+
+    file = Path(path)
+    if not file.is_file():
+        raise ValueError(f"`{path}` must be a file; got none there")
+    if file.suffix == ".npy":
+        return np.asarray(np.load(file, allow_pickle=False))
+    if file.suffix == ".npz":
+        with np.load(file, allow_pickle=False) as arrays:
+            if len(arrays.files) != 1:
+                raise ValueError(f"`{path}` must hold one array; got {len(arrays.files)}")
+            return np.asarray(arrays[arrays.files[0]])
+    if file.suffix == ".csv":
+        lines = [line for line in file.read_text().splitlines() if line.strip()]
+        rows = [[_number(part.strip()) for part in line.split(",")] for line in lines]
+        if len({len(row) for row in rows}) > 1:
+            raise ValueError(f"`{path}` must have rows of one length; got several")
+        return np.asarray(rows)
+    raise ValueError(f"`{path}` must end in {', '.join(_FILES)}; got another ending")
 
 
 def _from_words(words: str) -> Matrix:
-    """A matrix from "family name=value name=value"."""
-    family, *pairs = words.split()
-    given: dict[str, str | None] = {}
+    """A matrix from "family name=value name=value", or from a file."""
+    if words.endswith(_FILES):
+        return families.dense(_table(words))
+    family, *pairs = words.split() or [""]
+    given: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
-        if not equals or name not in (*_NUMBERS, *_VECTORS):
-            known = ", ".join((*_NUMBERS, *_VECTORS))
-            raise ValueError(f"`{pair}` must be name=value with a name from {known}; got another")
-        given[name] = text
-    return families.build(family, **_parameters(given))
+        known = (*_NUMBERS, *_VECTORS, *_EITHER, *_TABLES)
+        if not equals or name not in known or name in given:
+            raise ValueError(f"`{pair}` must be name=value, once for a name; got another")
+        given[name] = _value(name, text)
+    return families.build(family, **given)
 
 
 class _Sentence(click.Group):
@@ -90,24 +117,41 @@ def _paper() -> None:
 
 
 @main.command()
-@click.argument("family", type=click.Choice(_core.families()))
+@click.argument("family")
 @click.option("--size", help="Number of categories.")
 @click.option("--beta", help="Share of perfect secrecy to reach.")
 @click.option("--epsilon", help="Local differential privacy to keep (inf is allowed).")
 @click.option("--keep", help="Probability of the truth, as 0.65 or 2/3.")
+@click.option("--temperature", help="Temperature of a geometric or Gibbs matrix.")
 @click.option("--k", help="Smallest class.")
+@click.option("--i", help="One of two codes that a T-transform swaps.")
+@click.option("--j", help="The other.")
 @click.option("--sizes", help="Class sizes, as 3,3,4.")
 @click.option("--targets", help="Reported code of each code, as 1,2,0.")
 @click.option("--first-row", help="First row of a circulant, as 0.6,0.3,0.1 or 3,1,1.")
 @click.option("--alphas", help="One alpha, or one fewer than the size, as 0.1,0.2.")
-def inspect(family: str, **given: str | None) -> None:
-    """What a matrix says of itself.
+@click.option("--kernel", help="Kernel of a reflected matrix, as 0.5,0.25,0.")
+@click.option("--cost", help="Costs of a Gibbs matrix: a CSV, NPY or NPZ file.")
+@click.option("--array", help="Numbers to balance: a CSV, NPY or NPZ file.")
+@click.option("--matrix", "matrices", multiple=True, help="A part of kron, mix or product.")
+@click.option("--weights", help="Weights of a mix, as 0.9,0.1 or 2/3,1/3.")
+def inspect(family: str, matrices: Sequence[str], **given: str | None) -> None:
+    """What a matrix says of itself: FAMILY with its parameters, or a CSV, NPY or NPZ file.
 
     \b
     bistochastic inspect randomized_response --size 12 --beta 0.6
     bistochastic inspect tridiagonal --alphas 0.1,0.2,0.3
+    bistochastic inspect mine.csv
+    bistochastic inspect kron --matrix "uniform size=3" --matrix "k_anonymous size=12 k=3"
     """
-    shown = facts(families.build(family, **_parameters(given)))
+    if family.endswith(_FILES):
+        matrix = families.dense(_table(family))
+    else:
+        values = {name: _value(name, text) for name, text in given.items() if text is not None}
+        if matrices:
+            values["matrices"] = [_from_words(words) for words in matrices]
+        matrix = families.build(family, **values)
+    shown = facts(matrix)
     width = max(len(name) for name, _ in shown)
     for name, text in shown:
         click.echo(f"{name.ljust(width)}  {text}")
@@ -122,14 +166,14 @@ def _compare(matrices: Sequence[str], size: int, beta: float) -> None:
 
     \b
     bistochastic compare --size 12 --beta 0.6
-    bistochastic compare "k_anonymous size=12 k=3" "tridiagonal alphas=0.3 size=12"
+    bistochastic compare "k_anonymous size=12 k=3" "tridiagonal alphas=0.3 size=12" mine.npy
     """
     if matrices:
         click.echo(compare(*(_from_words(words) for words in matrices)))
         return
     reached: list[Matrix] = []
     refused: dict[str, ValueError] = {}
-    for name in ("randomized_response", "k_anonymous", "tridiagonal"):
+    for name in ("randomized_response", "k_anonymous", "geometric", "tridiagonal"):
         try:
             reached.append(families.build(name, size=size, beta=beta))
         except ValueError as error:

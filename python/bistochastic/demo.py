@@ -64,6 +64,7 @@ def _matrices(size: int, beta: float) -> list[tuple[str, Matrix | None, str]]:
     tried: list[tuple[str, Matrix | None, str]] = [
         ("randomized_response", families.randomized_response(size, beta=beta), ""),
         ("k_anonymous", families.k_anonymous(size, beta=beta), ""),
+        ("geometric", families.geometric(size, beta=beta), ""),
     ]
     try:
         tried.append(("tridiagonal", families.tridiagonal(size=size, beta=beta), ""))

@@ -196,9 +196,7 @@ def reflected(kernel: Vector) -> Matrix:
     return _core.build("reflected", {"kernel": kernel})
 
 
-def geometric(
-    size: int, *, temperature: float | None = None, beta: float | None = None
-) -> Matrix:
+def geometric(size: int, *, temperature: float | None = None, beta: float | None = None) -> Matrix:
     """The reflected kernel that falls by the factor ``exp(-1/T)`` a step, for ordered categories.
 
     Any report is at most ``exp(|u - w| / T)`` times as likely under truth ``u`` as under ``w``:
@@ -213,9 +211,7 @@ def geometric(
     return _core.build("geometric", {"size": size, "temperature": temperature, "beta": beta})
 
 
-def gibbs(
-    cost: Table, *, temperature: float | None = None, beta: float | None = None
-) -> Matrix:
+def gibbs(cost: Table, *, temperature: float | None = None, beta: float | None = None) -> Matrix:
     """The least expected cost at a given beta: ``p_uv = x_u y_v exp(-cost_uv / T)``.
 
     ``cost[u][v] >= 0`` is what it costs to report ``v`` for ``u``; ``inf`` forbids it; it need not
@@ -267,7 +263,7 @@ def balance(array: Table) -> Matrix:
     >>> bs.balance([[1, 1], [0, 1]])
     Traceback (most recent call last):
         ...
-    ValueError: `array` must have every positive entry on a positive diagonal; got one on none at (0, 1)
+    ValueError: `array` must have every positive entry on a positive diagonal; got one on none ...
     """
     return _core.build("balance", {"array": array})
 

@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::family::dense::{Dense, check_support, refuse_negative};
 use crate::parameters::{Arguments, Value};
-use crate::scaling::{DONE, Scaling};
+use crate::potentials::Potentials;
+use crate::scaling::DONE;
 
 /// # Law
 /// `diag(x) A diag(y)` with all lines summing to 1, then on the grid: minimises
@@ -25,25 +26,20 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     };
     refuse_negative("array", "hold non-negative numbers", &reals, size)?;
     check_support("array", &reals, size)?;
-    let reals = normalised(reals, size);
-    let mut scaling = Scaling::new(&reals, size);
-    let off = scaling.run(DONE);
-    let (x, y, passes) = (scaling.x, scaling.y, scaling.passes);
-    arguments.note("off", off);
-    arguments.note("passes", passes as f64);
-    Dense::rounded("balance", "array", arguments, size, reals, &x, &y)
-        .map(|law| Arc::new(law) as Arc<dyn Family>)
-}
-
-/// Rows divided by their largest entry, so that no sum overflows; what then underflows stays positive.
-fn normalised(mut reals: Vec<f64>, size: usize) -> Arc<[f64]> {
-    for row in reals.chunks_mut(size) {
+    // A table is the Gibbs kernel of the costs -ln a at temperature 1; a row's largest entry is free.
+    let mut cost = reals;
+    for row in cost.chunks_mut(size) {
         let most = row.iter().fold(0.0, |m: f64, &p| m.max(p));
-        for p in row.iter_mut().filter(|p| **p > 0.0) {
-            *p = (*p / most).max(f64::MIN_POSITIVE);
-        }
+        row.iter_mut()
+            .for_each(|p| *p = (most.ln() - p.ln()).max(0.0));
     }
-    reals.into()
+    let mut potentials = Potentials::new(size, &cost);
+    potentials.settle(1.0, DONE);
+    arguments.note("off", potentials.off);
+    arguments.note("passes", potentials.passes as f64);
+    let (cells, ones) = (potentials.cells(), vec![1.0; size]);
+    Dense::rounded("balance", "array", arguments, size, cells, &ones, &ones)
+        .map(|law| Arc::new(law) as Arc<dyn Family>)
 }
 
 #[cfg(test)]

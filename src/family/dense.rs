@@ -9,6 +9,7 @@ use crate::lattice::{self, GRID, TOLERANCE, nearest};
 use crate::measure::{self, Entropy};
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::pool;
+use crate::potentials::Potentials;
 use crate::scaling::{DONE, Scaling};
 use crate::support::{self, Unsupported};
 
@@ -70,8 +71,18 @@ fn of_reals(arguments: &mut Arguments, size: usize, reals: Arc<[f64]>) -> Result
         return Ok(law);
     }
     let mut scaling = Scaling::new(&reals, size);
-    scaling.run(DONE);
+    let left = scaling.run(DONE);
     let (x, y) = (scaling.x, scaling.y);
+    if left > 16.0 * DONE {
+        // Entries of very different magnitude need their logarithms; a pattern that cannot be
+        // balanced needs an error.
+        check_support("array", &reals, size)?;
+        let cost: Vec<f64> = reals.iter().map(|p| (-p.ln()).max(0.0)).collect();
+        let mut potentials = Potentials::new(size, &cost);
+        potentials.settle(1.0, DONE);
+        let (cells, ones) = (potentials.cells(), vec![1.0; size]);
+        return Dense::rounded("dense", "array", arguments, size, cells, &ones, &ones);
+    }
     Dense::rounded("dense", "array", arguments, size, reals, &x, &y)
 }
 

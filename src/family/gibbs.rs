@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::entropy;
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::family::dense::{Dense, unsupported};
 use crate::family::randomized_response;
 use crate::measure;
 use crate::parameters::{Arguments, Value};
-use crate::pool;
-use crate::scaling::{DONE, Scaling};
+use crate::potentials::{COARSE, Potentials};
+use crate::scaling::DONE;
 use crate::support;
 
 /// # Law
@@ -58,7 +57,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     }
     match wanted {
         Wanted::Temperature(t) => {
-            let mut state = State::new(size, &cost);
+            let mut state = Potentials::new(size, &cost);
             state.settle(t, DONE);
             let cells = state.cells();
             let ones = vec![1.0; size];
@@ -111,112 +110,6 @@ fn as_randomized_response(size: usize, cost: &[f64], wanted: &Wanted) -> Result<
     Dense::of_counts("gibbs", "cost", size, counts, total as i128).map(Some)
 }
 
-/// The potentials at some temperature, and the matrix they make.
-struct State<'a> {
-    size: usize,
-    cost: &'a [f64],
-    /// `kernel = exp((row + column - cost) / temperature)`, lines summing to 1 once settled.
-    row: Vec<f64>,
-    column: Vec<f64>,
-    kernel: Vec<f64>,
-    temperature: f64,
-    largest: f64,
-}
-
-impl<'a> State<'a> {
-    fn new(size: usize, cost: &'a [f64]) -> Self {
-        let finite = cost.iter().copied().filter(|c| c.is_finite());
-        State {
-            size,
-            cost,
-            // Each row starts from its cheapest report, so that its largest entry is 1.
-            row: cost
-                .chunks(size)
-                .map(|row| row.iter().fold(f64::INFINITY, |m, &c| m.min(c)))
-                .collect(),
-            column: vec![0.0; size],
-            kernel: vec![0.0; size * size],
-            temperature: f64::INFINITY,
-            largest: finite.fold(0.0, f64::max),
-        }
-    }
-
-    /// Scale at temperature `t`. From far above, cool down by halves: the potentials of one
-    /// temperature keep the next kernel within the range of a double.
-    fn settle(&mut self, t: f64, target: f64) {
-        if t.is_infinite() {
-            return self.scale(t, target);
-        }
-        // A kernel from scratch spans exp(30) at most; from a warmer one, the square of its entries.
-        let mut now = if self.temperature.is_finite() {
-            self.temperature / 2.0
-        } else {
-            self.largest / 30.0
-        };
-        while now > t {
-            self.scale(now, COARSE);
-            now /= 2.0;
-        }
-        self.scale(t, target);
-    }
-
-    fn scale(&mut self, t: f64, target: f64) {
-        let (size, cost) = (self.size, self.cost);
-        let (row, column) = (&self.row, &self.column);
-        pool::for_each_chunk(&mut self.kernel, size, cost.len() < 1 << 12, |u, cells| {
-            let costs = &cost[u * size..][..size];
-            for ((cell, &c), column) in cells.iter_mut().zip(costs).zip(column) {
-                // What is allowed stays positive, whatever a double makes of it.
-                *cell = if t.is_infinite() {
-                    f64::from(u8::from(c.is_finite()))
-                } else if c.is_finite() {
-                    ((row[u] + column - c) / t).exp().max(1e-300)
-                } else {
-                    0.0
-                };
-            }
-        });
-        let mut scaling = Scaling::new(&self.kernel, size);
-        scaling.run(target);
-        let (x, y) = (scaling.x, scaling.y);
-        pool::for_each_chunk(&mut self.kernel, size, cost.len() < 1 << 12, |u, cells| {
-            for (cell, y) in cells.iter_mut().zip(&y) {
-                *cell *= x[u] * y;
-            }
-        });
-        if t.is_finite() {
-            for (f, x) in self.row.iter_mut().zip(&x) {
-                *f += t * x.ln();
-            }
-            for (g, y) in self.column.iter_mut().zip(&y) {
-                *g += t * y.ln();
-            }
-            self.temperature = t;
-        }
-    }
-
-    /// Entropy rate in bits, as floating point has it.
-    fn bits(&self) -> f64 {
-        let kernel = &self.kernel;
-        let sum = entropy::sum_of_terms(kernel.len(), |start, out| {
-            out.copy_from_slice(&kernel[start..start + out.len()]);
-        });
-        sum.hi / self.size as f64
-    }
-
-    /// The matrix, with what is allowed positive.
-    fn cells(&self) -> Arc<[f64]> {
-        self.kernel
-            .iter()
-            .zip(self.cost)
-            .map(|(&p, c)| if c.is_finite() { p.max(1e-300) } else { 0.0 })
-            .collect()
-    }
-}
-
-/// Deviation at which a temperature is settled well enough to go on searching.
-const COARSE: f64 = 1e-7;
-
 /// The coldest law whose reported beta reaches the one asked for. Bits rise with the temperature: the
 /// root is bracketed and narrowed by regula falsi in its logarithm on coarsely settled kernels, each
 /// starting from the potentials of the last, then polished by secants on fully settled ones.
@@ -224,12 +117,12 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
     let ones = vec![1.0; size];
     let wanted = beta * measure::max_bits(size as u64);
     let mut tried = 0.0;
-    let mut at = |state: &mut State<'_>, t: f64, target: f64| {
+    let mut at = |state: &mut Potentials<'_>, t: f64, target: f64| {
         tried += 1.0;
         state.settle(t, target);
         state.bits() - wanted
     };
-    let rounded = |arguments: &mut Arguments, state: &State<'_>| {
+    let rounded = |arguments: &mut Arguments, state: &Potentials<'_>| {
         Dense::rounded(
             "gibbs",
             "cost",
@@ -240,7 +133,7 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
             &ones,
         )
     };
-    let mut state = State::new(size, cost);
+    let mut state = Potentials::new(size, cost);
     let largest = state.largest;
     let forbidden = cost.iter().any(|c| c.is_infinite());
     if forbidden || largest == 0.0 {
@@ -255,7 +148,7 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
         if largest == 0.0 || beta == most {
             return Ok(hottest);
         }
-        state = State::new(size, cost);
+        state = Potentials::new(size, cost);
     }
     let coldest = largest / 4096.0;
     let mut low = (largest / 8.0, at(&mut state, largest / 8.0, COARSE));

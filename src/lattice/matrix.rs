@@ -115,10 +115,13 @@ fn move_within_rows(cells: &mut [u64], size: usize, excess: &mut [i64]) {
             let Some(&taker) = takers.last() else { return };
             let (from, to) = (row * size + giver, row * size + taker);
             if cells[from] > 1 && cells[to] > 0 {
-                cells[from] -= 1;
-                cells[to] += 1;
-                excess[giver] -= 1;
-                excess[taker] += 1;
+                // One unit, unless the columns are off by more than there are rows.
+                let share = (excess[giver].min(-excess[taker]) / size as i64).max(1);
+                let amount = share.min(cells[from] as i64 - 1);
+                cells[from] -= amount as u64;
+                cells[to] += amount as u64;
+                excess[giver] -= amount;
+                excess[taker] += amount;
                 failures = 0;
                 if excess[taker] == 0 {
                     takers.pop();

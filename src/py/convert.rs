@@ -7,7 +7,7 @@ use numpy::{
 };
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PyString};
 
 use super::exact;
 use super::matrix::Matrix;
@@ -51,7 +51,10 @@ fn ratio(value: &Bound<'_, PyAny>) -> Option<(i128, i128)> {
 /// One parameter.
 pub fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     let must = "be a number or a vector of numbers";
-    if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyString>() {
+    if given.is_instance_of::<PyBool>()
+        || given.is_instance_of::<PyString>()
+        || given.is_instance_of::<PyBytes>()
+    {
         return Err(Error::type_(name, must, type_name(given)).into());
     }
     if given.is_instance_of::<PyFloat>() {

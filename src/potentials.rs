@@ -1,0 +1,160 @@
+//! Scaling in the log domain: `exp((row + column - cost) / T)` with every line summing to 1.
+//!
+//! The kernel of a low temperature leaves the range of a double, that of the potentials of a warmer one
+//! does not: so cool down by halves, carrying the potentials along.
+
+use std::sync::Arc;
+
+use crate::entropy;
+use crate::pool;
+use crate::scaling::Scaling;
+
+/// Deviation at which a temperature is settled well enough to go on searching.
+pub const COARSE: f64 = 1e-7;
+
+/// The potentials at some temperature, and the matrix they make.
+pub struct Potentials<'a> {
+    size: usize,
+    cost: &'a [f64],
+    /// `kernel = exp((row + column - cost) / temperature)`, lines summing to 1 once settled.
+    row: Vec<f64>,
+    column: Vec<f64>,
+    kernel: Vec<f64>,
+    temperature: f64,
+    /// The largest finite cost.
+    pub largest: f64,
+    /// Passes over the matrix so far.
+    pub passes: usize,
+    /// What the lines were off by when last settled.
+    pub off: f64,
+}
+
+impl<'a> Potentials<'a> {
+    /// Before any temperature; `cost` is non-negative, infinite where nothing is allowed.
+    pub fn new(size: usize, cost: &'a [f64]) -> Self {
+        let finite = cost.iter().copied().filter(|c| c.is_finite());
+        Potentials {
+            size,
+            cost,
+            // Each row starts from its cheapest report, so that its largest entry is 1.
+            row: cost
+                .chunks(size)
+                .map(|row| row.iter().fold(f64::INFINITY, |m, &c| m.min(c)))
+                .collect(),
+            column: vec![0.0; size],
+            kernel: vec![0.0; size * size],
+            temperature: f64::INFINITY,
+            largest: finite.fold(0.0, f64::max),
+            passes: 0,
+            off: f64::INFINITY,
+        }
+    }
+
+    /// Scale at temperature `t`. From far above, cool down by halves: the potentials of one
+    /// temperature keep the next kernel within the range of a double.
+    pub fn settle(&mut self, t: f64, target: f64) {
+        if t.is_infinite() {
+            return self.scale(t, target);
+        }
+        // A kernel from scratch spans exp(30) at most; from a warmer one, the square of its entries.
+        let mut now = if self.temperature.is_finite() {
+            self.temperature / 2.0
+        } else {
+            self.largest / 30.0
+        };
+        while now > t {
+            self.scale(now, COARSE);
+            now /= 2.0;
+        }
+        self.scale(t, target);
+    }
+
+    /// Scale the kernel of temperature `t` as it is, from the potentials of the last.
+    pub fn scale(&mut self, t: f64, target: f64) {
+        let (size, cost) = (self.size, self.cost);
+        let (row, column) = (&self.row, &self.column);
+        pool::for_each_chunk(&mut self.kernel, size, cost.len() < 1 << 12, |u, cells| {
+            let costs = &cost[u * size..][..size];
+            for ((cell, &c), column) in cells.iter_mut().zip(costs).zip(column) {
+                // What is allowed stays positive, whatever a double makes of it.
+                *cell = if t.is_infinite() {
+                    f64::from(u8::from(c.is_finite()))
+                } else if c.is_finite() {
+                    ((row[u] + column - c) / t).exp().max(1e-300)
+                } else {
+                    0.0
+                };
+            }
+        });
+        let mut scaling = Scaling::new(&self.kernel, size);
+        self.off = scaling.run(target);
+        self.passes += scaling.passes;
+        let (x, y) = (scaling.x, scaling.y);
+        pool::for_each_chunk(&mut self.kernel, size, cost.len() < 1 << 12, |u, cells| {
+            for (cell, y) in cells.iter_mut().zip(&y) {
+                *cell *= x[u] * y;
+            }
+        });
+        if t.is_finite() {
+            for (f, x) in self.row.iter_mut().zip(&x) {
+                *f += t * x.ln();
+            }
+            for (g, y) in self.column.iter_mut().zip(&y) {
+                *g += t * y.ln();
+            }
+            self.temperature = t;
+        }
+    }
+
+    /// Entropy rate in bits, as floating point has it.
+    pub fn bits(&self) -> f64 {
+        let kernel = &self.kernel;
+        let sum = entropy::sum_of_terms(kernel.len(), |start, out| {
+            out.copy_from_slice(&kernel[start..start + out.len()]);
+        });
+        sum.hi / self.size as f64
+    }
+
+    /// The matrix, with what is allowed positive.
+    pub fn cells(&self) -> Arc<[f64]> {
+        self.kernel
+            .iter()
+            .zip(self.cost)
+            .map(|(&p, c)| if c.is_finite() { p.max(1e-300) } else { 0.0 })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scaling::DONE;
+
+    #[test]
+    fn numbers_over_four_hundred_orders_of_magnitude_are_balanced() {
+        let table = [
+            [1e-12, 1e-12, 1e-12, 0.625],
+            [1e-200, 0.147, 1e-12, 1e-12],
+            [1e-12, 1e-200, 0.625, 1e-12],
+            [1e-200, 0.99999, 1e-200, 1e-200],
+        ];
+        let cost: Vec<f64> = table.iter().flatten().map(|p: &f64| -p.ln()).collect();
+        let mut potentials = Potentials::new(4, &cost);
+        potentials.settle(1.0, DONE);
+        assert!(potentials.off <= 1e-15, "{:e}", potentials.off);
+        assert!(potentials.passes < 5000, "{}", potentials.passes);
+    }
+
+    #[test]
+    fn cooling_by_halves_ends_where_one_step_does() {
+        let cost: Vec<f64> = (0..25).map(|i| f64::from(i * 7 % 11)).collect();
+        let (mut slow, mut fast) = (Potentials::new(5, &cost), Potentials::new(5, &cost));
+        for t in [20.0, 5.0, 2.0, 0.7] {
+            slow.settle(t, DONE);
+        }
+        fast.settle(0.7, DONE);
+        for (a, b) in slow.cells().iter().zip(&*fast.cells()) {
+            assert!((a - b).abs() < 1e-13);
+        }
+    }
+}

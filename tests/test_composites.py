@@ -1,0 +1,132 @@
+"""Joint domains, mixtures and successive releases."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bistochastic as bs
+from cases import parts
+
+
+@given(data=st.data())
+def test_a_kron_is_numpys(data: Any) -> None:
+    sizes = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+    factors = [data.draw(parts(size)) for size in sizes]
+    m = bs.kron(*factors)
+    want = np.ones((1, 1))
+    for factor in factors:
+        want = np.kron(want, factor.to_dense())
+    assert np.abs(m.to_dense() - want).max() <= 1e-15
+    assert m.entropy_rate == pytest.approx(sum(f.entropy_rate for f in factors), abs=1e-12)
+    assert m.epsilon == pytest.approx(sum(f.epsilon for f in factors), rel=1e-12)
+    assert m.beta >= min(f.beta for f in factors)
+    assert m.certified == "exact"
+
+
+@given(data=st.data())
+def test_a_product_is_between_its_larger_factor_and_the_sum(data: Any) -> None:
+    size = data.draw(st.integers(2, 6))
+    a, b = data.draw(parts(size)), data.draw(parts(size))
+    m = a @ b
+    assert np.abs(m.to_dense() - a.to_dense() @ b.to_dense()).max() <= 1e-15
+    assert max(a.entropy_rate, b.entropy_rate) - 1e-12 <= m.entropy_rate
+    assert m.entropy_rate <= a.entropy_rate + b.entropy_rate + 1e-12
+    assert m.beta >= max(a.beta, b.beta)
+    assert m.epsilon <= min(a.epsilon, b.epsilon)
+
+
+@given(data=st.data())
+def test_a_mixture_is_the_weighted_sum_and_at_least_as_secret(data: Any) -> None:
+    size = data.draw(st.integers(2, 6))
+    matrices = data.draw(st.lists(parts(size), min_size=2, max_size=4))
+    shares = data.draw(st.lists(st.integers(1, 50), min_size=len(matrices), max_size=len(matrices)))
+    weights = [Fraction(share, sum(shares)) for share in shares]
+    m = bs.mix(matrices, weights=weights)
+    want = sum(float(w) * part.to_dense() for w, part in zip(weights, matrices, strict=True))
+    assert np.abs(m.to_dense() - want).max() <= 1e-15
+    mean = sum(float(w) * part.entropy_rate for w, part in zip(weights, matrices, strict=True))
+    assert m.entropy_rate >= mean - 1e-12
+    assert m.epsilon <= max(part.epsilon for part in matrices)
+
+
+def test_filling_zeros_honestly() -> None:
+    """(1-g) P + g uniform: sums of exactly 1 and a finite epsilon in closed form."""
+    p = bs.tridiagonal(0.1, size=1000)
+    g = Fraction(1, 1000)
+    m = bs.mix([p, bs.uniform(1000)], weights=[1 - g, g])
+    assert sum(m.exact_row(17)) == 1
+    largest = float((1 - g) * max(p.exact_row(0)) + g / 1000)
+    assert m.epsilon == pytest.approx(math.log(largest / float(g / 1000)), rel=1e-12)
+    assert p.beta < m.beta < 1
+
+
+def test_composites_inside_one_family_stay_exact_at_any_size() -> None:
+    n = 10**7
+    rr = bs.randomized_response(n, beta=0.6)
+    for m in (
+        bs.mix([rr, bs.uniform(n)], weights=[0.5, 0.5]),
+        bs.mix([rr, bs.randomized_response(n, beta=0.2)], weights=[Fraction(1, 3), Fraction(2, 3)]),
+        bs.mix([bs.k_anonymous(n, k=5)] * 2, weights=[0.5, 0.5]),
+        bs.k_anonymous(n, k=5) @ bs.k_anonymous(n, k=5),
+        bs.uniform(n) @ bs.identity(n),
+    ):
+        assert m.certified == "exact"
+    circulants = [bs.circulant(np.roll([0.5, 0.3, 0.2] + [0] * 4997, i)) for i in (0, 7)]
+    assert bs.mix(circulants, weights=[0.5, 0.5]).certified == "exact"
+    assert (circulants[0] @ circulants[1]).certified == "exact"
+    a, b = bs.randomized_response(1000, epsilon=3), bs.randomized_response(1000, epsilon=4)
+    p = a.to_dense() @ b.to_dense()
+    assert (a @ b).beta == pytest.approx(bs.entropy_rate(p) / math.log2(1000), abs=1e-10)
+
+
+def test_beyond_the_limits_bounds_are_certified_and_said() -> None:
+    n = 5000
+    p, q = bs.tridiagonal(0.2, size=n), bs.k_anonymous(n, k=7)
+    m = bs.mix([p, q], weights=[0.25, 0.75])
+    assert m.certified == "bound"
+    assert "bound" in repr(m)
+    assert m.entropy_rate == pytest.approx(0.25 * p.entropy_rate + 0.75 * q.entropy_rate, abs=1e-9)
+    assert m.epsilon == math.inf
+    product = p @ q
+    assert product.certified == "bound"
+    assert product.beta == max(p.beta, q.beta)
+    # A structured matrix with uniform has an exact epsilon all the same.
+    filled = bs.mix([p, bs.uniform(n)], weights=[0.75, 0.25])
+    largest, smallest = 0.75 * 0.8 + 0.25 / n, 0.25 / n
+    assert filled.epsilon == pytest.approx(math.log(largest / smallest), rel=1e-12)
+    assert bs.kron(m, bs.uniform(2)).certified == "bound"
+
+
+def test_perfect_secrecy_survives_composition() -> None:
+    u = bs.uniform(7)
+    skew = bs.circulant([4, 3, 2, 1, 0, 0, 1])
+    for m in (u @ skew, skew @ u, bs.mix([u, u], weights=[0.1, 0.9]), bs.kron(u, bs.uniform(11))):
+        assert (m.beta, m.epsilon) == (1.0, 0.0)
+
+
+def test_ten_factors_and_two_to_the_fifty_three_cells() -> None:
+    factors = [bs.randomized_response(n, beta=0.6) for n in range(2, 12)]
+    m = bs.kron(*factors)
+    assert m.size == math.prod(range(2, 12))
+    m.require(beta=0.6)
+    shape = tuple(range(2, 12))
+    want = 1.0
+    places = zip(factors, np.unravel_index(5, shape), np.unravel_index(7, shape), strict=True)
+    for factor, u, v in places:
+        want *= factor[int(u), int(v)]
+    assert m[5, 7] == pytest.approx(want, rel=1e-14)
+    assert bs.kron(bs.uniform(2**26), bs.identity(2**27)).size == 2**53
+
+
+def test_t_transforms_have_the_bits_of_one_coin_in_two_rows() -> None:
+    m = bs.t_transform(10, 3, 7, keep=Fraction(1, 4))
+    h = -(0.25 * math.log2(0.25) + 0.75 * math.log2(0.75))
+    assert m.entropy_rate == pytest.approx(0.2 * h, abs=1e-15)
+    assert bs.t_transform(10, 7, 3, keep=Fraction(1, 4)) == m

@@ -1,0 +1,181 @@
+"""Gibbs, reflected and geometric: optimality, eigenvalues, metric privacy."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+from numpy.typing import NDArray
+
+import bistochastic as bs
+from cases import kernels
+
+UNIT = 2.0**-53
+
+
+def distance(size: int) -> NDArray[np.float64]:
+    return np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(float)
+
+
+def mean_cost(m: bs.Matrix, cost: NDArray[np.float64]) -> float:
+    return float((m.to_dense() * np.where(np.isfinite(cost), cost, 0)).sum() / m.size)
+
+
+@pytest.mark.parametrize(("size", "epsilon"), [(2, 0.5), (3, 1.0), (12, 3.0), (50, 7.0)])
+def test_equal_lies_give_randomized_response(size: int, epsilon: float) -> None:
+    cost = 1 - np.eye(size)
+    m = bs.gibbs(cost, temperature=1 / epsilon)
+    rr = bs.randomized_response(size, epsilon=1 / (1 / epsilon))
+    assert np.abs(m.to_dense() - rr.to_dense()).max() <= 2 * UNIT
+    m = bs.gibbs(cost, beta=0.6)
+    rr = bs.randomized_response(size, beta=0.6)
+    assert np.abs(m.to_dense() - rr.to_dense()).max() <= 2 * UNIT
+
+
+def test_costs_of_nothing_and_infinity_give_blocks() -> None:
+    sizes = [3, 1, 5]
+    pattern = bs.blocks(sizes).to_dense() > 0
+    m = bs.gibbs(np.where(pattern, 0, np.inf), temperature=1)
+    assert np.abs(m.to_dense() - bs.blocks(sizes).to_dense()).max() <= 2 * UNIT
+    with pytest.raises(ValueError, match="`beta` must be at most") as refusal:
+        bs.gibbs(np.where(pattern, 0, np.inf), beta=1)
+    assert float(str(refusal.value).split()[5]) == pytest.approx(bs.blocks(sizes).beta, abs=1e-12)
+
+
+@given(size=st.integers(2, 6), beta=st.floats(0.05, 0.99), seed=st.integers(0, 2**32))
+def test_nothing_nearby_is_cheaper_at_that_entropy(size: int, beta: float, seed: int) -> None:
+    """Move along random bistochastic directions: where bits grow, the price is T ln 2 a bit."""
+    rng = np.random.default_rng(seed)
+    cost = rng.random((size, size)) + distance(size)
+    m = bs.gibbs(cost, beta=beta)
+    assert m.beta >= beta
+    p, t = m.to_dense(), m.requested["temperature"]
+    # Stationarity: ln p + cost/T is a sum of a row and a column term, so cross differences vanish.
+    if p.min() > 1e-6:
+        z = np.log(p) + cost / t
+        cross = z[:-1, :-1] + z[1:, 1:] - z[:-1, 1:] - z[1:, :-1]
+        assert np.abs(cross).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("size", "beta", "cost"),
+    [(4, 0.5, 0.250477), (4, 0.8, 0.581043), (5, 0.6, 0.413200), (12, 0.6, 0.8015)],
+)
+def test_least_costs_of_a_generic_optimiser(size: int, beta: float, cost: float) -> None:
+    """Values that a general constrained optimiser (SLSQP) found, to the digits it gave."""
+    m = bs.gibbs(distance(size), beta=beta)
+    assert mean_cost(m, distance(size)) == pytest.approx(cost, abs=1e-4 if size == 12 else 1e-6)
+
+
+def test_the_temperature_is_the_price_of_a_bit() -> None:
+    cost, t, step = distance(8), 1.3, 1e-4
+    low, high = (bs.gibbs(cost, temperature=t * s) for s in (1 - step, 1 + step))
+    price = (mean_cost(high, cost) - mean_cost(low, cost)) / (high.entropy_rate - low.entropy_rate)
+    assert price == pytest.approx(t * math.log(2), rel=1e-6)
+
+
+def test_costs_need_not_be_symmetric_and_may_be_huge() -> None:
+    rng = np.random.default_rng(2)
+    cost = rng.random((6, 6)) * 5000
+    m = bs.gibbs(cost, temperature=1.0)
+    rows = [m.exact_row(u) for u in range(6)]
+    assert all(sum(row) == 1 for row in rows)
+    assert min(min(row) for row in rows) > 0
+    # So cold that the cheapest assignment takes nearly all.
+    best = min(sum(cost[u, p[u]] for u in range(6)) for p in itertools.permutations(range(6)))
+    assert mean_cost(m, cost) * 6 == pytest.approx(best, abs=10)
+
+
+@pytest.mark.parametrize("size", [3, 12])
+def test_gibbs_meets_every_beta(size: int) -> None:
+    for beta in (0.0, 1e-4, 0.2, 0.5, 0.9, 0.9999, 1.0):
+        m = bs.gibbs(distance(size), beta=beta)
+        m.require(beta=beta)
+    assert bs.gibbs(distance(size), beta=1).parameters["total"] == size
+
+
+@given(kernel=kernels())
+def test_reflected_eigenvalues_are_cosine_sums(kernel: list[int]) -> None:
+    m = bs.reflected(kernel)
+    r = m.size
+    counts, total = m.parameters["kernel"], m.parameters["total"]
+    c = np.array([k / total for k in counts] + [k / total for k in counts[-2:0:-1]])
+    want = [(c * np.cos(np.pi * k * np.arange(2 * r) / r)).sum() for k in range(r)]
+    p = m.to_dense()
+    assert (p == p.T).all()
+    assert np.sort(np.linalg.eigvalsh(p)) == pytest.approx(np.sort(want), abs=1e-12)
+
+
+def test_reflected_contains_its_special_cases() -> None:
+    assert (bs.reflected([1.0, 0, 0, 0]).to_dense() == np.eye(3)).all()
+    tridiagonal = bs.reflected([0.5, 0.25, 0, 0, 0]).to_dense()
+    assert (tridiagonal == bs.tridiagonal(0.25, size=4).to_dense()).all()
+    # q/2 everywhere and p - q/2 at 0: randomized response with p = 5/8, q = 1/8.
+    equal = bs.reflected([9, 1, 1, 1, 1]).to_dense()
+    assert (equal == bs.dense(np.full((4, 4), 2) + 8 * np.eye(4, dtype=int)).to_dense()).all()
+
+
+@pytest.mark.parametrize("size", [2, 12, 1000])
+@pytest.mark.parametrize("temperature", [0.1, 1.0, 11.92, 500.0])
+def test_geometric_keeps_its_metric_epsilon(size: int, temperature: float) -> None:
+    m = bs.geometric(size, temperature=temperature)
+    with mp.workdps(40):
+        kernel = m.parameters["kernel"]
+        steps = [mp.log(mpf(max(a, b)) / min(a, b)) for a, b in pairwise(kernel)]
+        assert max(steps) <= 1 / mpf(temperature)
+    # So does the folded matrix, entry by entry along each column.
+    if size <= 12:
+        rows = [m.exact_row(u) for u in range(size)]
+        for u in range(size - 1):
+            for a, b in zip(rows[u], rows[u + 1], strict=True):
+                ratio = max(a, b) / min(a, b)
+                assert mp.log(mpf(ratio.numerator) / ratio.denominator) <= 1 / mpf(temperature)
+
+
+def test_geometric_against_published_figures() -> None:
+    """Truthfulness and metric epsilon at equal beta for twelve ordered categories."""
+    for beta, truth, metric in ((0.3, 0.782, 2.012), (0.6, 0.478, 0.955), (0.9, 0.202, 0.317)):
+        m = bs.geometric(12, beta=beta)
+        m.require(beta=beta)
+        assert m.truthfulness == pytest.approx(truth, abs=6e-4)
+        assert 1 / m.requested["temperature"] == pytest.approx(metric, abs=6e-4)
+
+
+@settings(deadline=None)
+@given(
+    size=st.sampled_from([2, 3, 12, 100, 3000]),
+    beta=st.one_of(st.floats(0, 1), st.floats(-30, 0).map(math.exp)),
+)
+def test_geometric_meets_every_beta(size: int, beta: float) -> None:
+    m = bs.geometric(size, beta=beta)
+    m.require(beta=beta)
+    assert m.beta - beta <= 1e-6
+
+
+@pytest.mark.parametrize("temperature", [3.0, 40.0, 2000.0])
+def test_long_reflected_sums_are_on_the_safe_side(temperature: float) -> None:
+    """Closed interior, streamed ends and full streaming against every entry, 40 digits."""
+    m = bs.geometric(150, temperature=temperature)
+    with mp.workdps(40):
+        total = m.parameters["total"]
+        counts = [int(p * total) for u in range(150) for p in m.exact_row(u)]
+        bits = -mp.fsum(mpf(c) / total * mp.log(mpf(c) / total, 2) for c in counts) / 150
+        assert 0 <= bits - mpf(m.entropy_rate) <= mpf(10) ** -12
+
+
+def test_a_general_kernel_beyond_the_terms_is_a_bound() -> None:
+    rng = np.random.default_rng(9)
+    kernel = rng.integers(1, 100, 70_001)
+    m = bs.reflected(kernel)
+    assert m.certified == "bound"
+    assert "bound" in repr(m)
+    whole = np.concatenate([kernel, kernel[-2:0:-1]]) / m.parameters["total"]
+    bits = -(whole * np.log2(whole)).sum()
+    assert m.entropy_rate == pytest.approx(bits - 1, abs=1e-9)
+    assert m.epsilon >= math.log(kernel.max() / kernel.min()) - 1e-12

@@ -1,0 +1,131 @@
+"""Tables onto the grid: exact line sums, unchanged support, no entry far from where it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import bistochastic as bs
+from cases import tables
+
+GRID = 2**53
+
+
+def sinkhorn(table: NDArray[np.float64], rounds: int = 2000) -> NDArray[np.float64]:
+    """The textbook alternation, as the slow reference."""
+    for _ in range(rounds):
+        table = table / table.sum(axis=0)
+        table = table / table.sum(axis=1, keepdims=True)
+    return table
+
+
+def check(m: bs.Matrix, balanced: NDArray[np.float64]) -> None:
+    """Sums without tolerance, support as given, entries within 2 x size units."""
+    counts = np.array(m.parameters["counts"], dtype=object)
+    assert (counts.sum(axis=0) == GRID).all()
+    assert (counts.sum(axis=1) == GRID).all()
+    assert ((counts > 0) == (balanced > 0)).all()
+    doubles = m.to_dense()
+    assert (doubles.sum(axis=0) == 1.0).all()
+    assert (doubles.sum(axis=1) == 1.0).all()
+
+
+@settings(max_examples=200)
+@given(table=tables())
+def test_balanced_tables_keep_sums_and_support(table: NDArray[np.float64]) -> None:
+    check(bs.balance(table), table)
+
+
+@given(
+    size=st.integers(1, 40),
+    zeros=st.sampled_from([0.0, 0.5, 0.9]),
+    seed=st.integers(0, 2**32),
+)
+def test_entries_stay_within_twice_the_size_in_units(size: int, zeros: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = rng.random((size, size)) * (rng.random((size, size)) >= zeros)
+    # Two diagonals keep every entry on a positive one only where the pattern allows; add all.
+    pattern = np.zeros((size, size), dtype=bool)
+    for _ in range(3):
+        pattern[np.arange(size), rng.permutation(size)] = True
+    table = np.where(pattern, rng.random((size, size)) + 0.1, table if zeros == 0 else 0)
+    balanced = sinkhorn(table)
+    m = bs.dense(balanced)
+    check(m, balanced)
+    moved = np.abs(m.to_dense() - balanced).max() * GRID
+    assert moved <= 2 * size + 16  # 16 units for the doubles of the reference itself
+
+
+def test_a_large_table_moves_by_a_few_units() -> None:
+    balanced = sinkhorn(np.random.default_rng(0).random((500, 500)), 60)
+    m = bs.dense(balanced)
+    check(m, balanced)
+    assert m.requested["off"] < 1e-13
+    assert np.abs(m.to_dense() - balanced).max() * GRID < 8
+
+
+@pytest.mark.parametrize("size", [2, 5, 50])
+def test_near_permutations_and_tiny_entries(size: int) -> None:
+    for tiny in (1e-300, 1e-17, 1e-12):
+        table = np.full((size, size), tiny)
+        np.fill_diagonal(table, 1 - (size - 1) * tiny)
+        m = bs.dense(table[np.random.default_rng(size).permutation(size)])
+        check(m, np.ones((size, size)))
+
+
+def test_reducible_tables_stay_reducible() -> None:
+    table = np.zeros((7, 7))
+    table[:3, :3] = 1 / 3
+    table[3:, 3:] = 1 / 4
+    m = bs.dense(table)
+    check(m, table)
+    assert not m.is_ergodic
+    assert np.abs(m.to_dense() - table).max() <= 2 / GRID
+
+
+@given(data=st.data())
+def test_what_is_on_the_grid_is_never_moved(data: Any) -> None:
+    m = bs.balance(data.draw(tables()))
+    again = bs.dense(m.to_dense())
+    assert again.parameters["counts"] == m.parameters["counts"]
+    assert again.requested["moved"] == 0
+
+
+def test_sums_off_by_up_to_the_tolerance_are_balanced() -> None:
+    table = sinkhorn(np.random.default_rng(3).random((9, 9)))
+    off = table * (1 + 4e-10 * np.random.default_rng(4).choice([-1, 1], size=(9, 1)))
+    m = bs.dense(off)
+    check(m, table)
+    assert 1e-10 < m.requested["off"] <= 1e-9
+    assert np.abs(m.to_dense() - table).max() < 1e-9
+
+
+def test_balance_is_sinkhorn_and_the_cross_ratios_stay() -> None:
+    table = np.random.default_rng(5).random((6, 6)) ** 4
+    p = bs.balance(table).to_dense()
+    assert np.abs(p - sinkhorn(table)).max() < 1e-13
+    ratio = p[0, 0] * p[1, 1] / (p[0, 1] * p[1, 0])
+    assert ratio == pytest.approx(table[0, 0] * table[1, 1] / (table[0, 1] * table[1, 0]), rel=1e-9)
+
+
+def test_balance_of_a_slow_chain_converges() -> None:
+    n = 300
+    rng = np.random.default_rng(6)
+    table = np.where(
+        np.abs(np.subtract.outer(range(n), range(n))) <= 1, rng.random((n, n)) + 0.1, 0
+    )
+    m = bs.balance(table)
+    assert m.requested["off"] < 1e-14
+    # Plain alternation needs some n^2 rounds of two passes here.
+    assert m.requested["passes"] < n * n / 10
+
+
+def test_whole_numbers_are_exactly_themselves() -> None:
+    m = bs.dense([[1, 2], [2, 1]])
+    assert m.parameters == {"counts": [[1, 2], [2, 1]], "total": 3}
+    assert m == bs.dense(np.array([[1, 2], [2, 1]], dtype=np.uint8))
