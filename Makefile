@@ -4,13 +4,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench paper fmt build wheel rust lint types
+.PHONY: demo test bench paper fmt build build-test wheel rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
 
 build: .venv/ready
-	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet >/dev/null
 
 demo: build
 	$(BIN)/bistochastic demo
@@ -19,7 +19,7 @@ test: rust build-test lint types
 	$(BIN)/python -m pytest
 
 build-test: .venv/ready
-	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet --extras test
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet --extras test >/dev/null
 
 rust:
 	cargo fmt --check
