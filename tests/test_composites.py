@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bistochastic as bs
+from bistochastic import reference
 from cases import parts
 
 
@@ -84,6 +85,19 @@ def test_composites_inside_one_family_stay_exact_at_any_size() -> None:
     a, b = bs.randomized_response(1000, epsilon=3), bs.randomized_response(1000, epsilon=4)
     p = a.to_dense() @ b.to_dense()
     assert (a @ b).beta == pytest.approx(bs.entropy_rate(p) / math.log2(1000), abs=1e-10)
+
+
+@pytest.mark.parametrize("size", [2, 7, 60, 200])
+def test_reflected_composites_are_reflected(size: int) -> None:
+    a, b = bs.geometric(size, temperature=1.5), bs.geometric(size, temperature=9.0)
+    for m in (a @ b, bs.mix([a, b], weights=[Fraction(1, 3), Fraction(2, 3)])):
+        p = m.to_dense()
+        assert m.certified == "exact"
+        assert m.entropy_rate == pytest.approx(bs.entropy_rate(p), abs=1e-12)
+        assert m.epsilon == pytest.approx(reference.epsilon(p), rel=1e-12)
+    a, b = bs.geometric(9000, temperature=1.5), bs.geometric(9000, temperature=9.0)
+    assert bs.mix([a, b], weights=[0.5, 0.5]).certified == "exact"
+    assert (a @ b).certified == "exact"
 
 
 def test_beyond_the_limits_bounds_are_certified_and_said() -> None:

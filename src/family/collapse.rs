@@ -4,9 +4,12 @@
 
 use crate::entropy;
 use crate::family::composite::{Measures, common};
+use crate::family::kernel::Kernel;
 use crate::family::randomized_response::RandomizedResponse;
 use crate::family::{Family, Matrix, composite};
 use crate::measure;
+use crate::parameters::Value;
+use crate::pool;
 
 /// Largest number of multiply-adds for the product of two first rows.
 const WORK: u128 = 1 << 32;
@@ -42,6 +45,26 @@ fn first_row(matrix: &Matrix, total: u128) -> Option<Vec<u128>> {
     }
     let mut row = vec![0; family.size() as usize];
     composite::add_counts(family, 0, total, 1, &mut row).then_some(row)
+}
+
+/// The kernel over `total`, of a reflected matrix.
+fn kernel(matrix: &Matrix, total: u128) -> Option<Vec<u128>> {
+    let family = &*matrix.family;
+    let counts = match (family.name(), family.parameters().into_iter().next()) {
+        ("reflected" | "geometric", Some((_, Value::Wholes(counts)))) => counts,
+        _ => return None,
+    };
+    let scale = total / family.total()?;
+    Some(counts.iter().map(|&k| k as u128 * scale).collect())
+}
+
+fn of_kernel(counts: &[u128], total: u128) -> Measures {
+    let kernel = Kernel { counts, total };
+    Measures {
+        entropy: kernel.entropy_rate(),
+        epsilon: kernel.epsilon(),
+        exact: kernel.is_exact(),
+    }
 }
 
 fn of(family: &dyn Family) -> Measures {
@@ -97,6 +120,16 @@ pub fn mix(parts: &[(u64, &Matrix)], sum: u64) -> Option<Measures> {
         let law = RandomizedResponse::new(size, weighted(|l| l.0), weighted(|l| l.1));
         return Some(of(&law));
     }
+    let kernels: Option<Vec<_>> = parts.iter().map(|(_, part)| kernel(part, total)).collect();
+    if let Some(kernels) = kernels {
+        let mut mixed = vec![0; kernels[0].len()];
+        for ((weight, _), counts) in parts.iter().zip(kernels) {
+            for (m, c) in mixed.iter_mut().zip(counts) {
+                *m += u128::from(*weight) * c;
+            }
+        }
+        return Some(of_kernel(&mixed, total * u128::from(sum)));
+    }
     let mut row = vec![0; size.min(1 << 28) as usize];
     for (weight, part) in parts {
         for (sum, c) in row.iter_mut().zip(first_row(part, total)?) {
@@ -129,9 +162,20 @@ pub fn product(first: &Matrix, second: &Matrix) -> Option<Measures> {
     if size * size > WORK {
         return None;
     }
+    if let (Some(c), Some(d)) = (kernel(first, a), kernel(second, b)) {
+        // Two steps on the cycle are one step of the convolution, and folding waits until the end.
+        let r = c.len() - 1;
+        let at = |k: &[u128], j: usize| k[j.min(2 * r - j)];
+        let counts = pool::map(r + 1, r < 128, |j| {
+            (0..2 * r)
+                .map(|i| at(&c, i) * at(&d, (2 * r + j - i) % (2 * r)))
+                .sum::<u128>()
+        });
+        return Some(of_kernel(&counts, total));
+    }
     let (x, y) = (first_row(first, a)?, first_row(second, b)?);
     let n = x.len();
-    let row = crate::pool::map(n, n < 128, |k| {
+    let row = pool::map(n, n < 128, |k| {
         (0..n).map(|j| x[j] * y[(k + n - j) % n]).sum::<u128>()
     });
     Some(of_row(&row, total))

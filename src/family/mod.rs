@@ -23,6 +23,7 @@ mod geometric;
 mod gibbs;
 mod identity;
 mod k_anonymous;
+mod kernel;
 mod kron;
 mod mix;
 mod permutation;

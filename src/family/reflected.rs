@@ -2,14 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::dd::Dd;
-use crate::entropy::{self, Summer};
 use crate::error::{Error, Result};
 use crate::family::Family;
+use crate::family::kernel::Kernel;
 use crate::lattice::{self, gcd};
-use crate::measure::{self, Bits, Entropy, LogSum};
+use crate::measure::Entropy;
 use crate::parameters::{Arguments, Parameters, Value};
-use crate::pool;
 
 /// # Law
 /// With an even law `c` on the cycle of length `2r` (`c_j = c_{2r-j}`), draw `j`, go to `u + j`, and
@@ -29,9 +27,6 @@ pub struct Reflected {
     total: u64,
     entropy: OnceLock<Entropy>,
 }
-
-/// Terms up to which sums are taken in full.
-const TERMS: u128 = 1 << 30;
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     Ok(Arc::new(Reflected::given("reflected", arguments)?))
@@ -100,212 +95,11 @@ impl Reflected {
         }
     }
 
-    fn r(&self) -> usize {
-        self.kernel.len() - 1
-    }
-
-    /// The count of entry `(u, v)`.
-    fn count(&self, u: usize, v: usize) -> u64 {
-        let mirror = (u + v + 1).min(2 * self.r() - u - v - 1);
-        self.kernel[u.abs_diff(v)] as u64 + self.kernel[mirror] as u64
-    }
-
-    /// The index from which on the kernel is constant.
-    fn flat_from(&self) -> usize {
-        let tail = self.kernel[self.r()];
-        let flat = self.kernel.iter().rev().take_while(|&&k| k == tail).count();
-        self.kernel.len() - flat
-    }
-
-    /// The kernel index from which on it counts as constant, where that saves work, and the terms to
-    /// stream.
-    fn plan(&self) -> (Option<usize>, u128) {
-        let (r, w) = (self.r() as u128, self.flat_from() as u128);
-        if 2 * w <= r {
-            (Some(w as usize), w * w / 4)
-        } else {
-            (None, r * r / 4)
+    fn kernel(&self) -> Kernel<'_, i64> {
+        Kernel {
+            counts: &self.kernel,
+            total: self.total.into(),
         }
-    }
-
-    fn bits(&self) -> Entropy {
-        let r = self.r();
-        if r * r <= 1024 {
-            return measure::of_counts(r as u64, self.total, 1, r * r, |i| {
-                self.count(i / r, i % r)
-            });
-        }
-        let (flat, terms) = self.plan();
-        if flat == Some(0) {
-            // Constant throughout: perfect secrecy.
-            return Entropy::Exact(LogSum {
-                terms: vec![(1, r as u128)],
-                denominator: 1,
-            });
-        }
-        let sum = match flat {
-            Some(w) => self.with_flat_tail(w, terms <= TERMS),
-            None if terms <= TERMS => self.streamed(),
-            None => self.kernel_bits_less_one() * Dd::from(r as f64),
-        };
-        let value = sum / Dd::from(r as f64);
-        let exact = self.total.is_power_of_two() && self.total <= lattice::GRID;
-        let slack = if exact { 0.0 } else { 2f64.powi(-50) };
-        Entropy::Within(Bits {
-            value,
-            error: value.hi.abs() * entropy::RELATIVE_ERROR + slack,
-        })
-    }
-
-    /// `H(c) - 1`: folding maps at most two places of the cycle to one.
-    fn kernel_bits_less_one(&self) -> Dd {
-        let scale = 1.0 / self.total as f64;
-        let kernel = &self.kernel;
-        let all = entropy::sum_of_terms(kernel.len(), |start, out| {
-            for (x, &k) in out.iter_mut().zip(&kernel[start..]) {
-                *x = k as f64 * scale;
-            }
-        });
-        let term = |k: i64| Summer::new().term(k as f64 * scale);
-        let bits = all + all - term(kernel[0]) - term(kernel[self.r()]) - Dd::ONE;
-        if bits.hi > 0.0 { bits } else { Dd::ZERO }
-    }
-
-    /// The sum over all rows of their bits. By symmetry and by turning the scale round, four entries
-    /// are alike, except on the two diagonals: with `t = v - u`, the terms of
-    /// `c_t + c_{2u+1+t}` for `t = 0..r-2u` count 2 at both ends and 4 between.
-    fn streamed(&self) -> Dd {
-        let r = self.r();
-        let summer = Summer::new();
-        let scale = 1.0 / self.total as f64;
-        let parts = pool::map(r.div_ceil(2), false, |u| {
-            let (near, far) = (&self.kernel[..], &self.kernel[2 * u + 1..]);
-            let len = r - 2 * u;
-            let inner = summer.sum(1..len.max(2) - 1, |start, out| {
-                for ((x, a), b) in out.iter_mut().zip(&near[start..]).zip(&far[start..]) {
-                    *x = (a + b) as f64 * scale;
-                }
-            });
-            let end = |t: usize| summer.term((near[t] + far[t]) as f64 * scale);
-            let two = Dd::from(2.0);
-            if len == 1 {
-                end(0)
-            } else {
-                inner * Dd::from(4.0) + (end(0) + end(len - 1)) * two
-            }
-        });
-        parts.into_iter().fold(Dd::ZERO, |a, b| a + b)
-    }
-
-    /// The same where the kernel is the constant `f` from `w <= r/2` on.
-    ///
-    /// A row `w` or more from both ends holds `c_0 + f` once, `c_t + f` twice for `0 < t < w`, and `2f`
-    /// elsewhere. A row `u < w` is counted with its mirror image, and by symmetry an entry `v < w` right
-    /// of the diagonal twice: `c_t + c_{2u+1+t}` for `t = v - u < w`, which is `c_t + f` from
-    /// `t = w - 2u - 1` on (prefix sums), then `2f`.
-    fn with_flat_tail(&self, w: usize, exact: bool) -> Dd {
-        let r = self.r();
-        let summer = Summer::new();
-        let scale = 1.0 / self.total as f64;
-        let kernel = &self.kernel;
-        let f = kernel[r];
-        let term = |count: i64| summer.term(count as f64 * scale);
-        let number = |n: usize| Dd::from(n as f64);
-        // prefix[t] = sum of the terms of c_0 + f, ..., c_{t-1} + f.
-        let mut prefix = Vec::with_capacity(w + 1);
-        let mut sum = Dd::ZERO;
-        prefix.push(sum);
-        for &k in &kernel[..w] {
-            sum = sum + term(k + f);
-            prefix.push(sum);
-        }
-        let flat = term(2 * f);
-        let inside = prefix[w] + prefix[w] - prefix[1] + flat * number(r - 2 * w + 1);
-        let inside = inside * number(r - 2 * w);
-        let two = Dd::from(2.0);
-        if !exact {
-            return inside + self.kernel_bits_less_one() * number(2 * w);
-        }
-        let near_end = pool::map(w, w < 256, |u| {
-            let far = &kernel[2 * u + 1..];
-            // Entries that feel both images, the first of them on the diagonal.
-            let both = w.saturating_sub(2 * u + 1);
-            let streamed = summer.sum(1..both.max(1), |start, out| {
-                for ((x, a), b) in out.iter_mut().zip(&kernel[start..]).zip(&far[start..]) {
-                    *x = (a + b) as f64 * scale;
-                }
-            });
-            let diagonal = if both > 0 {
-                term(kernel[0] + far[0])
-            } else {
-                prefix[1]
-            };
-            let from = both.max(1);
-            let twice = streamed + prefix[(w - u).max(from)] - prefix[from];
-            let once = prefix[w] - prefix[(w - u).max(from)];
-            diagonal + twice * two + once + flat * number(r - u - w)
-        });
-        let ends = near_end.into_iter().fold(Dd::ZERO, |a, b| a + b);
-        inside + ends * two
-    }
-
-    /// Smallest and largest count of row `u`, the same as of column `u`.
-    fn extremes(&self, u: usize) -> (u64, u64) {
-        (0..self.r())
-            .map(|v| self.count(u, v))
-            .fold((u64::MAX, 0), |(low, high), c| (low.min(c), high.max(c)))
-    }
-
-    /// The same where the kernel is constant from `w <= r/2` on, for rows `u <= w`: of the entries
-    /// that feel one image only, the extremes of kernel prefixes and suffixes say all.
-    fn extremes_near_end(&self, u: usize, w: usize, ranges: &Ranges) -> (u64, u64) {
-        let r = self.r();
-        let f = self.kernel[r] as u64;
-        let join = |a: (u64, u64), b: (u64, u64)| (a.0.min(b.0), a.1.max(b.1));
-        let shifted = |range: (u64, u64)| (range.0.saturating_add(f), range.1 + f);
-        // Right of the diagonal: t = v - u below w - 2u - 1 feels both images, later ones do not.
-        let both = w.saturating_sub(2 * u + 1);
-        let mut found = (u..u + both).fold((u64::MAX, 0), |a, v| {
-            let c = self.count(u, v);
-            join(a, (c, c))
-        });
-        if both < w {
-            found = join(found, shifted(ranges.suffix[both]));
-        }
-        // Left of it: t = u - v up to 2u + 1 - w does not, later ones do.
-        let alone = (2 * u + 1).saturating_sub(w).min(u);
-        if alone > 0 {
-            found = join(found, shifted(ranges.prefix[alone]));
-        }
-        found = (0..u - alone).fold(found, |a, v| {
-            let c = self.count(u, v);
-            join(a, (c, c))
-        });
-        if u + w < r {
-            join(found, (2 * f, 2 * f))
-        } else {
-            found
-        }
-    }
-}
-
-/// Extremes of `c_1..c_t` and of `c_t..c_{w-1}`, by t.
-struct Ranges {
-    prefix: Vec<(u64, u64)>,
-    suffix: Vec<(u64, u64)>,
-}
-
-impl Ranges {
-    fn new(kernel: &[i64], w: usize) -> Self {
-        let join = |a: &mut (u64, u64), &k: &i64| {
-            *a = (a.0.min(k as u64), a.1.max(k as u64));
-            Some(*a)
-        };
-        let mut prefix = vec![(u64::MAX, 0)];
-        prefix.extend(kernel[1..=w].iter().scan((u64::MAX, 0), join));
-        let mut suffix: Vec<_> = kernel[..w].iter().rev().scan((u64::MAX, 0), join).collect();
-        suffix.reverse();
-        Ranges { prefix, suffix }
     }
 }
 
@@ -322,7 +116,7 @@ impl Family for Reflected {
     }
 
     fn size(&self) -> u64 {
-        self.r() as u64
+        self.kernel().r() as u64
     }
 
     fn parameters(&self) -> Parameters {
@@ -333,7 +127,10 @@ impl Family for Reflected {
     }
 
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
-        Some((self.count(u as usize, v as usize).into(), self.total.into()))
+        Some((
+            self.kernel().count(u as usize, v as usize),
+            self.total.into(),
+        ))
     }
 
     fn total(&self) -> Option<u128> {
@@ -341,34 +138,19 @@ impl Family for Reflected {
     }
 
     fn entropy_rate(&self) -> Entropy {
-        self.entropy.get_or_init(|| self.bits()).clone()
+        self.entropy
+            .get_or_init(|| self.kernel().entropy_rate())
+            .clone()
     }
 
-    /// Symmetric, so the extremes of a column are those of a row, and those of `u` those of `r-1-u`.
     fn epsilon(&self) -> f64 {
-        let r = self.r();
-        let (flat, terms) = self.plan();
-        if terms > TERMS {
-            // An entry is a sum of two kernel entries.
-            let low = self.kernel.iter().min().map_or(0, |&k| k as u64);
-            let high = self.kernel.iter().max().map_or(0, |&k| k as u64);
-            return measure::log_ratio(high.into(), low.into());
-        }
-        match flat {
-            Some(w) if w > 0 => {
-                let ranges = Ranges::new(&self.kernel, w);
-                measure::widest(pool::map((w + 1).min(r), w < 256, |u| {
-                    self.extremes_near_end(u, w, &ranges)
-                }))
-            }
-            _ => measure::widest(pool::map(r.div_ceil(2), r < 128, |u| self.extremes(u))),
-        }
+        self.kernel().epsilon()
     }
 
     /// The diagonal is `c_0 + c_{2u+1}`.
     fn truthfulness(&self) -> f64 {
-        let r = self.r();
-        let diagonal = (0..r).map(|u| u128::from(self.count(u, u))).sum();
+        let r = self.kernel().r();
+        let diagonal = (0..r).map(|u| self.kernel().count(u, u)).sum();
         lattice::nearest(diagonal, r as u128 * u128::from(self.total))
     }
 
@@ -378,7 +160,7 @@ impl Family for Reflected {
     /// (`z -> -1-z`) contradicts; for `g = 2` it is `(-1)^{z/2}`, possible just when r is even and all
     /// steps are 2 mod 4.
     fn is_ergodic(&self) -> bool {
-        let r = self.r() as u128;
+        let r = u128::from(self.size());
         let steps = || {
             (0u128..)
                 .zip(&*self.kernel)
@@ -394,7 +176,7 @@ impl Family for Reflected {
     }
 
     fn is_exact(&self) -> bool {
-        self.plan().1 <= TERMS
+        self.kernel().is_exact()
     }
 }
 
@@ -433,63 +215,6 @@ mod tests {
         ] {
             check_laws(&wholes(kernel));
         }
-    }
-
-    /// Every way to take the sums, on sizes where entries can still be counted one by one.
-    #[test]
-    fn all_ways_to_sum_agree() {
-        for (r, w) in [
-            (40usize, 3usize),
-            (41, 20),
-            (64, 1),
-            (65, 32),
-            (50, 40),
-            (51, 51),
-            (33, 16),
-        ] {
-            let kernel: Vec<i64> = (0..=r)
-                .map(|j| {
-                    if j < w {
-                        1000 / (1 + j as i64) + (j as i64 * 37) % 11
-                    } else {
-                        3
-                    }
-                })
-                .collect();
-            let m = wholes(&kernel);
-            let family = Reflected::new("reflected", kernel.clone().into(), mass(&kernel) as u64);
-            let n = (r * r) as u64;
-            let bits = |e: &Entropy| match e {
-                Entropy::Within(bits) => bits.value.hi,
-                Entropy::Exact(_) => f64::NAN,
-            };
-            let got = bits(&family.entropy_rate());
-            let scale = family.total as f64;
-            let want: f64 = (0..n as usize)
-                .map(|i| {
-                    let p = family.count(i / r, i % r) as f64 / scale;
-                    -p * p.log2()
-                })
-                .sum::<f64>()
-                / r as f64;
-            assert!((got - want).abs() < 1e-12, "{r} {w}: {got} {want}");
-            let epsilon = measure::widest((0..r).map(|u| family.extremes(u)));
-            assert_eq!(m.family.epsilon(), epsilon, "{r} {w}");
-        }
-    }
-
-    #[test]
-    fn a_bound_is_below_the_sum() {
-        let r = 200;
-        let kernel: Vec<i64> = (0..=r).map(|j| if j < 30 { 40 - j } else { 1 }).collect();
-        let family = Reflected::new("reflected", kernel.clone().into(), mass(&kernel) as u64);
-        let (exact, bound) = (
-            family.with_flat_tail(30, true),
-            family.with_flat_tail(30, false),
-        );
-        assert!(bound.hi < exact.hi && exact.hi - bound.hi < 60.0);
-        let all = family.streamed();
-        assert!((all - exact).abs().hi < 1e-9);
     }
 
     #[test]

@@ -1,0 +1,362 @@
+//! Measures of a reflected kernel, whatever its integers: those of a family, or wider ones of a composite.
+
+use std::ops::Add;
+
+use crate::dd::Dd;
+use crate::entropy::{self, Summer};
+use crate::lattice;
+use crate::measure::{self, Bits, Entropy, LogSum};
+use crate::pool;
+
+/// A non-negative integer of a kernel.
+pub trait Count: Copy + PartialEq + Ord + Add<Output = Self> + Send + Sync {
+    /// As a double, to nearest.
+    fn real(self) -> f64;
+    /// As the widest integer.
+    fn whole(self) -> u128;
+}
+
+impl Count for i64 {
+    fn real(self) -> f64 {
+        self as f64
+    }
+    fn whole(self) -> u128 {
+        self as u128
+    }
+}
+
+impl Count for u128 {
+    fn real(self) -> f64 {
+        self as f64
+    }
+    fn whole(self) -> u128 {
+        self
+    }
+}
+
+/// Counts `c_0..c_r` out of `total = c_0 + 2 (c_1 + ...) + c_r`.
+pub struct Kernel<'a, K> {
+    pub counts: &'a [K],
+    pub total: u128,
+}
+
+/// Terms up to which sums are taken in full.
+const TERMS: u128 = 1 << 30;
+
+impl<K: Count> Kernel<'_, K> {
+    /// The size of the reflected matrix.
+    pub fn r(&self) -> usize {
+        self.counts.len() - 1
+    }
+
+    /// The count of entry `(u, v)`.
+    pub fn count(&self, u: usize, v: usize) -> u128 {
+        let mirror = (u + v + 1).min(2 * self.r() - u - v - 1);
+        self.counts[u.abs_diff(v)].whole() + self.counts[mirror].whole()
+    }
+
+    /// The index from which on the kernel is constant.
+    fn flat_from(&self) -> usize {
+        let tail = self.counts[self.r()];
+        let flat = self.counts.iter().rev().take_while(|&&k| k == tail).count();
+        self.counts.len() - flat
+    }
+
+    /// The kernel index from which on it counts as constant, where that saves work, and the terms to
+    /// stream.
+    fn plan(&self) -> (Option<usize>, u128) {
+        let (r, w) = (self.r() as u128, self.flat_from() as u128);
+        if 2 * w <= r {
+            (Some(w as usize), w * w / 4)
+        } else {
+            (None, r * r / 4)
+        }
+    }
+
+    /// The entropy rate of the reflected matrix.
+    pub fn entropy_rate(&self) -> Entropy {
+        let r = self.r();
+        if r * r <= 1024 {
+            let total = u64::try_from(self.total);
+            if let Ok(total) = total {
+                return measure::of_counts(r as u64, total, 1, r * r, |i| {
+                    self.count(i / r, i % r) as u64
+                });
+            }
+        }
+        let (flat, terms) = self.plan();
+        if flat == Some(0) {
+            // Constant throughout: perfect secrecy.
+            return Entropy::Exact(LogSum {
+                terms: vec![(1, r as u128)],
+                denominator: 1,
+            });
+        }
+        let sum = match flat {
+            Some(w) => self.with_flat_tail(w, terms <= TERMS),
+            None if terms <= TERMS => self.streamed(),
+            None => self.kernel_bits_less_one() * Dd::from(r as f64),
+        };
+        let value = sum / Dd::from(r as f64);
+        let exact = self.total.is_power_of_two() && self.total <= u128::from(lattice::GRID);
+        let slack = if exact { 0.0 } else { 2f64.powi(-50) };
+        Entropy::Within(Bits {
+            value,
+            error: value.hi.abs() * entropy::RELATIVE_ERROR + slack,
+        })
+    }
+
+    /// `H(c) - 1`: folding maps at most two places of the cycle to one.
+    fn kernel_bits_less_one(&self) -> Dd {
+        let scale = 1.0 / self.total as f64;
+        let kernel = self.counts;
+        let all = entropy::sum_of_terms(kernel.len(), |start, out| {
+            for (x, &k) in out.iter_mut().zip(&kernel[start..]) {
+                *x = k.real() * scale;
+            }
+        });
+        let term = |k: K| Summer::new().term(k.real() * scale);
+        let bits = all + all - term(kernel[0]) - term(kernel[self.r()]) - Dd::ONE;
+        if bits.hi > 0.0 { bits } else { Dd::ZERO }
+    }
+
+    /// The sum over all rows of their bits. By symmetry and by turning the scale round, four entries
+    /// are alike, except on the two diagonals: with `t = v - u`, the terms of
+    /// `c_t + c_{2u+1+t}` for `t = 0..r-2u` count 2 at both ends and 4 between.
+    fn streamed(&self) -> Dd {
+        let r = self.r();
+        let summer = Summer::new();
+        let scale = 1.0 / self.total as f64;
+        let parts = pool::map(r.div_ceil(2), false, |u| {
+            let (near, far) = (self.counts, &self.counts[2 * u + 1..]);
+            let len = r - 2 * u;
+            let inner = summer.sum(1..len.max(2) - 1, |start, out| {
+                for ((x, a), b) in out.iter_mut().zip(&near[start..]).zip(&far[start..]) {
+                    *x = (*a + *b).real() * scale;
+                }
+            });
+            let end = |t: usize| summer.term((near[t] + far[t]).real() * scale);
+            let two = Dd::from(2.0);
+            if len == 1 {
+                end(0)
+            } else {
+                inner * Dd::from(4.0) + (end(0) + end(len - 1)) * two
+            }
+        });
+        parts.into_iter().fold(Dd::ZERO, |a, b| a + b)
+    }
+
+    /// The same where the kernel is the constant `f` from `w <= r/2` on.
+    ///
+    /// A row `w` or more from both ends holds `c_0 + f` once, `c_t + f` twice for `0 < t < w`, and `2f`
+    /// elsewhere. A row `u < w` is counted with its mirror image, and by symmetry an entry `v < w` right
+    /// of the diagonal twice: `c_t + c_{2u+1+t}` for `t = v - u < w`, which is `c_t + f` from
+    /// `t = w - 2u - 1` on (prefix sums), then `2f`.
+    fn with_flat_tail(&self, w: usize, exact: bool) -> Dd {
+        let r = self.r();
+        let summer = Summer::new();
+        let scale = 1.0 / self.total as f64;
+        let kernel = self.counts;
+        let f = kernel[r];
+        let term = |count: K| summer.term(count.real() * scale);
+        let number = |n: usize| Dd::from(n as f64);
+        // prefix[t] = sum of the terms of c_0 + f, ..., c_{t-1} + f.
+        let mut prefix = Vec::with_capacity(w + 1);
+        let mut sum = Dd::ZERO;
+        prefix.push(sum);
+        for &k in &kernel[..w] {
+            sum = sum + term(k + f);
+            prefix.push(sum);
+        }
+        let flat = term(f + f);
+        let inside = prefix[w] + prefix[w] - prefix[1] + flat * number(r - 2 * w + 1);
+        let inside = inside * number(r - 2 * w);
+        let two = Dd::from(2.0);
+        if !exact {
+            return inside + self.kernel_bits_less_one() * number(2 * w);
+        }
+        let near_end = pool::map(w, w < 256, |u| {
+            let far = &kernel[2 * u + 1..];
+            // Entries that feel both images, the first of them on the diagonal.
+            let both = w.saturating_sub(2 * u + 1);
+            let streamed = summer.sum(1..both.max(1), |start, out| {
+                for ((x, a), b) in out.iter_mut().zip(&kernel[start..]).zip(&far[start..]) {
+                    *x = (*a + *b).real() * scale;
+                }
+            });
+            let diagonal = if both > 0 {
+                term(kernel[0] + far[0])
+            } else {
+                prefix[1]
+            };
+            let from = both.max(1);
+            let twice = streamed + prefix[(w - u).max(from)] - prefix[from];
+            let once = prefix[w] - prefix[(w - u).max(from)];
+            diagonal + twice * two + once + flat * number(r - u - w)
+        });
+        let ends = near_end.into_iter().fold(Dd::ZERO, |a, b| a + b);
+        inside + ends * two
+    }
+
+    /// Smallest and largest count of row `u`, the same as of column `u`.
+    fn extremes(&self, u: usize) -> (u128, u128) {
+        (0..self.r())
+            .map(|v| self.count(u, v))
+            .fold((u128::MAX, 0), |(low, high), c| (low.min(c), high.max(c)))
+    }
+
+    /// The same where the kernel is constant from `w <= r/2` on, for rows `u <= w`: of the entries
+    /// that feel one image only, the extremes of kernel prefixes and suffixes say all.
+    fn extremes_near_end(&self, u: usize, w: usize, ranges: &Ranges) -> (u128, u128) {
+        let r = self.r();
+        let f = self.counts[r].whole();
+        let join = |a: (u128, u128), b: (u128, u128)| (a.0.min(b.0), a.1.max(b.1));
+        let shifted = |range: (u128, u128)| (range.0.saturating_add(f), range.1 + f);
+        // Right of the diagonal: t = v - u below w - 2u - 1 feels both images, later ones do not.
+        let both = w.saturating_sub(2 * u + 1);
+        let mut found = (u..u + both).fold((u128::MAX, 0), |a, v| {
+            let c = self.count(u, v);
+            join(a, (c, c))
+        });
+        if both < w {
+            found = join(found, shifted(ranges.suffix[both]));
+        }
+        // Left of it: t = u - v up to 2u + 1 - w does not, later ones do.
+        let alone = (2 * u + 1).saturating_sub(w).min(u);
+        if alone > 0 {
+            found = join(found, shifted(ranges.prefix[alone]));
+        }
+        found = (0..u - alone).fold(found, |a, v| {
+            let c = self.count(u, v);
+            join(a, (c, c))
+        });
+        if u + w < r {
+            join(found, (2 * f, 2 * f))
+        } else {
+            found
+        }
+    }
+
+    /// Symmetric, so the extremes of a column are those of a row, and those of `u` those of `r-1-u`.
+    pub fn epsilon(&self) -> f64 {
+        let r = self.r();
+        let (flat, terms) = self.plan();
+        let ratio = |(low, high): (u128, u128)| measure::log_ratio(high, low);
+        let rows = match flat {
+            _ if terms > TERMS => {
+                // An entry is a sum of two kernel entries.
+                let whole = self.counts.iter().map(|k| k.whole());
+                let range = whole.fold((u128::MAX, 0), |(a, b), k| (a.min(k), b.max(k)));
+                return ratio(range);
+            }
+            Some(w) if w > 0 => {
+                let ranges = Ranges::new(self.counts, w);
+                pool::map((w + 1).min(r), w < 256, |u| {
+                    ratio(self.extremes_near_end(u, w, &ranges))
+                })
+            }
+            _ => pool::map(r.div_ceil(2), r < 128, |u| ratio(self.extremes(u))),
+        };
+        rows.into_iter().fold(0.0, f64::max)
+    }
+
+    /// Whether all terms were looked at.
+    pub fn is_exact(&self) -> bool {
+        self.plan().1 <= TERMS
+    }
+}
+
+/// Extremes of `c_1..c_t` and of `c_t..c_{w-1}`, by t.
+struct Ranges {
+    prefix: Vec<(u128, u128)>,
+    suffix: Vec<(u128, u128)>,
+}
+
+impl Ranges {
+    fn new<K: Count>(kernel: &[K], w: usize) -> Self {
+        let join = |a: &mut (u128, u128), &k: &K| {
+            *a = (a.0.min(k.whole()), a.1.max(k.whole()));
+            Some(*a)
+        };
+        let mut prefix = vec![(u128::MAX, 0)];
+        prefix.extend(kernel[1..=w].iter().scan((u128::MAX, 0), join));
+        let mut suffix: Vec<_> = kernel[..w]
+            .iter()
+            .rev()
+            .scan((u128::MAX, 0), join)
+            .collect();
+        suffix.reverse();
+        Ranges { prefix, suffix }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mass(kernel: &[i64]) -> u128 {
+        let sum: i64 = kernel.iter().sum();
+        (2 * sum - kernel[0] - kernel[kernel.len() - 1]) as u128
+    }
+
+    /// Every way to take the sums, on sizes where entries can still be counted one by one.
+    #[test]
+    fn all_ways_to_sum_agree() {
+        for (r, w) in [
+            (40, 3),
+            (41, 20),
+            (64, 1),
+            (65, 32),
+            (50, 40),
+            (51, 51),
+            (33, 16),
+        ] {
+            let head = |j: usize| 1000 / (1 + j as i64) + (j as i64 * 37) % 11;
+            let counts: Vec<i64> = (0..=r).map(|j| if j < w { head(j) } else { 3 }).collect();
+            let wide: Vec<u128> = counts.iter().map(|&k| (k as u128) << 80).collect();
+            let kernel = Kernel {
+                counts: &counts,
+                total: mass(&counts),
+            };
+            let shifted = Kernel {
+                counts: &wide,
+                total: mass(&counts) << 80,
+            };
+            let scale = kernel.total as f64;
+            let want: f64 = (0..r * r)
+                .map(|i| {
+                    let p = kernel.count(i / r, i % r) as f64 / scale;
+                    -p * p.log2()
+                })
+                .sum::<f64>()
+                / r as f64;
+            let epsilon = (0..r)
+                .map(|u| kernel.extremes(u))
+                .map(|(low, high)| measure::log_ratio(high, low))
+                .fold(0.0, f64::max);
+            for entropy in [kernel.entropy_rate(), shifted.entropy_rate()] {
+                let Entropy::Within(bits) = entropy else {
+                    panic!("long sums are bounded")
+                };
+                assert!((bits.value.hi - want).abs() < 1e-12, "{r} {w}");
+            }
+            assert_eq!(kernel.epsilon(), epsilon, "{r} {w}");
+            assert!((shifted.epsilon() - epsilon).abs() < 1e-15, "{r} {w}");
+        }
+    }
+
+    #[test]
+    fn a_bound_is_below_the_sum() {
+        let counts: Vec<i64> = (0..=200).map(|j| if j < 30 { 40 - j } else { 1 }).collect();
+        let kernel = Kernel {
+            counts: &counts,
+            total: mass(&counts),
+        };
+        let (exact, bound) = (
+            kernel.with_flat_tail(30, true),
+            kernel.with_flat_tail(30, false),
+        );
+        assert!(bound.hi < exact.hi && exact.hi - bound.hi < 60.0);
+        assert!((kernel.streamed() - exact).abs().hi < 1e-9);
+    }
+}
