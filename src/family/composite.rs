@@ -3,6 +3,7 @@
 use crate::dd::Dd;
 use crate::entropy::{self, Summer};
 use crate::family::Family;
+use crate::lattice::nearest;
 use crate::measure::{self, Bits, Entropy, LogSum};
 use crate::pool;
 
@@ -31,6 +32,30 @@ pub fn add_counts(
         }
     }
     true
+}
+
+/// A row as the nearest doubles: from exact counts out of `total` where `fill` can write them into
+/// zeroed numbers, else entry by entry.
+pub fn fill_row(
+    family: &dyn Family,
+    u: u64,
+    total: Option<u128>,
+    fill: impl FnOnce(u128, &mut [u128]) -> bool,
+    out: &mut [f64],
+) {
+    let mut counts = vec![0; if total.is_some() { out.len() } else { 0 }];
+    match total {
+        Some(total) if fill(total, &mut counts) => {
+            for (x, &c) in out.iter_mut().zip(&counts) {
+                *x = nearest(c, total);
+            }
+        }
+        _ => {
+            for (v, x) in out.iter_mut().enumerate() {
+                *x = family.precise(u, v as u64).hi;
+            }
+        }
+    }
 }
 
 /// What some consecutive rows are measured with, made before going parallel.

@@ -183,6 +183,17 @@ impl Family for Mix {
         })
     }
 
+    fn fill_row(&self, u: u64, out: &mut [f64]) {
+        let parts = self.weighted();
+        let fill = |total: u128, row: &mut [u128]| {
+            let inner = total / u128::from(self.sum);
+            parts
+                .iter()
+                .all(|(w, part)| composite::add_counts(&*part.family, u, inner, (*w).into(), row))
+        };
+        composite::fill_row(self, u, self.total(), fill, out);
+    }
+
     fn total(&self) -> Option<u128> {
         composite::common(self.parts.iter().map(|part| part.family.total()))?
             .checked_mul(self.sum.into())

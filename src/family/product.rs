@@ -20,6 +20,8 @@ use crate::parameters::{Arguments, Parameters, Value};
 struct Product {
     pair: Arc<[Matrix]>,
     measures: OnceLock<Measures>,
+    /// The counts of the second matrix out of its total, as every row of the product needs them all.
+    second_counts: OnceLock<Option<Vec<u128>>>,
 }
 
 const WORK: u128 = 1 << 32;
@@ -37,6 +39,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     Ok(Arc::new(Product {
         pair,
         measures: OnceLock::new(),
+        second_counts: OnceLock::new(),
     }))
 }
 
@@ -57,35 +60,43 @@ impl Product {
         })
     }
 
-    fn entry_by_entry(&self) -> Option<Measures> {
-        let size = u128::from(self.size());
-        if size.pow(3) > WORK {
-            return None;
-        }
-        let n = size as usize;
-        let (a, b) = (self.first().total()?, self.second().total()?);
-        let total = self.total()?;
-        let mut second = vec![0u128; n * n];
-        for (w, row) in second.chunks_mut(n).enumerate() {
-            if !composite::add_counts(self.second(), w as u64, b, 1, row) {
-                return None;
+    /// Up to 2^32 multiply-adds, which also keeps these counts small.
+    fn second_counts(&self) -> Option<&[u128]> {
+        let counts = self.second_counts.get_or_init(|| {
+            let size = u128::from(self.size());
+            let total = self.second().total().filter(|_| size.pow(3) <= WORK)?;
+            let n = size as usize;
+            let mut counts = vec![0; n * n];
+            let mut rows = counts.chunks_mut(n).enumerate();
+            rows.all(|(w, row)| composite::add_counts(self.second(), w as u64, total, 1, row))
+                .then_some(counts)
+        });
+        counts.as_deref()
+    }
+
+    /// `out[v] += count of (u, v)` out of the product's total.
+    fn add_row(&self, u: u64, out: &mut [u128]) -> bool {
+        let (Some(total), Some(second)) = (self.first().total(), self.second_counts()) else {
+            return false;
+        };
+        (0..self.size()).all(|w| match self.first().entry(u, w) {
+            Some((0, _)) => true,
+            Some((n, d)) => {
+                let count = n * (total / d);
+                let row = &second[w as usize * out.len()..][..out.len()];
+                out.iter_mut()
+                    .zip(row)
+                    .for_each(|(out, b)| *out += count * b);
+                true
             }
-        }
-        let first = self.first();
-        composite::measures(n, total, |u, out| {
-            (0..n as u64).all(|w| match first.entry(u, w) {
-                Some((0, _)) => true,
-                Some((m, d)) => {
-                    let count = m * (a / d);
-                    let row = &second[w as usize * n..][..n];
-                    out.iter_mut()
-                        .zip(row)
-                        .for_each(|(out, b)| *out += count * b);
-                    true
-                }
-                None => false,
-            })
+            None => false,
         })
+    }
+
+    fn entry_by_entry(&self) -> Option<Measures> {
+        self.second_counts()?;
+        let total = self.total()?;
+        composite::measures(self.size() as usize, total, |u, row| self.add_row(u, row))
     }
 
     fn bounds(&self) -> Measures {
@@ -134,6 +145,10 @@ impl Family for Product {
         (0..self.size()).fold(Dd::ZERO, |sum, w| {
             sum + self.first().precise(u, w) * self.second().precise(w, v)
         })
+    }
+
+    fn fill_row(&self, u: u64, out: &mut [f64]) {
+        composite::fill_row(self, u, self.total(), |_, row| self.add_row(u, row), out);
     }
 
     fn total(&self) -> Option<u128> {

@@ -3,7 +3,7 @@
 //! Floating point enters here and only here. [`round_vector`] moves a probability vector onto the
 //! grid 2^-53, where its sum is an integer identity; [`common_total`] takes fractions as they are.
 
-use crate::dd::Dd;
+use crate::dd::{Dd, RELATIVE_ERROR};
 use crate::error::{Error, Result};
 use crate::pool;
 
@@ -366,6 +366,13 @@ pub fn nearest(numerator: u128, denominator: u128) -> f64 {
     if numerator <= 1 << 53 && denominator <= 1 << 53 {
         // Both are doubles, and IEEE division rounds to nearest.
         return numerator as f64 / denominator as f64;
+    }
+    // To 30 digits the nearest double is mostly clear: what it leaves is less than half a gap, on the
+    // smaller side of a power of two.
+    let quotient = Dd::from(numerator) / Dd::from(denominator);
+    let half_gap = (quotient.hi - quotient.hi.next_down()) / 2.0;
+    if quotient.lo.abs() + quotient.hi * RELATIVE_ERROR < half_gap {
+        return quotient.hi;
     }
     // Long division to 55 bits, then one more for whether anything is left: rounding that integer
     // to a double is rounding the quotient. The divisor is below 2^127, as every total is.
