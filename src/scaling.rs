@@ -148,27 +148,31 @@ impl<'a> Scaling<'a> {
                 mark = worst;
             }
         }
-        // Newton from here; a step that does not help is halved, then replaced by a Sinkhorn round.
+        // Newton from here. The dual is convex and falls with every good step, so a step is halved until
+        // it does; close to the end, where it no longer moves in doubles, the deviation decides.
         let mut idle = 0;
-        while worst > target && idle < 6 {
-            let before = worst;
+        for _ in 0..2000 {
+            if worst <= target || idle >= 6 {
+                break;
+            }
+            let (before, dual) = (worst, self.dual());
             let kept = self.y.clone();
             let step = self.newton_step(&off);
             let longest = step.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-            let mut share = (2.0 / longest).min(1.0);
-            for _ in 0..6 {
+            let mut share = (4.0 / longest).min(1.0);
+            for attempt in 0..8 {
                 for ((y, &old), v) in self.y.iter_mut().zip(&kept).zip(&step) {
                     *y = old * (share * v).exp();
                 }
                 (off, worst) = self.rows_exact();
-                if worst < before || longest > 2.0 {
+                if worst < before || self.dual() < dual {
                     break;
                 }
+                if attempt == 7 {
+                    self.y.copy_from_slice(&kept);
+                    (off, worst) = self.rows_exact();
+                }
                 share /= 4.0;
-            }
-            if !worst.is_finite() {
-                self.y = kept;
-                (off, worst) = self.rows_exact();
             }
             if worst > target {
                 for (y, off) in self.y.iter_mut().zip(&off) {
@@ -176,9 +180,16 @@ impl<'a> Scaling<'a> {
                 }
                 (off, worst) = self.rows_exact();
             }
-            idle = if worst < 0.9 * before { 0 } else { idle + 1 };
+            let fell = dual - self.dual();
+            let progress = worst < 0.9 * before || fell > 1e-12 * dual.abs().max(1.0);
+            idle = if progress { 0 } else { idle + 1 };
         }
         worst
+    }
+
+    /// `- sum ln x - sum ln y`, which rows that are exact leave of the dual.
+    fn dual(&self) -> f64 {
+        -self.x.iter().chain(&self.y).map(|f| f.ln()).sum::<f64>()
     }
 
     /// Solve `(C - A^T A) v = 1 - c` for the columns' logarithms, rows being exact, by conjugate

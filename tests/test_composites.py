@@ -118,11 +118,42 @@ def test_beyond_the_limits_bounds_are_certified_and_said() -> None:
     assert bs.kron(m, bs.uniform(2)).certified == "bound"
 
 
+def test_long_products_cost_a_row_at_a_time() -> None:
+    a = bs.geometric(20, beta=0.3)
+    m = a @ a @ a @ a @ a @ a @ a @ a
+    want = np.linalg.matrix_power(a.to_dense(), 8)
+    assert np.abs(m.to_dense() - want).max() < 1e-14
+    squared = bs.geometric(3, beta=0.3)
+    for _ in range(40):
+        squared = squared @ squared
+    assert squared[0, 1] == pytest.approx(1 / 3)
+    assert hash(squared) == hash(bs.build("product", **squared.parameters))
+    assert squared.certified == "bound"
+
+
+def test_what_is_too_large_to_look_at_is_said() -> None:
+    n = 5000
+    assert (bs.identity(n) @ bs.tridiagonal(0.3, size=n)).is_ergodic is True
+    m = bs.tridiagonal(0.3, size=n) @ bs.tridiagonal(0.2, size=n)
+    assert m.is_ergodic is None
+    assert "not computed" in m._repr_html_()
+    big = bs.randomized_response(10**6, beta=0.5)
+    assert 0 < (big @ big).truthfulness < big.truthfulness
+    assert math.isnan((bs.k_anonymous(10**6, k=3) @ bs.tridiagonal(0.2, size=10**6)).truthfulness)
+    nested = bs.uniform(2)
+    for _ in range(256):
+        nested = bs.kron(nested)
+    assert nested.beta == 1
+    with pytest.raises(ValueError, match="`matrices` must be nested at most 256 deep; got 257"):
+        bs.kron(nested)
+
+
 def test_perfect_secrecy_survives_composition() -> None:
     u = bs.uniform(7)
     skew = bs.circulant([4, 3, 2, 1, 0, 0, 1])
     for m in (u @ skew, skew @ u, bs.mix([u, u], weights=[0.1, 0.9]), bs.kron(u, bs.uniform(11))):
         assert (m.beta, m.epsilon) == (1.0, 0.0)
+        assert "epsilon 0," in repr(m)
 
 
 def test_ten_factors_and_two_to_the_fifty_three_cells() -> None:

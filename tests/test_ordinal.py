@@ -100,6 +100,15 @@ def test_gibbs_meets_every_beta(size: int) -> None:
     assert bs.gibbs(distance(size), beta=1).parameters["total"] == size
 
 
+def test_gibbs_with_costs_of_very_different_size_is_still_the_coldest() -> None:
+    for forbidding in (1e5, 1e6):
+        cost = np.array([[0, 1, forbidding], [1, 0, forbidding], [forbidding, forbidding, 0]])
+        m = bs.gibbs(cost, beta=0.1)
+        m.require(beta=0.1)
+        assert m.beta - 0.1 < 1e-9
+        assert m.requested["temperature"] == pytest.approx(0.3121, abs=1e-4)
+
+
 @given(kernel=kernels())
 def test_reflected_eigenvalues_are_cosine_sums(kernel: list[int]) -> None:
     m = bs.reflected(kernel)

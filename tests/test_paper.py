@@ -81,6 +81,12 @@ def test_a_matrix_from_a_file(tmp_path: Path) -> None:
     np.savetxt(tmp_path / "m.csv", m.to_dense(), delimiter=",")
     (tmp_path / "whole.csv").write_text("3, 1, 0\n1, 2, 1\n0, 1, 3\n")
     (tmp_path / "ragged.csv").write_text("1,0\n0\n")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "bad.csv").write_text("1,0\n0,x\n")
+    (tmp_path / "bad.npz").write_bytes(b"PK nothing")
+    (tmp_path / "bad.npy").write_bytes(b"")
+    (tmp_path / "sheet.CSV").write_text("\ufeff1/2,0.5\n0.5,1/2\n", encoding="utf-8")
+    assert "size          2" in run("inspect", str(tmp_path / "sheet.CSV"))
     np.savez(tmp_path / "two.npz", a=m.to_dense(), b=m.to_dense())
     for name in ("m.npy", "m.npz", "m.csv", "whole.csv"):
         text = run("inspect", str(tmp_path / name))
@@ -88,7 +94,14 @@ def test_a_matrix_from_a_file(tmp_path: Path) -> None:
         assert f"beta          {down(m.beta)}\n" in text
     assert "total=4" in run("inspect", str(tmp_path / "whole.csv"))
     assert run("compare", str(tmp_path / "m.npy"), "uniform size=3").count("\n") == 4
-    for name, sentence in (("ragged.csv", "rows of one length"), ("two.npz", "one array; got 2")):
+    for name, sentence in {
+        "ragged.csv": "rows of one length",
+        "empty.csv": "rows of one length",
+        "bad.csv": "row 1, column 1",
+        "bad.npz": "a whole .npz file",
+        "bad.npy": "a whole .npy file",
+        "two.npz": "one array; got 2",
+    }.items():
         result = CliRunner().invoke(cli.main, ["inspect", str(tmp_path / name)])
         assert result.exit_code != 0
         assert sentence in result.output

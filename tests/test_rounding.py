@@ -113,6 +113,25 @@ def test_balance_is_sinkhorn_and_the_cross_ratios_stay() -> None:
     assert ratio == pytest.approx(table[0, 0] * table[1, 1] / (table[0, 1] * table[1, 0]), rel=1e-9)
 
 
+def test_balance_where_two_rows_want_one_column() -> None:
+    """The value of a Sinkhorn iteration in 60 digits, which needs many rounds in doubles."""
+    m = bs.balance([[0, 1e7, 1e-6], [1e-12, 10, 0], [1e-3, 0, 1e-2]])
+    assert m[0, 1] == pytest.approx(0.68298599, abs=1e-8)
+    assert m.requested["off"] < 1e-14
+
+
+@settings(max_examples=60)
+@given(size=st.integers(2, 20), diagonals=st.integers(1, 4), seed=st.integers(0, 2**32))
+def test_balance_over_twenty_four_orders_of_magnitude(size: int, diagonals: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    pattern = np.zeros((size, size))
+    for _ in range(diagonals):
+        pattern[np.arange(size), rng.permutation(size)] = 1
+    m = bs.balance(pattern * 10.0 ** rng.integers(-12, 13, (size, size)))
+    check(m, pattern)
+    assert m.requested["off"] <= 1e-12
+
+
 def test_balance_of_a_slow_chain_converges() -> None:
     n = 300
     rng = np.random.default_rng(6)

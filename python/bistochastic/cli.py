@@ -51,30 +51,64 @@ def _value(name: str, text: str) -> Any:
 
 def _table(path: str) -> NDArray[Any]:
     """A square table from a CSV, NPY or NPZ file."""
+    import zipfile
+
     import numpy as np
 
     file = Path(path)
+    kind = file.suffix.lower()
+    if kind not in _FILES:
+        raise ValueError(f"`{path}` must end in {', '.join(_FILES)}; got another ending")
     if not file.is_file():
         raise ValueError(f"`{path}` must be a file; got none there")
-    if file.suffix == ".npy":
-        return np.asarray(np.load(file, allow_pickle=False))
-    if file.suffix == ".npz":
-        with np.load(file, allow_pickle=False) as arrays:
-            if len(arrays.files) != 1:
-                raise ValueError(f"`{path}` must hold one array; got {len(arrays.files)}")
-            return np.asarray(arrays[arrays.files[0]])
-    if file.suffix == ".csv":
-        lines = [line for line in file.read_text().splitlines() if line.strip()]
-        rows = [[_number(part.strip()) for part in line.split(",")] for line in lines]
-        if len({len(row) for row in rows}) > 1:
-            raise ValueError(f"`{path}` must have rows of one length; got several")
-        return np.asarray(rows)
-    raise ValueError(f"`{path}` must end in {', '.join(_FILES)}; got another ending")
+    if kind == ".csv":
+        return _csv(file)
+    try:
+        loaded = np.load(file, allow_pickle=False)
+        if kind == ".npy":
+            return np.asarray(loaded)
+        with loaded as arrays:
+            found = [np.asarray(arrays[name]) for name in arrays.files]
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile):
+        raise ValueError(f"`{path}` must be a whole {kind} file of numbers; got another") from None
+    if len(found) != 1:
+        raise ValueError(f"`{path}` must hold one array; got {len(found)}")
+    return found[0]
+
+
+def _csv(file: Path) -> NDArray[Any]:
+    import numpy as np
+
+    try:
+        # A mark at the beginning, as spreadsheets write it, is no part of the first number.
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        raise ValueError(f"`{file}` must be readable UTF-8 text; got another") from None
+    rows: list[list[int | float | Fraction]] = []
+    for line in (line for line in text.splitlines() if line.strip()):
+        row: list[int | float | Fraction] = []
+        for part in line.split(","):
+            try:
+                row.append(_number(part.strip()))
+            except click.BadParameter:
+                place = f"row {len(rows)}, column {len(row)}"
+                raise ValueError(f"`{file}` must hold numbers; got none in {place}") from None
+        rows.append(row)
+    if not rows or len({len(row) for row in rows}) > 1:
+        raise ValueError(f"`{file}` must have rows of one length; got several or none")
+    numbers = [number for row in rows for number in row]
+    if any(isinstance(number, float) for number in numbers):
+        return np.asarray([[float(number) for number in row] for row in rows])
+    return np.asarray(rows)
+
+
+def _is_file(words: str) -> bool:
+    return words.lower().endswith(_FILES) and "=" not in words
 
 
 def _from_words(words: str) -> Matrix:
     """A matrix from "family name=value name=value", or from a file."""
-    if words.endswith(_FILES):
+    if _is_file(words):
         return families.dense(_table(words))
     family, *pairs = words.split() or [""]
     given: dict[str, Any] = {}
@@ -144,7 +178,7 @@ def inspect(family: str, matrices: Sequence[str], **given: str | None) -> None:
     bistochastic inspect mine.csv
     bistochastic inspect kron --matrix "uniform size=3" --matrix "k_anonymous size=12 k=3"
     """
-    if family.endswith(_FILES):
+    if _is_file(family):
         matrix = families.dense(_table(family))
     else:
         values = {name: _value(name, text) for name, text in given.items() if text is not None}

@@ -315,4 +315,6 @@ def mix(matrices: Sequence[Matrix], *, weights: Vector) -> Matrix:
     >>> m.epsilon < 2
     True
     """
+    if isinstance(matrices, _core.Matrix):
+        raise TypeError("`matrices` must be a sequence of matrices; got one matrix")
     return _core.build("mix", {"matrices": list(matrices), "weights": weights})

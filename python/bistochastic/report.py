@@ -54,6 +54,10 @@ def line(matrix: Matrix) -> str:
     )
 
 
+def _yes(known: bool | None) -> str:
+    return "not computed" if known is None else "yes" if known else "no"
+
+
 def facts(matrix: Matrix) -> list[tuple[str, str]]:
     """What a matrix says of itself: names and numbers, safely rounded."""
     return [
@@ -64,7 +68,7 @@ def facts(matrix: Matrix) -> list[tuple[str, str]]:
         ("epsilon", "infinite: some reports exclude some truths"
          if math.isinf(matrix.epsilon) else up(matrix.epsilon)),
         ("truthfulness", f"{matrix.truthfulness:.6g}"),
-        ("ergodic", "yes" if matrix.is_ergodic else "no"),
+        ("ergodic", _yes(matrix.is_ergodic)),
         ("numbers are", matrix.certified),
         ("parameters", _short(matrix.parameters)),
         ("requested", _short(matrix.requested)),
@@ -140,7 +144,7 @@ class Comparison:
                 down(m.beta, 5),
                 up(m.epsilon, 5),
                 f"{m.truthfulness:.5g}",
-                "yes" if m.is_ergodic else "no",
+                _yes(m.is_ergodic),
             ]
             for m in self.matrices
         ]

@@ -35,6 +35,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     }
     let mut potentials = Potentials::new(size, &cost);
     potentials.settle(1.0, DONE);
+    potentials.check("array")?;
     arguments.note("off", potentials.off);
     arguments.note("passes", potentials.passes as f64);
     let (cells, ones) = (potentials.cells(), vec![1.0; size]);

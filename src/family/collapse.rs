@@ -7,6 +7,7 @@ use crate::family::composite::{Measures, common};
 use crate::family::kernel::Kernel;
 use crate::family::randomized_response::RandomizedResponse;
 use crate::family::{Family, Matrix, composite};
+use crate::lattice::nearest;
 use crate::measure;
 use crate::parameters::Value;
 use crate::pool;
@@ -33,18 +34,20 @@ fn equal_lies(matrix: &Matrix, total: u128) -> Option<(u128, u128)> {
     Some((diag, off))
 }
 
+/// Whether all rows are shifts of the first, and that is not too long to write down.
+fn has_first_row(matrix: &Matrix) -> bool {
+    let names = ["identity", "uniform", "randomized_response", "circulant"];
+    names.contains(&matrix.family.name()) && matrix.family.size() <= 1 << 27
+}
+
 /// The first row over `total`, of a matrix whose other rows are shifts of it.
 fn first_row(matrix: &Matrix, total: u128) -> Option<Vec<u128>> {
     let family = &*matrix.family;
-    if !matches!(
-        family.name(),
-        "identity" | "uniform" | "randomized_response" | "circulant"
-    ) || family.size() > 1 << 28
-    {
+    if !has_first_row(matrix) {
         return None;
     }
     let mut row = vec![0; family.size() as usize];
-    composite::add_counts(family, 0, total, 1, &mut row).then_some(row)
+    family.add_counts(0, total, 1, &mut row).then_some(row)
 }
 
 /// The kernel over `total`, of a reflected matrix.
@@ -54,7 +57,7 @@ fn kernel(matrix: &Matrix, total: u128) -> Option<Vec<u128>> {
         ("reflected" | "geometric", Some((_, Value::Wholes(counts)))) => counts,
         _ => return None,
     };
-    let scale = total / family.total()?;
+    let scale = total / matrix.total()?;
     Some(counts.iter().map(|&k| k as u128 * scale).collect())
 }
 
@@ -104,7 +107,7 @@ pub fn mix(parts: &[(u64, &Matrix)], sum: u64) -> Option<Measures> {
         return Some(of(&*first.family));
     }
     let size = first.family.size();
-    let total = common(parts.iter().map(|(_, part)| part.family.total()))?;
+    let total = common(parts.iter().map(|(_, part)| part.total()))?;
     total.checked_mul(sum.into()).filter(|&t| t < 1 << 127)?;
     let lies: Option<Vec<(u128, u128)>> = parts
         .iter()
@@ -130,7 +133,10 @@ pub fn mix(parts: &[(u64, &Matrix)], sum: u64) -> Option<Measures> {
         }
         return Some(of_kernel(&mixed, total * u128::from(sum)));
     }
-    let mut row = vec![0; size.min(1 << 28) as usize];
+    if !parts.iter().all(|(_, part)| has_first_row(part)) {
+        return None;
+    }
+    let mut row = vec![0; size as usize];
     for (weight, part) in parts {
         for (sum, c) in row.iter_mut().zip(first_row(part, total)?) {
             *sum += u128::from(*weight) * c;
@@ -139,15 +145,24 @@ pub fn mix(parts: &[(u64, &Matrix)], sum: u64) -> Option<Measures> {
     Some(of_row(&row, total * u128::from(sum)))
 }
 
+/// The probability of the truth in a product of two matrices with equal lies.
+pub fn product_keeps(first: &Matrix, second: &Matrix) -> Option<f64> {
+    let size = u128::from(first.family.size());
+    let (a, b) = (first.total()?, second.total()?);
+    let total = a.checked_mul(b).filter(|&t| t < 1 << 127)?;
+    let ((d, o), (e, p)) = (equal_lies(first, a)?, equal_lies(second, b)?);
+    Some(nearest(d * e + (size - 1) * o * p, total))
+}
+
 /// The product of two matrices of one structured family.
 pub fn product(first: &Matrix, second: &Matrix) -> Option<Measures> {
     let classes = ["identity", "uniform", "blocks", "k_anonymous"];
-    if first == second && classes.contains(&first.family.name()) {
+    if classes.contains(&first.family.name()) && first == second {
         // Averaging over classes twice is averaging once.
         return Some(of(&*first.family));
     }
     let size = u128::from(first.family.size());
-    let (a, b) = (first.family.total()?, second.family.total()?);
+    let (a, b) = (first.total()?, second.total()?);
     let total = a.checked_mul(b).filter(|&t| t < 1 << 127)?;
     if let (Some((d, o)), Some((e, p))) = (equal_lies(first, a), equal_lies(second, b)) {
         // From u to itself directly or by way of each other code; to another code by way of

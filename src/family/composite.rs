@@ -2,7 +2,8 @@
 
 use crate::dd::Dd;
 use crate::entropy::{self, Summer};
-use crate::family::Family;
+use crate::error::{Error, Result};
+use crate::family::{Family, Matrix};
 use crate::lattice::nearest;
 use crate::measure::{self, Bits, Entropy, LogSum};
 use crate::pool;
@@ -15,23 +16,24 @@ pub struct Measures {
     pub exact: bool,
 }
 
-/// `out[v] += weight * count of (u, v) out of total`, where `total` is a multiple of every
-/// denominator. False where an entry has no 128-bit fraction.
-pub fn add_counts(
-    family: &dyn Family,
-    u: u64,
-    total: u128,
-    weight: u128,
-    out: &mut [u128],
-) -> bool {
-    for (v, out) in out.iter_mut().enumerate() {
-        match family.entry(u, v as u64) {
-            Some((0, _)) => {}
-            Some((n, d)) => *out += weight * (n * (total / d)),
-            None => return false,
-        }
+/// Deepest nesting of composites: every question asked of one goes down through all of them.
+const DEPTH: usize = 256;
+
+/// The depth of a composite of these parts.
+///
+/// # Errors
+/// Nested too deep.
+pub fn depth_of(parts: &[Matrix]) -> Result<usize> {
+    let depth = 1 + parts
+        .iter()
+        .map(|part| part.family.depth())
+        .max()
+        .unwrap_or(0);
+    if depth > DEPTH {
+        let must = format!("be nested at most {DEPTH} deep");
+        return Err(Error::value("matrices", must, depth));
     }
-    true
+    Ok(depth)
 }
 
 /// A row as the nearest doubles: from exact counts out of `total` where `fill` can write them into
@@ -51,8 +53,8 @@ pub fn fill_row(
             }
         }
         _ => {
-            for (v, x) in out.iter_mut().enumerate() {
-                *x = family.precise(u, v as u64).hi;
+            for (x, p) in out.iter_mut().zip(family.precise_row(u)) {
+                *x = p.hi;
             }
         }
     }

@@ -80,6 +80,7 @@ fn of_reals(arguments: &mut Arguments, size: usize, reals: Arc<[f64]>) -> Result
         let cost: Vec<f64> = reals.iter().map(|p| (-p.ln()).max(0.0)).collect();
         let mut potentials = Potentials::new(size, &cost);
         potentials.settle(1.0, DONE);
+        potentials.check("array")?;
         let (cells, ones) = (potentials.cells(), vec![1.0; size]);
         return Dense::rounded("dense", "array", arguments, size, cells, &ones, &ones);
     }

@@ -59,6 +59,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         Wanted::Temperature(t) => {
             let mut state = Potentials::new(size, &cost);
             state.settle(t, DONE);
+            state.check("cost")?;
             let cells = state.cells();
             let ones = vec![1.0; size];
             Dense::rounded("gibbs", "cost", arguments, size, cells, &ones, &ones)
@@ -123,6 +124,7 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
         state.bits() - wanted
     };
     let rounded = |arguments: &mut Arguments, state: &Potentials<'_>| {
+        state.check("cost")?;
         Dense::rounded(
             "gibbs",
             "cost",
@@ -150,7 +152,6 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
         }
         state = Potentials::new(size, cost);
     }
-    let coldest = largest / 4096.0;
     let mut low = (largest / 8.0, at(&mut state, largest / 8.0, COARSE));
     let mut high = low;
     while high.1 < 0.0 && high.0 < largest * 1e9 {
@@ -158,10 +159,18 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
         high.0 *= 4.0;
         high.1 = at(&mut state, high.0, COARSE);
     }
-    while low.1 > 0.0 && low.0 > coldest {
+    // Colder until it is below, or the bits have stopped falling: several cheapest assignments share
+    // the mass at any temperature, and there is no law with fewer bits on this path.
+    let mut still = 0;
+    while low.1 > 0.0 && still < 6 && low.0 > largest * 1e-12 {
         high = low;
-        low.0 = (low.0 / 4.0).max(coldest);
+        low.0 /= 4.0;
         low.1 = at(&mut state, low.0, COARSE);
+        still = if high.1 - low.1 > 1e-6 * wanted.max(1e-6) {
+            0
+        } else {
+            still + 1
+        };
     }
     let (mut below, mut above, mut side) = (low.1, high.1, 0);
     // Bits a unit of ln T, for the polish.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::dd::Dd;
 use crate::error::{Error, Result};
-use crate::family::{Composition, Family, Matrix};
+use crate::family::{Composition, Family, Matrix, composite};
 use crate::lattice::MAX_SIZE;
 use crate::measure::{Entropy, LogSum};
 use crate::parameters::{Arguments, Parameters, Value};
@@ -20,6 +20,7 @@ use crate::parameters::{Arguments, Parameters, Value};
 struct Kron {
     factors: Arc<[Matrix]>,
     size: u64,
+    depth: usize,
 }
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
@@ -28,8 +29,13 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         size.checked_mul(factor.family.size())
             .filter(|&size| size <= MAX_SIZE)
     });
+    let depth = composite::depth_of(&factors)?;
     match size {
-        Some(size) => Ok(Arc::new(Kron { factors, size })),
+        Some(size) => Ok(Arc::new(Kron {
+            factors,
+            size,
+            depth,
+        })),
         None => Err(Error::value(
             "matrices",
             "have a joint domain of at most 2^53 cells",
@@ -80,10 +86,16 @@ impl Family for Kron {
 
     fn total(&self) -> Option<u128> {
         self.factors.iter().try_fold(1u128, |total, factor| {
-            total
-                .checked_mul(factor.family.total()?)
-                .filter(|&t| t < 1 << 127)
+            total.checked_mul(factor.total()?).filter(|&t| t < 1 << 127)
         })
+    }
+
+    fn depth(&self) -> usize {
+        self.depth
+    }
+
+    fn knows_ergodic(&self) -> bool {
+        self.factors.iter().all(|f| f.family.knows_ergodic())
     }
 
     fn composition(&self) -> Option<Composition<'_>> {
@@ -114,7 +126,8 @@ impl Family for Kron {
             return f64::INFINITY;
         }
         let sum = epsilons.iter().fold(Dd::ZERO, |sum, &e| sum + Dd::from(e));
-        sum.round_up(0.0)
+        // Adding 0 turns a negative zero into the plain one.
+        sum.round_up(0.0) + 0.0
     }
 
     fn truthfulness(&self) -> f64 {
@@ -130,7 +143,7 @@ impl Family for Kron {
     }
 
     fn is_exact(&self) -> bool {
-        self.factors.iter().all(|factor| factor.family.is_exact())
+        self.factors.iter().all(Matrix::is_exact)
     }
 }
 

@@ -23,6 +23,7 @@ struct Mix {
     parts: Arc<[Matrix]>,
     weights: Arc<[i64]>,
     sum: u64,
+    depth: usize,
     measures: OnceLock<Measures>,
 }
 
@@ -42,6 +43,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         return Err(Error::value("matrices", must, other.family.size()));
     }
     Ok(Arc::new(Mix {
+        depth: composite::depth_of(&parts)?,
         parts,
         weights,
         sum,
@@ -107,7 +109,7 @@ impl Mix {
         composite::measures(self.size() as usize, total, |u, row| {
             parts
                 .iter()
-                .all(|(w, part)| composite::add_counts(&*part.family, u, inner, (*w).into(), row))
+                .all(|(w, part)| part.family.add_counts(u, inner, (*w).into(), row))
         })
     }
 
@@ -189,15 +191,44 @@ impl Family for Mix {
             let inner = total / u128::from(self.sum);
             parts
                 .iter()
-                .all(|(w, part)| composite::add_counts(&*part.family, u, inner, (*w).into(), row))
+                .all(|(w, part)| part.family.add_counts(u, inner, (*w).into(), row))
         };
         composite::fill_row(self, u, self.total(), fill, out);
     }
 
     fn total(&self) -> Option<u128> {
-        composite::common(self.parts.iter().map(|part| part.family.total()))?
+        composite::common(self.parts.iter().map(Matrix::total))?
             .checked_mul(self.sum.into())
             .filter(|&t| t < 1 << 127)
+    }
+
+    fn depth(&self) -> usize {
+        self.depth
+    }
+
+    fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
+        let inner = total / u128::from(self.sum);
+        let parts = self.weighted();
+        let mut parts = parts.iter();
+        parts.all(|(w, part)| {
+            part.family
+                .add_counts(u, inner, weight * u128::from(*w), out)
+        })
+    }
+
+    fn precise_row(&self, u: u64) -> Vec<Dd> {
+        let mut sum = vec![Dd::ZERO; self.size() as usize];
+        for (w, part) in self.weighted() {
+            let share = self.share(w);
+            for (s, p) in sum.iter_mut().zip(part.family.precise_row(u)) {
+                *s = *s + share * p;
+            }
+        }
+        sum
+    }
+
+    fn knows_ergodic(&self) -> bool {
+        self.size() <= SIZE || self.is_ergodic()
     }
 
     fn composition(&self) -> Option<Composition<'_>> {
@@ -318,6 +349,7 @@ mod tests {
             parts: parts.into(),
             weights: [1, 3].into(),
             sum: 4,
+            depth: 1,
             measures: OnceLock::new(),
         };
         let (exact, bound) = (mixed.entry_by_entry().unwrap(), mixed.bounds());

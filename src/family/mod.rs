@@ -3,7 +3,7 @@
 //! To add one: its file, a `mod` line and a line in [`REGISTRY`].
 
 use std::fmt::Debug;
-use std::hash::{Hash, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use crate::dd::Dd;
@@ -84,6 +84,34 @@ pub trait Family: Debug + Send + Sync {
         None
     }
 
+    /// How deep composites are nested in it.
+    fn depth(&self) -> usize {
+        0
+    }
+
+    /// Adds `weight * count of (u, v) out of total` to each number, where `total` is a multiple of every
+    /// denominator. False where an entry has no 128-bit fraction.
+    fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
+        out.iter_mut().enumerate().all(|(v, out)| {
+            self.entry(u, v as u64).is_some_and(|(n, d)| {
+                if n > 0 {
+                    *out += weight * (n * (total / d));
+                }
+                true
+            })
+        })
+    }
+
+    /// Row `u` to 30 digits.
+    fn precise_row(&self, u: u64) -> Vec<Dd> {
+        (0..self.size()).map(|v| self.precise(u, v)).collect()
+    }
+
+    /// Whether [`Family::is_ergodic`] was decided, or was too much to look at.
+    fn knows_ergodic(&self) -> bool {
+        true
+    }
+
     /// A beta that this one cannot be below, whatever rounding says.
     fn least_beta(&self) -> f64 {
         0.0
@@ -135,6 +163,9 @@ struct Reported {
     entropy_rate: OnceLock<f64>,
     beta: OnceLock<f64>,
     epsilon: OnceLock<f64>,
+    total: OnceLock<Option<u128>>,
+    is_exact: OnceLock<bool>,
+    hash: OnceLock<u64>,
 }
 
 impl Matrix {
@@ -152,6 +183,19 @@ impl Matrix {
             .get_or_init(|| measure::beta(&*self.family))
     }
 
+    /// [`Family::total`]. A composite may hold one matrix many times, so it asks here.
+    pub fn total(&self) -> Option<u128> {
+        *self.reported.total.get_or_init(|| self.family.total())
+    }
+
+    /// [`Family::is_exact`], likewise.
+    pub fn is_exact(&self) -> bool {
+        *self
+            .reported
+            .is_exact
+            .get_or_init(|| self.family.is_exact())
+    }
+
     /// Epsilon, as reported.
     pub fn epsilon(&self) -> f64 {
         *self.reported.epsilon.get_or_init(|| self.family.epsilon())
@@ -161,14 +205,20 @@ impl Matrix {
 impl PartialEq for Matrix {
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (&self.family, &other.family);
-        a.name() == b.name() && a.size() == b.size() && a.parameters() == b.parameters()
+        Arc::ptr_eq(a, b)
+            || a.name() == b.name() && a.size() == b.size() && a.parameters() == b.parameters()
     }
 }
 
 impl Hash for Matrix {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.family.name().hash(state);
-        self.family.parameters().hash(state);
+        let own = self.reported.hash.get_or_init(|| {
+            let mut own = DefaultHasher::new();
+            self.family.name().hash(&mut own);
+            self.family.parameters().hash(&mut own);
+            own.finish()
+        });
+        own.hash(state);
     }
 }
 

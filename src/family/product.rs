@@ -19,9 +19,12 @@ use crate::parameters::{Arguments, Parameters, Value};
 #[derive(Debug)]
 struct Product {
     pair: Arc<[Matrix]>,
+    depth: usize,
     measures: OnceLock<Measures>,
     /// The counts of the second matrix out of its total, as every row of the product needs them all.
     second_counts: OnceLock<Option<Vec<u128>>>,
+    /// The same to 30 digits, where there is no common total.
+    second_rows: OnceLock<Vec<Vec<Dd>>>,
 }
 
 const WORK: u128 = 1 << 32;
@@ -37,9 +40,11 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         return Err(Error::value("matrices", must, b));
     }
     Ok(Arc::new(Product {
+        depth: composite::depth_of(&pair)?,
         pair,
         measures: OnceLock::new(),
         second_counts: OnceLock::new(),
+        second_rows: OnceLock::new(),
     }))
 }
 
@@ -64,39 +69,22 @@ impl Product {
     fn second_counts(&self) -> Option<&[u128]> {
         let counts = self.second_counts.get_or_init(|| {
             let size = u128::from(self.size());
-            let total = self.second().total().filter(|_| size.pow(3) <= WORK)?;
+            let total = self.pair[1].total().filter(|_| size.pow(3) <= WORK)?;
             let n = size as usize;
             let mut counts = vec![0; n * n];
             let mut rows = counts.chunks_mut(n).enumerate();
-            rows.all(|(w, row)| composite::add_counts(self.second(), w as u64, total, 1, row))
+            rows.all(|(w, row)| self.second().add_counts(w as u64, total, 1, row))
                 .then_some(counts)
         });
         counts.as_deref()
     }
 
-    /// `out[v] += count of (u, v)` out of the product's total.
-    fn add_row(&self, u: u64, out: &mut [u128]) -> bool {
-        let (Some(total), Some(second)) = (self.first().total(), self.second_counts()) else {
-            return false;
-        };
-        (0..self.size()).all(|w| match self.first().entry(u, w) {
-            Some((0, _)) => true,
-            Some((n, d)) => {
-                let count = n * (total / d);
-                let row = &second[w as usize * out.len()..][..out.len()];
-                out.iter_mut()
-                    .zip(row)
-                    .for_each(|(out, b)| *out += count * b);
-                true
-            }
-            None => false,
-        })
-    }
-
     fn entry_by_entry(&self) -> Option<Measures> {
         self.second_counts()?;
         let total = self.total()?;
-        composite::measures(self.size() as usize, total, |u, row| self.add_row(u, row))
+        composite::measures(self.size() as usize, total, |u, row| {
+            self.add_counts(u, total, 1, row)
+        })
     }
 
     fn bounds(&self) -> Measures {
@@ -128,32 +116,76 @@ impl Family for Product {
     }
 
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
-        let (a, b) = (self.first().total()?, self.second().total()?);
         let total = self.total()?;
-        let mut sum = 0u128;
-        for w in 0..self.size() {
-            let (m, d) = self.first().entry(u, w)?;
-            if m > 0 {
-                let (n, e) = self.second().entry(w, v)?;
-                sum += m * (a / d) * (n * (b / e));
-            }
+        let mut row = vec![0; self.size() as usize];
+        let filled = self.add_counts(u, total, 1, &mut row);
+        filled.then(|| (row[v as usize], total))
+    }
+
+    /// The row of the first matrix, then of the second for each code it leads to. A product of many
+    /// matrices so costs a row at a time, not a path at a time.
+    fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
+        let totals = (self.pair[0].total(), self.pair[1].total(), self.total());
+        let (Some(a), Some(b), Some(own)) = totals else {
+            return false;
+        };
+        // `total` may be a multiple of the product's own.
+        let weight = weight * (total / own);
+        let mut first = vec![0; out.len()];
+        if !self.first().add_counts(u, a, 1, &mut first) {
+            return false;
         }
-        Some((sum, total))
+        let second = self.second_counts();
+        (0u64..)
+            .zip(first)
+            .filter(|(_, n)| *n > 0)
+            .all(|(w, n)| match second {
+                Some(second) => {
+                    let row = &second[w as usize * out.len()..][..out.len()];
+                    out.iter_mut()
+                        .zip(row)
+                        .for_each(|(out, c)| *out += weight * n * c);
+                    true
+                }
+                None => self.second().add_counts(w, b, weight * n, out),
+            })
     }
 
     fn precise(&self, u: u64, v: u64) -> Dd {
-        (0..self.size()).fold(Dd::ZERO, |sum, w| {
-            sum + self.first().precise(u, w) * self.second().precise(w, v)
-        })
+        self.precise_row(u)[v as usize]
+    }
+
+    fn precise_row(&self, u: u64) -> Vec<Dd> {
+        let size = self.size();
+        let mut sum = vec![Dd::ZERO; size as usize];
+        let mut add = |a: Dd, row: &[Dd]| {
+            for (s, b) in sum.iter_mut().zip(row) {
+                *s = *s + a * *b;
+            }
+        };
+        for (w, a) in (0u64..).zip(self.first().precise_row(u)) {
+            if a.hi > 0.0 && size <= 1024 {
+                let all = || (0..size).map(|w| self.second().precise_row(w)).collect();
+                add(a, &self.second_rows.get_or_init(all)[w as usize]);
+            } else if a.hi > 0.0 {
+                add(a, &self.second().precise_row(w));
+            }
+        }
+        sum
+    }
+
+    fn depth(&self) -> usize {
+        self.depth
     }
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {
-        composite::fill_row(self, u, self.total(), |_, row| self.add_row(u, row), out);
+        let fill = |total: u128, row: &mut [u128]| self.add_counts(u, total, 1, row);
+        composite::fill_row(self, u, self.total(), fill, out);
     }
 
     fn total(&self) -> Option<u128> {
-        (self.first().total()?)
-            .checked_mul(self.second().total()?)
+        (self.pair[0].total()?)
+            .checked_mul(self.pair[1].total()?)
             .filter(|&t| t < 1 << 127)
     }
 
@@ -174,32 +206,47 @@ impl Family for Product {
         self.measures().epsilon.min(parts)
     }
 
-    /// The trace of a product is the sum of `a(u, w) b(w, u)`.
+    /// The trace of a product is the sum of `a(u, w) b(w, u)`: short with perfect secrecy or the
+    /// identity on one side, too long beyond 2^26 entries, and then not a number.
     fn truthfulness(&self) -> f64 {
+        let (a, b) = (self.first(), self.second());
         let size = self.size();
+        match (a.name(), b.name()) {
+            ("uniform", _) | (_, "uniform") => return 1.0 / size as f64,
+            ("identity", _) => return b.truthfulness(),
+            (_, "identity") => return a.truthfulness(),
+            _ => {}
+        }
+        if let Some(keep) = collapse::product_keeps(&self.pair[0], &self.pair[1]) {
+            return keep;
+        }
+        if size > 1 << 13 {
+            return f64::NAN;
+        }
         let parts = crate::pool::map(size as usize, size < 64, |u| {
-            (0..size).fold(0.0, |sum, w| {
-                let a = self.first().probability(u as u64, w);
-                if a > 0.0 {
-                    sum + a * self.second().probability(w, u as u64)
-                } else {
-                    sum
-                }
-            })
+            let mut row = vec![0.0; size as usize];
+            self.fill_row(u as u64, &mut row);
+            row[u]
         });
-        parts
-            .into_iter()
-            .fold(Dd::ZERO, |sum, x| sum + Dd::from(x))
-            .hi
-            / size as f64
+        let sum = parts.into_iter().fold(Dd::ZERO, |sum, x| sum + Dd::from(x));
+        sum.hi / size as f64
+    }
+
+    fn knows_ergodic(&self) -> bool {
+        self.size() <= 4096 || self.is_ergodic()
     }
 
     /// A positive factor makes the product positive. Otherwise the support decides, beyond size 4096
     /// not looked at.
     fn is_ergodic(&self) -> bool {
         let (a, b) = (self.first(), self.second());
-        if a.epsilon().is_finite() || b.epsilon().is_finite() {
+        if self.pair.iter().any(|part| part.epsilon().is_finite()) {
             return true;
+        }
+        match (a.name(), b.name()) {
+            ("identity", _) => return b.is_ergodic(),
+            (_, "identity") => return a.is_ergodic(),
+            _ => {}
         }
         let size = self.size();
         let support = |f: &dyn Family, u: u64| -> Vec<usize> {

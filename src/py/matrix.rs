@@ -220,13 +220,15 @@ impl Matrix {
     /// Whether some power of the matrix is positive (irreducible and aperiodic).
     ///
     /// Positive entries suffice, as the paper asks, and are not necessary: a tridiagonal matrix has
-    /// zeros and is ergodic.
+    /// zeros and is ergodic. None where a very large composite was not looked at.
     ///
     /// >>> bs.tridiagonal(0.3, size=12).is_ergodic, bs.blocks([3, 3]).is_ergodic
     /// (True, False)
     #[getter]
-    fn is_ergodic(&self, py: Python<'_>) -> bool {
-        self.measured(py, |m| m.family.is_ergodic())
+    fn is_ergodic(&self, py: Python<'_>) -> Option<bool> {
+        self.measured(py, |m| {
+            m.family.knows_ergodic().then(|| m.family.is_ergodic())
+        })
     }
 
     /// The matrix as doubles. On the grid 2^-53 this *is* the law, and sums along both axes equal 1.0
