@@ -1,10 +1,18 @@
-"""Names that the examples in docstrings take for granted."""
+"""What all tests share: names for the examples in docstrings, and how hypothesis draws."""
 
+import os
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 import bistochastic
+
+# The same examples every time, so that what passed passes. BISTOCHASTIC_FUZZ=1 draws fresh ones. No
+# deadline: timings belong in the benchmarks.
+settings.register_profile("fixed", derandomize=True, deadline=None)
+settings.register_profile("fuzz", max_examples=300, deadline=None)
+settings.load_profile("fuzz" if os.environ.get("BISTOCHASTIC_FUZZ") else "fixed")
 
 
 @pytest.fixture(autouse=True)
