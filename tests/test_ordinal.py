@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 import bistochastic as bs
 from cases import kernels
@@ -71,6 +72,38 @@ def test_least_costs_of_a_generic_optimiser(size: int, beta: float, cost: float)
     """Values that a general constrained optimiser (SLSQP) found, to the digits it gave."""
     m = bs.gibbs(distance(size), beta=beta)
     assert mean_cost(m, distance(size)) == pytest.approx(cost, abs=1e-4 if size == 12 else 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_generic_optimiser_finds_nothing_cheaper(seed: int) -> None:
+    size, beta = 3, 0.6
+    cost = np.random.default_rng(seed).random((size, size)) + distance(size)
+    m = bs.gibbs(cost, beta=beta)
+    lines = [
+        {"type": "eq", "fun": lambda p, v=v, axis=axis: p.reshape(size, size).sum(axis)[v] - 1}
+        for v in range(size)
+        for axis in (0, 1)
+    ]
+
+    def bits(p: NDArray[np.float64]) -> float:
+        return float(-(p * np.log2(np.maximum(p, 1e-300))).sum() / size)
+
+    wanted = {"type": "ineq", "fun": lambda p: bits(p) - beta * math.log2(size)}
+    found = minimize(
+        lambda p: (p * cost.ravel()).sum() / size,
+        np.full(size * size, 1 / size),
+        method="SLSQP",
+        bounds=[(1e-12, 1)] * size**2,
+        constraints=[*lines[:-1], wanted],
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
+    assert found.success
+    assert mean_cost(m, cost) == pytest.approx(found.fun, abs=1e-7)
+
+
+def test_finite_costs_forbid_nothing() -> None:
+    for beta in (0.0, 1e-6):
+        assert bs.gibbs(1 - np.eye(4), beta=beta).to_dense().min() > 0
 
 
 def test_the_temperature_is_the_price_of_a_bit() -> None:

@@ -90,6 +90,8 @@ fn as_randomized_response(size: usize, cost: &[f64], wanted: &Wanted) -> Result<
         Wanted::Temperature(t) if alike && allowed && lie >= truth => {
             ("epsilon", (lie - truth) / t)
         }
+        // Finite costs leave every report possible, so not the identity.
+        Wanted::Beta(0.0) if alike && allowed && lie > truth => ("epsilon", 800.0),
         Wanted::Beta(beta) if alike && allowed && lie > truth => ("beta", *beta),
         _ if alike && allowed && lie == truth => ("epsilon", 0.0),
         _ => return Ok(None),
