@@ -66,6 +66,19 @@ def test_numbers_do_not_depend_on_the_threads() -> None:
     assert len({child(code, BISTOCHASTIC_THREADS=n) for n in ("1", "2", "7")}) == 1
 
 
+def test_searched_and_scaled_laws_do_not_depend_on_the_threads() -> None:
+    code = (
+        "import bistochastic as bs, numpy as np; r = np.random.default_rng(3);"
+        "x = np.arange(150); cost = abs(x[:, None] - x) / 5; k = r.random(3001);"
+        "k /= 2 * k.sum() - k[0] - k[-1]; b = bs.balance(r.random((300, 300)));"
+        "m = [b, bs.dense(b.to_dense() * (1 + 1e-10)), bs.gibbs(cost, beta=0.6),"
+        " bs.geometric(3000, beta=0.6), bs.reflected(k)];"
+        "c = [bs.mix([b, bs.uniform(300)], weights=[0.5, 0.5]), b @ bs.geometric(300, beta=0.2)];"
+        "print([repr(x.parameters) for x in m], [(x.beta, x.epsilon) for x in m + c])"
+    )
+    assert len({child(code, BISTOCHASTIC_THREADS=n) for n in ("1", "2", "7")}) == 1
+
+
 def test_a_matrix_is_shared_between_threads() -> None:
     m = bs.circulant(np.full(100_000, 1e-5))
     seen: list[float] = []
