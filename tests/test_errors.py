@@ -144,6 +144,8 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: loose.t_transform(3, 0, 1, keep=2), ValueError, "`keep` must be from 0 to 1"),
     (lambda: loose.kron(), ValueError, "`matrices` must hold"),
     (lambda: loose.kron(3), TypeError, "`matrices` must hold"),
+    (lambda: loose.kron(np.eye(2)), TypeError, "`matrices` must hold matrices; got ndarray"),
+    (lambda: loose.mix(loose.uniform(2), weights=[1]), TypeError, "got one matrix"),
     (lambda: loose.kron(loose.uniform(3), 3), TypeError, "`matrices` must hold matrices; got int"),
     (lambda: loose.kron(loose.uniform(2**30), loose.uniform(2**30)), ValueError, "2^53 cells"),
     (lambda: loose.mix([loose.uniform(3)], weights=[0.5]), ValueError, "off by -5.0e-1"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bistochastic import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -23,6 +23,17 @@ if TYPE_CHECKING:
     Number = int | float | Fraction
     Vector = Sequence[int] | Sequence[float] | Sequence[Fraction] | NDArray[Any]
     Table = Sequence[Vector] | NDArray[Any]
+
+
+def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
+    """Matrices as a list, since NumPy would make something else of arrays among them."""
+    if isinstance(matrices, _core.Matrix):
+        raise TypeError("`matrices` must be a sequence of matrices; got one matrix")
+    listed = list(matrices)
+    for matrix in listed:
+        if not isinstance(matrix, _core.Matrix):
+            raise TypeError(f"`matrices` must hold matrices; got {type(matrix).__name__}")
+    return listed
 
 
 def build(family: str, **parameters: Any) -> Matrix:
@@ -294,7 +305,7 @@ def kron(*matrices: Matrix) -> Matrix:
     >>> m.size, m.entropy_rate == bs.uniform(3).entropy_rate
     (6, True)
     """
-    return _core.build("kron", {"matrices": list(matrices)})
+    return _core.build("kron", {"matrices": _listed(matrices)})
 
 
 def mix(matrices: Sequence[Matrix], *, weights: Vector) -> Matrix:
@@ -315,6 +326,4 @@ def mix(matrices: Sequence[Matrix], *, weights: Vector) -> Matrix:
     >>> m.epsilon < 2
     True
     """
-    if isinstance(matrices, _core.Matrix):
-        raise TypeError("`matrices` must be a sequence of matrices; got one matrix")
-    return _core.build("mix", {"matrices": list(matrices), "weights": weights})
+    return _core.build("mix", {"matrices": _listed(matrices), "weights": weights})
