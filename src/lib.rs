@@ -7,6 +7,8 @@
 //! | [`dd`] | double-double arithmetic for reports that round in a known direction | measure, lattice, families |
 //! | [`entropy`] | `-p log2 p` over many numbers, vectorised | measure |
 //! | [`measure`] | bits, beta, epsilon of any family; `require` | families, `py` |
+//! | [`operator`] | `P^T x` and its inverse by structure, in doubles | families, `py` |
+//! | [`survey`] | the single lines: worst row and column, peaks, deniability | families, `py` |
 //! | [`support`] | does every positive entry lie on a positive diagonal? matching, components | scaling, families |
 //! | [`scaling`], [`potentials`] | rows and columns scaled to sums of 1, in doubles and in their logarithms | dense families |
 //! | [`calibrate`] | exact search for the parameter that reaches a wanted number | families |
@@ -27,11 +29,13 @@ pub mod error;
 pub mod family;
 pub mod lattice;
 pub mod measure;
+pub mod operator;
 pub mod parameters;
 pub mod pool;
 pub mod potentials;
 pub mod scaling;
 pub mod support;
+pub mod survey;
 
 #[cfg(feature = "python")]
 mod py;

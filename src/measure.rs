@@ -200,6 +200,11 @@ impl Bits {
 }
 
 impl Entropy {
+    /// Not above the true number of bits, and the nearest such double in closed form.
+    pub fn bits_down(&self) -> f64 {
+        self.round_down(2)
+    }
+
     /// The largest double not above `self / log2(base)` in closed form, else a double not above it.
     fn round_down(&self, base: u128) -> f64 {
         match self {

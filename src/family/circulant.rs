@@ -6,7 +6,9 @@ use crate::error::Result;
 use crate::family::Family;
 use crate::lattice::{gcd, nearest};
 use crate::measure::{self, Entropy, LogSum};
+use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::survey::{self, Survey};
 
 /// # Law
 /// `probability(u, v) = first_row[(v - u) mod size]`. Column `v` holds the same numbers as row 0 in
@@ -109,6 +111,19 @@ impl Family for Circulant {
         shifts.fold(u128::from(self.size()), |g, (shift, _)| {
             gcd(g, shift - first)
         }) == 1
+    }
+
+    fn spectrum(&self) -> Option<Spectrum> {
+        let total = self.total as f64;
+        Spectrum::of_first_row(self.first_row.iter().map(|&c| c as f64 / total).collect())
+    }
+
+    /// Every line is a permutation of the first row; entry `(u, 0)` is number `-u` of it.
+    fn survey(&self, gammas: &[f64]) -> Option<Survey> {
+        let row: Vec<u64> = self.first_row.iter().map(|&c| c as u64).collect();
+        let n = row.len();
+        let place = |k: usize| ((n - k) % n) as u64;
+        Some(survey::alike(self, &row, self.total, place, gammas))
     }
 }
 

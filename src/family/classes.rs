@@ -1,10 +1,14 @@
 //! Perfect secrecy inside classes of consecutive codes: what identity, uniform, blocks and
 //! k_anonymous have in common.
 
+use std::sync::Arc;
+
 use crate::family::Family;
 use crate::lattice::{gcd, nearest};
 use crate::measure::{Entropy, LogSum};
+use crate::operator::{Means, Operator, Spectrum};
 use crate::parameters::Parameters;
+use crate::survey::{self, RowBits, Survey};
 
 /// # Law
 /// `probability(u, v) = 1/n` where `u` and `v` lie in one class of `n` codes, else 0: block-diagonal,
@@ -149,5 +153,58 @@ impl Family for Classes {
     /// Nothing leaves its class, and one class is positive.
     fn is_ergodic(&self) -> bool {
         self.classes == 1
+    }
+
+    fn spectrum(&self) -> Option<Spectrum> {
+        match self.classes {
+            1 => Some(Spectrum::Flat(0.0)),
+            n if n == self.size => Some(Spectrum::Flat(1.0)),
+            _ => None,
+        }
+    }
+
+    fn operator(&self) -> Option<Arc<dyn Operator>> {
+        let runs = self.runs.iter().map(|run| (run.class_size, run.classes));
+        Some(Arc::new(Means {
+            runs: runs.collect(),
+        }))
+    }
+
+    /// A line of a class of `n` codes holds `n` times `1/n`, so its bits, its peak and its deniability
+    /// are those of `n`, whatever gamma; the peaks of a class add up to 1.
+    fn survey(&self, gammas: &[f64]) -> Option<Survey> {
+        let smallest = self.runs.iter().min_by_key(|run| run.class_size)?;
+        let largest = self.runs.iter().map(|run| run.class_size).max()?;
+        let bits = |n: u64| LogSum {
+            terms: vec![(1, n.into())],
+            denominator: 1,
+        };
+        let worst = (
+            smallest.start,
+            Entropy::Exact(bits(smallest.class_size)).bits_down(),
+        );
+        let row_bits = if smallest.class_size == largest {
+            RowBits::Same(worst.1)
+        } else if self.size <= survey::ROWS {
+            let runs = self.runs.iter();
+            let each = runs.flat_map(|run| {
+                let n = (run.class_size * run.classes) as usize;
+                std::iter::repeat_n((run.class_size as f64).log2(), n)
+            });
+            RowBits::Each(each.collect())
+        } else {
+            RowBits::Unknown
+        };
+        Some(Survey {
+            worst_row: worst,
+            worst_column: worst,
+            worst_exact: true,
+            row_bits,
+            peaks: (self.classes.into(), 1),
+            peaks_exact: true,
+            least_diagonal: (1, largest.into()),
+            deniability: vec![(smallest.class_size, true); gammas.len()],
+            witness: (self.classes > 1).then(|| (0, self.runs[0].class_size, 0)),
+        })
     }
 }

@@ -7,6 +7,7 @@ use crate::entropy::{self, Summer};
 use crate::lattice;
 use crate::measure::{self, Bits, Entropy, LogSum};
 use crate::pool;
+use crate::survey::{self, RowBits, Survey};
 
 /// A non-negative integer of a kernel.
 pub trait Count: Copy + PartialEq + Ord + Add<Output = Self> + Send + Sync {
@@ -260,6 +261,153 @@ impl<K: Count> Kernel<'_, K> {
         rows.into_iter().fold(0.0, f64::max)
     }
 
+    /// How far the kernel stands above its lower convex envelope, in counts rounded up, where that
+    /// envelope falls; none where it does not.
+    fn bulge(&self) -> Option<u128> {
+        let r = self.r();
+        let at = |j: usize| self.counts[j].whole() as i128;
+        // The envelope's corners, by the usual turn test.
+        let mut corners: Vec<usize> = Vec::new();
+        for j in 0..=r {
+            while let [.., a, b] = corners[..] {
+                let rise = (at(b) - at(a)).checked_mul((j - a) as i128)?;
+                let chord = (at(j) - at(a)).checked_mul((b - a) as i128)?;
+                if rise < chord {
+                    break;
+                }
+                corners.pop();
+            }
+            corners.push(j);
+        }
+        let mut most = 0;
+        for pair in corners.windows(2) {
+            let (a, b) = (pair[0], pair[1]);
+            if at(b) > at(a) {
+                return None;
+            }
+            for j in a + 1..b {
+                let fall = (at(a) - at(b)).checked_mul((j - a) as i128)?;
+                // at(j) - (at(a) - fall / (b - a)), rounded up.
+                let above = at(j) - at(a) + (fall + (b - a) as i128 - 1) / (b - a) as i128;
+                most = most.max(above);
+            }
+        }
+        Some(most as u128)
+    }
+
+    /// What the single lines say, without looking at all of them.
+    ///
+    /// *Worst line.* Where the kernel never rises, row 0 holds `c_v + c_{v+1}`, and its k largest entries
+    /// add up to the 2k largest of the cycle; k entries of any other row are 2k places of the cycle,
+    /// so row 0 majorizes it and has the fewest bits. Otherwise a row has at least `H(c) - 1` bits.
+    ///
+    /// *Peaks.* Column `v` holds `c_a + c_b` with `a + b` or `b - a` equal to `d`, the distance between
+    /// `v` and its image. If C is convex, never rises and lies above c, then `c_a + c_b <= C_0 + C_d`.
+    /// With C the envelope raised by its bulge b this is at most `c_0 + c_d + 2b`, and the diagonal
+    /// attains `c_0 + c_d`.
+    ///
+    /// *Deniability.* Where neighbours of the kernel have ratios of at most rho, truths m steps apart have
+    /// ratios of at most rho^m, and at least `m + 1` truths lie within m steps.
+    pub fn survey(&self, gammas: &[f64]) -> Survey {
+        let r = self.r();
+        let total = self.total;
+        let count = |j: usize| self.counts[j].whole();
+        let scale = total as f64;
+        let bits_of = |values: &[f64]| {
+            let sum = entropy::sum_of_terms(values.len(), |start, out| {
+                out.copy_from_slice(&values[start..start + out.len()]);
+            });
+            (sum.hi * (1.0 - entropy::RELATIVE_ERROR) - 2f64.powi(-50)).max(0.0)
+        };
+        let falls = self.counts.windows(2).all(|w| w[0] >= w[1]);
+        let worst = if falls {
+            let row: Vec<f64> = (0..r).map(|v| self.count(0, v) as f64 / scale).collect();
+            (0, bits_of(&row))
+        } else {
+            let bits = self.kernel_bits_less_one().hi;
+            (
+                0,
+                (bits * (1.0 - entropy::RELATIVE_ERROR) - 2f64.powi(-50)).max(0.0),
+            )
+        };
+        let image = |v: usize| (2 * v + 1).min(2 * r - 2 * v - 1);
+        let diagonal = |v: usize| count(0) + count(image(v));
+        let (peaks, peaks_exact) = match self.bulge() {
+            Some(bulge) => {
+                let sum: u128 = (0..r).map(diagonal).sum();
+                (sum + 2 * bulge * r as u128, bulge == 0)
+            }
+            None => {
+                let most = self.counts.iter().map(|k| k.whole()).max().unwrap_or(0);
+                (2 * most * r as u128, false)
+            }
+        };
+        let (mut rho, mut positive) = (0.0f64, true);
+        for w in self.counts.windows(2) {
+            let (a, b) = (w[0].whole(), w[1].whole());
+            positive &= a > 0 && b > 0;
+            rho = rho.max(if a == b {
+                0.0
+            } else {
+                measure::log_ratio(a.max(b), a.min(b))
+            });
+        }
+        let deniable = |gamma: f64| {
+            if (gamma == f64::INFINITY && positive) || rho == 0.0 {
+                return (r as u64, true);
+            }
+            let steps = gamma.ln().next_down() / rho.next_up();
+            let steps = if steps.is_finite() && steps > 0.0 {
+                steps as u64
+            } else {
+                0
+            };
+            ((steps + 1).min(r as u64), steps + 1 >= r as u64)
+        };
+        let witness = (0..r.min(64)).find_map(|v| {
+            let empty = (0..r).find(|&u| self.count(u, v) == 0)?;
+            let full = (0..r).find(|&u| self.count(u, v) > 0)?;
+            Some((full as u64, empty as u64, v as u64))
+        });
+        Survey {
+            worst_row: worst,
+            worst_column: worst,
+            worst_exact: falls,
+            row_bits: self.row_bits(),
+            peaks: (peaks, total),
+            peaks_exact,
+            least_diagonal: ((0..r).map(diagonal).min().unwrap_or(0), total),
+            deniability: gammas.iter().map(|&gamma| deniable(gamma)).collect(),
+            witness,
+        }
+    }
+
+    /// The bits of every row, where the kernel is constant from a short `w` on: rows further than that
+    /// from both ends are alike, and the others feel `2w` entries that are not `2f`.
+    fn row_bits(&self) -> RowBits {
+        const MOST: usize = 1 << 13;
+        let (r, w) = (self.r(), self.flat_from().max(1));
+        if w > MOST || 2 * w > r {
+            return RowBits::Unknown;
+        }
+        let scale = self.total as f64;
+        let flat = survey::term(self.counts[r].real() * 2.0 / scale);
+        let near = |u: usize| {
+            let end = (u + w).min(r);
+            let streamed: f64 = (u.saturating_sub(w)..end)
+                .map(|v| survey::term(self.count(u, v) as f64 / scale))
+                .sum();
+            streamed + flat * (r - (end - u.saturating_sub(w))) as f64
+        };
+        let ends = pool::map(w + 1, w < 64, near);
+        let inside = ends[w];
+        let each = (0..r).map(|u| {
+            let from_end = u.min(r - 1 - u);
+            *ends.get(from_end).unwrap_or(&inside)
+        });
+        RowBits::Each(each.collect())
+    }
+
     /// Whether all terms were looked at.
     pub fn is_exact(&self) -> bool {
         self.plan().1 <= TERMS
@@ -330,6 +478,14 @@ mod tests {
                 })
                 .sum::<f64>()
                 / r as f64;
+            let law = crate::family::reflected::Reflected::new(
+                "reflected",
+                counts.clone().into(),
+                kernel.total as u64,
+            );
+            let gammas = [1.0, 1.5, 2.0, 1e6, f64::INFINITY];
+            let looked = survey::by_table(&law, &gammas);
+            survey::laws::agree(&law, &kernel.survey(&gammas), &looked);
             let epsilon = (0..r)
                 .map(|u| kernel.extremes(u))
                 .map(|(low, high)| measure::log_ratio(high, low))
@@ -358,5 +514,33 @@ mod tests {
         );
         assert!(bound.hi < exact.hi && exact.hi - bound.hi < 60.0);
         assert!((kernel.streamed() - exact).abs().hi < 1e-9);
+    }
+
+    #[test]
+    fn falling_kernels_are_surveyed_from_their_first_row() {
+        let convex = |j: i64| 10_000 / (1 + j) + 2;
+        let window = |j: i64| if j < 7 { 50 } else { 1 };
+        let rounded = |j: i64| 3 + (9000.0 * (-j as f64 / 3.7).exp()) as i64;
+        let zero_tail = |j: i64| (20 - 3 * j).max(0);
+        for shape in [convex as fn(i64) -> i64, window, rounded, zero_tail] {
+            for r in [1, 2, 5, 40, 41] {
+                let counts: Vec<i64> = (0..=r).map(shape).collect();
+                let kernel = Kernel {
+                    counts: &counts,
+                    total: mass(&counts),
+                };
+                let total = kernel.total as u64;
+                let law = crate::family::reflected::Reflected::new(
+                    "reflected",
+                    counts.clone().into(),
+                    total,
+                );
+                let gammas = [1.0, 1.3, 2.0, 1e6, f64::INFINITY];
+                let looked = survey::by_table(&law, &gammas);
+                let short = kernel.survey(&gammas);
+                assert!(short.worst_exact);
+                survey::laws::agree(&law, &short, &looked);
+            }
+        }
     }
 }

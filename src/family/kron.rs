@@ -8,6 +8,7 @@ use crate::family::{Composition, Family, Matrix, composite};
 use crate::lattice::MAX_SIZE;
 use crate::measure::{Entropy, LogSum};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::survey;
 
 /// # Law
 /// `probability(u, v)` is the product of the factors' at the digits of `u` and `v`, the joint code
@@ -144,6 +145,11 @@ impl Family for Kron {
 
     fn is_exact(&self) -> bool {
         self.factors.iter().all(Matrix::is_exact)
+    }
+
+    fn look_limit(&self) -> u64 {
+        let parts = self.factors.iter().map(|part| part.family.look_limit());
+        parts.fold(survey::SIZE, u64::min)
     }
 }
 

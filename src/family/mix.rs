@@ -8,6 +8,7 @@ use crate::family::composite::{self, Measures};
 use crate::family::{Composition, Family, Matrix, collapse};
 use crate::lattice::{self, gcd};
 use crate::measure::Entropy;
+use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
 
 /// # Law
@@ -279,6 +280,20 @@ impl Family for Mix {
 
     fn is_exact(&self) -> bool {
         self.measures().exact
+    }
+
+    fn spectrum(&self) -> Option<Spectrum> {
+        let parts: Option<Vec<(f64, Spectrum)>> = self
+            .weighted()
+            .iter()
+            .map(|(w, part)| Some((self.share(*w).hi, part.spectrum()?)))
+            .collect();
+        Spectrum::mixed(parts?, usize::try_from(self.size()).ok()?)
+    }
+
+    fn look_limit(&self) -> u64 {
+        let parts = self.parts.iter().map(|part| part.family.look_limit());
+        parts.fold(SIZE, u64::min)
     }
 }
 

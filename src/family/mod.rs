@@ -10,7 +10,9 @@ use crate::dd::Dd;
 use crate::error::{Error, Result};
 use crate::lattice;
 use crate::measure::{self, Entropy};
+use crate::operator::{Operator, Spectrum};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::survey::{self, Survey};
 
 mod balance;
 mod blocks;
@@ -134,6 +136,28 @@ pub trait Family: Debug + Send + Sync {
     fn is_exact(&self) -> bool {
         true
     }
+
+    /// What the single lines say, deniability for each of `gammas`, where that takes no look at every
+    /// entry.
+    fn survey(&self, _gammas: &[f64]) -> Option<Survey> {
+        None
+    }
+
+    /// Size up to which looking at every entry takes seconds.
+    fn look_limit(&self) -> u64 {
+        survey::SIZE
+    }
+
+    /// The eigenvalues, where a transform that other matrices share makes it diagonal.
+    fn spectrum(&self) -> Option<Spectrum> {
+        None
+    }
+
+    /// The matrix as a linear map, where its structure gives a way shorter than the dense one.
+    fn operator(&self) -> Option<Arc<dyn Operator>> {
+        let size = self.size();
+        self.spectrum().map(|spectrum| spectrum.operator(size))
+    }
 }
 
 /// The parts of a composite, from which it is drawn in turn.
@@ -166,6 +190,8 @@ struct Reported {
     total: OnceLock<Option<u128>>,
     is_exact: OnceLock<bool>,
     hash: OnceLock<u64>,
+    spectrum: OnceLock<Option<Spectrum>>,
+    operator: OnceLock<Option<Arc<dyn Operator>>>,
 }
 
 impl Matrix {
@@ -194,6 +220,27 @@ impl Matrix {
             .reported
             .is_exact
             .get_or_init(|| self.family.is_exact())
+    }
+
+    /// What the single lines say; none where there are too many to look at. `full` looks at all.
+    pub fn survey(&self, gammas: &[f64], full: bool) -> Option<Survey> {
+        let family = &*self.family;
+        family.survey(gammas).or_else(|| {
+            let look = full || family.size() <= family.look_limit();
+            look.then(|| survey::by_table(family, gammas))
+        })
+    }
+
+    /// [`Family::spectrum`], found once, as a composite may hold one matrix many times.
+    pub fn spectrum(&self) -> Option<Spectrum> {
+        let spectrum = &self.reported.spectrum;
+        spectrum.get_or_init(|| self.family.spectrum()).clone()
+    }
+
+    /// [`Family::operator`], made once.
+    pub fn operator(&self) -> Option<&Arc<dyn Operator>> {
+        let operator = &self.reported.operator;
+        operator.get_or_init(|| self.family.operator()).as_ref()
     }
 
     /// Epsilon, as reported.
@@ -301,8 +348,11 @@ pub(crate) mod laws {
         a * d < c * b
     }
 
-    /// Sums, bits, epsilon, truthfulness, ergodicity and the round trip, for sizes up to some 30.
+    /// Sums, bits, epsilon, truthfulness, ergodicity, the linear map and the round trip, for sizes up to
+    /// some 30.
     pub fn check_laws(matrix: &Matrix) {
+        crate::operator::laws::check_operator(matrix);
+        survey::laws::check_survey(matrix);
         let f = &*matrix.family;
         let size = f.size();
         let entry = |u, v| f.entry(u, v).unwrap();

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::measure::{Entropy, LogSum};
+use crate::operator::{Operator, Scatter};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::survey::{RowBits, Survey};
 
 /// # Law
 /// `probability(u, targets[u]) = 1`; every code is the target of one other, so columns sum to 1 too.
@@ -79,6 +81,27 @@ impl Family for Permutation {
     /// Powers of a permutation are permutations.
     fn is_ergodic(&self) -> bool {
         self.targets.len() == 1
+    }
+
+    fn operator(&self) -> Option<Arc<dyn Operator>> {
+        let targets = Arc::clone(&self.targets);
+        Some(Arc::new(Scatter { targets }))
+    }
+
+    fn survey(&self, gammas: &[f64]) -> Option<Survey> {
+        let n = self.size();
+        let still = (0i64..).zip(&*self.targets).all(|(u, v)| u == *v);
+        Some(Survey {
+            worst_row: (0, 0.0),
+            worst_column: (0, 0.0),
+            worst_exact: true,
+            row_bits: RowBits::Same(0.0),
+            peaks: (n.into(), 1),
+            peaks_exact: true,
+            least_diagonal: (u128::from(still), 1),
+            deniability: vec![(1, true); gammas.len()],
+            witness: (n > 1).then(|| (0, 1, self.targets[0] as u64)),
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::family::composite::{self, Measures};
 use crate::family::{Composition, Family, Matrix, collapse};
 use crate::measure::{self, Entropy};
+use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
 
 /// # Law
@@ -270,6 +271,21 @@ impl Family for Product {
 
     fn is_exact(&self) -> bool {
         self.measures().exact
+    }
+
+    fn spectrum(&self) -> Option<Spectrum> {
+        let parts: Option<Vec<(f64, Spectrum)>> = self
+            .pair
+            .iter()
+            .map(|part| Some((1.0, part.spectrum()?)))
+            .collect();
+        Spectrum::multiplied(parts?, usize::try_from(self.size()).ok()?)
+    }
+
+    /// Every row takes as many multiply-adds as the matrix has entries.
+    fn look_limit(&self) -> u64 {
+        let parts = self.pair.iter().map(|part| part.family.look_limit());
+        parts.fold(1024, u64::min)
     }
 }
 

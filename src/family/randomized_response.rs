@@ -8,7 +8,9 @@ use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::lattice::{GRID, gcd, nearest};
 use crate::measure::{self, Entropy, LogSum};
+use crate::operator::{Operator, Shift, Spectrum};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::survey::{self, RowBits, Survey};
 
 /// # Law
 /// `probability(u, v)` is `diag/total` where `u = v` and `off/total` elsewhere, with
@@ -290,6 +292,60 @@ impl Family for RandomizedResponse {
     /// Without lies nothing moves; without truth two codes swap for ever, and three do not.
     fn is_ergodic(&self) -> bool {
         self.size == 1 || (self.off > 0 && (self.diag > 0 || self.size > 2))
+    }
+
+    /// `diag I + off (J - I)`: everything that sums to 0 is multiplied by `(diag - off) / total`.
+    fn spectrum(&self) -> Option<Spectrum> {
+        let a = self.diag as i128 - self.off as i128;
+        Some(Spectrum::Flat(if self.size == 1 {
+            1.0
+        } else {
+            a as f64 / self.sum() as f64
+        }))
+    }
+
+    fn operator(&self) -> Option<Arc<dyn Operator>> {
+        let Some(Spectrum::Flat(a)) = self.spectrum() else {
+            return None;
+        };
+        Some(Arc::new(Shift {
+            size: self.size,
+            a,
+            q: nearest(self.off, self.sum()),
+        }))
+    }
+
+    fn survey(&self, gammas: &[f64]) -> Option<Survey> {
+        let (diag, off) = (
+            u64::try_from(self.diag).ok()?,
+            u64::try_from(self.off).ok()?,
+        );
+        let bits = self.entropy_rate().bits_down();
+        // One truth and size - 1 equal lies in every column.
+        let deniable = |gamma| {
+            let alike = if self.size == 1 {
+                1
+            } else {
+                survey::neighbours(&[diag.min(off), diag.max(off)], gamma)
+            };
+            match (alike, diag) {
+                (2, _) => self.size,
+                (_, 0) => self.size - 1,
+                _ => 1,
+            }
+        };
+        let truth_first = (self.size > 1).then_some(if diag > off { (0, 1, 0) } else { (1, 0, 0) });
+        Some(Survey {
+            worst_row: (0, bits),
+            worst_column: (0, bits),
+            worst_exact: true,
+            row_bits: RowBits::Same(bits),
+            peaks: (self.diag.max(self.off) * u128::from(self.size), self.sum()),
+            peaks_exact: true,
+            least_diagonal: (self.diag, self.sum()),
+            deniability: gammas.iter().map(|&g| (deniable(g), true)).collect(),
+            witness: truth_first,
+        })
     }
 }
 

@@ -7,7 +7,9 @@ use crate::family::Family;
 use crate::family::kernel::Kernel;
 use crate::lattice::{self, gcd};
 use crate::measure::Entropy;
+use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::survey::{self, Survey};
 
 /// # Law
 /// With an even law `c` on the cycle of length `2r` (`c_j = c_{2r-j}`), draw `j`, go to `u + j`, and
@@ -177,6 +179,16 @@ impl Family for Reflected {
 
     fn is_exact(&self) -> bool {
         self.kernel().is_exact()
+    }
+
+    fn spectrum(&self) -> Option<Spectrum> {
+        let total = self.total as f64;
+        let kernel: Vec<f64> = self.kernel.iter().map(|&k| k as f64 / total).collect();
+        Spectrum::of_kernel(&kernel)
+    }
+
+    fn survey(&self, gammas: &[f64]) -> Option<Survey> {
+        (self.size() > survey::SIZE).then(|| self.kernel().survey(gammas))
     }
 }
 

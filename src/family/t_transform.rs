@@ -6,7 +6,9 @@ use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::lattice::{self, GRID, gcd, nearest};
 use crate::measure::{self, Entropy, LogSum};
+use crate::operator::{Operator, Swap};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::survey::{self, RowBits, Survey};
 
 /// # Law
 /// `keep I + (1 - keep) Q`, Q the transposition of `i` and `j`: the smallest step of majorization. Not
@@ -132,6 +134,45 @@ impl Family for TTransform {
 
     fn is_ergodic(&self) -> bool {
         self.size == 2 && self.stay > 0 && self.stay < self.sum
+    }
+
+    fn operator(&self) -> Option<Arc<dyn Operator>> {
+        let (stay, go) = (self.stay as i128, (self.sum - self.stay) as i128);
+        Some(Arc::new(Swap {
+            size: self.size,
+            i: self.i,
+            j: self.j,
+            keep: nearest(self.stay, self.sum),
+            a: (stay - go) as f64 / self.sum as f64,
+        }))
+    }
+
+    /// Beyond the two codes every line is certain. Two codes alone are looked at.
+    fn survey(&self, gammas: &[f64]) -> Option<Survey> {
+        let others = u128::from(self.size.checked_sub(3)?) + 1;
+        let certain = (0..3).find(|&u| !self.moves(u))?;
+        let (a, d) = (self.stay, self.sum);
+        let row_bits = if self.size <= survey::ROWS {
+            let mut each = vec![0.0; self.size as usize];
+            let p = nearest(a, d);
+            for u in [self.i, self.j] {
+                each[u as usize] = survey::term(p) + survey::term(1.0 - p);
+            }
+            RowBits::Each(each)
+        } else {
+            RowBits::Unknown
+        };
+        Some(Survey {
+            worst_row: (certain, 0.0),
+            worst_column: (certain, 0.0),
+            worst_exact: true,
+            row_bits,
+            peaks: (others * d + 2 * a.max(d - a), d),
+            peaks_exact: true,
+            least_diagonal: (a, d),
+            deniability: vec![(1, true); gammas.len()],
+            witness: Some((certain, u64::from(certain == 0), certain)),
+        })
     }
 }
 

@@ -8,7 +8,9 @@ use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::lattice::{self, GRID, TOLERANCE};
 use crate::measure::{self, Entropy, LogSum};
+use crate::operator::{self, Operator, Spectrum};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::survey::{self, RowBits, Survey};
 
 /// # Law
 /// `probability(i, i+1) = probability(i+1, i) = alpha_i` for `size - 1` alphas (the paper's print has
@@ -353,6 +355,92 @@ impl Family for Tridiagonal {
             Alphas::Constant(alpha) => *alpha > 0 && (self.size > 2 || *alpha < self.total),
             Alphas::Vector(alphas) => alphas.iter().all(|&alpha| alpha > 0),
         }
+    }
+
+    /// One alpha repeated is the reflected kernel that stays with `1 - 2 alpha` and steps with alpha.
+    fn spectrum(&self) -> Option<Spectrum> {
+        match &self.alphas {
+            Alphas::Constant(alpha) if (3..1 << 27).contains(&self.size) => {
+                let mut kernel = vec![0.0; self.size as usize + 1];
+                let total = self.total as f64;
+                kernel[0] = (self.total - 2 * alpha) as f64 / total;
+                kernel[1] = *alpha as f64 / total;
+                Spectrum::of_kernel(&kernel)
+            }
+            _ => None,
+        }
+    }
+
+    fn operator(&self) -> Option<Arc<dyn Operator>> {
+        let alphas = match &self.alphas {
+            Alphas::Constant(alpha) => vec![*alpha],
+            Alphas::Vector(alphas) => alphas.iter().map(|&a| a as u64).collect(),
+        };
+        Some(Arc::new(operator::Tridiagonal::new(operator::Source {
+            alphas,
+            size: self.size as usize,
+            total: self.total,
+        })))
+    }
+
+    /// Symmetric, so columns are rows; three counts each. With one alpha repeated there are two kinds.
+    fn survey(&self, gammas: &[f64]) -> Option<Survey> {
+        if self.size <= survey::SIZE {
+            return None;
+        }
+        let kinds: Box<dyn Iterator<Item = (u64, u64)>> = match &self.alphas {
+            Alphas::Constant(_) => Box::new([(0, 2), (1, self.size - 2)].into_iter()),
+            Alphas::Vector(_) => Box::new((0..self.size).map(|u| (u, 1))),
+        };
+        let total = self.total as f64;
+        let line = |u: u64| {
+            let mut line = [
+                self.alpha(u.checked_sub(1)),
+                self.diagonal(u),
+                self.alpha(Some(u)),
+            ];
+            line.sort_unstable();
+            line
+        };
+        let bits = |u| {
+            line(u)
+                .map(|c| survey::term(c as f64 / total))
+                .iter()
+                .sum::<f64>()
+        };
+        let (mut worst, mut peaks, mut diagonal) = ((0, f64::INFINITY), 0, u64::MAX);
+        let mut deniable = vec![u64::MAX; gammas.len()];
+        for (u, times) in kinds {
+            let counts = line(u);
+            worst = if bits(u) < worst.1 {
+                (u, bits(u))
+            } else {
+                worst
+            };
+            peaks += u128::from(counts[2]) * u128::from(times);
+            diagonal = diagonal.min(self.diagonal(u));
+            for (k, &gamma) in deniable.iter_mut().zip(gammas) {
+                *k = (*k).min(survey::neighbours(&counts, gamma));
+            }
+        }
+        let counts = line(worst.0);
+        worst.1 = measure::of_counts(1, self.total, 1, 3, |k| counts[k]).bits_down();
+        let row_bits = if self.size <= survey::ROWS {
+            RowBits::Each((0..self.size).map(bits).collect())
+        } else {
+            RowBits::Unknown
+        };
+        Some(Survey {
+            worst_row: worst,
+            worst_column: worst,
+            worst_exact: true,
+            row_bits,
+            peaks: (peaks, self.total.into()),
+            peaks_exact: true,
+            least_diagonal: (diagonal.into(), self.total.into()),
+            deniability: deniable.into_iter().map(|k| (k, true)).collect(),
+            witness: Some((u64::from(self.diagonal(0) == 0), self.size - 1, 0)),
+        })
     }
 }
 

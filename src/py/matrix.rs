@@ -378,12 +378,9 @@ impl Matrix {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let restore = py.import("bistochastic._core")?.getattr("restore")?;
-        let parameters = self.family().parameters();
-        let parameters =
-            convert::dictionary(py, parameters.iter().map(|(n, v)| (*n, v)), Vectors::Arrays)?;
         (
             restore,
-            (self.family().name(), parameters, self.requested(py)?),
+            (self.family().name(), arrays(py, self)?, self.requested(py)?),
         )
             .into_pyobject(py)
     }
@@ -404,6 +401,13 @@ impl Matrix {
 pub fn build(py: Python<'_>, family: &str, parameters: &Bound<'_, PyDict>) -> PyResult<Matrix> {
     let given = convert::arguments(parameters)?;
     Ok(py.detach(|| family::build(family, given))?.into())
+}
+
+/// The realised parameters with arrays instead of lists.
+#[pyfunction]
+pub fn arrays<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Bound<'py, PyDict>> {
+    let parameters = matrix.family().parameters();
+    convert::dictionary(py, parameters.iter().map(|(n, v)| (*n, v)), Vectors::Arrays)
 }
 
 /// A pickled matrix again.

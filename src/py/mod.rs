@@ -15,6 +15,8 @@ use pyo3::prelude::*;
 mod convert;
 mod exact;
 mod matrix;
+mod operator;
+mod survey;
 
 /// Work below this many numbers is done before another thread could have taken over.
 const DETACH_FROM: u64 = 1 << 14;
@@ -31,5 +33,9 @@ fn detached<T: Send>(py: Python<'_>, numbers: u64, work: impl FnOnce() -> T + Se
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::matrix::{Matrix, build, entropy_rate, families, restore};
+    use super::matrix::{Matrix, arrays, build, entropy_rate, families, restore};
+    #[pymodule_export]
+    use super::operator::{basis, not_finite, operate, spectrum};
+    #[pymodule_export]
+    use super::survey::{metric_epsilon, of_lines};
 }

@@ -1,0 +1,327 @@
+//! Elimination along a symmetric tridiagonal matrix, and its eigenvalues by counting signs.
+
+use std::sync::OnceLock;
+
+use super::{LEAST, Operator, Scratch, Way};
+
+/// A symmetric tridiagonal matrix with line sums 1.
+#[derive(Debug)]
+pub struct Tridiagonal {
+    size: usize,
+    /// One alpha repeated, whose eigenvalues are known.
+    constant: Option<f64>,
+    lines: OnceLock<Lines>,
+    factors: OnceLock<Factors>,
+    source: Source,
+}
+
+/// What the lines are made from when they are first needed.
+#[derive(Debug)]
+pub struct Source {
+    /// One alpha repeated, or all of them, as counts out of `total`.
+    pub alphas: Vec<u64>,
+    /// Number of categories.
+    pub size: usize,
+    /// The total of every line.
+    pub total: u64,
+}
+
+#[derive(Debug)]
+struct Lines {
+    diagonal: Vec<f64>,
+    beside: Vec<f64>,
+}
+
+/// What elimination leaves, so that a vector costs no division.
+#[derive(Debug)]
+enum Factors {
+    /// Every diagonal entry above 1/2: positive definite, no pivoting. `1/d_i` and `alpha_i/d_i`.
+    Plain { inverse: Vec<f64>, ratio: Vec<f64> },
+    /// Rows may change places; the upper factor then has two diagonals beside its own.
+    Pivoted {
+        inverse: Vec<f64>,
+        below: Vec<f64>,
+        above: Vec<f64>,
+        above2: Vec<f64>,
+        swapped: Vec<bool>,
+    },
+}
+
+impl Tridiagonal {
+    /// From counts; one alpha for all where there is just one and the size is above 2.
+    pub fn new(source: Source) -> Self {
+        let constant = match source.alphas[..] {
+            [alpha] => Some(alpha as f64 / source.total as f64),
+            _ => None,
+        };
+        Tridiagonal {
+            size: source.size,
+            constant,
+            lines: OnceLock::new(),
+            factors: OnceLock::new(),
+            source,
+        }
+    }
+
+    fn lines(&self) -> &Lines {
+        self.lines.get_or_init(|| Lines::new(&self.source))
+    }
+
+    fn factors(&self) -> &Factors {
+        self.factors.get_or_init(|| {
+            let Lines { diagonal, beside } = self.lines();
+            if diagonal.iter().all(|&d| d > 0.5) {
+                plain(diagonal, beside)
+            } else {
+                pivoted(diagonal, beside)
+            }
+        })
+    }
+}
+
+impl Lines {
+    fn new(source: &Source) -> Self {
+        let total = source.total as f64;
+        let alpha = |i: Option<usize>| match (i, &source.alphas[..]) {
+            (Some(i), _) if i + 1 >= source.size => 0,
+            (None, _) => 0,
+            (_, [alpha]) => *alpha,
+            (Some(i), alphas) => alphas[i],
+        };
+        Lines {
+            diagonal: (0..source.size)
+                .map(|u| (source.total - alpha(u.checked_sub(1)) - alpha(Some(u))) as f64 / total)
+                .collect(),
+            beside: (0..source.size - 1)
+                .map(|i| alpha(Some(i)) as f64 / total)
+                .collect(),
+        }
+    }
+}
+
+fn plain(diagonal: &[f64], beside: &[f64]) -> Factors {
+    let mut inverse = Vec::with_capacity(diagonal.len());
+    let mut ratio = Vec::with_capacity(beside.len());
+    inverse.push(1.0 / diagonal[0]);
+    for (d, a) in diagonal[1..].iter().zip(beside) {
+        let r = a * inverse[ratio.len()];
+        ratio.push(r);
+        inverse.push(1.0 / (d - r * a));
+    }
+    Factors::Plain { inverse, ratio }
+}
+
+/// Gaussian elimination in which the larger of the two candidates becomes the pivot.
+fn pivoted(diagonal: &[f64], beside: &[f64]) -> Factors {
+    let n = diagonal.len();
+    let (mut pivot, mut above) = (diagonal.to_vec(), beside.to_vec());
+    let (mut above2, mut below) = (vec![0.0; n], vec![0.0; n]);
+    let mut swapped = vec![false; n];
+    above.push(0.0);
+    for i in 0..n - 1 {
+        let low = beside[i];
+        if pivot[i].abs() >= low {
+            let factor = if low == 0.0 { 0.0 } else { low / pivot[i] };
+            below[i] = factor;
+            pivot[i + 1] -= factor * above[i];
+        } else {
+            let factor = pivot[i] / low;
+            (pivot[i], below[i], swapped[i]) = (low, factor, true);
+            let next = pivot[i + 1];
+            pivot[i + 1] = above[i] - factor * next;
+            above[i] = next;
+            above2[i] = above[i + 1];
+            above[i + 1] *= -factor;
+        }
+    }
+    Factors::Pivoted {
+        inverse: pivot.iter().map(|d| 1.0 / d).collect(),
+        below,
+        above,
+        above2,
+        swapped,
+    }
+}
+
+/// Eigenvalues below each of eight numbers: the signs of the pivots of `P - t I` (Sylvester).
+fn below(lines: &Lines, t: [f64; 8]) -> [usize; 8] {
+    const TINY: f64 = 1e-290;
+    let mut count = [0usize; 8];
+    let mut pivot = [1.0f64; 8];
+    let mut square = 0.0;
+    for (u, d) in lines.diagonal.iter().enumerate() {
+        for k in 0..8 {
+            let next = d - t[k] - square / pivot[k];
+            pivot[k] = if next.abs() < TINY { -TINY } else { next };
+            count[k] += usize::from(pivot[k] < 0.0);
+        }
+        if let Some(a) = lines.beside.get(u) {
+            square = a * a;
+        }
+    }
+    count
+}
+
+impl Tridiagonal {
+    /// `1 - 4 alpha sin^2(pi k / 2r)` for `k` below r: I - alpha L of the path graph.
+    fn eigenvalue(&self, alpha: f64, k: usize) -> f64 {
+        let half = (std::f64::consts::PI * k as f64 / (2 * self.size) as f64).sin();
+        1.0 - 4.0 * alpha * half * half
+    }
+
+    /// Eigenvalues within `t` of 0, for four numbers.
+    fn within(&self, t: [f64; 4]) -> [usize; 4] {
+        let both = [t[0], t[1], t[2], t[3], -t[0], -t[1], -t[2], -t[3]];
+        let count = below(self.lines(), both);
+        [0, 1, 2, 3].map(|k| count[k] - count[k + 4])
+    }
+}
+
+impl Operator for Tridiagonal {
+    fn apply(&self, _: Way, x: &[f64], out: &mut [f64], _: &mut Scratch) {
+        let Lines { diagonal, beside } = self.lines();
+        let n = self.size;
+        if n == 1 {
+            out[0] = x[0];
+            return;
+        }
+        out[0] = diagonal[0] * x[0] + beside[0] * x[1];
+        let steps = beside.windows(2).zip(x.windows(3)).zip(&diagonal[1..]);
+        for (out, ((a, x), d)) in out[1..].iter_mut().zip(steps) {
+            *out = a[0] * x[0] + d * x[1] + a[1] * x[2];
+        }
+        out[n - 1] = beside[n - 2] * x[n - 2] + diagonal[n - 1] * x[n - 1];
+    }
+
+    fn solve(&self, _: Way, y: &[f64], out: &mut [f64], _: &mut Scratch) {
+        let n = self.size;
+        match self.factors() {
+            Factors::Plain { inverse, ratio } => {
+                let mut z = y[0];
+                out[0] = z;
+                for ((out, y), r) in out[1..].iter_mut().zip(&y[1..]).zip(ratio) {
+                    z = y - r * z;
+                    *out = z;
+                }
+                let mut x = out[n - 1] * inverse[n - 1];
+                out[n - 1] = x;
+                let rest = out[..n - 1].iter_mut().zip(inverse).zip(ratio);
+                for ((out, i), r) in rest.rev() {
+                    x = *out * i - r * x;
+                    *out = x;
+                }
+            }
+            Factors::Pivoted {
+                inverse,
+                below,
+                above,
+                above2,
+                swapped,
+            } => {
+                let mut z = y[0];
+                for i in 0..n - 1 {
+                    let (kept, moved) = if swapped[i] {
+                        (y[i + 1], z)
+                    } else {
+                        (z, y[i + 1])
+                    };
+                    out[i] = kept;
+                    z = moved - below[i] * kept;
+                }
+                let (mut next, mut after) = (z * inverse[n - 1], 0.0);
+                out[n - 1] = next;
+                for i in (0..n - 1).rev() {
+                    let x = (out[i] - above[i] * next - above2[i] * after) * inverse[i];
+                    (after, next) = (next, x);
+                    out[i] = x;
+                }
+            }
+        }
+    }
+
+    /// In closed form for one alpha repeated. Else by narrowing down the smallest `t` with an eigenvalue
+    /// between `-t` and `t`, four candidates a pass.
+    fn least(&self) -> f64 {
+        let n = self.size;
+        let least = match self.constant {
+            _ if n == 1 => 1.0,
+            Some(alpha) => {
+                // The eigenvalues fall with k; 0 lies between two neighbours, or beyond the last.
+                let at = if alpha > 0.25 {
+                    let turn = (1.0 / (4.0 * alpha)).sqrt().asin();
+                    (turn * (2 * n) as f64 / std::f64::consts::PI) as usize
+                } else {
+                    n - 1
+                };
+                let near = at.saturating_sub(1)..=at + 2;
+                near.map(|k| self.eigenvalue(alpha, k.min(n - 1)).abs())
+                    .fold(1.0, f64::min)
+            }
+            None => {
+                if self.within([LEAST; 4])[0] > 0 {
+                    return 0.0;
+                }
+                let (mut low, mut high) = (LEAST, 1.0);
+                while high / low > 1.0 + 1e-10 {
+                    let step = (high / low).powf(0.2);
+                    let t = [1, 2, 3, 4].map(|k| low * step.powi(k));
+                    let found = self.within(t);
+                    let first = found.iter().position(|&count| count > 0).unwrap_or(4);
+                    high = if first < 4 { t[first] } else { high };
+                    low = if first > 0 { t[first - 1] } else { low };
+                }
+                low
+            }
+        };
+        if least < LEAST { 0.0 } else { least }
+    }
+
+    fn rank(&self) -> u64 {
+        let n = self.size as u64;
+        match self.constant {
+            // The eigenvalues are all different.
+            Some(alpha) if alpha > 0.0 => n - u64::from(self.least() == 0.0),
+            Some(_) => n,
+            None if n == 1 => 1,
+            None => n - self.within([LEAST; 4])[0] as u64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tridiagonal(alphas: &[u64], size: usize, total: u64) -> Tridiagonal {
+        Tridiagonal::new(Source {
+            alphas: alphas.to_vec(),
+            size,
+            total,
+        })
+    }
+
+    #[test]
+    fn counting_signs_finds_what_the_closed_form_says() {
+        for alpha in [1, 20, 25, 26, 30, 40, 49] {
+            for size in [2, 3, 12, 57] {
+                let one = tridiagonal(&[alpha], size, 100);
+                let all = Tridiagonal {
+                    constant: None,
+                    ..tridiagonal(&[alpha], size, 100)
+                };
+                let (a, b) = (one.least(), all.least());
+                assert!((a - b).abs() < 1e-9 * a + 1e-15, "{alpha} {size} {a} {b}");
+                assert_eq!(one.rank(), all.rank());
+            }
+        }
+    }
+
+    #[test]
+    fn singular_ones_are_seen() {
+        // Two codes at one half each, twice; the same with a step between them.
+        assert_eq!(tridiagonal(&[1, 0, 1], 4, 2).rank(), 2);
+        assert_eq!(tridiagonal(&[1], 4, 2).rank(), 3);
+        assert_eq!(tridiagonal(&[1], 4, 2).least(), 0.0);
+        assert!((tridiagonal(&[1], 3, 2).least() - 0.5).abs() < 1e-15);
+    }
+}
