@@ -8,6 +8,7 @@
 //! | [`entropy`] | `-p log2 p` over many numbers, vectorised | measure |
 //! | [`measure`] | bits, beta, epsilon of any family; `require` | families, `py` |
 //! | [`operator`] | `P^T x` and its inverse by structure, in doubles | families, `py` |
+//! | [`rank`] | the rank of integers modulo a prime | `py` |
 //! | [`survey`] | the single lines: worst row and column, peaks, deniability | families, `py` |
 //! | [`support`] | does every positive entry lie on a positive diagonal? matching, components | scaling, families |
 //! | [`scaling`], [`potentials`] | rows and columns scaled to sums of 1, in doubles and in their logarithms | dense families |
@@ -33,6 +34,7 @@ pub mod operator;
 pub mod parameters;
 pub mod pool;
 pub mod potentials;
+pub mod rank;
 pub mod scaling;
 pub mod support;
 pub mod survey;

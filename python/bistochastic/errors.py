@@ -11,3 +11,15 @@ class GuaranteeError(ValueError):
     ...     print(error)
     `beta` must be at least 0.5; got 0
     """
+
+
+class SingularMatrixError(ValueError):
+    """What was asked for cannot be told from the reports of this matrix.
+
+    >>> import bistochastic as bs
+    >>> try:
+    ...     bs.k_anonymous(6, k=3).solve([3, 3, 3, 1, 1, 1])
+    ... except bs.errors.SingularMatrixError as error:
+    ...     print(error)
+    `solve` must be asked of an invertible matrix; got one that tells only the totals of its 2 classes
+    """

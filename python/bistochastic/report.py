@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bistochastic import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from bistochastic._core import Matrix
 
@@ -86,21 +86,23 @@ def _short(parameters: dict[str, object]) -> str:
     return ", ".join(f"{name}={value(x)}" for name, x in parameters.items()) or "nothing"
 
 
-def _cells(*cells: tuple[str, str]) -> str:
+def cells(*pairs: tuple[str, str]) -> str:
     """One table row of (tag, text), the text escaped."""
     from html import escape  # only notebooks need it, so only they wait for it
 
-    return "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in cells) + "</tr>"
+    return "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in pairs) + "</tr>"
 
 
 def html(matrix: Matrix) -> str:
     """A matrix as a table for notebooks, all text escaped."""
-    rows = "".join(_cells(("th", name), ("td", text)) for name, text in facts(matrix))
+    rows = "".join(cells(("th", name), ("td", text)) for name, text in facts(matrix))
     return f"<table>{rows}</table>"
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Aligned columns, the first to the left and the others to the right.
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)
+) -> str:
+    """Aligned columns, those in ``left`` to the left and the others to the right.
 
     >>> print(table(["family", "beta"], [["uniform", "1"], ["identity", "0"]]))
     family    beta
@@ -108,15 +110,15 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     uniform      1
     identity     0
     """
-    cells = [list(header), *(list(row) for row in rows)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
-    cells.insert(1, ["-" * width for width in widths])
+    lines = [list(header), *(list(row) for row in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    lines.insert(1, ["-" * width for width in widths])
     return "\n".join(
         "  ".join(
-            text.ljust(width) if i == 0 else text.rjust(width)
-            for i, (text, width) in enumerate(zip(row, widths, strict=True))
+            text.ljust(width) if i in left else text.rjust(width)
+            for i, (text, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
-        for row in cells
+        for line in lines
     )
 
 
@@ -155,7 +157,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         rows = [("th", _COLUMNS), *(("td", row) for row in self.rows())]
         return (
-            "<table>" + "".join(_cells(*((tag, x) for x in row)) for tag, row in rows) + "</table>"
+            "<table>" + "".join(cells(*((tag, x) for x in row)) for tag, row in rows) + "</table>"
         )
 
 

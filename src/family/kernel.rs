@@ -243,6 +243,11 @@ impl<K: Count> Kernel<'_, K> {
         let r = self.r();
         let (flat, terms) = self.plan();
         let ratio = |(low, high): (u128, u128)| measure::log_ratio(high, low);
+        if r > 1024
+            && let Some(epsilon) = self.epsilon_of_few_columns()
+        {
+            return epsilon;
+        }
         let rows = match flat {
             _ if terms > TERMS => {
                 // An entry is a sum of two kernel entries.
@@ -261,9 +266,9 @@ impl<K: Count> Kernel<'_, K> {
         rows.into_iter().fold(0.0, f64::max)
     }
 
-    /// How far the kernel stands above its lower convex envelope, in counts rounded up, where that
-    /// envelope falls; none where it does not.
-    fn bulge(&self) -> Option<u128> {
+    /// The lower convex envelope of the kernel, rounded down to counts, and how far the kernel stands
+    /// above that at most; none where the envelope rises somewhere.
+    fn envelope(&self) -> Option<(Vec<u128>, u128)> {
         let r = self.r();
         let at = |j: usize| self.counts[j].whole() as i128;
         // The envelope's corners, by the usual turn test.
@@ -279,20 +284,62 @@ impl<K: Count> Kernel<'_, K> {
             }
             corners.push(j);
         }
-        let mut most = 0;
+        let mut below = Vec::with_capacity(r + 1);
         for pair in corners.windows(2) {
             let (a, b) = (pair[0], pair[1]);
-            if at(b) > at(a) {
+            let (fall, run) = (at(a) - at(b), (b - a) as i128);
+            if fall < 0 {
                 return None;
             }
-            for j in a + 1..b {
-                let fall = (at(a) - at(b)).checked_mul((j - a) as i128)?;
-                // at(j) - (at(a) - fall / (b - a)), rounded up.
-                let above = at(j) - at(a) + (fall + (b - a) as i128 - 1) / (b - a) as i128;
-                most = most.max(above);
+            for j in 0..run {
+                let down = fall.checked_mul(j)?;
+                below.push((at(a) - (down + run - 1) / run) as u128);
             }
         }
-        Some(most as u128)
+        below.push(self.counts[r].whole());
+        let above = self.counts.iter().zip(&below);
+        let bulge = above.map(|(c, b)| c.whole() - b).max().unwrap_or(0);
+        Some((below, bulge))
+    }
+
+    /// The distance on the cycle between `v` and its image.
+    fn image(&self, v: usize) -> usize {
+        (2 * v + 1).min(2 * self.r() - 2 * v - 1)
+    }
+
+    /// Epsilon by bounds that leave few columns to look at; none where they leave many.
+    ///
+    /// Column `v` is at most `c_0 + c_d` and twice the bulge (see [`Kernel::survey`]). Its least entry is
+    /// not below that of the convex, falling envelope, which is at one end of the scale: moving away
+    /// from `v` both terms fall, or their places close in on each other.
+    fn epsilon_of_few_columns(&self) -> Option<f64> {
+        const COLUMNS: usize = 64;
+        let (below, bulge) = self.envelope()?;
+        let r = self.r();
+        let bounds = |v: usize| {
+            let low = (below[v] + below[v + 1]).min(below[r - 1 - v] + below[r - v]);
+            let high = self.counts[0].whole() + self.counts[self.image(v)].whole() + 2 * bulge;
+            high as f64 / low as f64 * (1.0 + 1e-12)
+        };
+        let mut columns: Vec<(f64, usize)> = (0..r.div_ceil(2)).map(|v| (bounds(v), v)).collect();
+        let few = COLUMNS.min(columns.len());
+        let order = |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0);
+        columns.select_nth_unstable_by(few - 1, order);
+        let next = columns[few..].iter().map(|c| c.0).fold(0.0, f64::max);
+        columns.truncate(few);
+        columns.sort_unstable_by(order);
+        let mut worst: f64 = 0.0;
+        for &(bound, v) in &columns {
+            if bound.ln() < worst {
+                return Some(worst);
+            }
+            let (low, high) = self.extremes(v);
+            worst = worst.max(measure::log_ratio(high, low));
+            if worst == f64::INFINITY {
+                return Some(worst);
+            }
+        }
+        (next == 0.0 || next.ln() < worst).then_some(worst)
     }
 
     /// What the single lines say, without looking at all of them.
@@ -330,10 +377,9 @@ impl<K: Count> Kernel<'_, K> {
                 (bits * (1.0 - entropy::RELATIVE_ERROR) - 2f64.powi(-50)).max(0.0),
             )
         };
-        let image = |v: usize| (2 * v + 1).min(2 * r - 2 * v - 1);
-        let diagonal = |v: usize| count(0) + count(image(v));
-        let (peaks, peaks_exact) = match self.bulge() {
-            Some(bulge) => {
+        let diagonal = |v: usize| count(0) + count(self.image(v));
+        let (peaks, peaks_exact) = match self.envelope() {
+            Some((_, bulge)) => {
                 let sum: u128 = (0..r).map(diagonal).sum();
                 (sum + 2 * bulge * r as u128, bulge == 0)
             }
@@ -342,21 +388,20 @@ impl<K: Count> Kernel<'_, K> {
                 (2 * most * r as u128, false)
             }
         };
-        let (mut rho, mut positive) = (0.0f64, true);
+        let (mut rho, mut positive) = (1.0f64, true);
         for w in self.counts.windows(2) {
-            let (a, b) = (w[0].whole(), w[1].whole());
-            positive &= a > 0 && b > 0;
-            rho = rho.max(if a == b {
-                0.0
-            } else {
-                measure::log_ratio(a.max(b), a.min(b))
-            });
+            let (a, b) = (w[0].real(), w[1].real());
+            positive &= a > 0.0 && b > 0.0;
+            rho = rho.max(if a == b { 1.0 } else { a.max(b) / a.min(b) });
         }
+        // Doubles of the counts and their ratio are good to a few parts in 2^53.
+        let rho = rho.ln() * (1.0 + 1e-12) + 1e-15;
+        let flat = self.flat_from() == 0;
         let deniable = |gamma: f64| {
-            if (gamma == f64::INFINITY && positive) || rho == 0.0 {
+            if (gamma == f64::INFINITY && positive) || flat {
                 return (r as u64, true);
             }
-            let steps = gamma.ln().next_down() / rho.next_up();
+            let steps = gamma.ln() * (1.0 - 1e-12) / rho;
             let steps = if steps.is_finite() && steps > 0.0 {
                 steps as u64
             } else {
@@ -441,6 +486,7 @@ impl Ranges {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::family::Family;
 
     fn mass(kernel: &[i64]) -> u128 {
         let sum: i64 = kernel.iter().sum();
@@ -539,6 +585,9 @@ mod tests {
                 let looked = survey::by_table(&law, &gammas);
                 let short = kernel.survey(&gammas);
                 assert!(short.worst_exact);
+                if let Some(epsilon) = kernel.epsilon_of_few_columns() {
+                    assert_eq!(epsilon, law.epsilon());
+                }
                 survey::laws::agree(&law, &short, &looked);
             }
         }

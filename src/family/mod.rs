@@ -192,6 +192,8 @@ struct Reported {
     hash: OnceLock<u64>,
     spectrum: OnceLock<Option<Spectrum>>,
     operator: OnceLock<Option<Arc<dyn Operator>>>,
+    least: OnceLock<Option<(f64, u64)>>,
+    condition: OnceLock<f64>,
 }
 
 impl Matrix {
@@ -241,6 +243,19 @@ impl Matrix {
     pub fn operator(&self) -> Option<&Arc<dyn Operator>> {
         let operator = &self.reported.operator;
         operator.get_or_init(|| self.family.operator()).as_ref()
+    }
+
+    /// Least singular value and rank, where the structure tells.
+    pub fn least_and_rank(&self) -> Option<(f64, u64)> {
+        *self.reported.least.get_or_init(|| {
+            let operator = self.operator()?;
+            Some((operator.least(), operator.rank()))
+        })
+    }
+
+    /// A condition that was found elsewhere, kept for the next who asks.
+    pub fn condition(&self) -> &OnceLock<f64> {
+        &self.reported.condition
     }
 
     /// Epsilon, as reported.

@@ -77,14 +77,16 @@ impl Operator for Shift {
     fn apply(&self, _: Way, x: &[f64], out: &mut [f64], _: &mut Scratch) {
         let lies = self.q * sum(x);
         for (out, x) in out.iter_mut().zip(x) {
-            *out = self.a.mul_add(*x, lies);
+            *out = self.a * x + lies;
         }
     }
 
     fn solve(&self, _: Way, y: &[f64], out: &mut [f64], _: &mut Scratch) {
         let lies = self.q * sum(y);
+        // One division for all: a product may be off by one more unit in the last place.
+        let inverse = 1.0 / self.a;
         for (out, y) in out.iter_mut().zip(y) {
-            *out = (y - lies) / self.a;
+            *out = (y - lies) * inverse;
         }
     }
 

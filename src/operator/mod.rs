@@ -56,6 +56,11 @@ pub trait Operator: Debug + Send + Sync {
     /// from it. The condition in the 2-norm is its inverse.
     fn least(&self) -> f64;
 
+    /// Whether [`Operator::least`] is below 2^-50, where that is shorter to say.
+    fn is_singular(&self) -> bool {
+        self.least() < LEAST
+    }
+
     /// How many singular values are not 0.
     fn rank(&self) -> u64;
 }
@@ -141,6 +146,7 @@ pub(crate) mod laws {
                     .sum();
                 assert!((got - want).abs() < 1e-13 * 10.0, "{way:?} {got} {want}");
             }
+            assert_eq!(operator.is_singular(), operator.least() < LEAST);
             if operator.least() > 0.0 {
                 assert_eq!(operator.rank(), n as u64);
                 let mut again = vec![f64::NAN; n];

@@ -116,13 +116,7 @@ impl Spectrum {
 
     /// Of a weighted sum.
     pub fn mixed(parts: Vec<(f64, Spectrum)>, size: usize) -> Option<Self> {
-        Self::join(
-            parts,
-            size,
-            |s, w, x| w.mul_add(x, s),
-            |s, w, z| s + z * w,
-            0.0,
-        )
+        Self::join(parts, size, |s, w, x| s + w * x, |s, w, z| s + z * w, 0.0)
     }
 
     /// Of a product.

@@ -276,6 +276,17 @@ impl Operator for Tridiagonal {
         if least < LEAST { 0.0 } else { least }
     }
 
+    fn is_singular(&self) -> bool {
+        match (self.constant, self.size) {
+            (Some(_), _) | (_, 1) => self.least() < LEAST,
+            // Positive definite where every diagonal entry is above 1/2, else one count tells.
+            _ => match self.factors() {
+                Factors::Plain { .. } => false,
+                Factors::Pivoted { .. } => self.within([LEAST; 4])[0] > 0,
+            },
+        }
+    }
+
     fn rank(&self) -> u64 {
         let n = self.size as u64;
         match self.constant {

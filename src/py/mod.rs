@@ -35,7 +35,10 @@ mod _core {
     #[pymodule_export]
     use super::matrix::{Matrix, arrays, build, entropy_rate, families, restore};
     #[pymodule_export]
-    use super::operator::{basis, not_finite, operate, spectrum};
+    use super::operator::{
+        basis, column, keep_condition, known_condition, not_finite, operate, rank, spectrum,
+        structure_is_singular,
+    };
     #[pymodule_export]
     use super::survey::{metric_epsilon, of_lines};
 }

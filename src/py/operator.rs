@@ -1,11 +1,12 @@
 //! `apply`, `solve` and what they need of the core; dense and composite work is NumPy's.
 
-use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-use super::detached;
 use super::matrix::Matrix;
+use super::{convert, detached};
 use crate::operator::{self, Way};
+use crate::rank::modulo_prime;
 
 #[pymethods]
 impl Matrix {
@@ -111,10 +112,57 @@ pub fn not_finite(py: Python<'_>, rows: PyReadonlyArray2<'_, f64>) -> PyResult<O
 #[pyfunction]
 pub fn spectrum(py: Python<'_>, matrix: &Matrix) -> Option<(f64, u64)> {
     let inner = matrix.inner();
+    detached(py, inner.family.size(), || inner.least_and_rank())
+}
+
+/// Whether the matrix is singular, where the structure tells; else None.
+#[pyfunction]
+pub fn structure_is_singular(py: Python<'_>, matrix: &Matrix) -> Option<bool> {
+    let inner = matrix.inner();
     detached(py, inner.family.size(), || {
-        let operator = inner.operator()?;
-        Some((operator.least(), operator.rank()))
+        inner.operator().map(|operator| operator.is_singular())
     })
+}
+
+/// A condition found by LAPACK, kept with the matrix; None where none was.
+#[pyfunction]
+pub fn known_condition(matrix: &Matrix) -> Option<f64> {
+    matrix.inner().condition().get().copied()
+}
+
+/// Keeps a condition with the matrix.
+#[pyfunction]
+pub fn keep_condition(matrix: &Matrix, condition: f64) {
+    matrix.inner().condition().get_or_init(|| condition);
+}
+
+/// The rank of a matrix of counts modulo a prime of 61 bits: never above the true rank.
+#[pyfunction]
+pub fn rank(py: Python<'_>, counts: PyReadonlyArray2<'_, i64>) -> PyResult<usize> {
+    let size = counts.shape()[0];
+    let counts = counts.as_slice()?;
+    Ok(py.detach(|| modulo_prime(counts, size)))
+}
+
+/// Column ``v`` as the nearest doubles, of a matrix that is no composite.
+#[pyfunction]
+pub fn column<'py>(matrix: &Matrix, v: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let py = v.py();
+    let family = &*matrix.inner().family;
+    let size = family.size();
+    let v = convert::code("v", v, size)?;
+    let array = py.import("numpy")?.call_method1("empty", (size,))?;
+    let array = array.cast_into::<PyArray1<f64>>()?;
+    {
+        let mut out = array.readwrite();
+        let out = out.as_slice_mut()?;
+        detached(py, size, || {
+            for (u, x) in (0..).zip(out.iter_mut()) {
+                *x = family.probability(u, v);
+            }
+        });
+    }
+    Ok(array)
 }
 
 /// Which transform makes the matrix diagonal: "flat" (any), "cyclic" or "cosine"; None where none is known.
