@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic._core import Matrix
-    from bistochastic.families import Vector
-    from bistochastic.vectors import Exact, Floats
+    from bistochastic.vectors import Exact, Floats, Vector
 
 # How far sums of floats may be apart, of the sum of the absolute values: well above what summing
 # proportions leaves behind, well below what a histogram of people can show.
@@ -85,7 +84,7 @@ class TTransforms:
         many = "" if len(self) == 1 else "s"
         return f"<TTransforms of {self.size} codes: {len(self)} T-transform{many}{after}>"
 
-    def apply(self, p: Vector) -> Exact | Floats:
+    def apply(self, p: Vector) -> Any:
         """``P^T p``, step by step, without the matrix.
 
         Whole numbers and fractions come back exact, as a list; floats as an array, with an error of

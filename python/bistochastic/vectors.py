@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
 
-    from bistochastic.families import Vector
-
+    Vector = Sequence[int | float | Fraction] | NDArray[Any]
     Exact = list[int | Fraction]
     Floats = NDArray[np.float64]
 
