@@ -17,23 +17,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from bistochastic import families
-from bistochastic.vectors import listed, pair, vector, wholes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
 
-    from numpy.typing import NDArray
-
     from bistochastic._core import Matrix
-    from bistochastic.vectors import Exact, Floats, Vector
+    from bistochastic.vectors import Exact, Vector
 
-# How far sums of floats may be apart, of the sum of the absolute values: well above what summing
-# proportions leaves behind, well below what a histogram of people can show.
-SLACK = 1e-12
 # Keeps that come from floats are whole numbers of this unit, 2^-53.
 _UNIT = 2**53
 
@@ -97,12 +89,15 @@ class TTransforms:
         >>> found.apply([0, 0, 1])
         [Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)]
         """
-        given = vector("p", p)
+        import numpy as np
+
+        from bistochastic import vectors
+
+        given = vectors.vector("p", p)
         if len(given) != self.size:
             raise ValueError(f"`p` must hold {self.size} numbers; got {len(given)}")
-        if isinstance(given, np.ndarray) and given.dtype == np.float64:
-            return np.array(self._floats(given.tolist()))
-        return self._exact(listed(given))
+        listed: list[Any] = vectors.listed(given)
+        return np.array(self._floats(listed)) if vectors.is_floats(given) else self._exact(listed)
 
     def _exact(self, given: Exact) -> Exact:
         from fractions import Fraction
@@ -178,7 +173,9 @@ def majorizes(p: Vector, q: Vector) -> bool:
     >>> bs.majorizes(p, m.to_dense().T @ p)
     True
     """
-    return not _against(*pair(p, q))
+    from bistochastic import vectors
+
+    return not vectors.against(*vectors.pair(p, q))
 
 
 def t_transforms(p: Vector, q: Vector) -> TTransforms:
@@ -205,14 +202,13 @@ def t_transforms(p: Vector, q: Vector) -> TTransforms:
         ...
     ValueError: `p` must majorize `q`; got less in the largest of `p` than of `q`
     """
-    x, y = pair(p, q)
-    against = _against(x, y)
+    from bistochastic import vectors
+
+    x, y = vectors.pair(p, q)
+    against = vectors.against(x, y)
     if against:
         raise ValueError(f"`p` must majorize `q`; got {against}")
-    floats = isinstance(x, np.ndarray) and x.dtype == np.float64
-    if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
-        x, y = wholes(x, y) if floats else (x.tolist(), y.tolist())
-    return _search(x, y, floats)
+    return _search(*vectors.wholes(x, y), floats=vectors.is_floats(x))
 
 
 def _search(x: list[int], y: list[int], floats: bool) -> TTransforms:
@@ -300,52 +296,3 @@ def _finish(
         to_try += [below[low], low, high, above[high]]
         below[size] = above[size] = size
     return [k for k in order if not done[k]]
-
-
-def _against(x: Any, y: Any) -> str:
-    """What speaks against ``x`` majorizing ``y``, or nothing."""
-    if isinstance(x, np.ndarray):
-        ahead, slack = _ahead_floats(x, y) if x.dtype == np.float64 else _ahead_wholes(x, y)
-        level, first = bool(abs(ahead[-1]) <= slack), int(np.argmax(ahead < -slack))
-        short = bool(ahead[first] < -slack)
-    else:
-        total = 0
-        first, short = 0, False
-        for n, (a, b) in enumerate(zip(sorted(x)[::-1], sorted(y)[::-1], strict=True)):
-            total += a - b
-            if total < 0 and not short:
-                first, short = n, True
-        level = total == 0
-    if not level:
-        return "sums that differ"
-    if short:
-        largest = "the largest" if first == 0 else f"the {first + 1} largest"
-        return f"less in {largest} of `p` than of `q`"
-    return ""
-
-
-def _ahead_wholes(x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[NDArray[Any], float]:
-    """By how much each sum of the largest ones of ``x`` is ahead, exactly."""
-    return np.cumsum(np.sort(x)[::-1] - np.sort(y)[::-1]), 0
-
-
-def _ahead_floats(x: Floats, y: Floats) -> tuple[NDArray[Any], float]:
-    """By how much each sum of the largest ones of ``x`` is ahead, and what is forgiven.
-
-    Every double is cut into two whole numbers, the second in units so small that what is lost is
-    nothing beside the slack, and these are summed exactly.
-    """
-    bits = min(40, 61 - len(x).bit_length())
-    exponent = int(np.frexp(max(np.abs(x).max(), np.abs(y).max()))[1])
-
-    def parts(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        # In two steps, as 2^(bits - exponent) itself may be no double.
-        scaled = np.ldexp(np.ldexp(np.sort(values)[::-1], -exponent), bits)
-        high = np.rint(scaled)
-        low = np.rint(np.ldexp(scaled - high, bits))
-        return high.astype(np.int64), low.astype(np.int64)
-
-    (x_high, x_low), (y_high, y_low) = parts(x), parts(y)
-    high, low = np.cumsum(x_high - y_high), np.cumsum(x_low - y_low)
-    total = float(max(np.abs(x_high).sum(), np.abs(y_high).sum()))
-    return high + np.ldexp(low.astype(np.float64), -bits), SLACK * total

@@ -1,4 +1,7 @@
-"""A caller's vector of numbers, read without losing any: counts, fractions or floats."""
+"""A caller's vectors of numbers, read and compared without losing any.
+
+Imports NumPy, so the package itself imports this file only where it is needed.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,10 @@ if TYPE_CHECKING:
     Vector = Sequence[int | float | Fraction] | NDArray[Any]
     Exact = list[int | Fraction]
     Floats = NDArray[np.float64]
+
+# How far sums of floats may be apart, of the sum of the absolute values: well above what summing
+# proportions leaves behind, well below what a histogram of people can show.
+SLACK = 1e-12
 
 
 def vector(name: str, values: Any) -> NDArray[Any] | Exact:
@@ -47,7 +54,7 @@ def pair(p: Vector, q: Vector) -> tuple[Any, Any]:
     x, y = vector("p", p), vector("q", q)
     if len(x) != len(y):
         raise ValueError(f"`q` must hold as many numbers as `p`, {len(x)}; got {len(y)}")
-    if any(isinstance(z, np.ndarray) and z.dtype == np.float64 for z in (x, y)):
+    if is_floats(x) or is_floats(y):
         return _rounded("p", x), _rounded("q", y)
     if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
         largest = max(abs(int(edge)) for z in (x, y) for edge in (z.min(), z.max()))
@@ -66,14 +73,70 @@ def listed(values: NDArray[Any] | Exact) -> Exact:
     return values.tolist() if isinstance(values, np.ndarray) else values
 
 
-def wholes(x: Floats, y: Floats) -> tuple[list[int], list[int]]:
-    """Floats as whole numbers of one unit, a power of two, exactly."""
+def wholes(x: Any, y: Any) -> tuple[list[int], list[int]]:
+    """What :func:`pair` gives as lists of whole numbers of one unit, exactly."""
+    if not is_floats(x):
+        return [int(z) for z in listed(x)], [int(z) for z in listed(y)]
     mantissa, exponent = np.frexp(np.concatenate([x, y]))
     whole = np.ldexp(mantissa, 53).astype(np.int64)
     exponent = np.where(whole == 0, exponent.max(), exponent)
     shifts = (exponent - exponent.min()).tolist()
     both = [w << s for w, s in zip(whole.tolist(), shifts, strict=True)]
     return both[: len(x)], both[len(x) :]
+
+
+def is_floats(values: NDArray[Any] | Exact) -> bool:
+    """Whether a vector is one of floats rather than exact numbers."""
+    return isinstance(values, np.ndarray) and values.dtype == np.float64
+
+
+def against(x: Any, y: Any) -> str:
+    """What speaks against ``x`` majorizing ``y``, or nothing."""
+    if isinstance(x, np.ndarray):
+        ahead, slack = _ahead_floats(x, y) if is_floats(x) else _ahead_wholes(x, y)
+        level, first = bool(abs(ahead[-1]) <= slack), int(np.argmax(ahead < -slack))
+        short = bool(ahead[first] < -slack)
+    else:
+        total = 0
+        first, short = 0, False
+        for n, (a, b) in enumerate(zip(sorted(x)[::-1], sorted(y)[::-1], strict=True)):
+            total += a - b
+            if total < 0 and not short:
+                first, short = n, True
+        level = total == 0
+    if not level:
+        return "sums that differ"
+    if short:
+        largest = "the largest" if first == 0 else f"the {first + 1} largest"
+        return f"less in {largest} of `p` than of `q`"
+    return ""
+
+
+def _ahead_wholes(x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[NDArray[Any], float]:
+    """By how much each sum of the largest ones of ``x`` is ahead, exactly."""
+    return np.cumsum(np.sort(x)[::-1] - np.sort(y)[::-1]), 0
+
+
+def _ahead_floats(x: Floats, y: Floats) -> tuple[NDArray[Any], float]:
+    """By how much each sum of the largest ones of ``x`` is ahead, and what is forgiven.
+
+    Every double is cut into two whole numbers, the second in units so small that what is lost is
+    nothing beside the slack, and these are summed exactly.
+    """
+    bits = min(40, 61 - len(x).bit_length())
+    exponent = int(np.frexp(max(np.abs(x).max(), np.abs(y).max()))[1])
+
+    def parts(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        # In two steps, as 2^(bits - exponent) itself may be no double.
+        scaled = np.ldexp(np.ldexp(np.sort(values)[::-1], -exponent), bits)
+        high = np.rint(scaled)
+        low = np.rint(np.ldexp(scaled - high, bits))
+        return high.astype(np.int64), low.astype(np.int64)
+
+    (x_high, x_low), (y_high, y_low) = parts(x), parts(y)
+    high, low = np.cumsum(x_high - y_high), np.cumsum(x_low - y_low)
+    total = float(max(np.abs(x_high).sum(), np.abs(y_high).sum()))
+    return high + np.ldexp(low.astype(np.float64), -bits), SLACK * total
 
 
 def _rounded(name: str, values: NDArray[Any] | Exact) -> Floats:
