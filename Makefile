@@ -39,7 +39,7 @@ bench: build-test
 	$(BIN)/python benches/compare.py
 
 paper: build
-	$(BIN)/bistochastic paper
+	$(BIN)/bistochastic paper --markdown > docs/paper.md
 
 fmt: build-test
 	cargo fmt

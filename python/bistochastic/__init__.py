@@ -32,6 +32,7 @@ from bistochastic.families import (
     tridiagonal,
     uniform,
 )
+from bistochastic.majorization import majorizes, t_transforms
 from bistochastic.report import compare
 
 __all__ = [
@@ -49,11 +50,13 @@ __all__ = [
     "identity",
     "k_anonymous",
     "kron",
+    "majorizes",
     "mix",
     "permutation",
     "randomized_response",
     "reflected",
     "t_transform",
+    "t_transforms",
     "tridiagonal",
     "uniform",
 ]

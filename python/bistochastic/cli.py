@@ -145,9 +145,10 @@ def _demo(beta: float) -> None:
 
 
 @main.command(name="paper")
-def _paper() -> None:
-    """The paper's Table 1: as printed, as its text implies, and what gives the print."""
-    click.echo(paper.report())
+@click.option("--markdown", is_flag=True, help="As the page docs/paper.md.")
+def _paper(markdown: bool) -> None:
+    """What the paper states, recomputed: as printed, as it holds, and why they differ."""
+    click.echo(paper.markdown() if markdown else paper.report())
 
 
 @main.command()

@@ -1,0 +1,298 @@
+"""Majorization, Appendix A.3, and the T-transforms that carry one histogram into another.
+
+``p`` majorizes ``q`` where both have the same sum and, for every ``n``, the ``n`` largest entries
+of ``p`` sum to at least as much as those of ``q``: ``p`` is the more peaked. By Hardy, Littlewood
+and Polya (Theorem 2) that is so exactly where ``q = P^T p`` for some bistochastic ``P``.
+
+Hence a bistochastic matrix **never decreases** uncertainty: ``p`` majorizes ``P^T p``, and every
+entropy of ``P^T p`` is at least that of ``p``. It does not always increase it, even where it is no
+permutation: the uniform histogram stays as it is under every ``P``, and a histogram that is
+constant on the classes of ``blocks`` stays as it is under them. This is about the histogram of a
+column, not about what a report tells of one person.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bistochastic import families
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from fractions import Fraction
+
+    from bistochastic._core import Matrix
+    from bistochastic.vectors import Exact, Vector
+
+# Keeps that come from floats are whole numbers of this unit, 2^-53.
+_UNIT = 2**53
+
+
+class Step(NamedTuple):
+    """One T-transform: ``i`` and ``j`` are swapped with probability ``1 - keep``."""
+
+    i: int
+    j: int
+    keep: Fraction
+
+
+@dataclass(frozen=True, repr=False)
+class TTransforms:
+    """What :func:`t_transforms` found: a relabelling, mostly none, then T-transforms in order.
+
+    >>> import bistochastic as bs
+    >>> found = bs.t_transforms([5, 3, 1], [4, 3, 2])
+    >>> found
+    <TTransforms of 3 codes: 2 T-transforms>
+    >>> list(found)[-1]
+    Step(i=0, j=1, keep=Fraction(2, 3))
+    """
+
+    targets: tuple[int, ...]
+    """Where each code moves before the first step, as in ``bs.permutation``."""
+    steps: tuple[Step, ...]
+    """The T-transforms, fewer than codes."""
+
+    @property
+    def size(self) -> int:
+        """Number of codes."""
+        return len(self.targets)
+
+    @property
+    def relabels(self) -> bool:
+        """Whether codes change places before the first step."""
+        return self.targets != tuple(range(self.size))
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def __repr__(self) -> str:
+        after = " after a relabelling" if self.relabels else ""
+        many = "" if len(self) == 1 else "s"
+        return f"<TTransforms of {self.size} codes: {len(self)} T-transform{many}{after}>"
+
+    def apply(self, p: Vector) -> Any:
+        """``P^T p``, step by step, without the matrix.
+
+        Whole numbers and fractions come back exact, as a list; floats as an array, with an error of
+        at most ``2^-51`` of the largest absolute value a step.
+
+        >>> import bistochastic as bs
+        >>> found = bs.t_transforms([5, 3, 1], [4, 3, 2])
+        >>> found.apply([5, 3, 1])
+        [4, 3, 2]
+        >>> found.apply([0, 0, 1])
+        [Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)]
+        """
+        import numpy as np
+
+        from bistochastic import vectors
+
+        given = vectors.vector("p", p)
+        if len(given) != self.size:
+            raise ValueError(f"`p` must hold {self.size} numbers; got {len(given)}")
+        listed: list[Any] = vectors.listed(given)
+        return np.array(self._floats(listed)) if vectors.is_floats(given) else self._exact(listed)
+
+    def _exact(self, given: Exact) -> Exact:
+        from fractions import Fraction
+
+        x: Exact = [0] * self.size
+        for u, v in enumerate(self.targets):
+            x[v] = given[u]
+        for i, j, keep in self.steps:
+            away = keep.denominator - keep.numerator
+            moved: int | Fraction = away * (x[i] - x[j])
+            # Whole numbers stay whole where they can: a thousand times faster than fractions.
+            if isinstance(moved, int) and moved % keep.denominator == 0:
+                moved //= keep.denominator
+            else:
+                moved = Fraction(moved) / keep.denominator
+            x[i], x[j] = x[i] - moved, x[j] + moved
+        return x
+
+    def _floats(self, given: list[float]) -> list[float]:
+        x = [0.0] * self.size
+        for u, v in enumerate(self.targets):
+            x[v] = given[u]
+        for i, j, keep in self.steps:
+            a, b = x[i], x[j]
+            # Two products rather than one difference, which could overflow. Keep 0 swaps exactly.
+            stay = float(keep)
+            go = float(1 - keep)
+            x[i], x[j] = stay * a + go * b, go * a + stay * b
+        return x
+
+    def matrices(self) -> list[Matrix]:
+        """The factors in order, a permutation first where codes are relabelled.
+
+        A matrix needs a ``keep`` with a denominator below 2^63; what came from floats has that.
+
+        >>> import bistochastic as bs
+        >>> [m.family for m in bs.t_transforms([5, 3, 1], [4, 3, 2]).matrices()]
+        ['t_transform', 't_transform']
+        """
+        first = [families.permutation(self.targets)] if self.relabels else []
+        return first + [
+            families.t_transform(self.size, i, j, keep=keep) for i, j, keep in self.steps
+        ]
+
+    def to_matrix(self) -> Matrix:
+        """The bistochastic matrix itself, as a product of :meth:`matrices`.
+
+        >>> import bistochastic as bs
+        >>> bs.t_transforms([3, 1], [2, 2]).to_matrix().to_dense()
+        array([[0.5, 0.5],
+               [0.5, 0.5]])
+        """
+        factors = self.matrices() or [families.identity(self.size)]
+        # Pairs of pairs, since composites nest only so deep.
+        while len(factors) > 1:
+            odd = factors[len(factors) & ~1 :]
+            factors = [a @ b for a, b in zip(factors[::2], factors[1::2], strict=False)] + odd
+        return factors[0]
+
+
+def majorizes(p: Vector, q: Vector) -> bool:
+    """Whether ``p`` majorizes ``q``: the same sum, and the largest ones of ``p`` sum to more.
+
+    Exact on whole numbers of any size and on fractions, so ask it of counts. Floats are taken as
+    the rationals that they are, and summed without loss, but proportions hardly ever sum to the
+    same: sums may be apart, and sums of the largest ones fall short, by 1e-12 of the sum of the
+    absolute values. Negative numbers are allowed. Costs a sort.
+
+    >>> import bistochastic as bs
+    >>> bs.majorizes([3, 1, 0], [2, 1, 1]), bs.majorizes([2, 1, 1], [3, 1, 0])
+    (True, False)
+    >>> p, m = [0.7, 0.2, 0.1], bs.randomized_response(3, beta=0.5)
+    >>> bs.majorizes(p, m.to_dense().T @ p)
+    True
+    """
+    from bistochastic import vectors
+
+    return not vectors.against(*vectors.pair(p, q))
+
+
+def t_transforms(p: Vector, q: Vector) -> TTransforms:
+    """At most ``len(p) - 1`` T-transforms that turn ``p`` into ``q``: ``result.apply(p) == q``.
+
+    ``p`` must majorize ``q``. Exact on whole numbers and fractions. On floats keeps are rounded to
+    the grid 2^-53, and ``result.apply(p)`` is within ``2e-12`` of the sum of the absolute values
+    (what :func:`majorizes` forgives) and ``2^-50`` of the largest one a step.
+
+    Where ``p`` and ``q`` are ordered alike, and mostly elsewhere, T-transforms alone are enough. In
+    other orders there need not be so few: no three lead from (0, 9, 5, 3) to (8, 1, 2, 6). Then
+    ``result.targets`` relabels first, as the theorem does when it is stated for sorted vectors.
+
+    O(r log r); no matrix is formed.
+
+    >>> import bistochastic as bs
+    >>> bs.t_transforms([3, 1], [1, 3]).steps
+    (Step(i=1, j=0, keep=Fraction(0, 1)),)
+    >>> found = bs.t_transforms([0, 9, 5, 3], [8, 1, 2, 6])
+    >>> len(found), found.relabels, found.apply([0, 9, 5, 3])
+    (2, True, [8, 1, 2, 6])
+    >>> bs.t_transforms([2, 1, 1], [3, 1, 0])
+    Traceback (most recent call last):
+        ...
+    ValueError: `p` must majorize `q`; got less in the largest of `p` than of `q`
+    """
+    from bistochastic import vectors
+
+    x, y = vectors.pair(p, q)
+    against = vectors.against(x, y)
+    if against:
+        raise ValueError(f"`p` must majorize `q`; got {against}")
+    return _search(*vectors.wholes(x, y), floats=vectors.is_floats(x))
+
+
+def _search(x: list[int], y: list[int], floats: bool) -> TTransforms:
+    """The T-transforms from ``x`` to ``y``, one coordinate finished a step.
+
+    Lemma. Let ``x`` majorize ``y`` and let ``t = y_k`` lie between ``x_k`` and ``x_j``, which are
+    neighbours in the order of ``x``. The T-transform of ``k`` and ``j`` that gives ``x_k`` the
+    value ``t`` gives ``x_j`` the value ``s = x_k + x_j - t``, and ``x`` without ``k`` still
+    majorizes ``y`` without ``k``. Proof: let the two be the ``b``-th and ``b+1``-st largest, and
+    ``X_n``, ``Y_n`` the sums of the ``n`` largest. As ``s`` lies between the two, it is the
+    ``b``-th largest of what remains, so the new sums are ``X_n`` for ``n < b`` and
+    ``X_{n+1} - t`` from there on. Those of ``y`` without ``t`` are at most ``Y_n``, and at most
+    ``Y_{n+1} - t``.
+
+    So each step finishes a coordinate, and the last one two: fewer steps than coordinates. Where
+    ``x`` and ``y`` are ordered alike, some neighbours always allow it: the largest has
+    ``x >= y`` and the smallest ``x <= y``, so going down, ``x_n >= y_n >= y_{n+1} >= x_{n+1}``
+    somewhere. In other orders no neighbours may be left that do; then the values of the unfinished
+    coordinates are put into the order of ``y``, once. Floats may leave an unfinished rest, as large
+    as what :func:`majorizes` forgives.
+    """
+    size = len(x)
+    steps: list[tuple[int, int, int, int]] = []
+    # By x, and by y where x is the same, so that what is ordered alike comes out in one order.
+    order = sorted(sorted(range(size), key=y.__getitem__), key=x.__getitem__)
+    left = _finish(x, y, order, steps)
+    targets = list(range(size))
+    if left:
+        alike = sorted(left, key=y.__getitem__)
+        values = [x[k] for k in left]
+        for u, v, value in zip(left, alike, values, strict=True):
+            targets[u] = v
+            x[v] = value
+        # First a step, then a relabelling, is first the relabelling, then the step relabelled.
+        steps = [(targets[i], targets[j], n, d) for i, j, n, d in steps]
+        _finish(x, y, alike, steps)
+    return TTransforms(tuple(targets), tuple(_steps(steps, floats)))
+
+
+def _steps(found: list[tuple[int, int, int, int]], floats: bool) -> Iterator[Step]:
+    from fractions import Fraction
+
+    for i, j, n, d in found:
+        keep = Fraction((2 * n * _UNIT + d) // (2 * d), _UNIT) if floats else Fraction(n, d)
+        if keep != 1:
+            yield Step(i, j, keep)
+
+
+def _finish(
+    x: list[int], y: list[int], order: list[int], steps: list[tuple[int, int, int, int]]
+) -> list[int]:
+    """Finish coordinates while the lemma allows it; those left, in increasing order of ``x``."""
+    size = len(x)
+    # A linked list in increasing order of x, with `size` before the first and after the last.
+    below, above = [size] * (size + 1), [size] * (size + 1)
+    for low, high in pairwise(order):
+        above[low], below[high] = high, low
+    done = [True] * (size + 1)
+    for k in order:
+        done[k] = False
+    to_try = order[::-1]
+    while to_try:
+        k = to_try.pop()
+        if done[k]:
+            continue
+        low, high, t = below[k], above[k], y[k]
+        if t < x[k]:
+            j = low
+            if j == size or x[j] > t:
+                continue
+        elif t > x[k]:
+            j = high
+            if j == size or x[j] < t:
+                continue
+        else:
+            j = size
+        if j != size:
+            gap, moved = abs(x[j] - x[k]), abs(t - x[k])
+            steps.append((k, j, gap - moved, gap))
+            x[j] += x[k] - t
+            x[k] = t
+        # Only those beside k and j see another neighbour or another value.
+        done[k] = True
+        above[low], below[high] = high, low
+        to_try += [below[low], low, high, above[high]]
+        below[size] = above[size] = size
+    return [k for k in order if not done[k]]

@@ -1,0 +1,330 @@
+"""Majorization and T-transforms, and the law that a bistochastic matrix never loses uncertainty."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import hypothesis.strategies as st
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+
+import bistochastic as bs
+from cases import FAMILIES
+
+loose: Any = bs
+NAN, INF = math.nan, math.inf
+
+WHOLES = st.one_of(st.integers(-5, 5), st.integers(0, 1000), st.integers(-(2**80), 2**80))
+
+
+def by_definition(p: list[Any], q: list[Any]) -> bool:
+    """The same sum, and as much above every threshold: the definition without sorting."""
+    p, q = [Fraction(z) for z in p], [Fraction(z) for z in q]
+    above = [sum(max(z - c, Fraction(0)) for z in p) for c in p + q]
+    other = [sum(max(z - c, Fraction(0)) for z in q) for c in p + q]
+    return sum(p) == sum(q) and all(a >= b for a, b in zip(above, other, strict=True))
+
+
+@st.composite
+def pairs(draw: st.DrawFn, values: st.SearchStrategy[Any] = WHOLES) -> tuple[Any, Any]:
+    """A vector and one that it majorizes: some moved from the larger to the smaller, shuffled."""
+    p = draw(st.lists(values, min_size=1, max_size=9))
+    q = list(p)
+    if len(q) > 1:
+        for _ in range(draw(st.integers(0, 2 * len(q)))):
+            i, j = sorted(draw(st.permutations(range(len(q))))[:2], key=q.__getitem__)
+            moved = math.floor((q[j] - q[i]) * draw(st.fractions(0, 1)))
+            q[i], q[j] = q[i] + moved, q[j] - moved
+    return p, draw(st.sampled_from([q, sorted(q), draw(st.permutations(q))]))
+
+
+def carried(matrix: bs.Matrix, p: list[Any]) -> list[Fraction]:
+    """``P^T p`` in fractions, from the rows of the law itself."""
+    rows = [matrix.exact_row(u) for u in range(matrix.size)]
+    columns = zip(*rows, strict=True)
+    return [sum((x * y for x, y in zip(column, p, strict=True)), Fraction(0)) for column in columns]
+
+
+@given(pairs())
+def test_fewer_t_transforms_than_codes_give_q_exactly(pair: tuple[list[int], list[int]]) -> None:
+    p, q = pair
+    assert bs.majorizes(p, q)
+    found = bs.t_transforms(p, q)
+    assert len(found) == len(list(found)) == len(found.steps) <= len(p) - 1
+    assert found.apply(p) == q
+    assert all(type(z) is int for z in found.apply(p))
+    assert all(0 <= step.keep < 1 and step.i != step.j for step in found)
+    assert sorted(found.targets) == list(range(found.size))
+
+
+@given(pairs(st.fractions(-5, 5, max_denominator=50)))
+def test_fractions_are_exact_too(pair: tuple[list[Fraction], list[Fraction]]) -> None:
+    p, q = pair
+    assert bs.majorizes(p, q)
+    assert bs.t_transforms(p, q).apply(p) == q
+
+
+@given(pairs(st.integers(0, 30)))
+def test_the_matrix_of_the_t_transforms_is_bistochastic_and_gives_q(
+    pair: tuple[list[int], list[int]],
+) -> None:
+    p, q = pair
+    found = bs.t_transforms(p, q)
+    matrix = found.to_matrix()
+    rows = [matrix.exact_row(u) for u in range(matrix.size)]
+    assert all(sum(line) == 1 for line in [*rows, *zip(*rows, strict=True)])
+    assert carried(matrix, p) == q
+    assert len(found.matrices()) == len(found) + found.relabels
+    other = list(range(len(p)))
+    assert found.apply(other) == carried(matrix, other)
+
+
+@given(st.lists(st.tuples(WHOLES, WHOLES), min_size=1, max_size=6))
+def test_majorizes_is_its_definition(entries: list[tuple[int, int]]) -> None:
+    p, q = [a for a, _ in entries], [b for _, b in entries]
+    q[0] += sum(p) - sum(q)
+    assert bs.majorizes(p, q) == by_definition(p, q)
+    third = [Fraction(z, 3) for z in p], [Fraction(z, 3) for z in q]
+    assert bs.majorizes(*third) == by_definition(p, q)
+    if bs.majorizes(p, q):
+        assert bs.t_transforms(p, q).apply(p) == q
+    else:
+        with pytest.raises(ValueError, match=r"^`p` must majorize `q`; got less in the "):
+            bs.t_transforms(p, q)
+
+
+@given(pairs(st.integers(0, 1000)))
+def test_ordered_alike_nothing_is_relabelled(pair: tuple[list[int], list[int]]) -> None:
+    p, q = sorted(pair[0]), sorted(pair[1])
+    assert not bs.t_transforms(p, q).relabels
+
+
+@given(pairs(st.integers(0, 1000)).filter(lambda pair: len(pair[0]) <= 3))
+def test_up_to_three_codes_are_never_relabelled(pair: tuple[list[int], list[int]]) -> None:
+    assert not bs.t_transforms(*pair).relabels
+
+
+def test_no_three_t_transforms_lead_from_0_9_5_3_to_8_1_2_6() -> None:
+    p, q = [0, 9, 5, 3], [8, 1, 2, 6]
+    codes = range(4)
+    # Three pairs that connect all four codes form a tree. Each is used once, so what must flow
+    # over it is what the codes behind it lack, and a T-transform carries at most the difference.
+    trees = 0
+    for pairs_used in itertools.permutations(itertools.combinations(codes, 2), 3):
+        if len(set().union(*pairs_used)) < 4 or _has_cycle(pairs_used):
+            continue
+        trees += 1
+        x = list(p)
+        feasible = True
+        for at, (i, j) in enumerate(pairs_used):
+            behind = _reached(j, [e for n, e in enumerate(pairs_used) if n != at])
+            flow = sum(q[k] - p[k] for k in behind)
+            gap = x[i] - x[j]
+            feasible &= 0 <= flow <= gap or gap <= flow <= 0
+            x[i], x[j] = x[i] - flow, x[j] + flow
+        assert not feasible
+    assert trees == 16 * 6
+    # Else they fall into parts, each of which must keep its sum; the one split that does so fails.
+    splits = [
+        part
+        for n in (1, 2)
+        for part in itertools.combinations(codes, n)
+        if sum(p[k] for k in part) == sum(q[k] for k in part)
+    ]
+    assert splits == [(0, 1), (2, 3)]
+    assert not bs.majorizes([5, 3], [2, 6])
+    found = bs.t_transforms(p, q)
+    assert found.relabels
+    assert found.apply(p) == q
+
+
+def _reached(start: int, edges: list[tuple[int, int]]) -> set[int]:
+    seen = {start}
+    for _ in edges:
+        seen |= {k for edge in edges if seen & set(edge) for k in edge}
+    return seen
+
+
+def _has_cycle(edges: tuple[tuple[int, int], ...]) -> bool:
+    return len(_reached(0, list(edges))) < 4
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+@given(data=st.data())
+def test_a_bistochastic_matrix_never_decreases_uncertainty(name: str, data: st.DataObject) -> None:
+    matrix = data.draw(FAMILIES[name])
+    size = matrix.size
+    p = data.draw(st.lists(st.integers(0, 1000), min_size=size, max_size=size))
+    q = carried(matrix, p)
+    # Exactly, not up to rounding: the fractions are the law itself.
+    assert bs.majorizes(p, q)
+    if sum(p):
+        with mpmath.workdps(50):
+            # The numbers are exact, so only the logarithms are rounded.
+            assert _entropy(q) >= _entropy(p) - mpmath.mpf(10) ** -40
+    # Never, not always: the uniform histogram stays as it is.
+    assert carried(matrix, [7] * size) == [7] * size
+
+
+def _entropy(histogram: list[Any]) -> Any:
+    total = sum(histogram)
+    shares = [mpmath.mpf(z.numerator) / z.denominator / total.numerator * total.denominator
+              for z in map(Fraction, histogram) if z]  # fmt: skip
+    return -sum(share * mpmath.log(share, 2) for share in shares)
+
+
+def test_blocks_leave_what_is_constant_on_classes() -> None:
+    p = [4, 4, 4, 1, 1]
+    assert carried(bs.blocks([3, 2]), p) == p
+    assert bs.majorizes(p, p)
+    assert len(bs.t_transforms(p, p)) == 0
+
+
+def test_a_matrix_whose_columns_do_not_sum_to_one_can_decrease_uncertainty() -> None:
+    rows = [[Fraction(9, 10), Fraction(1, 10)], [Fraction(8, 10), Fraction(2, 10)]]
+    p = [1, 1]
+    q = [sum(p[u] * rows[u][v] for u in range(2)) for v in range(2)]
+    assert not bs.majorizes(p, q)
+    assert bs.majorizes(q, p)
+
+
+@given(pairs(st.floats(-1e6, 1e6)))
+def test_floats_come_close(pair: tuple[list[float], list[float]]) -> None:
+    p, q = pair
+    found = bs.t_transforms(p, q)
+    assert len(found) <= len(p) - 1
+    got = found.apply(p)
+    assert isinstance(got, np.ndarray)
+    sums, largest = sum(map(abs, p)), max(map(abs, p))
+    assert np.abs(got - q).max() <= 2e-12 * sums + 2.0**-50 * largest * len(found)
+    assert all((step.keep * 2**53).denominator == 1 for step in found)
+    assert len(found.matrices()) == len(found) + found.relabels
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=20))
+def test_proportions_of_a_release_are_majorized(counts: list[int]) -> None:
+    counts[0] += 1
+    p = np.array(counts) / sum(counts)
+    q = bs.randomized_response(len(p), beta=0.3).to_dense().T @ p
+    assert bs.majorizes(p, q)
+    found = bs.t_transforms(p, q)
+    np.testing.assert_allclose(found.apply(p), q, rtol=0, atol=4e-12)
+
+
+def test_what_floats_are_forgiven() -> None:
+    assert bs.majorizes([0.1] * 10, [0.1 * 10] + [0.0] * 9) is False
+    assert bs.majorizes([1.0, 0.0], [1.0 + 1e-13, 0.0])
+    assert not bs.majorizes([1.0, 0.0], [1.0 + 1e-11, 0.0])
+    assert bs.majorizes([0.5, 0.5], [0.5 + 1e-13, 0.5 - 1e-13])
+    assert not bs.majorizes([0.5, 0.5], [0.5 + 1e-11, 0.5 - 1e-11])
+    # In whole numbers nothing is.
+    assert not bs.majorizes([10**20, 10**20], [10**20 + 1, 10**20 - 1])
+    assert bs.majorizes([10**20 + 1, 10**20 - 1], [10**20, 10**20])
+    # Sums that a plain sum of doubles gets wrong, and some beyond the largest double.
+    assert bs.majorizes([1e16, 1.0, -1e16], [1e16, 1.0, -1e16])
+    assert bs.majorizes([1e308, 1e308, 0.0], [1e308, 5e307, 5e307])
+    assert bs.majorizes([5e-324, 0.0], [0.0, 5e-324])
+    assert bs.t_transforms([1e308, 1e308, 0.0], [1e308, 5e307, 5e307]).steps[-1].keep == 0.5
+    assert bs.majorizes([0.0, 0.0], [-0.0, 0.0])
+
+
+def test_every_kind_of_vector_is_read() -> None:
+    kinds: list[tuple[Any, Any]] = [
+        ((3, 1), (2, 2)),
+        (np.array([3, 1], dtype=np.uint8), np.array([2, 2], dtype=np.int16)),
+        (np.array([2**64 - 1, 1], dtype=np.uint64), [2**63, 2**63]),
+        ([2**63, -1], [2**62, 2**62 - 1]),
+        ([np.int64(3), 1], [Fraction(5, 2), Fraction(3, 2)]),
+        (np.array([3, 1], dtype=object), [2, 2]),
+        (np.array([3, 1], dtype=np.float32), [2.0, 2]),
+        ([Fraction(3), 1.0], [np.float32(2), 2]),
+        ([-(2**63), 2**63 - 1], [-1, 0]),
+    ]
+    for p, q in kinds:
+        assert loose.majorizes(p, q), (p, q)
+        assert list(loose.t_transforms(p, q).apply(p)) == list(q)
+
+
+def test_a_million_entries() -> None:
+    n = 10**6
+    p = np.arange(n)
+    q = np.full(n, n // 2)
+    q[: n // 2] -= 1
+    assert bs.majorizes(p, q)
+    assert not bs.majorizes(q, p)
+    assert bs.majorizes(p / n, q / n)
+    assert not bs.majorizes(q / n, p / n)
+
+
+def test_a_long_product_of_t_transforms_is_one_matrix() -> None:
+    p = [560] + [0] * 279
+    matrix = bs.t_transforms(p, [2] * 280).to_matrix()
+    assert matrix.row(0) == pytest.approx([1 / 280] * 280, abs=1e-15)
+
+
+def test_the_result_is_a_frozen_value() -> None:
+    found = bs.t_transforms([3, 1], [2, 2])
+    assert found == bs.t_transforms([6, 2], [4, 4])
+    assert hash(found) == hash(bs.t_transforms([6, 2], [4, 4]))
+    assert repr(found) == "<TTransforms of 2 codes: 1 T-transform>"
+    assert "relabelling" in repr(bs.t_transforms([0, 9, 5, 3], [8, 1, 2, 6]))
+    with pytest.raises(AttributeError):
+        found.steps = ()  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("function", [loose.majorizes, loose.t_transforms])
+@pytest.mark.parametrize(
+    ("p", "q", "error", "sentence"),
+    [
+        ([1, 2], [3], ValueError, "`q` must hold as many numbers as `p`, 2; got 1"),
+        ([], [], ValueError, "`p` must hold at least one number; got none"),
+        ([1.0], [NAN], ValueError, "`q` must hold finite numbers; got NaN at 0"),
+        ([1.0, INF], [1.0, INF], ValueError, "`p` must hold finite numbers; got inf at 1"),
+        (np.array([1.0, -INF]), [1.0, 2], ValueError, "got -inf at 1"),
+        (["1"], [1], TypeError, "`p` must hold numbers; got str at 0"),
+        ([1], [None], TypeError, "`q` must hold numbers; got NoneType at 0"),
+        ([True], [1], TypeError, "`p` must hold numbers; got bool at 0"),
+        (np.array([True]), [1], TypeError, "`p` must hold numbers in one row; got bool"),
+        ([1j], [1], TypeError, "got complex at 0"),
+        ("12", "21", TypeError, "`p` must hold numbers in one row; got 0 axes"),
+        (3, 3, TypeError, "`p` must hold numbers in one row; got 0 axes"),
+        (None, [1], TypeError, "`p` must hold numbers in one row; got 0 axes"),
+        (np.eye(2), np.eye(2), TypeError, "`p` must hold numbers in one row; got 2 axes"),
+        ([[1, 2]], [1], TypeError, "`p` must hold numbers; got list at 0"),
+        (bs.uniform(2), [1, 1], TypeError, "`p` must hold numbers in one row; got 0 axes"),
+        ([10**400], [0.5], ValueError, "`p` must hold numbers below 2^1024 beside floats; got"),
+    ],
+)
+def test_bad_vectors_get_one_sentence(
+    function: Any, p: Any, q: Any, error: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(error) as caught:
+        function(p, q)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_not_majorized_says_where() -> None:
+    cases: list[tuple[Any, Any, str]] = [
+        ([1, 1], [1, 2], "sums that differ"),
+        ([0.5, 0.5], [0.5, 0.6], "sums that differ"),
+        ([1, 1], [2, 0], "less in the largest of `p` than of `q`"),
+        ([5, 1, 1], [4, 3, 0], "less in the 2 largest of `p` than of `q`"),
+        ([0.5, 0.1, 0.1], [0.4, 0.3, 0.0], "less in the 2 largest of `p` than of `q`"),
+        ([5 * 2**70, 2**70, 2**70], [2**72, 3 * 2**70, 0], "less in the 2 largest of `p`"),
+    ]
+    for p, q, got in cases:
+        with pytest.raises(ValueError, match=r"^`p` must majorize `q`; got ") as caught:
+            bs.t_transforms(p, q)
+        assert got in str(caught.value)
+    found = bs.t_transforms([3, 1], [2, 2])
+    with pytest.raises(ValueError, match=r"^`p` must hold 2 numbers; got 3$"):
+        found.apply([1, 2, 3])
+    fine = bs.t_transforms([2**63 + 1, 0], [1, 2**63])
+    with pytest.raises(ValueError, match=r"^`keep` must be .* a denominator below 2\^63; got"):
+        fine.matrices()
