@@ -265,6 +265,6 @@ def test_a_positive_entry_is_never_lost() -> None:
 
 
 def test_text_in_tables_is_escaped() -> None:
-    from bistochastic.report import _cells
+    from bistochastic.report import cells
 
-    assert _cells(("td", "<b>&")) == "<tr><td>&lt;b&gt;&amp;</td></tr>"
+    assert cells(("td", "<b>&")) == "<tr><td>&lt;b&gt;&amp;</td></tr>"

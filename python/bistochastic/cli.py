@@ -102,6 +102,11 @@ def _csv(file: Path) -> NDArray[Any]:
     return np.asarray(rows)
 
 
+def _distance(text: str) -> Any:
+    """A word, or a table from a file."""
+    return _table(text) if _is_file(text) else text
+
+
 def _is_file(words: str) -> bool:
     return words.lower().endswith(_FILES) and "=" not in words
 
@@ -170,14 +175,25 @@ def _paper(markdown: bool) -> None:
 @click.option("--array", help="Numbers to balance: a CSV, NPY or NPZ file.")
 @click.option("--matrix", "matrices", multiple=True, help="A part of kron, mix or product.")
 @click.option("--weights", help="Weights of a mix, as 0.9,0.1 or 2/3,1/3.")
-def inspect(family: str, matrices: Sequence[str], **given: str | None) -> None:
-    """What a matrix says of itself: FAMILY with its parameters, or a CSV, NPY or NPZ file.
+@click.option("--prior", help="What an attacker believes beforehand, as 0.5,0.3,0.2.")
+@click.option("--distance", help='"ordinal" for |u - v|, or a file: adds epsilon per unit of it.')
+@click.option("--full", is_flag=True, help="Look at every entry, however long that takes.")
+def inspect(
+    family: str,
+    matrices: Sequence[str],
+    prior: str | None,
+    distance: str | None,
+    full: bool,
+    **given: str | None,
+) -> None:
+    """What a matrix tells: FAMILY with its parameters, or a CSV, NPY or NPZ file.
 
     \b
     bistochastic inspect randomized_response --size 12 --beta 0.6
     bistochastic inspect tridiagonal --alphas 0.1,0.2,0.3
     bistochastic inspect mine.csv
     bistochastic inspect kron --matrix "uniform size=3" --matrix "k_anonymous size=12 k=3"
+    bistochastic inspect geometric --size 12 --beta 0.6 --distance ordinal
     """
     if _is_file(family):
         matrix = families.dense(_table(family))
@@ -186,10 +202,15 @@ def inspect(family: str, matrices: Sequence[str], **given: str | None) -> None:
         if matrices:
             values["matrices"] = [_from_words(words) for words in matrices]
         matrix = families.build(family, **values)
-    shown = facts(matrix)
+    measured = ("bits", "beta", "epsilon", "truthfulness", "ergodic")
+    shown = [fact for fact in facts(matrix) if fact[0] not in measured]
     width = max(len(name) for name, _ in shown)
     for name, text in shown:
         click.echo(f"{name.ljust(width)}  {text}")
+    belief = None if prior is None else _value("weights", prior)
+    metric = None if distance is None else _distance(distance)
+    _, *rows = repr(matrix.profile(cost=metric, prior=belief, full=full)).split("\n")
+    click.echo("\n" + "\n".join(rows))
 
 
 @main.command(name="compare")

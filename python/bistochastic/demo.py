@@ -53,12 +53,6 @@ def _truthful(matrix: Matrix, counts: tuple[int, ...] | list[int]) -> float:
     return sum(count * matrix[u, u] for u, count in enumerate(counts))
 
 
-def _reported(matrix: Matrix, counts: list[int]) -> list[float]:
-    """Expected counts of the report: the original counts times the matrix."""
-    size = matrix.size
-    return [sum(counts[u] * matrix[u, v] for u in range(size)) for v in range(size)]
-
-
 def _matrices(size: int, beta: float) -> list[tuple[str, Matrix | None, str]]:
     """Every family that can be asked for a beta, or why it cannot reach it."""
     tried: list[tuple[str, Matrix | None, str]] = [
@@ -126,7 +120,7 @@ def report(beta: float = 0.6) -> str:
 def _before_and_after(beta: float) -> str:
     counts = marginal("class")
     matrix = families.randomized_response(len(counts), beta=beta)
-    reported = _reported(matrix, counts)
+    reported = matrix.apply(counts)
     rows = [
         [label, f"{count:,}", f"{expected:,.1f}"]
         for label, count, expected in zip(DOMAINS["class"], counts, reported, strict=True)

@@ -199,7 +199,7 @@ def column(matrix: Matrix, v: int) -> Array:
         case "product":
             first, second = matrix.parameters["matrices"]
             row = np.ascontiguousarray(column(second, v)[None, :])
-            return operators.forth(first, row, back=True)[0]
+            return np.asarray(operators.forth(first, row, back=True)[0])
     return _core.column(matrix, v)
 
 
@@ -221,7 +221,9 @@ def posterior(matrix: Matrix, v: Any, prior: Any = None) -> Array:
     joint = distribution("prior", matrix.size, prior) * column(matrix, code)
     total = math.fsum(joint)
     if not total > 0:
-        raise ValueError(f"`v` must be a report that the prior allows; got {code}, which it does not")
+        raise ValueError(
+            f"`v` must be a report that the prior allows; got {code}, which it does not"
+        )
     return joint / total
 
 
@@ -234,9 +236,9 @@ def entropy(p: Array) -> float:
 def guaranteed_max_leakage(beta: float, size: int) -> float:
     """The largest maximal leakage in bits that any matrix of this beta can have.
 
-    Fano: among matrices with an entropy rate of ``beta log2 r`` randomized response gives the best guess at
-    a uniform truth, ``p``, and maximal leakage is ``log2(r p)``. So for every prior and every function of the
-    truth, a report multiplies the chance to guess it by at most ``r p``.
+    Fano: among matrices with an entropy rate of ``beta log2 r`` randomized response gives the best
+    guess at a uniform truth, ``p``, and maximal leakage is ``log2(r p)``. So for every prior and
+    every function of the truth, a report multiplies the chance to guess it by at most ``r p``.
 
     >>> round(guaranteed_max_leakage(0.6029721880220981, 12), 6)
     2.954876
@@ -327,8 +329,8 @@ def _by_parts(matrix: Matrix, *, full: bool) -> Capacity:
 def _blahut_arimoto(matrix: Matrix, found: Lines, *, full: bool) -> Capacity:
     """Both bounds at every step: ``I <= C <= max_u D(p_u || q)``, q the reports under the prior.
 
-    ``D(p_u || q) = -H_u - (P log2 q)_u``, so a step is two passes through the matrix. Steps longer than the
-    classic one are tried as long as the mutual information grows.
+    ``D(p_u || q) = -H_u - (P log2 q)_u``, so a step is two passes through the matrix. Steps longer
+    than the classic one are tried as long as the mutual information grows.
     """
     r = matrix.size
     bits = np.broadcast_to(np.asarray(found.row_bits), r)
@@ -339,7 +341,7 @@ def _blahut_arimoto(matrix: Matrix, found: Lines, *, full: bool) -> Capacity:
         if dense is not None:
             return dense @ x if back else x @ dense
         row = np.ascontiguousarray(x[None, :])
-        return operators.forth(matrix, row, back=back)[0]
+        return np.asarray(operators.forth(matrix, row, back=back)[0])
 
     # Nanoseconds that a step takes, roughly; a second or two in all.
     each = 2.0 * r * r if dense is not None else 150.0 * r
@@ -348,8 +350,9 @@ def _blahut_arimoto(matrix: Matrix, found: Lines, *, full: bool) -> Capacity:
     prior = np.full(r, 1 / r)
     best = (prior, prior)
     low, high, speed = 0.0, math.inf, 1.0
-    done = 0
-    for done in range(1, steps + 1):
+    taken = 0
+    while taken < steps:
+        taken += 1
         reports = np.maximum(through(prior, back=False), 1e-300)
         divergence = -bits - through(np.log2(reports), back=True)
         top = float(divergence.max())
@@ -366,7 +369,7 @@ def _blahut_arimoto(matrix: Matrix, found: Lines, *, full: bool) -> Capacity:
         prior = _step(prior, divergence, speed)
         speed = min(speed * 1.5, 64.0)
     gap = max(0.0, high - low)
-    how = f"within {gap:.1e} bits after {done} steps" if gap > 1e-9 else ""
+    how = f"within {gap:.1e} bits after {taken} steps" if gap > 1e-9 else ""
     return Capacity(min(high + SLACK, math.log2(r)), gap, how)
 
 
@@ -385,7 +388,7 @@ def mutual_information(matrix: Matrix) -> float:
 
 def cost_table(size: int, given: Any) -> Array | Literal["ordinal"]:
     """A table of costs, or the word for ``|u - v|``."""
-    must = f"`cost` must be \"ordinal\" or {size} x {size} non-negative numbers"
+    must = f'`cost` must be "ordinal" or {size} x {size} non-negative numbers'
     if isinstance(given, str):
         if given != "ordinal":
             raise ValueError(f"{must}; got {given!r}")
@@ -460,7 +463,7 @@ def ordinal_cost(matrix: Matrix) -> float | None:
             return 1.0 - matrix.truthfulness
         case "t_transform":
             given = matrix.parameters
-            return 2 * abs(given["i"] - given["j"]) * (1 - float(given["keep"])) / r
+            return float(2 * abs(given["i"] - given["j"]) * (1 - given["keep"]) / r)
         case "permutation":
             targets = _core.arrays(matrix)["targets"]
             return float(np.abs(targets - np.arange(r)).mean())
@@ -471,8 +474,8 @@ def ordinal_cost(matrix: Matrix) -> float | None:
             row = given["first_row"] / given["total"]
             return float((row * (2.0 * j * (r - j) / r)).sum())
         case "reflected" | "geometric":
-            # A step of j moves r - j codes by j; the folded j codes move by |2s + 1 - j|, s < j, whose
-            # sum is floor(j^2 / 2).
+            # A step of j moves r - j codes by j; the j folded ones move by |2s + 1 - j|, s < j,
+            # whose sum is floor(j^2 / 2).
             j = np.arange(r + 1).astype(float)
             moved = ((r - j) * j + np.floor(j * j / 2)) / r
             given = _core.arrays(matrix)
@@ -489,7 +492,7 @@ def remaining_uncertainty(matrix: Matrix, bits: float | Array, prior: Array) -> 
 
 
 def best_guess(matrix: Matrix, prior: Array, peaks: Fraction | None) -> tuple[float, bool]:
-    """``sum over v of max_u prior_u p_uv``, not below it, and whether it is that or a larger number."""
+    """``sum over v of max_u prior_u p_uv``, not below it, and whether it is that or above."""
     r = matrix.size
     top = float(prior.max())
     match matrix.family:

@@ -70,7 +70,7 @@ def solve(matrix: Matrix, y: Any) -> Array:
 
 
 def forth(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
-    """Each row times ``P``, or with ``back`` times its transpose: checked, contiguous numbers only."""
+    """Each row times ``P``, or with ``back`` times its transpose; numbers checked, contiguous."""
     done = _core.operate(matrix, rows, False, back)
     if done is not None:
         return done
@@ -138,11 +138,11 @@ def _solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
 
 
 def _dense_solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
-    """LAPACK, with four fixed normal vectors beside the given ones that tell whether to look closer.
+    """LAPACK, with four fixed normal vectors beside the given ones that say when to look closer.
 
-    For the direction v that the inverse stretches most and a normal vector z, ``|z . v| < 2^-10`` has
-    probability 8e-4, for all of four 4e-13; otherwise ``1024 |P^-1 z|`` is not below the condition. So
-    most matrices need no singular values.
+    For the direction v that the inverse stretches most and a normal z, ``|z . v| < 2^-10`` has
+    probability 8e-4, for all of four 4e-13; otherwise ``1024 |P^-1 z|`` is not below the
+    condition. So most matrices need no singular values.
     """
     dense = matrix.to_dense()
     probes = np.random.default_rng(0).standard_normal((4, matrix.size))
@@ -159,7 +159,7 @@ def _dense_solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
 def singular_values(dense: Array) -> Array:
     """All singular values, by the shorter way where the matrix is symmetric."""
     if np.array_equal(dense, dense.T):
-        return np.abs(np.linalg.eigvalsh(dense))
+        return np.asarray(np.abs(np.linalg.eigvalsh(dense)))
     return np.asarray(np.linalg.svd(dense, compute_uv=False))
 
 

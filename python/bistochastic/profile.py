@@ -94,7 +94,8 @@ class Entry:
 class Profile:
     """What an attacker can do with a matrix, and what an analyst can still learn.
 
-    ``profile.capacity`` is a value, ``profile["capacity"]`` the :class:`Entry` with how it is known.
+    ``profile.capacity`` is a value, ``profile["capacity"]`` the :class:`Entry` that says how it is
+    known.
 
     >>> import bistochastic as bs
     >>> p = bs.randomized_response(12, epsilon=3).profile()
@@ -154,9 +155,7 @@ class Profile:
         return plot.profile(self, axes=axes)
 
 
-def profile(
-    matrix: Matrix, *, cost: Any = None, prior: Any = None, full: bool = False
-) -> Profile:
+def profile(matrix: Matrix, *, cost: Any = None, prior: Any = None, full: bool = False) -> Profile:
     """See :meth:`bistochastic.Matrix.profile`."""
     size = matrix.size
     costs = None if cost is None else measures.cost_table(size, cost)

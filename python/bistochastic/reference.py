@@ -6,7 +6,7 @@ array and nothing is exact beyond floating point.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -112,3 +112,90 @@ def is_ergodic(matrix: Array) -> bool:
     for _ in range((len(matrix) - 1) ** 2):
         power = (power.astype(int) @ step.astype(int)) > 0
     return bool(power.all())
+
+
+def row_entropies(matrix: Array) -> Array:
+    """The bits of every row."""
+    safe = np.where(matrix > 0, matrix, 1)
+    return np.asarray(-(matrix * np.log2(safe)).sum(axis=1))
+
+
+def mutual_information(matrix: Array, prior: Array) -> float:
+    """``H(Y) - H(Y | X)`` in bits.
+
+    >>> mutual_information(np.eye(2), np.array([0.5, 0.5]))
+    1.0
+    """
+    reports = matrix.T @ prior
+    positive = reports[reports > 0]
+    return float(-(positive * np.log2(positive)).sum() - prior @ row_entropies(matrix))
+
+
+def capacity(matrix: Array, steps: int = 20_000) -> tuple[float, float]:
+    """Blahut-Arimoto as in the textbook: a lower and an upper bound of the channel capacity.
+
+    >>> capacity(np.eye(4))
+    (2.0, 2.0)
+    """
+    prior = np.full(len(matrix), 1 / len(matrix))
+    low, high = 0.0, float("inf")
+    for _ in range(steps):
+        safe = np.where(matrix > 0, matrix, 1)
+        ratio = np.log2(safe) - np.log2(np.maximum(matrix.T @ prior, 1e-300))
+        divergence = np.where(matrix > 0, matrix * ratio, 0).sum(axis=1)
+        low = max(low, float(np.log2(prior @ 2**divergence)))
+        high = min(high, float(divergence.max()))
+        if high - low < 1e-10:
+            break
+        prior = prior * 2**divergence
+        prior = prior / prior.sum()
+    return low, high
+
+
+def best_guess(matrix: Array, prior: Array) -> float:
+    """``sum over v of max_u prior_u p_uv``: how often the best guess of the truth is right.
+
+    >>> best_guess(np.full((4, 4), 0.25), np.full(4, 0.25))
+    0.25
+    """
+    return float((prior[:, None] * matrix).max(axis=0).sum())
+
+
+def remaining_uncertainty(matrix: Array, prior: Array) -> float:
+    """``H(X | Y)`` in bits, from the joint distribution of truth and report."""
+    joint = prior[:, None] * matrix
+    reports = joint.sum(axis=0)
+    posterior = joint / np.where(reports > 0, reports, 1)
+    return float(-(joint * np.log2(np.where(joint > 0, posterior, 1))).sum())
+
+
+def deniability(matrix: Sequence[Sequence[Any]], gamma: Any) -> int:
+    """``min over p_uv > 0`` of the number of w with ``1/gamma <= p_uv / p_wv <= gamma``.
+
+    >>> deniability([[0.5, 0.5], [0.5, 0.5]], 1)
+    2
+    """
+    fewest = len(matrix)
+    for column in zip(*matrix, strict=True):
+        for p in column:
+            if p > 0:
+                near = [q for q in column if 0 < q <= gamma * p and p <= gamma * q]
+                fewest = min(fewest, len(near))
+    return fewest
+
+
+def metric_epsilon(matrix: Array, cost: Array) -> float:
+    """``max over u, w, v of ln(p_uv / p_wv) / cost(u, w)``."""
+    worst = 0.0
+    for u, row in enumerate(matrix):
+        for w, other in enumerate(matrix):
+            for p, q in zip(row, other, strict=True):
+                if u != w and p > q:
+                    gap = float(np.log(p / q)) if q > 0 else float("inf")
+                    worst = max(worst, gap / cost[u, w])
+    return worst
+
+
+def expected_cost(matrix: Array, cost: Array, prior: Array) -> float:
+    """The mean cost of a report."""
+    return float(sum(prior[u] * p * cost[u, v] for (u, v), p in np.ndenumerate(matrix) if p > 0))

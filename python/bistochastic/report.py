@@ -6,14 +6,17 @@ A shown number is rounded in the direction that claims less: beta and bits down,
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bistochastic import _core
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from numpy.typing import ArrayLike
+
     from bistochastic._core import Matrix
+    from bistochastic.profile import Profile
 
 
 def _digits(x: float, digits: int, direction: int) -> str:
@@ -122,58 +125,72 @@ def table(
     )
 
 
-_COLUMNS = ["family", "size", "bits", "beta", "epsilon", "truthfulness", "ergodic"]
-
-
 class Comparison:
     """Several matrices on one scale; see :func:`compare`."""
 
-    def __init__(self, matrices: tuple[Matrix, ...]) -> None:
-        self._matrices = matrices
+    def __init__(self, profiles: tuple[Profile, ...]) -> None:
+        self._profiles = profiles
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """What each matrix tells, in order."""
+        return self._profiles
 
     @property
     def matrices(self) -> tuple[Matrix, ...]:
         """The matrices compared, in order."""
-        return self._matrices
+        return tuple(profile.matrix for profile in self._profiles)
+
+    @property
+    def header(self) -> list[str]:
+        """The families, in order."""
+        return ["measure", *(matrix.family for matrix in self.matrices)]
 
     def rows(self) -> list[list[str]]:
-        """One row of safely rounded numbers a matrix."""
-        return [
-            [
-                m.family,
-                str(m.size),
-                down(m.entropy_rate, 5),
-                down(m.beta, 5),
-                up(m.epsilon, 5),
-                f"{m.truthfulness:.5g}",
-                _yes(m.is_ergodic),
-            ]
-            for m in self.matrices
-        ]
+        """One row of safely rounded numbers a measure; a bound ends in a star."""
+        rows = [["size", *(str(matrix.size) for matrix in self.matrices)]]
+        for entries in zip(*self.profiles, strict=True):
+            shown = (entry.text + "*" * (entry.status == "bound") for entry in entries)
+            rows.append([entries[0].words, *shown])
+        return rows
+
+    def _legend(self) -> str:
+        seen = {entry.status for profile in self.profiles for entry in profile}
+        said = [("bound", "* a bound"), ("not computed", "- not computed")]
+        return "; ".join(text for status, text in said if status in seen)
 
     def __repr__(self) -> str:
-        return table(_COLUMNS, self.rows())
+        legend = self._legend()
+        return table(self.header, self.rows()) + (f"\n{legend}" if legend else "")
 
     def _repr_html_(self) -> str:
-        rows = [("th", _COLUMNS), *(("td", row) for row in self.rows())]
-        return (
-            "<table>" + "".join(cells(*((tag, x) for x in row)) for tag, row in rows) + "</table>"
-        )
+        head = cells(*(("th", text) for text in self.header))
+        body = "".join(cells(*(("td", text) for text in row)) for row in self.rows())
+        return f"<table>{head}{body}</table><p>{self._legend()}</p>"
 
 
-def compare(*matrices: Matrix) -> Comparison:
-    """Several matrices side by side, on one scale.
+def compare(
+    *matrices: Matrix,
+    cost: ArrayLike | Literal["ordinal"] | None = None,
+    prior: ArrayLike | None = None,
+    full: bool = False,
+) -> Comparison:
+    """The profiles of several matrices side by side, on one scale.
+
+    ``cost``, ``prior`` and ``full`` are those of :meth:`Matrix.profile`.
 
     >>> import bistochastic as bs
     >>> bs.compare(bs.randomized_response(12, beta=0.6), bs.k_anonymous(12, beta=0.6))
-    family               size    bits     beta  epsilon  truthfulness  ergodic
-    -------------------  ----  ------  -------  -------  ------------  -------
-    randomized_response    12  2.1509      0.6   3.0108        0.6486      yes
-    k_anonymous            12  2.5849  0.72105      inf       0.16667       no
+    measure                                  randomized_response  k_anonymous
+    ---------------------------------------  -------------------  -----------
+    size                                                      12           12
+    entropy rate, bits                                   2.15097      2.58496
+    beta                                                     0.6     0.721057
+    ...
     """
     if not matrices:
         raise ValueError("`compare` must be given matrices; got none")
     for matrix in matrices:
         if not isinstance(matrix, _core.Matrix):
             raise TypeError(f"`compare` must be given matrices; got {type(matrix).__name__}")
-    return Comparison(matrices)
+    return Comparison(tuple(m.profile(cost=cost, prior=prior, full=full) for m in matrices))

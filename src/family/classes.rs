@@ -157,8 +157,8 @@ impl Family for Classes {
 
     fn spectrum(&self) -> Option<Spectrum> {
         match self.classes {
-            1 => Some(Spectrum::Flat(0.0)),
             n if n == self.size => Some(Spectrum::Flat(1.0)),
+            1 => Some(Spectrum::Flat(0.0)),
             _ => None,
         }
     }

@@ -78,7 +78,7 @@ pub fn run(
     let small = x.len() < 1 << 14;
     // A band of vectors a task, each with scratch made before going parallel.
     let bands = vectors.clamp(1, 4 * pool::threads());
-    let height = vectors.div_ceil(bands);
+    let height = vectors.div_ceil(bands).max(1);
     let step = |x: &[f64], out: &mut [f64], scratch: &mut Scratch| {
         if inverse {
             operator.solve(way, x, out, scratch);

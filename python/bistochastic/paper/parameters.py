@@ -30,12 +30,9 @@ class Dominance:
 
 
 def _dominance(what: str, matrix: Matrix) -> Dominance:
-    import numpy as np
-
-    array = matrix.to_dense()
-    rank = int(np.linalg.matrix_rank(array))
-    condition = float(np.linalg.cond(array)) if rank == matrix.size else math.inf
-    return Dominance(what, matrix.size, float(array.diagonal().min()), rank, condition)
+    least = min(matrix[u, u] for u in range(matrix.size))
+    rank = int(matrix.profile().rank or 0)
+    return Dominance(what, matrix.size, least, rank, matrix.condition)
 
 
 def proposition3() -> list[Dominance]:

@@ -1,0 +1,241 @@
+"""``apply`` and ``solve`` against the dense matrix, and what cannot be solved."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bistochastic as bs
+from cases import FAMILIES
+
+every_family = pytest.mark.parametrize("name", sorted(FAMILIES))
+RNG = np.random.default_rng(20)
+
+
+def rank_of(matrix: bs.Matrix) -> int:
+    """The rank by elimination in fractions."""
+    rows = [matrix.exact_row(u) for u in range(matrix.size)]
+    rank = 0
+    for column in range(matrix.size):
+        found = next((i for i in range(rank, len(rows)) if rows[i][column]), None)
+        if found is None:
+            continue
+        rows[rank], rows[found] = rows[found], rows[rank]
+        for i in range(rank + 1, len(rows)):
+            factor = rows[i][column] / rows[rank][column]
+            if factor:
+                pairs = zip(rows[i], rows[rank], strict=True)
+                rows[i] = [a - factor * b for a, b in pairs]
+        rank += 1
+    return rank
+
+
+@every_family
+@given(data=st.data())
+def test_apply_is_the_transpose_times_the_vector(name: str, data: st.DataObject) -> None:
+    m = data.draw(FAMILIES[name])
+    x = RNG.integers(-100, 100, (m.size, 3))
+    want = m.to_dense().T @ x
+    got = m.apply(x)
+    assert got.shape == x.shape
+    assert got.dtype == np.float64
+    assert np.abs(got - want).max() <= 1e-12 * 100
+    assert np.abs(m.apply(x[:, 1]) - want[:, 1]).max() <= 1e-12 * 100
+
+
+@every_family
+@settings(max_examples=60)
+@given(data=st.data())
+def test_solve_undoes_apply_as_far_as_the_condition_allows(name: str, data: st.DataObject) -> None:
+    m = data.draw(FAMILIES[name])
+    dense = m.to_dense()
+    values = np.linalg.svd(dense, compute_uv=False)
+    x = RNG.random((m.size, 2))
+    if m.is_singular:
+        assert values.min() < 1e-13
+        with pytest.raises(bs.errors.SingularMatrixError, match="got one"):
+            m.solve(x)
+        return
+    assert m.condition == pytest.approx(1 / values.min(), rel=1e-4 + 1e-15 * m.condition)
+    y = m.apply(x)
+    assert np.abs(m.solve(y) - x).max() <= 1e-13 * m.condition
+    assert np.abs(m.solve(y[:, 0]) - x[:, 0]).max() <= 1e-13 * m.condition
+
+
+@every_family
+@settings(max_examples=40)
+@given(data=st.data())
+def test_what_is_exactly_singular_is_said_to_be(name: str, data: st.DataObject) -> None:
+    m = data.draw(FAMILIES[name].filter(lambda m: m.size <= 12))
+    rank = rank_of(m)
+    if rank < m.size:
+        assert m.is_singular
+        assert math.isinf(m.condition)
+    elif m.condition < 1e12:
+        # Further out doubles may not tell, and the profile's rank is that of doubles.
+        assert not m.is_singular
+        assert m.profile().rank == rank
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        bs.uniform(3),
+        bs.k_anonymous(12, k=3),
+        bs.tridiagonal(0.5, size=6),
+        bs.tridiagonal([0.5, 0.0, 0.5, 0.1]),
+        bs.circulant([1, 0, 1, 0]),
+        bs.reflected([0, 1, 0, 0, 0]),
+        bs.t_transform(5, 1, 3, keep=Fraction(1, 2)),
+        bs.dense([[2, 1, 1, 0], [0, 1, 1, 2], [1, 2, 0, 1], [1, 0, 2, 1]]),
+        bs.kron(bs.randomized_response(3, epsilon=1), bs.blocks([1, 2])),
+        bs.mix([bs.blocks([1, 2]), bs.uniform(3)], weights=[0.5, 0.5]),
+        bs.tridiagonal([0.1, 0.2]) @ bs.blocks([1, 2]),
+        bs.randomized_response(4, epsilon=0),
+    ],
+    ids=repr,
+)
+def test_singular_matrices_are_refused_whatever_their_structure(m: bs.Matrix) -> None:
+    assert rank_of(m) < m.size
+    assert m.is_singular
+    assert m.condition == math.inf
+    assert m.profile().rank == rank_of(m)
+    with pytest.raises(bs.errors.SingularMatrixError):
+        m.solve(np.ones(m.size))
+
+
+def test_what_is_left_is_named() -> None:
+    def left(m: bs.Matrix) -> str:
+        with pytest.raises(bs.errors.SingularMatrixError) as error:
+            m.solve(np.ones(m.size))
+        return str(error.value).partition("got one ")[2]
+
+    assert left(bs.k_anonymous(12, k=3)) == "that tells only the totals of its 4 classes"
+    assert left(bs.uniform(3)) == "that tells only the total of all categories"
+    assert left(bs.t_transform(4, 0, 3, keep=0.5)).endswith("the sum of categories 0 and 3")
+    assert left(bs.circulant([1, 1, 0, 0])) == (
+        "of rank 3, that tells only so many Fourier components of 4"
+    )
+    assert left(bs.kron(bs.uniform(2), bs.identity(2))).startswith("whose factor 0 is one that")
+    assert left(bs.identity(3) @ bs.uniform(3)).startswith("whose factor 1 is one that tells only")
+
+
+def test_a_dense_matrix_of_many_rows_is_singular_by_its_integers() -> None:
+    # Singular values of a 300 x 300 matrix of rank 299 are not 0 in doubles.
+    rng = np.random.default_rng(5)
+    counts = np.zeros((300, 300), dtype=np.int64)
+    for _ in range(60):
+        permutation = rng.permutation(300)
+        counts[np.arange(300), permutation] += rng.integers(1, 100)
+    # Rows 0 and 1 become each the mean of both, which keeps all sums.
+    counts *= 2
+    counts[:2] = counts[:2].sum(axis=0) // 2
+    m = bs.dense(counts)
+    assert m.is_singular
+    assert m.profile().rank == 299
+    with pytest.raises(bs.errors.SingularMatrixError):
+        m.solve(np.ones(300))
+
+
+def test_composites_are_never_made_dense() -> None:
+    joint = bs.kron(
+        bs.randomized_response(200, epsilon=3),
+        bs.tridiagonal(0.2, size=100),
+        bs.geometric(50, beta=0.5),
+    )
+    table = RNG.random((200, 100, 50))
+    reports = joint.apply(table.ravel()).reshape(table.shape)
+    want = np.einsum(
+        "abc,ax,by,cz->xyz",
+        table,
+        *(factor.to_dense() for factor in joint.parameters["matrices"]),
+        optimize=True,
+    )
+    assert np.abs(reports - want).max() < 1e-12
+    again = joint.solve(reports.ravel()).reshape(table.shape)
+    assert np.abs(again - table).max() < 1e-13 * joint.condition
+    n = 10**6
+    x = RNG.random(n)
+    twice = bs.tridiagonal(0.2, size=n) @ bs.randomized_response(n, epsilon=5)
+    assert np.abs(twice.solve(twice.apply(x)) - x).max() < 1e-9
+    mixed = bs.mix([bs.tridiagonal(np.full(n - 1, 0.2)), bs.uniform(n)], weights=[0.9, 0.1])
+    assert np.abs(mixed.solve(mixed.apply(x)) - x).max() < 1e-11
+    blend = bs.mix([bs.geometric(n, temperature=1), bs.identity(n)], weights=[0.5, 0.5])
+    assert np.abs(blend.solve(blend.apply(x)) - x).max() < 1e-12
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 8, 9, 31, 32, 97, 1000, 1009])
+def test_transforms_of_any_length(size: int) -> None:
+    x = RNG.random(size)
+    row = RNG.random(size) + np.where(np.arange(size) == 0, size, 0)
+    for m in (bs.circulant(row / row.sum()), bs.geometric(size, temperature=0.7)):
+        y = m.apply(x)
+        assert np.abs(y - m.to_dense().T @ x).max() < 1e-13
+        assert np.abs(m.solve(y) - x).max() < 1e-13 * m.condition
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", ">f8", "i1", "u2", "i8", "u8"])
+def test_numbers_of_any_kind_and_layout(dtype: str) -> None:
+    m = bs.circulant([6, 3, 0, 1])
+    x = np.array([[1, 2], [3, 4], [5, 6], [7, 8]], dtype=dtype)
+    want = m.to_dense().T @ x.astype(float)
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    for given_x in (x, np.asfortranarray(x), x[::-1][::-1], frozen, x.tolist()):
+        np.testing.assert_allclose(m.apply(given_x), want, rtol=1e-15)
+    assert m.apply(x).dtype == np.float64
+    assert m.apply(np.empty((4, 0))).shape == (4, 0)
+
+
+def test_conditions_of_composites_follow_their_rules() -> None:
+    a, b = bs.tridiagonal(0.3, size=12), bs.geometric(12, beta=0.6)
+    assert bs.kron(a, b).condition == pytest.approx(a.condition * b.condition)
+    assert bs.kron(a, b).condition == pytest.approx(np.linalg.cond(bs.kron(a, b).to_dense()))
+    swap = bs.permutation(list(range(11, -1, -1)))
+    assert (a @ swap).condition == pytest.approx(a.condition)
+    filled = bs.mix([bs.tridiagonal([0.1, 0.3, 0.2]), bs.uniform(4)], weights=[0.75, 0.25])
+    assert filled.condition == pytest.approx(np.linalg.cond(filled.to_dense()))
+    # Each factor is far from singular, the whole is not told from it.
+    many = bs.kron(*[a] * 10)
+    assert many.condition > 2**50
+    assert many.is_singular
+
+
+def test_a_large_product_is_conditioned_by_iteration() -> None:
+    n = 3000
+    alphas = RNG.random(n - 1) * 0.2
+    m = bs.tridiagonal(alphas) @ bs.geometric(n, temperature=1)
+    found = m.condition
+    bound = bs.tridiagonal(alphas).condition * bs.geometric(n, temperature=1).condition
+    # From below, and at most what the factors allow together; both are well conditioned.
+    assert bound / 3 <= found <= bound * (1 + 1e-9)
+
+
+loose: Any = bs
+
+BAD: list[tuple[Any, type[Exception], str]] = [
+    (lambda: bs.uniform(3).apply([1, 2]), ValueError, "`x` must hold 3 finite numbers"),
+    (lambda: bs.uniform(3).apply(5), ValueError, "got shape ()"),
+    (lambda: bs.uniform(3).apply(np.ones((3, 2, 2))), ValueError, "got shape (3, 2, 2)"),
+    (lambda: bs.uniform(3).apply([1, math.nan, 2]), ValueError, "not finite at position 1"),
+    (lambda: bs.uniform(3).solve([1, 2, math.inf]), ValueError, "not finite at position 2"),
+    (lambda: loose.uniform(3).apply(["a", "b", "c"]), TypeError, "got dtype <U1"),
+    (lambda: loose.uniform(3).apply([True, False, True]), TypeError, "got dtype bool"),
+    (lambda: loose.uniform(3).apply([[1], [2, 3], [4]]), TypeError, "rows of several lengths"),
+    (lambda: loose.uniform(2).apply([1j, 2]), TypeError, "got dtype complex128"),
+    (lambda: loose.uniform(2).solve(None), TypeError, "`y` must hold 2 finite numbers"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), BAD)
+def test_bad_vectors_are_one_sentence(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error) as caught:
+        call()
+    assert text in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,391 @@
+"""Every measure of a profile against its definition, in plain NumPy, fractions or 50 digits."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import bistochastic as bs
+from bistochastic import reference
+from bistochastic.measures import guaranteed_max_leakage
+from cases import FAMILIES
+
+every_family = pytest.mark.parametrize("name", sorted(FAMILIES))
+RNG = np.random.default_rng(30)
+
+
+def exact(matrix: bs.Matrix) -> list[list[Fraction]]:
+    return [matrix.exact_row(u) for u in range(matrix.size)]
+
+
+def bits(line: Any) -> Any:
+    """50-digit entropy of a line of fractions."""
+    with mpmath.workdps(50):
+        total = mpmath.mpf(0)
+        for p in line:
+            if p:
+                x = mpmath.mpf(p.numerator) / p.denominator
+                total -= x * mpmath.log(x, 2)
+        return total
+
+
+def ordinal(size: int) -> NDArray[np.float64]:
+    return np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(float)
+
+
+@every_family
+@settings(max_examples=40)
+@given(data=st.data())
+def test_lines_and_guesses_are_those_of_the_fractions(name: str, data: st.DataObject) -> None:
+    m = data.draw(FAMILIES[name].filter(lambda m: m.size <= 30))
+    p = m.profile()
+    rows = exact(m)
+    columns = list(zip(*rows, strict=True))
+    with mpmath.workdps(50):
+        most = mpmath.log(m.size, 2) if m.size > 1 else mpmath.mpf(1)
+        for lines, entry in ((rows, p["worst_row"]), (columns, p["worst_column"])):
+            worst = min(bits(line) for line in lines) / most if m.size > 1 else mpmath.mpf(1)
+            assert entry.value is not None
+            assert entry.status == "exact"
+            assert entry.value <= worst
+            assert worst - entry.value <= 2e-12
+        peaks = sum(max(column) for column in columns)
+        guess = Fraction(peaks, m.size)
+        assert p.guessing_probability is not None
+        assert guess <= p.guessing_probability <= guess * (1 + Fraction(1, 10**12))
+        leakage = mpmath.log(mpmath.mpf(peaks.numerator) / peaks.denominator, 2)
+        assert p.max_leakage is not None
+        assert p.max_leakage >= leakage * (1 - mpmath.mpf(10) ** -40)
+        assert p.max_leakage - leakage <= 1e-11
+        told = most - sum(bits(row) for row in rows) / m.size if m.size > 1 else mpmath.mpf(0)
+        assert p.mutual_information is not None
+        assert -1e-40 <= p.mutual_information - told <= 2e-12
+    # Fano: what beta alone allows is never exceeded.
+    assert p.guaranteed_max_leakage is not None
+    assert leakage <= p.guaranteed_max_leakage
+
+
+@every_family
+@settings(max_examples=40)
+@given(data=st.data(), gamma=st.sampled_from([1, 1.25, 2, 3.7, 100.0, 1e15, math.inf]))
+def test_deniability_is_counted_in_fractions(name: str, data: st.DataObject, gamma: float) -> None:
+    m = data.draw(FAMILIES[name].filter(lambda m: m.size <= 25))
+    exact_gamma = Fraction(gamma) if math.isfinite(gamma) else 2**4000
+    want = reference.deniability(exact(m), exact_gamma)
+    total_is_small = m.family not in ("product", "mix", "kron")
+    if total_is_small:
+        assert m.deniability(gamma) == want
+    else:
+        # A composite without a common total is looked at in doubles.
+        assert abs(m.deniability(gamma) - want) <= (0 if gamma > 1.01 or want == 1 else want)
+    p = m.profile()
+    if math.isfinite(m.epsilon):
+        assert p.deniability_epsilon == m.size
+    assert p.deniability_1 is not None
+    assert p.deniability_2 is not None
+    assert 1 <= p.deniability_1 <= p.deniability_2 <= m.size
+
+
+@every_family
+@settings(max_examples=30)
+@given(data=st.data())
+def test_the_widest_ratio_is_where_it_is_said_to_be(name: str, data: st.DataObject) -> None:
+    from bistochastic import measures
+
+    m = data.draw(FAMILIES[name].filter(lambda m: 1 < m.size <= 30))
+    found = measures.lines(m, [])
+    assert found is not None
+    if m.epsilon == 0:
+        return
+    assert found.witness is not None
+    u, w, v = found.witness
+    if math.isinf(m.epsilon):
+        assert m[u, v] > 0 == m[w, v]
+        note = m.profile()["epsilon"].note
+        assert f"{v} is reported for truth {u}, never for truth {w}" in note
+    else:
+        assert math.log(m[u, v] / m[w, v]) == pytest.approx(m.epsilon, rel=1e-9, abs=1e-12)
+
+
+@every_family
+@settings(max_examples=12)
+@given(data=st.data())
+def test_capacity_brackets_the_textbook(name: str, data: st.DataObject) -> None:
+    m = data.draw(FAMILIES[name].filter(lambda m: m.size <= 12))
+    low, high = reference.capacity(m.to_dense(), 3000)
+    entry = m.profile()["capacity"]
+    assert entry.value is not None
+    # Not below the truth, and as close as is said.
+    assert entry.value >= low - 1e-12
+    if entry.status == "exact":
+        assert entry.value <= high + 2e-7
+    assert entry.value >= (1 - m.beta) * m.max_bits - 1e-11
+
+
+@given(st.lists(st.integers(0, 50), min_size=2, max_size=12).filter(any))
+def test_the_capacity_of_a_circulant_is_what_beta_leaves(row: list[int]) -> None:
+    m = bs.circulant(row)
+    low, high = reference.capacity(m.to_dense(), 50)
+    assert m.profile().capacity == pytest.approx((1 - m.beta) * m.max_bits, abs=1e-12)
+    assert low - 1e-9 <= m.profile()["capacity"].value <= high + 1e-9  # type: ignore[operator]
+
+
+@every_family
+@settings(max_examples=25)
+@given(data=st.data())
+def test_an_attacker_with_a_prior(name: str, data: st.DataObject) -> None:
+    m = data.draw(FAMILIES[name].filter(lambda m: m.size <= 20))
+    prior = RNG.dirichlet(np.full(m.size, 0.5))
+    cost = RNG.random((m.size, m.size))
+    dense = m.to_dense()
+    p = m.profile(prior=prior, cost=cost)
+    left = reference.remaining_uncertainty(dense, prior)
+    assert p.remaining_uncertainty is not None
+    assert -1e-13 <= left - p.remaining_uncertainty <= 1e-11
+    assert p.effective_alternatives == pytest.approx(2**left, rel=1e-10)
+    assert p.best_guess == pytest.approx(reference.best_guess(dense, prior), rel=1e-12)
+    assert p.expected_cost == pytest.approx(reference.expected_cost(dense, cost, prior), abs=1e-12)
+    want = reference.metric_epsilon(dense, cost) if m.size <= 8 else None
+    if want is not None:
+        assert p.metric_epsilon == pytest.approx(want, rel=1e-9)
+    v = int(RNG.integers(m.size))
+    joint = prior * dense[:, v]
+    np.testing.assert_allclose(m.posterior(v, prior), joint / joint.sum(), rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(m.posterior(v), dense[:, v], rtol=1e-13)
+
+
+def test_ordinal_costs_of_every_structure() -> None:
+    rng = np.random.default_rng(1)
+    row, kernel = rng.random(40), rng.random(41)
+    for m in (
+        bs.identity(40),
+        bs.uniform(40),
+        bs.randomized_response(40, epsilon=2),
+        bs.k_anonymous(40, k=7),
+        bs.blocks([1, 2, 37]),
+        bs.tridiagonal(0.3, size=40),
+        bs.tridiagonal(rng.random(39) / 2),
+        bs.t_transform(40, 3, 17, keep=0.3),
+        bs.permutation(rng.permutation(40)),
+        bs.circulant(row / row.sum()),
+        bs.reflected(kernel / (2 * kernel.sum() - kernel[0] - kernel[-1])),
+        bs.geometric(40, temperature=5),
+    ):
+        from bistochastic import measures
+
+        want = reference.expected_cost(m.to_dense(), ordinal(40), np.full(40, 1 / 40))
+        assert measures.ordinal_cost(m) == pytest.approx(want, abs=1e-12)
+        assert m.profile(cost="ordinal").expected_cost == pytest.approx(want, abs=1e-12)
+        exact_metric = reference.metric_epsilon(m.to_dense(), ordinal(40))
+        assert m.profile(cost="ordinal").metric_epsilon == pytest.approx(exact_metric, rel=1e-9)
+        found = measures.ordinal_epsilon(m)
+        if found is not None:
+            assert found[0] >= exact_metric * (1 - 1e-12)
+            assert not found[1] or found[0] == pytest.approx(exact_metric)
+
+
+def test_geometric_keeps_its_metric_epsilon() -> None:
+    m = bs.geometric(12, temperature=4)
+    assert m.profile(cost="ordinal").metric_epsilon <= 1 / 4 * (1 + 1e-11)  # type: ignore[operator]
+
+
+# Facts: the fourteen matrices of the paper's Table 1 and what is known of them, to ten digits.
+KNOWN = {
+    "dp 5": (0.1676178657, 0.1676178657, 2.9840587376, 0.9309969135, 3.4818107908, 1.0814038589),
+    "dp 3": (0.6029721880, 0.6029721880, 1.4233298177, 0.6461376869, 2.9548760305, 1.6287483579),
+    "dp 1": (0.9741126779, 0.9741126779, 0.0928050789, 0.1981503123, 1.2496296469, 7.9837204824),
+    "k 2": (0.2789429457, 0.2789429457, 2.5849625007, 0.5, 2.5849625007, math.inf),
+    "k 4": (0.5578858913, 0.5578858913, 1.5849625007, 0.25, 1.5849625007, math.inf),
+    "a 0.1": (0.2361082841, 0.1308230124, 2.7529034737, 0.8166666667, 3.2927817492, 1.6479491646),
+    "a 0.2": (0.3522436225, 0.2013767493, 2.3777752867, 0.6333333333, 2.9259994186, 4.6809977398),
+    "a 0.3": (0.4061429685, 0.2458298794, 2.2307020625, 0.45, 2.4329594073, 41.2132034356),
+    "a 0.4": (0.3989158914, 0.2708398189, 2.2450212495, 0.4333333333, 2.3785116233, 141.7387013525),
+    "c 0.9": (0.2273214170, 0.2273214170, 2.7700237453, 0.9, 3.4329594073, 1.1224489796),
+    "c 0.2": (0.9733639861, 0.9733639861, 0.0954891109, 0.2, 1.2630344058, 7.8571428571),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_reference_values(name: str) -> None:
+    kind, number = name.split()
+    x = float(number)
+    m = {
+        "dp": lambda: bs.randomized_response(12, epsilon=x),
+        "k": lambda: bs.k_anonymous(12, k=int(x)),
+        "a": lambda: bs.tridiagonal(x, size=12),
+        "c": lambda: bs.circulant([x] + [(1 - x) / 11] * 11),
+    }[kind]()
+    p = m.profile()
+    got = (p.beta, p.worst_row, p.capacity, p.guessing_probability, p.max_leakage, p.condition)
+    for mine, want in zip(got, KNOWN[name], strict=True):
+        assert mine == pytest.approx(want, rel=2e-9, abs=2e-10)
+
+
+def test_kron_adds_and_multiplies() -> None:
+    a, b = bs.tridiagonal(0.2, size=9), bs.gibbs(ordinal(7), beta=0.7)
+    joint, first, second = bs.kron(a, b).profile(), a.profile(), b.profile()
+    whole = bs.dense(bs.kron(a, b).to_dense()).profile()
+    for name in ("bits", "mutual_information", "capacity", "max_leakage"):
+        parts = getattr(first, name) + getattr(second, name)
+        assert getattr(joint, name) == pytest.approx(parts, abs=1e-9)
+        assert getattr(joint, name) == pytest.approx(getattr(whole, name), abs=1e-6)
+    for name in ("guessing_probability", "truthfulness", "rank", "condition"):
+        parts = getattr(first, name) * getattr(second, name)
+        assert getattr(joint, name) == pytest.approx(parts, rel=1e-9)
+        assert getattr(joint, name) == pytest.approx(getattr(whole, name), rel=1e-9)
+    for name in ("worst_row", "worst_column", "deniability_1", "deniability_2"):
+        assert getattr(joint, name) == pytest.approx(getattr(whole, name), abs=1e-9)
+
+
+def test_large_matrices_are_bounded_on_the_safe_side() -> None:
+    # The same kernels at a size where every entry can still be looked at.
+    n = 5000
+    for m in (bs.geometric(n, temperature=3), bs.geometric(n, beta=0.6), bs.geometric(n, beta=0.9)):
+        quick, slow = m.profile(cost="ordinal"), m.profile(cost="ordinal", full=True)
+        dense = bs.dense(m.to_dense()).profile(full=True)
+        for entry in quick:
+            if entry.value is None:
+                continue
+            truth = dense[entry.name].value if entry.name in dense.to_dict() else None
+            if truth is None:
+                continue
+            if entry.status == "exact":
+                assert entry.value == pytest.approx(truth, rel=1e-7, abs=1e-9), entry.name
+            elif entry.name.startswith("deniability"):
+                assert entry.value <= truth
+            elif entry.name in ("capacity", "guessing_probability", "max_leakage"):
+                assert entry.value >= truth * (1 - 1e-12), entry.name
+        assert slow["metric_epsilon"].status == "exact"
+        assert quick.metric_epsilon >= slow.metric_epsilon * (1 - 1e-9)  # type: ignore[operator]
+        break_even = 1 / m.requested["temperature"] if "temperature" in m.requested else None
+        if break_even is not None:
+            assert quick.metric_epsilon <= break_even * (1 + 1e-9)  # type: ignore[operator]
+
+
+def test_what_was_not_computed_says_why() -> None:
+    n = 10**5
+    m = bs.mix([bs.geometric(n, temperature=20), bs.tridiagonal(0.2, size=n)], weights=[0.5, 0.5])
+    p = m.profile()
+    missing = [entry for entry in p if entry.status == "not computed"]
+    assert missing
+    assert all(entry.note and entry.text == "-" for entry in missing)
+    assert p["capacity"].status == "bound"
+    assert p["max_leakage"].note == "by beta alone"
+
+
+def test_every_structured_family_is_profiled_at_size_a_million() -> None:
+    n = 10**6
+    row = RNG.random(n)
+    for m in (
+        bs.identity(n),
+        bs.uniform(n),
+        bs.randomized_response(n, beta=0.6),
+        bs.k_anonymous(n, k=7),
+        bs.permutation(RNG.permutation(n)),
+        bs.circulant(row / row.sum()),
+        bs.tridiagonal(0.3, size=n),
+        bs.tridiagonal(RNG.random(n - 1) / 2),
+        bs.t_transform(n, 5, 7, keep=0.2),
+        bs.geometric(n, temperature=50),
+        bs.kron(bs.randomized_response(1000, beta=0.6), bs.k_anonymous(1000, k=3)),
+    ):
+        p = m.profile()
+        for name in ("beta", "worst_row", "capacity", "max_leakage", "condition", "rank"):
+            assert p[name].value is not None, (m, name)
+
+
+@given(st.integers(2, 9), st.data())
+def test_fano_over_random_matrices(size: int, data: st.DataObject) -> None:
+    weights = data.draw(st.lists(st.integers(1, 20), min_size=1, max_size=6))
+    counts = np.zeros((size, size), dtype=np.int64)
+    for weight in weights:
+        targets = data.draw(st.permutations(range(size)))
+        counts[np.arange(size), targets] += weight
+    m = bs.dense(counts)
+    guess = Fraction(sum(int(c) for c in counts.max(axis=0)), size * sum(weights))
+    assert m.profile().guessing_probability >= guess  # type: ignore[operator]
+    assert guess <= 2 ** guaranteed_max_leakage(m.beta, size) / size
+
+
+def test_tables_in_all_forms() -> None:
+    p = bs.k_anonymous(6, k=3).profile()
+    text = repr(p)
+    assert text.startswith("<Matrix k_anonymous 6 x 6")
+    assert "never for truth 3" in text
+    assert text.count("\n") == len(p.entries) + 2
+    page = p._repr_html_()
+    assert page.count("<tr>") == len(p.entries) + 1
+    assert p.to_dict()["beta"] == {"value": p.beta, "status": "exact", "note": p["beta"].note}
+    with pytest.raises(KeyError):
+        p["nothing"]
+    with pytest.raises(AttributeError, match="no measure 'nothing'"):
+        p.nothing  # noqa: B018
+    side = bs.compare(bs.uniform(3), bs.geometric(5000, temperature=3))
+    assert "* a bound" in repr(side)
+    assert side.profiles[0].matrix == side.matrices[0] == bs.uniform(3)
+    assert "<td>" in side._repr_html_()
+
+
+loose: Any = bs
+BAD: list[tuple[Any, type[Exception], str]] = [
+    (lambda: bs.uniform(3).profile(prior=[0.5, 0.5]), ValueError, "`prior` must hold 3"),
+    (lambda: bs.uniform(2).profile(prior=[0.5, 0.6]), ValueError, "got a sum of 1.1"),
+    (lambda: bs.uniform(2).profile(prior=[1.5, -0.5]), ValueError, "number at position 1"),
+    (lambda: bs.uniform(2).profile(prior=[math.nan, 1]), ValueError, "number at position 0"),
+    (lambda: loose.uniform(2).profile(prior="ab"), TypeError, "`prior` must hold 2"),
+    (lambda: bs.uniform(2).profile(cost=[[0, 1]]), ValueError, "`cost` must be"),
+    (lambda: loose.uniform(2).profile(cost="nominal"), ValueError, "got 'nominal'"),
+    (lambda: bs.uniform(2).profile(cost=[[0, -1], [1, 0]]), ValueError, "another at (0, 1)"),
+    (lambda: bs.uniform(2).profile(cost=[[0, math.nan], [1, 0]]), ValueError, "at (0, 1)"),
+    (lambda: loose.uniform(2).profile(cost=[["a", "b"], [1, 0]]), TypeError, "`cost` must be"),
+    (lambda: bs.uniform(3).posterior(3), IndexError, "`v` must be from 0 to 2; got 3"),
+    (lambda: bs.uniform(3).posterior(-1), IndexError, "`v` must be from 0 to 2; got -1"),
+    (lambda: loose.uniform(3).posterior(1.0), TypeError, "`v` must be from 0 to 2; got float"),
+    (lambda: bs.identity(2).posterior(0, [0, 1]), ValueError, "must be a report that the prior"),
+    (lambda: bs.uniform(3).deniability(0.5), ValueError, "at least 1; got 0.5"),
+    (lambda: bs.uniform(3).deniability(math.nan), ValueError, "at least 1; got nan"),
+    (lambda: loose.uniform(3).deniability("x"), TypeError, "`gamma` must be a number"),
+    (lambda: guaranteed_max_leakage(1.5, 3), ValueError, "`beta` must be from 0 to 1"),
+    (lambda: guaranteed_max_leakage(0.5, 0), ValueError, "`size` must be at least 1"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), BAD)
+def test_bad_input_is_one_sentence(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error) as caught:
+        call()
+    assert text in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        bs.randomized_response(5, epsilon=1),
+        bs.tridiagonal(0.3, size=6),
+        bs.geometric(6, beta=0.5),
+        bs.dense([[3, 1, 0], [1, 1, 2], [0, 2, 2]]),
+    ],
+    ids=repr,
+)
+def test_qif_says_the_same(m: bs.Matrix) -> None:
+    qif = pytest.importorskip("qif", reason="qif has no wheel for this platform")
+    dense = m.to_dense()
+    prior = RNG.dirichlet(np.ones(m.size))
+    p = m.profile(prior=prior)
+    flat = np.full(m.size, 1 / m.size)
+    vuln, shannon = qif.measure.bayes_vuln, qif.measure.shannon
+    assert p.guessing_probability == pytest.approx(vuln.posterior(flat, dense), abs=1e-12)
+    assert p.best_guess == pytest.approx(vuln.posterior(prior, dense), abs=1e-12)
+    assert 2**p.max_leakage == pytest.approx(vuln.mult_capacity(dense), abs=1e-10)  # type: ignore[operator]
+    assert p.remaining_uncertainty == pytest.approx(shannon.posterior(prior, dense), abs=1e-9)
+    assert p.mutual_information == pytest.approx(shannon.add_leakage(flat, dense), abs=1e-9)
+    assert p.capacity == pytest.approx(shannon.add_capacity(dense)[0], abs=1e-5)
