@@ -192,27 +192,40 @@ impl Table {
         })
     }
 
-    /// The line with the fewest bits, and these, not above the true number.
+    /// The line with the fewest bits, and these, not above the true number. Of lines that are alike in
+    /// doubles the true least is looked for in closed form, or a hair is taken off.
     fn worst(&self, bits: &[f64]) -> (u64, f64) {
-        let first = (0, f64::INFINITY);
-        let least =
-            (0u64..).zip(bits).fold(
-                first,
-                |least, (u, &b)| {
-                    if b < least.1 - 1e-13 { (u, b) } else { least }
-                },
-            );
-        let line = self.line(least.0 as usize);
-        let total = if self.exact {
-            self.total
-        } else {
-            // The rounded line sums to a little less or more than the total.
-            let sum: u128 = line.iter().map(|&c| u128::from(c)).sum();
-            u64::try_from(sum).unwrap_or(u64::MAX)
+        const CLOSED_FORM: usize = 1024;
+        let near = bits.iter().fold(f64::INFINITY, |a, b| a.min(*b)) * (1.0 + 1e-12);
+        let alike = || (0..self.size).filter(|&u| bits[u] <= near);
+        let exact = |u: usize| {
+            let line = self.line(u);
+            let total = if self.exact {
+                self.total
+            } else {
+                // The rounded line sums to a little less or more than the total.
+                let sum: u128 = line.iter().map(|&c| u128::from(c)).sum();
+                u64::try_from(sum).unwrap_or(u64::MAX)
+            };
+            measure::of_counts(1, total, 1, line.len(), |v| line[v]).bits_down()
         };
-        let entropy = measure::of_counts(1, total, 1, line.len(), |v| line[v]);
+        let looked = if self.size <= CLOSED_FORM {
+            usize::MAX
+        } else {
+            1
+        };
+        let worst = alike()
+            .take(looked)
+            .map(|u| (u as u64, exact(u)))
+            .reduce(|a, b| if b.1 < a.1 { b } else { a })
+            .unwrap_or((0, 0.0));
+        let hair = if self.size <= CLOSED_FORM || alike().count() == 1 {
+            0.0
+        } else {
+            2e-12 * worst.1
+        };
         let slack = if self.exact { 0.0 } else { 1e-12 };
-        (least.0, (entropy.bits_down() - slack).max(0.0))
+        (worst.0, (worst.1 - slack - hair).max(0.0))
     }
 }
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import bistochastic as bs
-from bistochastic import reference
+from bistochastic import measures, reference
 from bistochastic.measures import guaranteed_max_leakage
 from cases import FAMILIES
 
@@ -55,7 +55,7 @@ def test_lines_and_guesses_are_those_of_the_fractions(name: str, data: st.DataOb
             worst = min(bits(line) for line in lines) / most if m.size > 1 else mpmath.mpf(1)
             assert entry.value is not None
             assert entry.status == "exact"
-            assert entry.value <= worst
+            assert entry.value <= worst * (1 + mpmath.mpf(10) ** -45)
             assert worst - entry.value <= 2e-12
         peaks = sum(max(column) for column in columns)
         guess = Fraction(peaks, m.size)
@@ -63,11 +63,11 @@ def test_lines_and_guesses_are_those_of_the_fractions(name: str, data: st.DataOb
         assert guess <= p.guessing_probability <= guess * (1 + Fraction(1, 10**12))
         leakage = mpmath.log(mpmath.mpf(peaks.numerator) / peaks.denominator, 2)
         assert p.max_leakage is not None
-        assert p.max_leakage >= leakage * (1 - mpmath.mpf(10) ** -40)
+        assert p.max_leakage >= leakage
         assert p.max_leakage - leakage <= 1e-11
         told = most - sum(bits(row) for row in rows) / m.size if m.size > 1 else mpmath.mpf(0)
         assert p.mutual_information is not None
-        assert -1e-40 <= p.mutual_information - told <= 2e-12
+        assert 0 <= p.mutual_information - told <= 2e-12
     # Fano: what beta alone allows is never exceeded.
     assert p.guaranteed_max_leakage is not None
     assert leakage <= p.guaranteed_max_leakage
@@ -98,8 +98,6 @@ def test_deniability_is_counted_in_fractions(name: str, data: st.DataObject, gam
 @settings(max_examples=30)
 @given(data=st.data())
 def test_the_widest_ratio_is_where_it_is_said_to_be(name: str, data: st.DataObject) -> None:
-    from bistochastic import measures
-
     m = data.draw(FAMILIES[name].filter(lambda m: 1 < m.size <= 30))
     found = measures.lines(m, [])
     assert found is not None
@@ -179,8 +177,6 @@ def test_ordinal_costs_of_every_structure() -> None:
         bs.reflected(kernel / (2 * kernel.sum() - kernel[0] - kernel[-1])),
         bs.geometric(40, temperature=5),
     ):
-        from bistochastic import measures
-
         want = reference.expected_cost(m.to_dense(), ordinal(40), np.full(40, 1 / 40))
         assert measures.ordinal_cost(m) == pytest.approx(want, abs=1e-12)
         assert m.profile(cost="ordinal").expected_cost == pytest.approx(want, abs=1e-12)
@@ -246,28 +242,38 @@ def test_kron_adds_and_multiplies() -> None:
 
 
 def test_large_matrices_are_bounded_on_the_safe_side() -> None:
-    # The same kernels at a size where every entry can still be looked at.
-    n = 5000
-    for m in (bs.geometric(n, temperature=3), bs.geometric(n, beta=0.6), bs.geometric(n, beta=0.9)):
-        quick, slow = m.profile(cost="ordinal"), m.profile(cost="ordinal", full=True)
-        dense = bs.dense(m.to_dense()).profile(full=True)
-        for entry in quick:
-            if entry.value is None:
-                continue
-            truth = dense[entry.name].value if entry.name in dense.to_dict() else None
-            if truth is None:
-                continue
-            if entry.status == "exact":
-                assert entry.value == pytest.approx(truth, rel=1e-7, abs=1e-9), entry.name
-            elif entry.name.startswith("deniability"):
-                assert entry.value <= truth
-            elif entry.name in ("capacity", "guessing_probability", "max_leakage"):
-                assert entry.value >= truth * (1 - 1e-12), entry.name
-        assert slow["metric_epsilon"].status == "exact"
-        assert quick.metric_epsilon >= slow.metric_epsilon * (1 - 1e-9)  # type: ignore[operator]
-        break_even = 1 / m.requested["temperature"] if "temperature" in m.requested else None
-        if break_even is not None:
-            assert quick.metric_epsilon <= break_even * (1 + 1e-9)  # type: ignore[operator]
+    # Sizes at which the structure speaks, and every entry can still be looked at.
+    n = 4200
+    rng = np.random.default_rng(2)
+    kernel = rng.random(n + 1)
+    gammas = [1.0, 2.0, 50.0, math.inf]
+    for m in (
+        bs.geometric(n, temperature=3),
+        bs.geometric(n, beta=0.9),
+        bs.reflected(kernel / (2 * kernel.sum() - kernel[0] - kernel[-1])),
+        bs.tridiagonal(rng.random(n - 1) / 2),
+        bs.tridiagonal(0.3, size=n),
+    ):
+        quick = measures.lines(m, gammas)
+        slow = measures.lines(bs.dense(m.to_dense()), gammas, full=True)
+        assert quick is not None
+        assert slow is not None
+        for mine, truth in (
+            (quick.worst_row, slow.worst_row),
+            (quick.worst_column, slow.worst_column),
+        ):
+            assert mine[1] <= truth[1] + 1e-11
+            assert not quick.worst_exact or mine[1] >= truth[1] - 1e-11
+        assert slow.peaks <= quick.peaks
+        assert not quick.peaks_exact or quick.peaks == slow.peaks
+        if m.family != "reflected":
+            assert quick.peaks <= slow.peaks * (1 + Fraction(1, 10**9))
+        assert quick.least_diagonal == slow.least_diagonal
+        for (k, known), (want, _) in zip(quick.deniability, slow.deniability, strict=True):
+            assert k <= want
+            assert not known or k == want
+        if isinstance(quick.row_bits, np.ndarray):
+            np.testing.assert_allclose(quick.row_bits, slow.row_bits, atol=1e-12)
 
 
 def test_what_was_not_computed_says_why() -> None:
@@ -312,7 +318,7 @@ def test_fano_over_random_matrices(size: int, data: st.DataObject) -> None:
     m = bs.dense(counts)
     guess = Fraction(sum(int(c) for c in counts.max(axis=0)), size * sum(weights))
     assert m.profile().guessing_probability >= guess  # type: ignore[operator]
-    assert guess <= 2 ** guaranteed_max_leakage(m.beta, size) / size
+    assert guess <= 2 ** guaranteed_max_leakage(m.beta, size) / size * (1 + 1e-14)
 
 
 def test_tables_in_all_forms() -> None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 SLACK = 1e-12
 # Entries up to which a composite is written out for a measure that has no rule.
 TABLE = 4096
+# Size up to which a product is written out for one column.
+_PRODUCT = 512
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def _joint_witness(
     barred = [i for i, factor in enumerate(factors) if math.isinf(factor.epsilon)]
     codes: list[tuple[int, int, int]] = []
     for i, (factor, part) in enumerate(zip(factors, each, strict=True)):
-        if (not barred or i == barred[0]) and factor.size > 1:
+        if i == barred[0] if barred else factor.epsilon > 0:
             if part.witness is None:
                 return None
             codes.append(part.witness)
@@ -197,9 +199,12 @@ def column(matrix: Matrix, v: int) -> Array:
                 total += weight * column(part, v)
             return total
         case "product":
+            if matrix.size <= _PRODUCT:
+                return np.ascontiguousarray(matrix.to_dense()[:, v])
             first, second = matrix.parameters["matrices"]
             row = np.ascontiguousarray(column(second, v)[None, :])
-            return np.asarray(operators.forth(first, row, back=True)[0])
+            # A transform leaves a little rounding where there is nothing.
+            return np.maximum(operators.forth(first, row, back=True)[0], 0.0)
     return _core.column(matrix, v)
 
 
@@ -227,6 +232,22 @@ def posterior(matrix: Matrix, v: Any, prior: Any = None) -> Array:
     return joint / total
 
 
+def log2_up(x: Any) -> float:
+    """log2 of a positive integer or fraction: exact for powers of two, else not below it.
+
+    >>> log2_up(8), log2_up(3) > 1.584962500721156
+    (3.0, True)
+    """
+    n, d = x.numerator, x.denominator
+    if d == 1 and n.bit_count() == 1:
+        return float(n.bit_length() - 1)
+    if n == 1 and d.bit_count() == 1:
+        return -float(d.bit_length() - 1)
+    # The quotient and the logarithm are each off by a unit or two in the last place.
+    near = math.log2(n / d)
+    return near + 4e-16 * max(1.0, abs(near))
+
+
 def entropy(p: Array) -> float:
     """Bits of a probability vector."""
     positive = p[p > 0]
@@ -252,7 +273,7 @@ def guaranteed_max_leakage(beta: float, size: int) -> float:
     if size == 1 or beta == 1:
         return 0.0
     if beta == 0:
-        return math.log2(size)
+        return log2_up(size)
     # Entropy in nats of diag : off = e^x : 1 falls with x; the smaller bits have the larger p.
     low, high = 0.0, 800.0
     for _ in range(200):
@@ -264,7 +285,7 @@ def guaranteed_max_leakage(beta: float, size: int) -> float:
         else:
             high = x
     p = 1 / (1 + (size - 1) * math.exp(-high))
-    return min(math.log2(size), max(0.0, math.log2(size * p)) + SLACK)
+    return min(log2_up(size), max(0.0, math.log2(size * p)) + SLACK)
 
 
 @dataclass(frozen=True)
@@ -291,13 +312,13 @@ def capacity(matrix: Matrix, found: Lines | None, *, full: bool = False) -> Capa
             return Capacity(bits, math.fsum(part.gap for part in each), how)
         case "blocks" | "k_anonymous" | "uniform" | "identity":
             classes = _core.spectrum(matrix)
-            return Capacity(math.log2(classes[1]) if classes else at_uniform, 0.0, "")
+            return Capacity(log2_up(classes[1]) if classes else at_uniform, 0.0, "")
         case "permutation":
-            return Capacity(math.log2(r), 0.0, "")
+            return Capacity(log2_up(r), 0.0, "")
         case "t_transform" if r > 2:
             keep = float(matrix.parameters["keep"])
             coin = entropy(np.array([keep, 1 - keep]))
-            return Capacity(math.log2(r - 2 + 2 ** (1 - coin)), 0.0, "")
+            return Capacity(math.log2(r - 2 + 2 ** (1 - coin)) + SLACK, 0.0, "")
     if _core.basis(matrix) in ("flat", "cyclic"):
         # Rows are permutations of each other and so are columns: the uniform prior is the best.
         certain = matrix.certified == "exact"
@@ -306,7 +327,7 @@ def capacity(matrix: Matrix, found: Lines | None, *, full: bool = False) -> Capa
         return _by_parts(matrix, full=full)
     if found.row_bits is None:
         # No prior beats the divergence of the worst row from the uniform report.
-        bits = max(0.0, math.log2(r) - found.worst_row[1])
+        bits = max(0.0, log2_up(r) - found.worst_row[1])
         return Capacity(bits, bits - at_uniform, "from the worst row")
     return _blahut_arimoto(matrix, found, full=full)
 
@@ -323,7 +344,7 @@ def _by_parts(matrix: Matrix, *, full: bool) -> Capacity:
             for weight, part in operators.parts(matrix)
         )
         return Capacity(bits, math.inf, "from the parts")
-    return Capacity(math.log2(matrix.size), math.inf, "from the size")
+    return Capacity(log2_up(matrix.size), math.inf, "from the size")
 
 
 def _blahut_arimoto(matrix: Matrix, found: Lines, *, full: bool) -> Capacity:
@@ -335,7 +356,7 @@ def _blahut_arimoto(matrix: Matrix, found: Lines, *, full: bool) -> Capacity:
     r = matrix.size
     bits = np.broadcast_to(np.asarray(found.row_bits), r)
     structured = r > 512 and _core.structure_is_singular(matrix) is not None
-    dense = matrix.to_dense() if r <= TABLE and not structured else None
+    dense = matrix.to_dense() if not structured and (full or r <= TABLE) else None
 
     def through(x: Array, *, back: bool) -> Array:
         if dense is not None:
@@ -370,7 +391,7 @@ def _blahut_arimoto(matrix: Matrix, found: Lines, *, full: bool) -> Capacity:
         speed = min(speed * 1.5, 64.0)
     gap = max(0.0, high - low)
     how = f"within {gap:.1e} bits after {taken} steps" if gap > 1e-9 else ""
-    return Capacity(min(high + SLACK, math.log2(r)), gap, how)
+    return Capacity(min(high + SLACK, log2_up(r)), gap, how)
 
 
 def _step(prior: Array, divergence: Array, speed: float) -> Array:
@@ -383,7 +404,8 @@ def mutual_information(matrix: Matrix) -> float:
     if matrix.beta == 1:
         return 0.0
     rate = matrix.entropy_rate
-    return matrix.max_bits if rate == 0 else math.nextafter(matrix.max_bits - rate, math.inf)
+    most = log2_up(matrix.size)
+    return most if rate == 0 else math.nextafter(most - rate, math.inf)
 
 
 def cost_table(size: int, given: Any) -> Array | Literal["ordinal"]:

@@ -199,11 +199,10 @@ def _lines(matrix: Matrix, found: measures.Lines | None) -> list[Entry]:
         return [_missing("worst_row", _TOO_LARGE), _missing("worst_column", _TOO_LARGE)]
 
     def share(bits: float) -> float:
-        if matrix.size == 1:
+        # The worst line is perfect just when all are.
+        if matrix.beta == 1:
             return 1.0
-        beta = bits / matrix.max_bits
-        # No line has fewer bits than the mean where all are alike.
-        return min(1.0, beta if beta >= 1 else math.nextafter(beta, 0.0)) if beta > 0 else 0.0
+        return math.nextafter(min(1.0, bits / matrix.max_bits), 0.0)
 
     pairs = [("row", found.worst_row), ("column", found.worst_column)]
     known = _known(found.worst_exact)
@@ -229,7 +228,7 @@ def _attacker(matrix: Matrix, found: measures.Lines | None, *, full: bool) -> li
         chance = found.peaks / size
         guess = [
             Entry("guessing_probability", min(1.0, _up(chance)), known),
-            Entry("max_leakage", _log2_up(found.peaks), known),
+            Entry("max_leakage", measures.log2_up(found.peaks), known),
         ]
     return [
         Entry("mutual_information", told, mean),
@@ -243,15 +242,6 @@ def _up(x: Any) -> float:
     """The smallest double not below a fraction."""
     near = float(x)
     return near if near >= x else math.nextafter(near, math.inf)
-
-
-def _log2_up(x: Any) -> float:
-    """log2 of a fraction, exact for powers of two, else not below it."""
-    n, d = x.numerator, x.denominator
-    for a, b in ((n, d), (d, n)):
-        if a % b == 0 and (a // b).bit_count() == 1:
-            return float((a // b).bit_length() - 1) * (1 if a is n else -1) + 0.0
-    return math.log2(_up(x)) * (1 + 1e-15)
 
 
 def _epsilon(matrix: Matrix, found: measures.Lines | None) -> Entry:
