@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench paper fmt build build-test wheel rust lint types
+.PHONY: demo test bench paper pictures fmt build build-test wheel rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -40,6 +40,9 @@ bench: build-test
 
 paper: build
 	$(BIN)/bistochastic paper --markdown > docs/paper.md
+
+pictures: build-test
+	$(BIN)/python examples/pictures.py docs/pictures
 
 fmt: build-test
 	cargo fmt

@@ -11,7 +11,7 @@ entropy rate in bits over the most it could be is beta: how much of perfect secr
 True
 """
 
-from bistochastic import errors
+from bistochastic import errors, plot
 from bistochastic._core import Matrix, entropy_rate
 from bistochastic.families import (
     balance,
@@ -53,6 +53,7 @@ __all__ = [
     "majorizes",
     "mix",
     "permutation",
+    "plot",
     "randomized_response",
     "reflected",
     "t_transform",

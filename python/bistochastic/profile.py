@@ -145,10 +145,14 @@ class Profile:
         return f"<table>{head}{body}</table>"
 
     def plot(self, *, axes: Any = None) -> Any:
-        """The profile as a picture (needs the extra ``plot``); returns the matplotlib axes.
+        """The profile as a picture (needs the extra ``plot``); returns the matplotlib figure.
+
+        See :func:`bistochastic.plot.profile`.
 
         >>> import bistochastic as bs
-        >>> bs.uniform(4).profile().plot()  # doctest: +SKIP
+        >>> figure = bs.uniform(4).profile().plot()
+        >>> figure.axes[0].get_title(loc="left")
+        'uniform, 4 categories\\nbeta 1, epsilon 0'
         """
         from bistochastic import plot
 

@@ -1,0 +1,27 @@
+"""Pictures in a matplotlib figure of one's own: ``python examples/own_figure.py [folder]``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+import bistochastic as bs
+
+
+def main(folder: Path) -> None:
+    """Three matrices of 24 codes at one beta, and below them what their families pay for others."""
+    figure = Figure(figsize=(11, 7.5), layout="constrained")
+    places = figure.subplot_mosaic([["a", "b", "c"], ["truth", "epsilon", "error"]])
+    bs.plot.heatmap(bs.randomized_response(24, beta=0.4), axes=places["a"])
+    bs.plot.heatmap(bs.geometric(24, beta=0.4), axes=places["b"])
+    bs.plot.heatmap(bs.k_anonymous(24, beta=0.4), axes=places["c"])
+    below = [places[name] for name in ("truth", "epsilon", "error")]
+    families = ["randomized_response", "geometric", "k_anonymous"]
+    bs.plot.tradeoff(24, families=families, axes=below)
+    figure.savefig(folder / "own_figure.png", dpi=100)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path())

@@ -1,0 +1,67 @@
+"""What all pictures stand on: figures of their own, axes of a caller's, titles."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from bistochastic.report import down, up
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bistochastic._core import Matrix
+
+# The colour of what is said beside the numbers.
+QUIET = "#555555"
+
+
+def new_figure(width: float, height: float, panels: int = 1) -> tuple[Figure, list[Axes]]:
+    """A figure of its own with axes side by side, known to nobody else."""
+    _matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, list(figure.subplots(1, panels, squeeze=False)[0])
+
+
+def _matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError:
+        must = "`plot` must find matplotlib; got none: install bistochastic[plot]"
+        raise ImportError(must) from None
+
+
+def given_axes(axes: Any, panels: int = 1) -> list[Axes]:
+    """A caller's axes as a list, as many as there are panels."""
+    _matplotlib()
+    from matplotlib.axes import Axes
+
+    listed = [axes] if isinstance(axes, Axes) else list(axes) if hasattr(axes, "__iter__") else []
+    if len(listed) != panels or not all(isinstance(one, Axes) for one in listed):
+        many = "matplotlib axes" if panels == 1 else f"{panels} matplotlib axes"
+        got = f"{len(listed)} axes" if listed else type(axes).__name__
+        raise TypeError(f"`axes` must be {many}; got {got}")
+    return listed
+
+
+def title(matrix: Matrix) -> str:
+    """Family, size, beta and epsilon, with bounds and infinity spelled out."""
+    lead, top = ("", "") if matrix.certified == "exact" else ("at least ", "at most ")
+    noun = "category" if matrix.size == 1 else "categories"
+    if math.isinf(matrix.epsilon):
+        epsilon = "epsilon infinite: some reports exclude some truths"
+    else:
+        epsilon = f"epsilon {top}{up(matrix.epsilon)}"
+    name = f"{matrix.family}, {matrix.size:,} {noun}"
+    return f"{name}\nbeta {lead}{down(matrix.beta)}, {epsilon}"
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The figure that axes stand in."""
+    figure: Any = ax.figure
+    return figure  # type: ignore[no-any-return]

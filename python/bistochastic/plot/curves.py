@@ -1,0 +1,219 @@
+"""Families against each other, over beta."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure
+from bistochastic.report import down
+from bistochastic.tradeoff import FAMILIES, Point, tradeoff_points
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bistochastic.tradeoff import Make
+
+# grey.
+_COLOURS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+
+_PANELS = {
+    "truthfulness": "truthfulness: high is useful",
+    "epsilon": "epsilon: low is safe",
+    "standard_error": "standard error: low is useful",
+}
+
+
+def tradeoff(
+    size: int,
+    *,
+    families: Iterable[str] | Mapping[str, Make] = FAMILIES,
+    betas: Iterable[float] | None = None,
+    against: str | Sequence[str] = ("truthfulness", "epsilon", "standard_error"),
+    records: int = 10_000,
+    axes: Any = None,
+) -> Figure:
+    """What several families pay and keep at the same beta; returns the matplotlib figure.
+
+    The numbers are those of :func:`tradeoff_points`, which explains ``families``, ``betas`` and
+    ``records``. ``against`` picks the panels: ``"truthfulness"``, ``"epsilon"``,
+    ``"standard_error"``. Points stand at the realised beta. An infinite epsilon is drawn in a band
+    at the top edge; a family that ends below some beta says where in the legend; a singular matrix
+    leaves a gap among the standard errors, with a note. The dotted line there is the error without
+    any protection.
+
+    ``axes`` are as many matplotlib axes as panels; a figure is made where none are given.
+
+    >>> import bistochastic as bs
+    >>> figure = bs.plot.tradeoff(12, betas=[0.3, 0.6, 0.9])
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    ['truthfulness: high is useful', 'epsilon: low is safe', 'standard error: low is useful']
+    """
+    panels = [against] if isinstance(against, str) else list(against)
+    for name in panels:
+        if name not in _PANELS:
+            must = f"`against` must hold names out of {', '.join(_PANELS)}"
+            raise ValueError(f"{must}; got {name!r}")
+    if not panels:
+        raise ValueError("`against` must hold at least one name; got none")
+    if axes is None:
+        figure, all_axes = new_figure(3.1 * max(len(panels), 1.5), 3.7, len(panels))
+    else:
+        all_axes = given_axes(axes, len(panels))
+    points = tradeoff_points(size, families=families, betas=betas, records=records)
+    curves: dict[str, list[Point]] = {}
+    for point in points:
+        curves.setdefault(point.family, []).append(point)
+    for ax, name in zip(all_axes, panels, strict=True):
+        _panel(ax, name, curves)
+        if name == "standard_error":
+            plain = math.sqrt(size - 1) / (size * math.sqrt(records))
+            _no_protection(ax, plain, curves, size, records)
+    if axes is None:
+        handles, labels = all_axes[0].get_legend_handles_labels()
+        figure.legend(
+            handles, labels, loc="outside lower center", ncols=min(4, len(labels)),
+            frameon=False, fontsize="small",
+        )  # fmt: skip
+        figure.suptitle(f"{size:,} categories, at equal beta", x=0.01, ha="left", fontsize="medium")
+    else:
+        all_axes[0].legend(fontsize="small", edgecolor="none")
+    return figure_of(all_axes[0])
+
+
+def _label(family: str, points: Sequence[Point]) -> str:
+    """The family, and where it ends if it does."""
+    for point in points:
+        if point.most is not None:
+            return f"{family} (beta to {down(point.most, 3)})"
+    return family
+
+
+def _looks(families: Iterable[str]) -> list[int]:
+    """The number of each family's look: a named one has the same in every picture."""
+    others = itertools.count(len(FAMILIES))
+    return [FAMILIES.index(f) if f in FAMILIES else next(others) for f in families]
+
+
+def _panel(ax: Axes, name: str, curves: Mapping[str, Sequence[Point]]) -> None:
+    """One measure of all families over beta."""
+    values = {
+        family: [(p.beta, getattr(p, name)) for p in points if p.beta is not None]
+        for family, points in curves.items()
+    }
+    finite = [
+        y for pairs in values.values() for _, y in pairs if y is not None and math.isfinite(y)
+    ]
+    infinite = [f for f, pairs in values.items() if any(y == math.inf for _, y in pairs)]
+    # A logarithmic scale has no 0, which only perfect secrecy reaches: it has an edge of its own,
+    # too.
+    zeros = [
+        f for f, pairs in values.items() if name == "epsilon" and any(y == 0 for _, y in pairs)
+    ]
+    _scale(ax, name, finite, infinite=bool(infinite), zero=bool(zeros))
+    edge = ax.get_xaxis_transform()
+    for i, (family, points) in zip(_looks(curves), curves.items(), strict=True):
+        x = [beta for beta, _ in values[family]]
+        stepped = len(set(x)) < len(x)
+        look: dict[str, Any] = {
+            "color": _COLOURS[i % len(_COLOURS)],
+            "marker": _MARKERS[i % len(_MARKERS)],
+            # Between the steps of a family there is nothing, so no line that says there were.
+            "linestyle": "none" if stepped else _STYLES[i % len(_STYLES)],
+            "markersize": 4.5,
+            "linewidth": 1.4,
+            # Markers on an edge are drawn whole, and take no room in the layout.
+            "clip_on": False,
+            "in_layout": False,
+        }
+        y = [math.nan if v is None or math.isinf(v) else v for _, v in values[family]]
+        if family in zeros:
+            y = [math.nan if v == 0 else v for v in y]
+            low = [beta for beta, v in values[family] if v == 0]
+            ax.plot(low, [0.04] * len(low), label="_zero", transform=edge, **look)
+        ax.plot(x, y, label=_label(family, points), **look)
+        if family in infinite:
+            # Two lanes, so that families do not hide each other.
+            lane = 0.9 + 0.06 * (infinite.index(family) % 2)
+            top = [beta for beta, v in values[family] if v == math.inf]
+            ax.plot(top, [lane] * len(top), label="_infinite", transform=edge, **look)
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("beta")
+    ax.set_title(_PANELS[name], loc="left", fontsize="medium")
+    ax.grid(color="#e2e2e2", linewidth=0.7)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+def _scale(ax: Axes, name: str, finite: Sequence[float], *, infinite: bool, zero: bool) -> None:
+    """The scale of y, with room at the edges for what a logarithm cannot show."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+    if name == "truthfulness":
+        ax.set_ylim(0, 1)
+        return
+    positive = [y for y in finite if y > 0]
+    low, high = (min(positive), max(positive)) if positive else (1.0, 10.0)
+    decades = max(math.log10(high / low), 0.5)
+    above = 0.25 if infinite else 0.08
+    below = 0.2 if zero else 0.08
+    ax.set_yscale("log")
+    ax.set_ylim(low / 10 ** (decades * below), high * 10 ** (decades * above))
+    ticks = LogLocator(subs=(1, 2, 5) if decades < 2.5 else (1, 3))
+    ax.yaxis.set_major_locator(ticks)
+    ax.yaxis.set_minor_locator(NullLocator())
+    percent = name == "standard_error"
+    ax.yaxis.set_major_formatter(
+        FuncFormatter(lambda y, _: f"{100 * y:.3g} %" if percent else f"{y:g}")
+    )
+    if infinite or zero:
+        # No numbers beside the bands, where the scale does not hold.
+        ends = low / 10 ** (decades * 0.08), high * 10 ** (decades * 0.02)
+        inside = [y for y in ticks.tick_values(*ends) if ends[0] <= y <= ends[1]]
+        ax.yaxis.set_major_locator(FixedLocator(inside))
+    if infinite:
+        _edge(ax, 0.86, 1.0, "infinite", 0.99, "right")
+    if zero:
+        _edge(ax, 0.0, 0.08, "zero", 0.01, "left")
+
+
+def _edge(ax: Axes, low: float, high: float, words: str, x: float, side: str) -> None:
+    """A grey band along an edge that stands for a value off the scale."""
+    from matplotlib.patches import Rectangle
+
+    whole = ax.transAxes
+    ax.add_patch(Rectangle((0, low), 1, high - low, transform=whole, color="#eeeeee", zorder=0))
+    ax.text(
+        x, (low + high) / 2, words, transform=whole, fontsize="small", va="center", ha=side,
+        color=QUIET, style="italic",
+    )  # fmt: skip
+
+
+def _no_protection(
+    ax: Axes, plain: float, curves: Mapping[str, Sequence[Point]], size: int, records: int
+) -> None:
+    """The error of sampling alone, and which families leave a gap here."""
+    ax.axhline(plain, color=QUIET, linestyle=":", linewidth=1.2, label="_unprotected")
+    empty = all(p.standard_error is None for points in curves.values() for p in points)
+    low, high = (plain, 10 * plain) if empty else ax.get_ylim()
+    ax.set_ylim(min(low, plain / 1.5), max(high, plain * 1.5))
+    ax.annotate(
+        "without protection", (0.99, plain), xytext=(0, -3), textcoords="offset points",
+        fontsize="small", ha="right", va="top", color=QUIET,
+    )  # fmt: skip
+    notes = [f"of a share of 1/{size:,}", f"from {records:,} records"]
+    for family, points in curves.items():
+        gaps = [p.note for p in points if p.beta is not None and p.standard_error is None]
+        if gaps:
+            notes.append(f"{family}:\nnone, {gaps[0].split(':')[0]}")
+    ax.text(
+        0.03, 0.97, "\n".join(notes), transform=ax.transAxes, fontsize="small",
+        va="top", color=QUIET,
+    )  # fmt: skip

@@ -1,0 +1,116 @@
+"""A matrix as colours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bistochastic import _core
+from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure, title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bistochastic._core import Matrix
+
+# The largest matrix that is drawn, the most cells a side, and the most with their numbers written
+# in.
+_LARGEST = 4096
+_CELLS = 1024
+_WRITTEN = 12
+
+
+def heatmap(matrix: Matrix, *, scale: str | None = None, axes: Any = None) -> Figure:
+    """The probabilities of a matrix as colours, one row a truth, one column a report.
+
+    White is never: an entry of exactly 0, by which a report excludes a truth. ``scale`` is
+    ``"linear"`` or ``"log"``; logarithmic where the positive entries differ by more than a factor
+    of 100, unless given, and then what is below a millionth of the largest shares the lightest
+    colour. Up to 12 categories the numbers are written into the cells.
+
+    Above 1024 categories a cell is the mean of a square of neighbours, white where all are 0, and
+    the colour bar says so. All entries are looked at, so at most 4096 categories are accepted.
+
+    >>> import bistochastic as bs
+    >>> figure = bs.plot.heatmap(bs.geometric(12, beta=0.6))
+    >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
+    ('report v', 'truth u')
+    >>> bs.plot.heatmap(bs.uniform(5000))
+    Traceback (most recent call last):
+        ...
+    ValueError: `matrix` must have at most 4096 categories for a heat map; got 5000
+    """
+    if not isinstance(matrix, _core.Matrix):
+        raise TypeError(f"`matrix` must be a matrix; got {type(matrix).__name__}")
+    if matrix.size > _LARGEST:
+        must = f"`matrix` must have at most {_LARGEST} categories for a heat map"
+        raise ValueError(f"{must}; got {matrix.size}")
+    if scale not in (None, "linear", "log"):
+        raise ValueError(f'`scale` must be "linear" or "log"; got {scale!r}')
+    if axes is None:
+        _, (ax,) = new_figure(6.4, 5.6)
+    else:
+        (ax,) = given_axes(axes)
+    import matplotlib as mpl
+    import numpy as np
+    from matplotlib.colors import ListedColormap, LogNorm, Normalize
+    from matplotlib.ticker import MaxNLocator
+
+    dense = matrix.to_dense()
+    step = -(-matrix.size // _CELLS)
+    if step > 1:
+        starts = np.arange(0, matrix.size, step)
+        widths = np.diff(np.append(starts, matrix.size))
+        sums = np.add.reduceat(np.add.reduceat(dense, starts, axis=0), starts, axis=1)
+        dense = sums / np.outer(widths, widths)
+    positive = dense[dense > 0]
+    least, most = float(positive.min()), float(positive.max())
+    log = scale == "log" or (scale is None and most > 100 * least)
+    floor = max(least, most * 1e-6)
+    norm: Normalize = LogNorm(min(floor, most / 10), most) if log else Normalize(0.0, most)
+    # Blue without its palest fifth, so that white is left for 0; dark is likely, in grey, too.
+    blues = mpl.colormaps["Blues"](np.linspace(0.2, 1.0, 256))
+    colours = ListedColormap(blues).with_extremes(bad="white")
+    # On a linear scale, too, an entry of 0 is another thing than a small one.
+    shown = np.ma.masked_equal(dense, 0.0)
+    if log:
+        shown = np.ma.maximum(shown, floor)
+    # Cells are centred on their codes, and the last square may hold fewer of them.
+    ends = (-0.5, len(dense) * step - 0.5, len(dense) * step - 0.5, -0.5)
+    image = ax.imshow(shown, cmap=colours, norm=norm, interpolation="nearest", extent=ends)
+    ax.set_xlim(-0.5, matrix.size - 0.5)
+    ax.set_ylim(matrix.size - 0.5, -0.5)
+    below = log and least < floor
+    # Beside the image and as high, whatever the layout.
+    beside = ax.inset_axes((1.03, 0.0, 0.04, 1.0))
+    bar = figure_of(ax).colorbar(image, cax=beside, extend="min" if below else "neither")
+    words = "probability" if step == 1 else f"probability, mean of {step} x {step}"
+    white = "; white: never" if len(positive) < dense.size else ""
+    bar.set_label(words + (", logarithmic" if log else "") + white)
+    if matrix.size <= _WRITTEN:
+        _write_numbers(ax, dense, image)
+    for axis in (ax.xaxis, ax.yaxis):
+        bins = _WRITTEN if matrix.size <= _WRITTEN else 8
+        axis.set_major_locator(MaxNLocator(integer=True, nbins=bins, min_n_ticks=1))
+    ax.set_xlabel("report v")
+    ax.set_ylabel("truth u")
+    # The colour bar tells what infinite means, so the title need not.
+    ax.set_title(title(matrix).split(":")[0], loc="left", fontsize="medium")
+    return figure_of(ax)
+
+
+def _write_numbers(ax: Axes, dense: Any, image: Any) -> None:
+    """Two decimals in every cell, dark on light and light on dark."""
+    for (u, v), p in _entries(dense):
+        red, green, blue, _ = image.cmap(image.norm(p)) if p > 0 else (1, 1, 1, 1)
+        light = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5
+        text = "0" if p == 0 else "1" if p == 1 else "<.01" if p < 0.005 else f"{p:.2f}"
+        text = text.removeprefix("0") or "0"
+        colour = QUIET if p == 0 else "black" if light else "white"
+        ax.text(v, u, text, ha="center", va="center", fontsize="small", color=colour)
+
+
+def _entries(dense: Any) -> Iterable[tuple[tuple[int, int], float]]:
+    return (((u, v), float(p)) for u, row in enumerate(dense) for v, p in enumerate(row))

@@ -1,0 +1,435 @@
+"""Pictures: what stands in them, the numbers behind, and that they leave no trace."""
+
+from __future__ import annotations
+
+import io
+import math
+import runpy
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import matplotlib as mpl
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from matplotlib.colors import LogNorm, to_rgba
+from matplotlib.figure import Figure
+
+import bistochastic as bs
+from bistochastic.tradeoff import standard_error
+from cases import FAMILIES
+
+ROOT = Path(__file__).resolve().parent.parent
+BARS = ["beta", "worst_row", "worst_column", "mutual_information", "capacity", "max_leakage",
+        "guessing_probability", "truthfulness"]  # fmt: skip
+
+
+def bars(figure: Figure) -> dict[str, Any]:
+    """The bars of a profile by measure."""
+    groups: list[Any] = figure.axes[0].containers
+    return {group.get_label(): group.patches[0] for group in groups}
+
+
+def image_of(figure: Figure) -> Any:
+    return figure.axes[0].images[0]
+
+
+def curves(axes: Any) -> list[Any]:
+    """The lines of families, one each."""
+    return [line for line in axes.lines if not str(line.get_label()).startswith("_")]
+
+
+def texts(figure: Figure) -> list[str]:
+    return [text.get_text() for axes in figure.axes for text in axes.texts]
+
+
+def png(figure: Figure) -> bytes:
+    out = io.BytesIO()
+    figure.savefig(out, dpi=50)
+    return out.getvalue()
+
+
+# --- a profile
+
+
+def test_a_profile_is_drawn_as_bars_on_one_scale() -> None:
+    p = bs.tridiagonal(0.3, size=12).profile()
+    figure = p.plot()
+    found = bars(figure)
+    assert list(found) == BARS
+    bits = math.log2(12)
+    for name, bar in found.items():
+        value = p[name].value or 0.0
+        in_bits = name in ("mutual_information", "capacity", "max_leakage")
+        assert bar.get_width() == (value / bits if in_bits else value)
+        assert bar.get_hatch() is None
+        assert any(text.startswith(p[name].text) for text in texts(figure))
+    axes = figure.axes[0]
+    assert axes.get_xlim() == (0, 1)
+    assert len(axes.get_yticks()) == len(BARS)
+    assert axes.get_title(loc="left") == (
+        "tridiagonal, 12 categories\n"
+        "beta 0.406142, epsilon infinite: some reports exclude some truths"
+    )
+
+
+def test_marks_show_what_beta_alone_allows_and_the_blind_guess() -> None:
+    p = bs.geometric(12, beta=0.6).profile()
+    marks = {str(line.get_label()): line.get_xdata()[0] for line in p.plot().axes[0].lines}
+    allowed = p.guaranteed_max_leakage or 0.0
+    assert marks == {
+        "most that beta alone allows": allowed / math.log2(12),
+        "guess without a report": 1 / 12,
+    }
+
+
+def test_bounds_are_hatched_and_what_is_missing_is_said() -> None:
+    parts = [bs.geometric(100_000, temperature=3), bs.tridiagonal(0.2, size=100_000)]
+    p = bs.mix(parts, weights=[0.5, 0.5]).profile()
+    figure = p.plot()
+    found = bars(figure)
+    assert {"worst_row", "worst_column"}.isdisjoint(found)
+    assert sum(text.startswith("not computed: ") for text in texts(figure)) == 2
+    assert {name: bar.get_hatch() is not None for name, bar in found.items()} == {
+        name: p[name].status == "bound" for name in found
+    }
+    assert found["beta"].get_hatch() is not None
+    assert f"at least {p['beta'].text}" in texts(figure)
+    assert f"at most {p['capacity'].text} of 16.61 bits" in texts(figure)
+    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert "hatched: a bound" in legend
+    assert "beta at least 0.162116, " in figure.axes[0].get_title(loc="left")
+
+
+def test_a_prior_adds_two_bars() -> None:
+    prior = [0.5] + [0.1] * 5
+    found = bars(bs.geometric(6, beta=0.5).profile(prior=prior).plot())
+    assert set(found) - set(BARS) == {"remaining_uncertainty", "best_guess"}
+
+
+@pytest.mark.parametrize("m", [bs.uniform(1), bs.uniform(4), bs.identity(4)])
+def test_the_ends_of_the_scale_can_be_drawn(m: bs.Matrix) -> None:
+    found = bars(m.profile().plot())
+    assert found["beta"].get_width() == m.beta
+    assert all(0 <= bar.get_width() <= 1 for bar in found.values())
+
+
+# --- a matrix
+
+
+def test_a_heat_map_shows_every_entry_with_the_truth_as_rows() -> None:
+    m = bs.circulant([0.5, 0.3, 0.2])
+    figure = bs.plot.heatmap(m)
+    axes, shown = figure.axes[0], image_of(figure).get_array()
+    assert np.array_equal(shown, m.to_dense())
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("report v", "truth u")
+    assert [text.get_text() for text in axes.texts][:3] == [".50", ".30", ".20"]
+
+
+def test_zeros_are_white_and_other_entries_are_not() -> None:
+    image = image_of(bs.plot.heatmap(bs.tridiagonal(0.3, size=30)))
+    reachable = np.eye(30) + np.eye(30, k=1) + np.eye(30, k=-1)
+    assert np.array_equal(np.ma.getmaskarray(image.get_array()), reachable == 0)
+    assert tuple(image.cmap(np.ma.masked)) == to_rgba("white")
+    assert image.cmap(0.0) != to_rgba("white")
+
+
+def test_colours_are_logarithmic_where_entries_differ_much() -> None:
+    def is_log(m: bs.Matrix, scale: str | None = None) -> bool:
+        return isinstance(image_of(bs.plot.heatmap(m, scale=scale)).norm, LogNorm)
+
+    cold, warm = bs.geometric(20, temperature=1), bs.geometric(20, temperature=20)
+    assert [is_log(cold), is_log(warm)] == [True, False]
+    assert [is_log(cold, "linear"), is_log(warm, "log")] == [False, True]
+    assert is_log(bs.uniform(5), "log")
+    assert not is_log(bs.identity(5))
+
+
+def test_large_matrices_are_drawn_as_means_of_squares() -> None:
+    m = bs.k_anonymous(2050, k=1025)
+    figure = bs.plot.heatmap(m)
+    axes, image = figure.axes[0], image_of(figure)
+    assert image.get_array().shape == (684, 684)
+    assert image.get_array()[0, 0] == pytest.approx(1 / 1025)
+    assert list(image.get_extent()) == [-0.5, 2051.5, 2051.5, -0.5]
+    assert axes.get_xlim() == (-0.5, 2049.5)
+    assert axes.get_ylim() == (2049.5, -0.5)
+    (beside,) = axes.child_axes
+    assert beside.get_ylabel() == "probability, mean of 3 x 3; white: never"
+
+
+# --- families against each other
+
+
+def dense_error(m: bs.Matrix, records: int) -> float:
+    """The definition: the trace of the covariance of the estimate, spread over the categories."""
+    inverse = np.linalg.inv(m.to_dense())
+    pi = np.full(m.size, 1 / m.size)
+    reports = m.to_dense().T @ pi
+    covariance = (inverse.T @ np.diag(reports) @ inverse - np.outer(pi, pi)) / records
+    return math.sqrt(max(0.0, np.trace(covariance)) / m.size)
+
+
+STRUCTURED = [
+    bs.identity(5),
+    bs.permutation([2, 0, 1]),
+    bs.randomized_response(12, beta=0.6),
+    bs.randomized_response(7, keep=0.01),
+    bs.geometric(12, beta=0.7),
+    bs.reflected([0.6, 0.1, 0.05, 0.05, 0.0]),
+    bs.tridiagonal(0.2, size=9),
+    bs.tridiagonal([0.1, 0.3, 0.2]),
+    bs.circulant([0.6, 0.3, 0.0, 0.1]),
+    bs.dense([[5, 1, 0], [0, 4, 2], [1, 1, 4]]),
+    bs.t_transform(4, 0, 2, keep=0.9),
+    bs.kron(bs.geometric(3, beta=0.4), bs.circulant([0.7, 0.2, 0.1])),
+    bs.mix([bs.geometric(6, beta=0.4), bs.uniform(6)], weights=[0.75, 0.25]),
+    bs.geometric(6, beta=0.3) @ bs.circulant([0.8, 0.1, 0.1, 0, 0, 0]),
+]
+
+
+@pytest.mark.parametrize("m", STRUCTURED, ids=lambda m: f"{m.family}-{m.size}")
+def test_the_standard_error_of_each_structure_is_that_of_the_definition(m: bs.Matrix) -> None:
+    assert standard_error(m, records=400) == pytest.approx(dense_error(m, 400), rel=1e-10)
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+@settings(max_examples=10)
+@given(data=st.data())
+def test_no_matrix_estimates_better_than_no_matrix(name: str, data: st.DataObject) -> None:
+    m = data.draw(FAMILIES[name])
+    found = standard_error(m)
+    assert (found is None) == m.is_singular
+    if found is not None:
+        r = m.size
+        assert found >= math.sqrt(r - 1) / r
+        if m.condition < 1e4:
+            assert found == pytest.approx(dense_error(m, 1), rel=1e-6, abs=1e-7)
+
+
+def test_the_standard_error_is_what_repeated_surveys_show() -> None:
+    # 4,000 surveys: the root mean square is within 6 standard deviations, a false alarm below 1e-8.
+    m, n = bs.geometric(5, beta=0.5), 1000
+    law = m.to_dense().T @ np.full(5, 0.2)
+    reports = np.random.default_rng(5).multinomial(n, law, size=4000) / n
+    estimates = np.linalg.solve(m.to_dense().T, reports.T).T
+    squares = ((estimates - 0.2) ** 2).mean(axis=1)
+    expected = standard_error(m, records=n)
+    assert expected is not None
+    spread = float(squares.std()) / math.sqrt(len(squares))
+    assert abs(float(squares.mean()) - expected**2) < 6 * spread
+
+
+def test_points_are_those_of_the_matrices() -> None:
+    points = bs.plot.tradeoff_points(12, betas=[0.9, 0.3], records=100)
+    assert [(p.family, p.asked) for p in points[:4]] == [
+        ("randomized_response", 0.3),
+        ("randomized_response", 0.9),
+        ("geometric", 0.3),
+        ("geometric", 0.9),
+    ]
+    for p in points:
+        if p.beta is not None:
+            m = bs.build(p.family, size=12, beta=p.asked)
+            assert (p.beta, p.truthfulness, p.epsilon) == (m.beta, m.truthfulness, m.epsilon)
+            assert p.standard_error == standard_error(m, records=100)
+    keep = points[0].truthfulness
+    assert keep is not None
+    # diag - off of randomized response is (r keep - 1) / (r - 1).
+    factor = (12 * keep - 1) / 11
+    plain = math.sqrt(Fraction(1, 12) * Fraction(11, 12) / 100)
+    assert points[0].standard_error == pytest.approx(plain / factor, rel=1e-12)
+
+
+def test_a_family_that_ends_says_where() -> None:
+    low, high = bs.plot.tradeoff_points(12, families=["tridiagonal"], betas=[0.4, 0.5])
+    assert low.most is None
+    assert high.beta is None
+    assert high.most is not None
+    assert bs.tridiagonal(size=12, beta=high.most).beta >= high.most
+    label = bs.plot.tradeoff(12).axes[0].get_legend_handles_labels()[1][2]
+    assert label == "tridiagonal (beta to 0.411)"
+
+
+def test_large_sizes_have_points_by_structure() -> None:
+    names = ["randomized_response", "geometric", "k_anonymous"]
+    for p in bs.plot.tradeoff_points(20_000, families=names, betas=[0.3]):
+        assert (p.standard_error is None) == (p.family == "k_anonymous")
+
+
+def test_a_tradeoff_draws_one_line_a_family_and_panel() -> None:
+    figure = bs.plot.tradeoff(12)
+    assert len(figure.axes) == 3
+    for axes, name in zip(figure.axes, ("truthfulness", "epsilon", "standard_error"), strict=True):
+        lines = curves(axes)
+        assert len({(str(line.get_marker()), str(line.get_color())) for line in lines}) == 4
+        assert axes.get_xlabel() == "beta"
+        points = bs.plot.tradeoff_points(12, families=["randomized_response"])
+        assert list(lines[0].get_xdata()) == [p.beta for p in points]
+        assert list(lines[0].get_ydata()) == [getattr(p, name) for p in points]
+
+
+def test_infinite_and_zero_epsilons_stand_at_the_edges_and_gaps_are_explained() -> None:
+    figure = bs.plot.tradeoff(12)
+    epsilon: Any = figure.axes[1]
+    error: Any = figure.axes[2]
+    assert {"infinite", "zero"} <= {text.get_text() for text in epsilon.texts}
+    edges = [line for line in epsilon.lines if line.get_label() == "_infinite"]
+    assert len(edges) == 2
+    assert all(0.86 < y < 1 for line in edges for y in line.get_ydata())
+    # No finite point and no number of the scale reaches into the bands.
+    figure.canvas.draw()
+    to_axes = epsilon.transData + epsilon.transAxes.inverted()
+    drawn = [y for line in curves(epsilon) for y in line.get_ydata()]
+    finite = [y for y in drawn if math.isfinite(y)]
+    heights = to_axes.transform([(0.5, y) for y in [*finite, *epsilon.get_yticks()]])[:, 1]
+    assert 0.08 < heights.min() < heights.max() < 0.86
+    assert any("k_anonymous:\nnone, singular" in text.get_text() for text in error.texts)
+    assert np.isnan(curves(error)[3].get_ydata()).all()
+
+
+@pytest.mark.parametrize(
+    ("families", "betas"),
+    [
+        (["k_anonymous"], [0.3]),
+        (["k_anonymous"], [1]),
+        (["tridiagonal"], [0.9]),
+        (["randomized_response"], [0]),
+        (["geometric"], [0, 1]),
+    ],
+)
+def test_panels_without_a_point_can_be_drawn(families: list[str], betas: list[float]) -> None:
+    assert png(bs.plot.tradeoff(12, families=families, betas=betas))
+
+
+def test_one_panel_own_families_and_own_axes() -> None:
+    cost = abs(np.subtract.outer(range(5), range(5)))
+    own = {"gibbs": lambda size, beta: bs.gibbs(cost, beta=beta)}
+    figure = bs.plot.tradeoff(5, families=own, betas=[0.4, 0.8], against="epsilon")
+    assert len(figure.axes) == 1
+    mine = Figure()
+    panels = mine.subplots(1, 2)
+    drawn = bs.plot.tradeoff(5, against=["epsilon", "truthfulness"], axes=panels)
+    assert drawn is mine
+    assert [axes.get_title(loc="left") for axes in panels] == [
+        "epsilon: low is safe",
+        "truthfulness: high is useful",
+    ]
+    assert bs.uniform(3).profile().plot(axes=Figure().subplots()).axes
+    assert bs.plot.heatmap(bs.uniform(3), axes=Figure().subplots()).axes
+
+
+# --- company
+
+
+def test_pictures_are_the_same_every_time_and_leave_pyplot_alone() -> None:
+    before = dict(mpl.rcParams)
+    m = bs.geometric(6, beta=0.5)
+    for draw in (
+        m.profile().plot,
+        lambda: bs.plot.heatmap(m),
+        lambda: bs.plot.tradeoff(6, against="epsilon"),
+    ):
+        assert png(draw()) == png(draw())
+    assert dict(mpl.rcParams) == before
+    assert (
+        "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+    )
+
+
+def test_without_matplotlib_one_sentence_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    sentence = r"^`plot` must find matplotlib; got none: install bistochastic\[plot\]$"
+    m = bs.uniform(3)
+    with pytest.raises(ImportError, match=sentence):
+        m.profile().plot()
+    with pytest.raises(ImportError, match=sentence):
+        bs.plot.heatmap(m, axes=object())
+    with pytest.raises(ImportError, match=sentence):
+        bs.plot.tradeoff(3)
+    assert bs.plot.tradeoff_points(3, betas=[0.5])
+
+
+def test_bad_input_is_answered_in_one_sentence() -> None:
+    m: Any = bs.uniform(3)
+    anything: Any = bs.plot
+    names = "randomized_response, geometric, tridiagonal, k_anonymous"
+    for call, kind, sentence in [
+        (lambda: anything.profile(m), TypeError, "`profile` must be a profile; got Matrix"),
+        (lambda: anything.heatmap(np.eye(2)), TypeError, "`matrix` must be a matrix; got ndarray"),
+        (lambda: anything.heatmap(m, scale="loud"), ValueError,
+         "`scale` must be \"linear\" or \"log\"; got 'loud'"),
+        (lambda: anything.heatmap(m, axes=3), TypeError,
+         "`axes` must be matplotlib axes; got int"),
+        (lambda: anything.heatmap(m, axes=Figure().subplots(1, 2)), TypeError,
+         "`axes` must be matplotlib axes; got 2 axes"),
+        (lambda: anything.heatmap(bs.uniform(4097)), ValueError,
+         "`matrix` must have at most 4096 categories for a heat map; got 4097"),
+        (lambda: anything.tradeoff(1), ValueError,
+         "`size` must be a whole number of at least 2; got 1"),
+        (lambda: anything.tradeoff(2.5), TypeError,
+         "`size` must be a whole number of at least 2; got float"),
+        (lambda: anything.tradeoff(5, records=0), ValueError,
+         "`records` must be a whole number of at least 1; got 0"),
+        (lambda: anything.tradeoff(5, betas=[0.5, 1.5]), ValueError,
+         "`betas` must hold numbers from 0 to 1; got 1.5"),
+        (lambda: anything.tradeoff(5, betas=[math.nan]), ValueError,
+         "`betas` must hold numbers from 0 to 1; got nan"),
+        (lambda: anything.tradeoff(5, betas=[]), ValueError,
+         "`betas` must hold numbers from 0 to 1; got none"),
+        (lambda: anything.tradeoff(5, betas=0.5), TypeError,
+         "`betas` must hold numbers from 0 to 1; got others"),
+        (lambda: anything.tradeoff(5, families=["circulant"]), ValueError,
+         f"`families` must hold names out of {names}, or be a mapping; got 'circulant'"),
+        (lambda: anything.tradeoff(5, families=[]), ValueError,
+         "`families` must hold at least one; got none"),
+        (lambda: anything.tradeoff(5, families=3), TypeError,
+         f"`families` must hold names out of {names}, or be a mapping; got int"),
+        (lambda: anything.tradeoff(5, families={"a": 3}), TypeError,
+         "`families` must map labels to functions of a size and a beta; got int"),
+        (lambda: anything.tradeoff(5, families={"a": lambda size, beta: 3}), TypeError,
+         "`families` must hold functions that return a matrix; got int"),
+        (lambda: anything.tradeoff(5, against=["beta"]), ValueError,
+         "`against` must hold names out of truthfulness, epsilon, standard_error; got 'beta'"),
+        (lambda: anything.tradeoff(5, against=[]), ValueError,
+         "`against` must hold at least one name; got none"),
+        (lambda: anything.tradeoff(5, axes=Figure().subplots()), TypeError,
+         "`axes` must be 3 matplotlib axes; got 1 axes"),
+    ]:  # fmt: skip
+        ask: Any = call
+        with pytest.raises(kind) as caught:
+            ask()
+        assert str(caught.value) == sentence
+
+
+def test_a_mistake_in_a_function_of_ones_own_is_heard() -> None:
+    def wrong(size: int, beta: float) -> bs.Matrix:
+        return bs.randomized_response(size, beta=beta + 2)
+
+    with pytest.raises(ValueError, match="`beta` must"):
+        bs.plot.tradeoff_points(5, families={"wrong": wrong}, betas=[0.5])
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "examples").glob("*.py")))
+def test_examples_run(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", [name, str(tmp_path)])
+    runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="__main__")
+    made = {path.name for path in tmp_path.iterdir()}
+    if name == "pictures":
+        assert made == {path.name for path in (ROOT / "docs" / "pictures").iterdir()}
+        assert all(path.stat().st_size < 100_000 for path in tmp_path.iterdir())
+    else:
+        assert made == {f"{name}.png"}
+    readme = (ROOT / "examples" / "README.md").read_text()
+    assert f"`{name}.py`" in readme
+    assert capsys.readouterr().err == ""
