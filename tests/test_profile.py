@@ -63,11 +63,11 @@ def test_lines_and_guesses_are_those_of_the_fractions(name: str, data: st.DataOb
         assert guess <= p.guessing_probability <= guess * (1 + Fraction(1, 10**12))
         leakage = mpmath.log(mpmath.mpf(peaks.numerator) / peaks.denominator, 2)
         assert p.max_leakage is not None
-        assert p.max_leakage >= leakage
+        assert p.max_leakage >= leakage - mpmath.mpf(10) ** -45
         assert p.max_leakage - leakage <= 1e-11
         told = most - sum(bits(row) for row in rows) / m.size if m.size > 1 else mpmath.mpf(0)
         assert p.mutual_information is not None
-        assert 0 <= p.mutual_information - told <= 2e-12
+        assert -1e-45 <= p.mutual_information - told <= 2e-12
     # Fano: what beta alone allows is never exceeded.
     assert p.guaranteed_max_leakage is not None
     assert leakage <= p.guaranteed_max_leakage
@@ -262,8 +262,8 @@ def test_large_matrices_are_bounded_on_the_safe_side() -> None:
             (quick.worst_row, slow.worst_row),
             (quick.worst_column, slow.worst_column),
         ):
-            assert mine[1] <= truth[1] + 1e-11
-            assert not quick.worst_exact or mine[1] >= truth[1] - 1e-11
+            assert mine[1] <= truth[1] + 1e-10
+            assert not quick.worst_exact or mine[1] >= truth[1] - 1e-10
         assert slow.peaks <= quick.peaks
         assert not quick.peaks_exact or quick.peaks == slow.peaks
         if m.family != "reflected":
@@ -273,7 +273,8 @@ def test_large_matrices_are_bounded_on_the_safe_side() -> None:
             assert k <= want
             assert not known or k == want
         if isinstance(quick.row_bits, np.ndarray):
-            np.testing.assert_allclose(quick.row_bits, slow.row_bits, atol=1e-12)
+            assert isinstance(slow.row_bits, np.ndarray)
+            assert np.abs(quick.row_bits - slow.row_bits).max() < 1e-12
 
 
 def test_what_was_not_computed_says_why() -> None:
@@ -350,8 +351,8 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: bs.uniform(2).profile(cost=[[0, 1]]), ValueError, "`cost` must be"),
     (lambda: loose.uniform(2).profile(cost="nominal"), ValueError, "got 'nominal'"),
     (lambda: bs.uniform(2).profile(cost=[[0, -1], [1, 0]]), ValueError, "another at (0, 1)"),
-    (lambda: bs.uniform(2).profile(cost=[[0, math.nan], [1, 0]]), ValueError, "at (0, 1)"),
-    (lambda: loose.uniform(2).profile(cost=[["a", "b"], [1, 0]]), TypeError, "`cost` must be"),
+    (lambda: bs.uniform(2).profile(cost=[[0.0, math.nan], [1.0, 0.0]]), ValueError, "at (0, 1)"),
+    (lambda: loose.uniform(2).profile(cost=[["a", "b"], ["c", "d"]]), TypeError, "`cost` must be"),
     (lambda: bs.uniform(3).posterior(3), IndexError, "`v` must be from 0 to 2; got 3"),
     (lambda: bs.uniform(3).posterior(-1), IndexError, "`v` must be from 0 to 2; got -1"),
     (lambda: loose.uniform(3).posterior(1.0), TypeError, "`v` must be from 0 to 2; got float"),

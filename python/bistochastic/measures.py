@@ -204,7 +204,7 @@ def column(matrix: Matrix, v: int) -> Array:
             first, second = matrix.parameters["matrices"]
             row = np.ascontiguousarray(column(second, v)[None, :])
             # A transform leaves a little rounding where there is nothing.
-            return np.maximum(operators.forth(first, row, back=True)[0], 0.0)
+            return np.asarray(np.maximum(operators.forth(first, row, back=True)[0], 0.0))
     return _core.column(matrix, v)
 
 
