@@ -138,6 +138,71 @@ def ordinal_and_joint() -> None:
         line(f"kron of ten factors, 39,916,800 cells: {name}", 1e6 * seconds, "us", "")
 
 
+def vectors() -> None:
+    """Through a matrix and back, against copying the vector or NumPy's own way."""
+    rng = np.random.default_rng(3)
+    x = rng.random(10**6)
+    copy = best(lambda: x.copy(), 30)
+    steep = bs.tridiagonal(rng.random(10**6 - 1) / 5)
+    flat = bs.tridiagonal(rng.random(10**6 - 1) / 2)
+    for what, m, most in (
+        ("randomized_response", bs.randomized_response(10**6, beta=0.6), 5.0),
+        ("tridiagonal, no pivoting", steep, 30.0),
+        ("tridiagonal, pivoting", flat, 100.0),
+    ):
+        y = m.apply(x)
+        cost(f"{what} at 10^6: apply", best(partial(m.apply, x), 20), "copy", copy, most)
+        cost(f"{what} at 10^6: solve", best(partial(m.solve, y), 20), "copy", copy, most)
+    n = 2**20
+    x, row = rng.random(n), rng.random(n)
+    row = 0.5 * row / row.sum()
+    row[0] += 0.5
+    numpy = best(lambda: np.fft.irfft(np.fft.rfft(x) / np.fft.rfft(row), n))
+    for what, m in (
+        ("circulant", bs.circulant(row)),
+        ("geometric", bs.geometric(n, temperature=5)),
+    ):
+        y = m.apply(x)
+        cost(f"{what} at 2^20: apply", best(partial(m.apply, x)), "irfft(rfft/rfft)", numpy, 3)
+        cost(f"{what} at 2^20: solve", best(partial(m.solve, y)), "irfft(rfft/rfft)", numpy, 3)
+    dense = bs.dense(bistochastic_table(2000))
+    p, y = dense.to_dense(), rng.random(2000)
+    lapack = best(lambda: np.linalg.solve(p.T, y), 5)
+    cost("dense 2000: solve", best(lambda: dense.solve(y), 5), "np.linalg.solve", lapack, 1.5)
+
+
+def profiles() -> None:
+    """A fresh matrix each time, so that nothing is remembered."""
+    rng = np.random.default_rng(4)
+    n = 10**6
+    row, alphas, kernel = rng.random(n), rng.random(n - 1) / 2, rng.random(n + 1)
+    row /= row.sum()
+    kernel /= 2 * kernel.sum() - kernel[0] - kernel[-1]
+    table = bistochastic_table(1000)
+    made: dict[str, tuple[Callable[[], bs.Matrix], float]] = {
+        "dense 1000 x 1000": (lambda: bs.dense(table), 5000),
+        "randomized_response": (lambda: bs.randomized_response(n, beta=0.6), 1000),
+        "k_anonymous": (lambda: bs.k_anonymous(n, k=5), 1000),
+        "circulant": (lambda: bs.circulant(row), 1000),
+        "tridiagonal, one alpha": (lambda: bs.tridiagonal(0.3, size=n), 1000),
+        "tridiagonal, all alphas": (lambda: bs.tridiagonal(alphas), 1000),
+        "geometric, temperature 20": (lambda: bs.geometric(n, temperature=20), 1000),
+        "geometric, beta 0.6": (lambda: bs.geometric(n, beta=0.6), 1000),
+        "geometric, temperature 1700": (lambda: bs.geometric(n, temperature=1700), 1000),
+        "geometric, temperature 10^5": (lambda: bs.geometric(n, temperature=1e5), 1000),
+        "reflected, any kernel": (lambda: bs.reflected(kernel), 1000),
+    }
+    for what, (make, most) in made.items():
+        times = []
+        for _ in range(3):
+            m = make()
+            times.append(best(m.profile, 1))
+        found = [entry.status for entry in m.profile()]
+        said = f"; {found.count('bound')} bounds, {found.count('not computed')} not computed"
+        where = "" if "1000 x" in what else " at 10^6"
+        line(f"profile: {what}{where}", 1e3 * min(times), "ms", f"(wanted: at most {most:g}){said}")
+
+
 def import_time() -> None:
     def run(code: str) -> float:
         return best(lambda: subprocess.run([sys.executable, "-c", code], check=True), 1)
@@ -162,6 +227,8 @@ def main() -> None:
     large_matrices()
     tables()
     ordinal_and_joint()
+    vectors()
+    profiles()
     import_time()
     memory()
 

@@ -11,7 +11,9 @@ entropy rate in bits over the most it could be is beta: how much of perfect secr
 True
 """
 
-from bistochastic import errors, plot
+from typing import TYPE_CHECKING, Any
+
+from bistochastic import errors
 from bistochastic._core import Matrix, entropy_rate
 from bistochastic.families import (
     balance,
@@ -34,6 +36,9 @@ from bistochastic.families import (
 )
 from bistochastic.majorization import majorizes, t_transforms
 from bistochastic.report import compare
+
+if TYPE_CHECKING:
+    from bistochastic import plot
 
 __all__ = [
     "Matrix",
@@ -61,3 +66,12 @@ __all__ = [
     "tridiagonal",
     "uniform",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Pictures are drawn by few and take a while to import.
+    if name == "plot":
+        from importlib import import_module
+
+        return import_module("bistochastic.plot")
+    raise AttributeError(f"module 'bistochastic' has no attribute {name!r}")
