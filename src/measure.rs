@@ -330,6 +330,15 @@ pub fn entropy_rate(family: &dyn Family) -> f64 {
     family.entropy_rate().round_down(2)
 }
 
+/// A lower bound of bits and beta, where the true ones take a second or more to find.
+pub fn quick_rate(family: &dyn Family) -> Option<(f64, f64)> {
+    let entropy = family.quick_entropy_rate()?;
+    Some((
+        entropy.round_down(2),
+        entropy.round_down(family.size().into()).min(1.0),
+    ))
+}
+
 /// The most bits a row can hold, log2 of the size, to nearest.
 pub fn max_bits(size: u64) -> f64 {
     Dd::from(u128::from(size)).log2().hi

@@ -277,6 +277,16 @@ def test_large_matrices_are_bounded_on_the_safe_side() -> None:
             assert np.abs(quick.row_bits - slow.row_bits).max() < 1e-12
 
 
+def test_a_long_sum_is_bounded_in_a_profile_until_it_is_known() -> None:
+    m = bs.geometric(300_000, temperature=700)
+    quick = m.profile()
+    assert quick["beta"].status == quick["mutual_information"].status == "bound"
+    assert quick.beta < m.beta < quick.beta + 0.1  # type: ignore[operator]
+    # Now that it was asked for, it is known.
+    assert m.profile().beta == m.beta
+    assert m.profile()["beta"].status == "exact"
+
+
 def test_what_was_not_computed_says_why() -> None:
     n = 10**5
     m = bs.mix([bs.geometric(n, temperature=20), bs.tridiagonal(0.2, size=n)], weights=[0.5, 0.5])

@@ -300,7 +300,7 @@ class Capacity:
 def capacity(matrix: Matrix, found: Lines | None, *, full: bool = False) -> Capacity:
     """Channel capacity: the mutual information under the prior that an attacker likes best."""
     r = matrix.size
-    at_uniform = mutual_information(matrix)
+    at_uniform = mutual_information(matrix, average(matrix, full=full))
     match matrix.family:
         case "kron":
             each = [
@@ -321,7 +321,7 @@ def capacity(matrix: Matrix, found: Lines | None, *, full: bool = False) -> Capa
             return Capacity(math.log2(r - 2 + 2 ** (1 - coin)) + SLACK, 0.0, "")
     if _core.basis(matrix) in ("flat", "cyclic"):
         # Rows are permutations of each other and so are columns: the uniform prior is the best.
-        certain = matrix.certified == "exact"
+        certain = average(matrix, full=full).exact
         return Capacity(at_uniform, 0.0 if certain else math.inf, "")
     if found is None:
         return _by_parts(matrix, full=full)
@@ -399,11 +399,28 @@ def _step(prior: Array, divergence: Array, speed: float) -> Array:
     return np.asarray(moved / moved.sum())
 
 
-def mutual_information(matrix: Matrix) -> float:
+@dataclass(frozen=True)
+class Average:
+    """Bits and beta, not above the true ones, and whether they are these."""
+
+    bits: float
+    beta: float
+    exact: bool
+
+
+def average(matrix: Matrix, *, full: bool) -> Average:
+    """The entropy rate; a bound where it takes longer than a profile may."""
+    quick = None if full else _core.quick_rate(matrix)
+    if quick is not None:
+        return Average(*quick, exact=False)
+    return Average(matrix.entropy_rate, matrix.beta, matrix.certified == "exact")
+
+
+def mutual_information(matrix: Matrix, mean: Average) -> float:
     """Bits that a report tells of a uniform truth: ``log2 r - entropy_rate``, not below it."""
-    if matrix.beta == 1:
+    if mean.beta == 1:
         return 0.0
-    rate = matrix.entropy_rate
+    rate = mean.bits
     most = log2_up(matrix.size)
     return most if rate == 0 else math.nextafter(most - rate, math.inf)
 

@@ -165,11 +165,12 @@ def profile(matrix: Matrix, *, cost: Any = None, prior: Any = None, full: bool =
     costs = None if cost is None else measures.cost_table(size, cost)
     belief = None if prior is None else measures.distribution("prior", size, prior)
     gammas = [1.0, 2.0] + ([math.inf] if math.isinf(matrix.epsilon) else [])
+    mean = measures.average(matrix, full=full)
     found = measures.lines(matrix, gammas, full=full)
     entries = [
-        *_average(matrix),
-        *_lines(matrix, found),
-        *_attacker(matrix, found, full=full),
+        *_average(matrix, mean),
+        *_lines(matrix, mean, found),
+        *_attacker(matrix, mean, found, full=full),
         _epsilon(matrix, found),
         *([] if costs is None else _cost(matrix, costs, belief, full=full)),
         *_deniability(matrix, found),
@@ -190,21 +191,21 @@ def _missing(name: str, why: str) -> Entry:
 _TOO_LARGE = "too many entries to look at; full=True looks at all"
 
 
-def _average(matrix: Matrix) -> list[Entry]:
-    known = _known(matrix.certified == "exact")
+def _average(matrix: Matrix, mean: measures.Average) -> list[Entry]:
+    known = _known(mean.exact)
     return [
-        Entry("bits", matrix.entropy_rate, known, f"of {matrix.max_bits:.6g}"),
-        Entry("beta", matrix.beta, known, "an average over the rows"),
+        Entry("bits", mean.bits, known, f"of {matrix.max_bits:.6g}"),
+        Entry("beta", mean.beta, known, "an average over the rows"),
     ]
 
 
-def _lines(matrix: Matrix, found: measures.Lines | None) -> list[Entry]:
+def _lines(matrix: Matrix, mean: measures.Average, found: measures.Lines | None) -> list[Entry]:
     if found is None:
         return [_missing("worst_row", _TOO_LARGE), _missing("worst_column", _TOO_LARGE)]
 
     def share(bits: float) -> float:
         # The worst line is perfect just when all are.
-        if matrix.beta == 1:
+        if mean.beta == 1:
             return 1.0
         return math.nextafter(min(1.0, bits / matrix.max_bits), 0.0)
 
@@ -216,12 +217,13 @@ def _lines(matrix: Matrix, found: measures.Lines | None) -> list[Entry]:
     ]
 
 
-def _attacker(matrix: Matrix, found: measures.Lines | None, *, full: bool) -> list[Entry]:
-    mean = _known(matrix.certified == "exact")
-    told = measures.mutual_information(matrix)
+def _attacker(
+    matrix: Matrix, mean: measures.Average, found: measures.Lines | None, *, full: bool
+) -> list[Entry]:
+    told = measures.mutual_information(matrix, mean)
     best = measures.capacity(matrix, found, full=full)
     size = matrix.size
-    allowed = measures.guaranteed_max_leakage(matrix.beta, size)
+    allowed = measures.guaranteed_max_leakage(mean.beta, size)
     if found is None:
         guess = [
             Entry("guessing_probability", min(1.0, 2**allowed / size), "bound", "by beta alone"),
@@ -235,10 +237,10 @@ def _attacker(matrix: Matrix, found: measures.Lines | None, *, full: bool) -> li
             Entry("max_leakage", measures.log2_up(found.peaks), known),
         ]
     return [
-        Entry("mutual_information", told, mean),
+        Entry("mutual_information", told, _known(mean.exact)),
         Entry("capacity", best.bits, _known(best.gap <= 1e-7), best.how),
         *guess,
-        Entry("guaranteed_max_leakage", allowed, mean, "whatever the matrix"),
+        Entry("guaranteed_max_leakage", allowed, _known(mean.exact), "whatever the matrix"),
     ]
 
 

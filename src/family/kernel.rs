@@ -44,6 +44,9 @@ pub struct Kernel<'a, K> {
 /// Terms up to which sums are taken in full.
 const TERMS: u128 = 1 << 30;
 
+/// Terms that take some tenths of a second.
+const QUICK: u128 = 1 << 27;
+
 impl<K: Count> Kernel<'_, K> {
     /// The size of the reflected matrix.
     pub fn r(&self) -> usize {
@@ -76,6 +79,16 @@ impl<K: Count> Kernel<'_, K> {
 
     /// The entropy rate of the reflected matrix.
     pub fn entropy_rate(&self) -> Entropy {
+        self.entropy_rate_within(TERMS)
+    }
+
+    /// The same as a bound, where the terms to stream take a second or more.
+    pub fn quick_entropy_rate(&self) -> Option<Entropy> {
+        let long = self.plan().1 > QUICK && self.is_exact();
+        long.then(|| self.entropy_rate_within(QUICK))
+    }
+
+    fn entropy_rate_within(&self, most: u128) -> Entropy {
         let r = self.r();
         if r * r <= 1024 {
             let total = u64::try_from(self.total);
@@ -94,8 +107,8 @@ impl<K: Count> Kernel<'_, K> {
             });
         }
         let sum = match flat {
-            Some(w) => self.with_flat_tail(w, terms <= TERMS),
-            None if terms <= TERMS => self.streamed(),
+            Some(w) => self.with_flat_tail(w, terms <= most),
+            None if terms <= most => self.streamed(),
             None => self.kernel_bits_less_one() * Dd::from(r as f64),
         };
         let value = sum / Dd::from(r as f64);

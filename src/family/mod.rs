@@ -122,6 +122,11 @@ pub trait Family: Debug + Send + Sync {
     /// The entropy rate, Expression (4).
     fn entropy_rate(&self) -> Entropy;
 
+    /// A lower bound of it, where [`Family::entropy_rate`] is known only after a second or more.
+    fn quick_entropy_rate(&self) -> Option<Entropy> {
+        None
+    }
+
     /// `max over v of ln(max_u p_uv / min_u p_uv)`, rounded up; infinite where a column mixes zero
     /// and non-zero.
     fn epsilon(&self) -> f64;

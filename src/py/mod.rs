@@ -40,5 +40,5 @@ mod _core {
         structure_is_singular,
     };
     #[pymodule_export]
-    use super::survey::{metric_epsilon, of_lines};
+    use super::survey::{metric_epsilon, of_lines, quick_rate};
 }

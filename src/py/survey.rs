@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::matrix::Matrix;
+use crate::measure;
 use crate::survey::{self, RowBits};
 
 #[pymethods]
@@ -100,6 +101,12 @@ pub fn of_lines<'py>(
     };
     lines.set_item("witness", witness)?;
     Ok(Some(lines))
+}
+
+/// Lower bounds of bits and beta, where the true ones take a second or more and are not known yet.
+#[pyfunction]
+pub fn quick_rate(py: Python<'_>, matrix: &Matrix) -> Option<(f64, f64)> {
+    py.detach(|| measure::quick_rate(&*matrix.inner().family))
 }
 
 /// The metric epsilon of a table of logarithms of probabilities under a table of costs.
