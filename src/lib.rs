@@ -13,6 +13,7 @@
 //! | [`support`] | does every positive entry lie on a positive diagonal? matching, components | scaling, families |
 //! | [`scaling`], [`potentials`] | rows and columns scaled to sums of 1, in doubles and in their logarithms | dense families |
 //! | [`calibrate`] | exact search for the parameter that reaches a wanted number | families |
+//! | [`count`] | how often each code occurs in a column | `py` |
 //! | [`parameters`] | parameters by name, in and out | families, `py` |
 //! | [`family`] | trait `Family`, `REGISTRY`, `build`; one file a family | `py` |
 //! | [`pool`] | the threads; survives `fork` | entropy, lattice, `py` |
@@ -24,6 +25,7 @@
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 
 pub mod calibrate;
+pub mod count;
 pub mod dd;
 pub mod entropy;
 pub mod error;

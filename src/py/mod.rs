@@ -13,6 +13,7 @@
 use pyo3::prelude::*;
 
 mod convert;
+mod count;
 mod exact;
 mod matrix;
 mod operator;
@@ -32,6 +33,8 @@ fn detached<T: Send>(py: Python<'_>, numbers: u64, work: impl FnOnce() -> T + Se
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::count::count;
     #[pymodule_export]
     use super::matrix::{Matrix, arrays, build, entropy_rate, families, restore};
     #[pymodule_export]
