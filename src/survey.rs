@@ -77,6 +77,9 @@ fn at_most(a: u64, gamma: f64, b: u64) -> bool {
 /// The smallest number of neighbours within a factor `gamma` that a positive number of the column has,
 /// itself included. The column is sorted.
 pub fn neighbours(column: &[u64], gamma: f64) -> u64 {
+    if gamma < 1.0 {
+        return 1;
+    }
     let positive = &column[column.partition_point(|&c| c == 0)..];
     let (mut low, mut high) = (0, 0);
     let mut fewest = usize::MAX;
@@ -277,7 +280,17 @@ pub fn by_table(family: &dyn Family, gammas: &[f64]) -> Survey {
             neighbours: vec![0; gammas.len()],
         })
         .collect();
-    pool::for_each_chunk(&mut looked, 1, n < 64, |_, column| column[0].look(gammas));
+    // Doubles that are alike may stand for probabilities that are not, so without exact counts only
+    // those that are alike with something to spare are.
+    let spare = |gamma: f64| {
+        if rows.exact {
+            gamma
+        } else {
+            gamma * (1.0 - 1e-15)
+        }
+    };
+    let safe: Vec<f64> = gammas.iter().map(|&gamma| spare(gamma)).collect();
+    pool::for_each_chunk(&mut looked, 1, n < 64, |_, column| column[0].look(&safe));
     let widest = (0u64..)
         .zip(&looked)
         .reduce(|a, b| if b.1.is_wider(a.1) { b } else { a });
@@ -293,11 +306,16 @@ pub fn by_table(family: &dyn Family, gammas: &[f64]) -> Survey {
         peaks: (peaks + slack, rows.total.into()),
         peaks_exact: true,
         least_diagonal: (
-            (0..n).map(|u| rows.line(u)[u]).min().unwrap_or(0).into(),
+            u128::from((0..n).map(|u| rows.line(u)[u]).min().unwrap_or(0))
+                .saturating_sub(slack / n as u128),
             rows.total.into(),
         ),
-        deniability: (0..gammas.len()).map(|g| (fewest(g), rows.exact)).collect(),
-        witness: widest.map(|(v, c)| (c.high.0, c.low.0, v)),
+        deniability: (0..gammas.len())
+            .map(|g| (fewest(g), rows.exact || gammas[g] == f64::INFINITY))
+            .collect(),
+        witness: widest
+            .filter(|(_, c)| c.high.1 > c.low.1)
+            .map(|(v, c)| (c.high.0, c.low.0, v)),
     }
 }
 
@@ -339,22 +357,30 @@ pub fn alike(
     }
 }
 
-/// The metric epsilon of a table of logarithms: the least e with
+/// The metric epsilon of a table of probabilities: the least e with
 /// `ln p_uv - ln p_wv <= e cost(u, w)` for all u, w, v. Costs of 0 between different rows make it infinite.
-pub fn metric_epsilon(logs: &[f64], cost: &[f64], size: usize) -> f64 {
+/// The difference of near numbers is exact, so `ln(1 + (p - q)/q)` is good where a difference of
+/// logarithms would not be.
+pub fn metric_epsilon(dense: &[f64], cost: &[f64], size: usize) -> f64 {
     let worst = pool::map(size, size < 64, |u| {
-        let mine = &logs[u * size..(u + 1) * size];
+        let mine = &dense[u * size..(u + 1) * size];
         (0..size).filter(|&w| w != u).fold(0.0, |worst: f64, w| {
-            let theirs = &logs[w * size..(w + 1) * size];
+            let theirs = &dense[w * size..(w + 1) * size];
             let mut lanes = [0.0f64; 8];
             let chunks = mine.chunks(8).zip(theirs.chunks(8));
             for (a, b) in chunks {
                 for ((lane, a), b) in lanes.iter_mut().zip(a).zip(b) {
-                    // Two zeros are equal: -inf + inf is nan, which `max` drops.
-                    *lane = lane.max(a - b);
+                    // Two zeros are equal: 0/0 is nan, which `max` drops.
+                    *lane = lane.max((a - b) / b);
                 }
             }
-            let gap = lanes.iter().fold(0.0, |a: f64, b| a.max(*b));
+            let widest = lanes.iter().fold(0.0, |a: f64, b| a.max(*b));
+            // Off the grid a double is within a part in 2^53 of its probability.
+            let gap = if widest > 0.0 {
+                widest.ln_1p() + 4.5e-16
+            } else {
+                0.0
+            };
             let distance = cost[u * size + w];
             if gap == 0.0 {
                 worst

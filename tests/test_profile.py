@@ -287,6 +287,40 @@ def test_a_long_sum_is_bounded_in_a_profile_until_it_is_known() -> None:
     assert m.profile()["beta"].status == "exact"
 
 
+def test_statuses_are_not_better_than_what_is_known() -> None:
+    # The worst row bounds the capacity; it is not the capacity where bits are a bound themselves.
+    assert bs.geometric(70_000, temperature=7000).profile()["capacity"].status == "bound"
+    # Perfect secrecy in two halves, whose product is not looked at.
+    first = bs.kron(bs.uniform(50), bs.identity(100))
+    p = (first @ bs.kron(bs.identity(50), bs.uniform(100))).profile(cost="ordinal")
+    assert p["metric_epsilon"].status == "not computed"
+    assert p["epsilon"].note == "a report may exclude a truth"
+    # A kernel whose only empty entries are far from the ends.
+    odd = bs.reflected([0] + [int(j != 201) for j in range(1, 5001)])
+    assert "never for truth 100" in odd.profile()["epsilon"].note
+    # Entries that differ by less than doubles can tell are not alike.
+    near = bs.dense([[3**30, 3**30 + 1], [3**30 + 1, 3**30]])
+    share = Fraction(1, 3**20)
+    mixed = bs.mix([near, bs.uniform(2)], weights=[share, 1 - share])
+    assert mixed.deniability(1) == 1
+    assert bs.circulant([2**52 + 1, 2**52 - 1]).profile()["rank"].status == "bound"
+    assert bs.t_transform(3, 0, 1, keep=Fraction(1, 2) + Fraction(1, 2**53)).profile().rank == 3
+
+
+def test_near_perfect_secrecy_what_beta_allows_is_not_below_the_truth() -> None:
+    for row in ([10**6, 10**6 - 1, 10**6 - 1], [10**12, 10**12 - 1], [10**9] + [10**9 - 1] * 11):
+        p = bs.circulant(row).profile()
+        assert p.guaranteed_max_leakage >= p.max_leakage  # type: ignore[operator]
+    assert guaranteed_max_leakage(1 - 1e-9, 12) == pytest.approx(0.00033729160232, rel=1e-10)
+    p = bs.randomized_response(2, epsilon=1e-7).profile()
+    assert p["worst_row"].text == p["beta"].text == "0.999999"
+
+
+def test_what_never_happens_costs_nothing() -> None:
+    p = bs.uniform(2).profile(cost=[[0, math.inf], [0, 0]], prior=[0, 1])
+    assert p.expected_cost == 0
+
+
 def test_what_was_not_computed_says_why() -> None:
     n = 10**5
     m = bs.mix([bs.geometric(n, temperature=20), bs.tridiagonal(0.2, size=n)], weights=[0.5, 0.5])
@@ -335,7 +369,7 @@ def test_fano_over_random_matrices(size: int, data: st.DataObject) -> None:
 def test_tables_in_all_forms() -> None:
     p = bs.k_anonymous(6, k=3).profile()
     text = repr(p)
-    assert text.startswith("<Matrix k_anonymous 6 x 6")
+    assert text.startswith("<Profile of k_anonymous 6 x 6>")
     assert "never for truth 3" in text
     assert text.count("\n") == len(p.entries) + 2
     page = p._repr_html_()
@@ -369,7 +403,11 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: bs.identity(2).posterior(0, [0, 1]), ValueError, "must be a report that the prior"),
     (lambda: bs.uniform(3).deniability(0.5), ValueError, "at least 1; got 0.5"),
     (lambda: bs.uniform(3).deniability(math.nan), ValueError, "at least 1; got nan"),
-    (lambda: loose.uniform(3).deniability("x"), TypeError, "`gamma` must be a number"),
+    (lambda: loose.uniform(3).deniability("3"), TypeError, "`gamma` must be a number"),
+    (lambda: bs.uniform(2).profile(prior=[10**400, 0]), TypeError, "`prior` must hold 2"),
+    (lambda: bs.uniform(2).profile(cost=[[10**400, 0], [0, 1]]), TypeError, "`cost` must be"),
+    (lambda: bs.uniform(2).profile(cost=[[1j, 0], [0, 1]]), TypeError, "`cost` must be"),
+    (lambda: bs.uniform(10**12).posterior(3), ValueError, "`posterior` must fit in"),
     (lambda: guaranteed_max_leakage(1.5, 3), ValueError, "`beta` must be from 0 to 1"),
     (lambda: guaranteed_max_leakage(0.5, 0), ValueError, "`size` must be at least 1"),
 ]

@@ -134,6 +134,8 @@ class _Sentence(click.Group):
             return super().invoke(ctx)
         except (ValueError, TypeError, IndexError) as error:
             raise click.ClickException(str(error)) from error
+        except (MemoryError, OverflowError) as error:
+            raise click.ClickException("`size` must fit in memory; got more") from error
 
 
 @click.group(cls=_Sentence)

@@ -148,10 +148,14 @@ def _joint_witness(
 def deniability(matrix: Matrix, gamma: Any) -> int:
     """(k, gamma)-deniability; see :meth:`bistochastic.Matrix.deniability`."""
     must = "`gamma` must be a number of at least 1"
+    if isinstance(gamma, str | bytes | bool):
+        raise TypeError(f"{must}; got {type(gamma).__name__}")
     try:
         factor = float(gamma)
     except (TypeError, ValueError):
         raise TypeError(f"{must}; got {type(gamma).__name__}") from None
+    except OverflowError:
+        factor = math.inf if gamma > 0 else -math.inf
     if not factor >= 1:
         raise ValueError(f"{must}; got {factor:g}")
     found = lines(matrix, [factor])
@@ -169,7 +173,7 @@ def distribution(name: str, size: int, given: Any) -> Array:
         if array.dtype.kind not in "fiuO":
             raise TypeError
         numbers = np.array(array, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"{must}; got others") from None
     if numbers.shape != (size,):
         raise ValueError(f"{must}; got shape {numbers.shape}")
@@ -274,6 +278,8 @@ def guaranteed_max_leakage(beta: float, size: int) -> float:
         return 0.0
     if beta == 0:
         return log2_up(size)
+    if beta > 0.999:
+        return min(log2_up(size), _near_secrecy(beta, size))
     # Entropy in nats of diag : off = e^x : 1 falls with x; the smaller bits have the larger p.
     low, high = 0.0, 800.0
     for _ in range(200):
@@ -286,6 +292,26 @@ def guaranteed_max_leakage(beta: float, size: int) -> float:
             high = x
     p = 1 / (1 + (size - 1) * math.exp(-high))
     return min(log2_up(size), max(0.0, math.log2(size * p)) + SLACK)
+
+
+def _near_secrecy(beta: float, size: int) -> float:
+    """The same near perfect secrecy, where doubles lose it: ``p = (1 + y) / r``, in 60 digits.
+
+    What is missing of ``ln r`` is ``p ln(1 + y) + (1 - p) ln(1 - y/(r - 1))``, which rises with y.
+    """
+    from decimal import Decimal, localcontext
+
+    with localcontext(prec=60):
+        r = Decimal(size)
+        missing = (1 - Decimal(beta)) * r.ln()
+        low, high = Decimal(0), r - 1
+        for _ in range(140):
+            y = (low + high) / 2
+            p = (1 + y) / r
+            lost = p * (1 + y).ln() + ((1 - p) * (1 - y / (r - 1)).ln() if p < 1 else 0)
+            low, high = (y, high) if lost < missing else (low, y)
+        bits = (1 + high).ln() / Decimal(2).ln()
+    return math.nextafter(float(bits), math.inf)
 
 
 @dataclass(frozen=True)
@@ -318,7 +344,8 @@ def capacity(matrix: Matrix, found: Lines | None, *, full: bool = False) -> Capa
         case "t_transform" if r > 2:
             keep = float(matrix.parameters["keep"])
             coin = entropy(np.array([keep, 1 - keep]))
-            return Capacity(math.log2(r - 2 + 2 ** (1 - coin)) + SLACK, 0.0, "")
+            bits = math.log2(r - 2 + 2 ** (1 - coin)) + SLACK
+            return Capacity(min(log2_up(r), bits), 0.0, "")
     if _core.basis(matrix) in ("flat", "cyclic"):
         # Rows are permutations of each other and so are columns: the uniform prior is the best.
         certain = average(matrix, full=full).exact
@@ -328,7 +355,8 @@ def capacity(matrix: Matrix, found: Lines | None, *, full: bool = False) -> Capa
     if found.row_bits is None:
         # No prior beats the divergence of the worst row from the uniform report.
         bits = max(0.0, log2_up(r) - found.worst_row[1])
-        return Capacity(bits, bits - at_uniform, "from the worst row")
+        known = average(matrix, full=full).exact
+        return Capacity(bits, bits - at_uniform if known else math.inf, "from the worst row")
     return _blahut_arimoto(matrix, found, full=full)
 
 
@@ -433,8 +461,10 @@ def cost_table(size: int, given: Any) -> Array | Literal["ordinal"]:
             raise ValueError(f"{must}; got {given!r}")
         return "ordinal"
     try:
+        if np.asarray(given).dtype.kind not in "fiuO":
+            raise TypeError
         table = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"{must}; got others") from None
     if table.shape != (size, size):
         raise ValueError(f"{must}; got shape {table.shape}")
@@ -450,13 +480,14 @@ def metric_epsilon(dense: Array, cost: Array | Literal["ordinal"]) -> float:
 
     On an ordinal scale neighbours decide, since distances along it add up.
     """
+    if not isinstance(cost, str):
+        return _core.metric_epsilon(dense, cost) * (1 + SLACK)
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(dense)
-        if isinstance(cost, str):
-            gaps = np.abs(np.diff(logs, axis=0))
-            # Two zeros are equal, which nan says here.
-            return float(np.fmax.reduce(gaps, axis=None, initial=0.0)) * (1 + SLACK)
-    return _core.metric_epsilon(logs, cost) * (1 + SLACK)
+        # The difference of near numbers is exact; two zeros are equal, which nan says here.
+        gaps = np.abs(np.diff(dense, axis=0)) / np.minimum(dense[1:], dense[:-1])
+    widest = float(np.fmax.reduce(gaps, axis=None, initial=0.0))
+    # Off the grid a double is within a part in 2^53 of its probability.
+    return math.log1p(widest) * (1 + SLACK) + 4.5e-16 if widest > 0 else 0.0
 
 
 def expected_cost(dense: Array, cost: Array | Literal["ordinal"], prior: Array | None) -> float:
@@ -465,13 +496,17 @@ def expected_cost(dense: Array, cost: Array | Literal["ordinal"], prior: Array |
     if isinstance(cost, str):
         scale = np.arange(r)
         cost = np.abs(np.subtract.outer(scale, scale)).astype(np.float64)
-    # A report that never happens costs nothing, even an infinite one.
-    each = np.where(dense > 0, dense, 0) * np.where(dense > 0, cost, 0)
-    return float(each.sum(axis=1) @ (np.full(r, 1 / r) if prior is None else prior))
+    weights = np.full(r, 1 / r) if prior is None else prior
+    # What never happens, truth or report, costs nothing, even an infinite cost.
+    happens = (dense > 0) & (weights > 0)[:, None]
+    each = np.where(happens, dense, 0) * np.where(happens, cost, 0)
+    return float((each.sum(axis=1) * weights).sum())
 
 
 def ordinal_epsilon(matrix: Matrix) -> tuple[float, bool] | None:
     """The metric epsilon under ``|u - v|`` of a structured matrix, and whether it is exact."""
+    if matrix.certified != "exact" and matrix.family not in ("reflected", "geometric"):
+        return None
     match matrix.family:
         case "uniform":
             return 0.0, True
@@ -484,7 +519,7 @@ def ordinal_epsilon(matrix: Matrix) -> tuple[float, bool] | None:
                 gaps = np.abs(np.diff(logs))
             return float(np.fmax.reduce(gaps, initial=0.0)) * (1 + SLACK), False
     # Somewhere on the scale a report starts or ceases to be possible.
-    return (math.inf, True) if math.isinf(matrix.epsilon) and matrix.family != "mix" else None
+    return (math.inf, True) if math.isinf(matrix.epsilon) else None
 
 
 def ordinal_cost(matrix: Matrix) -> float | None:
@@ -495,9 +530,15 @@ def ordinal_cost(matrix: Matrix) -> float | None:
             return 0.0
         case "uniform" | "randomized_response":
             return matrix[0, 1] * (r * r - 1) / 3 if r > 1 else 0.0
-        case "blocks" | "k_anonymous":
+        case "blocks":
             sizes = class_sizes(matrix).astype(float)
             return float(((sizes**2 - 1) / 3).sum() / r)
+        case "k_anonymous":
+            # Classes of two sizes, one apart.
+            classes = round(r * matrix.truthfulness)
+            n, larger = divmod(r, classes)
+            each = (classes - larger) * (n * n - 1) + larger * ((n + 1) ** 2 - 1)
+            return each / 3 / r
         case "tridiagonal":
             return 1.0 - matrix.truthfulness
         case "t_transform":
@@ -527,6 +568,9 @@ def remaining_uncertainty(matrix: Matrix, bits: float | Array, prior: Array) -> 
     """``H(X | Y) = H(prior) + sum of prior_u H_u - H(reports)``, not above it."""
     reports = operators.forth(matrix, np.ascontiguousarray(prior[None, :]))[0]
     inside = float((prior * bits).sum())
+    if matrix.beta == 1:
+        # A report says nothing.
+        return entropy(prior) * (1 - 1e-15)
     return max(0.0, entropy(prior) + inside - entropy(np.maximum(reports, 0)) - SLACK)
 
 
@@ -538,7 +582,7 @@ def best_guess(matrix: Matrix, prior: Array, peaks: Fraction | None) -> tuple[fl
         case "identity" | "permutation":
             return 1.0, True
         case "uniform":
-            return top, True
+            return _up(top), True
         case "blocks" | "k_anonymous":
             sizes = class_sizes(matrix)
             starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])

@@ -125,11 +125,10 @@ def _solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
         case "product":
             if is_singular(matrix):
                 raise _singular(matrix)
-            pair = matrix.parameters["matrices"]
-            for factor in pair if back else reversed(pair):
-                rows = _solve(factor, rows, back=back)
-            return rows
+            return _undo(matrix, rows, back=back)
         case "mix" if (rest := _rest_of_uniform(matrix)) is not None:
+            if is_singular(matrix):
+                raise _singular(matrix)
             # Sums are kept, so what perfect secrecy adds is known: a share of the mean.
             weight, part = rest
             mean = rows.mean(axis=1, keepdims=True)
@@ -184,13 +183,13 @@ def inverse(least: float) -> float:
     return 1 / least if least > 0 else math.inf
 
 
-def _by_iteration(matrix: Matrix) -> float:
+def by_iteration(matrix: Matrix) -> float:
     """The norm of the inverse by power iteration: from below, mostly close."""
     r = matrix.size
     x = np.random.default_rng(r).choice([-1.0, 1.0], (1, r)) / math.sqrt(r)
     grown = 1.0
     for _ in range(30):
-        x = _factor_by_factor(matrix, _factor_by_factor(matrix, x, back=False), back=True)
+        x = _undo(matrix, _undo(matrix, x, back=False), back=True)
         length = float(np.linalg.norm(x))
         if not math.isfinite(length):
             return math.inf
@@ -199,8 +198,9 @@ def _by_iteration(matrix: Matrix) -> float:
     return grown
 
 
-def _factor_by_factor(matrix: Matrix, rows: Array, *, back: bool) -> Array:
-    pair = matrix.parameters["matrices"]
+def _undo(product: Matrix, rows: Array, *, back: bool) -> Array:
+    """A product undone factor by factor."""
+    pair = product.parameters["matrices"]
     for factor in pair if back else reversed(pair):
         rows = _solve(factor, rows, back=back)
     return rows
@@ -228,7 +228,7 @@ def _condition(matrix: Matrix) -> float:
             if min(pair) == 1 or max(pair) == math.inf:
                 return max(pair)
             if matrix.size > _DENSE:
-                return _by_iteration(matrix)
+                return by_iteration(matrix)
         case "mix" if (rest := _rest_of_uniform(matrix)) is not None and matrix.size > 1:
             # On what sums to 0 perfect secrecy is 0, so only the rest is left there.
             return condition(rest[1]) / rest[0]
@@ -258,7 +258,7 @@ def _what_is_left(matrix: Matrix) -> str:
             return f"that tells only the totals of its {classes[1] if classes else 0} classes"
         case "t_transform":
             given = matrix.parameters
-            return f"that tells only the sum of categories {given['i']} and {given['j']}"
+            return f"that tells categories {given['i']} and {given['j']} only together"
         case "kron":
             factors = matrix.parameters["matrices"]
             for i, factor in enumerate(factors):
@@ -272,5 +272,5 @@ def _what_is_left(matrix: Matrix) -> str:
     if spectrum is not None and spectrum[1] < r:
         left = {"cyclic": "Fourier components", "cosine": "cosine components"}
         what = left.get(_core.basis(matrix) or "", "combinations")
-        return f"of rank {spectrum[1]}, that tells only so many {what} of {r}"
+        return f"of rank {spectrum[1]} in doubles, that tells only so many {what} of {r}"
     return "that tells some combinations of categories too faintly for doubles"

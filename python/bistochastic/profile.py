@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -53,6 +53,8 @@ _WORDS: dict[str, tuple[str, int]] = {
     "best_guess": ("best guess under the prior", +1),
 }
 
+_TO_THE_DIGIT = ("bits", "beta", "worst_row", "worst_column", "epsilon")
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -83,11 +85,11 @@ class Entry:
             return "yes" if x else "no"
         if isinstance(x, int):
             return str(x)
-        # Beta and epsilon are rounded to the last digit; the others are known to some 1e-12.
-        known = 0.0 if self.name in ("bits", "beta", "epsilon") else 2 * measures.SLACK
+        # A unit in the last place, by which a value may have been moved to be safe, is not shown.
+        unit = 4 * math.ulp(x) if math.isfinite(x) and self.name not in _TO_THE_DIGIT else 0.0
         if direction > 0:
-            return up(x * (1 - known))
-        return down(x * (1 + known)) if direction < 0 else f"{x:.6g}"
+            return up(x - unit)
+        return down(x + unit) if direction < 0 else f"{x:.6g}"
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,9 @@ class Profile:
 
     def __repr__(self) -> str:
         header = ["measure", "value", "known", "note"]
-        return f"{self.matrix!r}\n{table(header, self.rows(), left=(0, 2, 3))}"
+        n = self.matrix.size
+        title = f"<Profile of {self.matrix.family} {n} x {n}>"
+        return f"{title}\n{table(header, self.rows(), left=(0, 2, 3))}"
 
     def _repr_html_(self) -> str:
         head = cells(*(("th", text) for text in ("measure", "value", "known", "note")))
@@ -200,6 +204,8 @@ def _average(matrix: Matrix, mean: measures.Average) -> list[Entry]:
 
 
 def _lines(matrix: Matrix, mean: measures.Average, found: measures.Lines | None) -> list[Entry]:
+    from fractions import Fraction
+
     if found is None:
         return [_missing("worst_row", _TOO_LARGE), _missing("worst_column", _TOO_LARGE)]
 
@@ -207,7 +213,13 @@ def _lines(matrix: Matrix, mean: measures.Average, found: measures.Lines | None)
         # The worst line is perfect just when all are.
         if mean.beta == 1:
             return 1.0
-        return math.nextafter(min(1.0, bits / matrix.max_bits), 0.0)
+        if bits == mean.bits:
+            return mean.beta
+        most = measures.log2_up(matrix.size)
+        beta = min(bits / most, math.nextafter(1.0, 0.0))
+        return (
+            beta if Fraction(beta) * Fraction(most) <= Fraction(bits) else math.nextafter(beta, 0)
+        )
 
     pairs = [("row", found.worst_row), ("column", found.worst_column)]
     known = _known(found.worst_exact)
@@ -258,7 +270,8 @@ def _epsilon(matrix: Matrix, found: measures.Lines | None) -> Entry:
         if witness is not None:
             u, w, v = witness
             where = f": {v} is reported for truth {u}, never for truth {w}"
-        return Entry("epsilon", math.inf, known, f"a report excludes a truth{where}")
+        may = "excludes" if known == "exact" or where else "may exclude"
+        return Entry("epsilon", math.inf, known, f"a report {may} a truth{where}")
     note = ""
     if witness is not None and matrix.epsilon > 0:
         u, w, v = witness
@@ -301,12 +314,8 @@ def _deniability(matrix: Matrix, found: measures.Lines | None) -> list[Entry]:
         # By its definition epsilon is the gamma at which all truths are alike.
         entries[2:] = [Entry(names[2], matrix.size, "exact")]
     elif found is not None:
-        entries[2] = Entry(names[2], *_counted(found.deniability[2]), "truths left possible")
+        entries[2] = replace(entries[2], note="truths left possible")
     return entries
-
-
-def _counted(pair: tuple[int, bool]) -> tuple[int, Status]:
-    return pair[0], _known(pair[1])
 
 
 def _analyst(matrix: Matrix, found: measures.Lines | None, *, full: bool) -> list[Entry]:
@@ -327,7 +336,8 @@ def _conditioning(matrix: Matrix, *, full: bool) -> list[Entry]:
     size = matrix.size
     spectrum = _core.spectrum(matrix)
     if spectrum is not None:
-        return [Entry("rank", spectrum[1], "exact"), _condition(operators.condition(matrix))]
+        counted = spectrum[1] == size or matrix.family in _RANK_IN_INTEGERS
+        return [_rank(spectrum[1], counted), _condition(operators.condition(matrix), counted)]
     if matrix.family == "kron":
         each = [_conditioning(factor, full=full) for factor in matrix.parameters["matrices"]]
         values = [[part.value for part in parts] for parts in each]
@@ -343,20 +353,49 @@ def _conditioning(matrix: Matrix, *, full: bool) -> list[Entry]:
         rank = operators.dense_rank(matrix, values_of)
         least = float(values_of.min()) if rank == size else 0.0
         _core.keep_condition(matrix, operators.inverse(least))
-        return [Entry("rank", rank, "exact"), _condition(operators.condition(matrix))]
-    if matrix.family == "product":
-        found = operators.condition(matrix)
-        singular = math.isinf(found)
-        rank_entry = _missing("rank", "too large") if singular else Entry("rank", size, "exact")
-        note = "" if singular else "found by iteration, may be higher"
-        return [rank_entry, Entry("condition", found, _known(singular), note)]
+        counted = rank == size or not composite
+        return [_rank(rank, counted), _condition(operators.condition(matrix), counted)]
     why = "too large for singular values; full=True takes them"
+    if matrix.family == "product":
+        return _product_conditioning(matrix, why, full=full)
     return [_missing("rank", why), _missing("condition", why)]
 
 
-def _condition(value: float) -> Entry:
+# Families whose rank is read off integers, not off singular values in doubles.
+_RANK_IN_INTEGERS = (
+    "identity", "uniform", "blocks", "k_anonymous", "permutation", "randomized_response",
+    "t_transform",
+)  # fmt: skip
+
+
+def _product_conditioning(matrix: Matrix, why: str, *, full: bool) -> list[Entry]:
+    """A product too large to write out: from its factors, or by iteration through them."""
+    factors = matrix.parameters["matrices"]
+    each = [_conditioning(factor, full=full)[1] for factor in factors]
+    values = [entry.value for entry in each if entry.value is not None]
+    if len(values) < len(each):
+        return [_missing("rank", why), _missing("condition", why)]
+    exact = all(entry.status == "exact" for entry in each)
+    if max(values) > operators.MOST:
+        return [_missing("rank", why), _condition(math.inf, exact)]
+    if min(values) == 1:
+        # A permutation before or after changes no singular value.
+        return [_rank(matrix.size, exact), _condition(max(values), exact)]
+    note = "found by iteration through the factors, may be higher"
+    found = operators.by_iteration(matrix)
+    return [_rank(matrix.size, exact), Entry("condition", found, "bound", note)]
+
+
+def _rank(value: int, counted: bool) -> Entry:
+    note = "" if counted else "at least: singular values above 2^-50"
+    return Entry("rank", value, _known(counted), note)
+
+
+def _condition(value: float, counted: bool) -> Entry:
     note = "singular: some truths cannot be told apart" if value > operators.MOST else ""
-    return Entry("condition", value, "exact", note)
+    if note and not counted:
+        note = "beyond 2^50, not told from singular"
+    return Entry("condition", value, _known(counted), note)
 
 
 def _varah(found: measures.Lines | None) -> Entry:

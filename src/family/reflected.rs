@@ -145,6 +145,22 @@ impl Family for Reflected {
             .clone()
     }
 
+    /// Where the kernel never rises, column 0 holds the two largest of the cycle together, and the two
+    /// smallest.
+    fn extremes(&self) -> Option<(f64, f64)> {
+        let (first, r) = (&self.kernel[..2], self.kernel.len() - 1);
+        if self.kernel.windows(2).any(|pair| pair[0] < pair[1]) {
+            return None;
+        }
+        let of_total = |a: i64, b: i64| lattice::nearest((a + b) as u128, self.total.into());
+        Some((
+            of_total(self.kernel[r - 1], self.kernel[r])
+                .next_down()
+                .max(0.0),
+            of_total(first[0], first[1]).next_up(),
+        ))
+    }
+
     fn quick_entropy_rate(&self) -> Option<Entropy> {
         match self.entropy.get() {
             Some(_) => None,

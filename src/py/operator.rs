@@ -3,7 +3,7 @@
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-use super::matrix::Matrix;
+use super::matrix::{Matrix, doubles};
 use super::{convert, detached};
 use crate::operator::{self, Way};
 use crate::rank::modulo_prime;
@@ -151,6 +151,7 @@ pub fn column<'py>(matrix: &Matrix, v: &Bound<'py, PyAny>) -> PyResult<Bound<'py
     let family = &*matrix.inner().family;
     let size = family.size();
     let v = convert::code("v", v, size)?;
+    doubles("posterior", 1, size)?;
     let array = py.import("numpy")?.call_method1("empty", (size,))?;
     let array = array.cast_into::<PyArray1<f64>>()?;
     {

@@ -109,14 +109,14 @@ pub fn quick_rate(py: Python<'_>, matrix: &Matrix) -> Option<(f64, f64)> {
     py.detach(|| measure::quick_rate(&*matrix.inner().family))
 }
 
-/// The metric epsilon of a table of logarithms of probabilities under a table of costs.
+/// The metric epsilon of a table of probabilities under a table of costs.
 #[pyfunction]
 pub fn metric_epsilon(
     py: Python<'_>,
-    logs: PyReadonlyArray2<'_, f64>,
+    dense: PyReadonlyArray2<'_, f64>,
     cost: PyReadonlyArray2<'_, f64>,
 ) -> PyResult<f64> {
-    let size = logs.shape()[0];
-    let (logs, cost) = (logs.as_slice()?, cost.as_slice()?);
-    Ok(py.detach(|| survey::metric_epsilon(logs, cost, size)))
+    let size = dense.shape()[0];
+    let (dense, cost) = (dense.as_slice()?, cost.as_slice()?);
+    Ok(py.detach(|| survey::metric_epsilon(dense, cost, size)))
 }

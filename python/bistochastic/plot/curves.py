@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bistochastic.tradeoff import Make
 
-# grey.
+# Told apart by the colour-blind, and by marker and style in grey.
 _COLOURS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
