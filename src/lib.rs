@@ -12,6 +12,7 @@
 //! | [`calibrate`] | exact search for the parameter that reaches a wanted number | families |
 //! | [`parameters`] | parameters by name, in and out | families, `py` |
 //! | [`family`] | trait `Family`, `REGISTRY`, `build`; one file a family | `py` |
+//! | [`key`], [`derive`] | 32 secret bytes; from them and labels to the keys of all streams | randomize, `py` |
 //! | [`pool`] | the threads; survives `fork` | entropy, lattice, `py` |
 //! | `py` | every `#[pyclass]` and `#[pyfunction]`; the only folder that names pyo3 or numpy | this file |
 //!
@@ -22,9 +23,11 @@
 
 pub mod calibrate;
 pub mod dd;
+pub mod derive;
 pub mod entropy;
 pub mod error;
 pub mod family;
+pub mod key;
 pub mod lattice;
 pub mod measure;
 pub mod parameters;

@@ -12,7 +12,7 @@ True
 """
 
 from bistochastic import errors
-from bistochastic._core import Matrix, entropy_rate
+from bistochastic._core import Key, Matrix, entropy_rate
 from bistochastic.families import (
     balance,
     blocks,
@@ -35,6 +35,7 @@ from bistochastic.families import (
 from bistochastic.report import compare
 
 __all__ = [
+    "Key",
     "Matrix",
     "balance",
     "blocks",

@@ -1,10 +1,28 @@
+import os
 from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Matrix", "build", "entropy_rate", "families", "restore"]
+__all__ = ["Key", "Matrix", "build", "entropy_rate", "families", "restore"]
+
+@final
+class Key:
+    @staticmethod
+    def generate() -> Key: ...
+    @staticmethod
+    def from_bytes(b: bytes | bytearray | memoryview) -> Key: ...
+    @staticmethod
+    def from_file(path: str | os.PathLike[str]) -> Key: ...
+    @staticmethod
+    def insecure(seed: int) -> Key: ...
+    def to_file(self, path: str | os.PathLike[str]) -> None: ...
+    @property
+    def fingerprint(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    __hash__: None  # type: ignore[assignment]
 
 @final
 class Matrix:

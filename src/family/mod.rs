@@ -7,6 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use crate::dd::Dd;
+use crate::derive;
 use crate::error::{Error, Result};
 use crate::lattice;
 use crate::measure::{self, Entropy};
@@ -166,6 +167,7 @@ struct Reported {
     total: OnceLock<Option<u128>>,
     is_exact: OnceLock<bool>,
     hash: OnceLock<u64>,
+    digest: OnceLock<[u8; 32]>,
 }
 
 impl Matrix {
@@ -199,6 +201,13 @@ impl Matrix {
     /// Epsilon, as reported.
     pub fn epsilon(&self) -> f64 {
         *self.reported.epsilon.get_or_init(|| self.family.epsilon())
+    }
+
+    /// What enters every derivation of random words: a hash of family and parameters.
+    pub fn digest(&self) -> &[u8; 32] {
+        let family = &*self.family;
+        let cell = &self.reported.digest;
+        cell.get_or_init(|| derive::digest(family.name(), &family.parameters()))
     }
 }
 

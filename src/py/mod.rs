@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 
 mod convert;
 mod exact;
+mod key;
 mod matrix;
 
 /// Work below this many numbers is done before another thread could have taken over.
@@ -30,6 +31,8 @@ fn detached<T: Send>(py: Python<'_>, numbers: u64, work: impl FnOnce() -> T + Se
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::key::Key;
     #[pymodule_export]
     use super::matrix::{Matrix, build, entropy_rate, families, restore};
 }
