@@ -13,6 +13,7 @@
 //! | [`parameters`] | parameters by name, in and out | families, `py` |
 //! | [`family`] | trait `Family`, `REGISTRY`, `build`; one file a family | `py` |
 //! | [`key`], [`derive`] | 32 secret bytes; from them and labels to the keys of all streams | randomize, `py` |
+//! | [`keystream`] | (key, position) to random words; the only randomness | randomize, respond |
 //! | [`pool`] | the threads; survives `fork` | entropy, lattice, `py` |
 //! | `py` | every `#[pyclass]` and `#[pyfunction]`; the only folder that names pyo3 or numpy | this file |
 //!
@@ -28,6 +29,7 @@ pub mod entropy;
 pub mod error;
 pub mod family;
 pub mod key;
+pub mod keystream;
 pub mod lattice;
 pub mod measure;
 pub mod parameters;
