@@ -14,6 +14,10 @@
 //! | [`family`] | trait `Family`, `REGISTRY`, `build`; one file a family | `py` |
 //! | [`key`], [`derive`] | 32 secret bytes; from them and labels to the keys of all streams | randomize, `py` |
 //! | [`keystream`] | (key, position) to random words; the only randomness | randomize, respond |
+//! | [`alias`] | exact integer sampling of one finite law; states that law | sampler |
+//! | [`sampler`], [`kernel`] | how each structure is drawn; the inner loops | randomize, respond |
+//! | [`randomize`] | codes to protected codes in fixed blocks | `py` |
+//! | [`respond`] | words for one answer at a time; survives `fork` | `py` |
 //! | [`pool`] | the threads; survives `fork` | entropy, lattice, `py` |
 //! | `py` | every `#[pyclass]` and `#[pyfunction]`; the only folder that names pyo3 or numpy | this file |
 //!
@@ -22,12 +26,14 @@
 // NaN has to fail a condition, so conditions are written `!(x >= 0.0)`.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 
+pub mod alias;
 pub mod calibrate;
 pub mod dd;
 pub mod derive;
 pub mod entropy;
 pub mod error;
 pub mod family;
+pub mod kernel;
 pub mod key;
 pub mod keystream;
 pub mod lattice;
@@ -35,6 +41,9 @@ pub mod measure;
 pub mod parameters;
 pub mod pool;
 pub mod potentials;
+pub mod randomize;
+pub mod respond;
+pub mod sampler;
 pub mod scaling;
 pub mod support;
 

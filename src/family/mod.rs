@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::lattice;
 use crate::measure::{self, Entropy};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::sampler::{Sampler, Structure};
 
 mod balance;
 mod blocks;
@@ -79,6 +80,9 @@ pub trait Family: Debug + Send + Sync {
     fn extremes(&self) -> Option<(f64, f64)> {
         None
     }
+
+    /// What a draw from it is made of.
+    fn structure(&self) -> Structure;
 
     /// What a composite is made of; none for all others.
     fn composition(&self) -> Option<Composition<'_>> {
@@ -168,6 +172,7 @@ struct Reported {
     is_exact: OnceLock<bool>,
     hash: OnceLock<u64>,
     digest: OnceLock<[u8; 32]>,
+    sampler: OnceLock<Sampler>,
 }
 
 impl Matrix {
@@ -201,6 +206,13 @@ impl Matrix {
     /// Epsilon, as reported.
     pub fn epsilon(&self) -> f64 {
         *self.reported.epsilon.get_or_init(|| self.family.epsilon())
+    }
+
+    /// The tables to draw from, built at first use.
+    pub fn sampler(&self) -> &Sampler {
+        let family = &*self.family;
+        let cell = &self.reported.sampler;
+        cell.get_or_init(|| Sampler::new(family.structure(), family.size()))
     }
 
     /// What enters every derivation of random words: a hash of family and parameters.

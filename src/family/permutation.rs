@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::measure::{Entropy, LogSum};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::sampler::Structure;
 
 /// # Law
 /// `probability(u, targets[u]) = 1`; every code is the target of one other, so columns sum to 1 too.
@@ -46,6 +47,10 @@ impl Family for Permutation {
 
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         Some((u128::from(self.targets[u as usize] as u64 == v), 1))
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Certain(Some(Arc::clone(&self.targets)))
     }
 
     fn total(&self) -> Option<u128> {

@@ -9,6 +9,7 @@ use crate::family::Family;
 use crate::lattice::{GRID, gcd, nearest};
 use crate::measure::{self, Entropy, LogSum};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::sampler::Structure;
 
 /// # Law
 /// `probability(u, v)` is `diag/total` where `u = v` and `off/total` elsewhere, with
@@ -243,6 +244,18 @@ impl Family for RandomizedResponse {
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         let count = if u == v { self.diag } else { self.off };
         Some((count, self.sum()))
+    }
+
+    fn structure(&self) -> Structure {
+        if self.size == 1 {
+            return Structure::Certain(None);
+        }
+        // The denominator is below 2^63, or is a total that stays below 2^64.
+        let (n, d) = self.keep();
+        Structure::Lies {
+            size: self.size,
+            keep: (n as u64, d as u64),
+        }
     }
 
     fn total(&self) -> Option<u128> {

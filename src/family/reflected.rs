@@ -8,6 +8,7 @@ use crate::family::kernel::Kernel;
 use crate::lattice::{self, gcd};
 use crate::measure::Entropy;
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::sampler::Structure;
 
 /// # Law
 /// With an even law `c` on the cycle of length `2r` (`c_j = c_{2r-j}`), draw `j`, go to `u + j`, and
@@ -131,6 +132,13 @@ impl Family for Reflected {
             self.kernel().count(u as usize, v as usize),
             self.total.into(),
         ))
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Even {
+            kernel: Arc::clone(&self.kernel),
+            total: self.total,
+        }
     }
 
     fn total(&self) -> Option<u128> {

@@ -7,6 +7,7 @@ use crate::family::Family;
 use crate::lattice::{self, GRID, gcd, nearest};
 use crate::measure::{self, Entropy, LogSum};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::sampler::Structure;
 
 /// # Law
 /// `keep I + (1 - keep) Q`, Q the transposition of `i` and `j`: the smallest step of majorization. Not
@@ -93,6 +94,16 @@ impl Family for TTransform {
             (false, true) => (1, 1),
             _ => (0, 1),
         })
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Swap {
+            size: self.size,
+            i: self.i,
+            j: self.j,
+            stay: self.stay as u64,
+            sum: self.sum as u64,
+        }
     }
 
     fn total(&self) -> Option<u128> {

@@ -9,6 +9,7 @@ use crate::family::Family;
 use crate::lattice::{self, GRID, TOLERANCE};
 use crate::measure::{self, Entropy, LogSum};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::sampler::{Alphas as Steps, Structure};
 
 /// # Law
 /// `probability(i, i+1) = probability(i+1, i) = alpha_i` for `size - 1` alphas (the paper's print has
@@ -257,6 +258,17 @@ impl Family for Tridiagonal {
             _ => 0,
         };
         Some((count.into(), self.total.into()))
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Neighbours {
+            size: self.size,
+            alphas: match &self.alphas {
+                Alphas::Constant(alpha) => Steps::Constant(*alpha),
+                Alphas::Vector(alphas) => Steps::Vector(Arc::clone(alphas)),
+            },
+            total: self.total,
+        }
     }
 
     fn total(&self) -> Option<u128> {

@@ -6,6 +6,7 @@
 //! | `float`, anything with `__float__` | `Value::Real` | by value |
 //! | `Fraction` | `Value::Ratio` | by value, exactly |
 //! | sequence or array of one kind | `Value::Wholes`, `Reals`, `Ratios` | through `numpy.asarray`, copied |
+//! | array of integers, any layout | `&[u8]` to `&[u64]` | borrowed; copied into the answer where strided or swapped |
 //! | `ndarray` of float64, two axes | `&[f64]` | borrowed, copied only where not contiguous |
 //!
 //! The GIL is released by [`detached`] wherever the work grows with the size. Nothing here computes.
@@ -16,6 +17,7 @@ mod convert;
 mod exact;
 mod key;
 mod matrix;
+mod randomize;
 
 /// Work below this many numbers is done before another thread could have taken over.
 const DETACH_FROM: u64 = 1 << 14;
