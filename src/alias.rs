@@ -19,6 +19,7 @@
 //! word choose a column `j`, the others are compared with its threshold; below it the outcome is `j`, from
 //! it on the column's alias. Threshold and alias share one word of `w` bits, so a draw is one look-up.
 
+use std::hint::select_unpredictable;
 use std::sync::Arc;
 
 /// Bits of a record's first word. They follow the matrix, never the type of the codes.
@@ -183,7 +184,8 @@ pub fn columns(outcomes: usize) -> u32 {
 pub struct Slots<W> {
     /// Columns are `2^k`.
     pub k: u32,
-    /// Threshold above, alias in the lowest `k` bits.
+    /// Threshold above, alias in the lowest `k` bits; and one entry more that lets a vector of four
+    /// bytes be read anywhere.
     pub table: Box<[W]>,
     /// The last decided word.
     pub last: u64,
@@ -193,12 +195,12 @@ impl<W: Word> Slots<W> {
     /// Outcome `v` gets `slots(v)` slots.
     pub fn new(outcomes: usize, slots: impl Fn(usize) -> u64) -> Self {
         let k = columns(outcomes);
-        let mut table = vec![W::low(0); 1 << k].into_boxed_slice();
+        let mut table = vec![W::low(0); (1 << k) + 1].into_boxed_slice();
         let mut mass = vec![0; 1 << k];
         for (v, mass) in mass[..outcomes].iter_mut().enumerate() {
             *mass = slots(v);
         }
-        let last = fill(&mut mass, &mut table);
+        let last = fill(&mut mass, &mut table[..1 << k]);
         Slots { k, table, last }
     }
 
@@ -210,7 +212,7 @@ impl<W: Word> Slots<W> {
 
     /// Slots of each outcome, from the table alone.
     pub fn law(&self) -> Vec<u64> {
-        law(&self.table, self.k, self.last)
+        law(&self.table[..1 << self.k], self.k, self.last)
     }
 }
 
@@ -220,11 +222,8 @@ pub fn look_up<W: Word>(table: &[W], k: u32, x: u64) -> u64 {
     let column = x >> (W::BITS - k);
     let below = x & (W::MOST >> k);
     let entry = table[column as usize].get();
-    if below < entry >> k {
-        column
-    } else {
-        entry & !(u64::MAX << k)
-    }
+    // Half of all words fall on either side, so a branch would be guessed wrong as often.
+    select_unpredictable(below < entry >> k, column, entry & !(u64::MAX << k))
 }
 
 /// Slots of each outcome in a table.
@@ -435,7 +434,7 @@ mod tests {
         ] {
             let total = counts.iter().sum::<i64>() as u64;
             let slots = Slots::<u16>::new(counts.len(), |v| share::<u16>(counts[v] as u64, total));
-            let mut seen = vec![0; slots.table.len()];
+            let mut seen = vec![0; slots.table.len() - 1];
             for x in 0..=slots.last {
                 let (v, undecided) = slots.draw(x);
                 assert!(!undecided);

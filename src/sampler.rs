@@ -16,6 +16,7 @@
 //! | dense, balance, Gibbs | a table a row | its row | the row, through the cache |
 //! | identity, permutation | none | a look-up | through the cache |
 
+use std::hint::select_unpredictable;
 use std::sync::Arc;
 
 use crate::alias::{self, Law, More, Rest, Slots, Width, Word, below, left_over, share};
@@ -313,14 +314,9 @@ impl Then {
             }
             Then::Swap(a, b) => {
                 // The partner is always computed, so that timing does not show who has one.
-                let partner = if u == a {
-                    b
-                } else if u == b {
-                    a
-                } else {
-                    u
-                };
-                if j == 1 { partner } else { u }
+                let partner = select_unpredictable(u == a, b, u);
+                let partner = select_unpredictable(u == b, a, partner);
+                select_unpredictable(j == 1, partner, u)
             }
             Then::Pick => j,
         }
@@ -369,7 +365,8 @@ impl LiesRest {
 pub enum Steps<W> {
     /// The same everywhere.
     Constant(u64),
-    /// One each.
+    /// One each, between a zero at either end: down and up of code `u` stand at `u` and `u + 1`. One
+    /// more zero lets a vector of four bytes be read anywhere.
     Vector(Box<[W]>),
 }
 
@@ -378,6 +375,8 @@ pub enum Steps<W> {
 pub enum Classes {
     /// There is one.
     One(u64),
+    /// First code in the lower half, size less one in the upper half, by code.
+    Short(Box<[u32]>),
     /// First code and size, by code.
     Table(Box<[(u32, u32)]>),
     /// (First code, class size) of runs of equal classes.
@@ -396,6 +395,13 @@ impl Classes {
         if size > CLASS_TABLE {
             return runs;
         }
+        if size <= 1 << 16 {
+            let class = |u| {
+                let (first, n) = runs.of(u);
+                first as u32 | (n as u32 - 1) << 16
+            };
+            return Classes::Short((0..size).map(class).collect());
+        }
         let class = |u| {
             let (first, n) = runs.of(u);
             (first as u32, n as u32)
@@ -408,6 +414,10 @@ impl Classes {
     fn of(&self, u: u64) -> (u64, u64) {
         match self {
             Classes::One(size) => (0, *size),
+            Classes::Short(table) => {
+                let entry = u64::from(table[u as usize]);
+                (entry & 0xffff, (entry >> 16) + 1)
+            }
             Classes::Table(table) => {
                 let (first, n) = table[u as usize];
                 (first.into(), n.into())
@@ -423,10 +433,14 @@ impl Classes {
 /// A law a row: tables one after the other.
 #[derive(Debug)]
 pub struct Rows<W> {
-    k: u32,
-    table: Box<[W]>,
+    /// Columns a row are `2^k`.
+    pub k: u32,
+    /// Row by row, and one entry more that lets a vector of four bytes be read anywhere.
+    pub table: Box<[W]>,
     /// The last decided word of each row.
     last: Box<[W]>,
+    /// The smallest of them.
+    pub least: u64,
     counts: Arc<[i64]>,
     total: u64,
     size: usize,
@@ -454,14 +468,18 @@ impl<W: Word> Rows<W> {
         } else {
             0
         };
-        let mut table = vec![W::low(0); size * columns].into_boxed_slice();
+        let mut table = vec![W::low(0); size * columns + 1].into_boxed_slice();
         let mut last = vec![W::low(0); size].into_boxed_slice();
         let mut marks = vec![0u128; size * per_row].into_boxed_slice();
         // Room for the masses of one row a band, before any thread starts.
         let rows = size.div_ceil(32);
         let mut rest = &mut marks[..];
         let mut bands: Vec<Band<'_, W>> = Vec::new();
-        for (table, last) in table.chunks_mut(rows * columns).zip(last.chunks_mut(rows)) {
+        let entries = &mut table[..size * columns];
+        for (table, last) in entries
+            .chunks_mut(rows * columns)
+            .zip(last.chunks_mut(rows))
+        {
             let (now, later) = rest.split_at_mut(last.len() * per_row);
             rest = later;
             bands.push(Band {
@@ -495,6 +513,7 @@ impl<W: Word> Rows<W> {
         Rows {
             k,
             table,
+            least: last.iter().map(|last| last.get()).min().unwrap_or(0),
             last,
             counts,
             total,
@@ -514,7 +533,10 @@ impl<W: Word> Rows<W> {
     }
 
     fn resolve(&self, x: u64, u: u64, more: &mut impl More) -> u64 {
-        let i = x - self.last[u as usize].get() - 1;
+        // Vectors compare with the smallest of all rows' last words, so some are decided after all.
+        let Some(i) = x.checked_sub(self.last[u as usize].get() + 1) else {
+            return self.decide(x, u).0;
+        };
         let t = u128::from(below(self.total, more));
         self.find(u, u128::from(i) * u128::from(self.total) + t)
     }
@@ -617,12 +639,12 @@ impl<W: Word> Kind<W> {
                 end: size - 1,
                 steps: match &alphas {
                     Alphas::Constant(alpha) => Steps::Constant(share::<W>(*alpha, total)),
-                    Alphas::Vector(alphas) => Steps::Vector(
-                        alphas
-                            .iter()
-                            .map(|&alpha| W::low(share::<W>(alpha as u64, total)))
-                            .collect(),
-                    ),
+                    Alphas::Vector(alphas) => {
+                        let slots = |&alpha: &i64| W::low(share::<W>(alpha as u64, total));
+                        let zero = || std::iter::once(W::low(0));
+                        let steps = zero().chain(alphas.iter().map(slots));
+                        Steps::Vector(steps.chain(zero()).chain(zero()).collect())
+                    }
                 },
                 alphas,
                 total,
@@ -663,7 +685,7 @@ impl<W: Word> Kind<W> {
                 };
                 let truth = x < *stay;
                 // At most size - 2, or undecided.
-                let j = if truth { 0 } else { lie.min(*size - 2) + 1 };
+                let j = select_unpredictable(truth, 0, lie.min(*size - 2) + 1);
                 (Then::Shift(*size).apply(u, j), !truth && lie >= *size - 1)
             }
             Kind::Classes(classes) => {
@@ -675,13 +697,8 @@ impl<W: Word> Kind<W> {
             Kind::Neighbours { end, steps, .. } => {
                 let (down, up) = steps.of(u, *end);
                 let moves = down + up;
-                let v = if x < down {
-                    u.wrapping_sub(1)
-                } else if x < moves {
-                    u + 1
-                } else {
-                    u
-                };
+                let v = select_unpredictable(x < moves, u + 1, u);
+                let v = select_unpredictable(x < down, u.wrapping_sub(1), v);
                 (v, x >= moves.max(W::MOST - 1))
             }
             Kind::Rows(rows) => rows.decide(x, u),
@@ -764,10 +781,7 @@ impl<W: Word> Steps<W> {
                 if u == 0 { 0 } else { *step },
                 if u == end { 0 } else { *step },
             ),
-            Steps::Vector(steps) => {
-                let at = |i: u64| steps.get(i as usize).map_or(0, |step| step.get());
-                (at(u.wrapping_sub(1)), at(u))
-            }
+            Steps::Vector(steps) => (steps[u as usize].get(), steps[u as usize + 1].get()),
         }
     }
 }
