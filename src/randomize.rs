@@ -122,10 +122,11 @@ enum Streams {
         words: Keystream,
         more: Keystream,
     },
+    /// Those that are needed.
     Ids {
-        integer: Keystream,
-        text: [u8; 32],
-        bytes: [u8; 32],
+        integer: Option<Keystream>,
+        text: Option<[u8; 32]>,
+        bytes: Option<[u8; 32]>,
     },
 }
 
@@ -146,6 +147,31 @@ struct Node<'a> {
     parts: Vec<Node<'a>>,
 }
 
+/// How the records of a call are addressed, so that no key is derived in vain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// By position.
+    Position,
+    /// By ids of any kind.
+    Ids,
+    /// By integers alone.
+    Integers,
+    /// By texts alone.
+    Texts,
+    /// By bytes alone.
+    Bytes,
+}
+
+impl From<Id<'_>> for By {
+    fn from(id: Id<'_>) -> Self {
+        match id {
+            Id::Integer(_) => By::Integers,
+            Id::Text(_) => By::Texts,
+            Id::Bytes(_) => By::Bytes,
+        }
+    }
+}
+
 /// A matrix under a key and labels, ready to randomize.
 pub struct Randomizer<'a> {
     root: Node<'a>,
@@ -154,16 +180,16 @@ pub struct Randomizer<'a> {
 }
 
 impl<'a> Randomizer<'a> {
-    /// By position, or by ids.
+    /// For records that are addressed in this way.
     ///
     /// # Errors
     /// A composite that takes too many draws.
-    pub fn new(matrix: &'a Matrix, key: &Key, labels: &[Label], by_ids: bool) -> Result<Self> {
+    pub fn new(matrix: &'a Matrix, key: &Key, labels: &[Label], by: By) -> Result<Self> {
         matrix.sampler().check()?;
         let digest = matrix.digest();
         let mut path = Vec::new();
         let make = |purpose, path: &[u64]| derive(key, purpose, labels, path, digest);
-        let root = node(matrix, by_ids, &mut path, &make);
+        let root = node(matrix, by, &mut path, &make);
         Ok(Randomizer {
             root,
             buffers: 2 * matrix.family.depth(),
@@ -204,8 +230,9 @@ impl<'a> Randomizer<'a> {
         };
         let chunks = 1 + (n - head).div_ceil(CHUNK);
         let workers = threads.clamp(1, chunks);
-        let mut states: Vec<Scratch<C>> =
-            (0..workers).map(|_| Scratch::new(self.buffers)).collect();
+        let mut states: Vec<Scratch<C>> = (0..workers)
+            .map(|_| Scratch::new(n.min(RECORDS), self.buffers))
+            .collect();
         let bad = AtomicUsize::new(usize::MAX);
         let (first, rest) = out.split_at_mut(head);
         let starts = std::iter::once(0).chain((head..n).step_by(CHUNK));
@@ -275,7 +302,7 @@ impl<T: Code> Cell for T {}
 
 fn node<'a>(
     matrix: &'a Matrix,
-    by_ids: bool,
+    by: By,
     path: &mut Vec<u64>,
     make: &dyn Fn(Purpose, &[u64]) -> [u8; 32],
 ) -> Node<'a> {
@@ -287,17 +314,17 @@ fn node<'a>(
         stream
     };
     let own = |path: &[u64]| {
-        if by_ids {
-            Streams::Ids {
-                integer: stream(Purpose::IdInteger, path),
-                text: make(Purpose::IdText, path),
-                bytes: make(Purpose::IdBytes, path),
-            }
-        } else {
-            Streams::Position {
+        if by == By::Position {
+            return Streams::Position {
                 words: stream(Purpose::Words, path),
                 more: stream(Purpose::More, path),
-            }
+            };
+        }
+        let needs = |kind| by == kind || by == By::Ids;
+        Streams::Ids {
+            integer: needs(By::Integers).then(|| stream(Purpose::IdInteger, path)),
+            text: needs(By::Texts).then(|| make(Purpose::IdText, path)),
+            bytes: needs(By::Bytes).then(|| make(Purpose::IdBytes, path)),
         }
     };
     let mut all = |parts: &'a [Matrix]| {
@@ -305,7 +332,7 @@ fn node<'a>(
             .zip(parts)
             .map(|(i, part)| {
                 path.push(i);
-                let node = node(part, by_ids, path, make);
+                let node = node(part, by, path, make);
                 path.pop();
                 node
             })
@@ -342,13 +369,14 @@ struct Scratch<C> {
 }
 
 impl<C: Code> Scratch<C> {
-    fn new(buffers: usize) -> Self {
-        let codes = |n: usize| vec![C::default(); n * RECORDS].into_boxed_slice();
+    /// For blocks of `records`, with `buffers` more for composites.
+    fn new(records: usize, buffers: usize) -> Self {
+        let codes = |n: usize| vec![C::default(); n * records].into_boxed_slice();
         Scratch {
             src: codes(1),
             dst: codes(1),
             space: codes(buffers),
-            work: Work::new(buffers / 2),
+            work: Work::new(records, buffers / 2),
         }
     }
 }
@@ -375,15 +403,15 @@ struct Work {
 }
 
 impl Work {
-    fn new(mixtures: usize) -> Self {
-        let numbers = || vec![0u64; RECORDS].into_boxed_slice();
+    fn new(records: usize, mixtures: usize) -> Self {
+        let numbers = || vec![0u64; records].into_boxed_slice();
         Work {
-            words: vec![0; 8 * RECORDS + BLOCK].into(),
+            words: vec![0; 8 * records + 2 * BLOCK].into(),
             first: numbers(),
             counters: numbers(),
             nonces: numbers(),
-            undecided: Undecided::new(),
-            picks: vec![vec![0; RECORDS].into(); mixtures],
+            undecided: Undecided::new(records),
+            picks: vec![vec![0; records].into(); mixtures],
         }
     }
 
@@ -431,8 +459,7 @@ fn draw<C: Code>(
             Form::Kron(_) => kron(node, at, src, dst, space, work),
             Form::Mix(pick, _) => mix(node, pick, at, src, dst, space, work),
             Form::Product(_) => {
-                let (middle, space) = space.split_at_mut(RECORDS);
-                let middle = &mut middle[..src.len()];
+                let (middle, space) = space.split_at_mut(src.len());
                 draw(&node.parts[0], at, src, middle, space, work);
                 draw(&node.parts[1], at, middle, dst, space, work);
             }
@@ -449,9 +476,8 @@ fn kron<C: Code>(
     space: &mut [C],
     work: &mut Work,
 ) {
-    let (digits, space) = space.split_at_mut(RECORDS);
-    let (reports, space) = space.split_at_mut(RECORDS);
-    let (digits, reports) = (&mut digits[..src.len()], &mut reports[..src.len()]);
+    let (digits, space) = space.split_at_mut(src.len());
+    let (reports, space) = space.split_at_mut(src.len());
     dst.fill(C::default());
     let mut place = 1;
     for part in node.parts.iter().rev() {
@@ -489,8 +515,7 @@ fn mix<C: Code>(
         chosen,
         work,
     );
-    let (reports, space) = space.split_at_mut(RECORDS);
-    let reports = &mut reports[..src.len()];
+    let (reports, space) = space.split_at_mut(src.len());
     for (i, part) in (0..).zip(&node.parts) {
         // Words are addressed, so a part that nobody takes can be left out.
         if chosen.contains(&i) {
@@ -545,7 +570,13 @@ fn first_words(
             words.fill(0, row / per_block, &mut work.words[..end]);
             skip
         }
-        (Streams::Ids { integer, .. }, Addresses::Signed(_) | Addresses::Unsigned(_)) => {
+        (
+            Streams::Ids {
+                integer: Some(integer),
+                ..
+            },
+            Addresses::Signed(_) | Addresses::Unsigned(_),
+        ) => {
             integer.first_words(&work.counters[..n], &work.nonces[..n], &mut work.first[..n]);
             let pairs = work.words.chunks_exact_mut(bytes).zip(&work.first[..n]);
             match bytes {
@@ -579,8 +610,8 @@ fn id_block(streams: &Streams, id: Id<'_>, code: u64) -> [u8; BLOCK] {
     else {
         return block;
     };
-    let (key, id) = match id {
-        Id::Integer(id) => {
+    let (key, id) = match (id, integer, text, bytes) {
+        (Id::Integer(id), Some(integer), _, _) => {
             let nonce = code | if id < 0 { NEGATIVE } else { 0 };
             let words = integer.block(id as u64, nonce);
             for (to, word) in block.chunks_exact_mut(4).zip(words) {
@@ -588,8 +619,9 @@ fn id_block(streams: &Streams, id: Id<'_>, code: u64) -> [u8; BLOCK] {
             }
             return block;
         }
-        Id::Text(id) => (text, id),
-        Id::Bytes(id) => (bytes, id),
+        (Id::Text(id), _, Some(text), _) => (text, id),
+        (Id::Bytes(id), _, _, Some(bytes)) => (bytes, id),
+        _ => return block,
     };
     let mut hasher = blake3::Hasher::new_keyed(key);
     hasher.update(&code.to_le_bytes());
@@ -723,5 +755,199 @@ pub fn word_bytes(size: u64) -> usize {
         Width::Two => 2,
         Width::Four => 4,
         Width::Eight => 8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::family::laws::make;
+    use crate::parameters::Value;
+
+    fn matrices() -> Vec<Matrix> {
+        let sized = |family: &str, size: i128, name: &str, x: Value| {
+            make(family, &[("size", Value::Whole(size)), (name, x)]).unwrap()
+        };
+        let rr = |size| sized("randomized_response", size, "beta", Value::Real(0.6));
+        let parts = |parts: &[Matrix]| ("matrices", Value::Matrices(parts.into()));
+        let mix = |a: Matrix, b: Matrix| {
+            let weights = ("weights", Value::Ratios([(1, 3), (2, 3)].into()));
+            make("mix", &[parts(&[a, b]), weights]).unwrap()
+        };
+        let geometric = |size| sized("geometric", size, "temperature", Value::Real(2.0));
+        let nested = make("product", &[parts(&[mix(rr(12), geometric(12)), rr(12)])]).unwrap();
+        vec![
+            rr(12),
+            rr(200),
+            rr(70_000),
+            geometric(12),
+            geometric(300),
+            sized("k_anonymous", 12, "k", Value::Whole(5)),
+            sized("tridiagonal", 12, "alphas", Value::Real(0.3)),
+            make("kron", &[parts(&[rr(3), geometric(4)])]).unwrap(),
+            make("kron", &[parts(&[nested.clone(), rr(2)])]).unwrap(),
+            mix(nested.clone(), rr(12)),
+            nested,
+        ]
+    }
+
+    fn codes(size: u64, n: u64) -> Vec<u32> {
+        (0..n).map(|i| (i * 7919 % size) as u32).collect()
+    }
+
+    fn run(m: &Matrix, codes: &[u32], at: Addresses<'_>, threads: usize) -> Vec<u32> {
+        let by = match at {
+            Addresses::From(_) => By::Position,
+            Addresses::Ids(_) => By::Ids,
+            _ => By::Integers,
+        };
+        let key = Key::insecure(5);
+        let randomizer = Randomizer::new(m, &key, &Label::stream("x"), by).unwrap();
+        let mut out = vec![0; codes.len()];
+        randomizer.run(Some(codes), &mut out, at, threads).unwrap();
+        let mut again = codes.to_vec();
+        randomizer.run(None, &mut again, at, threads).unwrap();
+        assert_eq!(out, again);
+        out
+    }
+
+    #[test]
+    fn threads_and_pieces_do_not_matter() {
+        for (i, m) in matrices().into_iter().enumerate() {
+            // Long enough for several chunks, for one of each kind.
+            let n = if i % 3 == 0 { 140_000 } else { 6_000 };
+            let codes = codes(m.family.size(), n);
+            let whole = run(&m, &codes, Addresses::From(77), 1);
+            for threads in [2, 7] {
+                assert_eq!(run(&m, &codes, Addresses::From(77), threads), whole);
+            }
+            for (start, end) in [
+                (0, 1),
+                (1, 2),
+                (5, 1000),
+                (1023, 3000),
+                (65_459, 66_000),
+                (65_000, 140_000),
+            ] {
+                let (start, end) = (start.min(codes.len()), end.min(codes.len()));
+                let part = run(
+                    &m,
+                    &codes[start..end],
+                    Addresses::From(77 + start as u64),
+                    2,
+                );
+                assert_eq!(part, whole[start..end], "{start}..{end}");
+            }
+            assert_ne!(run(&m, &codes, Addresses::From(78), 2), whole);
+        }
+    }
+
+    #[test]
+    fn ids_address_people_and_the_code_enters() {
+        for m in matrices() {
+            let size = m.family.size();
+            let codes = codes(size, 3000);
+            let ids: Vec<i64> = (0..3000).map(|i| i * i - 5_000).collect();
+            let signed = run(&m, &codes, Addresses::Signed(&ids), 1);
+            // Another order, the same people.
+            let back: Vec<i64> = ids.iter().rev().copied().collect();
+            let codes_back: Vec<u32> = codes.iter().rev().copied().collect();
+            let mut other = run(&m, &codes_back, Addresses::Signed(&back), 7);
+            other.reverse();
+            assert_eq!(other, signed);
+            // The same integers one by one.
+            let one: Vec<Id<'_>> = ids.iter().map(|&id| Id::Integer(id.into())).collect();
+            assert_eq!(run(&m, &codes, Addresses::Ids(&one), 2), signed);
+            let texts: Vec<String> = ids.iter().map(|id| id.to_string()).collect();
+            let text: Vec<Id<'_>> = texts.iter().map(|t| Id::Text(t.as_bytes())).collect();
+            let bytes: Vec<Id<'_>> = texts.iter().map(|t| Id::Bytes(t.as_bytes())).collect();
+            let by_text = run(&m, &codes, Addresses::Ids(&text), 2);
+            let by_bytes = run(&m, &codes, Addresses::Ids(&bytes), 2);
+            assert_ne!(by_text, by_bytes);
+            assert_ne!(by_text, signed);
+        }
+    }
+
+    #[test]
+    fn a_negative_id_is_not_the_large_one_with_its_bits() {
+        let m = &matrices()[0];
+        let n = 500;
+        let codes = vec![3; n];
+        let signed: Vec<i64> = (0..n as i64).map(|i| -1 - i).collect();
+        let unsigned: Vec<u64> = signed.iter().map(|&id| id as u64).collect();
+        assert_ne!(
+            run(m, &codes, Addresses::Signed(&signed), 1),
+            run(m, &codes, Addresses::Unsigned(&unsigned), 1)
+        );
+        let small: Vec<u64> = (0..n as u64).collect();
+        let same: Vec<i64> = (0..n as i64).collect();
+        assert_eq!(
+            run(m, &codes, Addresses::Signed(&same), 1),
+            run(m, &codes, Addresses::Unsigned(&small), 1)
+        );
+    }
+
+    /// Purposes, labels, paths and matrices: no two streams have a word in common.
+    #[test]
+    fn no_words_are_shared() {
+        let (a, b) = (&matrices()[0], &matrices()[1]);
+        let key = Key::insecure(1);
+        let mut seen = HashSet::new();
+        for purpose in Purpose::ALL {
+            for label in ["sex", "race"] {
+                for path in [&[][..], &[0], &[1], &[0, 0]] {
+                    for matrix in [a, b] {
+                        let labels = Label::stream(label);
+                        let secret = derive(&key, purpose, &labels, path, matrix.digest());
+                        let mut bytes = [0; 16 * BLOCK];
+                        Keystream::new(&secret).fill(0, 0, &mut bytes);
+                        for word in bytes.chunks_exact(8) {
+                            assert!(seen.insert(word.to_vec()), "{purpose:?} {label} {path:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What [`Further`] gives is what the law of addresses says.
+    #[test]
+    fn further_words_are_the_blocks_of_the_row() {
+        let stream = Keystream::new(&[3; 32]);
+        let words = |block: [u32; 16]| -> Vec<u64> {
+            let pair = |p: &[u32]| u64::from(p[0]) | u64::from(p[1]) << 32;
+            block.chunks(2).map(pair).collect()
+        };
+        let want: Vec<u64> = (0..3)
+            .flat_map(|nonce| words(stream.block(9, nonce)))
+            .collect();
+        for first in [None, Some(want[0])] {
+            let mut more = Further {
+                stream: Stream::Position(&stream, 9),
+                drawn: 0,
+                block: [0; 16],
+                first,
+            };
+            let got: Vec<u64> = (0..24).map(|_| more.next()).collect();
+            assert_eq!(got, want);
+        }
+    }
+
+    #[test]
+    fn the_first_bad_code_is_found_on_any_number_of_threads() {
+        let m = &matrices()[0];
+        let key = Key::insecure(1);
+        let randomizer = Randomizer::new(m, &key, &[], By::Position).unwrap();
+        let mut codes = vec![0u8; 300_000];
+        for position in [299_999, 200_000, 70_000, 3] {
+            codes[position] = 12;
+            for threads in [1, 2, 7] {
+                let mut out = vec![0; codes.len()];
+                let got = randomizer.run(Some(&codes), &mut out, Addresses::From(1), threads);
+                assert_eq!(got, Err(position));
+            }
+        }
     }
 }

@@ -811,3 +811,337 @@ fn neighbours<W: Word>(
         left(total - falls - rises, stay),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::laws::make;
+    use crate::parameters::Value;
+
+    /// Words that were written down, and whether more were asked for.
+    struct Script<'a> {
+        words: &'a [u64],
+        asked: usize,
+    }
+
+    impl More for Script<'_> {
+        fn next(&mut self) -> u64 {
+            self.asked += 1;
+            self.words.get(self.asked - 1).copied().unwrap_or(0)
+        }
+    }
+
+    /// The first word for which `below(n)` is `t`: `ceil(t 2^64 / n)`.
+    fn word(t: u64, n: u64) -> u64 {
+        (u128::from(t) << 64).div_ceil(u128::from(n)) as u64
+    }
+
+    /// Add up the reports of an undecided word over every value of the numbers below `bounds` that it
+    /// takes, each of `weight` cases.
+    fn count_rest(
+        kind: &Kind<u16>,
+        (x, u): (u64, u64),
+        bounds: &[u64],
+        words: &mut Vec<u64>,
+        weight: u128,
+        cases: &mut [u128],
+    ) {
+        let mut script = Script { words, asked: 0 };
+        let v = kind.resolve(x, u, &mut script);
+        if script.asked <= script.words.len() {
+            cases[v as usize] += weight;
+            return;
+        }
+        let n = bounds[words.len()];
+        for t in 0..n {
+            words.push(word(t, n));
+            count_rest(kind, (x, u), bounds, words, weight / u128::from(n), cases);
+            words.pop();
+        }
+    }
+
+    /// The whole of a row's law: every first word, and for undecided ones every further number.
+    fn check(matrix: &Matrix, bounds: impl Fn(u64) -> Vec<u64>) {
+        let family = &*matrix.family;
+        let Sampler::Two(kind) = matrix.sampler() else {
+            panic!("{matrix:?}");
+        };
+        for u in 0..family.size() {
+            let bounds = bounds(u);
+            let each: u128 = bounds.iter().map(|&n| u128::from(n)).product();
+            let mut cases = vec![0u128; family.size() as usize];
+            for x in 0..1 << 16 {
+                match kind.decide(x, u) {
+                    (v, false) => cases[v as usize] += each,
+                    (_, true) => {
+                        count_rest(kind, (x, u), &bounds, &mut Vec::new(), each, &mut cases);
+                    }
+                }
+            }
+            for (v, cases) in (0..).zip(cases) {
+                let (n, d) = family.entry(u, v).unwrap();
+                assert_eq!(
+                    cases * d,
+                    n * (each << 16),
+                    "({u}, {v}) of {}",
+                    family.name()
+                );
+            }
+        }
+    }
+
+    fn whole(n: i128) -> Value {
+        Value::Whole(n)
+    }
+
+    fn total(matrix: &Matrix) -> u64 {
+        matrix.family.total().unwrap() as u64
+    }
+
+    #[test]
+    fn every_case_of_one_law_is_counted() {
+        for row in [
+            vec![3, 2, 1],
+            vec![0, 7],
+            vec![5],
+            vec![1; 13],
+            vec![1000, 0, 0, 1],
+        ] {
+            let m = make("circulant", &[("first_row", Value::Wholes(row.into()))]).unwrap();
+            check(&m, |_| vec![total(&m)]);
+        }
+        for kernel in [vec![3, 2, 1], vec![0, 1], vec![4, 0, 0, 0, 9], vec![1; 20]] {
+            let m = make("reflected", &[("kernel", Value::Wholes(kernel.into()))]).unwrap();
+            check(&m, |_| vec![total(&m)]);
+        }
+        let swap = [
+            ("size", whole(4)),
+            ("i", whole(3)),
+            ("j", whole(1)),
+            ("keep", Value::Ratio(5, 7)),
+        ];
+        let m = make("t_transform", &swap).unwrap();
+        check(&m, |_| vec![7]);
+    }
+
+    #[test]
+    fn every_case_of_randomized_response_is_counted() {
+        for (size, n, d) in [
+            (2, 1, 2),
+            (3, 5, 7),
+            (12, 64, 99),
+            (20, 0, 1),
+            (20, 1, 1),
+            (5, 1, 999),
+        ] {
+            let keep = Value::Ratio(n, d);
+            let m = make(
+                "randomized_response",
+                &[("size", whole(size)), ("keep", keep)],
+            )
+            .unwrap();
+            check(&m, |_| vec![d as u64, size as u64 - 1]);
+        }
+    }
+
+    #[test]
+    fn every_case_of_classes_is_counted() {
+        for sizes in [vec![7], vec![1, 2, 5, 3], vec![100, 1, 99], vec![256]] {
+            let m = make("blocks", &[("sizes", Value::Wholes(sizes.clone().into()))]).unwrap();
+            let class = |u: u64| {
+                let mut end = 0;
+                let found = sizes.iter().find(|&&n| {
+                    end += n as u64;
+                    u < end
+                });
+                vec![*found.unwrap() as u64]
+            };
+            check(&m, class);
+        }
+    }
+
+    #[test]
+    fn every_case_of_neighbours_is_counted() {
+        for alphas in [
+            vec![1, 2, 3],
+            vec![5, 5, 0, 10],
+            vec![10, 0, 9, 1],
+            vec![0, 0],
+        ] {
+            let m = make(
+                "tridiagonal",
+                &[
+                    ("alphas", Value::Wholes(alphas.into())),
+                    ("total", whole(10)),
+                ],
+            );
+            let m = m.unwrap();
+            check(&m, |_| vec![10]);
+        }
+        for (n, d) in [(1, 2), (1, 3), (3, 10), (0, 1)] {
+            let alphas = Value::Ratio(n, d);
+            let m = make("tridiagonal", &[("alphas", alphas), ("size", whole(5))]).unwrap();
+            check(&m, |_| vec![total(&m)]);
+        }
+    }
+
+    fn table(size: usize, cells: Vec<i64>) -> Matrix {
+        let cells = Value::Table(size, size, Box::new(Value::Wholes(cells.into())));
+        make("dense", &[("array", cells)]).unwrap()
+    }
+
+    #[test]
+    fn every_case_of_rows_is_counted() {
+        for (size, cells) in [
+            (1, vec![9]),
+            (2, vec![1, 6, 6, 1]),
+            (3, vec![2, 1, 0, 1, 1, 1, 0, 1, 2]),
+            (20, (0..400).map(|i: i64| (i / 20 + i % 20) % 20).collect()),
+            (
+                40,
+                (0..1600).map(|i: i64| (i / 40 + i % 40) % 40 % 2).collect(),
+            ),
+        ] {
+            let m = table(size, cells);
+            check(&m, |_| vec![total(&m)]);
+        }
+    }
+
+    /// On the grid 2^-53 the further numbers are too many to count: the slots are counted one by one,
+    /// and the intervals of the rest by their ends.
+    #[test]
+    fn slots_and_intervals_of_rows_on_the_grid_make_the_law() {
+        for size in [12usize, 40, 100] {
+            let cost = (0..size * size).map(|i| (i / size).abs_diff(i % size) as f64);
+            let cost = Value::Table(size, size, Box::new(Value::Reals(cost.collect())));
+            let m = make(
+                "gibbs",
+                &[("cost", cost), ("temperature", Value::Real(3.0))],
+            )
+            .unwrap();
+            let Sampler::Two(Kind::Rows(rows)) = m.sampler() else {
+                panic!("{m:?}");
+            };
+            for u in 0..size as u64 {
+                let mut slots = vec![0u128; size];
+                let mut undecided = 0u128;
+                for x in 0..1 << 16 {
+                    match rows.decide(x, u) {
+                        (v, false) => slots[v as usize] += 1,
+                        (_, true) => undecided += 1,
+                    }
+                }
+                let mut before = 0;
+                for v in 0..size as u64 {
+                    let (count, total) = m.family.entry(u, v).unwrap();
+                    let rest = (count << 16) - slots[v as usize] * total;
+                    if rest > 0 {
+                        assert_eq!(rows.find(u, before), v);
+                        assert_eq!(rows.find(u, before + rest - 1), v);
+                    }
+                    before += rest;
+                }
+                assert_eq!(before, undecided << 53);
+            }
+        }
+    }
+
+    /// Of 2^32 words those at the ends of every lie's slots, and the cases by their number.
+    #[test]
+    fn lies_without_a_table_own_equal_shares() {
+        for (size, keep) in [
+            (300u64, (5u64, 7u64)),
+            (300, (0, 1)),
+            (65_536, ((1 << 53) / 3, 1 << 53)),
+            (1 << 24, (999_999, 1_000_000)),
+            (1 << 24, (1, 1)),
+        ] {
+            let (stay, each, rest) = lies::<u32>(size, keep);
+            let kind = Kind::<u32>::new(Structure::Lies { size, keep });
+            let (n, d) = (u128::from(keep.0), u128::from(keep.1));
+            let others = u128::from(size - 1);
+            let decided = u128::from(stay) + u128::from(each) * others;
+            // The truth's and a lie's cases, of 2^32 d (size - 1).
+            assert_eq!(
+                (u128::from(stay) * d + rest.truth) * others,
+                (n << 32) * others
+            );
+            let undecided = (1u128 << 32) - decided;
+            let lying = undecided * d - rest.truth;
+            assert_eq!(u128::from(each) * d * others + lying, (d - n) << 32);
+            assert_eq!(u128::from(rest.first), decided);
+            let u = size / 3;
+            if stay > 0 {
+                assert_eq!(kind.decide(0, u), (u, false));
+                assert_eq!(kind.decide(stay - 1, u), (u, false));
+            }
+            if each > 0 {
+                for lie in (0..size - 1).step_by(1 + size as usize / 1000) {
+                    let v = (u + 1 + lie) % size;
+                    assert_eq!(kind.decide(stay + lie * each, u), (v, false));
+                    assert_eq!(kind.decide(stay + lie * each + each - 1, u), (v, false));
+                }
+            }
+            if undecided > 0 {
+                assert!(kind.decide(decided as u64, u).1);
+                assert!(kind.decide(u64::from(u32::MAX), u).1);
+            }
+        }
+    }
+
+    #[test]
+    fn wide_tables_own_the_slots_they_state() {
+        let row: Vec<i64> = (0..5000).map(|i| i * i % 97).collect();
+        let m = make(
+            "circulant",
+            &[("first_row", Value::Wholes(row.clone().into()))],
+        )
+        .unwrap();
+        let Sampler::Four(Kind::One { slots, .. }) = m.sampler() else {
+            panic!("{m:?}");
+        };
+        let law = slots.law();
+        for (v, &count) in row.iter().enumerate() {
+            assert_eq!(law[v], share::<u32>(count as u64, total(&m)));
+        }
+        // Every column at the ends of its two parts.
+        let width = 1u64 << (32 - slots.k);
+        for column in 0..1u64 << slots.k {
+            let entry = slots.table[column as usize];
+            let (threshold, alias) = (
+                u64::from(entry >> slots.k),
+                u64::from(entry) & ((1 << slots.k) - 1),
+            );
+            for below in [
+                0,
+                threshold.saturating_sub(1),
+                threshold.min(width - 1),
+                width - 1,
+            ] {
+                let want = if below < threshold { column } else { alias };
+                assert_eq!(slots.draw(column * width + below).0, want);
+            }
+        }
+    }
+
+    #[test]
+    fn refuses_more_draws_than_anyone_waits_for() {
+        let mut m = make(
+            "randomized_response",
+            &[("size", whole(2)), ("beta", Value::Real(0.5))],
+        )
+        .unwrap();
+        for _ in 0..17 {
+            m = make(
+                "product",
+                &[("matrices", Value::Matrices([m.clone(), m].into()))],
+            )
+            .unwrap();
+        }
+        let error = m.sampler().check().unwrap_err().to_string();
+        assert!(
+            error.starts_with("`matrix` must take at most 65536 draws"),
+            "{error}"
+        );
+    }
+}

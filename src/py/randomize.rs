@@ -13,7 +13,7 @@ use super::{DETACH_FROM, detached};
 use crate::derive::Label;
 use crate::error::Error;
 use crate::key;
-use crate::randomize::{Addresses, Cell, Id, Randomizer, refuse};
+use crate::randomize::{Addresses, By, Cell, Id, Randomizer, refuse};
 use crate::{pool, respond};
 
 /// Rows are counted below this.
@@ -420,9 +420,13 @@ impl Matrix {
         };
         // Tables are built and hashed once a matrix, which may take a while.
         let tables = size.saturating_mul(size).max(DETACH_FROM);
-        let by_ids = ids.is_some();
+        let by = match given {
+            Given::From(_) => By::Position,
+            Given::Integers(..) => By::Integers,
+            Given::Objects(_) => By::Ids,
+        };
         let randomizer = detached(py, tables, || {
-            Randomizer::new(matrix, secret.key(), &secret.labels, by_ids)
+            Randomizer::new(matrix, secret.key(), &secret.labels, by)
         })?;
         match columns.bytes {
             1 => run::<u8>(py, &randomizer, &columns, &given, threads, size),
@@ -450,7 +454,6 @@ impl Matrix {
     #[pyo3(signature = (code, *, key=None, stream=None, id=None))]
     fn respond(
         &self,
-        py: Python<'_>,
         code: &Bound<'_, PyAny>,
         key: Option<&Bound<'_, Key>>,
         stream: Option<&Bound<'_, PyAny>>,
@@ -472,14 +475,15 @@ impl Matrix {
         }
         let secret = Secret::new(key, stream, id.is_some(), "id")?;
         let id = id.map(|given| self::id("id", given, None)).transpose()?;
-        let by_ids = id.is_some();
-        let randomizer = Randomizer::new(matrix, secret.key(), &secret.labels, by_ids)?;
+        let by = id.map_or(By::Position, By::from);
+        let randomizer = Randomizer::new(matrix, secret.key(), &secret.labels, by)?;
         let ids = id.map(|id| [id]);
         let addresses = ids
             .as_ref()
             .map_or(Addresses::From(0), |ids| Addresses::Ids(ids));
         let mut out = [u];
-        py.detach(|| randomizer.run(None, &mut out, addresses, 1))
+        randomizer
+            .run(None, &mut out, addresses, 1)
             .map_err(|position| refuse(position, size))?;
         Ok(out[0])
     }
