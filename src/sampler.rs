@@ -696,10 +696,12 @@ impl<W: Word> Kind<W> {
             }
             Kind::Neighbours { end, steps, .. } => {
                 let (down, up) = steps.of(u, *end);
-                let moves = down + up;
-                let v = select_unpredictable(x < moves, u + 1, u);
-                let v = select_unpredictable(x < down, u.wrapping_sub(1), v);
-                (v, x >= moves.max(W::MOST - 1))
+                // Not by their sum, which may be 2^64.
+                let falls = x < down;
+                let rises = !falls & (x.wrapping_sub(down) < up);
+                let v = select_unpredictable(rises, u + 1, u);
+                let v = select_unpredictable(falls, u.wrapping_sub(1), v);
+                (v, !falls & !rises & (x >= W::MOST - 1))
             }
             Kind::Rows(rows) => rows.decide(x, u),
         }
@@ -735,8 +737,9 @@ impl<W: Word> Kind<W> {
                 total,
             } => {
                 let (down, up) = steps.of(u, *end);
-                let i = x - (down + up).max(W::MOST - 1);
-                let t = u128::from(i) * u128::from(*total) + u128::from(below(*total, more));
+                let decided = (u128::from(down) + u128::from(up)).max(u128::from(W::MOST - 1));
+                let i = u128::from(x) - decided;
+                let t = i * u128::from(*total) + u128::from(below(*total, more));
                 let [falls, rises, _] = neighbours::<W>(alphas, steps, *total, u, *end);
                 if t < falls {
                     u - 1
@@ -800,11 +803,10 @@ fn neighbours<W: Word>(
         Alphas::Vector(alphas) => alphas[i as usize] as u64,
     };
     let (down, up) = steps.of(u, end);
-    let stay = (down + up).max(W::MOST - 1) - down - up;
+    let (down, up) = (u128::from(down), u128::from(up));
+    let stay = (down + up).max(u128::from(W::MOST - 1)) - down - up;
     let (falls, rises) = (alpha(u.wrapping_sub(1)), alpha(u));
-    let left = |count: u64, slots: u64| {
-        (u128::from(count) << W::BITS) - u128::from(slots) * u128::from(total)
-    };
+    let left = |count: u64, slots: u128| (u128::from(count) << W::BITS) - slots * u128::from(total);
     [
         left(falls, down),
         left(rises, up),

@@ -42,7 +42,7 @@ impl<'a> Secret<'a> {
     /// Without a key a fresh one is drawn and forgotten. With one, words must not be used twice, so
     /// the call has to say what they are for (`stream`) and where (`addressed`).
     fn new(
-        key: Option<&'a Bound<'_, Key>>,
+        key: Option<&'a Bound<'_, PyAny>>,
         stream: Option<&Bound<'_, PyAny>>,
         addressed: bool,
         address: &str,
@@ -56,7 +56,13 @@ impl<'a> Secret<'a> {
                 }
             },
         };
-        let key = key.map(|key| key.get().inner());
+        let key = match key {
+            None => None,
+            Some(key) => match key.cast::<Key>() {
+                Ok(key) => Some(key.get().inner()),
+                Err(_) => return Err(Error::type_("key", "be a Key", type_name(key)).into()),
+            },
+        };
         if let Some(key) = key
             && !key.is_insecure()
         {
@@ -389,7 +395,7 @@ impl Matrix {
         &self,
         py: Python<'py>,
         codes: &Bound<'py, PyAny>,
-        key: Option<&Bound<'py, Key>>,
+        key: Option<&Bound<'py, PyAny>>,
         stream: Option<&Bound<'py, PyAny>>,
         start: Option<&Bound<'py, PyAny>>,
         ids: Option<&Bound<'py, PyAny>>,
@@ -455,7 +461,7 @@ impl Matrix {
     fn respond(
         &self,
         code: &Bound<'_, PyAny>,
-        key: Option<&Bound<'_, Key>>,
+        key: Option<&Bound<'_, PyAny>>,
         stream: Option<&Bound<'_, PyAny>>,
         id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
