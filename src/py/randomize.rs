@@ -382,9 +382,9 @@ impl Matrix {
     /// (dtype('uint8'), (6,))
     /// >>> key = bs.Key.insecure(1)          # for examples; Key.generate() for releases
     /// >>> m.randomize(codes, key=key, stream="class", start=0)
-    /// array([0, 1, 2, 3, 3, 1], dtype=uint8)
+    /// array([0, 1, 2, 3, 1, 2], dtype=uint8)
     /// >>> m.randomize(codes[4:], key=key, stream="class", start=4)
-    /// array([3, 1], dtype=uint8)
+    /// array([1, 2], dtype=uint8)
     /// >>> m.randomize([0, 4])
     /// Traceback (most recent call last):
     ///     ...
