@@ -215,11 +215,37 @@ mod eight {
             Kind::Rows(rows) if rows.table.len() < 1 << 31 => {
                 let (k, last) = (rows.k, all(rows.least));
                 let table = &*rows.table;
+                if size_of_val(table) > FAR {
+                    prefetch(table, k, words, src);
+                }
                 let shift = _mm_cvtsi32_si128(k as i32);
                 sweep::<W, C>(kind, words, src, dst, undecided, |x, u| {
                     // SAFETY: codes were found to be below the size, so the entry is in the table.
                     let v = unsafe { look_up(table, k, x, _mm256_sll_epi32(u, shift)) };
                     (v, below(last, x))
+                });
+            }
+            Kind::Lies {
+                size, stay, each, ..
+            } if W::BITS == 32 && *each > 0 => {
+                // With s = floor(log2 each) and m = floor(2^(32+s) / each), or one less than 2^32 where
+                // that is 2^32, floor(y m / 2^(32+s)) is floor(y / each) or one less, for any y below 2^32.
+                let s = each.ilog2();
+                let m = all(((1u64 << (32 + s)) / each).min(u64::from(u32::MAX)));
+                let (truth, each, size, others) =
+                    (all(*stay), all(*each), all(*size), all(*size - 1));
+                let (shift, one) = (_mm_cvtsi32_si128(s as i32), all(1));
+                sweep::<W, C>(kind, words, src, dst, undecided, |x, u| {
+                    let lies = _mm256_xor_si256(below(x, truth), all(u64::MAX));
+                    let y = _mm256_sub_epi32(x, truth);
+                    let low = _mm256_srl_epi32(product::<W>(y, m).0, shift);
+                    let left = _mm256_sub_epi32(y, _mm256_mullo_epi32(low, each));
+                    // One more where as much as `each` is left; the comparison is 0 there, else -1.
+                    let lie = _mm256_add_epi32(_mm256_add_epi32(low, one), below(left, each));
+                    let j = _mm256_and_si256(_mm256_add_epi32(lie, one), lies);
+                    let v = _mm256_add_epi32(u, j);
+                    let v = _mm256_min_epu32(v, _mm256_sub_epi32(v, size));
+                    (v, _mm256_andnot_si256(below(lie, others), lies))
                 });
             }
             Kind::Classes(Classes::One(n)) => {
@@ -299,6 +325,23 @@ mod eight {
             _ => return false,
         }
         true
+    }
+
+    /// Tables beyond this size do not stay in a core's own cache.
+    const FAR: usize = 1 << 21;
+
+    /// Ask for all entries that a block will look up, so that it waits for memory once and not for
+    /// every eight records.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn prefetch<W: Word, C: Code>(table: &[W], k: u32, words: &[u8], src: &[C]) {
+        let bytes = W::BITS as usize / 8;
+        for (word, u) in words.chunks_exact(bytes).zip(src) {
+            let column = W::read(word).get() >> (W::BITS - k);
+            let at = (u.get() << k | column) as usize;
+            // A hint, which reads nothing, whatever the address.
+            _mm_prefetch::<_MM_HINT_T0>(table.as_ptr().wrapping_add(at).cast());
+        }
     }
 
     /// Where `a < b`, without signs.

@@ -275,10 +275,10 @@ mod avx2 {
 
     use super::SIGMA;
 
-    /// The initial state of eight blocks.
+    /// The initial state of eight blocks with these counters and nonces, lower and upper halves.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn initial(key: &[u32; 8], counters: &[u64], nonces: &[u64]) -> [__m256i; 16] {
+    fn initial(key: &[u32; 8], counters: Halves, nonces: Halves) -> [__m256i; 16] {
         let mut x = [_mm256_setzero_si256(); 16];
         for i in 0..4 {
             x[i] = _mm256_set1_epi32(SIGMA[i] as i32);
@@ -286,18 +286,45 @@ mod avx2 {
         for i in 0..8 {
             x[4 + i] = _mm256_set1_epi32(key[i] as i32);
         }
-        let mut words = [[0u32; 8]; 4];
-        for (j, (&counter, &nonce)) in counters.iter().zip(nonces).take(8).enumerate() {
-            words[0][j] = counter as u32;
-            words[1][j] = (counter >> 32) as u32;
-            words[2][j] = nonce as u32;
-            words[3][j] = (nonce >> 32) as u32;
-        }
-        for (x, words) in x[12..].iter_mut().zip(&words) {
-            // SAFETY: eight words are 32 bytes, and the load is an unaligned one.
-            *x = unsafe { _mm256_loadu_si256(words.as_ptr().cast()) };
-        }
+        (x[12], x[13]) = counters;
+        (x[14], x[15]) = nonces;
         x
+    }
+
+    type Halves = (__m256i, __m256i);
+
+    /// The halves of `first`, `first + 1`, ...
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn consecutive(first: u64) -> Halves {
+        let start = _mm256_set1_epi32(first as i32);
+        let low = _mm256_add_epi32(start, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+        // Where the lower half has passed 2^32 it is below its start, and the comparison is -1.
+        let passed = _mm256_cmpeq_epi32(_mm256_max_epu32(low, start), low);
+        let carry = _mm256_xor_si256(passed, _mm256_set1_epi32(-1));
+        let high = _mm256_set1_epi32((first >> 32) as i32);
+        (low, _mm256_sub_epi32(high, carry))
+    }
+
+    /// The halves of eight numbers.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn halves(numbers: &[u64]) -> Halves {
+        let (a, b) = numbers[..8].split_at(4);
+        // SAFETY: four numbers are 32 bytes, and the loads are unaligned ones.
+        let (a, b) = unsafe {
+            (
+                _mm256_castsi256_ps(_mm256_loadu_si256(a.as_ptr().cast())),
+                _mm256_castsi256_ps(_mm256_loadu_si256(b.as_ptr().cast())),
+            )
+        };
+        let low = _mm256_castps_si256(_mm256_shuffle_ps::<0b10_00_10_00>(a, b));
+        let high = _mm256_castps_si256(_mm256_shuffle_ps::<0b11_01_11_01>(a, b));
+        // The shuffles work within halves of a vector; this puts the numbers in order.
+        (
+            _mm256_permute4x64_epi64::<0b11_01_10_00>(low),
+            _mm256_permute4x64_epi64::<0b11_01_10_00>(high),
+        )
     }
 
     #[inline]
@@ -336,8 +363,11 @@ mod avx2 {
     /// Eight consecutive blocks into 512 bytes.
     #[target_feature(enable = "avx2")]
     pub fn fill(key: &[u32; 8], first: u64, nonce: u64, out: &mut [u8]) {
-        let counters: [u64; 8] = std::array::from_fn(|j| first.wrapping_add(j as u64));
-        let start = initial(key, &counters, &[nonce; 8]);
+        let nonces = (
+            _mm256_set1_epi32(nonce as i32),
+            _mm256_set1_epi32((nonce >> 32) as i32),
+        );
+        let start = initial(key, consecutive(first), nonces);
         let mut x = rounds(&start);
         for (x, start) in x.iter_mut().zip(start) {
             *x = _mm256_add_epi32(*x, start);
@@ -392,7 +422,7 @@ mod avx2 {
     /// The first eight bytes of eight blocks.
     #[target_feature(enable = "avx2")]
     pub fn first_words(key: &[u32; 8], counters: &[u64], nonces: &[u64], out: &mut [u64]) {
-        let start = initial(key, counters, nonces);
+        let start = initial(key, halves(counters), halves(nonces));
         let x = rounds(&start);
         let mut words = [[0u32; 8]; 2];
         for i in 0..2 {

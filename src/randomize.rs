@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use zeroize::Zeroize;
 
-use crate::alias::{More, Width, Word};
+use crate::alias::{More, Word};
 use crate::derive::{Label, Purpose, derive};
 use crate::error::{Error, Result};
 use crate::family::Matrix;
@@ -749,13 +749,23 @@ pub fn refuse(position: usize, size: u64) -> Error {
     )
 }
 
-/// Bytes of a record's first word in a draw of this matrix, for benchmarks.
-pub fn word_bytes(size: u64) -> usize {
-    match Width::of(size) {
-        Width::Two => 2,
-        Width::Four => 4,
-        Width::Eight => 8,
-    }
+/// The least that randomizing a column of bytes takes, for benchmarks: two bytes of the keystream a
+/// record, and a copy.
+pub fn floor(codes: &[u8], out: &mut [u8], threads: usize) {
+    let stream = Keystream::new(&[0; 32]);
+    let mut states = vec![vec![0; 2 * RECORDS]; threads.max(1)];
+    let parts = (0..).zip(codes.chunks(CHUNK)).zip(out.chunks_mut(CHUNK));
+    pool::share_out(parts, &mut states, |words, ((i, codes), out)| {
+        for (j, (codes, out)) in codes
+            .chunks(RECORDS)
+            .zip(out.chunks_mut(RECORDS))
+            .enumerate()
+        {
+            let block = (i * CHUNK + j * RECORDS) * 2 / BLOCK;
+            stream.fill(0, block as u64, std::hint::black_box(words));
+            out.copy_from_slice(codes);
+        }
+    });
 }
 
 #[cfg(test)]

@@ -37,4 +37,6 @@ mod _core {
     use super::key::Key;
     #[pymodule_export]
     use super::matrix::{Matrix, build, entropy_rate, families, restore};
+    #[pymodule_export]
+    use super::randomize::bench_floor;
 }

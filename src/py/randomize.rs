@@ -13,7 +13,7 @@ use super::{DETACH_FROM, detached};
 use crate::derive::Label;
 use crate::error::Error;
 use crate::key;
-use crate::randomize::{Addresses, By, Cell, Id, Randomizer, refuse};
+use crate::randomize::{Addresses, By, Cell, Id, Randomizer, floor, refuse};
 use crate::{pool, respond};
 
 /// Rows are counted below this.
@@ -509,4 +509,30 @@ fn one_code(code: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
         Ok(code) => Ok(code),
         Err(_) => Err(Error::value("code", must, "another").into()),
     }
+}
+
+/// What nothing can beat: two bytes of the keystream a byte of `codes`, and a copy of it. For
+/// benchmarks.
+///
+/// >>> import numpy as np
+/// >>> bs._core.bench_floor(np.arange(3, dtype=np.uint8), 1)
+/// array([0, 1, 2], dtype=uint8)
+#[pyfunction]
+pub fn bench_floor<'py>(
+    py: Python<'py>,
+    codes: &Bound<'py, PyArray1<u8>>,
+    threads: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let out = py
+        .import("numpy")?
+        .call_method1("empty_like", (codes,))?
+        .cast_into::<PyArray1<u8>>()?;
+    {
+        let codes = codes.readonly();
+        let codes = codes.as_slice()?;
+        let mut out = out.readwrite();
+        let out = out.as_slice_mut()?;
+        py.detach(|| floor(codes, out, threads));
+    }
+    Ok(out.into_any())
 }
