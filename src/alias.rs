@@ -179,6 +179,29 @@ pub fn columns(outcomes: usize) -> u32 {
     outcomes.next_power_of_two().trailing_zeros().max(4)
 }
 
+/// A table of zeros. A large one asks for large pages, as every look-up in it may be on another page.
+pub fn zeros<W: Word>(entries: usize) -> Box<[W]> {
+    let table = vec![W::low(0); entries].into_boxed_slice();
+    #[cfg(target_os = "linux")]
+    {
+        const PAGE: usize = 1 << 21;
+        let start = table.as_ptr().addr().next_multiple_of(PAGE);
+        let end = table.as_ptr().addr() + size_of_val(&*table);
+        if start + PAGE <= end {
+            // SAFETY: the range lies within our own allocation, and the advice does not change what it
+            // holds. That it may be refused does not matter.
+            unsafe {
+                libc::madvise(
+                    table.as_ptr().with_addr(start).cast_mut().cast(),
+                    end - start,
+                    libc::MADV_HUGEPAGE,
+                );
+            }
+        }
+    }
+    table
+}
+
 /// The decided slots of one law.
 #[derive(Debug)]
 pub struct Slots<W> {
@@ -195,7 +218,7 @@ impl<W: Word> Slots<W> {
     /// Outcome `v` gets `slots(v)` slots.
     pub fn new(outcomes: usize, slots: impl Fn(usize) -> u64) -> Self {
         let k = columns(outcomes);
-        let mut table = vec![W::low(0); (1 << k) + 1].into_boxed_slice();
+        let mut table = zeros((1 << k) + 1);
         let mut mass = vec![0; 1 << k];
         for (v, mass) in mass[..outcomes].iter_mut().enumerate() {
             *mass = slots(v);

@@ -215,9 +215,6 @@ mod eight {
             Kind::Rows(rows) if rows.table.len() < 1 << 31 => {
                 let (k, last) = (rows.k, all(rows.least));
                 let table = &*rows.table;
-                if size_of_val(table) > FAR {
-                    prefetch(table, k, words, src);
-                }
                 let shift = _mm_cvtsi32_si128(k as i32);
                 sweep::<W, C>(kind, words, src, dst, undecided, |x, u| {
                     // SAFETY: codes were found to be below the size, so the entry is in the table.
@@ -325,23 +322,6 @@ mod eight {
             _ => return false,
         }
         true
-    }
-
-    /// Tables beyond this size do not stay in a core's own cache.
-    const FAR: usize = 1 << 21;
-
-    /// Ask for all entries that a block will look up, so that it waits for memory once and not for
-    /// every eight records.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn prefetch<W: Word, C: Code>(table: &[W], k: u32, words: &[u8], src: &[C]) {
-        let bytes = W::BITS as usize / 8;
-        for (word, u) in words.chunks_exact(bytes).zip(src) {
-            let column = W::read(word).get() >> (W::BITS - k);
-            let at = (u.get() << k | column) as usize;
-            // A hint, which reads nothing, whatever the address.
-            _mm_prefetch::<_MM_HINT_T0>(table.as_ptr().wrapping_add(at).cast());
-        }
     }
 
     /// Where `a < b`, without signs.

@@ -468,7 +468,7 @@ impl<W: Word> Rows<W> {
         } else {
             0
         };
-        let mut table = vec![W::low(0); size * columns + 1].into_boxed_slice();
+        let mut table = alias::zeros(size * columns + 1);
         let mut last = vec![W::low(0); size].into_boxed_slice();
         let mut marks = vec![0u128; size * per_row].into_boxed_slice();
         // Room for the masses of one row a band, before any thread starts.

@@ -69,8 +69,8 @@ def test_the_demo_releases_everyone_before_and_after() -> None:
     # 2,201 people before and after, whatever was drawn.
     rows = [line.split() for line in text.splitlines() if line.startswith("survived  ")]
     counts = [row for row in rows if row[1] in ("no", "yes")]
-    for column in (2, 3):
-        assert sum(int(row[column].replace(",", "")) for row in counts) == 2201
+    for at in (2, 3):
+        assert sum(int(row[at].replace(",", "")) for row in counts) == 2201
 
 
 def test_key_new_writes_a_key_once(tmp_path: Path) -> None:
