@@ -5,8 +5,8 @@
 //! erased as they are taken. A forked child has a copy of its parent's buffer: it sees that it is one and
 //! starts afresh.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use zeroize::Zeroize;
 
@@ -22,19 +22,21 @@ const WORDS: usize = 508;
 static FORKS: AtomicU64 = AtomicU64::new(0);
 
 struct Buffer {
-    /// Of [`FORKS`], when it was filled.
-    forks: u64,
+    /// Whether there is a key.
+    keyed: bool,
     key: [u8; SECRET],
     words: [u64; WORDS],
     left: usize,
 }
 
-static BUFFER: Mutex<Buffer> = Mutex::new(Buffer {
-    forks: u64::MAX,
-    key: [0; SECRET],
-    words: [0; WORDS],
-    left: 0,
-});
+/// The buffer of one process.
+struct Owned {
+    /// Of [`FORKS`], when it was made.
+    forks: u64,
+    buffer: Mutex<Buffer>,
+}
+
+static CURRENT: AtomicPtr<Owned> = AtomicPtr::new(std::ptr::null_mut());
 
 #[cfg(unix)]
 extern "C" fn forked() {
@@ -54,11 +56,54 @@ fn watch_forks() {
     WATCH.call_once(|| {});
 }
 
+/// This process's buffer, locked. A child leaves its parent's alone but for erasing its copy: another
+/// thread of the parent may have held the lock when it forked, and nobody would ever open it.
+fn current() -> MutexGuard<'static, Buffer> {
+    watch_forks();
+    let forks = FORKS.load(Ordering::Relaxed);
+    let seen = CURRENT.load(Ordering::Acquire);
+    // SAFETY: the pointer is null or came from `Box::into_raw` below, and is never freed.
+    let owned = match unsafe { seen.as_ref() } {
+        Some(owned) if owned.forks == forks => owned,
+        other => {
+            if let Some(Ok(mut theirs)) = other.map(|owned| owned.buffer.try_lock()) {
+                theirs.erase();
+            }
+            let buffer = Mutex::new(Buffer {
+                keyed: false,
+                key: [0; SECRET],
+                words: [0; WORDS],
+                left: 0,
+            });
+            let fresh = Box::into_raw(Box::new(Owned { forks, buffer }));
+            match CURRENT.compare_exchange(seen, fresh, Ordering::AcqRel, Ordering::Acquire) {
+                // SAFETY: `fresh` was made just above and is never freed once published.
+                Ok(_) => unsafe { &*fresh },
+                // SAFETY: another thread of this process won; `fresh` was not published, so it is ours
+                // to drop, and `winner` is published and so never freed.
+                Err(winner) => unsafe {
+                    drop(Box::from_raw(fresh));
+                    &*winner
+                },
+            }
+        }
+    };
+    // Whoever panicked while holding it took words and left none of them behind.
+    owned.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Buffer {
-    fn refill(&mut self, forks: u64) -> Result<()> {
-        if self.forks != forks {
+    fn erase(&mut self) {
+        self.keyed = false;
+        self.key.zeroize();
+        self.words.zeroize();
+        self.left = 0;
+    }
+
+    fn refill(&mut self) -> Result<()> {
+        if !self.keyed {
             self.key = *Key::generate()?.expose();
-            self.forks = forks;
+            self.keyed = true;
         }
         let mut bytes = [0; SECRET + 8 * WORDS];
         const { assert!((SECRET + 8 * WORDS).is_multiple_of(BLOCK)) };
@@ -82,8 +127,7 @@ impl More for Words<'_> {
     fn next(&mut self) -> u64 {
         if self.0.left == 0 {
             // The key is there: only its successor is asked for.
-            let forks = self.0.forks;
-            let _ = self.0.refill(forks);
+            let _ = self.0.refill();
         }
         self.0.left -= 1;
         std::mem::take(&mut self.0.words[self.0.left])
@@ -95,12 +139,9 @@ impl More for Words<'_> {
 /// # Errors
 /// The operating system has no entropy to give.
 pub fn with_words<T>(f: impl FnOnce(&mut Words<'_>) -> T) -> Result<T> {
-    watch_forks();
-    let forks = FORKS.load(Ordering::Relaxed);
-    // Whoever panicked while holding it took words and left none of them behind.
-    let mut buffer = BUFFER.lock().unwrap_or_else(PoisonError::into_inner);
-    if buffer.forks != forks || buffer.left == 0 {
-        buffer.refill(forks)?;
+    let mut buffer = current();
+    if buffer.left == 0 {
+        buffer.refill()?;
     }
     Ok(f(&mut Words(&mut buffer)))
 }
@@ -117,7 +158,7 @@ mod tests {
         for _ in 0..3 * WORDS {
             assert!(seen.insert(with_words(|words| words.next()).unwrap()));
         }
-        let buffer = BUFFER.lock().unwrap();
+        let buffer = current();
         assert!(buffer.words[buffer.left..].iter().all(|&word| word == 0));
     }
 

@@ -15,6 +15,7 @@
 //! | tridiagonal | two thresholds | its thresholds, if they differ | thresholds, through the cache |
 //! | dense, balance, Gibbs | a table a row | its row | the row, through the cache |
 //! | identity, permutation | none | a look-up | through the cache |
+//! | kron, mix, `@` | those of the parts | as in the parts | as in the parts; digits through divisions |
 
 use std::hint::select_unpredictable;
 use std::sync::Arc;
