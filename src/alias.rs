@@ -495,11 +495,11 @@ mod tests {
     #[test]
     fn below_gives_every_number_the_same_share() {
         fn below_bytes(n: u64, bytes: [u64; 2]) -> Option<u64> {
-            let (high, low) = (bytes[0] * n >> 8, bytes[0] * n & 255);
+            let (high, low) = ((bytes[0] * n) >> 8, (bytes[0] * n) & 255);
             if low + n <= 256 {
                 return Some(high);
             }
-            let (carry, next) = (bytes[1] * n >> 8, bytes[1] * n & 255);
+            let (carry, next) = ((bytes[1] * n) >> 8, (bytes[1] * n) & 255);
             if low + carry > 255 {
                 return Some(high + 1);
             }
@@ -516,7 +516,7 @@ mod tests {
                     match below_bytes(n, [a, b]) {
                         Some(v) => seen[v as usize] += 1,
                         // Undecided between `v` and `v + 1`.
-                        None => undecided[((a * 256 + b) * n >> 16) as usize] += 1,
+                        None => undecided[(((a * 256 + b) * n) >> 16) as usize] += 1,
                     }
                 }
             }

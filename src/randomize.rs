@@ -723,7 +723,7 @@ impl More for Further<'_> {
             return first;
         }
         // The block of word 0 was not kept where its word was.
-        if n % 8 == 0 || (n == 1 && self.first.is_some()) {
+        if n.is_multiple_of(8) || (n == 1 && self.first.is_some()) {
             self.block = match &self.stream {
                 Stream::Position(stream, row) => stream.block(*row, n / 8),
                 Stream::Own(stream) => stream.block(n / 8, 0),

@@ -344,7 +344,8 @@ fn id<'a>(name: &str, item: &'a Bound<'_, PyAny>, position: Option<usize>) -> Py
         return Ok(Id::Bytes(bytes.as_bytes()));
     }
     let whole = item.is_instance_of::<PyInt>() && !item.is_instance_of::<PyBool>();
-    if !whole && !(item.hasattr("dtype")? && item.hasattr("__index__")?) {
+    let scalar = || Ok::<_, PyErr>(item.hasattr("dtype")? && item.hasattr("__index__")?);
+    if !(whole || scalar()?) {
         let got = if item.is_none() { "none" } else { "another" };
         return Err(Error::type_(name, must, at(got)).into());
     }
