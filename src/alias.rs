@@ -219,9 +219,9 @@ impl<W: Word> Slots<W> {
     pub fn new(outcomes: usize, slots: impl Fn(usize) -> u64) -> Self {
         let k = columns(outcomes);
         let mut table = zeros((1 << k) + 1);
-        let mut mass = vec![0; 1 << k];
+        let mut mass = vec![W::low(0); 1 << k];
         for (v, mass) in mass[..outcomes].iter_mut().enumerate() {
-            *mass = slots(v);
+            *mass = W::low(slots(v));
         }
         let last = fill(&mut mass, &mut table[..1 << k]);
         Slots { k, table, last }
@@ -277,30 +277,30 @@ fn room<W: Word>(k: u32, column: usize, last: u64) -> u64 {
 /// Every column that has less than its room is filled up from the first one that has more, which may
 /// then have less itself. Each step settles one column, and rooms and masses have one sum, so the steps
 /// end with every column full.
-pub fn fill<W: Word>(mass: &mut [u64], table: &mut [W]) -> u64 {
+pub fn fill<W: Word>(mass: &mut [W], table: &mut [W]) -> u64 {
     let k = table.len().trailing_zeros();
-    let decided: u128 = mass.iter().map(|&m| u128::from(m)).sum();
+    let decided: u128 = mass.iter().map(|m| u128::from(m.get())).sum();
     let last = (decided - 1) as u64;
     let room = |column| room::<W>(k, column, last);
     let mut large = 0;
     for scan in 0..mass.len() {
-        if mass[scan] > room(scan) {
+        if mass[scan].get() > room(scan) {
             continue;
         }
         let mut column = scan;
         loop {
-            let missing = room(column) - mass[column];
+            let missing = room(column) - mass[column].get();
             if missing == 0 {
                 table[column] = W::low(column as u64);
                 break;
             }
-            while mass[large] <= room(large) {
+            while mass[large].get() <= room(large) {
                 large += 1;
             }
-            table[column] = W::low(mass[column] << k | large as u64);
-            mass[large] -= missing;
+            table[column] = W::low(mass[column].get() << k | large as u64);
+            mass[large] = W::low(mass[large].get() - missing);
             // A column that was passed over as too large is settled as soon as it is not.
-            if large > scan || mass[large] > room(large) {
+            if large > scan || mass[large].get() > room(large) {
                 break;
             }
             column = large;

@@ -457,7 +457,7 @@ struct Band<'a, W> {
     table: &'a mut [W],
     last: &'a mut [W],
     marks: &'a mut [u128],
-    mass: Vec<u64>,
+    mass: Vec<W>,
 }
 
 impl<W: Word> Rows<W> {
@@ -487,7 +487,7 @@ impl<W: Word> Rows<W> {
                 table,
                 last,
                 marks: now,
-                mass: vec![0; columns],
+                mass: vec![W::low(0); columns],
             });
         }
         pool::for_each_chunk(&mut bands, 1, counts.len() < 1 << 14, |band, part| {
@@ -495,10 +495,10 @@ impl<W: Word> Rows<W> {
                 let table = part.table.chunks_mut(columns);
                 for (i, (table, last)) in table.zip(part.last.iter_mut()).enumerate() {
                     let row = &counts[(band * rows + i) * size..][..size];
-                    part.mass.fill(0);
+                    part.mass.fill(W::low(0));
                     let mut sum = 0;
                     for (v, (mass, &count)) in part.mass.iter_mut().zip(row).enumerate() {
-                        *mass = share::<W>(count as u64, total);
+                        *mass = W::low(share::<W>(count as u64, total));
                         if per_row > 0 {
                             if v % MARK == 0 {
                                 part.marks[i * per_row + v / MARK] = sum;

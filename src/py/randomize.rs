@@ -22,6 +22,7 @@ const ROWS: u64 = 1 << 62;
 /// How long a batch should take before signals are looked at, and how many records the first one has.
 const BATCH_TIME: Duration = Duration::from_millis(50);
 const FIRST_BATCH: usize = 1 << 18;
+const LEAST_BATCH: usize = 1 << 10;
 
 /// Records with ids in a batch.
 const IDS_BATCH: usize = 1 << 16;
@@ -127,6 +128,13 @@ impl<'py> Columns<'py> {
         let mut array = numpy
             .call_method1("asarray", (codes,))
             .map_err(|_| Error::type_("codes", CODES, type_name(codes)))?;
+        // A masked array would lose its mask here, and what is missing become a code.
+        if codes.hasattr("mask")? {
+            let masked = numpy.getattr("ma")?.call_method1("is_masked", (codes,))?;
+            if masked.extract()? {
+                return Err(Error::value("codes", "hold no missing values", "masked ones").into());
+            }
+        }
         let shape = array.getattr("shape")?;
         let len: usize = array.getattr("size")?.extract()?;
         let dtype = array.getattr("dtype")?;
@@ -249,7 +257,7 @@ fn run<'py, T: Cell + numpy::Element>(
     columns: &Columns<'py>,
     given: &Given<'py>,
     threads: usize,
-    size: u64,
+    (size, draws): (u64, u64),
 ) -> PyResult<()> {
     let codes = columns
         .codes
@@ -260,11 +268,14 @@ fn run<'py, T: Cell + numpy::Element>(
     let mut out = columns.out.cast::<PyArray1<T>>()?.readwrite();
     let out = out.as_slice_mut()?;
     let mut start = 0;
-    let mut batch = FIRST_BATCH;
+    // A composite takes many draws a record.
+    let draws = usize::try_from(draws).map_or(usize::MAX, |draws| draws.max(1));
+    let mut batch = (FIRST_BATCH / draws).max(LEAST_BATCH);
+    let with_ids = (IDS_BATCH / draws).max(LEAST_BATCH / 4);
     while start < out.len() {
         let end = out.len().min(start.saturating_add(match given {
             Given::From(_) => batch,
-            _ => IDS_BATCH,
+            _ => with_ids,
         }));
         let part = &mut out[start..end];
         let codes = codes.map(|codes| &codes[start..end]);
@@ -321,7 +332,7 @@ fn run<'py, T: Cell + numpy::Element>(
         py.check_signals()?;
         let took = began.elapsed();
         if took > 2 * BATCH_TIME {
-            batch = (batch / 2).max(1 << 12);
+            batch = (batch / 2).max(LEAST_BATCH);
         } else if took < BATCH_TIME {
             batch = batch.saturating_mul(2).min(1 << 26);
         }
@@ -435,11 +446,12 @@ impl Matrix {
         let randomizer = detached(py, tables, || {
             Randomizer::new(matrix, secret.key(), &secret.labels, by)
         })?;
+        let sizes = (size, matrix.sampler().draws());
         match columns.bytes {
-            1 => run::<u8>(py, &randomizer, &columns, &given, threads, size),
-            2 => run::<u16>(py, &randomizer, &columns, &given, threads, size),
-            4 => run::<u32>(py, &randomizer, &columns, &given, threads, size),
-            _ => run::<u64>(py, &randomizer, &columns, &given, threads, size),
+            1 => run::<u8>(py, &randomizer, &columns, &given, threads, sizes),
+            2 => run::<u16>(py, &randomizer, &columns, &given, threads, sizes),
+            4 => run::<u32>(py, &randomizer, &columns, &given, threads, sizes),
+            _ => run::<u64>(py, &randomizer, &columns, &given, threads, sizes),
         }?;
         columns.finish()
     }
