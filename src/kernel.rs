@@ -3,10 +3,11 @@
 //! Each loop is compiled twice, plainly and for AVX2, from one source. Only the look-up in a table of
 //! sixteen columns is written by hand: such a table fits in two registers.
 
-use crate::alias::{Slots, Word};
+use crate::alias::Word;
+#[cfg(target_arch = "x86_64")]
 use crate::keystream::{Level, level};
 use crate::randomize::Code;
-use crate::sampler::{Classes, Kind, Steps, Then};
+use crate::sampler::{Kind, Then};
 
 /// Positions in a block that the first word did not decide.
 pub struct Undecided {
@@ -106,13 +107,6 @@ fn draw_any<W: Word, C: Code>(
                 Then::Pick => sweep::<W, C>(words, src, dst, undecided, |x, _| slots.draw(x)),
             }
         }
-        Kind::Classes(Classes::One(_)) => {
-            sweep::<W, C>(words, src, dst, undecided, |x, _| kind.decide(x, 0));
-        }
-        Kind::Neighbours {
-            steps: Steps::Constant(_),
-            ..
-        } => sweep::<W, C>(words, src, dst, undecided, |x, u| kind.decide(x, u)),
         Kind::Lies { .. } | Kind::Classes(_) | Kind::Neighbours { .. } | Kind::Rows(_) => {
             sweep::<W, C>(words, src, dst, undecided, |x, u| kind.decide(x, u));
         }
@@ -155,7 +149,8 @@ mod eight {
 
     use std::arch::x86_64::*;
 
-    use super::{Classes, Code, Kind, Steps, Then, Undecided, Word};
+    use super::{Code, Kind, Then, Undecided, Word};
+    use crate::sampler::{Classes, Steps};
 
     const LANES: usize = 8;
 
@@ -442,7 +437,8 @@ mod sixteen {
 
     use std::arch::x86_64::*;
 
-    use super::{Slots, Then, Undecided, Word, sweep};
+    use super::{Then, Undecided, Word, sweep};
+    use crate::alias::Slots;
 
     const LANES: usize = 32;
 
