@@ -149,8 +149,12 @@ impl Key {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(path)?;
-        file.write_all(&*text)?;
-        Ok(file.sync_all()?)
+        let written = file.write_all(&*text).and_then(|()| file.sync_all());
+        if written.is_err() {
+            // The file is ours and new; half a key helps nobody.
+            let _ = std::fs::remove_file(path);
+        }
+        Ok(written?)
     }
 
     /// 16 hexadecimal digits that identify the key and say nothing else of it, or `insecure`.
