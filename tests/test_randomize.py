@@ -285,7 +285,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"codes": ["a"]}, TypeError, "`codes` must be an array of whole numbers; got dtype str"),
     ({"codes": [[0], [1, 2]]}, TypeError, "`codes` must be an array of whole numbers"),
     ({"codes": np.zeros(0)}, TypeError, "got dtype float64"),
-    ({"codes": np.ma.array([0, 1], mask=[0, 1])}, ValueError, "`codes` must hold no missing values"),
+    ({"codes": np.ma.array([0, 1], mask=[False, True])}, ValueError, "must hold no missing values"),
     ({"key": SECRET}, ValueError, "`stream` must name what a key is used for; got none"),
     ({"key": SECRET, "start": 0}, ValueError, "`stream` must name"),
     ({"key": SECRET, "stream": "a"}, ValueError, "`start` must be given with a key; got none"),
