@@ -39,6 +39,7 @@ types: build-test
 
 bench: build-test
 	$(BIN)/python benches/compare.py
+	$(BIN)/python benches/randomize.py
 
 paper: build
 	$(BIN)/bistochastic paper --markdown > docs/paper.md

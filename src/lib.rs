@@ -16,6 +16,12 @@
 //! | [`count`] | how often each code occurs in a column | `py` |
 //! | [`parameters`] | parameters by name, in and out | families, `py` |
 //! | [`family`] | trait `Family`, `REGISTRY`, `build`; one file a family | `py` |
+//! | [`key`], [`derive`] | 32 secret bytes; from them and labels to the keys of all streams | randomize, `py` |
+//! | [`keystream`] | (key, position) to random words; the only randomness | randomize, respond |
+//! | [`alias`] | exact integer sampling of one finite law; states that law | sampler |
+//! | [`sampler`], [`kernel`] | how each structure is drawn; the inner loops | randomize, respond |
+//! | [`randomize`] | codes to protected codes in fixed blocks | `py` |
+//! | [`respond`] | words for one answer at a time; survives `fork` | `py` |
 //! | [`pool`] | the threads; survives `fork` | entropy, lattice, `py` |
 //! | `py` | every `#[pyclass]` and `#[pyfunction]`; the only folder that names pyo3 or numpy | this file |
 //!
@@ -24,19 +30,27 @@
 // NaN has to fail a condition, so conditions are written `!(x >= 0.0)`.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 
+pub mod alias;
 pub mod calibrate;
 pub mod count;
 pub mod dd;
+pub mod derive;
 pub mod entropy;
 pub mod error;
 pub mod family;
+pub mod kernel;
+pub mod key;
+pub mod keystream;
 pub mod lattice;
 pub mod measure;
 pub mod operator;
 pub mod parameters;
 pub mod pool;
 pub mod potentials;
+pub mod randomize;
 pub mod rank;
+pub mod respond;
+pub mod sampler;
 pub mod scaling;
 pub mod support;
 pub mod survey;

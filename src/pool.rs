@@ -6,6 +6,7 @@
 //! builds its own.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -86,6 +87,48 @@ pub fn for_each_chunk<T: Send>(
     }
 }
 
+/// `f(state, part)` for every part, on as many threads as there are states, the caller's among them. A
+/// state is one thread's own, so that nothing has to be allocated on the way.
+pub fn share_out<T: Send, S: Send>(
+    parts: impl Iterator<Item = T> + Send,
+    states: &mut [S],
+    f: impl Fn(&mut S, T) + Sync,
+) {
+    let queue = Mutex::new(parts);
+    let work = |state: &mut S| {
+        loop {
+            // A thread that panicked has taken its part with it; the others can go on.
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            match next {
+                Some(part) => f(state, part),
+                None => return,
+            }
+        }
+    };
+    let work = &work;
+    let Some((own, others)) = states.split_first_mut() else {
+        return;
+    };
+    if others.is_empty() {
+        return work(own);
+    }
+    match &current().pool {
+        Some(pool) if others.len() < pool.current_num_threads() => pool.in_place_scope(|scope| {
+            for state in others {
+                scope.spawn(move |_| work(state));
+            }
+            work(own);
+        }),
+        // More threads than the pool has, by request. One that cannot start is done without.
+        _ => std::thread::scope(|scope| {
+            for state in others {
+                let _ = std::thread::Builder::new().spawn_scoped(scope, move || work(state));
+            }
+            work(own);
+        }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,5 +142,18 @@ mod tests {
         let mut out = vec![0usize; 1003];
         for_each_chunk(&mut out, 10, false, |i, part| part.fill(i));
         assert!(out.iter().enumerate().all(|(j, &i)| i == j / 10));
+    }
+    #[test]
+    fn every_part_is_done_once_on_any_number_of_threads() {
+        for threads in [1, 2, 7, 40] {
+            let mut out = vec![0u32; 1000];
+            let mut states = vec![0usize; threads];
+            share_out(out.iter_mut(), &mut states, |done, cell| {
+                *cell += 1;
+                *done += 1;
+            });
+            assert!(out.iter().all(|&cell| cell == 1));
+            assert_eq!(states.iter().sum::<usize>(), 1000);
+        }
     }
 }

@@ -260,6 +260,32 @@ def test_the_demo_counts_everyone_once() -> None:
     assert "Out of reach" not in run("demo", "--beta", "0.3")
 
 
+def test_the_demo_releases_everyone_before_and_after() -> None:
+    columns = demo.people()
+    for name, column in columns.items():
+        assert np.bincount(column).tolist() == demo.marginal(name)
+    text = run("demo")
+    assert "1st -> " in text
+    # 2,201 people before and after, whatever was drawn.
+    rows = [line.split() for line in text.splitlines() if line.startswith("survived  ")]
+    counts = [row for row in rows if row[1] in ("no", "yes")]
+    for at in (2, 3):
+        assert sum(int(row[at].replace(",", "")) for row in counts) == 2201
+
+
+def test_key_new_writes_a_key_once(tmp_path: Path) -> None:
+    path = tmp_path / "survey.key"
+    text = run("key", "new", str(path))
+    assert bs.Key.from_file(path).fingerprint in text
+    assert path.read_text().strip() not in text
+    result = CliRunner().invoke(cli.main, ["key", "new", str(path)])
+    assert result.exit_code == 1
+    assert "`path` must be a new file" in result.output
+    missing = CliRunner().invoke(cli.main, ["key", "new", str(tmp_path / "none" / "key")])
+    assert missing.exit_code == 1
+    assert "Traceback" not in missing.output
+
+
 def test_inspect() -> None:
     text = run("inspect", "randomized_response", "--size", "12", "--beta", "0.6")
     m = bs.randomized_response(12, beta=0.6)

@@ -1,3 +1,4 @@
+import os
 from fractions import Fraction
 from typing import Any, Literal, final
 
@@ -7,9 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 from bistochastic.profile import Profile
 
 __all__ = [
+    "Key",
     "Matrix",
     "arrays",
     "basis",
+    "bench_floor",
     "build",
     "column",
     "count",
@@ -27,6 +30,23 @@ __all__ = [
     "structure_is_singular",
     "survey",
 ]
+
+@final
+class Key:
+    @staticmethod
+    def generate() -> Key: ...
+    @staticmethod
+    def from_bytes(b: bytes | bytearray | memoryview) -> Key: ...
+    @staticmethod
+    def from_file(path: str | os.PathLike[str]) -> Key: ...
+    @staticmethod
+    def insecure(seed: int) -> Key: ...
+    def to_file(self, path: str | os.PathLike[str]) -> None: ...
+    @property
+    def fingerprint(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    __hash__: None  # type: ignore[assignment]
 
 @final
 class Matrix:
@@ -73,6 +93,24 @@ class Matrix:
     def row(self, u: int) -> NDArray[np.float64]: ...
     def exact_row(self, u: int) -> list[Fraction]: ...
     def require(self, *, beta: float | None = None, epsilon: float | None = None) -> None: ...
+    def randomize(
+        self,
+        codes: ArrayLike,
+        *,
+        key: Key | None = None,
+        stream: str | None = None,
+        start: int | None = None,
+        ids: Any = None,
+        threads: int | None = None,
+    ) -> NDArray[Any]: ...
+    def respond(
+        self,
+        code: int,
+        *,
+        key: Key | None = None,
+        stream: str | None = None,
+        id: int | str | bytes | None = None,
+    ) -> int: ...
     def __getitem__(self, index: tuple[int, int], /) -> float: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
@@ -102,3 +140,4 @@ def column(matrix: Matrix, v: int) -> NDArray[np.float64]: ...
 def survey(matrix: Matrix, gammas: list[float], full: bool) -> dict[str, Any] | None: ...
 def quick_rate(matrix: Matrix) -> tuple[float, float] | None: ...
 def metric_epsilon(dense: NDArray[np.float64], cost: NDArray[np.float64]) -> float: ...
+def bench_floor(codes: NDArray[np.uint8], threads: int) -> NDArray[np.uint8]: ...

@@ -147,8 +147,26 @@ def main() -> None:
 @main.command(name="demo")
 @click.option("--beta", default=0.6, show_default=True, help="Share of perfect secrecy to buy.")
 def _demo(beta: float) -> None:
-    """What each family costs, on the 2,201 people of the Titanic."""
+    """What each family costs on the 2,201 people of the Titanic, and a release of them."""
     click.echo(demo.report(beta))
+
+
+@main.group()
+def key() -> None:
+    """Keys: whoever holds one can undo the releases that were made with it."""
+
+
+@key.command(name="new")
+@click.argument("file", type=click.Path(path_type=Path))
+def _key_new(file: Path) -> None:
+    """Write a fresh key to FILE, which must not exist, and print its fingerprint."""
+    fresh = bistochastic.Key.generate()
+    try:
+        fresh.to_file(file)
+    except OSError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{file}: key {fresh.fingerprint}, readable by you alone")
+    click.echo("Keep it as confidential as the original data; destroy it when no wave is due.")
 
 
 @main.command(name="paper")

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bistochastic import families
 from bistochastic.report import down, table, up
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bistochastic._core import Matrix
 
 DOMAINS: dict[str, tuple[str, ...]] = {
@@ -107,9 +111,10 @@ def report(beta: float = 0.6) -> str:
     lines += [table(header, rows), ""]
     lines += ["Out of reach:", *(f"  {text}" for text in refused), ""] if refused else []
     lines += [
-        "Class, and what a reader of the release expects to see (randomized response):",
+        "The release: every attribute of every person randomized, by randomized response,",
+        "under a key that was drawn for it and forgotten. Another run gives another release.",
         "",
-        _before_and_after(beta),
+        *_release(beta),
         "",
         "Epsilon inf: a report excludes some truths for certain. Beta is an average over",
         "categories; it bounds neither epsilon nor the worst category.",
@@ -117,12 +122,46 @@ def report(beta: float = 0.6) -> str:
     return "\n".join(lines)
 
 
-def _before_and_after(beta: float) -> str:
-    counts = marginal("class")
-    matrix = families.randomized_response(len(counts), beta=beta)
-    reported = matrix.apply(counts)
-    rows = [
-        [label, f"{count:,}", f"{expected:,.1f}"]
-        for label, count, expected in zip(DOMAINS["class"], counts, reported, strict=True)
+def people() -> dict[str, NDArray[np.uint8]]:
+    """The codes of all people, a column an attribute.
+
+    >>> {name: column[:3].tolist() for name, column in people().items()}
+    {'class': [0, 0, 0], 'sex': [0, 0, 0], 'age': [0, 0, 0], 'survived': [1, 1, 1]}
+    """
+    cells = np.repeat(np.arange(len(COUNTS)), COUNTS)
+    columns = np.unravel_index(cells, [len(labels) for labels in DOMAINS.values()])
+    return {name: column.astype(np.uint8) for name, column in zip(DOMAINS, columns, strict=True)}
+
+
+def _release(beta: float) -> list[str]:
+    """The data before and after: some people, and the counts of every category."""
+    before = people()
+    matrices = {
+        name: families.randomized_response(len(labels), beta=beta)
+        for name, labels in DOMAINS.items()
+    }
+    after = {name: matrices[name].randomize(column) for name, column in before.items()}
+    some = range(0, len(before["class"]), 440)
+    records = [
+        [
+            str(i),
+            *(
+                f"{DOMAINS[name][before[name][i]]} -> {DOMAINS[name][after[name][i]]}"
+                for name in DOMAINS
+            ),
+        ]
+        for i in some
     ]
-    return table(["class", "original", "expected report"], rows)
+    rows: list[list[str]] = []
+    for name, labels in DOMAINS.items():
+        counts = marginal(name)
+        reported = np.bincount(after[name], minlength=len(labels))
+        for code, expected in enumerate(matrices[name].apply(counts)):
+            rows.append(
+                [name, labels[code], f"{counts[code]:,}", f"{reported[code]:,}", f"{expected:,.1f}"]
+            )
+    return [
+        table(["person", *DOMAINS], records),
+        "",
+        table(["attribute", "category", "original", "reported", "expected report"], rows),
+    ]

@@ -8,6 +8,7 @@ use crate::lattice::{gcd, nearest};
 use crate::measure::{self, Entropy, LogSum};
 use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::sampler::Structure;
 use crate::survey::{self, Survey};
 
 /// # Law
@@ -60,6 +61,13 @@ impl Family for Circulant {
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         let shift = (v + self.size() - u) % self.size();
         Some((self.first_row[shift as usize] as u128, self.total.into()))
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Circulant {
+            first_row: Arc::clone(&self.first_row),
+            total: self.total,
+        }
     }
 
     fn total(&self) -> Option<u128> {

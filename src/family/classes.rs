@@ -8,6 +8,7 @@ use crate::lattice::{gcd, nearest};
 use crate::measure::{Entropy, LogSum};
 use crate::operator::{Means, Operator, Spectrum};
 use crate::parameters::Parameters;
+use crate::sampler::Structure;
 use crate::survey::{self, RowBits, Survey};
 
 /// # Law
@@ -89,6 +90,20 @@ impl Family for Classes {
         let (start, n) = self.class_of(u);
         let inside = v >= start && v - start < n;
         Some((u128::from(inside), u128::from(n)))
+    }
+
+    fn structure(&self) -> Structure {
+        if self.runs.iter().all(|run| run.class_size == 1) {
+            return Structure::Certain(None);
+        }
+        Structure::Classes {
+            size: self.size,
+            runs: self
+                .runs
+                .iter()
+                .map(|run| (run.start, run.class_size))
+                .collect(),
+        }
     }
 
     fn total(&self) -> Option<u128> {

@@ -10,6 +10,7 @@ use crate::measure::{self, Entropy};
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::pool;
 use crate::potentials::Potentials;
+use crate::sampler::Structure;
 use crate::scaling::{DONE, Scaling};
 use crate::support::{self, Unsupported};
 
@@ -256,6 +257,14 @@ impl Family for Dense {
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         let count = self.counts[u as usize * self.size + v as usize];
         Some((count as u128, self.total.into()))
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Rows {
+            counts: Arc::clone(&self.counts),
+            total: self.total,
+            size: self.size,
+        }
     }
 
     fn total(&self) -> Option<u128> {

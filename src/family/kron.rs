@@ -8,6 +8,7 @@ use crate::family::{Composition, Family, Matrix, composite};
 use crate::lattice::MAX_SIZE;
 use crate::measure::{Entropy, LogSum};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::sampler::Structure;
 use crate::survey;
 
 /// # Law
@@ -83,6 +84,10 @@ impl Family for Kron {
     fn precise(&self, u: u64, v: u64) -> Dd {
         self.digits(u, v)
             .fold(Dd::ONE, |p, (factor, u, v)| p * factor.family.precise(u, v))
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Kron(Arc::clone(&self.factors))
     }
 
     fn total(&self) -> Option<u128> {

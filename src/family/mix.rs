@@ -10,6 +10,7 @@ use crate::lattice::{self, gcd};
 use crate::measure::Entropy;
 use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::sampler::Structure;
 
 /// # Law
 /// `probability(u, v) = sum of weight_k p_k(u, v)`, with weights that sum to 1: a convex combination
@@ -195,6 +196,14 @@ impl Family for Mix {
                 .all(|(w, part)| part.family.add_counts(u, inner, (*w).into(), row))
         };
         composite::fill_row(self, u, self.total(), fill, out);
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Mix {
+            parts: Arc::clone(&self.parts),
+            weights: Arc::clone(&self.weights),
+            sum: self.sum,
+        }
     }
 
     fn total(&self) -> Option<u128> {

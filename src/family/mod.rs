@@ -7,11 +7,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use crate::dd::Dd;
+use crate::derive;
 use crate::error::{Error, Result};
 use crate::lattice;
 use crate::measure::{self, Entropy};
 use crate::operator::{Operator, Spectrum};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::sampler::{Sampler, Structure};
 use crate::survey::{self, Survey};
 
 mod balance;
@@ -80,6 +82,9 @@ pub trait Family: Debug + Send + Sync {
     fn extremes(&self) -> Option<(f64, f64)> {
         None
     }
+
+    /// What a draw from it is made of.
+    fn structure(&self) -> Structure;
 
     /// What a composite is made of; none for all others.
     fn composition(&self) -> Option<Composition<'_>> {
@@ -199,6 +204,8 @@ struct Reported {
     operator: OnceLock<Option<Arc<dyn Operator>>>,
     least: OnceLock<Option<(f64, u64)>>,
     condition: OnceLock<f64>,
+    digest: OnceLock<[u8; 32]>,
+    sampler: OnceLock<Sampler>,
 }
 
 impl Matrix {
@@ -266,6 +273,20 @@ impl Matrix {
     /// Epsilon, as reported.
     pub fn epsilon(&self) -> f64 {
         *self.reported.epsilon.get_or_init(|| self.family.epsilon())
+    }
+
+    /// The tables to draw from, built at first use.
+    pub fn sampler(&self) -> &Sampler {
+        let family = &*self.family;
+        let cell = &self.reported.sampler;
+        cell.get_or_init(|| Sampler::new(family.structure(), family.size()))
+    }
+
+    /// What enters every derivation of random words: a hash of family and parameters.
+    pub fn digest(&self) -> &[u8; 32] {
+        let family = &*self.family;
+        let cell = &self.reported.digest;
+        cell.get_or_init(|| derive::digest(family.name(), &family.parameters()))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::family::Family;
 use crate::measure::{Entropy, LogSum};
 use crate::operator::{Operator, Scatter};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::sampler::Structure;
 use crate::survey::{RowBits, Survey};
 
 /// # Law
@@ -48,6 +49,10 @@ impl Family for Permutation {
 
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         Some((u128::from(self.targets[u as usize] as u64 == v), 1))
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Certain(Some(Arc::clone(&self.targets)))
     }
 
     fn total(&self) -> Option<u128> {

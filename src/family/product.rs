@@ -9,6 +9,7 @@ use crate::family::{Composition, Family, Matrix, collapse};
 use crate::measure::{self, Entropy};
 use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::sampler::Structure;
 
 /// # Law
 /// `probability(u, v) = sum over w of a(u, w) b(w, v)`. Randomizing again never takes bits away:
@@ -213,6 +214,10 @@ impl Family for Product {
     fn fill_row(&self, u: u64, out: &mut [f64]) {
         let fill = |total: u128, row: &mut [u128]| self.add_counts(u, total, 1, row);
         composite::fill_row(self, u, self.total(), fill, out);
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Product(Arc::clone(&self.pair))
     }
 
     fn total(&self) -> Option<u128> {

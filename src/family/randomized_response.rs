@@ -10,6 +10,7 @@ use crate::lattice::{GRID, gcd, nearest};
 use crate::measure::{self, Entropy, LogSum};
 use crate::operator::{Operator, Shift, Spectrum};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::sampler::Structure;
 use crate::survey::{self, RowBits, Survey};
 
 /// # Law
@@ -245,6 +246,18 @@ impl Family for RandomizedResponse {
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         let count = if u == v { self.diag } else { self.off };
         Some((count, self.sum()))
+    }
+
+    fn structure(&self) -> Structure {
+        if self.size == 1 {
+            return Structure::Certain(None);
+        }
+        // The denominator is below 2^63, or is a total that stays below 2^64.
+        let (n, d) = self.keep();
+        Structure::Lies {
+            size: self.size,
+            keep: (n as u64, d as u64),
+        }
     }
 
     fn total(&self) -> Option<u128> {

@@ -9,6 +9,7 @@ use crate::lattice::{self, gcd};
 use crate::measure::Entropy;
 use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::sampler::Structure;
 use crate::survey::{self, Survey};
 
 /// # Law
@@ -133,6 +134,13 @@ impl Family for Reflected {
             self.kernel().count(u as usize, v as usize),
             self.total.into(),
         ))
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Even {
+            kernel: Arc::clone(&self.kernel),
+            total: self.total,
+        }
     }
 
     fn total(&self) -> Option<u128> {

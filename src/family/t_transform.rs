@@ -8,6 +8,7 @@ use crate::lattice::{self, GRID, gcd, nearest};
 use crate::measure::{self, Entropy, LogSum};
 use crate::operator::{Operator, Swap};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::sampler::Structure;
 use crate::survey::{self, RowBits, Survey};
 
 /// # Law
@@ -95,6 +96,16 @@ impl Family for TTransform {
             (false, true) => (1, 1),
             _ => (0, 1),
         })
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Swap {
+            size: self.size,
+            i: self.i,
+            j: self.j,
+            stay: self.stay as u64,
+            sum: self.sum as u64,
+        }
     }
 
     fn total(&self) -> Option<u128> {

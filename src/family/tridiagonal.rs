@@ -10,6 +10,7 @@ use crate::lattice::{self, GRID, TOLERANCE};
 use crate::measure::{self, Entropy, LogSum};
 use crate::operator::{self, Operator, Spectrum};
 use crate::parameters::{Arguments, Parameters, Value};
+use crate::sampler::{Alphas as Steps, Structure};
 use crate::survey::{self, RowBits, Survey};
 
 /// # Law
@@ -259,6 +260,17 @@ impl Family for Tridiagonal {
             _ => 0,
         };
         Some((count.into(), self.total.into()))
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Neighbours {
+            size: self.size,
+            alphas: match &self.alphas {
+                Alphas::Constant(alpha) => Steps::Constant(*alpha),
+                Alphas::Vector(alphas) => Steps::Vector(Arc::clone(alphas)),
+            },
+            total: self.total,
+        }
     }
 
     fn total(&self) -> Option<u128> {

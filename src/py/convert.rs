@@ -35,7 +35,8 @@ impl From<Error> for PyErr {
     }
 }
 
-fn type_name(value: &Bound<'_, PyAny>) -> String {
+/// The name of a type, for a sentence.
+pub fn type_name(value: &Bound<'_, PyAny>) -> String {
     value
         .get_type()
         .name()

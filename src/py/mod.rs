@@ -6,6 +6,7 @@
 //! | `float`, anything with `__float__` | `Value::Real` | by value |
 //! | `Fraction` | `Value::Ratio` | by value, exactly |
 //! | sequence or array of one kind | `Value::Wholes`, `Reals`, `Ratios` | through `numpy.asarray`, copied |
+//! | array of integers, any layout | `&[u8]` to `&[u64]` | borrowed; copied into the answer where strided or swapped |
 //! | `ndarray` of float64, two axes | `&[f64]` | borrowed, copied only where not contiguous |
 //!
 //! The GIL is released by [`detached`] wherever the work grows with the size. Nothing here computes.
@@ -15,8 +16,10 @@ use pyo3::prelude::*;
 mod convert;
 mod count;
 mod exact;
+mod key;
 mod matrix;
 mod operator;
+mod randomize;
 mod survey;
 
 /// Work below this many numbers is done before another thread could have taken over.
@@ -36,12 +39,16 @@ mod _core {
     #[pymodule_export]
     use super::count::count;
     #[pymodule_export]
+    use super::key::Key;
+    #[pymodule_export]
     use super::matrix::{Matrix, arrays, build, entropy_rate, families, restore};
     #[pymodule_export]
     use super::operator::{
         basis, column, keep_condition, known_condition, not_finite, operate, rank, spectrum,
         structure_is_singular,
     };
+    #[pymodule_export]
+    use super::randomize::bench_floor;
     #[pymodule_export]
     use super::survey::{metric_epsilon, of_lines, quick_rate};
 }

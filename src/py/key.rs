@@ -1,0 +1,161 @@
+//! `Key`: the secret behind a release. It goes in, and never comes out but to a file.
+
+use std::path::PathBuf;
+
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyFileExistsError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes};
+use zeroize::Zeroizing;
+
+use super::convert::type_name;
+use crate::error::Error;
+use crate::key::{self, KeyFileError};
+
+/// 32 secret bytes from which all randomness of a release is derived.
+///
+/// Whoever holds the key can undo the release: it is as confidential as the original data, and should
+/// be destroyed when no further wave is due. A key is never printed, logged or pickled; ``fingerprint``
+/// identifies it. It is erased from memory when it is no longer used, and compared in constant time.
+///
+/// >>> import bistochastic as bs
+/// >>> key = bs.Key.generate()
+/// >>> key == bs.Key.generate()
+/// False
+/// >>> bs.Key.insecure(1)
+/// <Key insecure>
+#[pyclass(frozen, module = "bistochastic", name = "Key")]
+pub struct Key {
+    inner: key::Key,
+}
+
+impl Key {
+    /// The core's key.
+    pub fn inner(&self) -> &key::Key {
+        &self.inner
+    }
+}
+
+impl From<key::Key> for Key {
+    fn from(inner: key::Key) -> Self {
+        Key { inner }
+    }
+}
+
+impl From<KeyFileError> for PyErr {
+    fn from(error: KeyFileError) -> PyErr {
+        match error {
+            KeyFileError::Content(error) => error.into(),
+            KeyFileError::Io(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                PyFileExistsError::new_err("`path` must be a new file; got one that exists")
+            }
+            KeyFileError::Io(error) => error.into(),
+        }
+    }
+}
+
+#[pymethods]
+impl Key {
+    /// A fresh key from the operating system.
+    ///
+    /// >>> len(bs.Key.generate().fingerprint)
+    /// 16
+    #[staticmethod]
+    fn generate() -> PyResult<Self> {
+        Ok(key::Key::generate()?.into())
+    }
+
+    /// The key with these 32 bytes. What is passed stays in Python's memory: prefer a file.
+    ///
+    /// >>> bs.Key.from_bytes(bytes(range(32))).fingerprint
+    /// '20aef655876fef61'
+    #[staticmethod]
+    fn from_bytes(b: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(bytes) = b.cast::<PyBytes>() {
+            return Ok(key::Key::from_slice(bytes.as_bytes())?.into());
+        }
+        match PyBuffer::<u8>::get(b) {
+            Ok(buffer) => {
+                let bytes = Zeroizing::new(buffer.to_vec(b.py())?);
+                Ok(key::Key::from_slice(&bytes)?.into())
+            }
+            Err(_) => Err(Error::type_("key", "be 32 bytes", type_name(b)).into()),
+        }
+    }
+
+    /// The key in a file: 64 hexadecimal digits, or 32 raw bytes.
+    ///
+    /// >>> import tempfile, pathlib
+    /// >>> path = pathlib.Path(tempfile.mkdtemp()) / "survey.key"
+    /// >>> key = bs.Key.generate()
+    /// >>> key.to_file(path)
+    /// >>> bs.Key.from_file(path) == key
+    /// True
+    #[staticmethod]
+    fn from_file(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        Ok(py.detach(|| key::Key::from_file(&path))?.into())
+    }
+
+    /// A key from a whole number below 2^64, for tests and examples: anyone can guess it, so it is
+    /// not for release. Labels may be left out with it.
+    ///
+    /// >>> bs.Key.insecure(7).fingerprint
+    /// 'insecure'
+    #[staticmethod]
+    fn insecure(seed: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let must = "be a whole number from 0 to below 2^64";
+        if seed.is_instance_of::<PyBool>() || !seed.hasattr("__index__")? {
+            return Err(Error::type_("seed", must, type_name(seed)).into());
+        }
+        match seed.extract::<u64>() {
+            Ok(seed) => Ok(key::Key::insecure(seed).into()),
+            Err(_) => Err(Error::value("seed", must, "another").into()),
+        }
+    }
+
+    /// Write the key to a new file, readable by its owner only: 64 hexadecimal digits and a newline.
+    ///
+    /// Raises ``FileExistsError`` rather than write over a file.
+    ///
+    /// >>> import tempfile, pathlib
+    /// >>> path = pathlib.Path(tempfile.mkdtemp()) / "survey.key"
+    /// >>> bs.Key.generate().to_file(path)
+    /// >>> bs.Key.generate().to_file(path)
+    /// Traceback (most recent call last):
+    ///     ...
+    /// FileExistsError: `path` must be a new file; got one that exists
+    fn to_file(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        Ok(py.detach(|| self.inner.to_file(&path))?)
+    }
+
+    /// 16 hexadecimal digits that identify the key and say nothing else of it; ``insecure`` for one
+    /// from a small seed.
+    ///
+    /// >>> bs.Key.from_bytes(bytes(range(32))).fingerprint
+    /// '20aef655876fef61'
+    #[getter]
+    fn fingerprint(&self) -> String {
+        self.inner.fingerprint()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> Py<PyAny> {
+        let py = other.py();
+        match other.cast::<Key>() {
+            Ok(other) => {
+                let equal = self.inner == other.get().inner;
+                PyBool::new(py, equal).to_owned().into_any().unbind()
+            }
+            Err(_) => py.NotImplemented(),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.inner)
+    }
+
+    fn __reduce__(&self) -> PyResult<Py<PyAny>> {
+        Err(PyTypeError::new_err(
+            "`key` must be passed as a file; got an attempt to pickle or copy it",
+        ))
+    }
+}

@@ -1,0 +1,171 @@
+//! Words for one answer at a time, from a stream that is never used again.
+//!
+//! A key from the operating system, kept in memory, gives a buffer of words; the first of them become
+//! the next key at once, so that what was handed out cannot be had again from what is in memory. Words are
+//! erased as they are taken. A forked child has a copy of its parent's buffer: it sees that it is one and
+//! starts afresh.
+
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+
+use zeroize::Zeroize;
+
+use crate::alias::More;
+use crate::error::Result;
+use crate::key::{Key, SECRET};
+use crate::keystream::{BLOCK, Keystream};
+
+/// Words between two keys.
+const WORDS: usize = 508;
+
+/// How often this process, or one it came from, has been forked into being.
+static FORKS: AtomicU64 = AtomicU64::new(0);
+
+struct Buffer {
+    /// Whether there is a key.
+    keyed: bool,
+    key: [u8; SECRET],
+    words: [u64; WORDS],
+    left: usize,
+}
+
+/// The buffer of one process.
+struct Owned {
+    /// Of [`FORKS`], when it was made.
+    forks: u64,
+    buffer: Mutex<Buffer>,
+}
+
+static CURRENT: AtomicPtr<Owned> = AtomicPtr::new(std::ptr::null_mut());
+
+#[cfg(unix)]
+extern "C" fn forked() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+fn watch_forks() {
+    static WATCH: Once = Once::new();
+    #[cfg(unix)]
+    WATCH.call_once(|| {
+        // SAFETY: the handler runs in the child before anything else there and only adds to an atomic.
+        unsafe {
+            libc::pthread_atfork(None, None, Some(forked));
+        }
+    });
+    #[cfg(not(unix))]
+    WATCH.call_once(|| {});
+}
+
+/// This process's buffer, locked. A child leaves its parent's alone but for erasing its copy: another
+/// thread of the parent may have held the lock when it forked, and nobody would ever open it.
+fn current() -> MutexGuard<'static, Buffer> {
+    watch_forks();
+    let forks = FORKS.load(Ordering::Relaxed);
+    let seen = CURRENT.load(Ordering::Acquire);
+    // SAFETY: the pointer is null or came from `Box::into_raw` below, and is never freed.
+    let owned = match unsafe { seen.as_ref() } {
+        Some(owned) if owned.forks == forks => owned,
+        other => {
+            if let Some(Ok(mut theirs)) = other.map(|owned| owned.buffer.try_lock()) {
+                theirs.erase();
+            }
+            let buffer = Mutex::new(Buffer {
+                keyed: false,
+                key: [0; SECRET],
+                words: [0; WORDS],
+                left: 0,
+            });
+            let fresh = Box::into_raw(Box::new(Owned { forks, buffer }));
+            match CURRENT.compare_exchange(seen, fresh, Ordering::AcqRel, Ordering::Acquire) {
+                // SAFETY: `fresh` was made just above and is never freed once published.
+                Ok(_) => unsafe { &*fresh },
+                // SAFETY: another thread of this process won; `fresh` was not published, so it is ours
+                // to drop, and `winner` is published and so never freed.
+                Err(winner) => unsafe {
+                    drop(Box::from_raw(fresh));
+                    &*winner
+                },
+            }
+        }
+    };
+    // Whoever panicked while holding it took words and left none of them behind.
+    owned.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Buffer {
+    fn erase(&mut self) {
+        self.keyed = false;
+        self.key.zeroize();
+        self.words.zeroize();
+        self.left = 0;
+    }
+
+    fn refill(&mut self) -> Result<()> {
+        if !self.keyed {
+            self.key = *Key::generate()?.expose();
+            self.keyed = true;
+        }
+        let mut bytes = [0; SECRET + 8 * WORDS];
+        const { assert!((SECRET + 8 * WORDS).is_multiple_of(BLOCK)) };
+        Keystream::new(&self.key).fill(0, 0, &mut bytes);
+        self.key.copy_from_slice(&bytes[..SECRET]);
+        for (word, bytes) in self.words.iter_mut().zip(bytes[SECRET..].chunks_exact(8)) {
+            let mut all = [0; 8];
+            all.copy_from_slice(bytes);
+            *word = u64::from_le_bytes(all);
+        }
+        bytes.zeroize();
+        self.left = WORDS;
+        Ok(())
+    }
+}
+
+/// Words of the process's buffer, one after the other.
+pub struct Words<'a>(&'a mut Buffer);
+
+impl More for Words<'_> {
+    fn next(&mut self) -> u64 {
+        if self.0.left == 0 {
+            // The key is there: only its successor is asked for.
+            let _ = self.0.refill();
+        }
+        self.0.left -= 1;
+        std::mem::take(&mut self.0.words[self.0.left])
+    }
+}
+
+/// Hand fresh words to `f`, one caller at a time.
+///
+/// # Errors
+/// The operating system has no entropy to give.
+pub fn with_words<T>(f: impl FnOnce(&mut Words<'_>) -> T) -> Result<T> {
+    let mut buffer = current();
+    if buffer.left == 0 {
+        buffer.refill()?;
+    }
+    Ok(f(&mut Words(&mut buffer)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn words_differ_and_are_erased() {
+        let mut seen = HashSet::new();
+        for _ in 0..3 * WORDS {
+            assert!(seen.insert(with_words(|words| words.next()).unwrap()));
+        }
+        let buffer = current();
+        assert!(buffer.words[buffer.left..].iter().all(|&word| word == 0));
+    }
+
+    #[test]
+    fn a_call_may_take_more_than_a_buffer() {
+        let words: HashSet<u64> =
+            with_words(|words| (0..3 * WORDS).map(|_| words.next()).collect()).unwrap();
+        assert_eq!(words.len(), 3 * WORDS);
+    }
+}
