@@ -20,6 +20,7 @@
 // NaN has to fail a condition, so conditions are written `!(x >= 0.0)`.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 
+pub mod birkhoff;
 pub mod calibrate;
 pub mod dd;
 pub mod entropy;

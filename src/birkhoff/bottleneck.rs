@@ -1,0 +1,134 @@
+//! Policy "bottleneck": every term is a permutation whose smallest entry is as large as possible.
+
+use super::control::{Control, Stopped};
+use super::counts::Counts;
+use super::matching::Matching;
+use super::queue::Queue;
+use super::{Limits, Listed};
+
+/// # How
+/// `tau` is the largest threshold at which the entries not below it hold a perfect matching, and the
+/// weight of the next term. Entries only shrink, so `tau` only falls, and the entries below it wait in a
+/// queue that only goes down. They are let in, largest first, until every row and column has an
+/// entry: below that `tau` cannot stay. At sizes of 100 and more that is the answer in nearly all
+/// steps, since the last obstruction is a line without an entry. Where it is not, the search has marked
+/// all rows that it can reach from the free ones, and only an entry from such a row to a column not
+/// reached can help: entries are let in until one does, so that `tau` is exact without a binary search.
+///
+/// # Cost
+/// A term reads and writes one entry a row, moves most of them through the queue, and matches on a graph
+/// with few entries a row.
+pub fn decompose(
+    counts: &Counts,
+    limits: &Limits,
+    share: f64,
+    control: &Control,
+) -> Result<Listed, Stopped> {
+    let size = counts.size;
+    let mut values = counts.values.clone();
+    let mut state = State {
+        graph: Matching::new(size),
+        queue: Queue::new(),
+        degrees: vec![0; 2 * size],
+        bare: 2 * size,
+        size,
+        threshold: counts.total,
+        fresh: Vec::with_capacity(2 * size),
+    };
+    for (u, v, value) in counts.entries() {
+        state.queue.push((value, u as u32, v as u32));
+    }
+    let mut out = Listed::new(size);
+    let mut left = counts.total;
+    let stop_at = counts.total - limits.enough.min(counts.total);
+    while left > stop_at && out.weights.len() < limits.terms {
+        control.check()?;
+        // A matrix with equal line sums has a perfect matching among its positive entries (Birkhoff),
+        // so the queue cannot run dry.
+        let found = state.match_all();
+        debug_assert!(found);
+        if !found {
+            break;
+        }
+        let place = |u: usize, v: u32| counts.place(u, v as usize);
+        let weight = state.threshold;
+        out.push(weight, &state.graph.column_of);
+        for u in 0..size {
+            let v = state.graph.column_of[u];
+            let value = &mut values[place(u, v)];
+            *value -= weight;
+            if *value < weight {
+                state.withdraw(*value, u, v as usize);
+            }
+        }
+        state.graph.clear();
+        left -= weight;
+        control.advance(share * weight as f64 / counts.total as f64);
+    }
+    Ok(out)
+}
+
+struct State {
+    graph: Matching,
+    queue: Queue,
+    /// Entries let in, of each row and then of each column.
+    degrees: Vec<u32>,
+    /// Rows and columns without one.
+    bare: usize,
+    size: usize,
+    /// The smallest entry let in so far.
+    threshold: u64,
+    /// What was let in for this term.
+    fresh: Vec<(u32, u32)>,
+}
+
+impl State {
+    /// Let in what is needed for a perfect matching, and find it.
+    fn match_all(&mut self) -> bool {
+        self.fresh.clear();
+        while self.bare > 0 {
+            if self.admit().is_none() {
+                return false;
+            }
+        }
+        for i in (0..self.fresh.len()).rev() {
+            let (u, v) = self.fresh[i];
+            self.graph.offer(u as usize, v as usize);
+        }
+        while !self.graph.complete() {
+            loop {
+                let Some((u, v)) = self.admit() else {
+                    return false;
+                };
+                if self.graph.extend(u, v) {
+                    break;
+                }
+            }
+        }
+        true
+    }
+
+    fn admit(&mut self) -> Option<(usize, usize)> {
+        let (value, u, v) = self.queue.pop()?;
+        self.threshold = value;
+        self.fresh.push((u, v));
+        let (u, v) = (u as usize, v as usize);
+        self.graph.insert(u, v);
+        for line in [u, self.size + v] {
+            self.bare -= usize::from(self.degrees[line] == 0);
+            self.degrees[line] += 1;
+        }
+        Some((u, v))
+    }
+
+    fn withdraw(&mut self, value: u64, u: usize, v: usize) {
+        self.graph.remove(u, v);
+        for line in [u, self.size + v] {
+            self.degrees[line] -= 1;
+            self.bare += usize::from(self.degrees[line] == 0);
+        }
+        if value > 0 {
+            self.queue.push((value, u as u32, v as u32));
+        }
+    }
+}
