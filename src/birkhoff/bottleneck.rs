@@ -1,10 +1,17 @@
 //! Policy "bottleneck": every term is a permutation whose smallest entry is as large as possible.
 
+use super::Limits;
 use super::control::{Control, Stopped};
 use super::counts::Counts;
+use super::listed::Listed;
 use super::matching::Matching;
 use super::queue::Queue;
-use super::{Limits, Listed};
+use super::ties::{Assignment, FORBIDDEN};
+
+/// Sizes up to which the matching that empties most entries is looked for at every step. It costs
+/// O(size^3) and saves a fifth of the terms where the matrix is a sum of few permutations; beyond,
+/// starting from the smallest entries comes near it for nothing.
+const TIES: usize = 16;
 
 /// # How
 /// `tau` is the largest threshold at which the entries not below it hold a perfect matching, and the
@@ -17,10 +24,11 @@ use super::{Limits, Listed};
 ///
 /// # Cost
 /// A term reads and writes one entry a row, moves most of them through the queue, and matches on a graph
-/// with few entries a row.
+/// with few entries a row. Small matrices are worth more where `careful`.
 pub fn decompose(
     counts: &Counts,
     limits: &Limits,
+    careful: bool,
     share: f64,
     control: &Control,
 ) -> Result<Listed, Stopped> {
@@ -28,7 +36,7 @@ pub fn decompose(
     let mut values = counts.values.clone();
     let mut state = State {
         graph: Matching::new(size),
-        queue: Queue::new(),
+        queue: Queue::default(),
         degrees: vec![0; 2 * size],
         bare: 2 * size,
         size,
@@ -38,6 +46,7 @@ pub fn decompose(
     for (u, v, value) in counts.entries() {
         state.queue.push((value, u as u32, v as u32));
     }
+    let mut ties = (careful && size <= TIES).then(|| Assignment::new(size));
     let mut out = Listed::new(size);
     let mut left = counts.total;
     let stop_at = counts.total - limits.enough.min(counts.total);
@@ -49,6 +58,15 @@ pub fn decompose(
         debug_assert!(found);
         if !found {
             break;
+        }
+        if let Some(ties) = &mut ties {
+            while state.queue.peek() == Some(state.threshold) {
+                state.admit();
+            }
+            state
+                .graph
+                .column_of
+                .copy_from_slice(choose(ties, counts, &values, state.threshold));
         }
         let place = |u: usize, v: u32| counts.place(u, v as usize);
         let weight = state.threshold;
@@ -66,6 +84,23 @@ pub fn decompose(
         control.advance(share * weight as f64 / counts.total as f64);
     }
     Ok(out)
+}
+
+/// Of the matchings with no entry below `weight`, the one with most entries equal to it, and among
+/// those the one of least sum.
+fn choose<'a>(ties: &'a mut Assignment, counts: &Counts, values: &[u64], weight: u64) -> &'a [u32] {
+    let top = values.iter().copied().max().unwrap_or(0).max(weight) - weight;
+    let shift = (64 - top.leading_zeros()).saturating_sub(40);
+    for ((u, v, _), &value) in counts.entries().zip(values) {
+        ties.costs[u * counts.size + v] = match value.cmp(&weight) {
+            std::cmp::Ordering::Less => FORBIDDEN,
+            std::cmp::Ordering::Equal => 0,
+            // More than all sums of what the shift leaves.
+            std::cmp::Ordering::Greater => (1 << 50) + ((value - weight) >> shift) as i64,
+        };
+    }
+    ties.solve();
+    &ties.column_of
 }
 
 struct State {

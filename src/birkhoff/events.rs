@@ -96,7 +96,7 @@ fn simulate_one(
     // The column that a row had before the event, for rows that changed during it.
     let mut before = vec![NONE; size];
     let mut touched: Vec<u32> = Vec::new();
-    let (mut now, mut reported) = (0, 0);
+    let (mut reported, mut told) = (0, 0);
     while let Some(&Reverse((time, _))) = queue.peek() {
         if time >= end {
             break;
@@ -120,7 +120,7 @@ fn simulate_one(
         if touched.is_empty() {
             continue;
         }
-        now = time;
+        let now = time;
         let found = graph.complete();
         debug_assert!(found);
         if let Some(changes) = &mut graph.changes {
@@ -146,12 +146,11 @@ fn simulate_one(
         }
         if out.changes.len() - reported > 1 << 12 {
             control.check()?;
-            control.advance(0.0);
-            reported = out.changes.len();
+            control.advance(share * (now - told) as f64 / end as f64);
+            (reported, told) = (out.changes.len(), now);
         }
     }
-    let _ = share;
-    let _ = now;
+    control.advance(share * (end - told) as f64 / end as f64);
     Ok(out)
 }
 

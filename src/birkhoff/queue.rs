@@ -14,16 +14,18 @@ pub struct Queue {
     last: u64,
 }
 
-impl Queue {
-    /// An empty queue of values below 2^63, the first of which may be anything.
-    pub fn new() -> Self {
+/// Empty, for values below 2^63, the first of which may be anything.
+impl Default for Queue {
+    fn default() -> Self {
         Queue {
             buckets: vec![Vec::new(); 64],
             filled: 0,
             last: (1 << 63) - 1,
         }
     }
+}
 
+impl Queue {
     fn bucket(&self, value: u64) -> usize {
         (64 - (value ^ self.last).leading_zeros()) as usize
     }
@@ -33,6 +35,12 @@ impl Queue {
         let i = self.bucket(item.0);
         self.buckets[i].push(item);
         self.filled |= 1 << i;
+    }
+
+    /// The value that comes next.
+    pub fn peek(&self) -> Option<u64> {
+        let bucket = self.buckets.get(self.filled.trailing_zeros() as usize)?;
+        bucket.iter().map(|item| item.0).max()
     }
 
     /// The largest item.
@@ -66,7 +74,7 @@ mod tests {
 
     #[test]
     fn pops_in_order_whatever_is_pushed_between() {
-        let mut queue = Queue::new();
+        let mut queue = Queue::default();
         let mut mirror = std::collections::BinaryHeap::new();
         let mut seed = 5u64;
         let mut random = || {
@@ -74,12 +82,16 @@ mod tests {
             seed >> 1
         };
         for i in 0..500 {
-            let value = random() >> (random() >> 40) % 60;
+            let value = random() >> ((random() >> 40) % 60);
             queue.push((value, i, 0));
             mirror.push(value);
         }
         let mut last = u64::MAX;
-        while let Some((value, ..)) = queue.pop() {
+        while let Some(next) = queue.peek() {
+            let Some((value, ..)) = queue.pop() else {
+                panic!("nothing where {next} was");
+            };
+            assert_eq!(value, next);
             assert_eq!(Some(value), mirror.pop());
             assert!(value <= last);
             last = value;

@@ -21,13 +21,13 @@ pub fn halve(counts: &mut Counts, mut up: impl FnMut() -> bool) {
     }
     counts.total /= 2;
     for start in 0..size {
-        while trails.from_row(counts, start).is_some() {
+        while trails.next_in_row(counts, start).is_some() {
             let up = up();
             let mut u = start;
-            while let Some(i) = trails.from_row(counts, u) {
+            while let Some(i) = trails.next_in_row(counts, u) {
                 let column = usize::from(counts.columns[i]);
                 trails.pending[i] = false;
-                let Some(j) = trails.from_column(column) else {
+                let Some(j) = trails.next_in_column(column) else {
                     break;
                 };
                 trails.pending[j] = false;
@@ -90,7 +90,7 @@ impl Trails {
     }
 
     /// The next odd entry of row `u`.
-    fn from_row(&mut self, counts: &Counts, u: usize) -> Option<usize> {
+    fn next_in_row(&mut self, counts: &Counts, u: usize) -> Option<usize> {
         let cursor = &mut self.row_cursor[u];
         while *cursor < counts.starts[u + 1] {
             if self.pending[*cursor] {
@@ -101,7 +101,7 @@ impl Trails {
         None
     }
 
-    fn from_column(&mut self, v: usize) -> Option<usize> {
+    fn next_in_column(&mut self, v: usize) -> Option<usize> {
         let cursor = &mut self.column_cursor[v];
         while *cursor < self.column_end[v] {
             let i = self.by_column[*cursor] as usize;

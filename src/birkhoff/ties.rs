@@ -89,8 +89,8 @@ impl Assignment {
             let u = u as usize;
             let row = &self.costs[u * n..][..n];
             let base = far - self.row_price[u];
-            for v in 0..n {
-                let through = base + row[v] - self.column_price[v];
+            for (v, &cost) in row.iter().enumerate() {
+                let through = base + cost - self.column_price[v];
                 if !self.done[v] && through < self.distance[v] {
                     self.distance[v] = through;
                     self.before[v] = u as u32;
