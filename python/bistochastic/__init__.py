@@ -12,7 +12,7 @@ True
 """
 
 from bistochastic import errors
-from bistochastic._core import Matrix, entropy_rate
+from bistochastic._core import Decomposition, Matrix, decompose_all, entropy_rate
 from bistochastic.families import (
     balance,
     blocks,
@@ -35,12 +35,14 @@ from bistochastic.families import (
 from bistochastic.report import compare
 
 __all__ = [
+    "Decomposition",
     "Matrix",
     "balance",
     "blocks",
     "build",
     "circulant",
     "compare",
+    "decompose_all",
     "dense",
     "entropy_rate",
     "errors",

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::form::{Form, Pairs, Permutations, Times, Weights};
-use super::realise::{lost, on_grid};
+use super::realise::{on_grid, refuse_loss};
 use super::{Decomposition, Options, Sum};
 use crate::error::{Error, Result};
 use crate::family::{self, Matrix};
@@ -317,13 +317,7 @@ fn coarse(matrix: &Matrix, bits: u32) -> Result<Option<Matrix>> {
     let units = 1u128 << bits;
     // `count` out of `total` as a number of units, rounded down.
     let floor = |count: u128| scaled(count, total, bits);
-    let keeps = |smallest: u128| {
-        if smallest < total.div_ceil(units) {
-            Err(lost(bits, smallest, total))
-        } else {
-            Ok(())
-        }
-    };
+    let keeps = |smallest: u128| refuse_loss(bits, smallest, total);
     Ok(match family {
         "uniform" => {
             keeps(1)?;

@@ -13,23 +13,23 @@ use crate::pool;
 /// Finest grid that can be asked for.
 pub const MAX_BITS: u32 = 53;
 
-/// The sentence for a grid on which an entry would vanish: `smallest` of `total` is positive.
-pub fn lost(bits: u32, smallest: u128, total: u128) -> Error {
-    Error::value(
-        "bits",
-        format!(
-            "be at least {} to keep every positive entry",
-            safe(smallest, total)
-        ),
-        bits,
-    )
-}
-
-/// The smallest number of bits at which `smallest / total` is a whole unit.
-fn safe(smallest: u128, total: u128) -> u32 {
-    (0..128)
-        .find(|&bits| smallest >= total.div_ceil(1 << bits))
-        .unwrap_or(127)
+/// Refuse a grid on which the smallest positive entry, `smallest` of `total`, is less than a unit and may
+/// vanish. At a unit or more its floor is positive, and so is whatever it is rounded to.
+///
+/// # Errors
+/// The smallest number of bits at which it is safe.
+pub fn refuse_loss(bits: u32, smallest: u128, total: u128) -> Result<()> {
+    let is_safe = |bits: u32| smallest >= total.div_ceil(1 << bits);
+    if is_safe(bits) {
+        return Ok(());
+    }
+    let least = (bits..127).find(|&bits| is_safe(bits)).unwrap_or(127);
+    let must = if least <= MAX_BITS {
+        format!("be at least {least} to keep every positive entry")
+    } else {
+        format!("be at least {least} to keep every positive entry, and at most {MAX_BITS}")
+    };
+    Err(Error::value("bits", must, bits))
 }
 
 /// Whether `total` units lie on a grid of `bits` already.
@@ -49,26 +49,26 @@ pub fn counts(matrix: &Matrix) -> Result<Counts> {
         Error::value("bits", must, "none")
     };
     let total = matrix.total().ok_or_else(needed)?;
-    let rows = rows(matrix, size, total).ok_or_else(needed)?;
-    let (shared, total) = if total < 1 << 63 {
-        (1, total)
-    } else {
-        let all = rows.iter().flatten();
-        let shared = all.fold(
-            total,
-            |g, &(_, c)| if g == 1 { 1 } else { lattice::gcd(g, c) },
-        );
-        (shared, total / shared)
-    };
-    match u64::try_from(total) {
-        Ok(total) if total < 1 << 63 => {
-            let rows = rows
-                .into_iter()
-                .map(|row| (row.into_iter()).map(|(v, c)| (usize::from(v), (c / shared) as u64)));
-            Ok(Counts::from_rows(size, total, rows))
-        }
-        _ => Err(needed()),
+    if total < 1 << 63 {
+        let rows = rows(matrix, size, total, |c| c as u64).ok_or_else(needed)?;
+        return Ok(joined(size, total as u64, &rows));
     }
+    let rows = rows(matrix, size, total, |c| c).ok_or_else(needed)?;
+    let all = rows.iter().flatten();
+    let shared = all.fold(
+        total,
+        |g, &(_, c)| {
+            if g == 1 { 1 } else { lattice::gcd(g, c) }
+        },
+    );
+    if total / shared >= 1 << 63 {
+        return Err(needed());
+    }
+    let rows = rows.into_iter().map(|row| {
+        let entries = row.into_iter();
+        entries.map(move |(v, c)| (usize::from(v), (c / shared) as u64))
+    });
+    Ok(Counts::from_rows(size, (total / shared) as u64, rows))
 }
 
 /// The counts on the grid `2^-bits`, and whether that moved anything. Each entry becomes its floor or its
@@ -86,27 +86,20 @@ pub fn coarse(matrix: &Matrix, bits: u32) -> Result<(Counts, bool)> {
     }
     let mut counts = match total {
         Some(total) if total.is_power_of_two() && total < 1 << 63 => counts(matrix)?,
-        _ => on_double_grid(matrix, size)?,
-    };
-    let exact = total.and_then(|total| Some((rows(matrix, size, total)?, total)));
-    if let Some((rows, total)) = exact {
-        let smallest = rows
-            .iter()
-            .flatten()
-            .map(|&(_, c)| c)
-            .min()
-            .unwrap_or(total);
-        if smallest < total.div_ceil(1 << bits) {
-            return Err(lost(bits, smallest, total));
+        _ => {
+            let exact = total.and_then(|total| Some((rows(matrix, size, total, |c| c)?, total)));
+            if let Some((rows, total)) = exact {
+                let smallest = rows.iter().flatten().map(|&(_, c)| c).min();
+                refuse_loss(bits, smallest.unwrap_or(total), total)?;
+            }
+            on_double_grid(matrix, size)?
         }
-    }
-    let smallest = counts.values.iter().copied().min().unwrap_or(counts.total);
+    };
+    let smallest = counts.values.iter().copied().min();
+    let total = counts.total;
+    refuse_loss(bits, smallest.unwrap_or(total).into(), total.into())?;
     while counts.total > 1 << bits {
         split::halve(&mut counts, || true);
-    }
-    if counts.values.contains(&0) {
-        let total = u128::from(counts.total) << 1;
-        return Err(lost(bits, u128::from(smallest), total.max(1 << (bits + 1))));
     }
     Ok((counts, true))
 }
@@ -139,15 +132,25 @@ fn small_enough(matrix: &Matrix) -> Result<usize> {
 }
 
 /// The positive entries of every row, as counts out of `total`.
-fn rows(matrix: &Matrix, size: usize, total: u128) -> Option<Vec<Vec<(u16, u128)>>> {
+fn rows<T: Send>(
+    matrix: &Matrix,
+    size: usize,
+    total: u128,
+    number: impl Fn(u128) -> T + Sync + Send,
+) -> Option<Vec<Vec<(u16, T)>>> {
     pool::map(size, size < 128, |u| {
         let mut row = vec![0; size];
         let known = matrix.family.add_counts(u as u64, total, 1, &mut row);
-        let entries = (0..).zip(row).filter(|(_, c)| *c > 0);
-        known.then(|| entries.map(|(v, c): (usize, u128)| (v as u16, c)).collect())
+        let entries = row.into_iter().enumerate().filter(|(_, c)| *c > 0);
+        known.then(|| entries.map(|(v, c)| (v as u16, number(c))).collect())
     })
     .into_iter()
     .collect()
+}
+
+fn joined(size: usize, total: u64, rows: &[Vec<(u16, u64)>]) -> Counts {
+    let entries = |row| <[(u16, u64)]>::iter(row).map(|&(v, c)| (usize::from(v), c));
+    Counts::from_rows(size, total, rows.iter().map(|row| entries(row)))
 }
 
 /// The counts of the nearest doubles, rounded onto the grid 2^-53.

@@ -82,7 +82,7 @@ fn available_bytes() -> Option<u128> {
 }
 
 /// `rows * columns` doubles, if they fit in memory.
-fn doubles(what: &str, rows: u64, columns: u64) -> Result<(usize, usize), Error> {
+pub fn doubles(what: &str, rows: u64, columns: u64) -> Result<(usize, usize), Error> {
     let bytes = u128::from(rows) * u128::from(columns) * 8;
     // Where the system does not say, 2^36 bytes are more than a laptop has and less than a lie.
     let available = available_bytes().unwrap_or(1 << 36);

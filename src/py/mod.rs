@@ -12,6 +12,7 @@
 
 use pyo3::prelude::*;
 
+mod birkhoff;
 mod convert;
 mod exact;
 mod matrix;
@@ -30,6 +31,8 @@ fn detached<T: Send>(py: Python<'_>, numbers: u64, work: impl FnOnce() -> T + Se
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::birkhoff::{_sample_permutation, Decomposition, decompose_all};
     #[pymodule_export]
     use super::matrix::{Matrix, build, entropy_rate, families, restore};
 }
