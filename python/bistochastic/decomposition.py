@@ -30,7 +30,7 @@ def _integers(numbers: list[int]) -> NDArray[Any]:
 
 
 def to_npz(decomposition: Decomposition, path: str | PathLike[str]) -> None:
-    """Write ``weights``, ``numerators``, ``denominators``, ``permutations`` and any ``residual``."""
+    """Write the weights, also as fractions, the permutations and any residual."""
     exact = decomposition.exact_weights
     arrays: dict[str, NDArray[Any]] = {
         "weights": decomposition.weights,
@@ -43,3 +43,26 @@ def to_npz(decomposition: Decomposition, path: str | PathLike[str]) -> None:
         arrays["residual"] = residual.to_dense()
     with open(path, "wb") as file:  # noqa: PTH123 - a file object keeps the name as it is
         np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def to_csv(decomposition: Decomposition, path: str | PathLike[str]) -> None:
+    """Write one line a term: the weight, the same as a fraction, and where each code goes."""
+    codes = ",".join(str(u) for u in range(decomposition.matrix.size))
+    with open(path, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 - see above
+        file.write(f"weight,exact,{codes}\n")
+        for weight, permutation in walk(decomposition):
+            targets = ",".join(map(str, permutation.tolist()))
+            file.write(f"{float(weight)!r},{weight},{targets}\n")
+
+
+def largest(decomposition: Decomposition, terms: int) -> list[list[str]]:
+    """The first terms as rows of text: weight, sum so far, permutation in short."""
+    rows: list[list[str]] = []
+    so_far = 0.0
+    for j in range(min(terms, decomposition.terms)):
+        weight, permutation = decomposition[j]
+        so_far += float(weight)
+        shown = " ".join(map(str, permutation[:12].tolist()))
+        more = " ..." if len(permutation) > 12 else ""
+        rows.append([str(j), f"{float(weight):.6g}", f"{so_far:.6g}", shown + more])
+    return rows

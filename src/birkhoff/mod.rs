@@ -173,6 +173,7 @@ pub fn decompose_all(
 ) -> Result<Vec<Decomposition>, Failure> {
     let share = 1.0 / matrices.len().max(1) as f64;
     pool::map(matrices.len(), false, |i| {
+        control.check()?;
         decompose(&matrices[i], options, share, control)
     })
     .into_iter()
@@ -197,6 +198,7 @@ fn search(
     let size = counts.size;
     let small = restarts == 1 || counts.values.len() < 16;
     let tried = pool::map(restarts as usize, small, |i| -> Result<Listed, Stopped> {
+        control.check()?;
         let mut random = Random::new(i as u64);
         match i {
             0 => bottleneck::decompose(counts, limits, true, share, control),

@@ -225,6 +225,10 @@ pub fn decompose_all(
         Ok(name) => Error::type_("matrices", must, name).into(),
         Err(error) => error,
     };
+    // A matrix has an index, so Python would take it for a sequence.
+    if matrices.cast::<Matrix>().is_ok() {
+        return Err(other(matrices));
+    }
     let mut given = Vec::new();
     for item in matrices.try_iter().map_err(|_| other(matrices))? {
         let item = item?;
