@@ -37,6 +37,7 @@ types: build-test
 
 bench: build-test
 	$(BIN)/python benches/compare.py
+	$(BIN)/python benches/birkhoff.py
 
 paper: build
 	$(BIN)/bistochastic paper

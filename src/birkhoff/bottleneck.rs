@@ -47,6 +47,7 @@ pub fn decompose(
         state.queue.push((value, u as u32, v as u32));
     }
     let mut ties = (careful && size <= TIES).then(|| Assignment::new(size));
+    let mut rest = vec![0; size];
     let mut out = Listed::new(size);
     let mut left = counts.total;
     let stop_at = counts.total - limits.enough.min(counts.total);
@@ -68,15 +69,17 @@ pub fn decompose(
                 .column_of
                 .copy_from_slice(choose(ties, counts, &values, state.threshold));
         }
-        let place = |u: usize, v: u32| counts.place(u, v as usize);
         let weight = state.threshold;
         out.push(weight, &state.graph.column_of);
-        for u in 0..size {
-            let v = state.graph.column_of[u];
-            let value = &mut values[place(u, v)];
+        // Apart from what follows, so that the processor waits for many rows at once.
+        for (u, (&v, rest)) in state.graph.column_of.iter().zip(&mut rest).enumerate() {
+            let value = &mut values[counts.place(u, v as usize)];
             *value -= weight;
-            if *value < weight {
-                state.withdraw(*value, u, v as usize);
+            *rest = *value;
+        }
+        for (u, &rest) in rest.iter().enumerate() {
+            if rest < weight {
+                state.withdraw(rest, u, state.graph.column_of[u] as usize);
             }
         }
         state.graph.clear();

@@ -3,15 +3,22 @@
 /// An entry: its value, row and column.
 pub type Item = (u64, u32, u32);
 
-/// Largest first. A radix heap: bucket `i` holds the values that differ from the last one popped in
-/// bit `i - 1` and none above, so an item moves at most 64 times, mostly two or three, and no
-/// comparison of two items is ever made.
+/// Buckets of up to this many items are sorted as they come up.
+const SORTED: usize = 128;
+
+/// Largest first. A radix heap: bucket `i` holds the values that differ from `last` in bit `i - 1` and in
+/// none above. The bucket that comes next is spread over the ones below it until it is small; then it
+/// is sorted and popped from its end.
 #[derive(Debug)]
 pub struct Queue {
     buckets: Vec<Vec<Item>>,
     /// Buckets that are not empty, as bits.
     filled: u64,
+    /// Not below any value in the buckets.
     last: u64,
+    /// The next items, smallest first: all there are from `floor` up.
+    front: Vec<Item>,
+    floor: u64,
 }
 
 /// Empty, for values below 2^63, the first of which may be anything.
@@ -21,50 +28,64 @@ impl Default for Queue {
             buckets: vec![Vec::new(); 64],
             filled: 0,
             last: (1 << 63) - 1,
+            front: Vec::with_capacity(2 * SORTED),
+            floor: 0,
         }
     }
 }
 
 impl Queue {
-    fn bucket(&self, value: u64) -> usize {
-        (64 - (value ^ self.last).leading_zeros()) as usize
-    }
-
     /// Add an item not above the last one popped.
     pub fn push(&mut self, item: Item) {
-        let i = self.bucket(item.0);
+        if !self.front.is_empty() && item.0 >= self.floor {
+            let place = self.front.partition_point(|other| other.0 <= item.0);
+            self.front.insert(place, item);
+        } else {
+            self.file(item);
+        }
+    }
+
+    fn file(&mut self, item: Item) {
+        let i = (64 - (item.0 ^ self.last).leading_zeros()) as usize;
         self.buckets[i].push(item);
         self.filled |= 1 << i;
     }
 
     /// The value that comes next.
     pub fn peek(&self) -> Option<u64> {
+        if let Some(item) = self.front.last() {
+            return Some(item.0);
+        }
         let bucket = self.buckets.get(self.filled.trailing_zeros() as usize)?;
         bucket.iter().map(|item| item.0).max()
     }
 
     /// The largest item.
     pub fn pop(&mut self) -> Option<Item> {
-        if self.filled & 1 == 0 {
+        while self.front.is_empty() {
             if self.filled == 0 {
                 return None;
             }
-            let i = self.filled.trailing_zeros() as usize;
+            let i = self.filled.trailing_zeros();
             self.filled &= !(1 << i);
-            let mut items = std::mem::take(&mut self.buckets[i]);
-            self.last = items.iter().map(|item| item.0).max().unwrap_or(0);
-            for &item in &items {
-                self.push(item);
+            let mut items = std::mem::take(&mut self.buckets[i as usize]);
+            if items.len() <= SORTED || i <= 1 {
+                // Bucket `i` spans the values from `floor` to `floor + 2^(i-1) - 1`, bucket 0 one.
+                self.floor = self.last >> i << i;
+                self.last = self.floor + ((1u64 << i) / 2).saturating_sub(1);
+                self.front.append(&mut items);
+                self.front.sort_unstable_by_key(|item| item.0);
+            } else {
+                self.last = items.iter().map(|item| item.0).max().unwrap_or(0);
+                for &item in &items {
+                    self.file(item);
+                }
+                items.clear();
             }
             // The room is kept for later.
-            items.clear();
-            self.buckets[i] = items;
+            self.buckets[i as usize] = items;
         }
-        let item = self.buckets[0].pop();
-        if self.buckets[0].is_empty() {
-            self.filled &= !1;
-        }
-        item
+        self.front.pop()
     }
 }
 
