@@ -12,6 +12,7 @@
 //! | [`calibrate`] | exact search for the parameter that reaches a wanted number | families |
 //! | [`parameters`] | parameters by name, in and out | families, `py` |
 //! | [`family`] | trait `Family`, `REGISTRY`, `build`; one file a family | `py` |
+//! | [`birkhoff`] | matrices as sums of permutations: matching, closed forms, sampling | `py` |
 //! | [`pool`] | the threads; survives `fork` | entropy, lattice, `py` |
 //! | `py` | every `#[pyclass]` and `#[pyfunction]`; the only folder that names pyo3 or numpy | this file |
 //!

@@ -443,6 +443,24 @@ def test_samples_have_the_matrix_as_marginals() -> None:
     assert sorted(sample.tolist()) == list(range(300))
     with pytest.raises(ValueError, match="`stream` must hold enough words"):
         _core._sample_permutation(matrix, b"")
+    with pytest.raises(ValueError, match="`size` must be at most 4096 to draw"):
+        _core._sample_permutation(bs.uniform(5000), b"")
+
+
+def test_terms_are_drawn_by_their_weights() -> None:
+    # False alarm below 1e-6 a term, as above.
+    stream = np.random.default_rng(7).bytes(10**5)
+    for matrix in (
+        bs.dense([[5, 2, 1], [1, 4, 3], [2, 2, 4]]),
+        bs.randomized_response(4, beta=0.7),
+        bs.blocks([2, 3, 5]),
+        bs.kron(bs.circulant([2, 1]), bs.blocks([1, 2])),
+    ):
+        found = matrix.decompose()
+        drawn = np.bincount(_core._draw_terms(found, 4000, stream), minlength=found.terms)
+        assert np.abs(drawn / 4000 - found.weights).max() < 0.045
+    with pytest.raises(ValueError, match="`sample` must be asked of a decomposition that is not cut"):
+        _core._draw_terms(bs.uniform(5).decompose(max_terms=2), 1, stream)
 
 
 loose: Any = bs

@@ -9,6 +9,7 @@
 //! | [`closed`] | structured families, without a search |
 //! | [`listed`], [`form`] | terms as an engine gives them; weights and permutations, stored or described |
 //! | [`split`], [`sample`] | half a matrix, exactly; one random permutation without decomposing |
+//! | [`draw`] | a random term of a decomposition |
 //! | [`control`], [`random`] | progress and a wish to stop; labellings |
 //!
 //! Where to start: [`decompose`], then [`bottleneck`].
@@ -22,6 +23,7 @@ pub mod bottleneck;
 pub mod closed;
 pub mod control;
 pub mod counts;
+pub mod draw;
 pub mod events;
 pub mod form;
 pub mod listed;

@@ -31,6 +31,25 @@ impl<F: FnMut() -> u64> Words<F> {
         }
     }
 
+    /// The next word as it is.
+    pub fn word(&mut self) -> u64 {
+        (self.next)()
+    }
+
+    /// A number below `n`, each with the same probability, from two words where one is too short.
+    pub fn below_long(&mut self, n: u128) -> u128 {
+        if let Ok(n) = u64::try_from(n) {
+            return self.below(n).into();
+        }
+        let beyond = (u128::MAX % n + 1) % n;
+        loop {
+            let number = u128::from(self.word()) << 64 | u128::from(self.word());
+            if number <= u128::MAX - beyond {
+                return number % n;
+            }
+        }
+    }
+
     /// A number below `n`, each with the same probability: words beyond the last whole multiple of
     /// `n` are thrown away.
     pub fn below(&mut self, n: u64) -> u64 {

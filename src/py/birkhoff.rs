@@ -12,6 +12,7 @@ use super::convert::{self, fraction};
 use super::detached;
 use super::matrix::{Matrix, doubles};
 use crate::birkhoff::control::Control;
+use crate::birkhoff::draw::Drawer;
 use crate::birkhoff::sample::{self, Words};
 use crate::birkhoff::{self, Failure, Options, Policy, Sum, realise};
 use crate::error::Error;
@@ -559,30 +560,60 @@ impl Decomposition {
     }
 }
 
-/// A permutation of a matrix up to size 4096 from the words of ``stream``, little-endian; for tests of the
-/// sampler, until a key stands in its place.
+/// Words of a byte string, little-endian, while there are any.
+fn with_words<T>(
+    stream: &Bound<'_, PyBytes>,
+    work: impl FnOnce(&mut Words<&mut dyn FnMut() -> u64>) -> T,
+) -> PyResult<T> {
+    let mut words = stream.as_bytes().chunks_exact(8);
+    let mut dry = false;
+    let mut next = || match words.next() {
+        Some(&[a, b, c, d, e, f, g, h]) => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        _ => {
+            dry = true;
+            0
+        }
+    };
+    let done = work(&mut Words::new(&mut next));
+    if dry {
+        return Err(Error::value("stream", "hold enough words", "fewer").into());
+    }
+    Ok(done)
+}
+
+/// Largest matrix from which a permutation is drawn entry by entry.
+const SAMPLED: u64 = 4096;
+
+/// One permutation of a matrix from the words of ``stream``.
+///
+/// Here `Matrix.sample_permutation` plugs in: with the words of a keystream in place of the bytes, derived
+/// under the purpose of permutations, and with the samplers of structured families before it.
 #[pyfunction]
 pub fn _sample_permutation<'py>(
     py: Python<'py>,
     matrix: &Matrix,
     stream: &Bound<'py, PyBytes>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let counts = realise::counts(matrix.inner())?;
-    let mut words = stream.as_bytes().chunks_exact(8);
-    let mut dry = false;
-    let sample = sample::permutation(
-        &counts,
-        &mut Words::new(|| match words.next() {
-            Some(&[a, b, c, d, e, f, g, h]) => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
-            _ => {
-                dry = true;
-                0
-            }
-        }),
-    );
-    if dry {
-        return Err(Error::value("stream", "hold enough words for a sample", "fewer").into());
+    let size = matrix.inner().family.size();
+    if size > SAMPLED {
+        let must = format!("be at most {SAMPLED} to draw a permutation entry by entry");
+        return Err(Error::value("size", must, size).into());
     }
-    let sample: Vec<i64> = sample.into_iter().map(i64::from).collect();
-    Ok(sample.into_pyarray(py))
+    let counts = realise::counts(matrix.inner())?;
+    let drawn = with_words(stream, |words| sample::permutation(&counts, words))?;
+    let drawn: Vec<i64> = drawn.into_iter().map(i64::from).collect();
+    Ok(drawn.into_pyarray(py))
+}
+
+/// ``n`` random terms of a decomposition from the words of ``stream``.
+///
+/// Here `Decomposition.sample` plugs in, likewise.
+#[pyfunction]
+pub fn _draw_terms(
+    decomposition: &Decomposition,
+    n: usize,
+    stream: &Bound<'_, PyBytes>,
+) -> PyResult<Vec<u128>> {
+    let drawer = Drawer::new(&decomposition.inner)?;
+    with_words(stream, |words| (0..n).map(|_| drawer.draw(words)).collect())
 }

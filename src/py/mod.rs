@@ -32,7 +32,7 @@ fn detached<T: Send>(py: Python<'_>, numbers: u64, work: impl FnOnce() -> T + Se
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::birkhoff::{_sample_permutation, Decomposition, decompose_all};
+    use super::birkhoff::{_draw_terms, _sample_permutation, Decomposition, decompose_all};
     #[pymodule_export]
     use super::matrix::{Matrix, build, entropy_rate, families, restore};
 }
