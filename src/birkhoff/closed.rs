@@ -139,11 +139,11 @@ fn form(matrix: &Matrix) -> Result<Option<Form>> {
         }
         "circulant" => match (wholes(matrix, "first_row"), whole(matrix, "total")) {
             (Some(row), Some(total)) if size < 1 << 32 => {
-                let mut shifts: Vec<u32> = (0..row.len() as u32)
-                    .filter(|&s| row[s as usize] > 0)
-                    .collect();
-                shifts.sort_by_key(|&s| Reverse(row[s as usize]));
-                let weights = shifts.iter().map(|&s| row[s as usize] as u64).collect();
+                let shifts = (0u32..).zip(&*row).filter(|(_, c)| **c > 0);
+                let mut terms: Vec<_> = shifts.map(|(s, &c)| (Reverse(c), s)).collect();
+                terms.sort_unstable();
+                let shifts = terms.iter().map(|term| term.1).collect();
+                let weights = terms.iter().map(|term| term.0.0 as u64).collect();
                 Some(form(
                     Weights::Units(weights, total),
                     Permutations::Shifts(shifts),

@@ -46,10 +46,27 @@ impl Counts {
         counts
     }
 
-    /// From all numbers row by row.
-    pub fn from_dense(size: usize, total: u64, cells: &[u64]) -> Self {
-        let rows = cells.chunks(size.max(1));
-        Counts::from_rows(size, total, rows.map(|row| row.iter().copied().enumerate()))
+    /// From all numbers row by row, none of them negative.
+    pub fn from_dense(size: usize, total: u64, cells: &[i64]) -> Self {
+        let positive = cells.iter().filter(|&&c| c > 0).count();
+        let mut counts = Counts {
+            size,
+            total,
+            starts: Vec::with_capacity(size + 1),
+            columns: Vec::with_capacity(positive),
+            values: Vec::with_capacity(positive),
+        };
+        counts.starts.push(0);
+        for row in cells.chunks(size.max(1)) {
+            for (v, &c) in row.iter().enumerate() {
+                if c > 0 {
+                    counts.columns.push(v as u16);
+                    counts.values.push(c as u64);
+                }
+            }
+            counts.starts.push(counts.values.len());
+        }
+        counts
     }
 
     /// The place of `(u, v)`, an entry that is there.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::counts::{Counts, MAX_SIZE};
-use super::split;
+use super::split::Halver;
 use crate::error::{Error, Result};
 use crate::family::{self, Matrix};
 use crate::lattice::{self, GRID};
@@ -43,6 +43,9 @@ pub fn on_grid(total: u128, bits: u32) -> bool {
 /// A size or a total that is too large.
 pub fn counts(matrix: &Matrix) -> Result<Counts> {
     let size = small_enough(matrix)?;
+    if let Some(counts) = stored(matrix, size) {
+        return Ok(counts);
+    }
     let name = matrix.family.name();
     let needed = || {
         let must = format!("be given for a {name} whose common denominator reaches 2^63");
@@ -98,8 +101,9 @@ pub fn coarse(matrix: &Matrix, bits: u32) -> Result<(Counts, bool)> {
     let smallest = counts.values.iter().copied().min();
     let total = counts.total;
     refuse_loss(bits, smallest.unwrap_or(total).into(), total.into())?;
+    let mut halver = Halver::new(size);
     while counts.total > 1 << bits {
-        split::halve(&mut counts, || true);
+        halver.halve(&mut counts, || true);
     }
     Ok((counts, true))
 }
@@ -128,6 +132,22 @@ fn small_enough(matrix: &Matrix) -> Result<usize> {
             ),
             size,
         )),
+    }
+}
+
+/// The counts that a dense family keeps.
+fn stored(matrix: &Matrix, size: usize) -> Option<Counts> {
+    let (mut cells, mut total) = (None, None);
+    for (name, value) in matrix.family.parameters() {
+        match (name, value) {
+            ("counts", Value::Table(_, _, table)) => cells = Some(table),
+            ("total", Value::Whole(n)) => total = u64::try_from(n).ok(),
+            _ => {}
+        }
+    }
+    match *cells? {
+        Value::Wholes(cells) => Some(Counts::from_dense(size, total?, &cells)),
+        _ => None,
     }
 }
 
@@ -171,5 +191,6 @@ fn on_double_grid(matrix: &Matrix, size: usize) -> Result<Counts> {
             "one that cannot",
         )
     })?;
+    let cells: Vec<i64> = cells.into_iter().map(|c| c as i64).collect();
     Ok(Counts::from_dense(size, GRID, &cells))
 }

@@ -2,7 +2,7 @@
 
 use super::counts::Counts;
 use super::matching::Matching;
-use super::split;
+use super::split::Halver;
 
 /// The random decisions that a sample takes. Where the words come from is not known here: the
 /// keystream plugs in as a [`Words`] over the next word of a stream.
@@ -92,6 +92,7 @@ impl<F: FnMut() -> u64> Coins for Words<F> {
 /// At each of `log2 D` levels a pass over the entries that are left, and a matching where `D` is odd.
 pub fn permutation(counts: &Counts, coins: &mut impl Coins) -> Vec<u32> {
     let mut left = counts.clone();
+    let mut halver = Halver::new(counts.size);
     while left.total > 1 {
         if left.total % 2 == 1 {
             let matched = some_permutation(&left);
@@ -105,7 +106,7 @@ pub fn permutation(counts: &Counts, coins: &mut impl Coins) -> Vec<u32> {
             left.total -= 1;
             left.drop_zeros();
         }
-        split::halve(&mut left, || coins.flip());
+        halver.halve(&mut left, || coins.flip());
         left.drop_zeros();
     }
     left.columns.iter().map(|&v| u32::from(v)).collect()
@@ -156,8 +157,8 @@ mod tests {
     }
 
     /// Every leaf of the tree of decisions, with its exact chance: the sum over leaves is the matrix.
-    fn check_marginals(size: usize, cells: &[u64]) -> usize {
-        let total = cells[..size].iter().sum();
+    fn check_marginals(size: usize, cells: &[i64]) -> usize {
+        let total = cells[..size].iter().sum::<i64>() as u64;
         let counts = Counts::from_dense(size, total, cells);
         let mut sums = vec![(0u128, 1u128); size * size];
         let mut leaves = 0;
@@ -194,7 +195,7 @@ mod tests {
             }
         }
         for (sum, &cell) in sums.iter().zip(cells) {
-            assert_eq!(sum.0 * u128::from(total), u128::from(cell) * sum.1);
+            assert_eq!(sum.0 * u128::from(total), cell as u128 * sum.1);
         }
         leaves
     }
@@ -216,7 +217,7 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 33) % n
         };
-        for total in 1..=16u64 {
+        for total in 1..=16 {
             for size in [2usize, 4, 5] {
                 let mut cells = vec![0; size * size];
                 let mut order: Vec<usize> = (0..size).collect();

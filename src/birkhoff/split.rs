@@ -3,115 +3,117 @@
 
 use super::counts::Counts;
 
-/// Halve a matrix with an even line sum. Entries that become zero stay in the list.
+/// Halves matrices of one size, level after level, in the same memory.
 ///
 /// # Law
 /// An odd line sum of an even total cannot be, so every line holds an even number of odd entries: as
 /// edges between rows and columns they fall into closed trails. Along a trail they go up and down in
-/// turn, so that a line loses what it gains. `up` says for each trail how it begins; with a fair coin
-/// each entry is halved in the mean, exactly.
+/// turn, so that a line loses what it gains. With a fair coin for each trail each entry is halved in the
+/// mean, exactly.
 ///
 /// # Cost
-/// Two passes over the entries, one more over the odd ones.
-pub fn halve(counts: &mut Counts, mut up: impl FnMut() -> bool) {
-    let size = counts.size;
-    let mut trails = Trails::new(counts);
-    for value in &mut counts.values {
-        *value /= 2;
+/// Two passes over the entries and a walk over the odd ones, which are bits by rows and by columns, so
+/// that the walk stays in the cache.
+#[derive(Debug)]
+pub struct Halver {
+    words: usize,
+    /// Odd entries not walked yet.
+    by_row: Vec<u64>,
+    by_column: Vec<u64>,
+    /// Odd entries that go up.
+    up: Vec<u64>,
+    /// The word from which on a row may have odd entries left, then the same for columns.
+    cursors: Vec<u32>,
+}
+
+impl Halver {
+    /// For matrices of `size` rows.
+    pub fn new(size: usize) -> Self {
+        let words = size.div_ceil(64);
+        Halver {
+            words,
+            by_row: vec![0; size * words],
+            by_column: vec![0; size * words],
+            up: vec![0; size * words],
+            cursors: vec![0; 2 * size],
+        }
     }
-    counts.total /= 2;
-    for start in 0..size {
-        while trails.next_in_row(counts, start).is_some() {
-            let up = up();
-            let mut u = start;
-            while let Some(i) = trails.next_in_row(counts, u) {
-                let column = usize::from(counts.columns[i]);
-                trails.pending[i] = false;
-                let Some(j) = trails.next_in_column(column) else {
-                    break;
-                };
-                trails.pending[j] = false;
-                counts.values[if up { i } else { j }] += 1;
-                u = usize::from(trails.row_of[j]);
-                if u == start {
-                    break;
+
+    /// Halve a matrix with an even line sum. `up` says for each trail whether it begins upwards. Entries
+    /// that become zero stay in the list.
+    pub fn halve(&mut self, counts: &mut Counts, mut up: impl FnMut() -> bool) {
+        let (size, words) = (counts.size, self.words);
+        self.up.fill(0);
+        self.cursors.fill(0);
+        for u in 0..size {
+            let row = &mut self.by_row[u * words..][..words];
+            for i in counts.starts[u]..counts.starts[u + 1] {
+                let v = usize::from(counts.columns[i]);
+                let odd = counts.values[i] & 1;
+                row[v / 64] |= odd << (v % 64);
+                self.by_column[v * words + u / 64] |= odd << (u % 64);
+            }
+        }
+        for start in 0..size {
+            while let Some(first) = self.take_from_row(start) {
+                let up = up();
+                let (mut u, mut v) = (start, first);
+                // In along one entry of the column, out along another; there is one, since the column has
+                // an even number of them.
+                while let Some(w) = self.take_from_column(v) {
+                    let raised = if up { u } else { w };
+                    self.up[raised * words + v / 64] |= 1 << (v % 64);
+                    if w == start {
+                        break;
+                    }
+                    let Some(next) = self.take_from_row(w) else {
+                        break;
+                    };
+                    (u, v) = (w, next);
                 }
             }
         }
-    }
-}
-
-/// Where the walks go on.
-struct Trails {
-    /// Odd entries not walked yet.
-    pending: Vec<bool>,
-    row_of: Vec<u16>,
-    row_cursor: Vec<usize>,
-    by_column: Vec<u32>,
-    column_cursor: Vec<usize>,
-    column_end: Vec<usize>,
-}
-
-impl Trails {
-    fn new(counts: &Counts) -> Self {
-        let size = counts.size;
-        let pending: Vec<bool> = counts.values.iter().map(|value| value % 2 == 1).collect();
-        let mut row_of = vec![0; counts.values.len()];
         for u in 0..size {
-            row_of[counts.starts[u]..counts.starts[u + 1]].fill(u as u16);
+            let up = &self.up[u * words..][..words];
+            for i in counts.starts[u]..counts.starts[u + 1] {
+                let v = usize::from(counts.columns[i]);
+                counts.values[i] = counts.values[i] / 2 + (up[v / 64] >> (v % 64) & 1);
+            }
         }
-        let odd = || (0..pending.len()).filter(|&i| pending[i]);
-        let mut column_end = vec![0; size];
-        for i in odd() {
-            column_end[usize::from(counts.columns[i])] += 1;
-        }
-        let mut column_cursor = Vec::with_capacity(size);
-        let mut sum = 0;
-        for end in &mut column_end {
-            column_cursor.push(sum);
-            sum += *end;
-            *end = sum;
-        }
-        let mut by_column = vec![0; sum];
-        let mut next = column_cursor.clone();
-        for i in odd() {
-            let next = &mut next[usize::from(counts.columns[i])];
-            by_column[*next] = i as u32;
-            *next += 1;
-        }
-        Trails {
-            pending,
-            row_of,
-            row_cursor: counts.starts[..size].to_vec(),
-            by_column,
-            column_cursor,
-            column_end,
-        }
+        counts.total /= 2;
     }
 
-    /// The next odd entry of row `u`.
-    fn next_in_row(&mut self, counts: &Counts, u: usize) -> Option<usize> {
-        let cursor = &mut self.row_cursor[u];
-        while *cursor < counts.starts[u + 1] {
-            if self.pending[*cursor] {
-                return Some(*cursor);
-            }
-            *cursor += 1;
-        }
-        None
+    /// The next odd entry of row `u`, which is walked now.
+    fn take_from_row(&mut self, u: usize) -> Option<usize> {
+        let v = next(
+            &mut self.cursors[u],
+            &self.by_row[u * self.words..][..self.words],
+        )?;
+        self.take(u, v);
+        Some(v)
     }
 
-    fn next_in_column(&mut self, v: usize) -> Option<usize> {
-        let cursor = &mut self.column_cursor[v];
-        while *cursor < self.column_end[v] {
-            let i = self.by_column[*cursor] as usize;
-            if self.pending[i] {
-                return Some(i);
-            }
-            *cursor += 1;
-        }
-        None
+    fn take_from_column(&mut self, v: usize) -> Option<usize> {
+        let size = self.cursors.len() / 2;
+        let column = &self.by_column[v * self.words..][..self.words];
+        let u = next(&mut self.cursors[size + v], column)?;
+        self.take(u, v);
+        Some(u)
     }
+
+    fn take(&mut self, u: usize, v: usize) {
+        self.by_row[u * self.words + v / 64] &= !(1 << (v % 64));
+        self.by_column[v * self.words + u / 64] &= !(1 << (u % 64));
+    }
+}
+
+/// The first bit of a line from the word of its cursor on, which moves there.
+fn next(cursor: &mut u32, line: &[u64]) -> Option<usize> {
+    let from = *cursor as usize;
+    let found = line[from..].iter().position(|&word| word != 0);
+    *cursor = found.map_or(line.len(), |word| from + word) as u32;
+    let word = *line.get(*cursor as usize)?;
+    Some(*cursor as usize * 64 + word.trailing_zeros() as usize)
 }
 
 #[cfg(test)]
@@ -126,7 +128,7 @@ mod tests {
             (seed >> 33) % n
         };
         for size in 1..12 {
-            let mut cells = vec![0u64; size * size];
+            let mut cells = vec![0i64; size * size];
             let mut total = 0;
             for _ in 0..5 {
                 let weight = 1 + random(1000);
@@ -138,7 +140,7 @@ mod tests {
                     } else {
                         (shift + size - u) % size
                     };
-                    cells[u * size + v] += weight;
+                    cells[u * size + v] += weight as i64;
                 }
                 total += weight;
             }
@@ -149,7 +151,7 @@ mod tests {
             let whole = Counts::from_dense(size, total, &cells);
             for fixed in [Some(true), Some(false), None] {
                 let mut half = whole.clone();
-                halve(&mut half, || fixed.unwrap_or_else(|| random(2) == 1));
+                Halver::new(size).halve(&mut half, || fixed.unwrap_or_else(|| random(2) == 1));
                 let half = half.to_dense();
                 for u in 0..size {
                     let row: i64 = half[u * size..][..size].iter().sum();
@@ -157,7 +159,7 @@ mod tests {
                     assert_eq!((row, column), (total as i64 / 2, total as i64 / 2));
                 }
                 for (h, c) in half.iter().zip(&cells) {
-                    assert!((2 * h - *c as i64).abs() <= 1);
+                    assert!((2 * h - c).abs() <= 1);
                 }
             }
         }
