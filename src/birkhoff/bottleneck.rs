@@ -170,3 +170,94 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::Random;
+    use super::*;
+
+    const ALL: Limits = Limits {
+        enough: u64::MAX,
+        terms: usize::MAX,
+    };
+
+    /// A sum of random permutations.
+    pub fn sum(size: usize, terms: usize, largest: u64, random: &mut Random) -> Counts {
+        let mut cells = vec![0; size * size];
+        let mut total = 0;
+        for _ in 0..terms {
+            let weight = 1 + random.below(largest);
+            for (u, &v) in random.order(size).iter().enumerate() {
+                cells[u * size + usize::from(v)] += weight as i64;
+            }
+            total += weight;
+        }
+        Counts::from_dense(size, total, &cells)
+    }
+
+    fn check(counts: &Counts, found: &Listed) {
+        let mut left = counts.to_dense();
+        for (&weight, term) in found.weights.iter().zip(found.columns.chunks(counts.size)) {
+            for (u, &v) in term.iter().enumerate() {
+                left[u * counts.size + usize::from(v)] -= weight as i64;
+            }
+        }
+        assert!(left.iter().all(|&x| x == 0));
+        assert!(found.weights.is_sorted_by(|a, b| a >= b));
+        assert_eq!(found.weights.iter().sum::<u64>(), counts.total);
+    }
+
+    #[test]
+    fn terms_add_up_on_both_sides_of_every_bound() {
+        let mut random = Random::new(1);
+        for size in [1, 2, 5, TIES, TIES + 1, 63, 64, 65, 130] {
+            for terms in [1, 3, size * 2] {
+                let counts = sum(size, terms, 1 << 30, &mut random);
+                for careful in [true, false] {
+                    let found = decompose(&counts, &ALL, careful, 1.0, &Control::default());
+                    check(&counts, &found.unwrap());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn shorter_steps_add_up_and_are_sorted() {
+        let mut random = Random::new(2);
+        for size in [1, 2, 6, 12] {
+            let counts = sum(size, 2 * size, 1000, &mut random);
+            let way = Random::new(size as u64);
+            let found =
+                crate::birkhoff::loose::decompose(&counts, &ALL, way, 1.0, &Control::default());
+            check(&counts, &found.unwrap());
+        }
+    }
+
+    #[test]
+    fn labels_are_given_back() {
+        let mut random = Random::new(3);
+        let counts = sum(40, 20, 1 << 20, &mut random);
+        let (rows, columns) = (random.order(40), random.order(40));
+        let renamed = counts.relabelled(&rows, &columns);
+        let found = decompose(&renamed, &ALL, true, 1.0, &Control::default()).unwrap();
+        check(&counts, &found.renamed_back(&rows, &columns));
+    }
+
+    #[test]
+    fn stops_where_it_is_told_to() {
+        let counts = sum(30, 60, 1 << 20, &mut Random::new(4));
+        let run = |limits| decompose(&counts, &limits, true, 1.0, &Control::default());
+        let few = run(Limits { terms: 5, ..ALL }).unwrap();
+        assert_eq!(few.weights.len(), 5);
+        let half = Limits {
+            enough: counts.total / 2,
+            ..ALL
+        };
+        let half = run(half).unwrap();
+        let sum: u64 = half.weights.iter().sum();
+        assert!(sum >= counts.total / 2 && sum - half.weights.last().unwrap() < counts.total / 2);
+        let control = Control::default();
+        control.stop();
+        assert_eq!(decompose(&counts, &ALL, true, 1.0, &control), Err(Stopped));
+    }
+}

@@ -494,3 +494,79 @@ impl Moves {
         units
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_taken_exactly() {
+        assert_eq!(units_for(1.0, 7), 7);
+        assert_eq!(units_for(0.5, 7), 4);
+        assert_eq!(units_for(0.5, 8), 4);
+        assert_eq!(units_for(1e-300, 8), 1);
+        assert_eq!(units_for(f64::MIN_POSITIVE / 4.0, 8), 1);
+        // A third as a double is below 1/3, so that one of three is enough; 0.1 is above 1/10.
+        assert_eq!(units_for(1.0 / 3.0, 3), 1);
+        assert_eq!(units_for(0.1, 10), 2);
+        assert_eq!(units_for(1.0 - f64::EPSILON / 2.0, 1 << 53), (1 << 53) - 1);
+    }
+
+    #[test]
+    fn runs_are_cut_like_lists() {
+        let runs = Weights::Runs(vec![(5, 1), (2, 3), (1, 1)], 12);
+        let units = Weights::Units(vec![5, 2, 2, 2, 1], 12);
+        for mass in [0.01, 0.4, 0.41666, 0.5, 0.75, 0.9, 0.99, 1.0] {
+            for terms in [1, 3, 10] {
+                assert_eq!(
+                    runs.enough(mass, terms),
+                    units.enough(mass, terms),
+                    "{mass}"
+                );
+            }
+        }
+        assert!((runs.entropy() - units.entropy()).abs() < 1e-15);
+        let all = |weights: &Weights| {
+            let mut out = vec![0.0; 5];
+            weights.fill(&mut out);
+            out
+        };
+        assert_eq!(all(&runs), all(&units));
+    }
+
+    #[test]
+    fn moves_are_followed_from_the_last_full_permutation() {
+        let mut changes = Vec::new();
+        let mut now: Vec<u16> = (0..5).collect();
+        let mut every = vec![now.clone()];
+        for t in 1..100u64 {
+            let (a, b) = (t as usize % 5, (t as usize * 3 + 1) % 5);
+            if a == b {
+                continue;
+            }
+            now.swap(a, b);
+            changes.push((t, a as u16, now[a]));
+            changes.push((t, b as u16, now[b]));
+            every.push(now.clone());
+        }
+        let events = Events {
+            first: (0..5).collect(),
+            changes,
+            end: 100,
+        };
+        let form = Form::of_events(events.clone(), 100, usize::MAX);
+        assert_eq!(form.terms() as usize, every.len());
+        let mut out = vec![0; 5];
+        for (j, want) in every.iter().enumerate() {
+            form.fill(j as u64, &mut out);
+            assert!(out.iter().zip(want).all(|(a, b)| *a == i64::from(*b)));
+        }
+        let Weights::Units(weights, _) = &form.weights else {
+            panic!("not units");
+        };
+        assert_eq!(weights.iter().sum::<u64>(), 100);
+        let short = Form::of_events(events, 100, 7);
+        assert_eq!(short.terms(), 7);
+        assert_eq!(short.weights.ratio(6), form.weights.ratio(6));
+    }
+}
