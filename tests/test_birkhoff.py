@@ -255,6 +255,14 @@ def test_a_coarser_grid_keeps_sums_and_support(policy: str) -> None:
         moved = np.abs(found.matrix.to_dense() - matrix.to_dense()).max()
         assert moved < 2.0**-bits
     assert matrix.decompose(bits=53).matrix == matrix
+    for small in (
+        bs.randomized_response(4, keep=0),
+        bs.tridiagonal([0.3, 0.7, 0.1]),
+        bs.uniform(6),
+    ):
+        found = small.decompose(policy=policy, bits=9)
+        check(found)
+        assert ((found.matrix.to_dense() > 0) == (small.to_dense() > 0)).all()
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))

@@ -293,6 +293,9 @@ fn classes(size: u64, lengths: impl IntoIterator<Item = (u64, u64)>) -> Result<F
     })
 }
 
+/// Longest row that is written out to be rounded.
+const LISTED: u64 = 1 << 26;
+
 /// The same family on the grid `2^-bits`; none where that leaves the family.
 fn coarse(matrix: &Matrix, bits: u32) -> Result<Option<Matrix>> {
     let family = matrix.family.name();
@@ -321,8 +324,10 @@ fn coarse(matrix: &Matrix, bits: u32) -> Result<Option<Matrix>> {
     Ok(match family {
         "uniform" => {
             keeps(1)?;
-            let row = vec![1i64; size as usize];
-            Some(circulant(&row, size, bits)?)
+            if size > LISTED {
+                return Ok(None);
+            }
+            Some(circulant(&vec![1; size as usize], size, bits)?)
         }
         "circulant" => {
             let row = wholes(matrix, "first_row").unwrap_or_else(|| [].into());
@@ -340,6 +345,15 @@ fn coarse(matrix: &Matrix, bits: u32) -> Result<Option<Matrix>> {
                     .min()
                     .unwrap_or(1),
             )?;
+            if diag == 0 {
+                // A truth that is never told stays so, which the lies cannot in general share out.
+                if size > LISTED {
+                    return Ok(None);
+                }
+                let mut row = vec![1; size as usize];
+                row[0] = 0;
+                return Ok(Some(circulant(&row, size - 1, bits)?));
+            }
             // The lies are rounded up where there is room, which only adds to what they hide.
             let up = floor(off) + u128::from(off > 0);
             let lies = u128::from(size - 1);

@@ -62,7 +62,7 @@ pub struct Options {
     pub mass: f64,
     /// Stop after this many terms.
     pub max_terms: Option<u64>,
-    /// How many ways are tried, of which the one with the fewest terms is kept.
+    /// How many ways the bottleneck policy tries, of which the one with the fewest terms is kept.
     pub restarts: u32,
 }
 
@@ -191,12 +191,12 @@ fn search(
     share: f64,
     control: &Control,
 ) -> Result<Form, Stopped> {
-    let restarts = options.restarts.max(1);
-    let share = share / f64::from(restarts);
     if options.policy == Policy::Any {
         let events = events::simulate(counts, limits.enough, share, control)?;
         return Ok(Form::of_events(events, counts.total, limits.terms));
     }
+    let restarts = options.restarts.max(1);
+    let share = share / f64::from(restarts);
     let size = counts.size;
     let small = restarts == 1 || counts.values.len() < 16;
     let tried = pool::map(restarts as usize, small, |i| -> Result<Listed, Stopped> {

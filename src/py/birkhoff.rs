@@ -140,7 +140,13 @@ fn options(
 /// Whether the work is over before anybody could stop it.
 fn is_small(matrix: &Matrix, options: &Options) -> bool {
     let family = &matrix.inner().family;
-    family.composition().is_none() && family.size() <= 32 && options.restarts == 1
+    match family.name() {
+        "identity" | "uniform" | "randomized_response" | "t_transform" => true,
+        "permutation" | "circulant" | "tridiagonal" | "k_anonymous" if options.bits.is_none() => {
+            family.size() <= 1 << 16
+        }
+        _ => family.composition().is_none() && family.size() <= 32 && options.restarts == 1,
+    }
 }
 
 #[pymethods]
@@ -159,9 +165,9 @@ impl Matrix {
     /// ``bits`` moves the matrix to the coarser grid ``2**-bits`` first, which makes fewer terms, or raises
     /// if an entry would vanish. A mixture or product whose common denominator reaches 2^63 needs it.
     /// ``mass`` and ``max_terms`` stop early; what is missing is the ``residual``. ``restarts`` tries
-    /// other orders, on small matrices shorter steps too, and keeps the fewest terms. The result does
-    /// not depend on the number of threads. ``progress`` is called with the share that is done a few
-    /// times a second; Ctrl-C stops the work.
+    /// other orders for the bottleneck, on small matrices shorter steps too, and keeps the fewest terms.
+    /// The result does not depend on the number of threads. ``progress`` is called with the share that
+    /// is done a few times a second; Ctrl-C stops the work.
     ///
     /// A mixture of J permutations hides at most log2 J bits of a whole column: compare
     /// ``joint_entropy`` with what records randomized one by one would have.
