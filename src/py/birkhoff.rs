@@ -12,10 +12,12 @@ use super::convert::{self, fraction};
 use super::detached;
 use super::matrix::{Matrix, doubles};
 use crate::birkhoff::control::Control;
+use crate::birkhoff::counts::MAX_SIZE;
 use crate::birkhoff::draw::Drawer;
 use crate::birkhoff::sample::{self, Words};
 use crate::birkhoff::{self, Failure, Options, Policy, Sum, realise};
 use crate::error::Error;
+use crate::family;
 use crate::lattice::nearest;
 use crate::pool;
 
@@ -149,6 +151,17 @@ fn is_small(matrix: &Matrix, options: &Options) -> bool {
     }
 }
 
+/// Refuse a matrix without zeros whose entries, copied and queued, would not fit in memory.
+fn fits(matrix: &family::Matrix) -> Result<(), Error> {
+    let family = &matrix.family;
+    match family.name() {
+        "balance" | "dense" | "geometric" | "gibbs" | "reflected" if family.size() <= MAX_SIZE => {
+            doubles("decompose", family.size(), 4 * family.size()).map(|_| ())
+        }
+        _ => Ok(()),
+    }
+}
+
 #[pymethods]
 impl Matrix {
     /// Theorem 1 (Birkhoff): the matrix as a weighted sum of permutations, exactly.
@@ -196,6 +209,7 @@ impl Matrix {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decomposition> {
         let options = options(policy, bits, mass, max_terms, restarts, progress)?;
+        fits(self.inner())?;
         let inner = supervised(py, is_small(self, &options), progress, |control| {
             birkhoff::decompose(self.inner(), &options, 1.0, control)
         })?;
@@ -240,6 +254,7 @@ pub fn decompose_all(
     for item in matrices.try_iter().map_err(|_| other(matrices))? {
         let item = item?;
         let matrix = item.cast::<Matrix>().map_err(|_| other(&item))?;
+        fits(matrix.get().inner())?;
         given.push(matrix.get().inner().clone());
     }
     let all = supervised(py, false, progress, |control| {
