@@ -36,16 +36,13 @@ pub fn decompose(
     let mut values = counts.values.clone();
     let mut state = State {
         graph: Matching::new(size),
-        queue: Queue::default(),
+        queue: Queue::new((counts.entries()).map(|(u, v, value)| (value, u as u32, v as u32))),
         degrees: vec![0; 2 * size],
         bare: 2 * size,
         size,
         threshold: counts.total,
         fresh: Vec::with_capacity(2 * size),
     };
-    for (u, v, value) in counts.entries() {
-        state.queue.push((value, u as u32, v as u32));
-    }
     let mut ties = (careful && size <= TIES).then(|| Assignment::new(size));
     let mut rest = vec![0; size];
     let mut out = Listed::new(size);

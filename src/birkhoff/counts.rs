@@ -80,7 +80,7 @@ impl Counts {
     }
 
     /// `(u, v, value)` of every entry.
-    pub fn entries(&self) -> impl Iterator<Item = (usize, usize, u64)> {
+    pub fn entries(&self) -> impl Iterator<Item = (usize, usize, u64)> + Clone {
         (0..self.size).flat_map(move |u| {
             (self.starts[u]..self.starts[u + 1])
                 .map(move |i| (u, usize::from(self.columns[i]), self.values[i]))

@@ -19,22 +19,37 @@ pub struct Queue {
     /// The next items, smallest first: all there are from `floor` up.
     front: Vec<Item>,
     floor: u64,
-}
-
-/// Empty, for values below 2^63, the first of which may be anything.
-impl Default for Queue {
-    fn default() -> Self {
-        Queue {
-            buckets: vec![Vec::new(); 64],
-            filled: 0,
-            last: (1 << 63) - 1,
-            front: Vec::with_capacity(2 * SORTED),
-            floor: 0,
-        }
-    }
+    /// Room of buckets that were emptied, for the next ones: as values fall, every bucket has its turn
+    /// at holding most of them.
+    spare: Vec<Vec<Item>>,
 }
 
 impl Queue {
+    /// A queue of items below 2^63, each bucket with the room it needs and no more.
+    pub fn new(items: impl Iterator<Item = Item> + Clone) -> Self {
+        let mut queue = Queue {
+            buckets: vec![Vec::new(); 64],
+            filled: 0,
+            last: items.clone().map(|item| item.0).max().unwrap_or(0),
+            front: Vec::with_capacity(2 * SORTED),
+            floor: 0,
+            spare: Vec::with_capacity(64),
+        };
+        let mut lengths = [0; 64];
+        for item in items.clone() {
+            lengths[queue.bucket(item.0)] += 1;
+        }
+        for (bucket, length) in queue.buckets.iter_mut().zip(lengths) {
+            bucket.reserve_exact(length);
+        }
+        items.for_each(|item| queue.file(item));
+        queue
+    }
+
+    fn bucket(&self, value: u64) -> usize {
+        (64 - (value ^ self.last).leading_zeros()) as usize
+    }
+
     /// Add an item not above the last one popped.
     pub fn push(&mut self, item: Item) {
         if !self.front.is_empty() && item.0 >= self.floor {
@@ -46,7 +61,10 @@ impl Queue {
     }
 
     fn file(&mut self, item: Item) {
-        let i = (64 - (item.0 ^ self.last).leading_zeros()) as usize;
+        let i = self.bucket(item.0);
+        if self.buckets[i].capacity() == 0 {
+            self.buckets[i] = self.spare.pop().unwrap_or_default();
+        }
         self.buckets[i].push(item);
         self.filled |= 1 << i;
     }
@@ -82,8 +100,7 @@ impl Queue {
                 }
                 items.clear();
             }
-            // The room is kept for later.
-            self.buckets[i as usize] = items;
+            self.spare.push(items);
         }
         self.front.pop()
     }
@@ -95,18 +112,17 @@ mod tests {
 
     #[test]
     fn pops_in_order_whatever_is_pushed_between() {
-        let mut queue = Queue::default();
         let mut mirror = std::collections::BinaryHeap::new();
         let mut seed = 5u64;
         let mut random = || {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             seed >> 1
         };
-        for i in 0..500 {
-            let value = random() >> ((random() >> 40) % 60);
-            queue.push((value, i, 0));
-            mirror.push(value);
-        }
+        let items: Vec<Item> = (0..500)
+            .map(|i| (random() >> ((random() >> 40) % 60), i, 0))
+            .collect();
+        mirror.extend(items.iter().map(|item| item.0));
+        let mut queue = Queue::new(items.iter().copied());
         let mut last = u64::MAX;
         while let Some(next) = queue.peek() {
             let Some((value, ..)) = queue.pop() else {
