@@ -40,6 +40,7 @@ types: build-test
 bench: build-test
 	$(BIN)/python benches/compare.py
 	$(BIN)/python benches/randomize.py
+	$(BIN)/python benches/birkhoff.py
 
 paper: build
 	$(BIN)/bistochastic paper --markdown > docs/paper.md

@@ -56,6 +56,10 @@ pub enum Purpose {
     IdText,
     /// The same by bytes.
     IdBytes,
+    /// The words of one permutation of a matrix.
+    Permutation,
+    /// The words that draw terms of a decomposition.
+    Terms,
     /// What identifies a key.
     Fingerprint,
     /// A key from a small seed.
@@ -64,12 +68,14 @@ pub enum Purpose {
 
 impl Purpose {
     /// All of them, for tests that no two meet.
-    pub const ALL: [Purpose; 7] = [
+    pub const ALL: [Purpose; 9] = [
         Purpose::Words,
         Purpose::More,
         Purpose::IdInteger,
         Purpose::IdText,
         Purpose::IdBytes,
+        Purpose::Permutation,
+        Purpose::Terms,
         Purpose::Fingerprint,
         Purpose::Insecure,
     ];
@@ -82,6 +88,8 @@ impl Purpose {
             Purpose::IdInteger => "randomize id integer",
             Purpose::IdText => "randomize id text",
             Purpose::IdBytes => "randomize id bytes",
+            Purpose::Permutation => "permutation",
+            Purpose::Terms => "decomposition terms",
             Purpose::Fingerprint => "fingerprint",
             Purpose::Insecure => "insecure",
         }
@@ -308,6 +316,8 @@ mod tests {
                 "ac2cff51b8a073423e9c993da50ebb94e00de3723579e6bfe9b0b5d23fd15dad",
                 "85b3b243397d1e6577beb7d7ea80434c8b36651528afce4bd5dc92c8de86c4f8",
                 "152e12c7e86071369f3647a239878ff4c5d10acca4c45f7decc48591cc7f0428",
+                "ceb2970a49d5d7dde3dd83ebe47c3932c54b443c15dcbdc610b9dee60cea8ba6",
+                "a5f730d5bb20f263989dc4694e27b2ca1dd51b98154ecccab8a6182194683168",
                 "3732fcb012c2145cbc044bf10742879bad4c4c8e90edd10024f464a8400c5701",
                 "18a291d02d9301feccda30813b7f128aa3c284f10b0f1f9e097c829ad63fd031"
             ]

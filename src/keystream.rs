@@ -128,6 +128,21 @@ impl Keystream {
         x
     }
 
+    /// The words of the stream one after the other, for what is drawn in one go.
+    pub fn words(&self) -> impl FnMut() -> u64 + '_ {
+        let (mut counter, mut used, mut block) = (0, 16, [0u32; 16]);
+        move || {
+            if used == 16 {
+                block = self.block(counter, 0);
+                (counter, used) = (counter + 1, 0);
+            }
+            let word = u64::from(block[used]) | u64::from(block[used + 1]) << 32;
+            block[used..used + 2].fill(0);
+            used += 2;
+            word
+        }
+    }
+
     /// Blocks `first`, `first + 1`, ... under `nonce`. The length is a multiple of 64.
     pub fn fill(&self, nonce: u64, first: u64, out: &mut [u8]) {
         let mut first = first;

@@ -22,6 +22,7 @@
 //! | [`sampler`], [`kernel`] | how each structure is drawn; the inner loops | randomize, respond |
 //! | [`randomize`] | codes to protected codes in fixed blocks | `py` |
 //! | [`respond`] | words for one answer at a time; survives `fork` | `py` |
+//! | [`birkhoff`] | matrices as sums of permutations: matching, closed forms, sampling | `py` |
 //! | [`pool`] | the threads; survives `fork` | entropy, lattice, `py` |
 //! | `py` | every `#[pyclass]` and `#[pyfunction]`; the only folder that names pyo3 or numpy | this file |
 //!
@@ -31,6 +32,7 @@
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 
 pub mod alias;
+pub mod birkhoff;
 pub mod calibrate;
 pub mod count;
 pub mod dd;

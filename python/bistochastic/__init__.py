@@ -14,7 +14,7 @@ True
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import errors
-from bistochastic._core import Key, Matrix, entropy_rate
+from bistochastic._core import Decomposition, Key, Matrix, decompose_all, entropy_rate
 from bistochastic.families import (
     balance,
     blocks,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from bistochastic import plot
 
 __all__ = [
+    "Decomposition",
     "Key",
     "Matrix",
     "balance",
@@ -48,6 +49,7 @@ __all__ = [
     "build",
     "circulant",
     "compare",
+    "decompose_all",
     "dense",
     "entropy_rate",
     "errors",

@@ -13,6 +13,7 @@
 
 use pyo3::prelude::*;
 
+mod birkhoff;
 mod convert;
 mod count;
 mod exact;
@@ -36,6 +37,8 @@ fn detached<T: Send>(py: Python<'_>, numbers: u64, work: impl FnOnce() -> T + Se
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::birkhoff::{_draw_terms, _sample_permutation, Decomposition, decompose_all};
     #[pymodule_export]
     use super::count::count;
     #[pymodule_export]

@@ -5,14 +5,16 @@ use std::time::{Duration, Instant};
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyList, PyString, PyTuple};
+use zeroize::Zeroize;
 
 use super::convert::{self, type_name};
 use super::key::Key;
 use super::matrix::Matrix;
 use super::{DETACH_FROM, detached};
-use crate::derive::Label;
+use crate::derive::{Label, Purpose, derive};
 use crate::error::Error;
 use crate::key;
+use crate::keystream::Keystream;
 use crate::randomize::{Addresses, By, Cell, Id, Randomizer, floor, refuse};
 use crate::{pool, respond};
 
@@ -34,7 +36,7 @@ enum Held<'a> {
 }
 
 /// A key, given or fresh, and the labels of the call.
-struct Secret<'a> {
+pub struct Secret<'a> {
     key: Held<'a>,
     labels: Vec<Label>,
 }
@@ -42,7 +44,7 @@ struct Secret<'a> {
 impl<'a> Secret<'a> {
     /// Without a key a fresh one is drawn and forgotten. With one, words must not be used twice, so
     /// the call has to say what they are for (`stream`) and where (`addressed`).
-    fn new(
+    pub fn new(
         key: Option<&'a Bound<'_, PyAny>>,
         stream: Option<&Bound<'_, PyAny>>,
         addressed: bool,
@@ -84,6 +86,15 @@ impl<'a> Secret<'a> {
         })
     }
 
+    /// The words of one purpose, for what is drawn in one go.
+    pub fn keystream(&self, purpose: Purpose, more: &[Label], digest: &[u8; 32]) -> Keystream {
+        let labels = [&self.labels, more].concat();
+        let mut derived = derive(self.key(), purpose, &labels, &[], digest);
+        let keystream = Keystream::new(&derived);
+        derived.zeroize();
+        keystream
+    }
+
     fn key(&self) -> &key::Key {
         match &self.key {
             Held::Given(key) => key,
@@ -93,7 +104,7 @@ impl<'a> Secret<'a> {
 }
 
 /// A whole number from `low` to `high`.
-fn whole(name: &str, given: &Bound<'_, PyAny>, low: u64, high: u64) -> PyResult<u64> {
+pub fn whole(name: &str, given: &Bound<'_, PyAny>, low: u64, high: u64) -> PyResult<u64> {
     let must = format!("be a whole number from {low} to {high}");
     if given.is_instance_of::<PyBool>() || !given.hasattr("__index__")? {
         return Err(Error::type_(name, must, type_name(given)).into());

@@ -1,0 +1,77 @@
+"""Square matrices from Matrix Market files, the text format of sparse matrix collections."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+_FORMATS = ("coordinate", "array")
+_FIELDS = ("real", "integer", "pattern")
+_SYMMETRIES = ("general", "symmetric")
+
+
+def read(path: Path) -> NDArray[Any]:
+    """The matrix in ``path``: whole numbers where the file says integer or pattern, else doubles.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "m.mtx"
+    >>> text = "%%MatrixMarket matrix coordinate integer symmetric\\n2 2 2\\n1 1 3\\n2 1 1\\n"
+    >>> _ = path.write_text(text)
+    >>> read(path)
+    array([[3, 1],
+           [1, 0]])
+    """
+
+    def refuse(must: str, got: object) -> ValueError:
+        return ValueError(f"`{path}` must {must}; got {got}")
+
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise refuse("be readable UTF-8 text", "another") from None
+    header = lines[0].lower().split() if lines else []
+    if len(header) != 5 or header[:2] != ["%%matrixmarket", "matrix"]:
+        raise refuse("begin with a Matrix Market header of five words", "another line")
+    form, field, symmetry = header[2:]
+    for word, known in ((form, _FORMATS), (field, _FIELDS), (symmetry, _SYMMETRIES)):
+        if word not in known:
+            raise refuse(f"be {' or '.join(known)}", word)
+    rows = [(i, line.split()) for i, line in enumerate(lines, 1) if line.strip()]
+    rows = [(i, words) for i, words in rows[1:] if not words[0].startswith("%")]
+    kind: type[int] | type[float] = float if field == "real" else int
+    try:
+        shape = [int(word) for word in rows[0][1]]
+    except (IndexError, ValueError):
+        raise refuse("give its size after the header", "none") from None
+    if len(shape) != (3 if form == "coordinate" else 2) or shape[0] != shape[1] or shape[0] < 1:
+        raise refuse("be square", " x ".join(map(str, shape[:2])))
+    size, entries = shape[0], rows[1:]
+    if size > 1 << 16:
+        raise refuse("have at most 65536 rows", size)
+    # By columns, as the array format lists them; of a symmetric one the lower triangle.
+    places = [(u, v) for v in range(size) for u in range(v if symmetry == "symmetric" else 0, size)]
+    expected = shape[2] if form == "coordinate" else len(places)
+    if len(entries) != expected:
+        raise refuse(f"hold {expected} entries", len(entries))
+    matrix = np.zeros((size, size), dtype=np.int64 if kind is int else np.float64)
+    for i, (line, words) in enumerate(entries):
+        try:
+            if form == "coordinate":
+                u, v = int(words[0]) - 1, int(words[1]) - 1
+                number = 1 if field == "pattern" else kind(words[2])
+            else:
+                (u, v), number = places[i], kind(words[0])
+            if not (0 <= u < size and 0 <= v < size):
+                raise IndexError
+            matrix[u, v] += number
+            if symmetry == "symmetric" and u != v:
+                matrix[v, u] += number
+        except (IndexError, ValueError, OverflowError):
+            raise refuse("hold entries of the kind it says", f"another in line {line}") from None
+    return matrix

@@ -1,0 +1,46 @@
+//! How far long work has come, and whether to stop it. Shared by the worker and who waits for it.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The work was stopped by who waits for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped;
+
+/// Progress out, a wish to stop in.
+#[derive(Debug, Default)]
+pub struct Control {
+    stop: AtomicBool,
+    share: AtomicU64,
+}
+
+impl Control {
+    /// Ask the work to stop at its next step.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// The share that is done, from 0 to 1.
+    pub fn share(&self) -> f64 {
+        f64::from_bits(self.share.load(Ordering::Relaxed))
+    }
+
+    /// Add to the share that is done. Several workers may, each for its part.
+    pub fn advance(&self, by: f64) {
+        let add = |bits| Some((f64::from_bits(bits) + by).to_bits());
+        let _ = self
+            .share
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+    }
+
+    /// Go on, unless asked to stop.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub fn check(&self) -> Result<(), Stopped> {
+        if self.stop.load(Ordering::Relaxed) {
+            Err(Stopped)
+        } else {
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A matrix as whole numbers with one line sum, row by row without its zeros: what is decomposed.
+
+/// Largest size of a matrix that is decomposed entry by entry: columns fit 16 bits.
+pub const MAX_SIZE: u64 = 1 << 16;
+
+/// # Law
+/// `values[i]` at `(u, columns[i])` for `i` in `starts[u]..starts[u + 1]`, columns increasing, values
+/// positive, every line summing to `total`, which is below 2^63.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counts {
+    /// Number of rows.
+    pub size: usize,
+    /// The line sum.
+    pub total: u64,
+    /// Where each row starts, and the end.
+    pub starts: Vec<usize>,
+    /// The column of each entry.
+    pub columns: Vec<u16>,
+    /// Each entry.
+    pub values: Vec<u64>,
+}
+
+impl Counts {
+    /// From rows of `(column, value)`; zeros are left out.
+    pub fn from_rows(
+        size: usize,
+        total: u64,
+        rows: impl IntoIterator<Item = impl IntoIterator<Item = (usize, u64)>>,
+    ) -> Self {
+        let mut counts = Counts {
+            size,
+            total,
+            starts: vec![0],
+            columns: Vec::new(),
+            values: Vec::new(),
+        };
+        for row in rows {
+            for (v, value) in row {
+                if value > 0 {
+                    counts.columns.push(v as u16);
+                    counts.values.push(value);
+                }
+            }
+            counts.starts.push(counts.values.len());
+        }
+        counts
+    }
+
+    /// From all numbers row by row, none of them negative.
+    pub fn from_dense(size: usize, total: u64, cells: &[i64]) -> Self {
+        let positive = cells.iter().filter(|&&c| c > 0).count();
+        let mut counts = Counts {
+            size,
+            total,
+            starts: Vec::with_capacity(size + 1),
+            columns: Vec::with_capacity(positive),
+            values: Vec::with_capacity(positive),
+        };
+        counts.starts.push(0);
+        for row in cells.chunks(size.max(1)) {
+            for (v, &c) in row.iter().enumerate() {
+                if c > 0 {
+                    counts.columns.push(v as u16);
+                    counts.values.push(c as u64);
+                }
+            }
+            counts.starts.push(counts.values.len());
+        }
+        counts
+    }
+
+    /// The place of `(u, v)`, an entry that is there.
+    pub fn place(&self, u: usize, v: usize) -> usize {
+        let start = self.starts[u];
+        let columns = &self.columns[start..self.starts[u + 1]];
+        if columns.len() == self.size {
+            return start + v;
+        }
+        start + columns.partition_point(|&c| usize::from(c) < v)
+    }
+
+    /// `(u, v, value)` of every entry.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, usize, u64)> + Clone {
+        (0..self.size).flat_map(move |u| {
+            (self.starts[u]..self.starts[u + 1])
+                .map(move |i| (u, usize::from(self.columns[i]), self.values[i]))
+        })
+    }
+
+    /// All numbers row by row, zeros included.
+    pub fn to_dense(&self) -> Vec<i64> {
+        let mut cells = vec![0; self.size * self.size];
+        for (u, v, value) in self.entries() {
+            cells[u * self.size + v] = value as i64;
+        }
+        cells
+    }
+
+    /// Rows and columns renamed: row `u` becomes `rows[u]`, column `v` becomes `columns[v]`.
+    pub fn relabelled(&self, rows: &[u16], columns: &[u16]) -> Self {
+        let mut lists: Vec<Vec<(usize, u64)>> = vec![Vec::new(); self.size];
+        for (u, v, value) in self.entries() {
+            lists[usize::from(rows[u])].push((usize::from(columns[v]), value));
+        }
+        for list in &mut lists {
+            list.sort_unstable();
+        }
+        Counts::from_rows(self.size, self.total, lists)
+    }
+
+    /// The rows and columns of a component, in order, which between them hold all their entries.
+    pub fn inside(&self, rows: &[u16], columns: &[u16]) -> Self {
+        let mut local = vec![0; self.size];
+        (0..)
+            .zip(columns)
+            .for_each(|(i, &v)| local[usize::from(v)] = i);
+        let row = |&u: &u16| {
+            let (start, end) = (self.starts[usize::from(u)], self.starts[usize::from(u) + 1]);
+            (start..end).map(|i| (local[usize::from(self.columns[i])], self.values[i]))
+        };
+        Counts::from_rows(rows.len(), self.total, rows.iter().map(row))
+    }
+
+    /// Leave out entries that have become zero.
+    pub fn drop_zeros(&mut self) {
+        let mut kept = 0;
+        let mut start = 0;
+        for u in 0..self.size {
+            let end = self.starts[u + 1];
+            for i in start..end {
+                if self.values[i] > 0 {
+                    self.values[kept] = self.values[i];
+                    self.columns[kept] = self.columns[i];
+                    kept += 1;
+                }
+            }
+            start = end;
+            self.starts[u + 1] = kept;
+        }
+        self.values.truncate(kept);
+        self.columns.truncate(kept);
+    }
+}

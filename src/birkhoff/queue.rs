@@ -1,0 +1,149 @@
+//! A queue of entries that only goes down: pushes are never above the last one popped.
+
+/// An entry: its value, row and column.
+pub type Item = (u64, u32, u32);
+
+/// Buckets of up to this many items are sorted as they come up.
+const SORTED: usize = 128;
+
+/// Largest first. A radix heap: bucket `i` holds the values that differ from `last` in bit `i - 1` and in
+/// none above. The bucket that comes next is spread over the ones below it until it is small; then it
+/// is sorted and popped from its end.
+#[derive(Debug)]
+pub struct Queue {
+    buckets: Vec<Vec<Item>>,
+    /// Buckets that are not empty, as bits.
+    filled: u64,
+    /// Not below any value in the buckets.
+    last: u64,
+    /// The next items, smallest first: all there are from `floor` up.
+    front: Vec<Item>,
+    floor: u64,
+    /// Room of buckets that were emptied, for the next ones: as values fall, every bucket has its turn
+    /// at holding most of them.
+    spare: Vec<Vec<Item>>,
+}
+
+impl Queue {
+    /// A queue of items below 2^63, each bucket with the room it needs and no more.
+    pub fn new(items: impl Iterator<Item = Item> + Clone) -> Self {
+        let mut queue = Queue {
+            buckets: vec![Vec::new(); 64],
+            filled: 0,
+            last: items.clone().map(|item| item.0).max().unwrap_or(0),
+            front: Vec::with_capacity(2 * SORTED),
+            floor: 0,
+            spare: Vec::with_capacity(64),
+        };
+        let mut lengths = [0; 64];
+        for item in items.clone() {
+            lengths[queue.bucket(item.0)] += 1;
+        }
+        for (bucket, length) in queue.buckets.iter_mut().zip(lengths) {
+            bucket.reserve_exact(length);
+        }
+        items.for_each(|item| queue.file(item));
+        queue
+    }
+
+    fn bucket(&self, value: u64) -> usize {
+        (64 - (value ^ self.last).leading_zeros()) as usize
+    }
+
+    /// Add an item not above the last one popped.
+    pub fn push(&mut self, item: Item) {
+        if !self.front.is_empty() && item.0 >= self.floor {
+            let place = self.front.partition_point(|other| other.0 <= item.0);
+            self.front.insert(place, item);
+        } else {
+            self.file(item);
+        }
+    }
+
+    fn file(&mut self, item: Item) {
+        let i = self.bucket(item.0);
+        if self.buckets[i].capacity() == 0 {
+            self.buckets[i] = self.spare.pop().unwrap_or_default();
+        }
+        self.buckets[i].push(item);
+        self.filled |= 1 << i;
+    }
+
+    /// The value that comes next.
+    pub fn peek(&self) -> Option<u64> {
+        if let Some(item) = self.front.last() {
+            return Some(item.0);
+        }
+        let bucket = self.buckets.get(self.filled.trailing_zeros() as usize)?;
+        bucket.iter().map(|item| item.0).max()
+    }
+
+    /// The largest item.
+    pub fn pop(&mut self) -> Option<Item> {
+        while self.front.is_empty() {
+            if self.filled == 0 {
+                return None;
+            }
+            let i = self.filled.trailing_zeros();
+            self.filled &= !(1 << i);
+            let mut items = std::mem::take(&mut self.buckets[i as usize]);
+            if items.len() <= SORTED || i <= 1 {
+                // Bucket `i` spans the values from `floor` to `floor + 2^(i-1) - 1`, bucket 0 one.
+                self.floor = self.last >> i << i;
+                self.last = self.floor + ((1u64 << i) / 2).saturating_sub(1);
+                self.front.append(&mut items);
+                self.front.sort_unstable_by_key(|item| item.0);
+            } else {
+                self.last = items.iter().map(|item| item.0).max().unwrap_or(0);
+                for &item in &items {
+                    self.file(item);
+                }
+                items.clear();
+            }
+            self.spare.push(items);
+        }
+        self.front.pop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pops_in_order_whatever_is_pushed_between() {
+        let mut mirror = std::collections::BinaryHeap::new();
+        let mut seed = 5u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            seed >> 1
+        };
+        let items: Vec<Item> = (0..500)
+            .map(|i| (random() >> ((random() >> 40) % 60), i, 0))
+            .collect();
+        mirror.extend(items.iter().map(|item| item.0));
+        let mut queue = Queue::new(items.iter().copied());
+        let mut last = u64::MAX;
+        while let Some(next) = queue.peek() {
+            let Some((value, ..)) = queue.pop() else {
+                panic!("nothing where {next} was");
+            };
+            assert_eq!(value, next);
+            assert_eq!(Some(value), mirror.pop());
+            assert!(value <= last);
+            last = value;
+            if random() >> 40 & 3 != 0 {
+                let smaller = if value == 0 {
+                    0
+                } else {
+                    random() % (value + 1) / 2
+                };
+                if smaller > 0 {
+                    queue.push((smaller, 0, 0));
+                    mirror.push(smaller);
+                }
+            }
+        }
+        assert!(mirror.is_empty());
+    }
+}

@@ -1,0 +1,196 @@
+//! Any matrix as whole numbers with a line sum below 2^63, on the grid it has or on a coarser one.
+
+use std::sync::Arc;
+
+use super::counts::{Counts, MAX_SIZE};
+use super::split::Halver;
+use crate::error::{Error, Result};
+use crate::family::{self, Matrix};
+use crate::lattice::{self, GRID};
+use crate::parameters::Value;
+use crate::pool;
+
+/// Finest grid that can be asked for.
+pub const MAX_BITS: u32 = 53;
+
+/// Refuse a grid on which the smallest positive entry, `smallest` of `total`, is less than a unit and may
+/// vanish. At a unit or more its floor is positive, and so is whatever it is rounded to.
+///
+/// # Errors
+/// The smallest number of bits at which it is safe.
+pub fn refuse_loss(bits: u32, smallest: u128, total: u128) -> Result<()> {
+    let is_safe = |bits: u32| smallest >= total.div_ceil(1 << bits);
+    if is_safe(bits) {
+        return Ok(());
+    }
+    let least = (bits..127).find(|&bits| is_safe(bits)).unwrap_or(127);
+    let must = if least <= MAX_BITS {
+        format!("be at least {least} to keep every positive entry")
+    } else {
+        format!("be at least {least} to keep every positive entry, and at most {MAX_BITS}")
+    };
+    Err(Error::value("bits", must, bits))
+}
+
+/// Whether `total` units lie on a grid of `bits` already.
+pub fn on_grid(total: u128, bits: u32) -> bool {
+    total.is_power_of_two() && total <= 1 << bits
+}
+
+/// The counts of a matrix.
+///
+/// # Errors
+/// A size or a total that is too large.
+pub fn counts(matrix: &Matrix) -> Result<Counts> {
+    let size = small_enough(matrix)?;
+    if let Some(counts) = stored(matrix, size) {
+        return Ok(counts);
+    }
+    let name = matrix.family.name();
+    let needed = || {
+        let must = format!("be given for a {name} whose common denominator reaches 2^63");
+        Error::value("bits", must, "none")
+    };
+    let total = matrix.total().ok_or_else(needed)?;
+    if total < 1 << 63 {
+        let rows = rows(matrix, size, total, |c| c as u64).ok_or_else(needed)?;
+        return Ok(joined(size, total as u64, &rows));
+    }
+    let rows = rows(matrix, size, total, |c| c).ok_or_else(needed)?;
+    let all = rows.iter().flatten();
+    let shared = all.fold(
+        total,
+        |g, &(_, c)| {
+            if g == 1 { 1 } else { lattice::gcd(g, c) }
+        },
+    );
+    if total / shared >= 1 << 63 {
+        return Err(needed());
+    }
+    let rows = rows.into_iter().map(|row| {
+        let entries = row.into_iter();
+        entries.map(move |(v, c)| (usize::from(v), (c / shared) as u64))
+    });
+    Ok(Counts::from_rows(size, (total / shared) as u64, rows))
+}
+
+/// The counts on the grid `2^-bits`, and whether that moved anything. Each entry becomes its floor or its
+/// ceiling there, up to what the grid 2^-53 moves.
+///
+/// # Errors
+/// A positive entry below one unit.
+pub fn coarse(matrix: &Matrix, bits: u32) -> Result<(Counts, bool)> {
+    let size = small_enough(matrix)?;
+    let total = matrix.total();
+    if let Some(total) = total
+        && on_grid(total, bits)
+    {
+        return Ok((counts(matrix)?, false));
+    }
+    let mut counts = match total {
+        Some(total) if total.is_power_of_two() && total < 1 << 63 => counts(matrix)?,
+        _ => {
+            let exact = total.and_then(|total| Some((rows(matrix, size, total, |c| c)?, total)));
+            if let Some((rows, total)) = exact {
+                let smallest = rows.iter().flatten().map(|&(_, c)| c).min();
+                refuse_loss(bits, smallest.unwrap_or(total), total)?;
+            }
+            on_double_grid(matrix, size)?
+        }
+    };
+    let smallest = counts.values.iter().copied().min();
+    let total = counts.total;
+    refuse_loss(bits, smallest.unwrap_or(total).into(), total.into())?;
+    let mut halver = Halver::new(size);
+    while counts.total > 1 << bits {
+        halver.halve(&mut counts, || true);
+    }
+    Ok((counts, true))
+}
+
+/// The dense matrix of some counts.
+pub fn dense(counts: &Counts) -> Result<Matrix> {
+    let cells: Arc<[i64]> = counts.to_dense().into();
+    let table = Value::Table(counts.size, counts.size, Box::new(Value::Wholes(cells)));
+    family::build(
+        "dense",
+        vec![
+            ("counts".to_owned(), table),
+            ("total".to_owned(), Value::Whole(counts.total.into())),
+        ],
+    )
+}
+
+fn small_enough(matrix: &Matrix) -> Result<usize> {
+    match matrix.family.size() {
+        size if size <= MAX_SIZE => Ok(size as usize),
+        size => Err(Error::value(
+            "size",
+            format!(
+                "be at most {MAX_SIZE} to decompose a {} entry by entry",
+                matrix.family.name()
+            ),
+            size,
+        )),
+    }
+}
+
+/// The counts that a dense family keeps.
+fn stored(matrix: &Matrix, size: usize) -> Option<Counts> {
+    let (mut cells, mut total) = (None, None);
+    for (name, value) in matrix.family.parameters() {
+        match (name, value) {
+            ("counts", Value::Table(_, _, table)) => cells = Some(table),
+            ("total", Value::Whole(n)) => total = u64::try_from(n).ok(),
+            _ => {}
+        }
+    }
+    match *cells? {
+        Value::Wholes(cells) => Some(Counts::from_dense(size, total?, &cells)),
+        _ => None,
+    }
+}
+
+/// The positive entries of every row, as counts out of `total`.
+fn rows<T: Send>(
+    matrix: &Matrix,
+    size: usize,
+    total: u128,
+    number: impl Fn(u128) -> T + Sync + Send,
+) -> Option<Vec<Vec<(u16, T)>>> {
+    pool::map(size, size < 128, |u| {
+        let mut row = vec![0; size];
+        let known = matrix.family.add_counts(u as u64, total, 1, &mut row);
+        let entries = row.into_iter().enumerate().filter(|(_, c)| *c > 0);
+        known.then(|| entries.map(|(v, c)| (v as u16, number(c))).collect())
+    })
+    .into_iter()
+    .collect()
+}
+
+fn joined(size: usize, total: u64, rows: &[Vec<(u16, u64)>]) -> Counts {
+    let entries = |row| <[(u16, u64)]>::iter(row).map(|&(v, c)| (usize::from(v), c));
+    Counts::from_rows(size, total, rows.iter().map(|row| entries(row)))
+}
+
+/// The counts of the nearest doubles, rounded onto the grid 2^-53.
+fn on_double_grid(matrix: &Matrix, size: usize) -> Result<Counts> {
+    let mut cells = vec![0u64; size * size];
+    pool::for_each_chunk(&mut cells, size, size < 128, |u, row| {
+        let mut doubles = vec![0.0; size];
+        matrix.family.fill_row(u as u64, &mut doubles);
+        for (cell, x) in row.iter_mut().zip(doubles) {
+            *cell = x.to_bits();
+        }
+    });
+    let ones = vec![1.0; size];
+    lattice::round_matrix(&mut cells, size, &ones, &ones).map_err(|_| {
+        Error::value(
+            "bits",
+            "leave a matrix that can be rounded",
+            "one that cannot",
+        )
+    })?;
+    let cells: Vec<i64> = cells.into_iter().map(|c| c as i64).collect();
+    Ok(Counts::from_dense(size, GRID, &cells))
+}

@@ -1,0 +1,304 @@
+//! One permutation with the matrix as its marginals, without decomposing: the bit-split sampler.
+
+use super::counts::Counts;
+use super::matching::Matching;
+use super::realise;
+use super::split::Halver;
+use crate::error::Error;
+use crate::family::{Composition, Matrix};
+
+/// The random decisions that a sample takes. Where the words come from is not known here: the
+/// keystream plugs in as a [`Words`] over the next word of a stream.
+pub trait Coins {
+    /// A fair coin.
+    fn flip(&mut self) -> bool;
+    /// True with probability exactly `1/n`.
+    fn one_in(&mut self, n: u64) -> bool;
+}
+
+/// Largest matrix from which a permutation is drawn entry by entry.
+pub const SIZE: u64 = 4096;
+
+/// A permutation s with `Pr(s(u) = v)` exactly the entry `(u, v)`: a kron axis by axis, a product one after
+/// the other, a mixture by one of its parts, all others by their entries.
+///
+/// # Errors
+/// More than 4096 categories in a matrix that is no composite, or no common total below 2^63.
+pub fn of_matrix<F: FnMut() -> u64>(
+    matrix: &Matrix,
+    words: &mut Words<F>,
+) -> crate::error::Result<Vec<u32>> {
+    let size = matrix.family.size();
+    match matrix.family.composition() {
+        Some(Composition::Kron(factors)) if size <= u64::from(u32::MAX) => {
+            let mut joint: Vec<u32> = vec![0];
+            for factor in factors {
+                let part = of_matrix(factor, words)?;
+                let n = part.len() as u32;
+                joint = joint
+                    .iter()
+                    .flat_map(|&code| part.iter().map(move |&digit| code * n + digit))
+                    .collect();
+            }
+            Ok(joint)
+        }
+        Some(Composition::Mix(parts)) => {
+            let total = parts.first().map_or(1, |part| part.0.1) as u64;
+            let mut left = words.below(total);
+            for ((weight, _), part) in parts {
+                if left < weight as u64 {
+                    return of_matrix(part, words);
+                }
+                left -= weight as u64;
+            }
+            // The weights sum to the total, so one part was taken.
+            Ok(Vec::new())
+        }
+        Some(Composition::Product(first, second)) => {
+            let (first, second) = (of_matrix(first, words)?, of_matrix(second, words)?);
+            Ok(first.iter().map(|&w| second[w as usize]).collect())
+        }
+        _ if size > SIZE => {
+            let must = format!("be at most {SIZE} to draw a permutation entry by entry");
+            Err(Error::value("size", must, size))
+        }
+        _ => Ok(permutation(&realise::counts(matrix)?, words)),
+    }
+}
+
+/// Coins from 64-bit words.
+#[derive(Debug)]
+pub struct Words<F> {
+    next: F,
+    bits: u64,
+    left: u32,
+}
+
+impl<F: FnMut() -> u64> Words<F> {
+    /// Coins from what `next` gives.
+    pub fn new(next: F) -> Self {
+        Words {
+            next,
+            bits: 0,
+            left: 0,
+        }
+    }
+
+    /// The next word as it is.
+    pub fn word(&mut self) -> u64 {
+        (self.next)()
+    }
+
+    /// A number below `n`, each with the same probability, from two words where one is too short.
+    pub fn below_long(&mut self, n: u128) -> u128 {
+        if let Ok(n) = u64::try_from(n) {
+            return self.below(n).into();
+        }
+        let beyond = (u128::MAX % n + 1) % n;
+        loop {
+            let number = u128::from(self.word()) << 64 | u128::from(self.word());
+            if number <= u128::MAX - beyond {
+                return number % n;
+            }
+        }
+    }
+
+    /// A number below `n`, each with the same probability: words beyond the last whole multiple of
+    /// `n` are thrown away.
+    pub fn below(&mut self, n: u64) -> u64 {
+        let beyond = (u64::MAX % n + 1) % n;
+        loop {
+            let word = (self.next)();
+            if word <= u64::MAX - beyond {
+                return word % n;
+            }
+        }
+    }
+}
+
+impl<F: FnMut() -> u64> Coins for Words<F> {
+    fn flip(&mut self) -> bool {
+        if self.left == 0 {
+            (self.bits, self.left) = ((self.next)(), 64);
+        }
+        let bit = self.bits & 1 == 1;
+        self.bits >>= 1;
+        self.left -= 1;
+        bit
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// A random permutation `s` with `Pr(s[u] = v) = p_uv`, exactly.
+///
+/// # Law
+/// With `D` the total: an even matrix is halved with a fair coin for every closed trail of odd
+/// entries, so that the half is `M/2` in the mean. From an odd one some permutation `Q` inside the
+/// support is the answer with probability `1/D`, and otherwise taken out:
+/// `1/D Q + (D-1)/D (M - Q)/(D-1) = M/D`. At `D = 1` the matrix is a permutation. Coins are independent
+/// from trail to trail, which keeps the entries of one sample as loosely bound as this scheme can.
+///
+/// # Cost
+/// At each of `log2 D` levels a pass over the entries that are left, and a matching where `D` is odd.
+pub fn permutation(counts: &Counts, coins: &mut impl Coins) -> Vec<u32> {
+    let mut left = counts.clone();
+    let mut halver = Halver::new(counts.size);
+    while left.total > 1 {
+        if left.total % 2 == 1 {
+            let matched = some_permutation(&left);
+            if coins.one_in(left.total) {
+                return matched;
+            }
+            for (u, &v) in matched.iter().enumerate() {
+                let place = left.place(u, v as usize);
+                left.values[place] -= 1;
+            }
+            left.total -= 1;
+            left.drop_zeros();
+        }
+        halver.halve(&mut left, || coins.flip());
+        left.drop_zeros();
+    }
+    left.columns.iter().map(|&v| u32::from(v)).collect()
+}
+
+/// A permutation inside the support. Equal line sums always leave one (Birkhoff).
+fn some_permutation(counts: &Counts) -> Vec<u32> {
+    let mut graph = Matching::new(counts.size);
+    for (u, v, _) in counts.entries() {
+        graph.insert(u, v);
+    }
+    let found = graph.complete();
+    debug_assert!(found);
+    graph.column_of
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Decisions by a script, beyond which everything is false; remembers what was asked.
+    struct Script {
+        given: Vec<bool>,
+        /// The chance of what was decided, as one over a whole number or its complement.
+        asked: Vec<(bool, u64)>,
+    }
+
+    impl Script {
+        fn decide(&mut self, n: u64) -> bool {
+            let i = self.asked.len();
+            let answer = self.given.get(i).copied().unwrap_or(false);
+            self.asked.push((answer, n));
+            answer
+        }
+    }
+
+    impl Coins for Script {
+        fn flip(&mut self) -> bool {
+            self.decide(2)
+        }
+        fn one_in(&mut self, n: u64) -> bool {
+            self.decide(n)
+        }
+    }
+
+    fn gcd(a: u128, b: u128) -> u128 {
+        crate::lattice::gcd(a, b)
+    }
+
+    /// Every leaf of the tree of decisions, with its exact chance: the sum over leaves is the matrix.
+    fn check_marginals(size: usize, cells: &[i64]) -> usize {
+        let total = cells[..size].iter().sum::<i64>() as u64;
+        let counts = Counts::from_dense(size, total, cells);
+        let mut sums = vec![(0u128, 1u128); size * size];
+        let mut leaves = 0;
+        let mut given: Vec<bool> = Vec::new();
+        loop {
+            let mut script = Script {
+                given: given.clone(),
+                asked: Vec::new(),
+            };
+            let sample = permutation(&counts, &mut script);
+            leaves += 1;
+            let (mut n, mut d) = (1u128, 1u128);
+            for &(answer, of) in &script.asked {
+                n *= if answer { 1 } else { u128::from(of - 1) };
+                d *= u128::from(of);
+                let g = gcd(n, d);
+                (n, d) = (n / g, d / g);
+            }
+            for (u, &v) in sample.iter().enumerate() {
+                let sum = &mut sums[u * size + v as usize];
+                let g = gcd(sum.1, d);
+                let (a, b) = (sum.0 * (d / g) + n * (sum.1 / g), sum.1 / g * d);
+                let g = gcd(a, b);
+                *sum = (a / g, b / g);
+            }
+            // The next leaf: the last decision that was false becomes true.
+            given = script.asked.iter().map(|&(answer, _)| answer).collect();
+            while given.last() == Some(&true) {
+                given.pop();
+            }
+            match given.last_mut() {
+                Some(last) => *last = true,
+                None => break,
+            }
+        }
+        for (sum, &cell) in sums.iter().zip(cells) {
+            assert_eq!(sum.0 * u128::from(total), cell as u128 * sum.1);
+        }
+        leaves
+    }
+
+    #[test]
+    fn leaves_add_up_to_the_matrix() {
+        assert_eq!(check_marginals(1, &[1]), 1);
+        assert_eq!(check_marginals(1, &[7]), 3);
+        assert!(check_marginals(2, &[3, 5, 5, 3]) > 2);
+        assert!(check_marginals(3, &[1, 1, 1, 1, 1, 1, 1, 1, 1]) > 2);
+        assert!(check_marginals(3, &[5, 2, 0, 1, 4, 2, 1, 1, 5]) > 2);
+        assert!(check_marginals(3, &[6, 2, 1, 1, 5, 3, 2, 2, 5]) > 2);
+    }
+
+    #[test]
+    fn leaves_add_up_for_even_and_odd_totals() {
+        let mut seed = 9u64;
+        let mut random = |n: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % n
+        };
+        for total in 1..=16 {
+            for size in [2usize, 4, 5] {
+                let mut cells = vec![0; size * size];
+                let mut order: Vec<usize> = (0..size).collect();
+                for _ in 0..total {
+                    for i in (1..size).rev() {
+                        order.swap(i, random(i as u64 + 1) as usize);
+                    }
+                    order
+                        .iter()
+                        .enumerate()
+                        .for_each(|(u, &v)| cells[u * size + v] += 1);
+                }
+                check_marginals(size, &cells);
+            }
+        }
+    }
+
+    #[test]
+    fn words_give_every_number_below() {
+        let mut word = 0u64;
+        let mut words = Words::new(|| {
+            word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            word
+        });
+        let mut seen = [0; 5];
+        (0..5000).for_each(|_| seen[words.below(5) as usize] += 1);
+        assert!(seen.iter().all(|&n| n > 800), "{seen:?}");
+        let heads = (0..6400).filter(|_| words.flip()).count();
+        assert!((3000..3400).contains(&heads), "{heads}");
+    }
+}

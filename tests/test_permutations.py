@@ -1,0 +1,81 @@
+"""Random permutations under a key: the same again, a stream of their own, the right marginals."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bistochastic as bs
+
+KEY = bs.Key.from_bytes(bytes(range(32)))
+MATRICES = [
+    bs.randomized_response(5, epsilon=1),
+    bs.tridiagonal(0.3, size=6),
+    bs.dense([[5, 2, 1], [1, 4, 3], [2, 2, 4]]),
+    bs.blocks([2, 1, 3]),
+    bs.kron(bs.circulant([3, 1, 1]), bs.uniform(2)),
+    bs.mix([bs.geometric(4, beta=0.5), bs.permutation([1, 0, 3, 2])], weights=[0.7, 0.3]),
+    bs.tridiagonal(0.2, size=4) @ bs.randomized_response(4, epsilon=2),
+]
+every = pytest.mark.parametrize("m", MATRICES, ids=repr)
+
+
+@every
+def test_a_key_gives_the_same_permutation_again(m: bs.Matrix) -> None:
+    first = m.sample_permutation(key=KEY, stream="income")
+    assert sorted(first.tolist()) == list(range(m.size))
+    assert (m.sample_permutation(key=KEY, stream="income") == first).all()
+    others = [m.sample_permutation(key=KEY, stream=f"other {i}") for i in range(30)]
+    assert any((other != first).any() for other in others)
+
+
+@every
+def test_marginals_are_the_matrix(m: bs.Matrix) -> None:
+    # Chi-square over all cells, by a normal bound of its tail: false alarm below 1e-6.
+    n = 3000
+    seen = np.zeros((m.size, m.size))
+    for i in range(n):
+        seen[np.arange(m.size), m.sample_permutation(key=KEY, stream=f"marginals {i}")] += 1
+    expected = n * m.to_dense()
+    assert (seen[expected == 0] == 0).all()
+    cells = expected > 0
+    off = float(((seen - expected)[cells] ** 2 / expected[cells]).sum())
+    degrees = int(cells.sum()) - m.size
+    assert off < degrees + 8 * math.sqrt(2 * degrees) + 16
+
+
+def test_terms_are_drawn_with_their_weights() -> None:
+    d = bs.dense([[5, 2, 1], [1, 4, 3], [2, 2, 4]]).decompose()
+    n = 4000
+    drawn = d.sample(n, key=KEY, stream="terms")
+    assert drawn.shape == (n, 3)
+    assert (d.sample(n, key=KEY, stream="terms") == drawn).all()
+    assert (d.sample(n, key=KEY, stream="others") != drawn).any()
+    seen = {tuple(permutation): 0 for _, permutation in d}
+    for row in drawn.tolist():
+        seen[tuple(row)] += 1
+    for weight, permutation in d:
+        share = float(weight)
+        # Six standard errors: below 1e-8 for each of the terms.
+        assert abs(seen[tuple(permutation)] / n - share) < 6 * math.sqrt(share * (1 - share) / n)
+    assert d.sample(0).shape == (0, 3)
+
+
+loose: Any = bs
+D = bs.identity(2).decompose()
+BAD: list[tuple[Any, type[Exception], str]] = [
+    (lambda: bs.uniform(3).sample_permutation(key=KEY), ValueError, "`stream` must name"),
+    (lambda: loose.uniform(3).sample_permutation(key=b"x"), TypeError, "`key` must be a Key"),
+    (lambda: bs.uniform(5000).sample_permutation(), ValueError, "`size` must be at most 4096"),
+    (lambda: D.sample(-1), ValueError, "`n` must be a whole number"),
+    (lambda: D.sample(1, key=KEY), ValueError, "`stream` must name"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), BAD)
+def test_bad_input_is_one_sentence(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        call()
