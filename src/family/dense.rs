@@ -273,6 +273,14 @@ impl Family for Dense {
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {
         let row = &self.counts[u as usize * self.size..][..self.size];
+        if self.total.is_power_of_two() && self.total <= GRID {
+            // A count of at most 53 bits times a power of two is exact.
+            let unit = 1.0 / self.total as f64;
+            for (x, &c) in out.iter_mut().zip(row) {
+                *x = c as f64 * unit;
+            }
+            return;
+        }
         for (x, &c) in out.iter_mut().zip(row) {
             *x = nearest(c as u128, self.total.into());
         }

@@ -423,7 +423,8 @@ impl<K: Count> Kernel<'_, K> {
             ((steps + 1).min(r as u64), steps + 1 >= r as u64)
         };
         // A column that is full takes a look at all of it, so of very long ones a few are tried.
-        let witness = (0..r.min((1 << 28) / r)).find_map(|v| {
+        let columns = if positive { 0 } else { r.min((1 << 28) / r) };
+        let witness = (0..columns).find_map(|v| {
             let empty = (0..r).find(|&u| self.count(u, v) == 0)?;
             let full = (0..r).find(|&u| self.count(u, v) > 0)?;
             Some((full as u64, empty as u64, v as u64))
