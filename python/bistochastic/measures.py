@@ -625,4 +625,5 @@ def _tridiagonal_joint(matrix: Matrix, prior: Array) -> list[Array]:
 
 
 def _up(x: float) -> float:
-    return min(1.0, x * (1 + 1e-15)) if x < 1 else 1.0
+    """A probability whose products were each rounded once, not below the true one."""
+    return min(1.0, x + 2 * math.ulp(x))
