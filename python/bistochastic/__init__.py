@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic import errors
 from bistochastic._core import Matrix, entropy_rate
+from bistochastic.conjunctions import conjunction
 from bistochastic.families import (
     balance,
     blocks,
@@ -47,6 +48,7 @@ __all__ = [
     "build",
     "circulant",
     "compare",
+    "conjunction",
     "dense",
     "entropy_rate",
     "errors",

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 
 mod convert;
 mod count;
+mod estimate;
 mod exact;
 mod matrix;
 mod operator;
