@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic import errors
 from bistochastic._core import Matrix, entropy_rate
-from bistochastic.conjunctions import conjunction
 from bistochastic.families import (
     balance,
     blocks,
@@ -40,6 +39,7 @@ from bistochastic.report import compare
 
 if TYPE_CHECKING:
     from bistochastic import plot
+    from bistochastic.conjunctions import conjunction
 
 __all__ = [
     "Matrix",
@@ -71,9 +71,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Pictures are drawn by few and take a while to import.
+    # What few need and takes a while to import waits until it is asked for.
     if name == "plot":
         from importlib import import_module
 
         return import_module("bistochastic.plot")
+    if name == "conjunction":
+        from bistochastic.conjunctions import conjunction
+
+        return conjunction
     raise AttributeError(f"module 'bistochastic' has no attribute {name!r}")

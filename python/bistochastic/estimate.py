@@ -1,8 +1,8 @@
 """From reports back to frequencies: estimates, their errors, and what cannot be told.
 
-Reports follow ``lambda = P^T pi``. With G the inverse of ``P^T``, the inverse estimate is ``G`` times the
-reported shares: a mean over records of ``G[:, report]``, the pseudo-responses, so that its variance is
-theirs over the number of records.
+Reports follow ``lambda = P^T pi``. With G the inverse of ``P^T``, the inverse estimate is ``G`` times
+the reported shares: a mean over records of ``G[:, report]``, the pseudo-responses, so that its variance
+is theirs over the number of records.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ class Estimate:
     def standard_errors(self) -> Array:
         """The standard error of each share under ``inverse``; those of the others are not larger.
 
-        Exact for randomized response, circulant and up to 10,000 categories; beyond, by random probes,
-        known to :attr:`standard_errors_within` relatively.
+        Exact for randomized response, circulant and up to 10,000 categories; beyond, by random
+        probes, known to :attr:`standard_errors_within` relatively.
 
         >>> import bistochastic as bs
         >>> bs.identity(2).estimate(counts=[50, 50]).standard_errors.round(4)
@@ -135,8 +135,8 @@ class Estimate:
     def interval(self, confidence: float = 0.95, *, simultaneous: bool = False) -> Array:
         """Lower and upper bounds of every share, of shape ``(r, 2)``.
 
-        For randomized response exact (Clopper-Pearson, mapped through the law). Elsewhere normal where
-        there are enough reports, and below that an empirical Bernstein interval on the
+        For randomized response exact (Clopper-Pearson, mapped through the law). Elsewhere normal
+        where there are enough reports, and below that an empirical Bernstein interval on the
         pseudo-responses, which holds at any number of records. ``simultaneous`` covers all shares
         together (Bonferroni). Bounds are cut to [0, 1].
 
@@ -155,8 +155,8 @@ class Estimate:
     def contains(self, pi: Any, confidence: float = 0.95) -> bool:
         """Whether the distribution ``pi`` is in the chi-square region of that confidence.
 
-        ``n sum of (reported_v - (P^T pi)_v)^2 / (P^T pi)_v`` against the quantile; holds also where the
-        matrix is singular, since it asks only what the reports can tell.
+        ``n sum of (reported_v - (P^T pi)_v)^2 / (P^T pi)_v`` against the quantile: asks only what
+        the reports can tell.
 
         >>> import bistochastic as bs
         >>> e = bs.randomized_response(3, epsilon=2).estimate(counts=[520, 290, 190])
@@ -335,10 +335,10 @@ def _class_totals(matrix: Matrix, seen: Array, n: int) -> ClassTotals:
     if matrix.family not in ("identity", "uniform", "blocks", "k_anonymous"):
         must = "`classes` must be asked of identity, uniform, blocks or k_anonymous"
         raise ValueError(f"{must}; got {matrix.family}")
-    sizes = {
-        "identity": lambda: np.ones(matrix.size, dtype=np.int64),
-        "uniform": lambda: np.array([matrix.size], dtype=np.int64),
-    }.get(matrix.family, lambda: measures.class_sizes(matrix))()
+    if matrix.family == "identity":
+        sizes = np.ones(matrix.size, dtype=np.int64)
+    else:
+        sizes = measures.class_sizes(matrix)
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
     totals = np.add.reduceat(seen, starts)
     shares = totals / math.fsum(totals)
@@ -355,7 +355,7 @@ def project(x: Array) -> Array:
     falling = np.sort(x)[::-1]
     over = (np.cumsum(falling) - 1) / np.arange(1, len(x) + 1)
     last = int(np.nonzero(falling > over)[0][-1])
-    return np.maximum(x - over[last], 0.0)
+    return np.asarray(np.maximum(x - over[last], 0.0))
 
 
 # Steps of EM after which "shrunk" stops, from uniform.
@@ -367,10 +367,10 @@ def maximum_likelihood(
 ) -> tuple[Array, float]:
     """The shares under which the reports are likeliest, and the gap that is left, in nats a record.
 
-    Where the inverse is a distribution it is the answer, since it explains the reports perfectly. For
-    randomized response it is exact; else expectation maximisation, whose step from pi is
-    ``pi * P (reports / P^T pi)``: with ``g`` that factor, the likelihood is at most ``max g - 1`` below its
-    maximum (it is concave, and its slope towards any distribution is at most that).
+    Where the inverse is a distribution it is the answer, since it explains the reports perfectly.
+    For randomized response it is exact; else expectation maximisation, whose step from pi is
+    ``pi * P (reports / P^T pi)``: with ``g`` that factor, the likelihood is at most ``max g - 1``
+    below its maximum (it is concave, and its slope towards any distribution is at most that).
     """
     if stop_after is None and not operators.is_singular(matrix):
         inverse = operators.solve(matrix, reports)
@@ -458,7 +458,7 @@ def _expectation_maximisation(
 
 
 def squared_rows(matrix: Matrix, weights: Array) -> tuple[Array, float]:
-    """``sum over w of G_vw^2 weights_w`` for every v, and its relative standard error (0: exact)."""
+    """``sum over w of G_vw^2 weights_w`` for every v, and its relative standard error."""
     r = matrix.size
     match _core.basis(matrix):
         case "flat" if r > 1:

@@ -1,4 +1,4 @@
-"""Errors before any data exist: how precise an estimate will be, and how many records that takes."""
+"""Errors before any data exist: how precise an estimate will be, and how many records it takes."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def required_records(matrix: Matrix, tolerance: Any, confidence: Any = 0.95) -> 
 def largest_variance(matrix: Matrix) -> float:
     """The largest variance of a pseudo-response over all shares and all true distributions.
 
-    With ``g`` row v of the inverse, the variance is ``sum of pi_u h_u - pi_v^2`` where ``h = P g^2``: linear but
-    for ``pi_v``, so the rest of the mass goes to the largest other ``h``, and what goes to v maximises
-    ``t h_v + (1 - t) h_max - t^2``.
+    With ``g`` row v of the inverse, the variance is ``sum of pi_u h_u - pi_v^2`` where ``h = P g^2``:
+    linear but for ``pi_v``, so the rest of the mass goes to the largest other ``h``, and what goes
+    to v maximises ``t h_v + (1 - t) h_max - t^2``.
     """
     if operators.is_singular(matrix):
         from bistochastic.errors import SingularMatrixError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,8 @@ def normal(p: float) -> float:
     >>> round(normal(0.975), 6)
     1.959964
     """
+    from statistics import NormalDist
+
     return NormalDist().inv_cdf(p)
 
 
@@ -102,8 +103,8 @@ def _beta_cdf(a: Array, b: Array, x: Array) -> Array:
 def clopper_pearson(counts: Array, records: float, alpha: float) -> tuple[Array, Array]:
     """Bounds of a binomial share that miss it with at most ``alpha``, whatever it is.
 
-    The lower bound is the share at which so many or more have probability ``alpha / 2``, the upper one
-    that at which so few or fewer have: quantiles of beta distributions.
+    The lower bound is the share at which so many or more have probability ``alpha / 2``, the upper
+    one that at which so few or fewer have: quantiles of beta distributions.
 
     >>> low, high = clopper_pearson(np.array([0.0, 3.0, 10.0]), 10, 0.05)
     >>> low.round(4), high.round(4)
