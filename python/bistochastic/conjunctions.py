@@ -50,9 +50,9 @@ def conjunction(
     """How many original records lie in all ``events``; attributes were randomized one by one.
 
     ``codes`` holds a column of reports for each matrix, ``events`` the codes that count, one
-    collection an attribute. With ``f`` the indicator of an event and ``g = P^-1 f``, the mean of ``g``
-    over the reports of a truth is ``f`` of that truth, so the product over attributes is unbiased
-    for a record in all events. Takes O(records x attributes) and no table.
+    collection an attribute. With ``f`` the indicator of an event and ``g = P^-1 f``, the mean of
+    ``g`` over the reports of a truth is ``f`` of that truth, so the product over attributes is
+    unbiased for a record in all events. Takes O(records x attributes) and no table.
 
     >>> import bistochastic as bs
     >>> m = bs.identity(2)

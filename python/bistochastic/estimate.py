@@ -1,8 +1,8 @@
 """From reports back to frequencies: estimates, their errors, and what cannot be told.
 
-Reports follow ``lambda = P^T pi``. With G the inverse of ``P^T``, the inverse estimate is ``G`` times
-the reported shares: a mean over records of ``G[:, report]``, the pseudo-responses, so that its variance
-is theirs over the number of records.
+Reports follow ``lambda = P^T pi``. With G the inverse of ``P^T``, the inverse estimate is ``G``
+times the reported shares: a mean over records of ``G[:, report]``, the pseudo-responses, so that
+its variance is theirs over the number of records.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def solve(matrix: Matrix, y: Any) -> Array:
 
 
 def solve_back(matrix: Matrix, scores: Array) -> Array:
-    """The ``g`` with ``P @ g = scores``: the mean of ``g`` over the reports of a truth is its score."""
+    """The ``g`` with ``P @ g = scores``: its mean over the reports of a truth is that score."""
     row = np.ascontiguousarray(scores, dtype=np.float64)[None, :]
     return np.asarray(_solve(matrix, row, back=True)[0])
 

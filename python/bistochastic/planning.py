@@ -52,7 +52,7 @@ def required_records(matrix: Matrix, tolerance: Any, confidence: Any = 0.95) -> 
 def largest_variance(matrix: Matrix) -> float:
     """The largest variance of a pseudo-response over all shares and all true distributions.
 
-    With ``g`` row v of the inverse, the variance is ``sum of pi_u h_u - pi_v^2`` where ``h = P g^2``:
+    With ``g`` row v of the inverse and ``h = P g^2`` the variance is ``sum of pi_u h_u - pi_v^2``:
     linear but for ``pi_v``, so the rest of the mass goes to the largest other ``h``, and what goes
     to v maximises ``t h_v + (1 - t) h_max - t^2``.
     """

@@ -118,9 +118,19 @@ def clopper_pearson(counts: Array, records: float, alpha: float) -> tuple[Array,
 
 
 def _beta_quantile(a: Array, b: Array, p: float) -> Array:
+    """Newton's steps inside a bracket that every look narrows."""
+    lgamma = np.vectorize(math.lgamma, otypes=[float])
+    log_beta = lgamma(a) + lgamma(b) - lgamma(a + b)
     low, high = np.zeros_like(a), np.ones_like(a)
-    for _ in range(60):
-        middle = (low + high) / 2
-        below = _beta_cdf(a, b, middle) < p
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return (low + high) / 2
+    x = a / (a + b)
+    for _ in range(100):
+        off = _beta_cdf(a, b, x) - p
+        low, high = np.where(off < 0, x, low), np.where(off < 0, high, x)
+        with np.errstate(all="ignore"):
+            slope = np.exp((a - 1) * np.log(x) + (b - 1) * np.log1p(-x) - log_beta)
+            step = x - off / slope
+        inside = (step > low) & (step < high)
+        before, x = x, np.where(inside, step, (low + high) / 2)
+        if np.all(np.abs(x - before) <= 1e-15 * x):
+            break
+    return x
