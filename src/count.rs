@@ -7,16 +7,27 @@ use crate::pool;
 
 /// A code as it lies in memory; a negative one is far out of range.
 pub trait Code: Copy + Send + Sync {
-    /// Codes that the type has, where that is a small table.
-    const ALL: Option<usize>;
     /// As a place in a table.
     fn place(self) -> usize;
+
+    /// Adds the codes of a part to `tables`, `places` counts each.
+    fn add(part: &[Self], tables: &mut [u32], places: usize) {
+        let last = places - 1;
+        for code in part {
+            tables[code.place().min(last)] += 1;
+        }
+    }
+
+    /// Places of a table for codes below `size`, and how many tables neighbours take turns in.
+    fn tables(size: usize) -> (usize, usize) {
+        // Codes out of range share the last place.
+        (size + 1, 1)
+    }
 }
 
-macro_rules! codes {
-    ($($type:ty, $unsigned:ty, $all:expr);*) => {$(
+macro_rules! wide {
+    ($($type:ty, $unsigned:ty);*) => {$(
         impl Code for $type {
-            const ALL: Option<usize> = $all;
             fn place(self) -> usize {
                 self as $unsigned as usize
             }
@@ -24,80 +35,81 @@ macro_rules! codes {
     )*};
 }
 
-codes!(
-    u8, u8, Some(1 << 8); i8, u8, Some(1 << 8);
-    u16, u16, Some(1 << 16); i16, u16, Some(1 << 16);
-    u32, u32, None; i32, u32, None;
-    u64, u64, None; i64, u64, None
-);
+wide!(u32, u32; i32, u32; u64, u64; i64, u64);
 
 /// Tables that neighbours take turns in.
-const TABLES: usize = 4;
+const TURNS: usize = 8;
 
-/// Codes up to which a table is small enough to have several.
-const SMALL: usize = 1 << 16;
+macro_rules! narrow {
+    ($($type:ty, $unsigned:ty);*) => {$(
+        impl Code for $type {
+            fn place(self) -> usize {
+                self as $unsigned as usize
+            }
+
+            /// Every code of the type has a place, so that nothing need be checked on the way.
+            fn add(part: &[Self], tables: &mut [u32], _: usize) {
+                const PLACES: usize = 1 << <$unsigned>::BITS;
+                let (tables, _) = tables.as_chunks_mut::<PLACES>();
+                let [a, b, c, d, e, f, g, h] = tables else {
+                    return;
+                };
+                let (eights, rest) = part.as_chunks::<TURNS>();
+                for eight in eights {
+                    let [s, t, u, v, w, x, y, z] = eight.map(Code::place);
+                    a[s % PLACES] += 1;
+                    b[t % PLACES] += 1;
+                    c[u % PLACES] += 1;
+                    d[v % PLACES] += 1;
+                    e[w % PLACES] += 1;
+                    f[x % PLACES] += 1;
+                    g[y % PLACES] += 1;
+                    h[z % PLACES] += 1;
+                }
+                for code in rest {
+                    a[code.place() % PLACES] += 1;
+                }
+            }
+
+            fn tables(_: usize) -> (usize, usize) {
+                (1 << <$unsigned>::BITS, TURNS)
+            }
+        }
+    )*};
+}
+
+narrow!(u8, u8; i8, u8; u16, u16; i16, u16);
 
 /// Codes in a task; a table of 32-bit counts holds more.
-const TASK: usize = 1 << 22;
+const TASK: usize = 1 << 24;
 
 /// The counts of the codes below `size`, or the position of the first that is not.
 ///
 /// # Errors
 /// The position of a code out of range.
 pub fn codes<T: Code>(codes: &[T], size: usize) -> Result<Vec<u64>, usize> {
-    // Every code of a narrow type has a place; of a wide one those beyond share the last.
-    let places = T::ALL.unwrap_or(size + 1).max(size + 1);
-    let tables = if places <= SMALL { TABLES } else { 1 };
-    let bands = codes.len().div_ceil(TASK).clamp(1, pool::threads());
+    let (places, tables) = T::tables(size);
+    let bands = codes.len().div_ceil(1 << 20).clamp(1, pool::threads());
     let height = codes.len().div_ceil(bands).max(1);
-    struct Band<'a, T> {
-        codes: &'a [T],
-        small: Vec<u32>,
-        counts: Vec<u64>,
-    }
-    let mut work: Vec<Band<'_, T>> = codes
+    let mut work: Vec<(&[T], Vec<u32>, Vec<u64>)> = codes
         .chunks(height)
-        .map(|codes| Band {
-            codes,
-            small: vec![0; places * tables],
-            counts: vec![0; places],
-        })
+        .map(|codes| (codes, vec![0; places * tables], vec![0; places]))
         .collect();
-    let last = places - 1;
     pool::for_each_chunk(&mut work, 1, codes.len() < 1 << 16, |_, band| {
-        for band in band {
-            for part in band.codes.chunks(TASK) {
-                if tables == TABLES {
-                    let (fours, rest) = part.as_chunks::<TABLES>();
-                    let (a, others) = band.small.split_at_mut(places);
-                    let (b, others) = others.split_at_mut(places);
-                    let (c, d) = others.split_at_mut(places);
-                    for four in fours {
-                        let [w, x, y, z] = four.map(|code| code.place().min(last));
-                        a[w] += 1;
-                        b[x] += 1;
-                        c[y] += 1;
-                        d[z] += 1;
-                    }
-                    for code in rest {
-                        a[code.place().min(last)] += 1;
-                    }
-                } else {
-                    for code in part {
-                        band.small[code.place().min(last)] += 1;
-                    }
-                }
-                for table in band.small.chunks_mut(places) {
-                    for (count, small) in band.counts.iter_mut().zip(table) {
+        for (codes, small, counts) in band {
+            for part in codes.chunks(TASK) {
+                T::add(part, small, places);
+                for table in small.chunks_mut(places) {
+                    for (count, small) in counts.iter_mut().zip(table) {
                         *count += u64::from(std::mem::take(small));
                     }
                 }
             }
         }
     });
-    let mut counts = vec![0; places];
-    for band in &work {
-        for (count, more) in counts.iter_mut().zip(&band.counts) {
+    let mut counts = vec![0; places.max(size)];
+    for (_, _, band) in &work {
+        for (count, more) in counts.iter_mut().zip(band) {
             *count += more;
         }
     }
@@ -147,5 +159,9 @@ mod tests {
         assert_eq!(codes(&[0i64, 2, i64::MIN, 1], 3), Err(2));
         assert_eq!(codes(&[7u32], 7), Err(0));
         assert_eq!(codes(&[1u8; 5], 1), Err(0));
+        assert_eq!(
+            codes(&[255u8, 3], 300).map(|c| (c.len(), c[255])),
+            Ok((300, 1))
+        );
     }
 }

@@ -64,6 +64,28 @@ def test_terms_are_drawn_with_their_weights() -> None:
     assert d.sample(0).shape == (0, 3)
 
 
+def test_other_decompositions_of_one_matrix_have_other_words() -> None:
+    rng = np.random.default_rng(4)
+    counts = np.zeros((4, 4), dtype=np.int64)
+    for _ in range(6):
+        counts[np.arange(4), rng.permutation(4)] += int(rng.integers(1, 9))
+    m = bs.dense(counts)
+    few, many = m.decompose(), m.decompose(policy="any")
+    assert few.terms == many.terms
+    a, b = (d.sample(2000, key=KEY, stream="x") for d in (few, many))
+    # Independent draws agree as often as the weights say; the same words would tie them together.
+    weights = {tuple(p): float(w) for w, p in few}
+    expected = sum(float(w) * weights.get(tuple(p), 0.0) for w, p in many)
+    agree = float((a == b).all(axis=1).mean())
+    assert abs(agree - expected) < 6 * math.sqrt(max(expected, 0.01) / 2000)
+
+
+def test_a_kron_of_long_factors_is_put_together_again() -> None:
+    g = bs.randomized_response(3, epsilon=1)
+    m = bs.kron(g, g, g)
+    assert (m.decompose().reconstruct() == m.to_dense()).all()
+
+
 loose: Any = bs
 D = bs.identity(2).decompose()
 BAD: list[tuple[Any, type[Exception], str]] = [

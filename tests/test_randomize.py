@@ -467,3 +467,27 @@ def test_respond_is_shared_by_many_threads() -> None:
         thread.join()
     # 16,000 of 2^53: a repetition by chance has probability 1.4e-8.
     assert len(set(seen)) == 16_000
+
+
+def test_ids_are_never_lost_or_shown() -> None:
+    m, key = bs.randomized_response(4, epsilon=1), bs.Key.insecure(3)
+    masked = np.ma.masked_array([1, 2, 3], mask=[False, True, False])
+    with pytest.raises(TypeError, match="got a masked array"):
+        m.randomize([1, 2, 3], key=key, ids=masked)
+    with pytest.raises(ValueError, match="no Unicode at position 1") as caught:
+        m.randomize([1, 2, 3], key=key, ids=["a", "secret\ud800name", "c"])
+    assert "secret" not in repr(caught.value)
+
+
+class _Interrupted:
+    def __array__(self, *_: object, **__: object) -> Any:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_while_reading_is_passed_on() -> None:
+    m, key = bs.randomized_response(4, epsilon=1), bs.Key.insecure(3)
+    loose: Any = m
+    with pytest.raises(KeyboardInterrupt):
+        loose.randomize(_Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        loose.randomize([1], key=key, ids=_Interrupted())

@@ -39,6 +39,7 @@ from bistochastic.report import compare
 
 if TYPE_CHECKING:
     from bistochastic import plot
+    from bistochastic.conjunctions import conjunction
 
 __all__ = [
     "Decomposition",
@@ -49,6 +50,7 @@ __all__ = [
     "build",
     "circulant",
     "compare",
+    "conjunction",
     "decompose_all",
     "dense",
     "entropy_rate",
@@ -72,9 +74,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Pictures are drawn by few and take a while to import.
+    # What few need and takes a while to import waits until it is asked for.
     if name == "plot":
         from importlib import import_module
 
         return import_module("bistochastic.plot")
+    if name == "conjunction":
+        from bistochastic.conjunctions import conjunction
+
+        return conjunction
     raise AttributeError(f"module 'bistochastic' has no attribute {name!r}")

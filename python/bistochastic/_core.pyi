@@ -7,6 +7,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bistochastic.estimate import Estimate
 from bistochastic.profile import Profile
 
 __all__ = [
@@ -97,6 +98,17 @@ class Matrix:
     def sample_permutation(
         self, *, key: Key | None = None, stream: str | None = None
     ) -> NDArray[np.int64]: ...
+    def estimate(
+        self,
+        codes: ArrayLike | None = None,
+        *,
+        counts: ArrayLike | None = None,
+        method: Literal["inverse", "mle", "simplex", "shrunk"] | None = None,
+        population: Literal["sampled", "fixed"] | None = None,
+        classes: bool = False,
+    ) -> Estimate: ...
+    def required_records(self, tolerance: float, *, confidence: float | None = None) -> int: ...
+    def standard_error(self, pi: ArrayLike, n: int) -> NDArray[np.float64]: ...
     def posterior(self, v: int, prior: ArrayLike | None = None) -> NDArray[np.float64]: ...
     def to_dense(self) -> NDArray[np.float64]: ...
     def row(self, u: int) -> NDArray[np.float64]: ...

@@ -300,7 +300,8 @@ def decompose(matrix: str, top: int, out: str | None, **options: Any) -> None:
     if found.residual_weight:
         click.echo(f"left out: {float(found.residual_weight):.6g} of the whole")
     else:
-        click.echo("the weights sum to 1 and the terms to the matrix, exactly")
+        what = "the matrix" if found.matrix == law else "the matrix on its coarser grid"
+        click.echo(f"the weights sum to 1 and the terms to {what}, exactly")
     click.echo(
         f"one permutation for a whole column hides {down(found.joint_entropy)} bits of all of it;\n"
         f"records randomized one by one hide {down(law.entropy_rate)} bits each"

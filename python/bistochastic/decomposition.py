@@ -55,11 +55,21 @@ def to_csv(decomposition: Decomposition, path: str | PathLike[str]) -> None:
             file.write(f"{float(weight)!r},{weight},{targets}\n")
 
 
+def _order(decomposition: Decomposition, terms: int) -> list[int]:
+    """The numbers of the largest terms; of very many, which only a kron has, those of the first."""
+    import numpy as np
+
+    if decomposition.terms > 1 << 22:
+        return list(range(terms))
+    order = np.argsort(-decomposition.weights, kind="stable")
+    return [int(j) for j in order[:terms]]
+
+
 def largest(decomposition: Decomposition, terms: int) -> list[list[str]]:
-    """The first terms as rows of text: weight, sum so far, permutation in short."""
+    """The largest terms as rows of text: number, weight, sum so far, permutation in short."""
     rows: list[list[str]] = []
     so_far = 0.0
-    for j in range(min(terms, decomposition.terms)):
+    for j in _order(decomposition, terms):
         weight, permutation = decomposition[j]
         so_far += float(weight)
         shown = " ".join(map(str, permutation[:12].tolist()))

@@ -55,22 +55,24 @@ def read(path: Path) -> NDArray[Any]:
     if size > 1 << 16:
         raise refuse("have at most 65536 rows", size)
     # By columns, as the array format lists them; of a symmetric one the lower triangle.
-    places = [(u, v) for v in range(size) for u in range(v if symmetry == "symmetric" else 0, size)]
-    expected = shape[2] if form == "coordinate" else len(places)
+    half = symmetry == "symmetric"
+    listed = size * (size + 1) // 2 if half else size * size
+    expected = shape[2] if form == "coordinate" else listed
     if len(entries) != expected:
         raise refuse(f"hold {expected} entries", len(entries))
+    places = ((u, v) for v in range(size) for u in range(v if half else 0, size))
     matrix = np.zeros((size, size), dtype=np.int64 if kind is int else np.float64)
-    for i, (line, words) in enumerate(entries):
+    for line, words in entries:
         try:
             if form == "coordinate":
                 u, v = int(words[0]) - 1, int(words[1]) - 1
                 number = 1 if field == "pattern" else kind(words[2])
             else:
-                (u, v), number = places[i], kind(words[0])
+                (u, v), number = next(places), kind(words[0])
             if not (0 <= u < size and 0 <= v < size):
                 raise IndexError
             matrix[u, v] += number
-            if symmetry == "symmetric" and u != v:
+            if half and u != v:
                 matrix[v, u] += number
         except (IndexError, ValueError, OverflowError):
             raise refuse("hold entries of the kind it says", f"another in line {line}") from None

@@ -606,6 +606,8 @@ def best_guess(matrix: Matrix, prior: Array, peaks: Fraction | None) -> tuple[fl
 
 def class_sizes(matrix: Matrix) -> NDArray[np.int64]:
     """How many codes each class of blocks has."""
+    if matrix.family == "uniform":
+        return np.array([matrix.size])
     if matrix.family == "blocks":
         return np.asarray(_core.arrays(matrix)["sizes"])
     spectrum = _core.spectrum(matrix)

@@ -69,6 +69,12 @@ def solve(matrix: Matrix, y: Any) -> Array:
     return _shaped(_solve(matrix, rows, back=False), axes)
 
 
+def solve_back(matrix: Matrix, scores: Array) -> Array:
+    """The ``g`` with ``P @ g = scores``: its mean over the reports of a truth is that score."""
+    row = np.ascontiguousarray(scores, dtype=np.float64)[None, :]
+    return np.asarray(_solve(matrix, row, back=True)[0])
+
+
 def forth(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
     """Each row times ``P``, or with ``back`` times its transpose; numbers checked, contiguous."""
     done = _core.operate(matrix, rows, False, back)
@@ -241,10 +247,13 @@ def is_singular(matrix: Matrix) -> bool:
     return condition(matrix) > MOST if known is None else known
 
 
+def singular_sentence(what: str, matrix: Matrix) -> str:
+    """Why ``what`` cannot be had of a singular matrix, and what can."""
+    return f"`{what}` must be asked of an invertible matrix; got one {_what_is_left(matrix)}"
+
+
 def _singular(matrix: Matrix) -> SingularMatrixError:
-    return SingularMatrixError(
-        f"`solve` must be asked of an invertible matrix; got one {_what_is_left(matrix)}"
-    )
+    return SingularMatrixError(singular_sentence("solve", matrix))
 
 
 def _what_is_left(matrix: Matrix) -> str:

@@ -17,6 +17,7 @@
 use crate::dd::Dd;
 use crate::error::Error;
 use crate::family::{Composition, Matrix};
+use crate::lattice::nearest;
 use crate::pool;
 
 pub mod bottleneck;
@@ -431,6 +432,54 @@ impl Decomposition {
             (product, size) = (next, size * n);
         }
         Ok(Cells::Ratios(product))
+    }
+
+    /// What the terms add up to, as the nearest doubles, row after row. The entries of a kron multiply,
+    /// in 30 digits where 128 bits do not hold them.
+    ///
+    /// # Errors
+    /// Sums that 128 bits do not hold.
+    pub fn doubles(&self) -> Result<Vec<f64>, Error> {
+        let n = self.matrix.family.size() as usize;
+        let mut out = vec![0.0; n * n];
+        let small = n < 256;
+        if let Sum::Kron(factors, None) = &self.sum {
+            let parts: Result<Vec<(usize, Cells)>, Error> = factors
+                .iter()
+                .rev()
+                .map(|factor| Ok((factor.matrix.family.size() as usize, factor.cells()?)))
+                .collect();
+            let parts = parts?;
+            pool::for_each_chunk(&mut out, n, small, |u, row| {
+                for (v, x) in row.iter_mut().enumerate() {
+                    let digits = || {
+                        parts.iter().scan((u, v), |rest, (size, cells)| {
+                            let (a, b) = (rest.0 % size, rest.1 % size);
+                            *rest = (rest.0 / size, rest.1 / size);
+                            Some(cells.ratio(a * size + b))
+                        })
+                    };
+                    *x = match digits().try_fold((1, 1), form::multiply) {
+                        Some((a, b)) => nearest(a, b),
+                        None => {
+                            let product = digits().fold(Dd::ONE, |product, (a, b)| {
+                                product * (Dd::from(a) / Dd::from(b))
+                            });
+                            product.hi
+                        }
+                    };
+                }
+            });
+            return Ok(out);
+        }
+        let cells = self.cells()?;
+        pool::for_each_chunk(&mut out, n, small, |u, row| {
+            for (v, x) in row.iter_mut().enumerate() {
+                let (a, b) = cells.ratio(u * n + v);
+                *x = nearest(a, b);
+            }
+        });
+        Ok(out)
     }
 
     /// What was left out, as a matrix; none if nothing was.

@@ -208,6 +208,18 @@ struct Reported {
     sampler: OnceLock<Sampler>,
 }
 
+/// What is in the cell, made outside of it: a child forked meanwhile finds the cell empty, not busy for
+/// ever. Two threads may make it twice.
+fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
+    match cell.get() {
+        Some(made) => made,
+        None => {
+            let made = make();
+            cell.get_or_init(|| made)
+        }
+    }
+}
+
 impl Matrix {
     /// The entropy rate in bits, as reported.
     pub fn entropy_rate(&self) -> f64 {
@@ -279,14 +291,14 @@ impl Matrix {
     pub fn sampler(&self) -> &Sampler {
         let family = &*self.family;
         let cell = &self.reported.sampler;
-        cell.get_or_init(|| Sampler::new(family.structure(), family.size()))
+        once(cell, || Sampler::new(family.structure(), family.size()))
     }
 
     /// What enters every derivation of random words: a hash of family and parameters.
     pub fn digest(&self) -> &[u8; 32] {
         let family = &*self.family;
         let cell = &self.reported.digest;
-        cell.get_or_init(|| derive::digest(family.name(), &family.parameters()))
+        once(cell, || derive::digest(family.name(), &family.parameters()))
     }
 }
 

@@ -20,7 +20,6 @@ use crate::birkhoff::{self, Failure, Options, Policy, Sum, realise};
 use crate::derive::{Label, Purpose};
 use crate::error::Error;
 use crate::family;
-use crate::lattice::nearest;
 use crate::pool;
 
 /// How often Python is asked whether to go on.
@@ -215,7 +214,10 @@ impl Matrix {
         let inner = supervised(py, is_small(self, &options), progress, |control| {
             birkhoff::decompose(self.inner(), &options, 1.0, control)
         })?;
-        Ok(Decomposition { inner })
+        Ok(Decomposition {
+            inner,
+            options: labels(&options),
+        })
     }
 }
 
@@ -264,15 +266,17 @@ pub fn decompose_all(
     })?;
     Ok(all
         .into_iter()
-        .map(|inner| Decomposition { inner })
+        .map(|inner| Decomposition {
+            inner,
+            options: labels(&options),
+        })
         .collect())
 }
 
 /// A matrix as a weighted sum of permutations; see :meth:`Matrix.decompose`.
 ///
 /// Iteration gives pairs of an exact weight and a permutation. Structured families describe their
-/// permutations: the million shifts of a circulant of size a million take no memory until they are
-/// asked for.
+/// permutations: of the million shifts of a circulant of size a million only the shifts are stored.
 ///
 /// >>> d = bs.circulant([3, 0, 1]).decompose()
 /// >>> d
@@ -284,6 +288,24 @@ pub fn decompose_all(
 #[pyclass(frozen, module = "bistochastic", name = "Decomposition")]
 pub struct Decomposition {
     inner: birkhoff::Decomposition,
+    /// What was asked for, as it enters the derivation of words.
+    options: Vec<Label>,
+}
+
+/// The options of a decomposition as labels; the matrix and they decide its terms.
+fn labels(options: &Options) -> Vec<Label> {
+    let policy = match options.policy {
+        Policy::Bottleneck => "bottleneck",
+        Policy::Any => "any",
+    };
+    // No option is negative, so -1 is one that was not given.
+    vec![
+        Label::Text(policy.into()),
+        Label::Integer(options.bits.map_or(-1, i128::from)),
+        Label::Integer(options.mass.to_bits().into()),
+        Label::Integer(options.max_terms.map_or(-1, i128::from)),
+        Label::Integer(options.restarts.into()),
+    ]
 }
 
 impl Decomposition {
@@ -467,20 +489,10 @@ impl Decomposition {
     /// True
     fn reconstruct<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let size = self.size();
-        // The exact sums are held beside the doubles.
-        doubles("reconstruct", size, size)?;
+        // The exact sums are held beside the doubles, two long integers each.
+        doubles("reconstruct", 5 * size, size)?;
         let n = size as usize;
-        let doubles = py.detach(|| -> Result<Vec<f64>, Error> {
-            let cells = self.inner.cells()?;
-            let mut out = vec![0.0; n * n];
-            pool::for_each_chunk(&mut out, n, n < 256, |u, row| {
-                for (v, x) in row.iter_mut().enumerate() {
-                    let (a, b) = cells.ratio(u * n + v);
-                    *x = nearest(a, b);
-                }
-            });
-            Ok(out)
-        })?;
+        let doubles = py.detach(|| self.inner.doubles())?;
         doubles.into_pyarray(py).call_method1("reshape", (n, n))
     }
 
@@ -495,6 +507,11 @@ impl Decomposition {
     /// True
     #[getter]
     fn residual(&self, py: Python<'_>) -> PyResult<Option<Matrix>> {
+        let (size, family) = (self.size(), self.inner.matrix.family.name());
+        if size > 4096 && size <= u64::from(MAX_SIZE as u32) && family != "circulant" {
+            // Written out entry by entry, two long integers each.
+            doubles("residual", 5 * size, size)?;
+        }
         let rest = py.detach(|| self.inner.residual())?;
         Ok(rest.map(Into::into))
     }
@@ -516,7 +533,7 @@ impl Decomposition {
     }
 
     /// Entropy of the choice of a term in bits, at most ``log2(terms)``: all that a whole column hides
-    /// behind one permutation of this mixture.
+    /// behind one permutation of this mixture. Where the sum was cut short the rest counts as one more.
     ///
     /// Records randomized one by one hide ``entropy_rate`` bits each.
     ///
@@ -652,8 +669,7 @@ impl Decomposition {
     /// ``n`` permutations, a row each, term ``j`` with exactly its weight; a permutation moves ``u`` to
     /// ``row[u]``.
     ///
-    /// With a ``key``, ``stream`` names what they are for. Of a decomposition that was stopped early only
-    /// what was found is drawn from.
+    /// With a ``key``, ``stream`` names what they are for. A decomposition that was cut short is refused.
     ///
     /// >>> bs.permutation([1, 0]).decompose().sample(2)
     /// array([[1, 0],
@@ -670,10 +686,9 @@ impl Decomposition {
         let size = self.size();
         let secret = Secret::new(key, stream, true, "stream")?;
         let (rows, columns) = doubles("sample", n, size)?;
-        // Two decompositions of one matrix differ in their terms, and so do their words.
-        let terms = Label::Integer(i128::try_from(self.inner.terms().unwrap_or(0)).unwrap_or(0));
+        // The matrix and the options decide the terms, so that other terms have other words.
         let digest = self.inner.matrix.digest();
-        let keystream = secret.keystream(Purpose::Terms, &[terms], digest);
+        let keystream = secret.keystream(Purpose::Terms, &self.options, digest);
         let drawer = Drawer::new(&self.inner)?;
         let array = py
             .import("numpy")?

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 mod birkhoff;
 mod convert;
 mod count;
+mod estimate;
 mod exact;
 mod key;
 mod matrix;

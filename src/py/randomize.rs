@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyList, PyString, PyTuple};
 use zeroize::Zeroize;
@@ -26,8 +27,9 @@ const BATCH_TIME: Duration = Duration::from_millis(50);
 const FIRST_BATCH: usize = 1 << 18;
 const LEAST_BATCH: usize = 1 << 10;
 
-/// Records with ids in a batch.
+/// Records with ids in a batch at most, and in the first one.
 const IDS_BATCH: usize = 1 << 16;
+const FIRST_IDS: usize = 1 << 10;
 
 /// The key of a call.
 enum Held<'a> {
@@ -136,9 +138,7 @@ impl<'py> Columns<'py> {
     fn new(codes: &Bound<'py, PyAny>, size: u64) -> PyResult<Self> {
         let py = codes.py();
         let numpy = py.import("numpy")?;
-        let mut array = numpy
-            .call_method1("asarray", (codes,))
-            .map_err(|_| Error::type_("codes", CODES, type_name(codes)))?;
+        let mut array = as_array("codes", CODES, codes)?;
         // A masked array would lose its mask here, and what is missing become a code.
         if codes.hasattr("mask")? {
             let masked = numpy.getattr("ma")?.call_method1("is_masked", (codes,))?;
@@ -212,6 +212,19 @@ impl<'py> Columns<'py> {
     }
 }
 
+/// What a caller gave as an array. What is no array gets our sentence, an interrupt is passed on.
+fn as_array<'py>(name: &str, must: &str, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = given.py();
+    let array = py.import("numpy")?.call_method1("asarray", (given,));
+    array.map_err(|error| {
+        if error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyTypeError>(py) {
+            Error::type_(name, must, type_name(given)).into()
+        } else {
+            error
+        }
+    })
+}
+
 /// Where the records are, as the caller said it.
 enum Given<'py> {
     From(u64),
@@ -223,20 +236,19 @@ enum Given<'py> {
 
 impl<'py> Given<'py> {
     fn ids(ids: &Bound<'py, PyAny>, len: usize) -> PyResult<Self> {
-        let py = ids.py();
         let must = "hold one whole number, text or bytes a record";
         let given = if let Ok(tuple) = ids.cast::<PyTuple>() {
             Given::Objects(tuple.to_list().into_any())
-        } else if ids.cast::<PyList>().is_ok() {
-            Given::Objects(ids.clone())
+        } else if let Ok(list) = ids.cast::<PyList>() {
+            // As it is now: another thread may change the list meanwhile.
+            Given::Objects(list.get_slice(0, list.len()).into_any())
         } else if ids.is_instance_of::<PyString>() || ids.is_instance_of::<PyBytes>() {
             return Err(Error::type_("ids", must, type_name(ids)).into());
         } else {
-            let array = py
-                .import("numpy")?
-                .call_method1("asarray", (ids,))
-                .map_err(|_| Error::type_("ids", must, type_name(ids)))?
-                .call_method1("reshape", (-1,))?;
+            if ids.hasattr("mask")? {
+                return Err(Error::type_("ids", must, "a masked array").into());
+            }
+            let array = as_array("ids", must, ids)?.call_method1("reshape", (-1,))?;
             let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
             match kind.as_str() {
                 "i" => Given::Integers(array, true),
@@ -281,13 +293,14 @@ fn run<'py, T: Cell + numpy::Element>(
     let mut start = 0;
     // A composite takes many draws a record.
     let draws = usize::try_from(draws).map_or(usize::MAX, |draws| draws.max(1));
-    let mut batch = (FIRST_BATCH / draws).max(LEAST_BATCH);
-    let with_ids = (IDS_BATCH / draws).max(LEAST_BATCH / 4);
+    let (first, least, most) = match given {
+        Given::From(_) => (FIRST_BATCH, LEAST_BATCH, 1 << 26),
+        // Ids may be long, so the first batch is a short one.
+        _ => (FIRST_IDS, 1, IDS_BATCH),
+    };
+    let mut batch = (first / draws).max(least);
     while start < out.len() {
-        let end = out.len().min(start.saturating_add(match given {
-            Given::From(_) => batch,
-            _ => with_ids,
-        }));
+        let end = out.len().min(start.saturating_add(batch));
         let part = &mut out[start..end];
         let codes = codes.map(|codes| &codes[start..end]);
         let n = (end - start) as u64;
@@ -298,7 +311,10 @@ fn run<'py, T: Cell + numpy::Element>(
             })
         };
         let done = match given {
-            Given::From(row) => work(Addresses::From(row + start as u64), n),
+            Given::From(row) => work(
+                Addresses::From(row + start as u64),
+                n.saturating_mul(draws as u64),
+            ),
             Given::Integers(ids, signed) => {
                 let ids = ids.get_item(pyo3::types::PySlice::new(
                     py,
@@ -310,12 +326,13 @@ fn run<'py, T: Cell + numpy::Element>(
                 let wide = if *signed { "int64" } else { "uint64" };
                 let ids = numpy.call_method1("require", (ids, wide, "CA"))?;
                 // Several blocks of rounds a record are long work even for few.
+                let long = (32 * n).saturating_mul(draws as u64);
                 if *signed {
                     let ids = ids.cast::<PyArray1<i64>>()?.readonly();
-                    work(Addresses::Signed(ids.as_slice()?), 32 * n)
+                    work(Addresses::Signed(ids.as_slice()?), long)
                 } else {
                     let ids = ids.cast::<PyArray1<u64>>()?.readonly();
-                    work(Addresses::Unsigned(ids.as_slice()?), 32 * n)
+                    work(Addresses::Unsigned(ids.as_slice()?), long)
                 }
             }
             Given::Objects(items) => {
@@ -335,7 +352,8 @@ fn run<'py, T: Cell + numpy::Element>(
                     .enumerate()
                     .map(|(i, item)| id("ids", item, Some(start + i)))
                     .collect();
-                work(Addresses::Ids(&ids?), 32 * n)
+                // Nobody knows how long they are.
+                work(Addresses::Ids(&ids?), u64::MAX)
             }
         };
         done.map_err(|position| refuse(start + position, size))?;
@@ -343,9 +361,9 @@ fn run<'py, T: Cell + numpy::Element>(
         py.check_signals()?;
         let took = began.elapsed();
         if took > 2 * BATCH_TIME {
-            batch = (batch / 2).max(LEAST_BATCH);
+            batch = (batch / 2).max(least);
         } else if took < BATCH_TIME {
-            batch = batch.saturating_mul(2).min(1 << 26);
+            batch = batch.saturating_mul(2).min(most);
         }
         start = end;
     }
@@ -360,7 +378,11 @@ fn id<'a>(name: &str, item: &'a Bound<'_, PyAny>, position: Option<usize>) -> Py
         None => got.to_owned(),
     };
     if let Ok(text) = item.cast::<PyString>() {
-        return Ok(Id::Text(text.to_str()?.as_bytes()));
+        // A half of a surrogate pair has no UTF-8. The id itself stays out of the error.
+        return match text.to_str() {
+            Ok(text) => Ok(Id::Text(text.as_bytes())),
+            Err(_) => Err(Error::value(name, must, at("a text that is no Unicode")).into()),
+        };
     }
     if let Ok(bytes) = item.cast::<PyBytes>() {
         return Ok(Id::Bytes(bytes.as_bytes()));
@@ -392,8 +414,11 @@ impl Matrix {
     /// ``stream`` for two columns of a table: name it after the column. **Whoever holds the key can undo
     /// the release.**
     ///
+    /// By position, one row of one ``stream`` must never carry two different contents: whoever sees both
+    /// releases learns how they differ. Put the wave into the name of the stream, or use ``ids``.
+    ///
     /// Circulant, randomized response, reflected, geometric, uniform and T-transform matrices draw alike
-    /// for every code, so that neither timing nor cache shows the true one. ``threads`` is at most the
+    /// for every code: the code selects no branch and no address. ``threads`` is at most the
     /// number of threads to use, all of them (or ``BISTOCHASTIC_THREADS``) by default. Arrays must not be
     /// changed by another thread meanwhile.
     ///

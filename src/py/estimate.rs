@@ -1,0 +1,80 @@
+//! `Matrix.estimate` and planning; the mathematics is Python's.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::matrix::Matrix;
+
+#[pymethods]
+impl Matrix {
+    /// Frequencies of the original from reports: ``codes``, or ``counts`` of them.
+    ///
+    /// ``method`` is ``"inverse"`` (unbiased, may be negative), ``"mle"`` (maximum likelihood, a
+    /// distribution), ``"simplex"`` (the distribution nearest to the inverse) or ``"shrunk"`` (likelihood,
+    /// stopped early from uniform, for few records). ``population`` is ``"sampled"`` where the records are a
+    /// sample of those to be described, ``"fixed"`` where they are all of them (PRAM). Of a
+    /// :func:`kron` counts may be a table with an axis a factor. A singular matrix raises
+    /// :class:`bistochastic.errors.SingularMatrixError`; ``classes=True`` gives the class totals of blocks.
+    ///
+    /// >>> m = bs.randomized_response(3, epsilon=2)
+    /// >>> m.estimate([0, 0, 1, 2, 0, 1, 0, 0]).counts.round(2)
+    /// array([6.1 , 1.69, 0.22])
+    #[pyo3(signature = (codes=None, *, counts=None, method=None, population=None, classes=false))]
+    fn estimate<'py>(
+        slf: &Bound<'py, Self>,
+        codes: Option<&Bound<'py, PyAny>>,
+        counts: Option<&Bound<'py, PyAny>>,
+        method: Option<&Bound<'py, PyAny>>,
+        population: Option<&Bound<'py, PyAny>>,
+        classes: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let given = PyDict::new(slf.py());
+        given.set_item("codes", codes)?;
+        given.set_item("counts", counts)?;
+        for (name, value) in [("method", method), ("population", population)] {
+            if let Some(value) = value {
+                given.set_item(name, value)?;
+            }
+        }
+        given.set_item("classes", classes)?;
+        let estimate = slf.py().import("bistochastic.estimate")?;
+        estimate.call_method("estimate", (slf,), Some(&given))
+    }
+
+    /// How many records bring the interval of every share within ``tolerance`` of it, whatever the shares.
+    ///
+    /// ``z^2 / tolerance^2`` times the largest variance that a pseudo-response can have, z the normal
+    /// quantile of ``confidence``.
+    ///
+    /// >>> bs.identity(2).required_records(0.01)
+    /// 9604
+    /// >>> bs.randomized_response(2, keep=0.75).required_records(0.01)
+    /// 38415
+    #[pyo3(signature = (tolerance, *, confidence=None))]
+    fn required_records<'py>(
+        slf: &Bound<'py, Self>,
+        tolerance: &Bound<'py, PyAny>,
+        confidence: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let given = PyDict::new(slf.py());
+        if let Some(confidence) = confidence {
+            given.set_item("confidence", confidence)?;
+        }
+        let planning = slf.py().import("bistochastic.planning")?;
+        planning.call_method("required_records", (slf, tolerance), Some(&given))
+    }
+
+    /// The standard error of each share under ``inverse`` if the true shares are ``pi`` and there are
+    /// ``n`` records, a sample.
+    ///
+    /// >>> bs.randomized_response(2, keep=0.75).standard_error([0.5, 0.5], 100)
+    /// array([0.1, 0.1])
+    fn standard_error<'py>(
+        slf: &Bound<'py, Self>,
+        pi: &Bound<'py, PyAny>,
+        n: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let planning = slf.py().import("bistochastic.planning")?;
+        planning.call_method1("standard_error", (slf, pi, n))
+    }
+}

@@ -1,0 +1,385 @@
+"""Estimates: unbiased and with the right covariance by enumeration, intervals that cover."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import bistochastic as bs
+from bistochastic import quantiles
+from bistochastic.estimate import ClassTotals, project
+from cases import FAMILIES
+
+SMALL = [
+    bs.randomized_response(3, epsilon=1),
+    bs.circulant([5, 2, 1]),
+    bs.tridiagonal([0.2, 0.1]),
+    bs.geometric(3, temperature=0.7),
+    bs.dense([[5, 2, 1], [1, 5, 2], [2, 1, 5]]),
+]
+small = pytest.mark.parametrize("m", SMALL, ids=repr)
+
+
+def outcomes(n: int, r: int) -> list[tuple[int, ...]]:
+    return list(itertools.product(range(r), repeat=n))
+
+
+@small
+def test_sampled_records_by_enumerating_everything(m: bs.Matrix) -> None:
+    """All reports of three records with truths drawn from pi: mean, covariance, its estimate."""
+    n, r = 3, m.size
+    pi = np.array([0.5, 0.3, 0.2])
+    reports = m.apply(pi)
+    mean, second, claimed = np.zeros(r), np.zeros((r, r)), np.zeros((r, r))
+    for codes in outcomes(n, r):
+        chance = math.prod(reports[c] for c in codes)
+        e = m.estimate(np.array(codes))
+        mean += chance * e.frequencies
+        second += chance * np.outer(e.frequencies, e.frequencies)
+        claimed += chance * e.covariance
+    np.testing.assert_allclose(mean, pi, atol=1e-12)
+    np.testing.assert_allclose(claimed, second - np.outer(pi, pi), atol=1e-12)
+    np.testing.assert_allclose(
+        m.standard_error(pi, n) ** 2, np.diag(second - np.outer(pi, pi)), atol=1e-12
+    )
+
+
+@small
+def test_a_fixed_population_by_enumerating_everything(m: bs.Matrix) -> None:
+    """All reports of three given truths: what randomization alone adds."""
+    truths = [0, 2, 2]
+    n, r = len(truths), m.size
+    dense = m.to_dense()
+    pi = np.bincount(truths, minlength=r) / n
+    mean, second, claimed = np.zeros(r), np.zeros((r, r)), np.zeros((r, r))
+    for codes in outcomes(n, r):
+        chance = math.prod(dense[u, v] for u, v in zip(truths, codes, strict=True))
+        e = m.estimate(np.array(codes), population="fixed")
+        mean += chance * e.frequencies
+        second += chance * np.outer(e.frequencies, e.frequencies)
+        claimed += chance * e.covariance
+    np.testing.assert_allclose(mean, pi, atol=1e-12)
+    np.testing.assert_allclose(claimed, second - np.outer(pi, pi), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+@settings(max_examples=15)
+@given(data=st.data())
+def test_standard_errors_are_the_roots_of_the_covariance(name: str, data: st.DataObject) -> None:
+    m = data.draw(FAMILIES[name].filter(lambda m: m.size <= 15))
+    if m.condition > 1e6:
+        return
+    rng = np.random.default_rng(m.size)
+    counts = rng.integers(0, 50, m.size)
+    counts[0] += 1
+    for population in ("sampled", "fixed"):
+        e = m.estimate(counts=counts, population=population)
+        want = np.sqrt(np.maximum(np.diag(e.covariance), 0))
+        np.testing.assert_allclose(e.standard_errors, want, atol=1e-9 * m.condition)
+        assert e.standard_errors_within == 0
+        assert math.fsum(e.frequencies) == pytest.approx(1, abs=1e-12 * m.condition)
+
+
+def likelihood(m: bs.Matrix, pi: NDArray[np.float64], reports: NDArray[np.float64]) -> float:
+    expected = m.to_dense().T @ pi
+    seen = reports > 0
+    return float(reports[seen] @ np.log(np.maximum(expected[seen], 1e-300)))
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        bs.randomized_response(8, epsilon=1),
+        bs.geometric(12, temperature=2),
+        bs.tridiagonal(0.2, size=9),
+        bs.dense(np.roll(np.eye(5), 1, axis=1) * 0.5 + np.full((5, 5), 0.1)),
+        bs.circulant([5, 3, 1, 0, 0, 1]),
+    ],
+    ids=repr,
+)
+def test_maximum_likelihood_is_that_of_a_generic_solver(m: bs.Matrix) -> None:
+    from scipy.optimize import minimize
+
+    rng = np.random.default_rng(m.size)
+    truth = rng.dirichlet(np.full(m.size, 0.2))
+    for n in (5, 60, 3000):
+        counts = rng.multinomial(n, m.apply(truth) / m.apply(truth).sum())
+        e = m.estimate(counts=counts, method="mle")
+        reports = counts / n
+        assert e.gap <= 1e-10
+        assert (e.frequencies >= 0).all()
+        assert math.fsum(e.frequencies) == pytest.approx(1)
+        found = minimize(
+            lambda x: -likelihood(m, x, reports),  # noqa: B023
+            np.full(m.size, 1 / m.size),
+            bounds=[(0, 1)] * m.size,
+            constraints={"type": "eq", "fun": lambda x: x.sum() - 1},
+            options={"maxiter": 500, "ftol": 1e-13},
+        )
+        assert likelihood(m, e.frequencies, reports) >= -found.fun - 1e-7
+
+
+@given(st.lists(st.integers(0, 30), min_size=2, max_size=12).filter(any), st.floats(0.1, 5))
+def test_the_exact_likelihood_of_randomized_response_has_no_gap(
+    counts: list[int], epsilon: float
+) -> None:
+    m = bs.randomized_response(len(counts), epsilon=epsilon)
+    e = m.estimate(counts=counts, method="mle")
+    reports = np.array(counts) / sum(counts)
+    expected = m.to_dense().T @ e.frequencies
+    slope = m.to_dense() @ np.where(reports > 0, reports / expected, 0)
+    assert slope.max() - 1 < 1e-9
+
+
+@given(st.lists(st.floats(-2, 2), min_size=1, max_size=20))
+def test_the_projection_is_the_nearest_distribution(x: list[float]) -> None:
+    given_x = np.array(x)
+    p = project(given_x)
+    assert (p >= 0).all()
+    assert math.fsum(p) == pytest.approx(1)
+    # Kuhn and Tucker: what is positive was moved by one amount, what is 0 by no more.
+    moved = given_x - p
+    top = moved[p > 0]
+    assert np.ptp(top) < 1e-9
+    assert (moved[p == 0] <= top.max() + 1e-9).all()
+
+
+def covers(m: bs.Matrix, pi: Any, n: int, runs: int, *, simultaneous: bool = False) -> float:
+    """The share of simulated surveys whose intervals cover, the worst category or all together."""
+    rng = np.random.default_rng(7)
+    law = np.asarray(pi, dtype=float)
+    reports = m.apply(law)
+    inside = np.zeros(m.size)
+    together = 0
+    for _ in range(runs):
+        counts = rng.multinomial(n, reports / reports.sum())
+        bounds = m.estimate(counts=counts).interval(0.9, simultaneous=simultaneous)
+        hit = (bounds[:, 0] <= law + 1e-12) & (law - 1e-12 <= bounds[:, 1])
+        inside += hit
+        together += bool(hit.all())
+    return together / runs if simultaneous else float(inside.min()) / runs
+
+
+@pytest.mark.parametrize("n", [5, 60, 2000])
+@pytest.mark.parametrize(
+    "m",
+    [
+        bs.randomized_response(4, epsilon=1),
+        bs.geometric(4, temperature=0.8),
+        bs.tridiagonal(0.15, size=4),
+    ],
+    ids=repr,
+)
+def test_intervals_cover(m: bs.Matrix, n: int) -> None:
+    # Three standard errors of a simulated 90 % below, for the worst of four categories: a false
+    # alarm of some 4 x 1.3e-3, and the same draws every time.
+    runs = 120
+    allowed = 0.9 - 3 * math.sqrt(0.09 / runs) - 0.01
+    assert covers(m, [0.6, 0.25, 0.1, 0.05], n, runs) >= allowed
+    assert covers(m, [0.6, 0.25, 0.1, 0.05], n, 50, simultaneous=True) >= 0.76
+
+
+def test_the_ellipsoid_covers() -> None:
+    m = bs.geometric(5, temperature=1)
+    pi = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
+    rng = np.random.default_rng(8)
+    reports = m.apply(pi)
+    runs = 1000
+    hits = sum(
+        m.estimate(counts=rng.multinomial(1000, reports / reports.sum())).contains(pi, 0.9)
+        for _ in range(runs)
+    )
+    # Five standard errors both ways: a false alarm below 1e-6.
+    assert abs(hits / runs - 0.9) < 5 * math.sqrt(0.09 / runs)
+
+
+def test_quantiles_are_those_of_scipy() -> None:
+    from scipy import stats
+
+    for p in (0.01, 0.5, 0.9, 0.975, 0.99999):
+        assert quantiles.normal(p) == pytest.approx(stats.norm.ppf(p), rel=1e-9)
+        for degrees in (1, 2, 7, 50, 1000):
+            want = stats.chi2.ppf(p, degrees)
+            assert quantiles.chi_square(p, degrees) == pytest.approx(want, rel=1e-8)
+    for n in (1, 10, 1000, 10**6):
+        counts = np.unique(np.array([0, 1, 2, n // 3, n // 2, n - 1, n]).clip(0, n)).astype(float)
+        for alpha in (0.1, 0.05, 1e-6):
+            low, high = quantiles.clopper_pearson(counts, n, alpha)
+            for k, a, b in zip(counts, low, high, strict=True):
+                want_low = 0 if k == 0 else stats.beta.ppf(alpha / 2, k, n - k + 1)
+                want_high = 1 if k == n else stats.beta.ppf(1 - alpha / 2, k + 1, n - k)
+                assert a == pytest.approx(want_low, rel=1e-7, abs=1e-12)
+                assert b == pytest.approx(want_high, rel=1e-7, abs=1e-12)
+
+
+def test_what_cannot_be_told_is_said() -> None:
+    blocks = bs.blocks([1, 2, 3])
+    counts = [10, 5, 5, 3, 3, 4]
+    for method in ("inverse", "mle", "simplex"):
+        with pytest.raises(bs.errors.SingularMatrixError, match="totals of its 3 classes"):
+            blocks.estimate(counts=counts, method=method)
+    totals: Any = blocks.estimate(counts=counts, classes=True)
+    assert isinstance(totals, ClassTotals)
+    np.testing.assert_allclose(totals.counts, [10, 10, 10])
+    np.testing.assert_allclose(totals.frequencies, 1 / 3)
+    assert bs.uniform(4).estimate(counts=[1, 2, 3, 4], classes=True).counts.tolist() == [10]
+    assert bs.identity(2).estimate(counts=[1, 2], classes=True).counts.tolist() == [1, 2]
+    with pytest.raises(ValueError, match="`classes` must be asked of"):
+        bs.tridiagonal(0.2, size=6).estimate(counts=counts, classes=True)
+
+
+def test_joint_tables_axis_by_axis() -> None:
+    a, b = bs.randomized_response(3, epsilon=2), bs.geometric(4, temperature=0.6)
+    joint = bs.kron(a, b)
+    rng = np.random.default_rng(3)
+    table = rng.integers(0, 40, (3, 4))
+    e = joint.estimate(counts=table)
+    want = np.linalg.solve(joint.to_dense().T, table.ravel() / table.sum())
+    np.testing.assert_allclose(e.frequencies, want, atol=1e-12)
+    np.testing.assert_allclose(e.standard_errors**2, np.diag(e.covariance), atol=1e-12)
+    flat = joint.estimate(counts=table.ravel(), method="mle")
+    whole = bs.dense(joint.to_dense()).estimate(counts=table.ravel(), method="mle")
+    reports = table.ravel() / table.sum()
+    assert likelihood(joint, flat.frequencies, reports) == pytest.approx(
+        likelihood(joint, whole.frequencies, reports), abs=2e-6
+    )
+
+
+def test_conjunctions_are_unbiased() -> None:
+    """Enumerated: the mean count over all reports of fixed truths is the true count."""
+    a, b = bs.randomized_response(2, epsilon=1), bs.dense([[5, 2, 1], [1, 5, 2], [2, 1, 5]])
+    truths = [(0, 2), (1, 1)]
+    dense = [a.to_dense(), b.to_dense()]
+    total = 0.0
+    for first in outcomes(2, 2):
+        for second in outcomes(2, 3):
+            chance = 1.0
+            for i, (u, w) in enumerate(truths):
+                chance *= dense[0][u, first[i]] * dense[1][w, second[i]]
+            found = bs.conjunction([a, b], [list(first), list(second)], [[0], [1, 2]])
+            total += chance * found.count
+    assert total == pytest.approx(1, abs=1e-12)
+
+
+def test_a_conjunction_covers() -> None:
+    rng = np.random.default_rng(4)
+    n, runs = 2000, 400
+    a, b = bs.randomized_response(3, epsilon=2), bs.tridiagonal(0.2, size=4)
+    truth = np.stack([rng.integers(0, 3, n), rng.integers(0, 4, n)])
+    want = int(((truth[0] == 1) & (truth[1] >= 2)).sum())
+    rows = [a.to_dense().cumsum(axis=1), b.to_dense().cumsum(axis=1)]
+    hits = 0
+    for _ in range(runs):
+        codes = [
+            np.minimum((rows[k][truth[k]] < rng.random((n, 1))).sum(axis=1), m.size - 1)
+            for k, m in enumerate((a, b))
+        ]
+        low, high = bs.conjunction([a, b], codes, [[1], [2, 3]]).interval(0.9)
+        hits += low <= want <= high
+    assert hits / runs >= 0.9 - 5 * math.sqrt(0.09 / runs)
+
+
+def test_planning() -> None:
+    m = bs.randomized_response(4, keep=Fraction(5, 8))
+    z = quantiles.normal(0.975)
+    # A share of reports can be anything from 1/8 to 5/8, so 1/2 is the worst; a is 1/2.
+    assert m.required_records(0.02) == math.ceil(z * z * 0.25 / 0.25 / 0.02**2)
+    e = bs.geometric(6, temperature=1)
+    n = e.required_records(0.05)
+    rng = np.random.default_rng(5)
+    most = max(
+        float((e.standard_error(rng.dirichlet(np.full(6, 0.3)), n)).max()) for _ in range(200)
+    )
+    assert z * most <= 0.05 * (1 + 1e-9)
+    assert z * most >= 0.025
+    with pytest.raises(bs.errors.SingularMatrixError):
+        bs.uniform(3).required_records(0.1)
+
+
+def test_large_structured_matrices() -> None:
+    n = 10**6
+    rng = np.random.default_rng(6)
+    counts = rng.integers(0, 20, n)
+    row = rng.random(n)
+    row = row / row.sum() / 2
+    row[0] += 0.5
+    for m in (bs.randomized_response(n, epsilon=12), bs.circulant(row)):
+        e = m.estimate(counts=counts)
+        assert e.standard_errors_within == 0
+        assert np.isfinite(e.standard_errors).all()
+    m = bs.tridiagonal(0.1, size=20_000)
+    e = m.estimate(counts=counts[:20_000])
+    assert 0 < e.standard_errors_within < 0.1
+    # The middle of a smaller one of the same kind is alike.
+    near = bs.tridiagonal(0.1, size=2000).estimate(counts=np.full(2000, 10))
+    probed = m.estimate(counts=np.full(20_000, 10))
+    ratio = probed.standard_errors[9000:9500] / near.standard_errors[1000]
+    assert abs(ratio.mean() * math.sqrt(20_000 / 2000) - math.sqrt(10)) < 10
+
+
+def test_few_records_give_wide_intervals_and_no_errors() -> None:
+    for m in SMALL:
+        for counts in ([1, 0, 0], [0, 0, 2], [0, 5, 0]):
+            e = m.estimate(counts=counts)
+            bounds = e.interval()
+            assert (bounds[:, 0] <= bounds[:, 1]).all()
+            assert np.ptp(bounds, axis=1).max() > 0.5
+            assert "records" in repr(e)
+            assert "<table>" in e._repr_html_()
+
+
+def test_codes_of_any_type_are_counted_alike() -> None:
+    m = bs.randomized_response(3, epsilon=2)
+    codes = np.array([[0, 1, 2], [2, 2, 1]])
+    want = m.estimate(counts=[1, 2, 3]).frequencies
+    for dtype in ("u1", "i1", "u2", "i4", ">i4", "u8"):
+        assert (m.estimate(codes.astype(dtype)).frequencies == want).all()
+    assert (m.estimate(codes[:, ::-1]).frequencies == want).all()
+    assert (m.estimate(codes.tolist()).frequencies == want).all()
+    two = bs.randomized_response(2, epsilon=1)
+    assert two.estimate(np.array([True, False])).records == 2
+
+
+loose: Any = bs
+RR = bs.randomized_response(3, epsilon=1)
+BAD: list[tuple[Any, type[Exception], str]] = [
+    (lambda: RR.estimate(), TypeError, "must be given codes or counts; got neither"),
+    (lambda: RR.estimate([0], counts=[1, 2, 3]), TypeError, "got both"),
+    (lambda: RR.estimate([0, 3]), ValueError, "from 0 to 2; got another at position 1"),
+    (lambda: RR.estimate([0, -1]), ValueError, "got another at position 1"),
+    (lambda: RR.estimate([0.5]), TypeError, "`codes` must be an array of whole numbers"),
+    (lambda: RR.estimate([]), ValueError, "at least one record; got none"),
+    (lambda: RR.estimate(counts=[0, 0, 0]), ValueError, "at least one record; got none"),
+    (lambda: RR.estimate(counts=[1, 2]), ValueError, "`counts` must hold 3"),
+    (lambda: RR.estimate(counts=[1, -2, 3]), ValueError, "another at position 1"),
+    (lambda: RR.estimate(counts=[1, math.nan, 3]), ValueError, "another at position 1"),
+    (lambda: loose.uniform(2).estimate(counts="ab"), TypeError, "`counts` must hold 2"),
+    (lambda: loose.identity(2).estimate(counts=[1, 2], method="best"), ValueError, "one of inv"),
+    (lambda: loose.identity(2).estimate(counts=[1, 2], population="all"), ValueError, "one of"),
+    (lambda: RR.estimate(counts=[1, 2, 3]).interval(1.0), ValueError, "between 0 and 1; got 1"),
+    (lambda: RR.estimate(counts=[1, 2, 3]).interval(math.nan), ValueError, "got nan"),
+    (lambda: RR.estimate(counts=[1, 2, 3]).contains([1, 0]), ValueError, "`pi` must hold 3"),
+    (lambda: RR.required_records(0), ValueError, "`tolerance` must be"),
+    (lambda: RR.standard_error([1, 0, 0], 0), ValueError, "`n` must be a whole number"),
+    (lambda: loose.conjunction([RR], [[0]], []), ValueError, "got 1, 1 and 0"),
+    (lambda: loose.conjunction([RR], [[5]], [[0]]), ValueError, "another at position 0"),
+    (lambda: loose.conjunction([RR], [[0]], [[5]]), ValueError, "`events` must hold codes"),
+    (lambda: loose.conjunction([RR, RR], [[0], [0, 1]], [[0], [0]]), ValueError, "one length"),
+    (lambda: loose.conjunction([3], [[0]], [[0]]), TypeError, "`matrices` must hold matrices"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), BAD)
+def test_bad_input_is_one_sentence(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error) as caught:
+        call()
+    assert text in str(caught.value)
+    assert "\n" not in str(caught.value)
