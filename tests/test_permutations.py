@@ -47,6 +47,16 @@ def test_marginals_are_the_matrix(m: bs.Matrix) -> None:
     assert off < degrees + 8 * math.sqrt(2 * degrees) + 16
 
 
+def test_classes_are_shuffled_in_themselves_at_any_size() -> None:
+    m = bs.blocks(range(1, 100))
+    drawn = m.sample_permutation(key=KEY, stream="classes")
+    start = 0
+    for n in range(1, 100):
+        assert sorted(drawn[start : start + n].tolist()) == list(range(start, start + n))
+        start += n
+    assert sorted(bs.uniform(100_000).sample_permutation().tolist()) == list(range(100_000))
+
+
 def test_terms_are_drawn_with_their_weights() -> None:
     d = bs.dense([[5, 2, 1], [1, 4, 3], [2, 2, 4]]).decompose()
     n = 4000
@@ -88,10 +98,11 @@ def test_a_kron_of_long_factors_is_put_together_again() -> None:
 
 loose: Any = bs
 D = bs.identity(2).decompose()
+BIG = bs.tridiagonal(0.2, size=5000)
 BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: bs.uniform(3).sample_permutation(key=KEY), ValueError, "`stream` must name"),
     (lambda: loose.uniform(3).sample_permutation(key=b"x"), TypeError, "`key` must be a Key"),
-    (lambda: bs.uniform(5000).sample_permutation(), ValueError, "`size` must be at most 4096"),
+    (lambda: BIG.sample_permutation(), ValueError, "`size` must be at most 4096"),
     (lambda: D.sample(-1), ValueError, "`n` must be a whole number"),
     (lambda: D.sample(1, key=KEY), ValueError, "`stream` must name"),
 ]

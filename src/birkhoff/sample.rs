@@ -19,6 +19,29 @@ pub trait Coins {
 /// Largest matrix from which a permutation is drawn entry by entry.
 pub const SIZE: u64 = 4096;
 
+/// Families whose classes are each a perfect secret.
+const CLASSES: [&str; 4] = ["identity", "uniform", "blocks", "k_anonymous"];
+
+/// Every class shuffled in itself: each place of a class of n is as likely, 1/n.
+fn within_classes<F: FnMut() -> u64>(matrix: &Matrix, words: &mut Words<F>) -> Vec<u32> {
+    let size = matrix.family.size();
+    let mut drawn: Vec<u32> = (0..size as u32).collect();
+    let mut start = 0;
+    while start < size {
+        // The diagonal entry of a class of n is 1/n.
+        let n = matrix
+            .family
+            .entry(start, start)
+            .map_or(1, |(_, n)| n as u64);
+        for i in (1..n).rev() {
+            let j = words.below(i + 1);
+            drawn.swap((start + i) as usize, (start + j) as usize);
+        }
+        start += n;
+    }
+    drawn
+}
+
 /// A permutation s with `Pr(s(u) = v)` exactly the entry `(u, v)`: a kron axis by axis, a product one after
 /// the other, a mixture by one of its parts, all others by their entries.
 ///
@@ -57,6 +80,9 @@ pub fn of_matrix<F: FnMut() -> u64>(
         Some(Composition::Product(first, second)) => {
             let (first, second) = (of_matrix(first, words)?, of_matrix(second, words)?);
             Ok(first.iter().map(|&w| second[w as usize]).collect())
+        }
+        _ if CLASSES.contains(&matrix.family.name()) && size <= u64::from(u32::MAX) => {
+            Ok(within_classes(matrix, words))
         }
         _ if size > SIZE => {
             let must = format!("be at most {SIZE} to draw a permutation entry by entry");

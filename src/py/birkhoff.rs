@@ -637,7 +637,8 @@ pub fn _sample_permutation<'py>(
 impl Matrix {
     /// A permutation ``s`` with ``Pr(s[u] = v) = p_uv`` exactly, without decomposing.
     ///
-    /// For at most 4096 categories by halving the matrix bit by bit; a :func:`kron` is drawn axis by axis,
+    /// For at most 4096 categories by halving the matrix bit by bit; blocks and the like are shuffled class
+    /// by class at any size, a :func:`kron` is drawn axis by axis,
     /// ``a @ b`` one after the other, a :func:`mix` by one of its parts. It moves a whole column at once
     /// and is no substitute for :meth:`randomize`, which draws for every record. With a ``key``, ``stream``
     /// names what it is for.
