@@ -96,6 +96,38 @@ def test_a_kron_of_long_factors_is_put_together_again() -> None:
     assert (m.decompose().reconstruct() == m.to_dense()).all()
 
 
+def test_a_coarser_grid_keeps_the_support_of_long_products() -> None:
+    faint = bs.tridiagonal([2.0**-53] * 21)
+    product = faint
+    for _ in range(20):
+        product = product @ faint
+    # The corner is 2^-1113, which doubles do not hold; it is positive all the same.
+    assert product.exact_row(0)[21] > 0
+    with pytest.raises(ValueError, match="`bits` must be more than the 53 there are"):
+        product.decompose(bits=53)
+    plain = bs.geometric(5, beta=0.6) @ bs.tridiagonal([0.1, 0.2, 0.1, 0.3]) @ bs.uniform(5)
+    found = plain.decompose(bits=20)
+    assert (found.reconstruct() == found.matrix.to_dense()).all()
+    assert (found.matrix.to_dense() > 0).all()
+
+
+@pytest.mark.parametrize("n", range(2, 25))
+def test_mass_is_reached_exactly(n: int) -> None:
+    from fractions import Fraction
+
+    for m in (bs.uniform(n), bs.blocks([n, n + 1]), bs.randomized_response(n, keep=Fraction(1, 2))):
+        for k in range(1, n):
+            d = m.decompose(mass=k / n)
+            weights = d.exact_weights
+            assert sum(weights) >= Fraction(k / n) > sum(weights[:-1])
+
+
+def test_a_residual_that_cannot_be_written_says_so() -> None:
+    g = bs.randomized_response(3, epsilon=1)
+    with pytest.raises(ValueError, match="`residual` must have a common denominator"):
+        bs.kron(g, g).decompose(mass=0.5).residual  # noqa: B018
+
+
 loose: Any = bs
 D = bs.identity(2).decompose()
 BIG = bs.tridiagonal(0.2, size=5000)

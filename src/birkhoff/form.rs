@@ -232,6 +232,19 @@ impl Weights {
                 found.map_or(all, |j| j as u64 + 1).min(terms)
             }
             Weights::Runs(runs, total) => {
+                if let Some(mut left) = share_of(mass, *total) {
+                    let mut kept = 0;
+                    for &(weight, count) in runs {
+                        let need = left.div_ceil(weight.max(1));
+                        if need <= u128::from(count) {
+                            return (kept + need as u64).clamp(1, all).min(terms);
+                        }
+                        kept += count;
+                        left -= weight * u128::from(count);
+                    }
+                    return all.min(terms);
+                }
+                // Totals that leave no room for the mass beside them: to 30 digits.
                 let (mut left, mut kept) = (Dd::from(mass), 0);
                 for &(weight, count) in runs {
                     let each = Dd::from(weight) / Dd::from(*total);
@@ -245,10 +258,14 @@ impl Weights {
                 all.min(terms)
             }
             Weights::Ratios(ratios) => {
-                let mut sum = Dd::ZERO;
+                // Exactly as long as the sum is a fraction of 128 bits, then to 30 digits.
+                let (mut exact, mut sum) = (Some((0, 1)), Dd::ZERO);
                 let found = ratios.iter().position(|&(n, d)| {
-                    sum = sum + Dd::from(u128::from(n)) / Dd::from(u128::from(d));
-                    (sum - Dd::from(mass)).hi >= 0.0
+                    let term = (u128::from(n), u128::from(d));
+                    sum = sum + Dd::from(term.0) / Dd::from(term.1);
+                    exact = exact.and_then(|sum| add(sum, term));
+                    let reached = exact.and_then(|(n, d)| Some(n >= share_of(mass, d)?));
+                    reached.unwrap_or((sum - Dd::from(mass)).hi >= 0.0)
                 });
                 found.map_or(all, |j| j as u64 + 1).min(terms)
             }
@@ -271,21 +288,29 @@ impl Weights {
     }
 }
 
+/// The smallest whole number whose share of `total` is at least `mass`, which is below 1; none where 128
+/// bits do not hold the product of the two.
+fn share_of(mass: f64, total: u128) -> Option<u128> {
+    // A double below 1 is `mantissa / 2^places`, so that nothing is rounded here.
+    let bits = mass.to_bits();
+    let exponent = (bits >> 52) as i64;
+    let mantissa = u128::from(bits & ((1 << 52) - 1) | u64::from(exponent > 0) << 52);
+    let places = 1075 - exponent.max(1);
+    let product = mantissa.checked_mul(total)?;
+    Some(if places >= 128 {
+        1
+    } else {
+        product.div_ceil(1 << places)
+    })
+}
+
 /// The smallest number of units whose share of `total` is at least `mass`, from above 0 to 1.
 pub fn units_for(mass: f64, total: u64) -> u64 {
     if mass >= 1.0 {
         return total;
     }
-    // A double below 1 is `mantissa / 2^(52 + places)`, so that nothing is rounded here.
-    let bits = mass.to_bits();
-    let exponent = (bits >> 52) as i64;
-    let mantissa = u128::from(bits & ((1 << 52) - 1) | u64::from(exponent > 0) << 52);
-    let places = 1075 - exponent.max(1);
-    let product = mantissa * u128::from(total);
-    if places >= 128 {
-        return 1;
-    }
-    (product.div_ceil(1 << places) as u64).clamp(1, total)
+    // A product of 53 and 64 bits has room.
+    share_of(mass, total.into()).map_or(total, |units| (units as u64).clamp(1, total))
 }
 
 impl Form {

@@ -495,11 +495,14 @@ impl Decomposition {
         {
             return Ok(Some(rest));
         }
-        let mut counts = realise::counts(&self.matrix)?;
+        let too_fine = || {
+            let must = "have a common denominator below 2^63 and at most 65536 categories";
+            Error::value("residual", must, "more")
+        };
+        let mut counts = realise::counts(&self.matrix).map_err(|_| too_fine())?;
         let total = u128::from(counts.total);
-        let cells = self.cells()?;
+        let cells = self.cells().map_err(|_| too_fine())?;
         let size = counts.size;
-        let too_fine = || Error::value("residual", "have a common denominator below 2^63", "more");
         let mut taken = 0;
         for u in 0..size {
             taken = 0;

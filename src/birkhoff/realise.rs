@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::counts::{Counts, MAX_SIZE};
 use super::split::Halver;
 use crate::error::{Error, Result};
-use crate::family::{self, Matrix};
+use crate::family::{self, Composition, Matrix};
 use crate::lattice::{self, GRID};
 use crate::parameters::Value;
 use crate::pool;
@@ -94,8 +94,10 @@ pub fn coarse(matrix: &Matrix, bits: u32) -> Result<(Counts, bool)> {
             if let Some((rows, total)) = exact {
                 let smallest = rows.iter().flatten().map(|&(_, c)| c).min();
                 refuse_loss(bits, smallest.unwrap_or(total), total)?;
+                on_double_grid(matrix, size, None)?
+            } else {
+                on_double_grid(matrix, size, Some(bits))?
             }
-            on_double_grid(matrix, size)?
         }
     };
     let smallest = counts.values.iter().copied().min();
@@ -173,8 +175,82 @@ fn joined(size: usize, total: u64, rows: &[Vec<(u16, u64)>]) -> Counts {
     Counts::from_rows(size, total, rows.iter().map(|row| entries(row)))
 }
 
-/// The counts of the nearest doubles, rounded onto the grid 2^-53.
-fn on_double_grid(matrix: &Matrix, size: usize) -> Result<Counts> {
+/// Which entries are positive, by composition: doubles may not tell a tiny one from 0. 64 columns a word.
+fn support(matrix: &Matrix, size: usize) -> Vec<Vec<u64>> {
+    let words = size.div_ceil(64);
+    let positive = |row: &[u64], v: usize| row[v / 64] >> (v % 64) & 1 == 1;
+    match matrix.family.composition() {
+        Some(Composition::Mix(parts)) => {
+            let mut joint = vec![vec![0; words]; size];
+            for ((weight, _), part) in parts {
+                if weight > 0 {
+                    for (row, more) in joint.iter_mut().zip(support(part, size)) {
+                        row.iter_mut().zip(more).for_each(|(a, b)| *a |= b);
+                    }
+                }
+            }
+            joint
+        }
+        Some(Composition::Product(first, second)) => {
+            let (first, second) = (support(first, size), support(second, size));
+            first
+                .iter()
+                .map(|row| {
+                    let mut reached = vec![0; words];
+                    for (w, onward) in second.iter().enumerate() {
+                        if positive(row, w) {
+                            reached.iter_mut().zip(onward).for_each(|(a, b)| *a |= b);
+                        }
+                    }
+                    reached
+                })
+                .collect()
+        }
+        // A kron's factors are decomposed one by one; inside a product its entries are looked at.
+        _ => (0..size as u64)
+            .map(|u| {
+                let mut row = vec![0; words];
+                for v in 0..size {
+                    if matrix.family.probability(u, v as u64) > 0.0 {
+                        row[v / 64] |= 1 << (v % 64);
+                    }
+                }
+                row
+            })
+            .collect(),
+    }
+}
+
+/// Refuse doubles that are below a unit of the grid where the entry is positive.
+fn refuse_faint(matrix: &Matrix, cells: &[u64], size: usize, bits: u32) -> Result<()> {
+    let unit = 2f64.powi(-(bits as i32));
+    let places = support(matrix, size);
+    let mut smallest = 1.0f64;
+    for (row, places) in cells.chunks(size).zip(&places) {
+        for (v, cell) in row.iter().enumerate() {
+            if places[v / 64] >> (v % 64) & 1 == 1 {
+                smallest = smallest.min(f64::from_bits(*cell));
+            }
+        }
+    }
+    if smallest >= unit {
+        return Ok(());
+    }
+    let must = if smallest >= 2f64.powi(-(MAX_BITS as i32)) {
+        let least = (bits..=MAX_BITS).find(|&b| smallest >= 2f64.powi(-(b as i32)));
+        format!(
+            "be at least {} to keep every positive entry",
+            least.unwrap_or(MAX_BITS)
+        )
+    } else {
+        format!("be more than the {MAX_BITS} there are to keep every positive entry")
+    };
+    Err(Error::value("bits", must, bits))
+}
+
+/// The counts of the nearest doubles, rounded onto the grid 2^-53. With `bits`, no positive entry may be
+/// below a unit of that grid.
+fn on_double_grid(matrix: &Matrix, size: usize, bits: Option<u32>) -> Result<Counts> {
     let mut cells = vec![0u64; size * size];
     pool::for_each_chunk(&mut cells, size, size < 128, |u, row| {
         let mut doubles = vec![0.0; size];
@@ -183,6 +259,9 @@ fn on_double_grid(matrix: &Matrix, size: usize) -> Result<Counts> {
             *cell = x.to_bits();
         }
     });
+    if let Some(bits) = bits {
+        refuse_faint(matrix, &cells, size, bits)?;
+    }
     let ones = vec![1.0; size];
     lattice::round_matrix(&mut cells, size, &ones, &ones).map_err(|_| {
         Error::value(

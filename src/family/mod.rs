@@ -294,6 +294,11 @@ impl Matrix {
         once(cell, || Sampler::new(family.structure(), family.size()))
     }
 
+    /// Whether the tables are built already.
+    pub fn has_sampler(&self) -> bool {
+        self.reported.sampler.get().is_some()
+    }
+
     /// What enters every derivation of random words: a hash of family and parameters.
     pub fn digest(&self) -> &[u8; 32] {
         let family = &*self.family;

@@ -520,6 +520,12 @@ impl Matrix {
             Ok(Ok(u)) if u < size => u,
             _ => one_code(code, size)?,
         };
+        if !matrix.has_sampler() {
+            // Tables take long once, and others need not wait for them.
+            code.py().detach(|| {
+                matrix.sampler();
+            });
+        }
         if key.is_none() {
             if id.is_some() {
                 return Err(Error::value("key", "be given with an id", "none").into());
