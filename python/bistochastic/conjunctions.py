@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core, operators, quantiles
-from bistochastic.estimate import confidence_of
+from bistochastic.intervals import confidence_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bistochastic import _core, measures, operators, quantiles
-from bistochastic.errors import SingularMatrixError
+from bistochastic import _core, intervals, likelihood, measures, operators, quantiles
 from bistochastic.report import cells, table
 
 if TYPE_CHECKING:
@@ -29,15 +28,6 @@ if TYPE_CHECKING:
 
 METHODS = ("inverse", "mle", "simplex", "shrunk")
 POPULATIONS = ("sampled", "fixed")
-# Size up to which the inverse is looked at row by row.
-_EXACT = 10_000
-# Random probes for the variances of larger structured matrices.
-_PROBES = 128
-# Gaps in nats a record at which maximum likelihood stops: one attribute, and joint tables.
-_GAP, _JOINT_GAP = 1e-10, 1e-6
-_JOINT_STEPS = 2000
-# A normal interval needs this many times the squared range of a pseudo-response in its variance.
-_WALD = 20.0
 
 
 @dataclass(frozen=True)
@@ -88,8 +78,8 @@ class Estimate:
     @cached_property
     def _variance(self) -> tuple[Array, float]:
         """Variances of the shares, and the relative error with which they are known."""
-        squares, error = squared_rows(self.matrix, self.reports)
-        return _variances(squares, self._unbiased, self.records, self.population), error
+        squares, error = intervals.squared_rows(self.matrix, self.reports)
+        return intervals.variances(squares, self._unbiased, self.records, self.population), error
 
     @property
     def standard_errors(self) -> Array:
@@ -146,10 +136,12 @@ class Estimate:
         array([[0.883, 1.   ],
                [0.   , 0.117]])
         """
-        alpha = 1 - confidence_of(confidence)
+        alpha = 1 - intervals.confidence_of(confidence)
         if simultaneous:
             alpha /= self.matrix.size
-        low, high = _bounds(self, alpha)
+        low, high = intervals.bounds(
+            self.matrix, self.reports, self.records, self._unbiased, self._variance, alpha
+        )
         return np.clip(np.stack([low, high], axis=1), 0.0, 1.0)
 
     def contains(self, pi: Any, confidence: float = 0.95) -> bool:
@@ -163,7 +155,7 @@ class Estimate:
         >>> e.contains([0.59, 0.27, 0.14]), e.contains([0.4, 0.4, 0.2])
         (True, False)
         """
-        level = confidence_of(confidence)
+        level = intervals.confidence_of(confidence)
         r = self.matrix.size
         law = measures.distribution("pi", r, pi)
         expected = np.maximum(operators.apply(self.matrix, law), 0.0)
@@ -242,18 +234,6 @@ class ClassTotals:
     sizes: NDArray[np.int64]
 
 
-def confidence_of(given: Any) -> float:
-    """A confidence between 0 and 1."""
-    must = "`confidence` must be a number between 0 and 1"
-    try:
-        level = float(given)
-    except (TypeError, ValueError):
-        raise TypeError(f"{must}; got {type(given).__name__}") from None
-    if not 0 < level < 1:
-        raise ValueError(f"{must}; got {level:g}")
-    return level
-
-
 def _one_of(name: str, given: Any, known: tuple[str, ...]) -> str:
     if given not in known:
         raise ValueError(f"`{name}` must be one of {', '.join(known)}; got {given!r}")
@@ -321,9 +301,9 @@ def estimate(
     reports = seen / records
     gap = 0.0
     if how == "mle":
-        frequencies, gap = maximum_likelihood(matrix, reports)
+        frequencies, gap = likelihood.maximum(matrix, reports)
     elif how == "shrunk":
-        frequencies, gap = maximum_likelihood(matrix, reports, stop_after=_EARLY)
+        frequencies, gap = likelihood.maximum(matrix, reports, stop_after=likelihood.EARLY)
     else:
         frequencies = operators.solve(matrix, reports)
         if how == "simplex":
@@ -356,214 +336,3 @@ def project(x: Array) -> Array:
     over = (np.cumsum(falling) - 1) / np.arange(1, len(x) + 1)
     last = int(np.nonzero(falling > over)[0][-1])
     return np.asarray(np.maximum(x - over[last], 0.0))
-
-
-# Steps of EM after which "shrunk" stops, from uniform.
-_EARLY = 200
-
-
-def maximum_likelihood(
-    matrix: Matrix, reports: Array, *, stop_after: int | None = None
-) -> tuple[Array, float]:
-    """The shares under which the reports are likeliest, and the gap that is left, in nats a record.
-
-    Where the inverse is a distribution it is the answer, since it explains the reports perfectly.
-    For randomized response it is exact; else expectation maximisation, whose step from pi is
-    ``pi * P (reports / P^T pi)``: with ``g`` that factor, the likelihood is at most ``max g - 1``
-    below its maximum (it is concave, and its slope towards any distribution is at most that).
-    """
-    if stop_after is None and not operators.is_singular(matrix):
-        inverse = operators.solve(matrix, reports)
-        if (inverse >= 0).all():
-            return inverse / math.fsum(inverse), 0.0
-        if matrix.family == "randomized_response" and matrix[0, 0] > matrix[0, 1]:
-            return _response_likelihood(reports, matrix[0, 0], matrix[0, 1]), 0.0
-    elif stop_after is None:
-        raise SingularMatrixError(operators.singular_sentence("estimate", matrix))
-    return _expectation_maximisation(matrix, reports, stop_after)
-
-
-def _response_likelihood(reports: Array, keep: float, lie: float) -> Array:
-    """Sorted, the smallest shares of reports are explained by lies alone, the others are scaled.
-
-    On the support the reports are matched in proportion to the mass that k empty categories leave,
-    ``1 - k lie``; k grows while the next share would come out negative.
-    """
-    order = np.argsort(reports, kind="stable")
-    phi = reports[order]
-    left = 1 - np.concatenate([[0.0], np.cumsum(phi)[:-1]])
-    k = np.arange(len(phi))
-    empty = lie * left > (1 - k * lie) * phi
-    # The first that is not empty ends the run.
-    first = int(np.argmin(empty)) if not empty.all() else len(phi) - 1
-    s = left[first]
-    shares = np.zeros_like(phi)
-    shares[first:] = ((1 - first * lie) * phi[first:] - s * lie) / (s * (keep - lie))
-    found = np.empty_like(shares)
-    found[order] = np.maximum(shares, 0.0)
-    return found / math.fsum(found)
-
-
-def _expectation_maximisation(
-    matrix: Matrix, reports: Array, stop_after: int | None
-) -> tuple[Array, float]:
-    """EM, extrapolated two steps at a time (SQUAREM) and kept only where the likelihood grows."""
-    r = matrix.size
-    joint = matrix.family == "kron"
-    small = r <= 2048 and not joint
-    dense = matrix.to_dense() if small else None
-    seen = reports > 0
-
-    def through(x: Array, *, back: bool) -> Array:
-        if dense is not None:
-            return dense @ x if back else x @ dense
-        row = np.ascontiguousarray(x[None, :])
-        # A transform may leave a little below 0 where there is nothing.
-        return np.asarray(np.maximum(operators.forth(matrix, row, back=back)[0], 0.0))
-
-    def look(pi: Array) -> tuple[float, Array]:
-        """The log-likelihood a record, and the factor of the next step."""
-        expected = np.maximum(through(pi, back=False), 1e-300)
-        likelihood = float(reports[seen] @ np.log(expected[seen]))
-        return likelihood, through(np.where(seen, reports / expected, 0.0), back=True)
-
-    def gap_of(g: Array) -> float:
-        return max(0.0, float(g.max()) - 1)
-
-    wanted = _JOINT_GAP if joint else _GAP
-    most = stop_after if stop_after is not None else (_JOINT_STEPS if joint else 200_000)
-    pi = np.full(r, 1 / r)
-    likelihood, g = look(pi)
-    steps = 0
-    while gap_of(g) > wanted and steps < most:
-        first = pi * g
-        _, h = look(first)
-        second = first * h
-        steps += 2
-        change, bend = first - pi, second - 2 * first + pi
-        length, curve = float(np.linalg.norm(change)), float(np.linalg.norm(bend))
-        candidate = second
-        if stop_after is None and curve > 0 and length > curve:
-            jump = length / curve
-            candidate = np.maximum(pi + 2 * jump * change + jump * jump * bend, 0.0)
-            # What is 0 would stay so for ever.
-            candidate = np.maximum(candidate, 1e-3 * second)
-            candidate = candidate / candidate.sum()
-        better, f = look(candidate)
-        if better < likelihood and candidate is not second:
-            candidate = second
-            better, f = look(second)
-        pi, likelihood, g = candidate, better, f
-    return pi / math.fsum(pi), gap_of(g)
-
-
-def squared_rows(matrix: Matrix, weights: Array) -> tuple[Array, float]:
-    """``sum over w of G_vw^2 weights_w`` for every v, and its relative standard error."""
-    r = matrix.size
-    match _core.basis(matrix):
-        case "flat" if r > 1:
-            spectrum = _core.spectrum(matrix)
-            if spectrum is not None:
-                return _flat_squares(matrix, weights), 0.0
-        case "cyclic":
-            # G is circulant too, and so are its squares: a cyclic convolution.
-            unit = np.zeros(r)
-            unit[0] = 1
-            column = operators.solve(matrix, unit)
-            spread = np.fft.rfft(column**2) * np.fft.rfft(weights)
-            return np.maximum(np.fft.irfft(spread, r), 0.0), 0.0
-    if matrix.family == "permutation":
-        return operators.solve(matrix, weights), 0.0
-    if matrix.family == "kron":
-        return _joint_squares(matrix, weights)
-    if r <= _EXACT:
-        total = np.zeros(r)
-        step = max(1, (1 << 22) // r)
-        for start in range(0, r, step):
-            stop = min(r, start + step)
-            units = np.zeros((r, stop - start))
-            units[np.arange(start, stop), np.arange(stop - start)] = 1
-            total += (operators.solve(matrix, units) ** 2) @ weights[start:stop]
-        return total, 0.0
-    # A random sign vector z has E (G sqrt(w) z)_v^2 = the sum; its relative variance is at most 2.
-    rng = np.random.default_rng(0)
-    total = np.zeros(r)
-    root = np.sqrt(weights)
-    for _ in range(_PROBES):
-        total += operators.solve(matrix, root * rng.choice([-1.0, 1.0], r)) ** 2
-    return total / _PROBES, math.sqrt(2 / _PROBES)
-
-
-def _flat_squares(matrix: Matrix, weights: Array) -> Array:
-    """For ``a I + q J`` the inverse is ``(I - q J) / a``: two different entries a row."""
-    unit = np.zeros(matrix.size)
-    unit[0] = 1
-    column = operators.solve(matrix, unit)
-    own, other = float(column[0]), float(column[1])
-    return own**2 * weights + other**2 * (math.fsum(weights) - weights)
-
-
-def _joint_squares(matrix: Matrix, weights: Array) -> tuple[Array, float]:
-    """Entries of a kron multiply, so its squared entries are taken axis by axis."""
-    factors = matrix.parameters["matrices"]
-    array = weights.reshape([factor.size for factor in factors])
-    error = 0.0
-    for axis, factor in enumerate(factors):
-        moved = np.moveaxis(array, axis, -1)
-        rows = np.ascontiguousarray(moved).reshape(-1, factor.size)
-        if factor.size > 2048:
-            done, parts = zip(*(squared_rows(factor, row) for row in rows), strict=True)
-            error += max(parts)
-            squared = np.stack(done)
-        else:
-            squared = rows @ (operators.solve(factor, np.eye(factor.size)) ** 2).T
-        array = np.moveaxis(squared.reshape(moved.shape), -1, axis)
-    return np.ascontiguousarray(array).reshape(-1), error
-
-
-def _variances(squares: Array, shares: Array, n: int, population: str) -> Array:
-    """Of a sample the unbiased estimate; of a fixed population what randomization alone adds."""
-    if population == "fixed":
-        return np.maximum(squares - shares, 0.0) / n
-    return np.maximum(squares - shares**2, 0.0) / max(1, n - 1)
-
-
-def _bounds(found: Estimate, alpha: float) -> tuple[Array, Array]:
-    matrix, n = found.matrix, found.records
-    if matrix.size == 1:
-        return np.ones(1), np.ones(1)
-    if _core.basis(matrix) == "flat":
-        # Each share is an affine function of one share of the reports. Randomization of a fixed
-        # population is less spread than the binomial (Hoeffding), so the bounds hold there too.
-        unit = np.zeros(matrix.size)
-        unit[0] = 1
-        column = operators.solve(matrix, unit)
-        slope = float(column[0] - column[1])
-        low, high = quantiles.clopper_pearson(found.reports * n, n, alpha)
-        ends = np.stack([slope * low + column[1], slope * high + column[1]])
-        return ends.min(axis=0), ends.max(axis=0)
-    variance, error = found._variance
-    centre = found._unbiased
-    spread = np.sqrt(variance * (1 + 3 * error))
-    normal = quantiles.normal(1 - alpha / 2) * spread
-    wide = inverse_range(matrix)
-    # Maurer and Pontil: with probability 1 - alpha both sides, for numbers in a range.
-    log = math.log(4 / alpha)
-    careful = math.sqrt(2 * log) * spread + 7 * wide * log / (3 * max(1, n - 1))
-    enough = n * n * variance >= _WALD * wide**2
-    half = np.where(enough, normal, careful)
-    return centre - half, centre + half
-
-
-def inverse_range(matrix: Matrix) -> Array:
-    """How far apart the pseudo-responses of each share can be: the range of every row of G."""
-    r = matrix.size
-    if _core.basis(matrix) == "cyclic":
-        unit = np.zeros(r)
-        unit[0] = 1
-        column = operators.solve(matrix, unit)
-        return np.full(r, float(np.ptp(column)))
-    if r <= 4096:
-        return np.asarray(np.ptp(operators.solve(matrix, np.eye(r)), axis=1))
-    # No entry of the inverse is longer than its norm.
-    return np.full(r, 2 * operators.condition(matrix))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, estimate, measures, operators, quantiles
+from bistochastic import _core, intervals, measures, operators, quantiles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,7 @@ def standard_error(matrix: Matrix, pi: Any, n: Any) -> Array:
     law = measures.distribution("pi", matrix.size, pi)
     records = _records(n)
     reports = np.maximum(operators.apply(matrix, law), 0.0)
-    squares, _ = estimate.squared_rows(matrix, reports)
+    squares, _ = intervals.squared_rows(matrix, reports)
     return np.sqrt(np.maximum(squares - law**2, 0.0) / records)
 
 
@@ -44,7 +44,7 @@ def required_records(matrix: Matrix, tolerance: Any, confidence: Any = 0.95) -> 
         raise TypeError(f"{must}; got {type(tolerance).__name__}") from None
     if not 0 < within < 1:
         raise ValueError(f"{must}; got {within:g}")
-    z = quantiles.normal((1 + estimate.confidence_of(confidence)) / 2)
+    z = quantiles.normal((1 + intervals.confidence_of(confidence)) / 2)
     exact = z * z * largest_variance(matrix) / within**2
     return max(1, math.ceil(exact * (1 - 1e-12)))
 
