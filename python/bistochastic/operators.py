@@ -82,7 +82,7 @@ def forth(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
         return done
     match matrix.family:
         case "kron":
-            return _axis_by_axis(matrix, rows, lambda m, part: forth(m, part, back=back))
+            return _along_axes(matrix, rows, inverse=False, back=back)
         case "product":
             pair = matrix.parameters["matrices"]
             for factor in reversed(pair) if back else pair:
@@ -95,18 +95,32 @@ def forth(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
     return rows @ (dense.T if back else dense)
 
 
-def _axis_by_axis(matrix: Matrix, rows: Array, step: Any) -> Array:
-    """``step(factor, rows)`` along every axis of the joint domain."""
-    factors = matrix.parameters["matrices"]
-    sizes = tuple(factor.size for factor in factors)
-    table = rows.reshape(len(rows), *sizes)
-    for axis, factor in enumerate(factors, start=1):
-        if factor.family == "identity":
-            continue
-        moved = np.ascontiguousarray(np.moveaxis(table, axis, -1))
-        done = step(factor, moved.reshape(-1, factor.size)).reshape(moved.shape)
-        table = np.moveaxis(done, -1, axis)
-    return np.ascontiguousarray(table).reshape(rows.shape)
+def axes(matrix: Matrix) -> list[Matrix]:
+    """The matrices of the axes of a joint domain; those of a kron inside a kron among them."""
+    if matrix.family != "kron":
+        return [matrix]
+    return [axis for factor in matrix.parameters["matrices"] for axis in axes(factor)]
+
+
+def along_axes(kron: Matrix, tables: Array, *, inverse: bool, back: bool) -> None:
+    """Each row of ``tables`` through the matrices of its axes, in place."""
+    left = _core.along_axes(kron, tables, inverse, back)
+    if not left:
+        return
+    factors = axes(kron)
+    cells = tables.reshape(-1, *(factor.size for factor in factors))
+    for axis in left:
+        factor = factors[axis]
+        moved = np.ascontiguousarray(np.moveaxis(cells, axis + 1, -1))
+        rows = moved.reshape(-1, factor.size)
+        done = (_solve if inverse else forth)(factor, rows, back=back).reshape(moved.shape)
+        cells[...] = np.moveaxis(done, -1, axis + 1)
+
+
+def _along_axes(kron: Matrix, rows: Array, *, inverse: bool, back: bool) -> Array:
+    tables = rows.copy()
+    along_axes(kron, tables, inverse=inverse, back=back)
+    return tables
 
 
 def _rest_of_uniform(mix: Matrix) -> tuple[float, Matrix] | None:
@@ -127,7 +141,7 @@ def _solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
         case "kron":
             if is_singular(matrix):
                 raise _singular(matrix)
-            return _axis_by_axis(matrix, rows, lambda m, part: _solve(m, part, back=back))
+            return _along_axes(matrix, rows, inverse=True, back=back)
         case "product":
             if is_singular(matrix):
                 raise _singular(matrix)

@@ -11,10 +11,12 @@ use realfft::num_complex::Complex64;
 use crate::pool;
 
 mod closed;
+mod joint;
 mod spectral;
 mod tridiagonal;
 
 pub use closed::{Means, Scatter, Shift, Swap};
+pub use joint::Joint;
 pub use spectral::{Spectral, Spectrum};
 pub use tridiagonal::{Source, Tridiagonal};
 

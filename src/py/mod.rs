@@ -48,8 +48,8 @@ mod _core {
     use super::matrix::{Matrix, arrays, build, entropy_rate, families, restore};
     #[pymodule_export]
     use super::operator::{
-        basis, column, keep_condition, known_condition, not_finite, operate, rank, spectrum,
-        structure_is_singular,
+        along_axes, basis, column, keep_condition, known_condition, not_finite, operate, rank,
+        spectrum, structure_is_singular,
     };
     #[pymodule_export]
     use super::randomize::bench_floor;

@@ -101,6 +101,29 @@ pub fn operate<'py>(
     Ok(Some(array))
 }
 
+/// Each row of ``tables`` through a kron or back, in place and axis by axis; the axes that are left to do.
+///
+/// An axis is left where its matrix has no structure and is not small.
+#[pyfunction]
+pub fn along_axes(
+    py: Python<'_>,
+    matrix: &Matrix,
+    tables: &Bound<'_, PyArray2<f64>>,
+    inverse: bool,
+    back: bool,
+) -> PyResult<Vec<usize>> {
+    let inner = matrix.inner();
+    let way = if back { Way::Back } else { Way::Forth };
+    let mut tables = tables.readwrite();
+    let cells = tables.as_slice_mut()?;
+    let left = detached(py, cells.len() as u64, || {
+        let joint = operator::Joint::new(inner, way, inverse);
+        joint.run(cells);
+        joint.left
+    });
+    Ok(left)
+}
+
 /// The position of the first number that is not finite, of a contiguous array; None where all are.
 #[pyfunction]
 pub fn not_finite(py: Python<'_>, rows: PyReadonlyArray2<'_, f64>) -> PyResult<Option<usize>> {

@@ -1,0 +1,535 @@
+//! A table through one matrix an axis, in place: independent attributes without their joint matrix.
+//!
+//! # Law
+//! The table in C order, each axis through its own step; the order of the axes does not matter.
+//!
+//! # Bytes
+//! Axes are taken in groups, and a part of the table that one group needs fits in a core's own cache,
+//! so that the table travels through memory once a group (twice for a million cells), not once an axis.
+
+use std::sync::Arc;
+
+use super::{Operator, Scratch, Spectrum, Way};
+use crate::family::{Composition, Matrix};
+use crate::pool;
+
+/// Cells of a part: a quarter of a megabyte.
+const PART: usize = 1 << 15;
+/// Columns taken along where an axis is not the last one.
+const WIDTH: usize = 64;
+/// Cells of the last axes that are turned outward together, since few numbers in a row are slow.
+const TAIL: usize = 128;
+/// Sizes up to which the plain product is the shortest way, of a matrix with a transform or with none.
+const SHORT: usize = 16;
+const TRANSFORMED: usize = 64;
+const UNSTRUCTURED: usize = 128;
+
+/// What happens along an axis.
+#[derive(Debug)]
+enum Step {
+    /// `own x + all sum(x)`.
+    Shift { own: f64, all: f64 },
+    /// A row vector times this table, in C order.
+    Table(Vec<f64>),
+    /// A map that takes a vector at a time.
+    Map(Arc<dyn Operator>),
+}
+
+/// An axis and its step; without one it stays as it is.
+#[derive(Debug)]
+struct Axis {
+    size: usize,
+    step: Option<Step>,
+}
+
+/// All axes of a joint domain, one way.
+#[derive(Debug)]
+pub struct Joint {
+    axes: Vec<Axis>,
+    way: Way,
+    inverse: bool,
+    /// Axes that have no step here, since their matrix has no structure and is not small.
+    pub left: Vec<usize>,
+}
+
+/// One thread's room to work in.
+struct Room {
+    part: Vec<f64>,
+    one: Vec<f64>,
+    other: Vec<f64>,
+    scratch: Vec<Scratch>,
+}
+
+/// The matrices of the axes, those of a kron inside a kron among them.
+fn axes_of<'a>(matrix: &'a Matrix, out: &mut Vec<&'a Matrix>) {
+    match matrix.family.composition() {
+        Some(Composition::Kron(factors)) => factors.iter().for_each(|factor| axes_of(factor, out)),
+        _ => out.push(matrix),
+    }
+}
+
+impl Step {
+    fn new(matrix: &Matrix, way: Way, inverse: bool) -> Option<Self> {
+        let size = matrix.family.size() as usize;
+        let spectrum = matrix.spectrum();
+        if let Some(Spectrum::Flat(a)) = spectrum {
+            let lie = (1.0 - a) / size as f64;
+            return Some(match inverse {
+                false => Step::Shift { own: a, all: lie },
+                true => Step::Shift {
+                    own: 1.0 / a,
+                    all: -lie / a,
+                },
+            });
+        }
+        let short = match (&spectrum, matrix.operator()) {
+            (Some(_), _) => TRANSFORMED,
+            (None, Some(_)) => SHORT,
+            (None, None) => UNSTRUCTURED,
+        };
+        if !inverse && size <= short {
+            return Some(Step::Table(table(matrix, size, way)));
+        }
+        matrix.operator().map(|map| Step::Map(Arc::clone(map)))
+    }
+}
+
+fn table(matrix: &Matrix, size: usize, way: Way) -> Vec<f64> {
+    let mut rows = vec![0.0; size * size];
+    for (u, row) in rows.chunks_mut(size).enumerate() {
+        matrix.family.fill_row(u as u64, row);
+    }
+    if way == Way::Back {
+        for u in 0..size {
+            for v in 0..u {
+                rows.swap(u * size + v, v * size + u);
+            }
+        }
+    }
+    rows
+}
+
+impl Joint {
+    /// Of a kron; matrices inside it that are kron themselves are taken apart too.
+    pub fn new(matrix: &Matrix, way: Way, inverse: bool) -> Self {
+        let mut matrices = Vec::new();
+        axes_of(matrix, &mut matrices);
+        let mut left = Vec::new();
+        let axes = matrices
+            .iter()
+            .enumerate()
+            .map(|(axis, matrix)| {
+                let size = matrix.family.size() as usize;
+                let still = size == 1 || matrix.family.name() == "identity";
+                let step = if still {
+                    None
+                } else {
+                    Step::new(matrix, way, inverse)
+                };
+                if !still && step.is_none() {
+                    left.push(axis);
+                }
+                Axis { size, step }
+            })
+            .collect();
+        Joint {
+            axes,
+            way,
+            inverse,
+            left,
+        }
+    }
+
+    /// The sizes of the axes.
+    pub fn shape(&self) -> Vec<usize> {
+        self.axes.iter().map(|axis| axis.size).collect()
+    }
+
+    /// Tables one after the other, each in C order, changed in place.
+    pub fn run(&self, tables: &mut [f64]) {
+        let mut end = self.axes.len();
+        let mut inner = 1;
+        while end > 0 {
+            let mut start = end - 1;
+            let mut height = self.axes[start].size;
+            let width = WIDTH.min(inner);
+            while start > 0 && height * self.axes[start - 1].size * width <= PART {
+                start -= 1;
+                height *= self.axes[start].size;
+            }
+            let group = &self.axes[start..end];
+            if group.iter().any(|axis| axis.step.is_some()) {
+                self.run_group(group, height, inner, tables);
+            }
+            inner *= height;
+            end = start;
+        }
+    }
+
+    /// The axes of a group, `height` rows of `inner` numbers.
+    fn run_group(&self, group: &[Axis], height: usize, inner: usize, tables: &mut [f64]) {
+        if tables.is_empty() {
+            return;
+        }
+        let longest = group.iter().map(|axis| axis.size).max().unwrap_or(1);
+        let width = WIDTH.min(inner);
+        let scratch = |axis: &Axis| match &axis.step {
+            Some(Step::Map(map)) => map.scratch(),
+            _ => Scratch::default(),
+        };
+        let threads = if tables.len() < 1 << 15 {
+            1
+        } else {
+            pool::threads()
+        };
+        let mut rooms: Vec<Room> = (0..threads)
+            .map(|_| Room {
+                part: vec![0.0; PART.max(height * width)],
+                one: vec![0.0; PART.max(WIDTH * longest)],
+                other: vec![0.0; longest.max(WIDTH)],
+                scratch: group.iter().map(scratch).collect(),
+            })
+            .collect();
+        if inner == 1 {
+            let part = height * (PART / height).max(1);
+            let mut last = group.len();
+            let mut tail = 1;
+            while last > 0 && tail * group[last - 1].size <= TAIL {
+                last -= 1;
+                tail *= group[last].size;
+            }
+            let (before, after) = group.split_at(last);
+            pool::share_out(tables.chunks_mut(part), &mut rooms, |room, part| {
+                let mut turned = std::mem::take(&mut room.part);
+                let cells = &mut turned[..part.len()];
+                let rows = part.len() / tail;
+                kernels::turn(part, tail, cells);
+                self.run_part(last, after, rows, cells, room);
+                kernels::turn(cells, rows, part);
+                self.run_part(0, before, tail, part, room);
+                room.part = turned;
+            });
+            return;
+        }
+        // A panel is `width` columns of all rows; its pieces are copied together and back.
+        let panels = tables.chunks_mut(height * inner).flat_map(|table| {
+            let mut panels: Vec<Vec<&mut [f64]>> = Vec::new();
+            panels.resize_with(inner.div_ceil(width), || Vec::with_capacity(height));
+            for row in table.chunks_mut(inner) {
+                for (panel, piece) in panels.iter_mut().zip(row.chunks_mut(width)) {
+                    panel.push(piece);
+                }
+            }
+            panels
+        });
+        let panels: Vec<Vec<&mut [f64]>> = panels.collect();
+        pool::share_out(panels.into_iter(), &mut rooms, |room, panel| {
+            let width = panel.first().map_or(0, |piece| piece.len());
+            let mut part = std::mem::take(&mut room.part);
+            let cells = &mut part[..height * width];
+            for (row, piece) in cells.chunks_mut(width).zip(&panel) {
+                row.copy_from_slice(piece);
+            }
+            self.run_part(0, group, width, cells, room);
+            for (row, piece) in cells.chunks(width).zip(panel) {
+                piece.copy_from_slice(row);
+            }
+            room.part = part;
+        });
+    }
+
+    /// Axes from place `first` of a group over a part in cache; the last of them holds `inner` columns.
+    fn run_part(
+        &self,
+        first: usize,
+        axes: &[Axis],
+        mut inner: usize,
+        part: &mut [f64],
+        room: &mut Room,
+    ) {
+        for (at, axis) in axes.iter().enumerate().rev() {
+            match &axis.step {
+                None => {}
+                Some(Step::Shift { own, all }) => {
+                    kernels::shift(part, axis.size, inner, *own, *all, &mut room.one);
+                }
+                Some(Step::Table(table)) => {
+                    kernels::multiply(part, axis.size, inner, table, room);
+                }
+                Some(Step::Map(map)) => {
+                    let Room {
+                        one,
+                        other,
+                        scratch,
+                        ..
+                    } = room;
+                    let size = axis.size;
+                    let (one, other) = (&mut one[..size], &mut other[..size]);
+                    for rows in part.chunks_mut(size * inner) {
+                        for column in 0..inner {
+                            for (x, row) in one.iter_mut().zip(rows.chunks(inner)) {
+                                *x = row[column];
+                            }
+                            if self.inverse {
+                                map.solve(self.way, one, other, &mut scratch[first + at]);
+                            } else {
+                                map.apply(self.way, one, other, &mut scratch[first + at]);
+                            }
+                            for (x, row) in other.iter().zip(rows.chunks_mut(inner)) {
+                                row[column] = *x;
+                            }
+                        }
+                    }
+                }
+            }
+            inner *= axis.size;
+        }
+    }
+}
+
+/// The same loops compiled for AVX2 where the machine has it. Nothing is added in another order, so
+/// that the numbers are the same.
+mod kernels {
+    use super::Room;
+
+    macro_rules! dispatched {
+        ($($name:ident($($argument:ident: $type:ty),*);)*) => {$(
+            pub fn $name($($argument: $type),*) {
+                #[cfg(target_arch = "x86_64")]
+                {
+                    #[target_feature(enable = "avx2")]
+                    fn avx2($($argument: $type),*) {
+                        super::$name($($argument),*);
+                    }
+                    if is_x86_feature_detected!("avx2") {
+                        // SAFETY: AVX2 was just detected.
+                        return unsafe { avx2($($argument),*) };
+                    }
+                }
+                super::$name($($argument),*);
+            }
+        )*};
+    }
+
+    dispatched! {
+        turn(from: &[f64], columns: usize, to: &mut [f64]);
+        shift(part: &mut [f64], size: usize, inner: usize, own: f64, all: f64, sums: &mut [f64]);
+        multiply(part: &mut [f64], size: usize, inner: usize, table: &[f64], room: &mut Room);
+    }
+}
+
+/// The transpose of a table with so many columns.
+#[inline(always)]
+fn turn(from: &[f64], columns: usize, to: &mut [f64]) {
+    let rows = from.len() / columns;
+    if columns == 1 || rows == 1 {
+        return to.copy_from_slice(from);
+    }
+    // Eight rows at a time, so that whole lines of cache are written.
+    for start in (0..rows).step_by(8) {
+        let height = 8.min(rows - start);
+        let from = &from[start * columns..(start + height) * columns];
+        for (column, to) in to.chunks_mut(rows).enumerate() {
+            for (to, from) in to[start..start + height]
+                .iter_mut()
+                .zip(from[column..].iter().step_by(columns))
+            {
+                *to = *from;
+            }
+        }
+    }
+}
+
+/// `own x + all sum(x)` along an axis of `size` that holds `inner` columns.
+#[inline(always)]
+fn shift(part: &mut [f64], size: usize, inner: usize, own: f64, all: f64, sums: &mut [f64]) {
+    match (size, inner) {
+        (2, 1) => {
+            for pair in part.as_chunks_mut::<2>().0 {
+                let [x, y] = *pair;
+                let lies = all * (x + y);
+                *pair = [own * x + lies, own * y + lies];
+            }
+        }
+        (_, 1) => {
+            for row in part.chunks_mut(size) {
+                let lies = all * row.iter().sum::<f64>();
+                row.iter_mut().for_each(|x| *x = own * *x + lies);
+            }
+        }
+        _ => {
+            let sums = &mut sums[..inner];
+            for rows in part.chunks_mut(size * inner) {
+                sums.fill(0.0);
+                for row in rows.chunks(inner) {
+                    sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+                }
+                sums.iter_mut().for_each(|sum| *sum *= all);
+                for row in rows.chunks_mut(inner) {
+                    row.iter_mut()
+                        .zip(&*sums)
+                        .for_each(|(x, lies)| *x = own * *x + lies);
+                }
+            }
+        }
+    }
+}
+
+/// Each column of `size` numbers as a row vector times `table`.
+#[inline(always)]
+fn multiply(part: &mut [f64], size: usize, inner: usize, table: &[f64], room: &mut Room) {
+    if inner == 1 {
+        let sums = &mut room.other[..size];
+        for row in part.chunks_mut(size) {
+            sums.fill(0.0);
+            for (x, entries) in row.iter().zip(table.chunks(size)) {
+                sums.iter_mut().zip(entries).for_each(|(s, p)| *s += x * p);
+            }
+            row.copy_from_slice(sums);
+        }
+        return;
+    }
+    for rows in part.chunks_mut(size * inner) {
+        for start in (0..inner).step_by(WIDTH) {
+            let width = WIDTH.min(inner - start);
+            let strip = &mut room.one[..size * width];
+            for (copy, row) in strip.chunks_mut(width).zip(rows.chunks(inner)) {
+                copy.copy_from_slice(&row[start..start + width]);
+            }
+            let sums = &mut room.other[..width];
+            for (v, row) in rows.chunks_mut(inner).enumerate() {
+                sums.fill(0.0);
+                for (copy, entries) in strip.chunks(width).zip(table.chunks(size)) {
+                    let p = entries[v];
+                    sums.iter_mut().zip(copy).for_each(|(s, x)| *s += x * p);
+                }
+                row[start..start + width].copy_from_slice(sums);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::laws::make;
+    use crate::parameters::Value;
+
+    fn rr(size: i128) -> Matrix {
+        let given = [("size", Value::Whole(size)), ("beta", Value::Real(0.5))];
+        make("randomized_response", &given).unwrap()
+    }
+
+    fn kron(factors: &[Matrix]) -> Matrix {
+        make("kron", &[("matrices", Value::Matrices(factors.into()))]).unwrap()
+    }
+
+    fn some(n: usize) -> Vec<f64> {
+        (0..n)
+            .map(|i| ((i * 7919 + 13) % 101) as f64 / 10.0)
+            .collect()
+    }
+
+    /// Against the sum over all joint entries, and back again.
+    fn check(matrix: &Matrix) {
+        let n = matrix.family.size() as usize;
+        let x = some(2 * n);
+        for way in [Way::Forth, Way::Back] {
+            let joint = Joint::new(matrix, way, false);
+            assert!(joint.left.is_empty());
+            let mut got = x.clone();
+            joint.run(&mut got);
+            for (x, got) in x.chunks(n).zip(got.chunks(n)) {
+                for (v, got) in got.iter().enumerate() {
+                    let entry = |u: usize| match way {
+                        Way::Forth => matrix.family.probability(u as u64, v as u64),
+                        Way::Back => matrix.family.probability(v as u64, u as u64),
+                    };
+                    let want: f64 = (0..n).map(|u| x[u] * entry(u)).sum();
+                    assert!((got - want).abs() < 1e-11, "{way:?} {got} {want}");
+                }
+            }
+            let inverse = Joint::new(matrix, way, true);
+            assert!(inverse.left.is_empty());
+            inverse.run(&mut got);
+            for (a, b) in got.iter().zip(&x) {
+                assert!((a - b).abs() < 1e-8, "{way:?} {a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn small_tables_are_those_of_the_joint_matrix() {
+        let row = Value::Wholes([5, 2, 1].into());
+        let circle = make("circulant", &[("first_row", row)]).unwrap();
+        let swap = make(
+            "permutation",
+            &[("targets", Value::Wholes([1, 2, 0].into()))],
+        )
+        .unwrap();
+        let still = make("identity", &[("size", Value::Whole(4))]).unwrap();
+        let given = [
+            ("size", Value::Whole(20)),
+            ("temperature", Value::Real(0.7)),
+        ];
+        let ordinal = make("geometric", &given).unwrap();
+        let alphas = Value::Reals([0.1, 0.2, 0.05].into());
+        let steps = make("tridiagonal", &[("alphas", alphas)]).unwrap();
+        for factors in [
+            &[rr(2), rr(3), rr(2)][..],
+            &[circle.clone(), swap.clone(), rr(5)],
+            &[ordinal.clone(), rr(2), rr(2)],
+            &[rr(3), ordinal.clone()],
+            &[steps.clone(), still, circle.clone()],
+            &[kron(&[rr(2), circle]), kron(&[swap, steps])],
+        ] {
+            check(&kron(factors));
+        }
+    }
+
+    #[test]
+    fn long_axes_first_in_the_middle_and_last() {
+        let long = |size| {
+            let given = [("alphas", Value::Real(0.2)), ("size", Value::Whole(size))];
+            make("tridiagonal", &given).unwrap()
+        };
+        for factors in [
+            vec![long(40_000), rr(3)],
+            vec![rr(3), long(40_000)],
+            vec![rr(2), long(20_000), rr(5)],
+            vec![rr(90), rr(70), rr(30)],
+        ] {
+            let matrix = kron(&factors);
+            let n = matrix.family.size() as usize;
+            let x = some(n);
+            let mut got = x.clone();
+            Joint::new(&matrix, Way::Forth, false).run(&mut got);
+            // Axis by axis, one vector at a time.
+            let mut want = x.clone();
+            let mut inner = n;
+            for factor in &factors {
+                let size = factor.family.size() as usize;
+                inner /= size;
+                let map = factor.operator().unwrap();
+                let mut scratch = map.scratch();
+                let (mut one, mut other) = (vec![0.0; size], vec![0.0; size]);
+                for rows in want.chunks_mut(size * inner) {
+                    for column in 0..inner {
+                        for (w, x) in one.iter_mut().enumerate() {
+                            *x = rows[w * inner + column];
+                        }
+                        map.apply(Way::Forth, &one, &mut other, &mut scratch);
+                        for (w, x) in other.iter().enumerate() {
+                            rows[w * inner + column] = *x;
+                        }
+                    }
+                }
+            }
+            for (a, b) in got.iter().zip(&want) {
+                assert!((a - b).abs() < 1e-11, "{a} {b}");
+            }
+            Joint::new(&matrix, Way::Forth, true).run(&mut got);
+            assert!(got.iter().zip(&x).all(|(a, b)| (a - b).abs() < 1e-8));
+        }
+    }
+}
