@@ -53,6 +53,8 @@ class Estimate:
     """``"sampled"`` where the records are a sample, ``"fixed"`` where they are everyone."""
     gap: float
     """How far the likelihood may be below its maximum, in nats a record; 0 where that is known."""
+    steps: int
+    """How often reports were taken through the matrix and back; 0 where that was not needed."""
     matrix: Matrix = field(repr=False)
     """The matrix that the reports were drawn from."""
     reports: Array = field(repr=False)
@@ -299,16 +301,16 @@ def estimate(
     if classes:
         return _class_totals(matrix, seen, n)
     reports = seen / records
-    gap = 0.0
+    gap, steps = 0.0, 0
     if how == "mle":
-        frequencies, gap = likelihood.maximum(matrix, reports)
+        frequencies, gap, steps = likelihood.maximum(matrix, reports)
     elif how == "shrunk":
-        frequencies, gap = likelihood.maximum(matrix, reports, stop_after=likelihood.EARLY)
+        frequencies, gap, steps = likelihood.maximum(matrix, reports, stop_after=likelihood.EARLY)
     else:
         frequencies = operators.solve(matrix, reports)
         if how == "simplex":
             frequencies = project(frequencies)
-    return Estimate(frequencies, n, how, who, gap, matrix, reports)
+    return Estimate(frequencies, n, how, who, gap, steps, matrix, reports)
 
 
 def _class_totals(matrix: Matrix, seen: Array, n: int) -> ClassTotals:

@@ -17,32 +17,42 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# Gaps in nats a record at which maximum likelihood stops: one attribute, and joint tables.
+# Gaps in nats a record at which the search stops: one attribute, and joint tables too large to be
+# looked at as one matrix.
 _GAP, _JOINT_GAP = 1e-10, 1e-6
-_JOINT_STEPS = 2000
+# Size up to which Newton's equations are written down.
+_DENSE = 2048
+# Steps at which it stops for good.
+_STEPS, _JOINT_STEPS = 100_000, 2000
+# Steps of expectation maximisation before Newton's, and of conjugate gradients in each of those.
+_WARM, _TURNS = 20, 4000
 # Steps of EM after which "shrunk" stops, from uniform.
 EARLY = 200
 
 
 def maximum(
     matrix: Matrix, reports: Array, *, stop_after: int | None = None
-) -> tuple[Array, float]:
-    """The shares under which the reports are likeliest, and the gap that is left, in nats a record.
+) -> tuple[Array, float, int]:
+    """The shares under which the reports are likeliest, the gap that is left, and the steps taken.
 
     Where the inverse is a distribution it is the answer, since it explains the reports perfectly.
     For randomized response it is exact; else expectation maximisation, whose step from pi is
     ``pi * P (reports / P^T pi)``: with ``g`` that factor, the likelihood is at most ``max g - 1``
-    below its maximum (it is concave, and its slope towards any distribution is at most that).
+    nats a record below its maximum (it is concave, and its slope towards any distribution is at
+    most that). From there, for one attribute, Newton's steps inside the simplex; for joint tables,
+    extrapolated steps that are kept only where the likelihood grows.
     """
-    if stop_after is None and not operators.is_singular(matrix):
-        inverse = operators.solve(matrix, reports)
-        if (inverse >= 0).all():
-            return inverse / math.fsum(inverse), 0.0
-        if matrix.family == "randomized_response" and matrix[0, 0] > matrix[0, 1]:
-            return _response_likelihood(reports, matrix[0, 0], matrix[0, 1]), 0.0
-    elif stop_after is None:
+    if stop_after is not None:
+        return _stopped(_Search(matrix, reports), stop_after)
+    if operators.is_singular(matrix):
         raise SingularMatrixError(operators.singular_sentence("estimate", matrix))
-    return _expectation_maximisation(matrix, reports, stop_after)
+    inverse = operators.solve(matrix, reports)
+    if (inverse >= 0).all():
+        return inverse / math.fsum(inverse), 0.0, 0
+    if matrix.family == "randomized_response" and matrix[0, 0] > matrix[0, 1]:
+        return _response_likelihood(reports, matrix[0, 0], matrix[0, 1]), 0.0, 0
+    search = _Search(matrix, reports)
+    return _extrapolated(search, _inside(search))
 
 
 def _response_likelihood(reports: Array, keep: float, lie: float) -> Array:
@@ -66,54 +76,200 @@ def _response_likelihood(reports: Array, keep: float, lie: float) -> Array:
     return found / math.fsum(found)
 
 
-def _expectation_maximisation(
-    matrix: Matrix, reports: Array, stop_after: int | None
-) -> tuple[Array, float]:
-    """EM, extrapolated two steps at a time (SQUAREM) and kept only where the likelihood grows."""
-    r = matrix.size
-    joint = matrix.family == "kron"
-    small = r <= 2048 and not joint
-    dense = matrix.to_dense() if small else None
-    seen = reports > 0
+class _Search:
+    """Shares through the matrix, and slopes of the likelihood back."""
 
-    def through(x: Array, *, back: bool) -> Array:
-        if dense is not None:
-            return dense @ x if back else x @ dense
-        row = np.ascontiguousarray(x[None, :])
+    def __init__(self, matrix: Matrix, reports: Array) -> None:
+        self.matrix, self.size = matrix, matrix.size
+        self.dense = matrix.to_dense() if matrix.size <= _DENSE else None
+        self.joint = self.dense is None and matrix.family == "kron"
+        self.seen = np.flatnonzero(reports)
+        self.phi = reports[self.seen]
+        self.steps = 0
+        self.wanted = _JOINT_GAP if self.joint else _GAP
+        self.most = _JOINT_STEPS if self.joint else _STEPS
+
+    def forth(self, x: Array) -> Array:
+        """``P^T x``; a joint table is changed in place."""
+        if self.dense is not None:
+            return np.asarray(x @ self.dense)
+        return self._structured(x, back=False)
+
+    def back(self, y: Array) -> Array:
+        """``P y``; a joint table is changed in place."""
+        if self.dense is not None:
+            return np.asarray(self.dense @ y)
+        return self._structured(y, back=True)
+
+    def _structured(self, x: Array, *, back: bool) -> Array:
+        row = np.ascontiguousarray(x)[None, :]
+        if self.joint:
+            operators.along_axes(self.matrix, row, inverse=False, back=back)
+            return np.asarray(row[0])
+        return np.asarray(operators.forth(self.matrix, row, back=back)[0])
+
+    def onto_seen(self, table: Array, weights: Array) -> Array:
+        """The table times weights of the reports that were seen, 0 elsewhere; may overwrite it."""
+        values = table[self.seen] * weights
+        table.fill(0.0)
+        table[self.seen] = values
+        return table
+
+    def look(self, pi: Array) -> tuple[float, Array, Array]:
+        """The log-likelihood a record, the factor of the next step, and the expected reports."""
+        self.steps += 1
+        table = self.forth(pi.copy() if self.joint else pi)
         # A transform may leave a little below 0 where there is nothing.
-        return np.asarray(np.maximum(operators.forth(matrix, row, back=back)[0], 0.0))
+        expected = np.maximum(table[self.seen], 1e-300)
+        likelihood = float(self.phi @ np.log(expected))
+        table.fill(0.0)
+        table[self.seen] = self.phi / expected
+        factor = self.back(table)
+        return likelihood, np.maximum(factor, 0.0, out=factor), expected
 
-    def look(pi: Array) -> tuple[float, Array]:
-        """The log-likelihood a record, and the factor of the next step."""
-        expected = np.maximum(through(pi, back=False), 1e-300)
-        likelihood = float(reports[seen] @ np.log(expected[seen]))
-        return likelihood, through(np.where(seen, reports / expected, 0.0), back=True)
 
-    def gap_of(g: Array) -> float:
-        return max(0.0, float(g.max()) - 1)
+def _gap(factor: Array) -> float:
+    return max(0.0, float(factor.max()) - 1)
 
-    wanted = _JOINT_GAP if joint else _GAP
-    most = stop_after if stop_after is not None else (_JOINT_STEPS if joint else 200_000)
-    pi = np.full(r, 1 / r)
-    likelihood, g = look(pi)
-    steps = 0
-    while gap_of(g) > wanted and steps < most:
-        first = pi * g
-        _, h = look(first)
-        second = first * h
-        steps += 2
+
+def _stopped(search: _Search, steps: int) -> tuple[Array, float, int]:
+    """So many steps of EM from uniform."""
+    pi = np.full(search.size, 1 / search.size)
+    for _ in range(steps):
+        _, factor, _ = search.look(pi)
+        pi *= factor
+    _, factor, _ = search.look(pi)
+    return pi / pi.sum(), _gap(factor), search.steps
+
+
+def _extrapolated(search: _Search, pi: Array) -> tuple[Array, float, int]:
+    """EM, extrapolated two steps at a time (SQUAREM) and kept only where the likelihood grows.
+
+    Newton's steps have mostly come to the end before; this is for what leaves them stuck.
+    """
+    likelihood, factor, _ = search.look(pi)
+    while _gap(factor) > search.wanted and search.steps < search.most:
+        first = pi * factor
+        _, factor, _ = search.look(first)
+        candidate = second = first * factor
         change, bend = first - pi, second - 2 * first + pi
         length, curve = float(np.linalg.norm(change)), float(np.linalg.norm(bend))
-        candidate = second
-        if stop_after is None and curve > 0 and length > curve:
+        if length > curve > 0:
             jump = length / curve
-            candidate = np.maximum(pi + 2 * jump * change + jump * jump * bend, 0.0)
             # What is 0 would stay so for ever.
-            candidate = np.maximum(candidate, 1e-3 * second)
-            candidate = candidate / candidate.sum()
-        better, f = look(candidate)
-        if better < likelihood and candidate is not second:
+            candidate = np.maximum(pi + 2 * jump * change + jump * jump * bend, 1e-3 * second)
+            candidate /= candidate.sum()
+        better, factor, _ = search.look(candidate)
+        if better < likelihood:
             candidate = second
-            better, f = look(second)
-        pi, likelihood, g = candidate, better, f
-    return pi / math.fsum(pi), gap_of(g)
+            better, factor, _ = search.look(second)
+        pi, likelihood = candidate, better
+    return pi / pi.sum(), _gap(factor), search.steps
+
+
+def _inside(search: _Search) -> Array:
+    """Newton's steps on the conditions of the maximum, from inside the simplex.
+
+    The shares are a maximum where ``1 - g`` is some ``z >= 0`` with ``z_u pi_u = 0``. Both are kept
+    positive while their mean product falls tenfold a step; the equations, in units of sqrt(pi), are
+    ``(B B^T + diag z) y = ...`` with ``B = sqrt(pi) P sqrt(reports) / expected``.
+    """
+    r = search.size
+    pi = np.full(r, 1 / r)
+    for _ in range(_WARM):
+        _, factor, expected = search.look(pi)
+        if _gap(factor) <= search.wanted:
+            return pi
+        pi *= factor
+    pi = np.maximum(pi, 1e-6 / r)
+    _, factor, expected = search.look(pi)
+    z = np.maximum(1 - factor, 0.1 * np.abs(1 - factor) + 1e-3)
+    best, least, stuck = pi, math.inf, 0
+    while search.steps < search.most:
+        total = float(pi.sum())
+        gap = max(0.0, float(factor.max()) * total - 1)
+        if gap < least:
+            best, least, stuck = pi / total, gap, 0
+        else:
+            stuck += 1
+        if least <= search.wanted or stuck > 10:
+            break
+        target = 0.1 * float(pi @ z) / r
+        right = target / pi - (1 - factor)
+        root = np.sqrt(pi)
+        weights = search.phi / expected**2
+        right *= root
+        if search.dense is not None:
+            scaled = _direct(search, search.dense, weights, root, z, right)
+        else:
+            scaled = _iterative(search, weights, root, z, right, min(0.01, 0.1 * gap**0.5))
+        if not np.isfinite(scaled).all():
+            break
+        step = root * scaled
+        rise = (target - pi * z - z * step) / pi
+        pi = pi + _longest(pi, step) * step
+        z = z + _longest(z, rise) * rise
+        _, factor, expected = search.look(pi)
+    return np.asarray(best)
+
+
+def _longest(x: Array, step: Array) -> float:
+    """How far ``x`` can go and stay positive, at most the whole step."""
+    falling = step < 0
+    if not falling.any():
+        return 1.0
+    return min(1.0, 0.995 * float((x[falling] / -step[falling]).min()))
+
+
+def _direct(
+    search: _Search, dense: Array, weights: Array, root: Array, z: Array, right: Array
+) -> Array:
+    """Newton's equations written down. Shares next to 0 have only their own ``z`` to heed."""
+    scaled = right / z
+    live = np.flatnonzero(root > 1e-7 * root.max())
+    part = dense[np.ix_(live, search.seen)]
+    part *= root[live, None]
+    part *= np.sqrt(weights)
+    equations = part @ part.T
+    equations[np.diag_indices(len(live))] += z[live]
+    try:
+        scaled[live] = np.linalg.solve(equations, right[live])
+    except np.linalg.LinAlgError:
+        scaled[live] = math.nan
+    return scaled
+
+
+def _iterative(
+    search: _Search, weights: Array, root: Array, z: Array, right: Array, within: float
+) -> Array:
+    """Newton's equations by conjugate gradients, for matrices that are never written down.
+
+    Tables are long here, so that every pass over one counts: all is done in the same few of them.
+    """
+    scaled = np.zeros_like(right)
+    rest = right
+    condition = 1 / (z + 0.3)
+    direction = condition * rest
+    image, work = np.empty_like(rest), np.empty_like(rest)
+    product = float(rest @ direction)
+    enough = within * float(np.linalg.norm(right))
+    for _ in range(min(_TURNS, search.most - search.steps)):
+        search.steps += 1
+        np.multiply(root, direction, out=work)
+        work = search.onto_seen(search.forth(work), weights)
+        work = search.back(work)
+        work *= root
+        np.multiply(z, direction, out=image)
+        image += work
+        length = product / float(direction @ image)
+        np.multiply(direction, length, out=work)
+        scaled += work
+        image *= length
+        rest -= image
+        np.multiply(condition, rest, out=image)
+        product, before = float(rest @ image), product
+        if float(np.linalg.norm(rest)) <= enough:
+            break
+        direction *= product / before
+        direction += image
+    return scaled
