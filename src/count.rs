@@ -12,16 +12,43 @@ pub trait Code: Copy + Send + Sync {
 
     /// Adds the codes of a part to `tables`, `places` counts each.
     fn add(part: &[Self], tables: &mut [u32], places: usize) {
-        let last = places - 1;
-        for code in part {
-            tables[code.place().min(last)] += 1;
-        }
+        clamped(part, tables, places);
     }
 
     /// Places of a table for codes below `size`, and how many tables neighbours take turns in.
     fn tables(size: usize) -> (usize, usize) {
         // Codes out of range share the last place.
-        (size + 1, 1)
+        (size + 1, if size < SMALL { 4 } else { 1 })
+    }
+}
+
+/// Sizes of which several tables stay close to the core; beyond, waiting for memory costs more than
+/// waiting for an equal neighbour.
+const SMALL: usize = 1 << 12;
+
+/// Adds the codes to `tables`, those out of range at the last of its places.
+fn clamped<T: Code>(part: &[T], tables: &mut [u32], places: usize) {
+    let Some(last) = places.checked_sub(1) else {
+        return;
+    };
+    let mut tables = tables.chunks_exact_mut(places);
+    let turns = [tables.next(), tables.next(), tables.next(), tables.next()];
+    if let [Some(a), Some(b), Some(c), Some(d)] = turns {
+        let (fours, rest) = part.as_chunks::<4>();
+        for four in fours {
+            let [w, x, y, z] = four.map(|code| code.place().min(last));
+            a[w] += 1;
+            b[x] += 1;
+            c[y] += 1;
+            d[z] += 1;
+        }
+        for code in rest {
+            a[code.place().min(last)] += 1;
+        }
+    } else if let [Some(a), ..] = turns {
+        for code in part {
+            a[code.place().min(last)] += 1;
+        }
     }
 }
 
@@ -48,31 +75,40 @@ macro_rules! narrow {
             }
 
             /// Every code of the type has a place, so that nothing need be checked on the way.
-            fn add(part: &[Self], tables: &mut [u32], _: usize) {
+            fn add(part: &[Self], tables: &mut [u32], places: usize) {
                 const PLACES: usize = 1 << <$unsigned>::BITS;
-                let (tables, _) = tables.as_chunks_mut::<PLACES>();
-                let [a, b, c, d, e, f, g, h] = tables else {
-                    return;
-                };
-                let (eights, rest) = part.as_chunks::<TURNS>();
-                for eight in eights {
-                    let [s, t, u, v, w, x, y, z] = eight.map(Code::place);
-                    a[s % PLACES] += 1;
-                    b[t % PLACES] += 1;
-                    c[u % PLACES] += 1;
-                    d[v % PLACES] += 1;
-                    e[w % PLACES] += 1;
-                    f[x % PLACES] += 1;
-                    g[y % PLACES] += 1;
-                    h[z % PLACES] += 1;
+                if places != PLACES {
+                    return clamped(part, tables, places);
                 }
-                for code in rest {
-                    a[code.place() % PLACES] += 1;
+                match tables.as_chunks_mut::<PLACES>().0 {
+                    [a, b, c, d, e, f, g, h] => {
+                        let (eights, rest) = part.as_chunks::<TURNS>();
+                        for eight in eights {
+                            let [s, t, u, v, w, x, y, z] = eight.map(Code::place);
+                            a[s % PLACES] += 1;
+                            b[t % PLACES] += 1;
+                            c[u % PLACES] += 1;
+                            d[v % PLACES] += 1;
+                            e[w % PLACES] += 1;
+                            f[x % PLACES] += 1;
+                            g[y % PLACES] += 1;
+                            h[z % PLACES] += 1;
+                        }
+                        for code in rest {
+                            a[code.place() % PLACES] += 1;
+                        }
+                    }
+                    [a, ..] => {
+                        for code in part {
+                            a[code.place() % PLACES] += 1;
+                        }
+                    }
+                    [] => {}
                 }
             }
 
-            fn tables(_: usize) -> (usize, usize) {
-                (1 << <$unsigned>::BITS, TURNS)
+            fn tables(size: usize) -> (usize, usize) {
+                (1 << <$unsigned>::BITS, if size < SMALL { TURNS } else { 1 })
             }
         }
     )*};
@@ -83,12 +119,18 @@ narrow!(u8, u8; i8, u8; u16, u16; i16, u16);
 /// Codes in a task; a table of 32-bit counts holds more.
 const TASK: usize = 1 << 24;
 
+/// Codes below which the tables would take longer than they do.
+const FEW: usize = 1 << 16;
+
 /// The counts of the codes below `size`, or the position of the first that is not.
 ///
 /// # Errors
 /// The position of a code out of range.
 pub fn codes<T: Code>(codes: &[T], size: usize) -> Result<Vec<u64>, usize> {
-    let (places, tables) = T::tables(size);
+    let (places, tables) = match codes.len() < FEW {
+        true => (size + 1, 1),
+        false => T::tables(size),
+    };
     let bands = codes.len().div_ceil(1 << 20).clamp(1, pool::threads());
     let height = codes.len().div_ceil(bands).max(1);
     let mut work: Vec<(&[T], Vec<u32>, Vec<u64>)> = codes
@@ -143,6 +185,7 @@ mod tests {
         check::<u8>(256);
         check::<i8>(100);
         check::<u16>(256);
+        check::<u16>(4096);
         check::<u16>(65_536);
         check::<i16>(1000);
         check::<u32>(12);

@@ -6,7 +6,7 @@
 //! builds its own.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -24,8 +24,13 @@ pub fn threads() -> usize {
         .ok()
         .and_then(|text| text.trim().parse().ok())
         .filter(|&n: &usize| n > 0)
-        .or_else(|| std::thread::available_parallelism().ok().map(Into::into))
-        .unwrap_or(1)
+        .unwrap_or_else(cores)
+}
+
+/// Asked once: the answer takes reading files of the system, longer than many a small job.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, Into::into))
 }
 
 fn current() -> &'static Owned {
