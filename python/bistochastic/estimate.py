@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bistochastic import _core, intervals, likelihood, measures, operators, quantiles
+from bistochastic import (
+    _core,
+    intervals,
+    likelihood,
+    measures,
+    operators,
+    quantiles,
+    shrinkage,
+)
 from bistochastic.report import cells, table
 
 if TYPE_CHECKING:
@@ -303,7 +311,7 @@ def estimate(
     if how == "mle":
         frequencies, gap = likelihood.maximum(matrix, reports)
     elif how == "shrunk":
-        frequencies, gap = likelihood.maximum(matrix, reports, stop_after=likelihood.EARLY)
+        frequencies, gap = shrinkage.shrunk(matrix, reports, records)
     else:
         frequencies = operators.solve(matrix, reports)
         if how == "simplex":
