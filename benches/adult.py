@@ -214,7 +214,7 @@ def draw_picture(path: Path, betas: list[float], medians: dict[str, list[float]]
         "stopped": ("#000000", "*", ":"),
         "shrunk": ("#0072B2", "o", "-"),
     }
-    figure = Figure(figsize=(6.2, 3.9), layout="constrained")
+    figure = Figure(figsize=(6.8, 3.9), layout="constrained")
     axes = figure.subplots()
     for name, heading in HEADINGS.items():
         colour, marker, style = looks[name]
@@ -227,7 +227,7 @@ def draw_picture(path: Path, betas: list[float], medians: dict[str, list[float]]
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:g} %"))
     axes.set_xlabel("beta of a record")
-    title = "Adult, pairs of attributes: median relative error of a count"
+    title = "Adult, tables of two attributes: median relative error"
     axes.set_title(title, loc="left", fontsize="medium")
     axes.grid(color="#e2e2e2", linewidth=0.7)
     axes.set_axisbelow(True)
