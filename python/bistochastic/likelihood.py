@@ -20,13 +20,9 @@ if TYPE_CHECKING:
 # Gaps in nats a record at which maximum likelihood stops: one attribute, and joint tables.
 _GAP, _JOINT_GAP = 1e-10, 1e-6
 _JOINT_STEPS = 2000
-# Steps of EM after which "shrunk" stops, from uniform.
-EARLY = 200
 
 
-def maximum(
-    matrix: Matrix, reports: Array, *, stop_after: int | None = None
-) -> tuple[Array, float]:
+def maximum(matrix: Matrix, reports: Array) -> tuple[Array, float]:
     """The shares under which the reports are likeliest, and the gap that is left, in nats a record.
 
     Where the inverse is a distribution it is the answer, since it explains the reports perfectly.
@@ -34,15 +30,14 @@ def maximum(
     ``pi * P (reports / P^T pi)``: with ``g`` that factor, the likelihood is at most ``max g - 1``
     below its maximum (it is concave, and its slope towards any distribution is at most that).
     """
-    if stop_after is None and not operators.is_singular(matrix):
-        inverse = operators.solve(matrix, reports)
-        if (inverse >= 0).all():
-            return inverse / math.fsum(inverse), 0.0
-        if matrix.family == "randomized_response" and matrix[0, 0] > matrix[0, 1]:
-            return _response_likelihood(reports, matrix[0, 0], matrix[0, 1]), 0.0
-    elif stop_after is None:
+    if operators.is_singular(matrix):
         raise SingularMatrixError(operators.singular_sentence("estimate", matrix))
-    return _expectation_maximisation(matrix, reports, stop_after)
+    inverse = operators.solve(matrix, reports)
+    if (inverse >= 0).all():
+        return inverse / math.fsum(inverse), 0.0
+    if matrix.family == "randomized_response" and matrix[0, 0] > matrix[0, 1]:
+        return _response_likelihood(reports, matrix[0, 0], matrix[0, 1]), 0.0
+    return _expectation_maximisation(matrix, reports)
 
 
 def _response_likelihood(reports: Array, keep: float, lie: float) -> Array:
@@ -66,9 +61,7 @@ def _response_likelihood(reports: Array, keep: float, lie: float) -> Array:
     return found / math.fsum(found)
 
 
-def _expectation_maximisation(
-    matrix: Matrix, reports: Array, stop_after: int | None
-) -> tuple[Array, float]:
+def _expectation_maximisation(matrix: Matrix, reports: Array) -> tuple[Array, float]:
     """EM, extrapolated two steps at a time (SQUAREM) and kept only where the likelihood grows."""
     r = matrix.size
     joint = matrix.family == "kron"
@@ -93,7 +86,7 @@ def _expectation_maximisation(
         return max(0.0, float(g.max()) - 1)
 
     wanted = _JOINT_GAP if joint else _GAP
-    most = stop_after if stop_after is not None else (_JOINT_STEPS if joint else 200_000)
+    most = _JOINT_STEPS if joint else 200_000
     pi = np.full(r, 1 / r)
     likelihood, g = look(pi)
     steps = 0
@@ -105,7 +98,7 @@ def _expectation_maximisation(
         change, bend = first - pi, second - 2 * first + pi
         length, curve = float(np.linalg.norm(change)), float(np.linalg.norm(bend))
         candidate = second
-        if stop_after is None and curve > 0 and length > curve:
+        if curve > 0 and length > curve:
             jump = length / curve
             candidate = np.maximum(pi + 2 * jump * change + jump * jump * bend, 0.0)
             # What is 0 would stay so for ever.
