@@ -137,6 +137,23 @@ def test_one_attribute_is_uniform_until_reports_say_otherwise() -> None:
     assert 0 <= many.gap < 1e-4
 
 
+@pytest.mark.parametrize(("concentration", "most"), [(0.3, 1.15), (5.0, 0.6)])
+def test_an_ordered_scale_is_not_over_fitted(concentration: float, most: float) -> None:
+    """A kernel blurs neighbours, which likelihood alone tells apart by luck."""
+    m = bs.geometric(50, temperature=3)
+    rng = np.random.default_rng(22)
+    off = {"mle": 0.0, "shrunk": 0.0}
+    for _ in range(4):
+        pi = rng.dirichlet(np.full(50, concentration))
+        reports = m.apply(pi)
+        counts = rng.multinomial(10_000, reports / reports.sum())
+        for name in off:
+            loose: Any = m
+            found = loose.estimate(counts=counts, method=name).frequencies
+            off[name] += float(np.abs(found - pi).sum())
+    assert off["shrunk"] < most * off["mle"]
+
+
 def test_weights_come_in_between() -> None:
     """More records move the estimate from the guess to the likelihood, and never back."""
     m = joint(0.4)

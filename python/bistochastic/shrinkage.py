@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _EXACT, _PROBES = 1024, 16
 # Nats, of all records together, to which the maximum is found: far less than they can tell.
 _NATS = 0.1
-_STEPS = 1000
+_STEPS = 5000
 
 
 def shrunk(matrix: Matrix, reports: Array, records: float) -> tuple[Array, float]:
@@ -139,43 +139,53 @@ def _climb(matrix: Matrix, reports: Array, guess: Array, rho: float, wanted: flo
     """The maximum of likelihood less ``rho`` times the divergence from the guess.
 
     Each step maximises the likelihood's tangent less the divergence from the guess times ``rho``
-    and that from where we are over ``step``: a weighted geometric mean. It is taken where the
+    and that from where we are over ``length``: a weighted geometric mean. It is taken where the
     likelihood is not below what that promised, so that the sum grows, and lengthens as long as that
-    holds. Noise makes the likelihood flat, and steps long where those of expectation
-    maximisation are short.
+    holds: noise makes the likelihood flat, and steps long where those of expectation maximisation
+    are short. From there we go on a little the same way (Nesterov), until that would go down.
 
     The tangent bounds the likelihood, so the maximum is at most ``rho log sum s exp(g / rho)``.
     """
     seen = reports > 0
     start = np.log(guess)
 
-    def likelihood(expected: Array) -> float:
-        return float(reports[seen] @ np.log(expected[seen]))
+    def at(where: Array) -> tuple[Array, Array, float]:
+        """The shares with these logarithms, the reports expected of them, and their likelihood."""
+        pi = np.exp(where)
+        expected = _forth(matrix, pi)
+        return pi, expected, float(reports[seen] @ np.log(expected[seen]))
 
-    where, pi = start, guess
-    expected = _forth(matrix, pi)
-    height = likelihood(expected)
-    step, growth = 1.0, 2.0
+    length, growth, speed = 1.0, 2.0, 1.0
+    best, most = start, -math.inf
+    here = start
+    pi, expected, height = at(here)
     for _ in range(_STEPS):
         g = _factor(matrix, reports, expected)
-        tilted = start + g / rho
-        top = float(tilted.max())
-        most = rho * (top + math.log(np.exp(tilted - top).sum()))
-        if most - (float(pi @ g) - rho * float(pi @ (where - start))) <= wanted:
-            break
+        value = float(pi @ g) - rho * float(pi @ (here - start))
+        if rho * _log_sum(start + g / rho) - value <= wanted:
+            return pi
         while True:
-            there = (where + step * (g + rho * start)) / (1 + step * rho)
-            top = float(there.max())
-            there -= top + math.log(np.exp(there - top).sum())
-            new = np.exp(there)
-            expected = _forth(matrix, new)
-            reached = likelihood(expected)
-            promised = height + float(g @ (new - pi)) - float(new @ (there - where)) / step
-            if reached >= promised - 1e-13 or step < 1e-6:
+            there = (here + length * (g + rho * start)) / (1 + length * rho)
+            there -= _log_sum(there)
+            new, expected, reached = at(there)
+            promised = height + float(g @ (new - pi)) - float(new @ (there - here)) / length
+            if reached >= promised - 1e-13 or length < 1e-6:
                 break
-            step /= 2
             # Long enough: from here on most steps shall be taken at once.
-            growth = 1.1
-        where, pi, height = there, new, reached
-        step = min(step * growth, 1e12)
-    return pi
+            length, growth = length / 2, 1.1
+        length = min(length * growth, 1e12)
+        found = reached - rho * float(new @ (there - start))
+        if found < most and speed > 1:
+            here, speed = best, 1.0
+        else:
+            faster = (1 + math.sqrt(1 + 4 * speed * speed)) / 2
+            here = there + (speed - 1) / faster * (there - best)
+            here = here - _log_sum(here)
+            best, most, speed = there, found, faster
+        pi, expected, height = at(here)
+    return np.exp(best)
+
+
+def _log_sum(logarithms: Array) -> float:
+    top = float(logarithms.max())
+    return top + math.log(float(np.exp(logarithms - top).sum()))
