@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench paper pictures fmt build build-test wheel rust lint types
+.PHONY: demo test bench adult paper pictures fmt build build-test wheel rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -41,6 +41,11 @@ bench: build-test
 	$(BIN)/python benches/compare.py
 	$(BIN)/python benches/randomize.py
 	$(BIN)/python benches/birkhoff.py
+
+# Needs adult.csv (UCI) in the folder that BISTOCHASTIC_DATA names.
+adult: build-test
+	$(BIN)/python benches/adult.py --plot docs/pictures/adult.png > .venv/adult.md
+	mv .venv/adult.md docs/adult.md
 
 paper: build
 	$(BIN)/bistochastic paper --markdown > docs/paper.md

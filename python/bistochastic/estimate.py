@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bistochastic import _core, intervals, likelihood, measures, operators, quantiles
+from bistochastic import (
+    _core,
+    intervals,
+    likelihood,
+    measures,
+    operators,
+    quantiles,
+    shrinkage,
+)
 from bistochastic.report import cells, table
 
 if TYPE_CHECKING:
@@ -305,7 +313,7 @@ def estimate(
     if how == "mle":
         frequencies, gap, steps = likelihood.maximum(matrix, reports)
     elif how == "shrunk":
-        frequencies, gap, steps = likelihood.maximum(matrix, reports, stop_after=likelihood.EARLY)
+        frequencies, gap, steps = shrinkage.shrunk(matrix, reports, records)
     else:
         frequencies = operators.solve(matrix, reports)
         if how == "simplex":

@@ -26,13 +26,9 @@ _DENSE = 2048
 _STEPS, _JOINT_STEPS = 100_000, 2000
 # Steps of expectation maximisation before Newton's, and of conjugate gradients in each of those.
 _WARM, _TURNS = 20, 4000
-# Steps of EM after which "shrunk" stops, from uniform.
-EARLY = 200
 
 
-def maximum(
-    matrix: Matrix, reports: Array, *, stop_after: int | None = None
-) -> tuple[Array, float, int]:
+def maximum(matrix: Matrix, reports: Array) -> tuple[Array, float, int]:
     """The shares under which the reports are likeliest, the gap that is left, and the steps taken.
 
     Where the inverse is a distribution it is the answer, since it explains the reports perfectly.
@@ -42,8 +38,6 @@ def maximum(
     most that). From there, for one attribute, Newton's steps inside the simplex; for joint tables,
     extrapolated steps that are kept only where the likelihood grows.
     """
-    if stop_after is not None:
-        return _stopped(_Search(matrix, reports), stop_after)
     if operators.is_singular(matrix):
         raise SingularMatrixError(operators.singular_sentence("estimate", matrix))
     inverse = operators.solve(matrix, reports)
@@ -130,16 +124,6 @@ class _Search:
 
 def _gap(factor: Array) -> float:
     return max(0.0, float(factor.max()) - 1)
-
-
-def _stopped(search: _Search, steps: int) -> tuple[Array, float, int]:
-    """So many steps of EM from uniform."""
-    pi = np.full(search.size, 1 / search.size)
-    for _ in range(steps):
-        _, factor, _ = search.look(pi)
-        pi *= factor
-    _, factor, _ = search.look(pi)
-    return pi / pi.sum(), _gap(factor), search.steps
 
 
 def _extrapolated(search: _Search, pi: Array) -> tuple[Array, float, int]:

@@ -10,8 +10,9 @@ impl Matrix {
     /// Frequencies of the original from reports: ``codes``, or ``counts`` of them.
     ///
     /// ``method`` is ``"inverse"`` (unbiased, may be negative), ``"mle"`` (maximum likelihood, a
-    /// distribution), ``"simplex"`` (the distribution nearest to the inverse) or ``"shrunk"`` (likelihood,
-    /// stopped early from uniform, for few records). ``population`` is ``"sampled"`` where the records are a
+    /// distribution), ``"simplex"`` (the distribution nearest to the inverse) or ``"shrunk"`` (likelihood
+    /// drawn towards uniform, or of a :func:`kron` towards the product of its marginals, by a weight that is
+    /// read off the reports: for few records or much noise). ``population`` is ``"sampled"`` where the records are a
     /// sample of those to be described, ``"fixed"`` where they are all of them (PRAM). Of a
     /// :func:`kron` counts may be a table with an axis a factor. A singular matrix raises
     /// :class:`bistochastic.errors.SingularMatrixError`; ``classes=True`` gives the class totals of blocks.

@@ -1,0 +1,195 @@
+"""Likelihood drawn towards a guess, as far as the reports do not speak against it.
+
+Of one attribute the guess is uniform; of a joint table it is the product of the marginals, each
+estimated this way. Where reports are many or nearly truthful they decide, and the estimate is that
+of maximum likelihood; where they are drowned in noise it is the guess.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bistochastic import operators
+from bistochastic.errors import SingularMatrixError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from bistochastic._core import Matrix
+
+    Array = NDArray[np.float64]
+
+# Size up to which the information of a report is computed exactly, and probes beyond.
+_EXACT, _PROBES = 1024, 16
+# Nats, of all records together, to which the maximum is found: far less than they can tell.
+_NATS = 0.1
+_STEPS = 5000
+
+
+def shrunk(matrix: Matrix, reports: Array, records: float) -> tuple[Array, float, int]:
+    """The shares drawn towards a guess, how far their likelihood may be below its maximum, steps.
+
+    With ``n`` records, a guess ``s`` and a weight ``k``, the maximum over distributions ``pi`` of
+
+        sum over v of reports_v log (P^T pi)_v - (k / n) sum over u of pi_u log (pi_u / s_u).
+
+    The weight counts pseudo-records and is read off the reports, see :func:`_weight`.
+
+    >>> import bistochastic as bs
+    >>> m = bs.kron(bs.randomized_response(2, keep=0.7), bs.randomized_response(2, keep=0.7))
+    >>> few, many = (np.array([27, 23, 23, 27]) * k for k in (1, 10_000))
+    >>> shrunk(m, few / 100, 100)[0].round(3)
+    array([0.25, 0.25, 0.25, 0.25])
+    >>> shrunk(m, many / 10**6, 10**6)[0].round(3)
+    array([0.375, 0.125, 0.125, 0.375])
+    """
+    if operators.is_singular(matrix):
+        raise SingularMatrixError(operators.singular_sentence("estimate", matrix))
+    if matrix.family != "kron":
+        guess = np.full(matrix.size, 1 / matrix.size)
+        told = _information(matrix, guess)
+        return _drawn(matrix, reports, records, guess, told, matrix.size - 1)
+    factors: Sequence[Matrix] = matrix.parameters["matrices"]
+    table = reports.reshape([factor.size for factor in factors])
+    axes = set(range(table.ndim))
+    marginals = [
+        np.maximum(shrunk(factor, table.sum(axis=tuple(axes - {k})), records)[0], 1e-100)
+        for k, factor in enumerate(factors)
+    ]
+    guess = reduce(np.multiply.outer, marginals).reshape(-1)
+    # Under a product the information of several attributes multiplies, with 1 for the total; the
+    # marginals are fitted, so that theirs says nothing more about the weight.
+    parts = [_information(factor, s) for factor, s in zip(factors, marginals, strict=True)]
+    told = math.prod(1 + part for part in parts) - 1 - math.fsum(parts)
+    degrees = matrix.size - 1 - sum(factor.size - 1 for factor in factors)
+    return _drawn(matrix, reports, records, guess, told, degrees)
+
+
+def _drawn(
+    matrix: Matrix, reports: Array, n: float, guess: Array, told: float, degrees: int
+) -> tuple[Array, float, int]:
+    expected = _forth(matrix, guess)
+    if degrees > 0 and told > 0:
+        chi = n * math.fsum((reports - expected) ** 2 / expected)
+        weight = _weight(chi, n, told, degrees, matrix.size)
+    else:
+        weight = math.inf
+    pi, steps = guess, 1
+    if weight < math.inf:
+        pi, steps = _climb(matrix, reports, guess, weight / n, _NATS / n)
+    factor = _factor(matrix, reports, _forth(matrix, pi))
+    return pi / pi.sum(), max(0.0, float(factor.max()) - 1), steps
+
+
+def _weight(chi: float, n: float, told: float, degrees: int, cells: int) -> float:
+    """How many pseudo-records the guess is worth, from how badly it explains the reports.
+
+    Let ``pi - s`` vary with variances ``s / k``. Then Pearson's ``chi`` of the reports against the
+    guess has mean ``degrees + n told / k`` and, where the guess is true, variance ``2 degrees``.
+    Against taking noise for a departure, ``1 / k`` has an exponential prior whose mean is 2 a cell
+    inverted: half a pseudo-record in each (Jeffreys). The likeliest ``1 / k`` solves
+
+        n told (chi - degrees - n told / k) / (2 degrees) = cells / 2.
+
+    >>> _weight(chi=60, n=1000, told=0.5, degrees=10, cells=20)
+    10.0...
+    >>> _weight(chi=12, n=1000, told=0.01, degrees=10, cells=20)
+    inf
+    """
+    departure = chi - degrees - cells * degrees / (n * told)
+    return n * told / departure if departure > 0 else math.inf
+
+
+def _information(matrix: Matrix, shares: Array) -> float:
+    """``sum of shares_u p_uv^2 / (P^T shares)_v, less 1``: of a truthful report the size less 1.
+
+    The trace of a product of matrices: rows ``z sqrt(shares)`` through P, squared, where the z are
+    unit vectors or, beyond some size, random signs.
+    """
+    r = matrix.size
+    expected = _forth(matrix, shares)
+    root = np.sqrt(shares)
+    if r <= _EXACT:
+        return float((operators.forth(matrix, np.diag(root)) ** 2 / expected).sum()) - 1
+    signs = np.random.default_rng(0)
+    total = 0.0
+    for _ in range(_PROBES):
+        row = (root * signs.choice([-1.0, 1.0], r))[None, :]
+        total += float((operators.forth(matrix, row) ** 2 / expected).sum())
+    return total / _PROBES - 1
+
+
+def _forth(matrix: Matrix, pi: Array) -> Array:
+    # A transform may leave a little below 0 where there is nothing.
+    row = np.ascontiguousarray(pi[None, :])
+    return np.asarray(np.maximum(operators.forth(matrix, row)[0], 1e-300))
+
+
+def _factor(matrix: Matrix, reports: Array, expected: Array) -> Array:
+    """The slope of the likelihood, a record; its mean under pi is 1."""
+    ratio = np.ascontiguousarray((reports / expected)[None, :])
+    return np.asarray(np.maximum(operators.forth(matrix, ratio, back=True)[0], 0.0))
+
+
+def _climb(
+    matrix: Matrix, reports: Array, guess: Array, rho: float, wanted: float
+) -> tuple[Array, int]:
+    """The maximum of likelihood less ``rho`` times the divergence from the guess.
+
+    Each step maximises the likelihood's tangent less the divergence from the guess times ``rho``
+    and that from where we are over ``length``: a weighted geometric mean. It is taken where the
+    likelihood is not below what that promised, so that the sum grows, and lengthens as long as that
+    holds: noise makes the likelihood flat, and steps long where those of expectation maximisation
+    are short. From there we go on a little the same way (Nesterov), until that would go down.
+
+    The tangent bounds the likelihood, so the maximum is at most ``rho log sum s exp(g / rho)``.
+    """
+    seen = reports > 0
+    start = np.log(guess)
+
+    def at(where: Array) -> tuple[Array, Array, float]:
+        """The shares with these logarithms, the reports expected of them, and their likelihood."""
+        pi = np.exp(where)
+        expected = _forth(matrix, pi)
+        return pi, expected, float(reports[seen] @ np.log(expected[seen]))
+
+    length, growth, speed = 1.0, 2.0, 1.0
+    best, most = start, -math.inf
+    here = start
+    pi, expected, height = at(here)
+    for step in range(1, _STEPS + 1):
+        g = _factor(matrix, reports, expected)
+        value = float(pi @ g) - rho * float(pi @ (here - start))
+        if rho * _log_sum(start + g / rho) - value <= wanted:
+            return pi, step
+        while True:
+            there = (here + length * (g + rho * start)) / (1 + length * rho)
+            there -= _log_sum(there)
+            new, expected, reached = at(there)
+            promised = height + float(g @ (new - pi)) - float(new @ (there - here)) / length
+            if reached >= promised - 1e-13 or length < 1e-6:
+                break
+            # Long enough: from here on most steps shall be taken at once.
+            length, growth = length / 2, 1.1
+        length = min(length * growth, 1e12)
+        found = reached - rho * float(new @ (there - start))
+        if found < most and speed > 1:
+            here, speed = best, 1.0
+        else:
+            faster = (1 + math.sqrt(1 + 4 * speed * speed)) / 2
+            here = there + (speed - 1) / faster * (there - best)
+            here = here - _log_sum(here)
+            best, most, speed = there, found, faster
+        pi, expected, height = at(here)
+    return np.exp(best), _STEPS
+
+
+def _log_sum(logarithms: Array) -> float:
+    top = float(logarithms.max())
+    return top + math.log(float(np.exp(logarithms - top).sum()))
