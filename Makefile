@@ -41,6 +41,7 @@ bench: build-test
 	$(BIN)/python benches/compare.py
 	$(BIN)/python benches/randomize.py
 	$(BIN)/python benches/birkhoff.py
+	$(BIN)/python benches/estimate.py
 
 # Needs adult.csv (UCI) in the folder that BISTOCHASTIC_DATA names.
 adult: build-test

@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 os.environ.setdefault("BISTOCHASTIC_THREADS", "1")
@@ -24,18 +23,9 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import bistochastic as bs
 from bistochastic import _core
+from common import best
 
 Whole = NDArray[np.int64]
-
-
-def best(call: Callable[[], object], repeats: int) -> float:
-    """Seconds of the fastest of several runs."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def whole_numbers(size: int, bits: int = 32) -> Whole:

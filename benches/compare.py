@@ -18,18 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bistochastic as bs
-
-REPEATS = 5
-
-
-def best(call: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Seconds of the fastest of several runs."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
+from common import best
 
 
 def line(what: str, ours: float, unit: str, rest: str) -> None:

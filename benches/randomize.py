@@ -7,34 +7,22 @@ the best. ``BISTOCHASTIC_BENCH=small`` takes a tenth of the records.
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import bistochastic as bs
+from common import best, peer
 
 SMALL = os.environ.get("BISTOCHASTIC_BENCH") == "small"
 N = 10**7 if SMALL else 10**8
 KEY = bs.Key.insecure(1)
-PEERS = Path(sys.prefix) / "peers"
-
-
-def best(call: Callable[[], object], repeats: int = 5) -> float:
-    """Seconds of the fastest of several runs."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def line(what: str, nanoseconds: float, rest: str = "") -> None:
@@ -329,19 +317,11 @@ NEEDS = {
 
 def peers(column: float, answer: float) -> None:
     print("peers, from Python, in an environment of their own (12 categories)")
-    python = PEERS / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
     for name, needs in NEEDS.items():
-        install = [str(python), "-m", "pip", "install", "--quiet", "numpy", *needs]
-        done = subprocess.run(install, capture_output=True, text=True)
-        if done.returncode == 0:
-            done = subprocess.run([str(python), "-c", PEER, name], capture_output=True, text=True)
-        if done.returncode != 0:
-            why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-            print(f"  {name}: left out: {why[:150]}")
+        each, why = peer(needs, PEER, name)
+        if each is None:
+            print(f"  {name}: left out: {why}")
             continue
-        each = json.loads(done.stdout.splitlines()[-1])
         rest = f"a column of ours is {each / column:.0f} times faster"
         if name not in ("numba", "pram"):
             rest += f", respond {each / answer:.1f} times"
