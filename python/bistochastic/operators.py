@@ -69,10 +69,12 @@ def solve(matrix: Matrix, y: Any) -> Array:
     return _shaped(_solve(matrix, rows, back=False), axes)
 
 
-def solve_back(matrix: Matrix, scores: Array) -> Array:
-    """The ``g`` with ``P @ g = scores``: its mean over the reports of a truth is that score."""
-    row = np.ascontiguousarray(scores, dtype=np.float64)[None, :]
-    return np.asarray(_solve(matrix, row, back=True)[0])
+def solve_back(matrix: Matrix, rows: Array) -> Array:
+    """For every row of scores the ``g`` with ``P @ g = scores``.
+
+    The mean of ``g`` over the reports of a truth is the score of that truth.
+    """
+    return _solve(matrix, np.ascontiguousarray(rows, dtype=np.float64), back=True)
 
 
 def forth(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:

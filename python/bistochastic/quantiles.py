@@ -50,7 +50,7 @@ def _gamma_cdf(a: float, x: float) -> float:
     return 1 - scale * h
 
 
-def chi_square(p: float, degrees: int) -> float:
+def chi_square(p: float, degrees: float) -> float:
     """The chi-square quantile, by bisection.
 
     >>> round(chi_square(0.95, 2), 6)
