@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bistochastic import _core, operators
+from bistochastic.estimate import refuse_masked
 from bistochastic.intervals import confidence_of, mean_bounds
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ def conjunction(
             raise TypeError(f"{must}; got {type(matrix).__name__} at {k}")
         indicator = np.zeros(matrix.size)
         indicator[_event(matrix, event, k)] = 1
-        scores = operators.solve_back(matrix, indicator[None, :])[0]
+        with operators.said_of("conjunction", matrix):
+            scores = operators.solve_back(matrix, indicator[None, :])[0]
         answers = scores[_codes(matrix, column, k)]
         corners = [end * score for end in (least, most) for score in (scores.min(), scores.max())]
         least, most = float(min(corners)), float(max(corners))
@@ -129,6 +131,7 @@ def conjunction(
 
 
 def _codes(matrix: Matrix, given: Any, k: int) -> NDArray[Any]:
+    refuse_masked("codes", given)
     column = np.asarray(given)
     if column.dtype.kind not in "iub" or column.ndim != 1:
         must = "`codes` must hold columns of whole numbers"

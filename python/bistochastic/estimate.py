@@ -120,16 +120,14 @@ class Estimate:
     def standard_errors_within(self) -> float:
         """The relative standard error of the standard errors themselves: 0 where they are exact.
 
-        The largest over the shares.
+        Of all shares together: that of a single one may be more in a fixed population.
 
         >>> import bistochastic as bs
         >>> bs.identity(2).estimate(counts=[50, 50]).standard_errors_within
         0.0
         """
-        doubt = self._scatter[1]
-        some = doubt > 0
-        with np.errstate(divide="ignore"):
-            return float(np.max(doubt[some] / self._variance[some], initial=0.0)) / 2
+        doubt = float(self._scatter[1].sum())
+        return doubt and doubt / float(self._variance.sum()) / 2
 
     @cached_property
     def covariance(self) -> Array:
@@ -233,18 +231,21 @@ class Estimate:
             return module.DataFrame(columns)
         raise ImportError("`to_frame` must find pandas or polars; got neither")
 
-    def _columns(self) -> dict[str, Array]:
+    def _columns(self, *, errors: bool = True) -> dict[str, Array]:
+        shares = {"reported": self.reports, "frequency": self.frequencies}
+        if not errors:
+            return shares
         bounds = self.interval()
         return {
-            "reported": self.reports,
-            "frequency": self.frequencies,
+            **shares,
             "standard_error": self.standard_errors,
             "low": bounds[:, 0],
             "high": bounds[:, 1],
         }
 
     def _rows(self, most: int = 20) -> tuple[list[str], list[list[str]]]:
-        columns = self._columns()
+        # What is only to be looked at must not take long.
+        columns = self._columns(errors=intervals.is_quick(self.matrix))
         r = self.matrix.size
         shown = list(range(r)) if r <= most else [*range(most // 2), *range(r - most // 2, r)]
         rows = [[str(v), *(f"{column[v]:.4f}" for column in columns.values())] for v in shown]
@@ -296,6 +297,7 @@ def tally(matrix: Matrix, codes: Any, counts: Any) -> Array:
         got = "neither" if codes is None else "both"
         raise TypeError(f"`estimate` must be given codes or counts; got {got}")
     if codes is not None:
+        refuse_masked("codes", codes)
         array = np.asarray(codes)
         if array.size == 0:
             array = array.astype(np.int64)
@@ -308,6 +310,7 @@ def tally(matrix: Matrix, codes: Any, counts: Any) -> Array:
         return _core.count(np.ascontiguousarray(native).reshape(-1), matrix.size).astype(float)
     r = matrix.size
     must = f"`counts` must hold {r} non-negative numbers"
+    refuse_masked("counts", counts)
     try:
         numbers = np.asarray(counts)
         if numbers.dtype.kind not in "fiu":
@@ -321,6 +324,14 @@ def tally(matrix: Matrix, codes: Any, counts: Any) -> Array:
     if wrong.any():
         raise ValueError(f"{must}; got another at position {int(wrong.argmax())}")
     return flat
+
+
+def refuse_masked(name: str, given: Any) -> None:
+    """What is masked is missing, and must not be counted as if it were not."""
+    if np.ma.is_masked(given):
+        hidden = np.ma.getmaskarray(given).ravel()
+        must = f"`{name}` must not be masked"
+        raise ValueError(f"{must}; got one that is at position {int(hidden.argmax())}")
 
 
 def _table_shape(matrix: Matrix) -> tuple[int, ...]:
@@ -342,12 +353,16 @@ def estimate(
     how = _one_of("method", method, METHODS)
     who = _one_of("population", population, POPULATIONS)
     seen = tally(matrix, codes, counts)
-    records = math.fsum(seen)
-    if not records > 0:
-        raise ValueError("`estimate` must be given at least one record; got none")
+    with np.errstate(over="ignore"):
+        records = float(seen.sum())
+    if not records >= 0.5:
+        got = f"{records:g}" if records else "none"
+        raise ValueError(f"`estimate` must be given at least one record; got {got}")
+    if not records < 2**63:
+        raise ValueError(f"`counts` must sum to less than 2^63; got {records:g}")
     n = round(records)
     if classes:
-        return _class_totals(matrix, seen, n)
+        return _class_totals(matrix, seen, n, who)
     reports = seen / records
     gap = 0.0
     if how == "mle":
@@ -355,13 +370,14 @@ def estimate(
     elif how == "shrunk":
         frequencies, gap = likelihood.maximum(matrix, reports, stop_after=likelihood.EARLY)
     else:
-        frequencies = operators.solve(matrix, reports)
+        with operators.said_of("estimate", matrix):
+            frequencies = operators.solve(matrix, reports)
         if how == "simplex":
             frequencies = project(frequencies)
     return Estimate(frequencies, n, how, who, gap, matrix, reports)
 
 
-def _class_totals(matrix: Matrix, seen: Array, n: int) -> ClassTotals:
+def _class_totals(matrix: Matrix, seen: Array, n: int, population: str) -> ClassTotals:
     if matrix.family not in ("identity", "uniform", "blocks", "k_anonymous"):
         must = "`classes` must be asked of identity, uniform, blocks or k_anonymous"
         raise ValueError(f"{must}; got {matrix.family}")
@@ -372,7 +388,13 @@ def _class_totals(matrix: Matrix, seen: Array, n: int) -> ClassTotals:
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
     totals = np.add.reduceat(seen, starts)
     shares = totals / math.fsum(totals)
-    errors = np.sqrt(shares * (1 - shares) / max(1, n - 1))
+    if population == "fixed" or len(totals) == 1:
+        # A class is reported as it is.
+        errors = np.zeros_like(shares)
+    elif n > 1:
+        errors = np.sqrt(shares * (1 - shares) / (n - 1))
+    else:
+        errors = np.full_like(shares, math.inf)
     return ClassTotals(shares, errors, totals, n, sizes)
 
 

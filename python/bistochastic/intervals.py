@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Size up to which the inverse is looked at row by row.
 _EXACT = 10_000
+# Size up to which that is done where an estimate is only to be shown.
+_QUICK = 2000
 # Entries of the inverse that are held at a time.
 _HELD = 1 << 23
 # Random probes for the variances of larger structured matrices.
@@ -57,13 +59,23 @@ def _first_column(matrix: Matrix) -> Array:
     return operators.solve(matrix, unit)
 
 
+def _has_closed_rows(matrix: Matrix) -> bool:
+    return _core.basis(matrix) in ("flat", "cyclic") or matrix.family in ("permutation", "kron")
+
+
+def is_quick(matrix: Matrix) -> bool:
+    """Whether errors of all shares take no look at a large inverse, row by row or by probes."""
+    if matrix.family == "kron":
+        return all(is_quick(factor) for factor in matrix.parameters["matrices"])
+    return matrix.size <= _QUICK or _has_closed_rows(matrix)
+
+
 def scatter(matrix: Matrix, reports: Array, shares: Array) -> tuple[Array, Array]:
     """The variance of one pseudo-response of every share, and the standard error of that.
 
     ``sum over w of reports_w (G_vw - shares_v)^2``, where ``shares = G reports``.
     """
-    probed = _core.basis(matrix) not in ("flat", "cyclic") and matrix.size > _EXACT
-    if probed and matrix.family not in ("kron", "permutation"):
+    if not _has_closed_rows(matrix) and matrix.size > _EXACT:
         found, error = _probed(matrix, reports, shares)
         return found, error * found
     squares, error = squared_rows(matrix, reports)
@@ -226,22 +238,29 @@ def mean_bounds(
 def region(expected: Array, reported: Array, confidence: float) -> bool:
     """Whether reported counts are in the chi-square region around positive expected ones.
 
-    Cells so rare that less than one part in r of a record is expected are taken together.
-    ``sum (reported - expected)^2 / expected`` has mean ``r - 1`` and variance ``2 (r - 1) + (sum of
-    n / expected - r^2 - 2 r + 2) / n``; its root is held against that of the quantile of a
-    chi-square of that mean and variance, or of the usual one where larger, and half of what
-    :func:`mean_bounds` allows for the skewness of the rarest cell (half, as nothing is estimated).
+    Cells so rare that less than one part in r of a record is expected are taken together; if it
+    still is less, half of what may be missed goes to their number, which is binomial, and they
+    join the next. ``sum (reported - expected)^2 / expected`` has mean ``r - 1`` and variance
+    ``2 (r - 1) + (sum of n / expected - r^2 - 2 r + 2) / n``; its root is held against that of the
+    quantile of a chi-square of that mean and variance, or of the usual one where larger, and half
+    of what :func:`mean_bounds` allows for the skewness of the rarest cell (half, as nothing is
+    estimated).
     """
-    rare = expected < 1 / len(expected)
-    if rare.any():
-        order = np.argsort(expected)
-        together = int(rare.sum())
-        if expected[order[:together]].sum() < 1 / len(expected):
-            together += 1
-        keep = order[together:]
-        expected = np.append(expected[keep], expected[order[:together]].sum())
-        reported = np.append(reported[keep], reported[order[:together]].sum())
-    r, n = len(expected), math.fsum(expected)
+    n = math.fsum(expected)
+    few = 1 / len(expected)
+    order = np.argsort(expected)
+    together = int((expected < few).sum())
+    if together:
+        rest = order[together:]
+        rare, seen = expected[order[:together]].sum(), reported[order[:together]].sum()
+        if rare < few and len(rest):
+            low, _ = quantiles.clopper_pearson(np.rint(seen)[None], round(n), 1 - confidence)
+            if low[0] > rare / n:
+                return False
+            confidence = (1 + confidence) / 2
+            rare, seen, rest = rare + expected[rest[0]], seen + reported[rest[0]], rest[1:]
+        expected, reported = np.append(expected[rest], rare), np.append(reported[rest], seen)
+    r = len(expected)
     if r == 1:
         return True
     found = math.fsum((reported - expected) ** 2 / expected)

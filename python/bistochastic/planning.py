@@ -25,7 +25,8 @@ def standard_error(matrix: Matrix, pi: Any, n: Any) -> Array:
     law = measures.distribution("pi", matrix.size, pi)
     records = _records(n)
     reports = np.maximum(operators.apply(matrix, law), 0.0)
-    spread, _ = intervals.scatter(matrix, reports, law)
+    with operators.said_of("standard_error", matrix):
+        spread, _ = intervals.scatter(matrix, reports, law)
     return np.sqrt(spread / records)
 
 
