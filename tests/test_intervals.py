@@ -289,6 +289,25 @@ def test_probes_are_as_good_as_they_say() -> None:
     assert (high - low >= 2 * quantiles.normal(0.975) * want * 0.9).mean() > 0.5
 
 
+def test_quantiles_are_those_of_scipy() -> None:
+    from scipy import stats
+
+    for p in (0.01, 0.5, 0.9, 0.975, 0.99999):
+        assert quantiles.normal(p) == pytest.approx(stats.norm.ppf(p), rel=1e-9)
+        for degrees in (1, 2, 7, 50, 1000):
+            want = stats.chi2.ppf(p, degrees)
+            assert quantiles.chi_square(p, degrees) == pytest.approx(want, rel=1e-8)
+    for n in (1, 10, 1000, 10**6, 10**9):
+        counts = np.unique(np.array([0, 1, 2, n // 3, n // 2, n - 1, n]).clip(0, n)).astype(float)
+        for alpha in (0.1, 0.05, 1e-6):
+            low, high = quantiles.clopper_pearson(counts, n, alpha)
+            for k, a, b in zip(counts, low, high, strict=True):
+                want_low = 0 if k == 0 else stats.beta.ppf(alpha / 2, k, n - k + 1)
+                want_high = 1 if k == n else stats.beta.ppf(1 - alpha / 2, k + 1, n - k)
+                assert a == pytest.approx(want_low, rel=1e-7, abs=1e-12)
+                assert b == pytest.approx(want_high, rel=1e-7, abs=1e-12)
+
+
 def test_one_record_tells_nothing_of_its_error() -> None:
     e = bs.tridiagonal([0.2, 0.1]).estimate([1])
     assert np.isinf(e.standard_errors).all()
