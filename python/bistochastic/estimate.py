@@ -160,7 +160,10 @@ class Estimate:
         For randomized response and permutations exact (Clopper-Pearson, mapped through the law).
         Elsewhere normal, widened by the most that skewness can do, where the pseudo-responses
         vary enough; below that the bounds of a mean of numbers in a known range (Hoeffding,
-        empirical Bernstein), which hold at any number of records: wide, but true.
+        empirical Bernstein), which hold at any number of records: wide, but true. The normal
+        ones are approximate, but no case is known, of all enumerated, in which a share is missed
+        more often than asked for at confidences from 0.8 to 1 - 1e-10 (of a fixed population,
+        simulated). Randomized response is exact at confidences from one half.
         ``simultaneous`` covers all shares together (Bonferroni). Bounds are cut to [0, 1]. They are
         about the truth, whatever ``method`` says; a biased estimate may lie outside of them.
 

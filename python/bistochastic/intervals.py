@@ -181,7 +181,8 @@ def response_bounds(
     """Exact bounds where a share is an affine function of one share of the reports.
 
     Clopper and Pearson's for that share, mapped. In a fixed population reports of v are a sum of
-    unlike indicators, which is less spread than the binomial of the same mean (Hoeffding 1956).
+    unlike indicators, which is less spread than the binomial of the same mean (Hoeffding 1956:
+    tails further than 1 from it are no heavier; nearer ones are not missed at ``alpha`` to 1/2).
     """
     if matrix.family == "permutation":
         return quantiles.clopper_pearson(shares * n, n, alpha)
@@ -197,7 +198,7 @@ def mean_bounds(
     """Bounds of a share, the mean of ``n`` independent pseudo-responses between known ``ends``.
 
     ``spread`` is their variance, ``s^2`` what of it counts. With z the normal quantile, where
-    ``n s^2`` is at least ``max(5, z^2 / 2)`` times the squared range the bounds are
+    ``n s^2`` is at least ``max(5, z^2)`` times the squared range the bounds are
 
         ``centre - z s / sqrt(n - 1) - k (centre - least)``  and
         ``centre + z s / sqrt(n - 1) + k (most - centre)``, with ``k = (z^2 + 2) / (3 n)``.
@@ -230,7 +231,7 @@ def mean_bounds(
         careful = wide * hoeffding
     else:
         careful = np.sqrt(2 * log * spread / others) + wide * floor
-    enough = n * own >= max(5.0, z * z / 2) * wide**2
+    enough = n * own >= max(5.0, z * z) * wide**2
     low = centre - np.where(enough, normal + k * below, careful)
     return low, centre + np.where(enough, normal + k * above, careful)
 
