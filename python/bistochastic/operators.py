@@ -291,7 +291,7 @@ def _what_is_left(matrix: Matrix) -> str:
             for i, factor in enumerate(matrix.parameters["matrices"]):
                 if is_singular(factor):
                     return f"whose factor {i} is one {_what_is_left(factor)}"
-    if matrix.family in ("dense", "balance", "gibbs", "mix") and r <= _DENSE:
+    if matrix.family in ("dense", "balance", "gibbs") and r <= _DENSE:
         rank = dense_rank(matrix, singular_values(matrix.to_dense()))
         if rank < r:
             return f"of rank {rank}, that tells only so many combinations of {r} categories"
