@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bistochastic import _core, operators, quantiles
-from bistochastic.intervals import confidence_of
+from bistochastic import _core, operators
+from bistochastic.estimate import refuse_masked
+from bistochastic.intervals import confidence_of, mean_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,28 +26,56 @@ if TYPE_CHECKING:
 class Conjunction:
     """An unbiased count, and its error.
 
-    >>> low, high = Conjunction(count=120.0, standard_error=10.0, records=1000).interval(0.95)
-    >>> round(low, 2), round(high, 2)
-    (100.4, 139.6)
+    >>> import bistochastic as bs
+    >>> m = bs.tridiagonal(0.1, size=3)
+    >>> c = bs.conjunction([m], [[0] * 500 + [1] * 300 + [2] * 200], [[0]])
+    >>> round(c.count, 1), round(c.standard_error, 1), [round(x, 1) for x in c.interval()]
+    (523.8, 19.2, [485.0, 562.5])
     """
 
     count: float
     standard_error: float
+    """Infinite for a sample of one record: nothing tells how far others would be off."""
     records: int
+    ends: tuple[float, float]
+    """The least and the most that a record can add to the count."""
+    population: str = "sampled"
+    """``"sampled"`` where the records are a sample, ``"fixed"`` where they are everyone."""
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """A normal interval of the count, cut to what a count can be.
+        """Bounds of the count, cut to what a count can be.
 
-        >>> Conjunction(count=5.0, standard_error=10.0, records=1000).interval()[0]
-        0.0
+        As :meth:`Estimate.interval`: normal, widened for skewness, where the pseudo-responses vary
+        enough, else the bounds of a mean of numbers in a known range. Of a sample they are of
+        ``records`` times the share of those the sample is from.
+
+        >>> import bistochastic as bs
+        >>> m = bs.randomized_response(2, keep=0.75)
+        >>> bs.conjunction([m, m], [[0], [0]], [[0], [0]]).interval()
+        (0.0, 1.0)
         """
-        half = quantiles.normal((1 + confidence_of(confidence)) / 2) * self.standard_error
-        low, high = self.count - half, self.count + half
-        return max(0.0, low), min(float(self.records), high)
+        alpha = 1 - confidence_of(confidence)
+        n, fixed = self.records, self.population == "fixed"
+        share = self.count / n
+        spread = 0.0 if n == 1 else self.standard_error**2 / n
+        if fixed:
+            # What truths differ by is left out of the error, and wanted here.
+            spread = max(0.0, spread + share * (1 - share))
+        else:
+            spread *= (n - 1) / n
+        ends = tuple(np.array([end]) for end in self.ends)
+        low, high = mean_bounds(
+            np.array([share]), np.array([spread]), (ends[0], ends[1]), n, alpha, fixed=fixed
+        )
+        return max(0.0, n * float(low[0])), min(float(n), n * float(high[0]))
 
 
 def conjunction(
-    matrices: Sequence[Matrix], codes: Sequence[Any], events: Sequence[Any]
+    matrices: Sequence[Matrix],
+    codes: Sequence[Any],
+    events: Sequence[Any],
+    *,
+    population: Literal["sampled", "fixed"] = "sampled",
 ) -> Conjunction:
     """How many original records lie in all ``events``; attributes were randomized one by one.
 
@@ -54,25 +83,33 @@ def conjunction(
     collection an attribute. With ``f`` the indicator of an event and ``g = P^-1 f``, the mean of
     ``g`` over the reports of a truth is ``f`` of that truth, so the product over attributes is
     unbiased for a record in all events. Takes O(records x attributes) and no table.
+    ``population`` is ``"sampled"`` where the records are a sample of those to be described,
+    ``"fixed"`` where they are all of them: errors are then of randomization alone.
 
     >>> import bistochastic as bs
     >>> m = bs.identity(2)
     >>> bs.conjunction([m, m], [[0, 0, 1, 1], [0, 1, 0, 1]], [[1], [0, 1]]).count
     2.0
     """
+    if population not in ("sampled", "fixed"):
+        raise ValueError(f"`population` must be one of sampled, fixed; got {population!r}")
     if not len(matrices) == len(codes) == len(events) or not len(matrices):
         got = f"{len(matrices)}, {len(codes)} and {len(events)}"
         must = "`conjunction` must be given as many matrices, columns and events, one at least"
         raise ValueError(f"{must}; got {got}")
     product: Array | None = None
+    least = most = 1.0
     for k, (matrix, column, event) in enumerate(zip(matrices, codes, events, strict=True)):
         if not isinstance(matrix, _core.Matrix):
             must = "`matrices` must hold matrices"
             raise TypeError(f"{must}; got {type(matrix).__name__} at {k}")
         indicator = np.zeros(matrix.size)
         indicator[_event(matrix, event, k)] = 1
-        scores = operators.solve_back(matrix, indicator)
+        with operators.said_of("conjunction", matrix):
+            scores = operators.solve_back(matrix, indicator[None, :])[0]
         answers = scores[_codes(matrix, column, k)]
+        corners = [end * score for end in (least, most) for score in (scores.min(), scores.max())]
+        least, most = float(min(corners)), float(max(corners))
         if product is None:
             product = answers
         elif len(product) != len(answers):
@@ -82,12 +119,19 @@ def conjunction(
             product = product * answers
     if product is None or not len(product):
         raise ValueError("`conjunction` must be given at least one record; got none")
-    n = len(product)
-    spread = float(product.std(ddof=1)) if n > 1 else math.inf
-    return Conjunction(math.fsum(product), spread * math.sqrt(n), n)
+    n, count = len(product), math.fsum(product)
+    if population == "fixed":
+        # A truth is 0 or 1, and so its own square: E g^2 - f is what randomization adds.
+        error = math.sqrt(max(0.0, math.fsum(product**2) - count))
+    elif least == most:
+        error = 0.0
+    else:
+        error = float(product.std(ddof=1)) * math.sqrt(n) if n > 1 else math.inf
+    return Conjunction(count, error, n, (least, most), population)
 
 
 def _codes(matrix: Matrix, given: Any, k: int) -> NDArray[Any]:
+    refuse_masked("codes", given)
     column = np.asarray(given)
     if column.dtype.kind not in "iub" or column.ndim != 1:
         must = "`codes` must hold columns of whole numbers"

@@ -10,6 +10,8 @@ import numpy as np
 from bistochastic import _core, operators, quantiles
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from bistochastic._core import Matrix
@@ -18,10 +20,12 @@ if TYPE_CHECKING:
 
 # Size up to which the inverse is looked at row by row.
 _EXACT = 10_000
+# Size up to which that is done where an estimate is only to be shown.
+_QUICK = 2000
+# Entries of the inverse that are held at a time.
+_HELD = 1 << 23
 # Random probes for the variances of larger structured matrices.
 _PROBES = 128
-# A normal interval needs this many times the squared range of a pseudo-response in its variance.
-_WALD = 20.0
 
 
 def confidence_of(given: Any) -> float:
@@ -36,50 +40,84 @@ def confidence_of(given: Any) -> float:
     return level
 
 
+def inverse_rows(matrix: Matrix) -> Iterator[tuple[slice, Array]]:
+    """Rows of G a block at a time: row v holds the pseudo-responses of share v."""
+    r = matrix.size
+    # LAPACK would factorise a dense matrix again for every block.
+    dense = matrix.family in ("dense", "balance", "gibbs", "mix")
+    step = r if dense else max(1, _HELD // r)
+    for start in range(0, r, step):
+        stop = min(r, start + step)
+        units = np.zeros((stop - start, r))
+        units[np.arange(stop - start), np.arange(start, stop)] = 1
+        yield slice(start, stop), operators.solve_back(matrix, units)
+
+
+def _first_column(matrix: Matrix) -> Array:
+    unit = np.zeros(matrix.size)
+    unit[0] = 1
+    return operators.solve(matrix, unit)
+
+
+def _has_closed_rows(matrix: Matrix) -> bool:
+    return _core.basis(matrix) in ("flat", "cyclic") or matrix.family in ("permutation", "kron")
+
+
+def is_quick(matrix: Matrix) -> bool:
+    """Whether errors of all shares take no look at a large inverse, row by row or by probes."""
+    if matrix.family == "kron":
+        return all(is_quick(factor) for factor in matrix.parameters["matrices"])
+    return matrix.size <= _QUICK or _has_closed_rows(matrix)
+
+
+def scatter(matrix: Matrix, reports: Array, shares: Array) -> tuple[Array, Array]:
+    """The variance of one pseudo-response of every share, and the standard error of that.
+
+    ``sum over w of reports_w (G_vw - shares_v)^2``, where ``shares = G reports``.
+    """
+    if not _has_closed_rows(matrix) and matrix.size > _EXACT:
+        found, error = _probed(matrix, reports, shares)
+        return found, error * found
+    squares, error = squared_rows(matrix, reports)
+    return np.maximum(squares - shares**2, 0.0), error * squares
+
+
+def _probed(matrix: Matrix, weights: Array, centre: Array) -> tuple[Array, float]:
+    """For a vector z of random signs ``E (G sqrt(w) z - centre sqrt(w) . z)_v^2`` is the scatter.
+
+    A probe is the square of a sum of signs, whose relative variance is at most 2.
+    """
+    rng = np.random.default_rng(0)
+    total = np.zeros(matrix.size)
+    root = np.sqrt(weights)
+    for _ in range(_PROBES):
+        signed = root * rng.choice([-1.0, 1.0], matrix.size)
+        total += (operators.solve(matrix, signed) - centre * signed.sum()) ** 2
+    return total / _PROBES, math.sqrt(2 / _PROBES)
+
+
 def squared_rows(matrix: Matrix, weights: Array) -> tuple[Array, float]:
     """``sum over w of G_vw^2 weights_w`` for every v, and its relative standard error."""
     r = matrix.size
     match _core.basis(matrix):
         case "flat" if r > 1:
-            spectrum = _core.spectrum(matrix)
-            if spectrum is not None:
-                return _flat_squares(matrix, weights), 0.0
+            # ``a I + q J`` has the inverse ``(I - q J) / a``: two different entries a row.
+            own, other = _first_column(matrix)[:2] ** 2
+            return own * weights + other * (math.fsum(weights) - weights), 0.0
         case "cyclic":
             # G is circulant too, and so are its squares: a cyclic convolution.
-            unit = np.zeros(r)
-            unit[0] = 1
-            column = operators.solve(matrix, unit)
-            spread = np.fft.rfft(column**2) * np.fft.rfft(weights)
+            spread = np.fft.rfft(_first_column(matrix) ** 2) * np.fft.rfft(weights)
             return np.maximum(np.fft.irfft(spread, r), 0.0), 0.0
     if matrix.family == "permutation":
         return operators.solve(matrix, weights), 0.0
     if matrix.family == "kron":
         return _joint_squares(matrix, weights)
     if r <= _EXACT:
-        total = np.zeros(r)
-        step = max(1, (1 << 22) // r)
-        for start in range(0, r, step):
-            stop = min(r, start + step)
-            units = np.zeros((r, stop - start))
-            units[np.arange(start, stop), np.arange(stop - start)] = 1
-            total += (operators.solve(matrix, units) ** 2) @ weights[start:stop]
+        total = np.empty(r)
+        for rows, block in inverse_rows(matrix):
+            total[rows] = block**2 @ weights
         return total, 0.0
-    # A random sign vector z has E (G sqrt(w) z)_v^2 = the sum; its relative variance is at most 2.
-    rng = np.random.default_rng(0)
-    total = np.zeros(r)
-    root = np.sqrt(weights)
-    for _ in range(_PROBES):
-        total += operators.solve(matrix, root * rng.choice([-1.0, 1.0], r)) ** 2
-    return total / _PROBES, math.sqrt(2 / _PROBES)
-
-
-def _flat_squares(matrix: Matrix, weights: Array) -> Array:
-    """For ``a I + q J`` the inverse is ``(I - q J) / a``: two different entries a row."""
-    unit = np.zeros(matrix.size)
-    unit[0] = 1
-    column = operators.solve(matrix, unit)
-    own, other = float(column[0]), float(column[1])
-    return own**2 * weights + other**2 * (math.fsum(weights) - weights)
+    return _probed(matrix, weights, np.zeros(r))
 
 
 def _joint_squares(matrix: Matrix, weights: Array) -> tuple[Array, float]:
@@ -100,55 +138,139 @@ def _joint_squares(matrix: Matrix, weights: Array) -> tuple[Array, float]:
     return np.ascontiguousarray(array).reshape(-1), error
 
 
-def variances(squares: Array, shares: Array, n: int, population: str) -> Array:
-    """Of a sample the unbiased estimate; of a fixed population what randomization alone adds."""
-    if population == "fixed":
-        return np.maximum(squares - shares, 0.0) / n
-    return np.maximum(squares - shares**2, 0.0) / max(1, n - 1)
+def within_population(spread: Array, shares: Array) -> Array:
+    """What randomization alone adds of the scatter: not that truths are 0 or 1 with these shares.
+
+    >>> within_population(np.array([1.0, 0.5]), np.array([0.5, 0.5]))
+    array([0.75, 0.25])
+    """
+    return np.asarray(np.maximum(spread - shares * (1 - shares), 0.0))
 
 
-def bounds(
-    matrix: Matrix,
-    reports: Array,
-    n: int,
-    centre: Array,
-    variance_within: tuple[Array, float],
-    alpha: float,
-) -> tuple[Array, Array]:
-    """Bounds that miss a share with at most ``alpha``, around the unbiased ``centre``."""
-    if matrix.size == 1:
-        return np.ones(1), np.ones(1)
-    if _core.basis(matrix) == "flat":
-        # Each share is an affine function of one share of the reports. Randomization of a fixed
-        # population is less spread than the binomial (Hoeffding), so the bounds hold there too.
-        unit = np.zeros(matrix.size)
-        unit[0] = 1
-        column = operators.solve(matrix, unit)
-        slope = float(column[0] - column[1])
-        low, high = quantiles.clopper_pearson(reports * n, n, alpha)
-        ends = np.stack([slope * low + column[1], slope * high + column[1]])
-        return ends.min(axis=0), ends.max(axis=0)
-    variance, error = variance_within
-    spread = np.sqrt(variance * (1 + 3 * error))
-    normal = quantiles.normal(1 - alpha / 2) * spread
-    wide = inverse_range(matrix)
-    # Maurer and Pontil: with probability 1 - alpha both sides, for numbers in a range.
-    log = math.log(4 / alpha)
-    careful = math.sqrt(2 * log) * spread + 7 * wide * log / (3 * max(1, n - 1))
-    enough = n * n * variance >= _WALD * wide**2
-    half = np.where(enough, normal, careful)
-    return centre - half, centre + half
+def extremes(matrix: Matrix) -> tuple[Array, Array]:
+    """The least and the most that a pseudo-response of every share can be: the ends of G's rows.
 
-
-def inverse_range(matrix: Matrix) -> Array:
-    """How far apart the pseudo-responses of each share can be: the range of every row of G."""
+    Exact for kron of such, randomized response, circulant and up to 10,000 categories; beyond,
+    bounds: no entry of the inverse is longer than its norm, the condition.
+    """
     r = matrix.size
-    if _core.basis(matrix) == "cyclic":
-        unit = np.zeros(r)
-        unit[0] = 1
-        column = operators.solve(matrix, unit)
-        return np.full(r, float(np.ptp(column)))
-    if r <= 4096:
-        return np.asarray(np.ptp(operators.solve(matrix, np.eye(r)), axis=1))
-    # No entry of the inverse is longer than its norm.
-    return np.full(r, 2 * operators.condition(matrix))
+    if _core.basis(matrix) in ("flat", "cyclic"):
+        column = _first_column(matrix)
+        return np.full(r, column.min()), np.full(r, column.max())
+    if matrix.family == "permutation":
+        return np.zeros(r), np.ones(r)
+    if matrix.family == "kron":
+        least, most = np.ones(1), np.ones(1)
+        for factor in matrix.parameters["matrices"]:
+            low, high = extremes(factor)
+            # Of products of two the ends are at the corners.
+            corners = [np.outer(a, b).ravel() for a in (least, most) for b in (low, high)]
+            least, most = np.minimum.reduce(corners), np.maximum.reduce(corners)
+        return least, most
+    if r > _EXACT:
+        return np.full(r, -operators.condition(matrix)), np.full(r, operators.condition(matrix))
+    least, most = np.empty(r), np.empty(r)
+    for rows, block in inverse_rows(matrix):
+        least[rows], most[rows] = block.min(axis=1), block.max(axis=1)
+    return least, most
+
+
+def response_bounds(
+    matrix: Matrix, reports: Array, shares: Array, n: int, alpha: float
+) -> tuple[Array, Array]:
+    """Exact bounds where a share is an affine function of one share of the reports.
+
+    Clopper and Pearson's for that share, mapped. In a fixed population reports of v are a sum of
+    unlike indicators, which is less spread than the binomial of the same mean (Hoeffding 1956:
+    tails further than 1 from it are no heavier; nearer ones are not missed at ``alpha`` to 1/2).
+    """
+    if matrix.family == "permutation":
+        return quantiles.clopper_pearson(shares * n, n, alpha)
+    own, other = _first_column(matrix)[:2]
+    low, high = quantiles.clopper_pearson(reports * n, n, alpha)
+    ends = np.stack([(own - other) * low + other, (own - other) * high + other])
+    return ends.min(axis=0), ends.max(axis=0)
+
+
+def mean_bounds(
+    centre: Array, spread: Array, ends: tuple[Array, Array], n: int, alpha: float, *, fixed: bool
+) -> tuple[Array, Array]:
+    """Bounds of a share, the mean of ``n`` independent pseudo-responses between known ``ends``.
+
+    ``spread`` is their variance, ``s^2`` what of it counts. With z the normal quantile, where
+    ``n s^2`` is at least ``max(5, z^2)`` times the squared range the bounds are
+
+        ``centre - z s / sqrt(n - 1) - k (centre - least)``  and
+        ``centre + z s / sqrt(n - 1) + k (most - centre)``, with ``k = (z^2 + 2) / (3 n)``.
+
+    The last terms pay for skewness. The third moment about the mean m is at most ``(most - m)``
+    and at least ``(least - m)`` times ``s^2``; that factor times ``(2 z^2 + 1) / (6 n)`` is what
+    the bounds of a studentised mean move (Hall 1983), on a lattice by half a step more. In a
+    ``fixed`` population m is 0 or 1 a record, and the variance is estimated by the mean of
+    ``g^2 - g``, which goes with the mean of g by ``(2 m - 1) s^2`` more than the third moment. This
+    adds ``z^2 / 2`` below where m is 0 and above where it is 1: ``1.5 - least`` and ``most + 0.5``
+    are enough in the place of ``centre - least`` and ``most - centre``.
+
+    Elsewhere the bounds hold for any n and any law of independent numbers: Hoeffding's, or, once n
+    is such that these can be half as wide, the empirical Bernstein bounds of Maurer and Pontil
+    (2009). Their variance is the whole spread; of their three events, two tails and a variance that
+    looks too small, each has ``alpha / 3``.
+    """
+    least, most = ends
+    wide = most - least
+    z = -quantiles.normal(alpha / 2)
+    k = (z * z + 2) / (3 * n)
+    own = within_population(spread, centre) if fixed else spread
+    below, above = (1.5 - least, most + 0.5) if fixed else (centre - least, most - centre)
+    others = max(1, n - 1)
+    normal = z * np.sqrt(own / others)
+    log = math.log(3 / alpha)
+    hoeffding = math.sqrt(math.log(2 / alpha) / (2 * n))
+    floor = log * (2 / math.sqrt(n * others) + 1 / (3 * n))
+    if 2 * floor > hoeffding:
+        careful = wide * hoeffding
+    else:
+        careful = np.sqrt(2 * log * spread / others) + wide * floor
+    enough = n * own >= max(5.0, z * z) * wide**2
+    low = centre - np.where(enough, normal + k * below, careful)
+    return low, centre + np.where(enough, normal + k * above, careful)
+
+
+def region(expected: Array, reported: Array, confidence: float) -> bool:
+    """Whether reported counts are in the chi-square region around positive expected ones.
+
+    Cells so rare that less than one part in r of a record is expected are taken together; if it
+    still is less, half of what may be missed goes to their number, which is binomial, and they
+    join the next. ``sum (reported - expected)^2 / expected`` has mean ``r - 1`` and variance
+    ``2 (r - 1) + (sum of n / expected - r^2 - 2 r + 2) / n``; its root is held against that of the
+    quantile of a chi-square of that mean and variance, or of the usual one where larger, and half
+    of what :func:`mean_bounds` allows for the skewness of the rarest cell (half, as nothing is
+    estimated).
+    """
+    n = math.fsum(expected)
+    few = 1 / len(expected)
+    order = np.argsort(expected)
+    together = int((expected < few).sum())
+    if together:
+        rest = order[together:]
+        rare, seen = expected[order[:together]].sum(), reported[order[:together]].sum()
+        if rare < few and len(rest):
+            low, _ = quantiles.clopper_pearson(np.rint(seen)[None], round(n), 1 - confidence)
+            if low[0] > rare / n:
+                return False
+            confidence = (1 + confidence) / 2
+            rare, seen, rest = rare + expected[rest[0]], seen + reported[rest[0]], rest[1:]
+        expected, reported = np.append(expected[rest], rare), np.append(reported[rest], seen)
+    r = len(expected)
+    if r == 1:
+        return True
+    found = math.fsum((reported - expected) ** 2 / expected)
+    variance = 2 * (r - 1) + math.fsum(1 / expected) - (r * r + 2 * r - 2) / n
+    limit = quantiles.chi_square(confidence, r - 1)
+    if variance > 2 * (r - 1):
+        scale = variance / (2 * (r - 1))
+        limit = max(limit, scale * quantiles.chi_square(confidence, (r - 1) / scale))
+    z = quantiles.normal((1 + confidence) / 2)
+    rarest = float((expected * (1 - expected / n)).min())
+    allowed = math.sqrt(limit) + (z * z + 2) / (6 * math.sqrt(rarest))
+    return found <= allowed**2

@@ -7,6 +7,7 @@ Structured families are done in the core. A composite is taken apart: :func:`kro
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from bistochastic import _core
 from bistochastic.errors import SingularMatrixError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from bistochastic._core import Matrix
@@ -69,10 +72,12 @@ def solve(matrix: Matrix, y: Any) -> Array:
     return _shaped(_solve(matrix, rows, back=False), axes)
 
 
-def solve_back(matrix: Matrix, scores: Array) -> Array:
-    """The ``g`` with ``P @ g = scores``: its mean over the reports of a truth is that score."""
-    row = np.ascontiguousarray(scores, dtype=np.float64)[None, :]
-    return np.asarray(_solve(matrix, row, back=True)[0])
+def solve_back(matrix: Matrix, rows: Array) -> Array:
+    """For every row of scores the ``g`` with ``P @ g = scores``.
+
+    The mean of ``g`` over the reports of a truth is the score of that truth.
+    """
+    return _solve(matrix, np.ascontiguousarray(rows, dtype=np.float64), back=True)
 
 
 def forth(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
@@ -266,6 +271,15 @@ def singular_sentence(what: str, matrix: Matrix) -> str:
     return f"`{what}` must be asked of an invertible matrix; got one {_what_is_left(matrix)}"
 
 
+@contextmanager
+def said_of(what: str, matrix: Matrix) -> Iterator[None]:
+    """Says of ``what`` that the matrix is singular, where a step on the way finds it."""
+    try:
+        yield
+    except SingularMatrixError:
+        raise SingularMatrixError(singular_sentence(what, matrix)) from None
+
+
 def _singular(matrix: Matrix) -> SingularMatrixError:
     return SingularMatrixError(singular_sentence("solve", matrix))
 
@@ -291,6 +305,10 @@ def _what_is_left(matrix: Matrix) -> str:
             for i, factor in enumerate(matrix.parameters["matrices"]):
                 if is_singular(factor):
                     return f"whose factor {i} is one {_what_is_left(factor)}"
+    if matrix.family in ("dense", "balance", "gibbs") and r <= _DENSE:
+        rank = dense_rank(matrix, singular_values(matrix.to_dense()))
+        if rank < r:
+            return f"of rank {rank}, that tells only so many combinations of {r} categories"
     spectrum = _core.spectrum(matrix)
     if spectrum is not None and spectrum[1] < r:
         left = {"cyclic": "Fourier components", "cosine": "cosine components"}

@@ -16,14 +16,18 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+# Size up to which the inverse is looked at row by row.
+_EXACT = 4096
+
 
 def standard_error(matrix: Matrix, pi: Any, n: Any) -> Array:
     """See :meth:`bistochastic.Matrix.standard_error`."""
     law = measures.distribution("pi", matrix.size, pi)
     records = _records(n)
     reports = np.maximum(operators.apply(matrix, law), 0.0)
-    squares, _ = intervals.squared_rows(matrix, reports)
-    return np.sqrt(np.maximum(squares - law**2, 0.0) / records)
+    with operators.said_of("standard_error", matrix):
+        spread, _ = intervals.scatter(matrix, reports, law)
+    return np.sqrt(spread / records)
 
 
 def _records(given: Any) -> int:
@@ -60,28 +64,45 @@ def largest_variance(matrix: Matrix) -> float:
         from bistochastic.errors import SingularMatrixError
 
         raise SingularMatrixError(operators.singular_sentence("required_records", matrix))
+    if matrix.size == 1:
+        return 0.0
+    own, other = _mean_squares(matrix)
+    t = np.clip((own - other) / 2, 0.0, 1.0)
+    return float(np.max(t * own + (1 - t) * other - t * t))
+
+
+def _mean_squares(matrix: Matrix) -> tuple[Array, Array]:
+    """For every share the mean squared pseudo-response of its own truth, and the most of others."""
     r = matrix.size
     if r == 1:
-        return 0.0
+        return np.ones(1), np.zeros(1)
+    if matrix.family == "kron":
+        own, other = np.ones(1), np.zeros(1)
+        for factor in matrix.parameters["matrices"]:
+            # Means of products multiply; another truth differs in one factor at least.
+            mine, others = _mean_squares(factor)
+            apart = np.outer(other, np.maximum(mine, others)), np.outer(own, others)
+            own, other = np.outer(own, mine).ravel(), np.maximum(*apart).ravel()
+        return own, other
     if _core.basis(matrix) in ("flat", "cyclic"):
         # All rows are alike.
-        unit = np.zeros(r)
-        unit[0] = 1
-        column = operators.solve(matrix, unit)
-        # Row 0 of G runs through its column backwards.
-        row = np.roll(column[::-1], 1)
-        squares = np.ascontiguousarray((row**2)[None, :])
-        return _most(operators.forth(matrix, squares, back=True)[0], 0)
-    if r <= 4096:
-        inverse = operators.solve(matrix, np.eye(r))
-        ahead = operators.forth(matrix, np.ascontiguousarray(inverse**2), back=True)
-        return max(_most(ahead[v], v) for v in range(r))
-    # No entry of the inverse is longer than its norm.
-    return operators.condition(matrix) ** 2
+        unit = np.zeros((1, r))
+        unit[0, 0] = 1
+        own, other = _own_and_other(matrix, operators.solve_back(matrix, unit), 0)
+        return np.full(r, own), np.full(r, other)
+    if r > _EXACT:
+        # No entry of the inverse is longer than its norm.
+        most = operators.condition(matrix) ** 2
+        return np.full(r, most), np.full(r, most)
+    blocks = [
+        _own_and_other(matrix, block, rows.start) for rows, block in intervals.inverse_rows(matrix)
+    ]
+    return np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
 
 
-def _most(h: Array, v: int) -> float:
-    own = float(h[v])
-    other = float(np.delete(h, v).max())
-    t = min(1.0, max(0.0, (own - other) / 2))
-    return t * own + (1 - t) * other - t * t
+def _own_and_other(matrix: Matrix, rows: Array, start: int) -> tuple[Array, Array]:
+    ahead = operators.forth(matrix, np.ascontiguousarray(rows**2), back=True)
+    mine = np.arange(len(rows)), np.arange(start, start + len(rows))
+    own = ahead[mine].copy()
+    ahead[mine] = 0
+    return own, ahead.max(axis=1)

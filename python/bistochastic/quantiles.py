@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,8 @@ def _gamma_cdf(a: float, x: float) -> float:
     return 1 - scale * h
 
 
-def chi_square(p: float, degrees: int) -> float:
+@lru_cache(maxsize=256)
+def chi_square(p: float, degrees: float) -> float:
     """The chi-square quantile, by bisection.
 
     >>> round(chi_square(0.95, 2), 6)
@@ -71,21 +73,29 @@ def chi_square(p: float, degrees: int) -> float:
     return 2 * (low + high) / 2
 
 
-def _beta_cdf(a: Array, b: Array, x: Array) -> Array:
-    """The regularised incomplete beta function, number by number."""
+def _log_beta(a: Array, b: Array) -> Array:
+    """The logarithm of the beta function, without the difference of large logarithms."""
+    lgamma = np.vectorize(math.lgamma, otypes=[float])
+    p, q = np.minimum(a, b), np.maximum(a, b)
+    # Stirling's lgamma(p + q) - lgamma(q), to 1e-11 from 1000 on.
+    far = (q - 0.5) * np.log1p(p / q) + p * np.log(p + q) - p - p / (12 * q * (p + q))
+    near = np.minimum(q, 1000.0)
+    grown = np.where(q > 1000, far, lgamma(p + near) - lgamma(near))
+    return np.asarray(lgamma(p) - grown)
+
+
+def _beta_tail(a: Array, b: Array, x: Array, log_beta: Array, *, upper: bool) -> Array:
+    """The regularised incomplete beta function, or 1 without it, number by number."""
     flip = x > (a + 1) / (a + b + 2)
     p, q, y = np.where(flip, b, a), np.where(flip, a, b), np.where(flip, 1 - x, x)
-    lgamma = np.vectorize(math.lgamma, otypes=[float])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_front = lgamma(p + q) - lgamma(p) - lgamma(q) + p * np.log(y) + q * np.log1p(-y)
-    front = np.where(y > 0, np.exp(np.where(y > 0, log_front, 0)), 0.0) / p
+    front = np.exp(a * np.log(x) + b * np.log1p(-x) - log_beta) / p
     # Lentz's way through the continued fraction, all numbers at once until the last has settled.
     tiny = 1e-300
     c = np.ones_like(y)
     d = 1 - (p + q) * y / (p + 1)
     d = 1 / np.where(np.abs(d) < tiny, tiny, d)
     h = d.copy()
-    for m in range(1, 10_000):
+    for m in range(1, 3000):
         even = m * (q - m) * y / ((p + 2 * m - 1) * (p + 2 * m))
         odd = -(p + m) * (p + q + m) * y / ((p + 2 * m) * (p + 2 * m + 1))
         for term in (even, odd):
@@ -94,10 +104,10 @@ def _beta_cdf(a: Array, b: Array, x: Array) -> Array:
             c = 1 + term / c
             c = np.where(np.abs(c) < tiny, tiny, c)
             h = h * d * c
-        if np.all(np.abs(d * c - 1) < 1e-15):
+        if np.all(np.abs(d * c - 1) < 1e-12):
             break
     value = np.clip(front * h, 0, 1)
-    return np.where(flip, 1 - value, value)
+    return np.where(flip == upper, value, 1 - value)
 
 
 def clopper_pearson(counts: Array, records: float, alpha: float) -> tuple[Array, Array]:
@@ -111,26 +121,53 @@ def clopper_pearson(counts: Array, records: float, alpha: float) -> tuple[Array,
     (array([0.    , 0.0667, 0.6915]), array([0.3085, 0.6525, 1.    ]))
     """
     seen, where = np.unique(counts, return_inverse=True)
-    low = _beta_quantile(np.maximum(seen, 1e-300), records - seen + 1, alpha / 2)
-    high = _beta_quantile(seen + 1, np.maximum(records - seen, 1e-300), 1 - alpha / 2)
-    low, high = np.where(seen <= 0, 0.0, low), np.where(seen >= records, 1.0, high)
+    low, high = np.zeros_like(seen), np.ones_like(seen)
+    some, lacking = seen > 0, seen < records
+    a, b = seen[some], records - seen[some] + 1
+    low[some] = _beta_quantile(a, b, alpha / 2, upper=False)
+    a, b = seen[lacking] + 1, records - seen[lacking]
+    high[lacking] = _beta_quantile(a, b, alpha / 2, upper=True)
     return low[where], high[where]
 
 
-def _beta_quantile(a: Array, b: Array, p: float) -> Array:
-    """Newton's steps inside a bracket that every look narrows."""
-    lgamma = np.vectorize(math.lgamma, otypes=[float])
-    log_beta = lgamma(a) + lgamma(b) - lgamma(a + b)
-    low, high = np.zeros_like(a), np.ones_like(a)
-    x = a / (a + b)
-    for _ in range(100):
-        off = _beta_cdf(a, b, x) - p
-        low, high = np.where(off < 0, x, low), np.where(off < 0, high, x)
-        with np.errstate(all="ignore"):
-            slope = np.exp((a - 1) * np.log(x) + (b - 1) * np.log1p(-x) - log_beta)
-            step = x - off / slope
-        inside = (step > low) & (step < high)
-        before, x = x, np.where(inside, step, (low + high) / 2)
-        if np.all(np.abs(x - before) <= 1e-15 * x):
+def _beta_quantile(a: Array, b: Array, p: float, *, upper: bool) -> Array:
+    """The number below or above which a beta distribution has ``p``.
+
+    By the expansion of Cornish and Fisher (Abramowitz and Stegun 26.5.22). Where both numbers are
+    at least 10,000 it changes ``p`` by less than one part in 50,000 at 0.025, and one in a
+    thousand at 1e-9; elsewhere Newton's steps start there, in a bracket that every look narrows.
+    """
+    y = normal(p) if upper else -normal(p)
+    s, t = 1 / (2 * np.maximum(a, 1) - 1), 1 / (2 * np.maximum(b, 1) - 1)
+    h, bend = 2 / (s + t), (y * y - 3) / 6
+    w = y * np.sqrt(np.maximum(h + bend, 0)) / h - (t - s) * (bend + 5 / 6 - 2 / (3 * h))
+    x = a / (a + b * np.exp(np.clip(2 * w, -700, 700)))
+    small = np.minimum(a, b) < 1e4
+    x[small] = _searched(a[small], b[small], p, x[small], upper=upper)
+    return np.asarray(x)
+
+
+def _searched(a: Array, b: Array, p: float, start: Array, *, upper: bool) -> Array:
+    found = np.clip(start, 1e-300, 1 - 1e-16)
+    log_beta = _log_beta(a, b)
+    low, high, before = np.zeros_like(a), np.ones_like(a), np.full_like(a, math.inf)
+    left = np.arange(len(a))
+    for _ in range(200):
+        x, front = found[left], log_beta[left]
+        off = _beta_tail(a[left], b[left], x, front, upper=upper) / p - 1
+        # Near the end rounding may keep it from coming nearer.
+        size = np.abs(off)
+        going = (size > 1e-10) & ((size > 1e-3) | (size < before[left]))
+        if not going.any():
             break
-    return x
+        before[left] = size
+        left, x, off, front = left[going], x[going], off[going], front[going]
+        short = (off < 0) != upper
+        low[left], high[left] = np.where(short, x, low[left]), np.where(short, high[left], x)
+        with np.errstate(all="ignore"):
+            slope = np.exp((a[left] - 1) * np.log(x) + (b[left] - 1) * np.log1p(-x) - front)
+            # In the logarithm of the tail, which is nearly straight.
+            step = x + (1 if upper else -1) * p * (1 + off) * np.log1p(off) / slope
+        inside = (step > low[left]) & (step < high[left])
+        found[left] = np.where(inside, step, (low[left] + high[left]) / 2)
+    return np.asarray(found)

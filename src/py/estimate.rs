@@ -42,10 +42,13 @@ impl Matrix {
         estimate.call_method("estimate", (slf,), Some(&given))
     }
 
-    /// How many records bring the interval of every share within ``tolerance`` of it, whatever the shares.
+    /// How many records, a sample, bring the normal interval of every share within ``tolerance`` of it,
+    /// whatever the shares.
     ///
     /// ``z^2 / tolerance^2`` times the largest variance that a pseudo-response can have, z the normal
-    /// quantile of ``confidence``.
+    /// quantile of ``confidence``; a bound of it for structured matrices beyond 4096 categories, but for
+    /// randomized response, circulant and :func:`kron`. What an estimate's intervals add for skewness is
+    /// of the order of one over the records.
     ///
     /// >>> bs.identity(2).required_records(0.01)
     /// 9604
