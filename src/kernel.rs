@@ -7,7 +7,8 @@ use crate::alias::Word;
 #[cfg(target_arch = "x86_64")]
 use crate::keystream::{Level, level};
 use crate::randomize::Code;
-use crate::sampler::{Kind, Then};
+use crate::sampler::Kind;
+use crate::sampler::one::Then;
 
 /// Positions in a block that the first word did not decide.
 pub struct Undecided {
@@ -66,12 +67,12 @@ fn draw_avx2<W: Word, C: Code>(
     dst: &mut [C],
     undecided: &mut Undecided,
 ) {
-    if let Kind::One { slots, then, .. } = kind
-        && let (16, 4) = (W::BITS, slots.k)
-        && let Then::Shift(_) | Then::Fold(_) = then
+    if let Kind::One(one) = kind
+        && let (16, 4) = (W::BITS, one.slots.k)
+        && let Then::Shift(_) | Then::Fold(_) = one.then
         && let Some((src, dst)) = C::bytes(src, dst)
     {
-        return sixteen::draw(slots, *then, words, src, dst, undecided);
+        return sixteen::draw(&one.slots, one.then, words, src, dst, undecided);
     }
     if W::BITS <= 32 && eight::draw(kind, words, src, dst, undecided) {
         return;
@@ -89,12 +90,13 @@ fn draw_any<W: Word, C: Code>(
 ) {
     // One loop a structure, so that nothing is asked a record that does not depend on it.
     match kind {
-        Kind::One { slots, then, .. } => {
+        Kind::One(one) => {
+            let slots = &one.slots;
             let draw = |x, u, then: Then| {
                 let (j, undecided) = slots.draw(x);
                 (then.apply(u, j), undecided)
             };
-            match *then {
+            match one.then {
                 Then::Shift(size) => sweep::<W, C>(words, src, dst, undecided, |x, u| {
                     draw(x, u, Then::Shift(size))
                 }),
@@ -107,7 +109,7 @@ fn draw_any<W: Word, C: Code>(
                 Then::Pick => sweep::<W, C>(words, src, dst, undecided, |x, _| slots.draw(x)),
             }
         }
-        Kind::Lies { .. } | Kind::Classes(_) | Kind::Neighbours { .. } | Kind::Rows(_) => {
+        Kind::Lies(_) | Kind::Classes(_) | Kind::Neighbours(_) | Kind::Rows(_) => {
             sweep::<W, C>(words, src, dst, undecided, |x, u| kind.decide(x, u));
         }
     }
@@ -150,7 +152,8 @@ mod eight {
     use std::arch::x86_64::*;
 
     use super::{Code, Kind, Then, Undecided, Word};
-    use crate::sampler::{Classes, Steps};
+    use crate::sampler::classes::Classes;
+    use crate::sampler::neighbours::Steps;
 
     const LANES: usize = 8;
 
@@ -167,12 +170,13 @@ mod eight {
         let most = _mm256_set1_epi32(W::MOST as i32);
         let all = |n: u64| _mm256_set1_epi32(n as i32);
         match kind {
-            Kind::One { slots, then, .. } if slots.k < 30 => {
+            Kind::One(one) if one.slots.k < 30 => {
+                let slots = &one.slots;
                 let (k, last) = (slots.k, all(slots.last));
                 let table = &*slots.table;
                 // SAFETY: a column is below 2^k, and the table has 2^k + 1 entries.
                 let j = |x| unsafe { look_up(table, k, x, _mm256_setzero_si256()) };
-                match *then {
+                match one.then {
                     Then::Shift(size) => {
                         let size = all(size);
                         sweep::<W, C>(kind, words, src, dst, undecided, |x, u| {
@@ -217,15 +221,14 @@ mod eight {
                     (v, below(last, x))
                 });
             }
-            Kind::Lies {
-                size, stay, each, ..
-            } if W::BITS == 32 && *each > 0 => {
+            Kind::Lies(lies) if W::BITS == 32 && lies.each > 0 => {
+                let (size, stay, each) = (lies.size, lies.stay, lies.each);
                 // With s = floor(log2 each) and m = floor(2^(32+s) / each), or one less than 2^32 where
                 // that is 2^32, floor(y m / 2^(32+s)) is floor(y / each) or one less, for any y below 2^32.
                 let s = each.ilog2();
                 let m = all(((1u64 << (32 + s)) / each).min(u64::from(u32::MAX)));
-                let (truth, each, size, others) =
-                    (all(*stay), all(*each), all(*size), all(*size - 1));
+                let (truth, each, others) = (all(stay), all(each), all(size - 1));
+                let size = all(size);
                 let (shift, one) = (_mm_cvtsi32_si128(s as i32), all(1));
                 sweep::<W, C>(kind, words, src, dst, undecided, |x, u| {
                     let lies = _mm256_xor_si256(below(x, truth), all(u64::MAX));
@@ -271,7 +274,7 @@ mod eight {
                     (_mm256_add_epi32(first, high), below(low, n))
                 });
             }
-            Kind::Neighbours { end, steps, .. } => {
+            Kind::Neighbours(neighbours) => {
                 let unsure = _mm256_sub_epi32(most, all(2));
                 let strays = |x, u, down, up| {
                     let falls = below(x, down);
@@ -281,9 +284,9 @@ mod eight {
                     let moves = _mm256_or_si256(falls, rises);
                     (v, _mm256_andnot_si256(moves, below(unsure, x)))
                 };
-                match steps {
+                match &neighbours.steps {
                     Steps::Constant(step) => {
-                        let (step, end) = (all(*step), all(*end));
+                        let (step, end) = (all(*step), all(neighbours.end));
                         sweep::<W, C>(kind, words, src, dst, undecided, |x, u| {
                             let first = _mm256_cmpeq_epi32(u, _mm256_setzero_si256());
                             let last = _mm256_cmpeq_epi32(u, end);
