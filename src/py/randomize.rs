@@ -16,7 +16,7 @@ use crate::derive::{Label, Purpose, derive};
 use crate::error::Error;
 use crate::key;
 use crate::keystream::Keystream;
-use crate::randomize::{Addresses, By, Cell, Id, Randomizer, floor, refuse};
+use crate::randomize::{Addresses, By, Code, Id, Randomizer, floor, refuse};
 use crate::{pool, respond};
 
 /// Rows are counted below this.
@@ -274,7 +274,7 @@ impl<'py> Given<'py> {
 }
 
 /// Draw for all records, a batch at a time, so that the caller's thread can look at signals.
-fn run<'py, T: Cell + numpy::Element>(
+fn run<'py, T: Code + numpy::Element>(
     py: Python<'py>,
     randomizer: &Randomizer<'_>,
     columns: &Columns<'py>,
