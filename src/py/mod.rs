@@ -22,6 +22,8 @@ mod key;
 mod matrix;
 mod operator;
 mod randomize;
+mod secret;
+mod supervise;
 mod survey;
 
 /// Work below this many numbers is done before another thread could have taken over.
