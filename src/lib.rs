@@ -14,6 +14,7 @@
 //! | [`scaling`], [`potentials`] | rows and columns scaled to sums of 1, in doubles and in their logarithms | dense families |
 //! | [`calibrate`] | exact search for the parameter that reaches a wanted number | families |
 //! | [`count`] | how often each code occurs in a column | `py` |
+//! | [`law`] | whether two matrices are the same law | `py` |
 //! | [`parameters`] | parameters by name, in and out | families, `py` |
 //! | [`family`] | trait `Family`, `REGISTRY`, `build`; one file a family | `py` |
 //! | [`key`], [`derive`] | 32 secret bytes; from them and labels to the keys of all streams | randomize, `py` |
@@ -44,6 +45,7 @@ pub mod kernel;
 pub mod key;
 pub mod keystream;
 pub mod lattice;
+pub mod law;
 pub mod measure;
 pub mod operator;
 pub mod parameters;

@@ -19,6 +19,7 @@ mod count;
 mod estimate;
 mod exact;
 mod key;
+mod law;
 mod matrix;
 mod operator;
 mod randomize;
