@@ -10,6 +10,7 @@
 //! | [`listed`], [`form`] | terms as an engine gives them; weights and permutations, stored or described |
 //! | [`decomposition`], [`kron`] | the sum that is handed out, plain or by factors; the factors decomposed |
 //! | [`split`], [`sample`] | half a matrix, exactly; one random permutation without decomposing |
+//! | [`joint`] | bits of such a permutation as a whole |
 //! | [`draw`] | a random term of a decomposition |
 //! | [`control`], [`random`] | progress and a wish to stop; labellings |
 //!
@@ -27,7 +28,10 @@ pub mod decomposition;
 pub mod draw;
 pub mod events;
 pub mod form;
+pub mod joint;
 pub mod kron;
+#[cfg(test)]
+mod leaves;
 pub mod listed;
 pub mod loose;
 pub mod matching;

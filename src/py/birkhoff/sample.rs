@@ -6,6 +6,7 @@ use pyo3::types::PyBytes;
 
 use super::Decomposition;
 use crate::birkhoff::draw::Drawer;
+use crate::birkhoff::joint;
 use crate::birkhoff::sample::{self, Words};
 use crate::derive::Purpose;
 use crate::error::Error;
@@ -75,6 +76,27 @@ impl Matrix {
         })?;
         let drawn: Vec<i64> = drawn.into_iter().map(i64::from).collect();
         Ok(drawn.into_pyarray(py))
+    }
+
+    /// Bits of the permutation that :meth:`sample_permutation` draws, as a whole, never above the true number.
+    ///
+    /// All that a column hides behind one permutation, however long the column is: n records randomized one
+    /// by one hide ``n * entropy_rate`` bits. Blocks and the like, whose classes are shuffled, have exactly
+    /// ``log2`` of the product of their factorials; a :func:`kron` the sum of its factors; a :func:`mix` of
+    /// permutations the entropy of its weights, at most ``log2`` of their number. Elsewhere it is a lower bound:
+    /// of another mixture the mean of its parts, of ``a @ b`` the larger of the two, of all others the bits of
+    /// the richest row, exact for T-transforms and two categories. None where no permutation can be drawn.
+    ///
+    /// >>> bs.blocks([2, 2]).joint_entropy, bs.identity(9).joint_entropy
+    /// (2.0, 0.0)
+    /// >>> coin = bs.mix([bs.identity(4), bs.permutation([1, 2, 3, 0])], weights=[0.5, 0.5])
+    /// >>> coin.joint_entropy
+    /// 1.0
+    /// >>> bs.kron(coin, bs.blocks([2, 2])).joint_entropy
+    /// 3.0
+    #[getter]
+    fn joint_entropy(&self, py: Python<'_>) -> Option<f64> {
+        py.detach(|| joint::entropy(self.inner()))
     }
 }
 
