@@ -194,8 +194,9 @@ fn richest_row(counts: &Counts) -> f64 {
         });
         terms.sum()
     };
-    let richest = (0..counts.size).max_by(|&a, &b| near(a).total_cmp(&near(b)));
-    let line = line(richest.unwrap_or(0));
+    let rows = (0..counts.size).map(|u| (near(u), u));
+    let richest = rows.max_by(|a, b| a.0.total_cmp(&b.0));
+    let line = line(richest.map_or(0, |(_, u)| u));
     measure::of_counts(1, counts.total, 1, line.len(), |i| line[i]).bits_down()
 }
 
