@@ -19,6 +19,7 @@
 //! | [`family`] | trait `Family`, `REGISTRY`, `build`; one file a family | `py` |
 //! | [`key`], [`derive`] | 32 secret bytes; from them and labels to the keys of all streams | randomize, `py` |
 //! | [`keystream`] | (key, position) to random words; the only randomness | randomize, respond |
+//! | [`word`] | unsigned integers by their lowest bits; a record's first word | alias, sampler, randomize |
 //! | [`alias`] | exact integer sampling of one finite law; states that law | sampler |
 //! | [`sampler`], [`kernel`] | how each structure is drawn; the inner loops | randomize, respond |
 //! | [`randomize`] | codes to protected codes in fixed blocks | `py` |
@@ -58,6 +59,7 @@ pub mod sampler;
 pub mod scaling;
 pub mod support;
 pub mod survey;
+pub mod word;
 
 #[cfg(feature = "python")]
 mod py;

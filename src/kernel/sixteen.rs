@@ -65,7 +65,7 @@ pub fn draw<W: Word>(
         let sure = _mm256_and_si256(sure_a, sure_b);
         if _mm256_movemask_epi8(sure) != -1 {
             for (i, word) in words.chunks_exact(2).enumerate() {
-                if u16::read(word).get() > slots.last {
+                if u64::from(u16::read(word)) > slots.last {
                     undecided.push(start + i);
                 }
             }

@@ -8,10 +8,10 @@ use super::code::Code;
 use super::node::Node;
 use super::streams::{Further, Streams};
 use super::work::Work;
-use crate::alias::Word;
 use crate::kernel;
 use crate::keystream::BLOCK;
 use crate::sampler::{Form, Sampler, certain};
+use crate::word::Word;
 
 /// Reports of a block of records.
 pub(super) fn draw<C: Code>(

@@ -1,6 +1,7 @@
 //! Any code of the class: the word times the class size.
 
-use crate::alias::{More, Word, below};
+use crate::alias::{More, below};
+use crate::word::Word;
 
 /// How the class of a code is found.
 #[derive(Debug)]

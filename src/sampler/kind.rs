@@ -8,7 +8,8 @@ use super::neighbours::Neighbours;
 use super::one::{One, Then};
 use super::rows::Rows;
 use super::structure::Structure;
-use crate::alias::{Law, More, Word};
+use crate::alias::{Law, More};
+use crate::word::Word;
 
 /// One draw from a first word `W`.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 use std::hint::select_unpredictable;
 
 use super::one::Then;
-use crate::alias::{More, Word, below, left_over, share};
+use crate::alias::{More, below, left_over, share};
+use crate::word::Word;
 
 /// Randomized response up to this size has a table, which fits a cache that nothing else needs.
 pub(super) const TABLE_OF_LIES: u64 = 256;

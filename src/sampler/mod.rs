@@ -22,9 +22,10 @@
 
 use std::sync::Arc;
 
-use crate::alias::{More, Width};
+use crate::alias::More;
 use crate::error::{Error, Result};
 use crate::family::Matrix;
+use crate::word::Width;
 
 pub mod classes;
 pub mod kind;

@@ -3,7 +3,8 @@
 use std::hint::select_unpredictable;
 
 use super::structure::Alphas;
-use crate::alias::{More, Word, below, share};
+use crate::alias::{More, below, share};
+use crate::word::Word;
 
 /// One step down or up.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 use std::hint::select_unpredictable;
 
 use super::lies::{self, Lie};
-use crate::alias::{Law, More, Rest, Slots, Word, share};
+use crate::alias::{Law, More, Rest, Slots, share};
+use crate::word::Word;
 
 /// One law for all codes.
 #[derive(Debug)]

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::alias::{self, More, Word, below, left_over, share};
+use crate::alias::{self, More, below, left_over, share};
 use crate::pool;
+use crate::word::Word;
 
 /// A law a row: tables one after the other.
 #[derive(Debug)]
