@@ -14,10 +14,12 @@
 //! | [`scaling`], [`potentials`] | rows and columns scaled to sums of 1, in doubles and in their logarithms | dense families |
 //! | [`calibrate`] | exact search for the parameter that reaches a wanted number | families |
 //! | [`count`] | how often each code occurs in a column | `py` |
+//! | [`law`] | whether two matrices are the same law | `py` |
 //! | [`parameters`] | parameters by name, in and out | families, `py` |
 //! | [`family`] | trait `Family`, `REGISTRY`, `build`; one file a family | `py` |
 //! | [`key`], [`derive`] | 32 secret bytes; from them and labels to the keys of all streams | randomize, `py` |
 //! | [`keystream`] | (key, position) to random words; the only randomness | randomize, respond |
+//! | [`word`] | unsigned integers by their lowest bits; a record's first word | alias, sampler, randomize |
 //! | [`alias`] | exact integer sampling of one finite law; states that law | sampler |
 //! | [`sampler`], [`kernel`] | how each structure is drawn; the inner loops | randomize, respond |
 //! | [`randomize`] | codes to protected codes in fixed blocks | `py` |
@@ -44,6 +46,7 @@ pub mod kernel;
 pub mod key;
 pub mod keystream;
 pub mod lattice;
+pub mod law;
 pub mod measure;
 pub mod operator;
 pub mod parameters;
@@ -56,6 +59,7 @@ pub mod sampler;
 pub mod scaling;
 pub mod support;
 pub mod survey;
+pub mod word;
 
 #[cfg(feature = "python")]
 mod py;

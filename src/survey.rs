@@ -49,6 +49,17 @@ pub enum RowBits {
     Unknown,
 }
 
+impl RowBits {
+    /// One a row, unless there are more than [`ROWS`].
+    pub fn each<I: Iterator<Item = f64>>(size: u64, bits: impl FnOnce() -> I) -> Self {
+        if size <= ROWS {
+            RowBits::Each(bits().collect())
+        } else {
+            RowBits::Unknown
+        }
+    }
+}
+
 /// `-p log2 p`, 0 for 0.
 pub fn term(p: f64) -> f64 {
     if p > 0.0 { -p * p.log2() } else { 0.0 }

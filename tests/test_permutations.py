@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from fractions import Fraction
+from operator import contains
 from typing import Any
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given
 
 import bistochastic as bs
 
@@ -144,3 +149,113 @@ BAD: list[tuple[Any, type[Exception], str]] = [
 def test_bad_input_is_one_sentence(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+Law = dict[tuple[int, ...], Fraction]
+
+
+def known_law(m: bs.Matrix) -> Law:
+    """What is drawn, one by one, of matrices for which the scheme leaves no choice."""
+    law: Law = {}
+    if m.family in ("identity", "uniform", "blocks", "k_anonymous"):
+        support = [np.flatnonzero(row).tolist() for row in m.to_dense()]
+        orders = [
+            s for s in itertools.permutations(range(m.size)) if all(map(contains, support, s))
+        ]
+        return dict.fromkeys(orders, Fraction(1, len(orders)))
+    if m.family == "permutation":
+        return {tuple(m.sample_permutation().tolist()): Fraction(1)}
+    if m.family == "mix":
+        for weight, part in zip(weights_of(m), m.parameters["matrices"], strict=True):
+            for s, p in known_law(part).items():
+                law[s] = law.get(s, Fraction(0)) + weight * p
+        return law
+    a, b = map(known_law, m.parameters["matrices"])
+    for (s, p), (t, q) in itertools.product(a.items(), b.items()):
+        if m.family == "kron":
+            joint = tuple(len(t) * x + y for x in s for y in t)
+        else:
+            joint = tuple(t[x] for x in s)
+        law[joint] = law.get(joint, Fraction(0)) + p * q
+    return law
+
+
+def weights_of(m: bs.Matrix) -> list[Fraction]:
+    weights = [Fraction(w) for w in m.parameters["weights"]]
+    return [w / sum(weights) for w in weights]
+
+
+def bits(law: Law) -> float:
+    assert sum(law.values()) == 1
+    return math.fsum(-float(p) * math.log2(p) for p in law.values() if p)
+
+
+def known(size: int) -> st.SearchStrategy[bs.Matrix]:
+    """Matrices whose permutations are known one by one."""
+    plain = st.one_of(
+        st.builds(bs.k_anonymous, st.just(size), k=st.integers(1, size)),
+        st.builds(bs.permutation, st.permutations(list(range(size)))),
+    )
+    return st.recursive(
+        plain,
+        lambda inner: st.one_of(
+            st.builds(bs.Matrix.__matmul__, inner, inner),
+            st.builds(lambda a, b, w: bs.mix([a, b], weights=[w, 1 - w]), inner, inner,
+                      st.fractions(0, 1, max_denominator=9)),
+        ),
+        max_leaves=4,
+    )  # fmt: skip
+
+
+@given(data=st.data(), size=st.integers(1, 4))
+def test_joint_entropy_is_never_above_what_is_drawn(data: st.DataObject, size: int) -> None:
+    m = data.draw(known(size))
+    found = m.joint_entropy
+    assert found is not None
+    assert found <= bits(known_law(m)) + 1e-12
+    # One row's image is part of the permutation.
+    assert found >= m.entropy_rate - 1e-12
+
+
+@given(a=st.integers(1, 3), b=st.integers(1, 3), data=st.data())
+def test_joint_entropy_of_classes_and_krons_is_that_of_what_is_drawn(
+    a: int, b: int, data: st.DataObject
+) -> None:
+    one = bs.k_anonymous(a, k=data.draw(st.integers(1, a)))
+    other = bs.permutation(data.draw(st.permutations(list(range(b)))))
+    turns = bs.mix([other, bs.identity(b)], weights=[Fraction(1, 3), Fraction(2, 3)])
+    for m in (one, turns, bs.kron(one, turns)):
+        assert m.joint_entropy == pytest.approx(bits(known_law(m)), abs=1e-12)
+
+
+def test_a_mixture_of_permutations_has_no_more_bits_than_terms_allow() -> None:
+    shifts = [bs.permutation(np.roll(np.arange(8), j)) for j in (0, 1, 2, 3, 3)]
+    m = bs.mix(shifts, weights=[Fraction(1, 4)] * 3 + [Fraction(1, 8)] * 2)
+    assert m.joint_entropy == 2.0
+    assert bs.mix(shifts[3:], weights=[Fraction(1, 2)] * 2).joint_entropy == 0.0
+
+
+def test_joint_entropy_has_closed_forms() -> None:
+    assert bs.identity(10**9).joint_entropy == 0
+    assert bs.permutation([2, 0, 1]).joint_entropy == 0
+    assert bs.uniform(5).joint_entropy == pytest.approx(math.log2(120), abs=1e-13)
+    large = bs.uniform(10**6).joint_entropy
+    assert large is not None
+    assert large == pytest.approx(math.lgamma(10**6 + 1) / math.log(2), rel=1e-13)
+    swap = bs.t_transform(9, 2, 5, keep=Fraction(1, 4))
+    want = 2 - 0.75 * math.log2(3)
+    assert swap.joint_entropy == pytest.approx(want, abs=1e-14)
+    assert bs.randomized_response(2, keep=Fraction(1, 4)).joint_entropy == swap.joint_entropy
+
+
+@every
+def test_joint_entropy_is_at_least_that_of_a_row(m: bs.Matrix) -> None:
+    assert m.joint_entropy is not None
+    assert m.entropy_rate - 1e-12 <= m.joint_entropy <= math.log2(math.factorial(m.size))
+
+
+def test_joint_entropy_is_not_said_where_no_permutation_is_drawn() -> None:
+    large = bs.tridiagonal(0.2, size=5000)
+    assert large.joint_entropy is None
+    assert bs.kron(large, bs.uniform(2)).joint_entropy is None
+    assert (large @ bs.uniform(5000)).joint_entropy is None

@@ -20,7 +20,7 @@ pub trait Coins {
 pub const SIZE: u64 = 4096;
 
 /// Families whose classes are each a perfect secret.
-const CLASSES: [&str; 4] = ["identity", "uniform", "blocks", "k_anonymous"];
+pub(super) const CLASSES: [&str; 4] = ["identity", "uniform", "blocks", "k_anonymous"];
 
 /// Every class shuffled in itself: each place of a class of n is as likely, 1/n.
 fn within_classes<F: FnMut() -> u64>(matrix: &Matrix, words: &mut Words<F>) -> Vec<u32> {
@@ -205,31 +205,7 @@ fn some_permutation(counts: &Counts) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Decisions by a script, beyond which everything is false; remembers what was asked.
-    struct Script {
-        given: Vec<bool>,
-        /// The chance of what was decided, as one over a whole number or its complement.
-        asked: Vec<(bool, u64)>,
-    }
-
-    impl Script {
-        fn decide(&mut self, n: u64) -> bool {
-            let i = self.asked.len();
-            let answer = self.given.get(i).copied().unwrap_or(false);
-            self.asked.push((answer, n));
-            answer
-        }
-    }
-
-    impl Coins for Script {
-        fn flip(&mut self) -> bool {
-            self.decide(2)
-        }
-        fn one_in(&mut self, n: u64) -> bool {
-            self.decide(n)
-        }
-    }
+    use crate::birkhoff::leaves::Leaves;
 
     fn gcd(a: u128, b: u128) -> u128 {
         crate::lattice::gcd(a, b)
@@ -241,36 +217,15 @@ mod tests {
         let counts = Counts::from_dense(size, total, cells);
         let mut sums = vec![(0u128, 1u128); size * size];
         let mut leaves = 0;
-        let mut given: Vec<bool> = Vec::new();
-        loop {
-            let mut script = Script {
-                given: given.clone(),
-                asked: Vec::new(),
-            };
-            let sample = permutation(&counts, &mut script);
+        let mut tree = Leaves::default();
+        while let Some((sample, (n, d))) = tree.next(|coins| permutation(&counts, coins)) {
             leaves += 1;
-            let (mut n, mut d) = (1u128, 1u128);
-            for &(answer, of) in &script.asked {
-                n *= if answer { 1 } else { u128::from(of - 1) };
-                d *= u128::from(of);
-                let g = gcd(n, d);
-                (n, d) = (n / g, d / g);
-            }
             for (u, &v) in sample.iter().enumerate() {
                 let sum = &mut sums[u * size + v as usize];
                 let g = gcd(sum.1, d);
                 let (a, b) = (sum.0 * (d / g) + n * (sum.1 / g), sum.1 / g * d);
                 let g = gcd(a, b);
                 *sum = (a / g, b / g);
-            }
-            // The next leaf: the last decision that was false becomes true.
-            given = script.asked.iter().map(|&(answer, _)| answer).collect();
-            while given.last() == Some(&true) {
-                given.pop();
-            }
-            match given.last_mut() {
-                Some(last) => *last = true,
-                None => break,
             }
         }
         for (sum, &cell) in sums.iter().zip(cells) {

@@ -9,7 +9,7 @@ use crate::measure::{Entropy, LogSum};
 use crate::operator::{Means, Operator, Spectrum};
 use crate::parameters::Parameters;
 use crate::sampler::Structure;
-use crate::survey::{self, RowBits, Survey};
+use crate::survey::{RowBits, Survey};
 
 /// # Law
 /// `probability(u, v) = 1/n` where `u` and `v` lie in one class of `n` codes, else 0: block-diagonal,
@@ -200,15 +200,12 @@ impl Family for Classes {
         );
         let row_bits = if smallest.class_size == largest {
             RowBits::Same(worst.1)
-        } else if self.size <= survey::ROWS {
-            let runs = self.runs.iter();
-            let each = runs.flat_map(|run| {
+        } else {
+            let each = |run: &Run| {
                 let n = (run.class_size * run.classes) as usize;
                 std::iter::repeat_n((run.class_size as f64).log2(), n)
-            });
-            RowBits::Each(each.collect())
-        } else {
-            RowBits::Unknown
+            };
+            RowBits::each(self.size, || self.runs.iter().flat_map(each))
         };
         Some(Survey {
             worst_row: worst,

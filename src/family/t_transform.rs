@@ -163,16 +163,10 @@ impl Family for TTransform {
         let others = u128::from(self.size.checked_sub(3)?) + 1;
         let certain = (0..3).find(|&u| !self.moves(u))?;
         let (a, d) = (self.stay, self.sum);
-        let row_bits = if self.size <= survey::ROWS {
-            let mut each = vec![0.0; self.size as usize];
-            let p = nearest(a, d);
-            for u in [self.i, self.j] {
-                each[u as usize] = survey::term(p) + survey::term(1.0 - p);
-            }
-            RowBits::Each(each)
-        } else {
-            RowBits::Unknown
-        };
+        let p = nearest(a, d);
+        let coin = survey::term(p) + survey::term(1.0 - p);
+        let bits = |u| if self.moves(u) { coin } else { 0.0 };
+        let row_bits = RowBits::each(self.size, || (0..self.size).map(bits));
         Some(Survey {
             worst_row: (certain, 0.0),
             worst_column: (certain, 0.0),

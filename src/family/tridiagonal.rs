@@ -437,11 +437,7 @@ impl Family for Tridiagonal {
         }
         let counts = line(worst.0);
         worst.1 = measure::of_counts(1, self.total, 1, 3, |k| counts[k]).bits_down();
-        let row_bits = if self.size <= survey::ROWS {
-            RowBits::Each((0..self.size).map(bits).collect())
-        } else {
-            RowBits::Unknown
-        };
+        let row_bits = RowBits::each(self.size, || (0..self.size).map(bits));
         Some(Survey {
             worst_row: worst,
             worst_column: worst,

@@ -265,3 +265,16 @@ pub fn real(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<f64
         },
     })
 }
+
+/// A whole number from `low` to `high`.
+pub fn whole(name: &str, given: &Bound<'_, PyAny>, low: u64, high: u64) -> PyResult<u64> {
+    let must = format!("be a whole number from {low} to {high}");
+    if given.is_instance_of::<PyBool>() || !given.hasattr("__index__")? {
+        return Err(Error::type_(name, must, type_name(given)).into());
+    }
+    match given.extract::<i128>() {
+        Ok(n) if (i128::from(low)..=i128::from(high)).contains(&n) => Ok(n as u64),
+        Ok(n) => Err(Error::value(name, must, n).into()),
+        Err(_) => Err(Error::value(name, must, "another").into()),
+    }
+}

@@ -19,9 +19,12 @@ mod count;
 mod estimate;
 mod exact;
 mod key;
+mod law;
 mod matrix;
 mod operator;
 mod randomize;
+mod secret;
+mod supervise;
 mod survey;
 
 /// Work below this many numbers is done before another thread could have taken over.

@@ -1,0 +1,159 @@
+"""What a report tells: mutual information, and capacity over all priors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bistochastic import _core, operators
+from bistochastic.measures.bits import SLACK, entropy, log2_up
+from bistochastic.measures.survey import TABLE, Lines, lines
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic._core import Matrix
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Average:
+    """Bits and beta, not above the true ones, and whether they are these."""
+
+    bits: float
+    beta: float
+    exact: bool
+
+
+def average(matrix: Matrix, *, full: bool) -> Average:
+    """The entropy rate; a bound where it takes longer than a profile may."""
+    quick = None if full else _core.quick_rate(matrix)
+    if quick is not None:
+        return Average(*quick, exact=False)
+    return Average(matrix.entropy_rate, matrix.beta, matrix.certified == "exact")
+
+
+def mutual_information(matrix: Matrix, mean: Average) -> float:
+    """Bits that a report tells of a uniform truth: ``log2 r - entropy_rate``, not below it."""
+    if mean.beta == 1:
+        return 0.0
+    rate = mean.bits
+    most = log2_up(matrix.size)
+    return most if rate == 0 else math.nextafter(most - rate, math.inf)
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """Bits, not below the channel capacity; ``gap`` is how far they may be above it."""
+
+    bits: float
+    gap: float
+    how: str
+
+
+def capacity(matrix: Matrix, found: Lines | None, *, full: bool = False) -> Capacity:
+    """Channel capacity: the mutual information under the prior that an attacker likes best."""
+    r = matrix.size
+    at_uniform = mutual_information(matrix, average(matrix, full=full))
+    match matrix.family:
+        case "kron":
+            each = [
+                capacity(factor, lines(factor, [], full=full), full=full)
+                for factor in matrix.parameters["matrices"]
+            ]
+            bits = math.fsum(part.bits for part in each)
+            how = "; ".join(sorted({part.how for part in each if part.how}))
+            return Capacity(bits, math.fsum(part.gap for part in each), how)
+        case "blocks" | "k_anonymous" | "uniform" | "identity":
+            classes = _core.spectrum(matrix)
+            return Capacity(log2_up(classes[1]) if classes else at_uniform, 0.0, "")
+        case "permutation":
+            return Capacity(log2_up(r), 0.0, "")
+        case "t_transform" if r > 2:
+            keep = float(matrix.parameters["keep"])
+            coin = entropy(np.array([keep, 1 - keep]))
+            bits = math.log2(r - 2 + 2 ** (1 - coin)) + SLACK
+            return Capacity(min(log2_up(r), bits), 0.0, "")
+    if _core.basis(matrix) in ("flat", "cyclic"):
+        # Rows are permutations of each other and so are columns: the uniform prior is the best.
+        certain = average(matrix, full=full).exact
+        return Capacity(at_uniform, 0.0 if certain else math.inf, "")
+    if found is None:
+        return _by_parts(matrix, full=full)
+    if found.row_bits is None:
+        # No prior beats the divergence of the worst row from the uniform report.
+        bits = max(0.0, log2_up(r) - found.worst_row[1])
+        known = average(matrix, full=full).exact
+        return Capacity(bits, bits - at_uniform if known else math.inf, "from the worst row")
+    return _blahut_arimoto(matrix, found, full=full)
+
+
+def _by_parts(matrix: Matrix, *, full: bool) -> Capacity:
+    """Processing loses information, and capacity is convex in the matrix."""
+    if matrix.family == "product":
+        pair = matrix.parameters["matrices"]
+        each = [capacity(part, lines(part, [], full=full), full=full).bits for part in pair]
+        return Capacity(min(each), math.inf, "from the factors")
+    if matrix.family == "mix":
+        bits = math.fsum(
+            weight * capacity(part, lines(part, [], full=full), full=full).bits
+            for weight, part in operators.parts(matrix)
+        )
+        return Capacity(bits, math.inf, "from the parts")
+    return Capacity(log2_up(matrix.size), math.inf, "from the size")
+
+
+def _blahut_arimoto(matrix: Matrix, found: Lines, *, full: bool) -> Capacity:
+    """Both bounds at every step: ``I <= C <= max_u D(p_u || q)``, q the reports under the prior.
+
+    ``D(p_u || q) = -H_u - (P log2 q)_u``, so a step is two passes through the matrix. Steps longer
+    than the classic one are tried as long as the mutual information grows.
+    """
+    r = matrix.size
+    bits = np.broadcast_to(np.asarray(found.row_bits), r)
+    structured = r > 512 and _core.structure_is_singular(matrix) is not None
+    dense = matrix.to_dense() if not structured and (full or r <= TABLE) else None
+
+    def through(x: Array, *, back: bool) -> Array:
+        if dense is not None:
+            return dense @ x if back else x @ dense
+        row = np.ascontiguousarray(x[None, :])
+        return np.asarray(operators.forth(matrix, row, back=back)[0])
+
+    # Nanoseconds that a step takes, roughly; a second or two in all.
+    each = 2.0 * r * r if dense is not None else 150.0 * r
+    budget = (2e9 if dense is not None or r <= 1 << 16 else 3e8) * (20 if full else 1)
+    steps = int(min(3000, max(1, budget / (each + 2e4))))
+    prior = np.full(r, 1 / r)
+    best = (prior, prior)
+    low, high, speed = 0.0, math.inf, 1.0
+    taken = 0
+    while taken < steps:
+        taken += 1
+        reports = np.maximum(through(prior, back=False), 1e-300)
+        divergence = -bits - through(np.log2(reports), back=True)
+        top = float(divergence.max())
+        mutual = float((prior * divergence).sum())
+        high = min(high, top)
+        if mutual < low - 1e-13 and speed > 1:
+            # Too long a step: back to the best prior, and from there the classic one.
+            prior, speed = _step(*best, 1.0), 1.0
+            continue
+        if mutual >= low:
+            low, best = mutual, (prior, divergence)
+        if high - low < 1e-9:
+            break
+        prior = _step(prior, divergence, speed)
+        speed = min(speed * 1.5, 64.0)
+    gap = max(0.0, high - low)
+    how = f"within {gap:.1e} bits after {taken} steps" if gap > 1e-9 else ""
+    return Capacity(min(high + SLACK, log2_up(r)), gap, how)
+
+
+def _step(prior: Array, divergence: Array, speed: float) -> Array:
+    moved = np.maximum(prior * np.exp2(speed * (divergence - divergence.max())), 1e-290)
+    return np.asarray(moved / moved.sum())

@@ -1,0 +1,130 @@
+"""What reports cost: tables of costs, metric epsilon and expected cost."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bistochastic import _core
+from bistochastic.measures.bits import SLACK
+from bistochastic.measures.structure import class_sizes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic._core import Matrix
+
+    Array = NDArray[np.float64]
+
+
+def cost_table(size: int, given: Any) -> Array | Literal["ordinal"]:
+    """A table of costs, or the word for ``|u - v|``."""
+    must = f'`cost` must be "ordinal" or {size} x {size} non-negative numbers'
+    if isinstance(given, str):
+        if given != "ordinal":
+            raise ValueError(f"{must}; got {given!r}")
+        return "ordinal"
+    try:
+        if np.asarray(given).dtype.kind not in "fiuO":
+            raise TypeError
+        table = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{must}; got others") from None
+    if table.shape != (size, size):
+        raise ValueError(f"{must}; got shape {table.shape}")
+    wrong = ~(table >= 0)
+    if wrong.any():
+        u, v = divmod(int(wrong.argmax()), size)
+        raise ValueError(f"{must}; got another at ({u}, {v})")
+    return np.ascontiguousarray(table)
+
+
+def metric_epsilon(dense: Array, cost: Array | Literal["ordinal"]) -> float:
+    """The least e with ``p_uv <= exp(e cost(u, w)) p_wv`` for all u, w and v, not below it.
+
+    On an ordinal scale neighbours decide, since distances along it add up.
+    """
+    if not isinstance(cost, str):
+        return _core.metric_epsilon(dense, cost) * (1 + SLACK)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # The difference of near numbers is exact; two zeros are equal, which nan says here.
+        gaps = np.abs(np.diff(dense, axis=0)) / np.minimum(dense[1:], dense[:-1])
+    widest = float(np.fmax.reduce(gaps, axis=None, initial=0.0))
+    # Off the grid a double is within a part in 2^53 of its probability.
+    return math.log1p(widest) * (1 + SLACK) + 4.5e-16 if widest > 0 else 0.0
+
+
+def expected_cost(dense: Array, cost: Array | Literal["ordinal"], prior: Array | None) -> float:
+    """The mean cost of a report under the prior, uniform where there is none."""
+    r = len(dense)
+    if isinstance(cost, str):
+        scale = np.arange(r)
+        cost = np.abs(np.subtract.outer(scale, scale)).astype(np.float64)
+    weights = np.full(r, 1 / r) if prior is None else prior
+    # What never happens, truth or report, costs nothing, even an infinite cost.
+    happens = (dense > 0) & (weights > 0)[:, None]
+    each = np.where(happens, dense, 0) * np.where(happens, cost, 0)
+    return float((each.sum(axis=1) * weights).sum())
+
+
+def ordinal_epsilon(matrix: Matrix) -> tuple[float, bool] | None:
+    """The metric epsilon under ``|u - v|`` of a structured matrix, and whether it is exact."""
+    if matrix.certified != "exact" and matrix.family not in ("reflected", "geometric"):
+        return None
+    match matrix.family:
+        case "uniform":
+            return 0.0, True
+        case "randomized_response":
+            return matrix.epsilon, True
+        case "reflected" | "geometric":
+            # An entry is a sum of two of the kernel, and a step moves both by one place.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                logs = np.log(_core.arrays(matrix)["kernel"].astype(float))
+                gaps = np.abs(np.diff(logs))
+            return float(np.fmax.reduce(gaps, initial=0.0)) * (1 + SLACK), False
+    # Somewhere on the scale a report starts or ceases to be possible.
+    return (math.inf, True) if math.isinf(matrix.epsilon) else None
+
+
+def ordinal_cost(matrix: Matrix) -> float | None:
+    """The mean of ``|u - v|`` of a structured matrix under a uniform truth."""
+    r = matrix.size
+    match matrix.family:
+        case "identity":
+            return 0.0
+        case "uniform" | "randomized_response":
+            return matrix[0, 1] * (r * r - 1) / 3 if r > 1 else 0.0
+        case "blocks":
+            sizes = class_sizes(matrix).astype(float)
+            return float(((sizes**2 - 1) / 3).sum() / r)
+        case "k_anonymous":
+            # Classes of two sizes, one apart.
+            classes = round(r * matrix.truthfulness)
+            n, larger = divmod(r, classes)
+            each = (classes - larger) * (n * n - 1) + larger * ((n + 1) ** 2 - 1)
+            return each / 3 / r
+        case "tridiagonal":
+            return 1.0 - matrix.truthfulness
+        case "t_transform":
+            given = matrix.parameters
+            return float(2 * abs(given["i"] - given["j"]) * (1 - given["keep"]) / r)
+        case "permutation":
+            targets = _core.arrays(matrix)["targets"]
+            return float(np.abs(targets - np.arange(r)).mean())
+        case "circulant":
+            # A shift by j moves r - j codes up by j, and j codes down by r - j.
+            j = np.arange(r)
+            given = _core.arrays(matrix)
+            row = given["first_row"] / given["total"]
+            return float((row * (2.0 * j * (r - j) / r)).sum())
+        case "reflected" | "geometric":
+            # A step of j moves r - j codes by j; the j folded ones move by |2s + 1 - j|, s < j,
+            # whose sum is floor(j^2 / 2).
+            j = np.arange(r + 1).astype(float)
+            moved = ((r - j) * j + np.floor(j * j / 2)) / r
+            given = _core.arrays(matrix)
+            kernel = given["kernel"] / given["total"]
+            return float(2 * (kernel[1:-1] * moved[1:-1]).sum() + kernel[-1] * moved[-1])
+    return None

@@ -1,0 +1,121 @@
+"""Attackers with a prior: what a report says, what it leaves, the best guess."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core, operators
+from bistochastic.measures.bits import SLACK, entropy
+from bistochastic.measures.structure import class_sizes, column
+from bistochastic.measures.survey import TABLE
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from bistochastic._core import Matrix
+
+    Array = NDArray[np.float64]
+
+
+def distribution(name: str, size: int, given: Any) -> Array:
+    """A probability vector of ``size`` numbers, its sum brought to 1."""
+    must = f"`{name}` must hold {size} non-negative numbers that sum to 1"
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind not in "fiuO":
+            raise TypeError
+        numbers = np.array(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{must}; got others") from None
+    if numbers.shape != (size,):
+        raise ValueError(f"{must}; got shape {numbers.shape}")
+    wrong = ~(numbers >= 0) | ~np.isfinite(numbers)
+    if wrong.any():
+        raise ValueError(f"{must}; got another number at position {int(wrong.argmax())}")
+    total = math.fsum(numbers)
+    if not abs(total - 1) <= 1e-9:
+        raise ValueError(f"{must}; got a sum of {total:.10g}")
+    return numbers / total
+
+
+def _code(name: str, matrix: Matrix, given: Any) -> int:
+    must = f"`{name}` must be from 0 to {matrix.size - 1}"
+    if isinstance(given, bool) or not hasattr(given, "__index__"):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    code = given.__index__()
+    if not 0 <= code < matrix.size:
+        raise IndexError(f"{must}; got {code}")
+    return int(code)
+
+
+def posterior(matrix: Matrix, v: Any, prior: Any = None) -> Array:
+    """``Pr(u | v)``; see :meth:`bistochastic.Matrix.posterior`."""
+    code = _code("v", matrix, v)
+    if prior is None:
+        return column(matrix, code)
+    joint = distribution("prior", matrix.size, prior) * column(matrix, code)
+    total = math.fsum(joint)
+    if not total > 0:
+        raise ValueError(
+            f"`v` must be a report that the prior allows; got {code}, which it does not"
+        )
+    return joint / total
+
+
+def remaining_uncertainty(matrix: Matrix, bits: float | Array, prior: Array) -> float:
+    """``H(X | Y) = H(prior) + sum of prior_u H_u - H(reports)``, not above it."""
+    reports = operators.forth(matrix, np.ascontiguousarray(prior[None, :]))[0]
+    inside = float((prior * bits).sum())
+    if matrix.beta == 1:
+        # A report says nothing.
+        return entropy(prior) * (1 - 1e-15)
+    return max(0.0, entropy(prior) + inside - entropy(np.maximum(reports, 0)) - SLACK)
+
+
+def best_guess(matrix: Matrix, prior: Array, peaks: Fraction | None) -> tuple[float, bool]:
+    """``sum over v of max_u prior_u p_uv``, not below it, and whether it is that or above."""
+    r = matrix.size
+    top = float(prior.max())
+    match matrix.family:
+        case "identity" | "permutation":
+            return 1.0, True
+        case "uniform":
+            return _up(top), True
+        case "blocks" | "k_anonymous":
+            sizes = class_sizes(matrix)
+            starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+            return _up(math.fsum(np.maximum.reduceat(prior, starts))), True
+        case "randomized_response" if r > 1:
+            diag, off = matrix[0, 0], matrix[0, 1]
+            second = float(np.partition(prior, -2)[-2])
+            # The likeliest other truth is the top one, except for the top one itself.
+            others = np.where(prior == top, top if (prior == top).sum() > 1 else second, top)
+            return _up(math.fsum(np.maximum(diag * prior, off * others))), True
+    if r <= TABLE:
+        return _up(math.fsum((prior[:, None] * matrix.to_dense()).max(axis=0))), True
+    if matrix.family == "tridiagonal":
+        joint = _tridiagonal_joint(matrix, prior)
+        return _up(math.fsum(np.maximum.reduce(joint))), True
+    if peaks is None:
+        return 1.0, False
+    # A report multiplies the chance of a guess by at most the sum of the peaks.
+    return min(1.0, _up(top * float(peaks))), False
+
+
+def _tridiagonal_joint(matrix: Matrix, prior: Array) -> list[Array]:
+    """``prior_u p_uv`` for u = v - 1, v, v + 1."""
+    given = _core.arrays(matrix)
+    alphas = np.broadcast_to(np.asarray(given["alphas"], dtype=float), matrix.size - 1)
+    step = np.concatenate([[0.0], alphas, [0.0]]) / given["total"]
+    left, right = np.roll(prior, 1) * step[:-1], np.roll(prior, -1) * step[1:]
+    return [left, prior * (1 - step[:-1] - step[1:]), right]
+
+
+def _up(x: float) -> float:
+    """A probability whose products were each rounded once, not below the true one."""
+    return min(1.0, x + 2 * math.ulp(x))

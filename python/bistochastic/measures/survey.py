@@ -1,0 +1,158 @@
+"""The single lines of a matrix, kron by its rules: the worst, the peaks, deniability."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from bistochastic._core import Matrix
+
+    Array = NDArray[np.float64]
+
+# Entries up to which a composite is written out for a measure that has no rule.
+TABLE = 4096
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The single lines of a matrix: what the core's survey says, put together over factors."""
+
+    worst_row: tuple[int, float]
+    worst_column: tuple[int, float]
+    worst_exact: bool
+    row_bits: float | Array | None
+    peaks: Fraction
+    peaks_exact: bool
+    least_diagonal: Fraction
+    deniability: list[tuple[int, bool]]
+    witness: tuple[int, int, int] | None
+
+
+def lines(matrix: Matrix, gammas: list[float], *, full: bool = False) -> Lines | None:
+    """The survey of the lines; None where there are too many to look at."""
+    from fractions import Fraction
+
+    if matrix.family == "kron":
+        return _of_factors(matrix, gammas, full=full)
+    found = _core.survey(matrix, gammas, full)
+    if found is None:
+        return None
+    found["peaks"] = Fraction(*found["peaks"])
+    found["least_diagonal"] = Fraction(*found["least_diagonal"])
+    return Lines(**found)
+
+
+def _of_factors(matrix: Matrix, gammas: list[float], *, full: bool) -> Lines | None:
+    """Bits add, peaks and diagonals multiply, joint codes are in C order."""
+    factors: list[Matrix] = matrix.parameters["matrices"]
+    # Truths within gamma_k of each other in every factor are within the product of the gammas.
+    share = 1 / len(factors)
+    split = [gamma if gamma in (1, math.inf) else max(1.0, gamma**share * (1 - 1e-12))
+             for gamma in gammas]  # fmt: skip
+    found = [lines(factor, split, full=full) for factor in factors]
+    if any(part is None for part in found):
+        return None
+    each = [part for part in found if part is not None]
+    sizes = [factor.size for factor in factors]
+
+    def joint(codes: list[int]) -> int:
+        code = 0
+        for digit, size in zip(codes, sizes, strict=True):
+            code = code * size + digit
+        return code
+
+    def worst(pairs: list[tuple[int, float]]) -> tuple[int, float]:
+        return joint([u for u, _ in pairs]), math.fsum(bits for _, bits in pairs) * (1 - 1e-15)
+
+    return Lines(
+        worst_row=worst([part.worst_row for part in each]),
+        worst_column=worst([part.worst_column for part in each]),
+        worst_exact=all(part.worst_exact for part in each),
+        row_bits=_joint_bits(matrix.size, sizes, [part.row_bits for part in each]),
+        peaks=math.prod((part.peaks for part in each), start=each[0].peaks * 0 + 1),
+        peaks_exact=all(part.peaks_exact for part in each),
+        least_diagonal=math.prod(
+            (part.least_diagonal for part in each), start=each[0].least_diagonal * 0 + 1
+        ),
+        deniability=_joint_deniability(matrix, gammas, each, full=full),
+        witness=_joint_witness(factors, each, joint),
+    )
+
+
+def _joint_bits(
+    size: int, sizes: list[int], bits: list[float | Array | None]
+) -> float | Array | None:
+    if any(part is None for part in bits):
+        return None
+    if all(isinstance(part, float) for part in bits):
+        return math.fsum(part for part in bits if isinstance(part, float))
+    if size > 1 << 24:
+        return None
+    total = np.zeros(1)
+    for part, n in zip(bits, sizes, strict=True):
+        row = np.broadcast_to(np.asarray(part, dtype=np.float64), n)
+        total = np.add.outer(total, row).reshape(-1)
+    return total
+
+
+def _joint_deniability(
+    matrix: Matrix, gammas: list[float], each: list[Lines], *, full: bool
+) -> list[tuple[int, bool]]:
+    if matrix.size <= TABLE:
+        found = _core.survey(matrix, gammas, full)
+        if found is not None:
+            return list(found["deniability"])
+    joint = []
+    for i, gamma in enumerate(gammas):
+        k = math.prod(part.deniability[i][0] for part in each)
+        known = all(part.deniability[i][1] for part in each)
+        # Supports multiply; and no more than all can be alike.
+        joint.append((k, known and (gamma == math.inf or k == matrix.size)))
+    return joint
+
+
+def _joint_witness(
+    factors: list[Matrix], each: list[Lines], joint: Any
+) -> tuple[int, int, int] | None:
+    """Where a factor excludes a truth, the others stay put; else the widest of all together."""
+    barred = [i for i, factor in enumerate(factors) if math.isinf(factor.epsilon)]
+    codes: list[tuple[int, int, int]] = []
+    for i, (factor, part) in enumerate(zip(factors, each, strict=True)):
+        if i == barred[0] if barred else factor.epsilon > 0:
+            if part.witness is None:
+                return None
+            codes.append(part.witness)
+        else:
+            codes.append((0, 0, int(factor.row(0).argmax())))
+    u, w, v = (joint(list(digits)) for digits in zip(*codes, strict=True))
+    return u, w, v
+
+
+def deniability(matrix: Matrix, gamma: Any) -> int:
+    """(k, gamma)-deniability; see :meth:`bistochastic.Matrix.deniability`."""
+    must = "`gamma` must be a number of at least 1"
+    if isinstance(gamma, str | bytes | bool):
+        raise TypeError(f"{must}; got {type(gamma).__name__}")
+    try:
+        factor = float(gamma)
+    except (TypeError, ValueError):
+        raise TypeError(f"{must}; got {type(gamma).__name__}") from None
+    except OverflowError:
+        factor = math.inf if gamma > 0 else -math.inf
+    if not factor >= 1:
+        raise ValueError(f"{must}; got {factor:g}")
+    found = lines(matrix, [factor])
+    if found is None:
+        # Its own truth is always among them; all are at e^epsilon.
+        return matrix.size if math.log(factor) * (1 - 1e-15) > matrix.epsilon else 1
+    return found.deniability[0][0]

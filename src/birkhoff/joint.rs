@@ -1,0 +1,279 @@
+//! Bits of a random permutation as a whole: the entropy of what [`sample`](super::sample) really draws.
+//!
+//! # Law
+//! Never above the truth.
+//!
+//! - Classes shuffled in themselves: `log2` of the product of their factorials, exactly.
+//! - A kron is drawn axis by axis and shows the permutation of every axis: the sum of its factors.
+//! - A mixture of certain permutations: the entropy of their weights, equal permutations taken together.
+//!   Any other mixture has at least the mean of its parts, since to be told the part takes bits away.
+//! - `a @ b` has at least the larger of the two: given one permutation, the other can be read off.
+//! - Entry by entry: `s(u)` has the law of row `u`, so at least the bits of the richest row. That is all where
+//!   one row shows the permutation: two categories, a T-transform.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::counts::Counts;
+use super::realise;
+use super::sample::{CLASSES, SIZE};
+use crate::dd::{self, Dd};
+use crate::family::{Composition, Matrix};
+use crate::measure::{self, Entropy, LogSum};
+use crate::sampler::Structure;
+
+/// Bits of the permutation that is drawn for `matrix`; none where none can be drawn.
+pub fn entropy(matrix: &Matrix) -> Option<f64> {
+    of_matrix(matrix, &mut HashMap::new())
+}
+
+type Seen = HashMap<*const (), Option<f64>>;
+
+/// As [`sample::of_matrix`](super::sample::of_matrix) draws. A composite may hold one matrix many times.
+fn of_matrix(matrix: &Matrix, seen: &mut Seen) -> Option<f64> {
+    let place = Arc::as_ptr(&matrix.family).cast::<()>();
+    if let Some(found) = seen.get(&place) {
+        return *found;
+    }
+    let size = matrix.family.size();
+    let short = size <= u64::from(u32::MAX);
+    let found = match matrix.family.composition() {
+        Some(Composition::Kron(factors)) if short => {
+            let mut bits = factors.iter().map(|factor| of_matrix(factor, seen));
+            bits.try_fold(0.0, |sum, bits| Some(add_down(sum, bits?)))
+        }
+        Some(Composition::Mix(parts)) => of_mixture(&parts, seen).map(|bits| bits.max(row(matrix))),
+        Some(Composition::Product(first, second)) => {
+            let (first, second) = (of_matrix(first, seen), of_matrix(second, seen));
+            let parts = first.zip(second);
+            parts.map(|(first, second)| first.max(second).max(row(matrix)))
+        }
+        _ if CLASSES.contains(&matrix.family.name()) && short => Some(of_classes(matrix)),
+        _ if size > SIZE => None,
+        _ => realise::counts(matrix).ok().as_ref().map(richest_row),
+    };
+    seen.insert(place, found);
+    found
+}
+
+/// The largest double not above the sum.
+fn add_down(a: f64, b: f64) -> f64 {
+    Dd::sum(a, b).round_down(0.0)
+}
+
+/// Bits of the mean row of a composite that is small enough to be looked at.
+fn row(matrix: &Matrix) -> f64 {
+    if matrix.family.size() <= SIZE {
+        matrix.entropy_rate()
+    } else {
+        0.0
+    }
+}
+
+/// Every class of n in one of n! orders, all as likely.
+fn of_classes(matrix: &Matrix) -> f64 {
+    let Structure::Classes { size, runs } = matrix.family.structure() else {
+        return 0.0;
+    };
+    let mut classes: BTreeMap<u64, u64> = BTreeMap::new();
+    let ends = runs.iter().skip(1).map(|run| run.0);
+    for (&(start, n), end) in runs.iter().zip(ends.chain([size])) {
+        *classes.entry(n).or_default() += (end - start) / n;
+    }
+    let largest = classes.keys().next_back().copied().unwrap_or(1);
+    if largest <= SHORT {
+        // log2 k for every class of at least k codes.
+        let weight = |k| classes.range(k..).map(|(_, &n)| i128::from(n)).sum();
+        let sum = LogSum {
+            terms: (2..=largest).map(|k| (weight(k), k.into())).collect(),
+            denominator: 1,
+        };
+        return Entropy::Exact(sum).bits_down();
+    }
+    let mut logs = Factorials::default();
+    let mut sum = Dd::ZERO;
+    for (n, classes) in classes {
+        sum = sum + logs.log2(n) * Dd::from(u128::from(classes));
+    }
+    // Of every sum and logarithm an error below 2^-97 of the whole, and there are fewer than 2^17.
+    sum.round_down(sum.hi * dd::RELATIVE_ERROR * f64::from(1 << 18))
+}
+
+/// Largest class whose bits are a closed form.
+const SHORT: u64 = 256;
+
+/// Largest number whose factorial is a product; beyond, Stirling's series is closer than doubles are.
+const PRODUCT: u64 = 1 << 16;
+
+/// `log2 n!` of growing `n`, not above it.
+struct Factorials {
+    n: u64,
+    log2: Dd,
+}
+
+impl Default for Factorials {
+    fn default() -> Self {
+        Factorials {
+            n: 1,
+            log2: Dd::ZERO,
+        }
+    }
+}
+
+/// `ln(2 pi)`.
+const LN_2_PI: Dd = Dd {
+    hi: 1.837_877_066_409_345_6,
+    lo: -7.756_588_316_134_483e-17,
+};
+
+impl Factorials {
+    fn log2(&mut self, n: u64) -> Dd {
+        if n <= PRODUCT {
+            while self.n < n {
+                self.n += 1;
+                self.log2 = self.log2 + Dd::from(u128::from(self.n)).log2();
+            }
+            return self.log2;
+        }
+        // ln n! = n ln n - n + ln(2 pi n)/2 + 1/(12 n) - 1/(360 n^3) + less than 1/(1260 n^5).
+        let x = Dd::from(u128::from(n));
+        let whole = x * x.ln() - x;
+        let half = (LN_2_PI + x.ln()) * Dd::from(0.5);
+        let series = Dd::ONE / (x * Dd::from(12.0)) - Dd::ONE / (x * x * x * Dd::from(360.0));
+        (whole + half + series) / Dd::from(2.0).ln()
+    }
+}
+
+/// Bits of a mixture, from its parts.
+fn of_mixture(parts: &[((i64, i64), &Matrix)], seen: &mut Seen) -> Option<f64> {
+    let drawn: Vec<(u64, &Matrix)> = parts
+        .iter()
+        .filter(|((weight, _), _)| *weight > 0)
+        .map(|((weight, _), part)| (*weight as u64, *part))
+        .collect();
+    let total = drawn.iter().map(|part| part.0).sum::<u64>();
+    if let Some(weights) = certain(&drawn) {
+        return Some(measure::of_counts(1, total, 1, weights.len(), |j| weights[j]).bits_down());
+    }
+    let mut sum = 0.0;
+    for (weight, part) in drawn {
+        let bits = of_matrix(part, seen)?;
+        sum = add_down(sum, share_down(weight, total, bits));
+    }
+    Some(sum)
+}
+
+/// `bits * weight / total`, not above it.
+fn share_down(weight: u64, total: u64, bits: f64) -> f64 {
+    let share = Dd::from(bits) * Dd::from(u128::from(weight)) / Dd::from(u128::from(total));
+    share.round_down(share.hi * 4.0 * dd::RELATIVE_ERROR)
+}
+
+/// The weights of certain permutations, those of equal ones together; none if a part is not certain.
+fn certain(parts: &[(u64, &Matrix)]) -> Option<Vec<u64>> {
+    let mut weights: HashMap<Option<Arc<[i64]>>, u64> = HashMap::new();
+    for (weight, part) in parts {
+        let Structure::Certain(targets) = part.family.structure() else {
+            return None;
+        };
+        // Nobody moves: the same as without targets.
+        let targets = targets.filter(|targets| (0..).zip(&**targets).any(|(u, &v)| u != v));
+        *weights.entry(targets).or_default() += weight;
+    }
+    Some(weights.into_values().collect())
+}
+
+/// Bits of the row that has most.
+fn richest_row(counts: &Counts) -> f64 {
+    let line = |u: usize| &counts.values[counts.starts[u]..counts.starts[u + 1]];
+    let total = counts.total as f64;
+    let near = |u: usize| -> f64 {
+        let terms = line(u).iter().map(|&count| {
+            let p = count as f64 / total;
+            -p * p.log2()
+        });
+        terms.sum()
+    };
+    let rows = (0..counts.size).map(|u| (near(u), u));
+    let richest = rows.max_by(|a, b| a.0.total_cmp(&b.0));
+    let line = line(richest.map_or(0, |(_, u)| u));
+    measure::of_counts(1, counts.total, 1, line.len(), |i| line[i]).bits_down()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::birkhoff::leaves::Leaves;
+    use crate::birkhoff::sample;
+    use crate::family::laws::make;
+    use crate::parameters::Value;
+
+    fn table(size: usize, cells: &[i64]) -> Matrix {
+        let cells = Value::Wholes(cells.into());
+        make(
+            "dense",
+            &[("array", Value::Table(size, size, Box::new(cells)))],
+        )
+        .unwrap()
+    }
+
+    /// The entropy of what is drawn entry by entry, over every leaf of the tree of decisions.
+    fn drawn(matrix: &Matrix) -> f64 {
+        let counts = realise::counts(matrix).unwrap();
+        let mut law: HashMap<Vec<u32>, f64> = HashMap::new();
+        let mut leaves = Leaves::default();
+        while let Some((sample, (n, d))) = leaves.next(|coins| sample::permutation(&counts, coins))
+        {
+            *law.entry(sample).or_default() += n as f64 / d as f64;
+        }
+        law.values().map(|p| -p * p.log2()).sum()
+    }
+
+    #[test]
+    fn never_above_what_is_drawn() {
+        for (size, cells) in [
+            (1, vec![7]),
+            (2, vec![3, 5, 5, 3]),
+            (3, vec![1; 9]),
+            (3, vec![5, 2, 0, 1, 4, 2, 1, 1, 5]),
+            (3, vec![6, 2, 1, 1, 5, 3, 2, 2, 5]),
+            (4, vec![2, 1, 1, 0, 1, 2, 0, 1, 0, 1, 2, 1, 1, 0, 1, 2]),
+        ] {
+            let m = table(size, &cells);
+            let (bits, truth) = (entropy(&m).unwrap(), drawn(&m));
+            assert!(bits <= truth + 1e-12, "{m:?}: {bits} of {truth}");
+            assert!(bits >= m.entropy_rate());
+            if size <= 2 {
+                assert!((bits - truth).abs() < 1e-12, "{m:?}: {bits} of {truth}");
+            }
+        }
+    }
+
+    #[test]
+    fn factorials_by_product_and_by_series_meet() {
+        let mut logs = Factorials::default();
+        let below = logs.log2(PRODUCT);
+        let above = logs.log2(PRODUCT + 1) - Dd::from(u128::from(PRODUCT + 1)).log2();
+        let gap = (below - above).hi.abs();
+        assert!(gap < 1e-20, "{gap}");
+    }
+
+    #[test]
+    fn classes_of_any_size_have_their_orders() {
+        let uniform = |n| make("uniform", &[("size", Value::Whole(n))]).unwrap();
+        assert_eq!(entropy(&uniform(1)), Some(0.0));
+        assert_eq!(entropy(&uniform(2)), Some(1.0));
+        let sizes = Value::Wholes([2, 1, 2].into());
+        assert_eq!(
+            entropy(&make("blocks", &[("sizes", sizes)]).unwrap()),
+            Some(2.0)
+        );
+        for n in [256i128, 257, 1000] {
+            let want: f64 = (2..=n).map(|k| (k as f64).log2()).sum();
+            let bits = entropy(&uniform(n)).unwrap();
+            assert!((bits - want).abs() < 1e-11 * want, "{n}: {bits} of {want}");
+        }
+        assert!(entropy(&uniform(1 << 31)).unwrap() > 6e10);
+        assert_eq!(entropy(&uniform(1 << 33)), None);
+    }
+}

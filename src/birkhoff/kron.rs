@@ -1,0 +1,86 @@
+//! A kron, decomposed by its factors; where it is cut short, the largest terms are chosen.
+
+use super::control::Control;
+use super::{Decomposition, Failure, Options, Sum};
+use crate::dd::Dd;
+use crate::error::Error;
+use crate::family::Matrix;
+
+/// Terms of a kron among which the largest can be chosen.
+const CHOICE: u128 = 1 << 22;
+
+/// Decompose a kron of `factors`. `share` of the progress is its.
+///
+/// # Errors
+/// [`Failure`].
+pub fn decompose(
+    matrix: &Matrix,
+    factors: &[Matrix],
+    options: &Options,
+    share: f64,
+    control: &Control,
+) -> Result<Decomposition, Failure> {
+    let each = Options {
+        mass: 1.0,
+        max_terms: None,
+        ..*options
+    };
+    let share = share / factors.len() as f64;
+    let parts: Result<Vec<Decomposition>, Failure> = factors
+        .iter()
+        .map(|factor| super::decompose(factor, &each, share, control))
+        .collect();
+    let parts = parts?;
+    let law = if options.bits.is_some() {
+        let matrices = parts.iter().map(|part| part.matrix.clone()).collect();
+        let given = crate::parameters::Value::Matrices(matrices);
+        crate::family::build("kron", vec![("matrices".to_owned(), given)])?
+    } else {
+        matrix.clone()
+    };
+    let mut whole = Decomposition {
+        matrix: law,
+        sum: Sum::Kron(parts, None),
+        complete: true,
+    };
+    let terms = whole
+        .terms()
+        .ok_or_else(|| Error::value("matrices", "have fewer than 2^127 terms together", "more"))?;
+    if options.mass < 1.0 || options.max_terms.is_some_and(|n| u128::from(n) < terms) {
+        if terms > CHOICE {
+            let must = format!("be left out for a kron of more than {CHOICE} terms");
+            let name = if options.mass < 1.0 {
+                "mass"
+            } else {
+                "max_terms"
+            };
+            return Err(Error::value(name, must, terms).into());
+        }
+        let mut order: Vec<(Dd, u64)> = (0..terms as u64)
+            .map(|j| (whole.precise_weight(j.into()), j))
+            .collect();
+        order.sort_by(|(a, i), (b, j)| {
+            b.hi.total_cmp(&a.hi)
+                .then(b.lo.total_cmp(&a.lo))
+                .then(i.cmp(j))
+        });
+        let mut sum = Dd::ZERO;
+        let mut chosen = Vec::new();
+        for (weight, j) in order {
+            let enough = (sum - Dd::from(options.mass)).hi >= 0.0;
+            let many = options.max_terms.is_some_and(|n| chosen.len() as u64 >= n);
+            if many || (enough && options.mass < 1.0) {
+                break;
+            }
+            sum = sum + weight;
+            chosen.push(j);
+        }
+        if (chosen.len() as u128) < terms {
+            whole.complete = false;
+            if let Sum::Kron(_, listed) = &mut whole.sum {
+                *listed = Some(chosen);
+            }
+        }
+    }
+    Ok(whole)
+}

@@ -1,0 +1,289 @@
+//! The inner loops: first words and codes to reports, a block at a time.
+//!
+//! Each loop is compiled twice, plainly and for AVX2, from one source. Only the look-up in a table of
+//! sixteen columns is written by hand: such a table fits in two registers.
+
+#[cfg(target_arch = "x86_64")]
+use crate::keystream::{Level, level};
+use crate::randomize::Code;
+use crate::sampler::Kind;
+use crate::sampler::one::Then;
+use crate::word::Word;
+
+#[cfg(target_arch = "x86_64")]
+mod eight;
+#[cfg(target_arch = "x86_64")]
+mod sixteen;
+
+/// Positions in a block that the first word did not decide.
+pub struct Undecided {
+    at: Box<[u16]>,
+    n: usize,
+}
+
+impl Undecided {
+    /// None so far, of at most so many.
+    pub fn new(records: usize) -> Self {
+        Undecided {
+            at: vec![0; records].into(),
+            n: 0,
+        }
+    }
+
+    /// All of them, in order.
+    pub fn positions(&self) -> &[u16] {
+        &self.at[..self.n]
+    }
+
+    #[inline]
+    fn push(&mut self, i: usize) {
+        // A block has no more records than there is room.
+        if let Some(at) = self.at.get_mut(self.n) {
+            *at = i as u16;
+            self.n += 1;
+        }
+    }
+}
+
+/// Reports for the codes `src`, and which of them are undecided.
+pub fn draw<W: Word, C: Code>(
+    kind: &Kind<W>,
+    words: &[u8],
+    src: &[C],
+    dst: &mut [C],
+    undecided: &mut Undecided,
+) {
+    undecided.n = 0;
+    #[cfg(target_arch = "x86_64")]
+    if level() >= Level::Avx2 {
+        // SAFETY: the level is AVX2 or above only where the processor has it.
+        unsafe { draw_avx2(kind, words, src, dst, undecided) };
+        return;
+    }
+    draw_any(kind, words, src, dst, undecided);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn draw_avx2<W: Word, C: Code>(
+    kind: &Kind<W>,
+    words: &[u8],
+    src: &[C],
+    dst: &mut [C],
+    undecided: &mut Undecided,
+) {
+    if let Kind::One(one) = kind
+        && let (16, 4) = (W::BITS, one.slots.k)
+        && let Then::Shift(_) | Then::Fold(_) = one.then
+        && let Some((src, dst)) = C::bytes(src, dst)
+    {
+        return sixteen::draw(&one.slots, one.then, words, src, dst, undecided);
+    }
+    if W::BITS <= 32 && eight::draw(kind, words, src, dst, undecided) {
+        return;
+    }
+    draw_any(kind, words, src, dst, undecided);
+}
+
+#[inline(always)]
+fn draw_any<W: Word, C: Code>(
+    kind: &Kind<W>,
+    words: &[u8],
+    src: &[C],
+    dst: &mut [C],
+    undecided: &mut Undecided,
+) {
+    // One loop a structure, so that nothing is asked a record that does not depend on it.
+    match kind {
+        Kind::One(one) => {
+            let slots = &one.slots;
+            let draw = |x, u, then: Then| {
+                let (j, undecided) = slots.draw(x);
+                (then.apply(u, j), undecided)
+            };
+            match one.then {
+                Then::Shift(size) => sweep::<W, C>(words, src, dst, undecided, |x, u| {
+                    draw(x, u, Then::Shift(size))
+                }),
+                Then::Fold(size) => sweep::<W, C>(words, src, dst, undecided, |x, u| {
+                    draw(x, u, Then::Fold(size))
+                }),
+                Then::Swap(a, b) => sweep::<W, C>(words, src, dst, undecided, |x, u| {
+                    draw(x, u, Then::Swap(a, b))
+                }),
+                Then::Pick => sweep::<W, C>(words, src, dst, undecided, |x, _| slots.draw(x)),
+            }
+        }
+        Kind::Lies(_) | Kind::Classes(_) | Kind::Neighbours(_) | Kind::Rows(_) => {
+            sweep::<W, C>(words, src, dst, undecided, |x, u| kind.decide(x, u));
+        }
+    }
+}
+
+/// `decide(word, code)` for all records. What is undecided is rare, so a run of records is asked
+/// again only if one of them is.
+#[inline(always)]
+fn sweep<W: Word, C: Code>(
+    words: &[u8],
+    src: &[C],
+    dst: &mut [C],
+    undecided: &mut Undecided,
+    decide: impl Fn(u64, u64) -> (u64, bool),
+) {
+    const RUN: usize = 64;
+    let bytes = W::BITS as usize / 8;
+    let runs = words.chunks(RUN * bytes).zip(src.chunks(RUN));
+    for (run, ((words, src), dst)) in runs.zip(dst.chunks_mut(RUN)).enumerate() {
+        let mut any = false;
+        for ((word, u), v) in words.chunks_exact(bytes).zip(src).zip(&mut *dst) {
+            let (report, unsure) = decide(W::read(word).get(), u.get());
+            *v = C::low(report);
+            any |= unsure;
+        }
+        if any {
+            for (i, (word, u)) in words.chunks_exact(bytes).zip(src).enumerate() {
+                if decide(W::read(word).get(), u.get()).1 {
+                    undecided.push(RUN * run + i);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alias::More;
+    use crate::family::Matrix;
+    use crate::family::laws::make;
+    use crate::keystream::Keystream;
+    use crate::parameters::Value;
+    use crate::randomize::RECORDS;
+    use crate::sampler::Sampler;
+
+    struct Always(u64);
+
+    impl More for Always {
+        fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            self.0
+        }
+    }
+
+    /// Both compilations agree on every record, decided at once or not.
+    fn agree<W: Word, C: Code>(kind: &Kind<W>, size: u64) {
+        let n = RECORDS - 3;
+        let mut bytes = vec![0; 8 * RECORDS];
+        for nonce in 0..8 {
+            Keystream::new(&[1; 32]).fill(nonce, 0, &mut bytes);
+            let mut words = bytes[..n * W::BITS as usize / 8].to_vec();
+            // The last slots are the undecided ones.
+            let width = W::BITS as usize / 8;
+            for (i, word) in words.chunks_exact_mut(width).step_by(7).enumerate() {
+                let x = W::MOST - (i as u64 % 40);
+                word.copy_from_slice(&x.to_le_bytes()[..width]);
+            }
+            let src: Vec<C> = (0..n as u64).map(|i| C::low(i * 31 % size)).collect();
+            let run = |plain: bool| {
+                let mut dst = vec![C::low(0); n];
+                let mut undecided = Undecided::new(n);
+                if plain {
+                    draw_any(kind, &words, &src, &mut dst, &mut undecided);
+                } else {
+                    draw(kind, &words, &src, &mut dst, &mut undecided);
+                }
+                for &i in undecided.positions() {
+                    let i = usize::from(i);
+                    let x = W::read(&words[i * width..][..width]).get();
+                    dst[i] = C::low(kind.resolve(x, src[i].get(), &mut Always(i as u64)));
+                }
+                dst.iter().map(|v| v.get()).collect::<Vec<u64>>()
+            };
+            let (plain, best) = (run(true), run(false));
+            assert_eq!(plain, best);
+            assert!(plain.iter().all(|&v| v < size));
+        }
+    }
+
+    fn check(matrix: &Matrix) {
+        let size = matrix.family.size();
+        match matrix.sampler() {
+            Sampler::Two(kind) => {
+                agree::<u16, u8>(kind, size);
+                agree::<u16, u64>(kind, size);
+            }
+            Sampler::Four(kind) => {
+                if size <= 1 << 16 {
+                    agree::<u32, u16>(kind, size);
+                }
+                agree::<u32, u32>(kind, size);
+            }
+            Sampler::Eight(kind) => agree::<u64, u64>(kind, size),
+            Sampler::Certain(_) | Sampler::Composite(_) => {}
+        }
+    }
+
+    #[test]
+    fn both_compilations_draw_the_same() {
+        let sized = |family: &str, size: i128, name: &str, x: Value| {
+            make(family, &[("size", Value::Whole(size)), (name, x)]).unwrap()
+        };
+        for size in [
+            2,
+            5,
+            8,
+            12,
+            16,
+            17,
+            200,
+            256,
+            257,
+            5000,
+            65_536,
+            100_000,
+            1 << 25,
+        ] {
+            check(&make("uniform", &[("size", Value::Whole(size))]).unwrap());
+            check(&sized(
+                "randomized_response",
+                size,
+                "beta",
+                Value::Real(0.6),
+            ));
+            check(&sized(
+                "randomized_response",
+                size,
+                "keep",
+                Value::Ratio(3, 7),
+            ));
+            if size > 2 {
+                check(&sized("k_anonymous", size, "k", Value::Whole(2 + size / 9)));
+            }
+            check(&sized("tridiagonal", size, "alphas", Value::Ratio(1, 2)));
+            check(&sized("tridiagonal", size, "alphas", Value::Real(0.3)));
+            if size <= 1 << 17 {
+                check(&sized("geometric", size, "temperature", Value::Real(3.0)));
+                let alphas = (1..size).map(|i| [0.5, 0.5, 0.0, 0.2][i as usize % 4]);
+                let alphas = Value::Reals(alphas.collect());
+                check(&make("tridiagonal", &[("alphas", alphas)]).unwrap());
+                let row = (0..size as i64).map(|i| i * i % 11 + 1).collect();
+                check(&make("circulant", &[("first_row", Value::Wholes(row))]).unwrap());
+                let sizes = Value::Wholes([1, 1, size as i64 - 1, 1].into());
+                check(&make("blocks", &[("sizes", sizes)]).unwrap());
+            }
+            if size <= 300 {
+                let n = size as usize;
+                let cells = (0..size * size).map(|i| ((i / size + i % size) % size) as i64 + 1);
+                let cells = Value::Table(n, n, Box::new(Value::Wholes(cells.collect())));
+                check(&make("dense", &[("array", cells)]).unwrap());
+            }
+            let swap = [
+                ("size", Value::Whole(size)),
+                ("i", Value::Whole(0)),
+                ("j", Value::Whole(size - 1)),
+                ("keep", Value::Real(0.3)),
+            ];
+            check(&make("t_transform", &swap).unwrap());
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! `Decomposition`: terms, weights, what is left, written out or one by one.
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use super::options::labels;
+use crate::birkhoff::counts::MAX_SIZE;
+use crate::birkhoff::{self, Options, Sum};
+use crate::derive::Label;
+use crate::pool;
+use crate::py::convert::{self, fraction};
+use crate::py::detached;
+use crate::py::matrix::{Matrix, doubles};
+
+/// A matrix as a weighted sum of permutations; see :meth:`Matrix.decompose`.
+///
+/// Iteration gives pairs of an exact weight and a permutation. Structured families describe their
+/// permutations: of the million shifts of a circulant of size a million only the shifts are stored.
+///
+/// >>> d = bs.circulant([3, 0, 1]).decompose()
+/// >>> d
+/// <Decomposition circulant 3 x 3: 2 terms, 0.811278 bits>
+/// >>> for weight, permutation in d:
+/// ...     print(weight, permutation)
+/// 3/4 [0 1 2]
+/// 1/4 [2 0 1]
+#[pyclass(frozen, module = "bistochastic", name = "Decomposition")]
+pub struct Decomposition {
+    pub(super) inner: birkhoff::Decomposition,
+    /// What was asked for, as it enters the derivation of words.
+    pub(super) options: Vec<Label>,
+}
+
+impl Decomposition {
+    pub(super) fn new(inner: birkhoff::Decomposition, options: &Options) -> Self {
+        Decomposition {
+            inner,
+            options: labels(options),
+        }
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.inner.matrix.family.size()
+    }
+
+    fn count(&self) -> u128 {
+        self.inner.terms().unwrap_or(0)
+    }
+
+    /// The number of terms, as rows of an array.
+    fn rows(&self) -> u64 {
+        u64::try_from(self.count()).unwrap_or(u64::MAX)
+    }
+
+    fn term<'py>(&self, py: Python<'py>, j: u128) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let (_, columns) = doubles("permutation", 1, self.size())?;
+        let array = py
+            .import("numpy")?
+            .call_method1("empty", (columns, "int64"))?;
+        let array = array.cast_into::<PyArray1<i64>>()?;
+        {
+            let mut out = array.readwrite();
+            let out = out.as_slice_mut()?;
+            detached(py, self.size(), || self.inner.fill(j, out));
+        }
+        Ok(array)
+    }
+
+    fn exact_weight<'py>(
+        &self,
+        fraction: &Bound<'py, PyAny>,
+        j: u128,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut factors = self.inner.weight(j).into_iter();
+        let mut product = fraction.call1(factors.next().unwrap_or((1, 1)))?;
+        for factor in factors {
+            product = product.mul(fraction.call1(factor)?)?;
+        }
+        Ok(product)
+    }
+}
+
+#[pymethods]
+impl Decomposition {
+    /// Number of terms.
+    ///
+    /// >>> bs.uniform(7).decompose().terms
+    /// 7
+    #[getter]
+    fn terms(&self) -> u128 {
+        self.count()
+    }
+
+    /// The law that was decomposed: the matrix itself, or with ``bits`` the one on the coarser grid.
+    ///
+    /// >>> m = bs.circulant([0.7, 0.2, 0.1])
+    /// >>> m.decompose().matrix == m
+    /// True
+    /// >>> m.decompose(bits=4).matrix.exact_row(0)
+    /// [Fraction(11, 16), Fraction(3, 16), Fraction(1, 8)]
+    #[getter]
+    fn matrix(&self) -> Matrix {
+        self.inner.matrix.clone().into()
+    }
+
+    /// The weights as the nearest doubles.
+    ///
+    /// >>> bs.circulant([5, 2, 1]).decompose().weights
+    /// array([0.625, 0.25 , 0.125])
+    #[getter]
+    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (_, terms) = doubles("weights", 1, self.rows())?;
+        let array = py.import("numpy")?.call_method1("empty", (terms,))?;
+        let array = array.cast_into::<PyArray1<f64>>()?;
+        {
+            let mut out = array.readwrite();
+            let out = out.as_slice_mut()?;
+            detached(py, terms as u64, || match &self.inner.sum {
+                Sum::Plain(form) => form.weights.fill(out),
+                Sum::Kron(..) => {
+                    for (j, x) in (0..).zip(out) {
+                        *x = self.inner.precise_weight(j).hi;
+                    }
+                }
+            });
+        }
+        Ok(array)
+    }
+
+    /// The weights as ``fractions.Fraction``; they sum to exactly 1 unless the sum was cut short.
+    ///
+    /// >>> bs.blocks([2, 3]).decompose().exact_weights
+    /// [Fraction(1, 3), Fraction(1, 3), Fraction(1, 6), Fraction(1, 6)]
+    #[getter]
+    fn exact_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        // A fraction and its two integers take more than a hundred bytes.
+        doubles("exact_weights", 16, self.rows())?;
+        let fraction = fraction(py)?;
+        let list = PyList::empty(py);
+        for j in 0..self.count() {
+            list.append(self.exact_weight(&fraction, j)?)?;
+        }
+        Ok(list)
+    }
+
+    /// The permutation of term ``j``: code ``u`` goes to ``permutation[u]``.
+    ///
+    /// >>> bs.uniform(5).decompose().permutation(2)
+    /// array([2, 3, 4, 0, 1])
+    fn permutation<'py>(&self, j: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let code = convert::code("j", j, self.rows())?;
+        self.term(j.py(), code.into())
+    }
+
+    /// All permutations, one a row, as the smallest unsigned integers that hold them.
+    ///
+    /// Raises ``ValueError``, with the number of bytes, where they would not fit in memory.
+    ///
+    /// >>> bs.uniform(3).decompose().permutations
+    /// array([[0, 1, 2],
+    ///        [1, 2, 0],
+    ///        [2, 0, 1]], dtype=uint16)
+    #[getter]
+    fn permutations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (terms, size) = (self.rows(), self.size());
+        let (terms, size) = doubles("permutations", terms.div_ceil(4), size)
+            .and(doubles("permutations", 1, terms))
+            .map(|_| (terms as usize, size as usize))?;
+        let dtype = if size <= 1 << 16 { "uint16" } else { "uint32" };
+        let array = py
+            .import("numpy")?
+            .call_method1("empty", ((terms, size), dtype))?;
+        let fill = |j: usize, out: &mut Vec<i64>| {
+            out.resize(size, 0);
+            self.inner.fill(j as u128, out);
+        };
+        let small = terms * size < 1 << 16;
+        if size <= 1 << 16 {
+            let array = array.cast_into::<PyArray2<u16>>()?;
+            {
+                let mut out = array.readwrite();
+                let out = out.as_slice_mut()?;
+                py.detach(|| {
+                    pool::for_each_chunk(out, 64 * size, small, |chunk, rows| {
+                        let mut term = Vec::new();
+                        for (j, row) in rows.chunks_mut(size).enumerate() {
+                            fill(64 * chunk + j, &mut term);
+                            for (x, &v) in row.iter_mut().zip(&term) {
+                                *x = v as u16;
+                            }
+                        }
+                    });
+                });
+            }
+            return Ok(array.into_any());
+        }
+        let array = array.cast_into::<PyArray2<u32>>()?;
+        {
+            let mut out = array.readwrite();
+            let out = out.as_slice_mut()?;
+            py.detach(|| {
+                pool::for_each_chunk(out, size, small, |j, row| {
+                    let mut term = Vec::new();
+                    fill(j, &mut term);
+                    for (x, &v) in row.iter_mut().zip(&term) {
+                        *x = v as u32;
+                    }
+                });
+            });
+        }
+        Ok(array.into_any())
+    }
+
+    /// What the terms add up to, as the doubles nearest to the exact sums: ``matrix.to_dense()``, with
+    /// ``==``, unless the sum was cut short.
+    ///
+    /// >>> m = bs.blocks([1, 2])
+    /// >>> bool((m.decompose().reconstruct() == m.to_dense()).all())
+    /// True
+    fn reconstruct<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let size = self.size();
+        // The exact sums are held beside the doubles, two long integers each.
+        doubles("reconstruct", 5 * size, size)?;
+        let n = size as usize;
+        let doubles = py.detach(|| self.inner.doubles())?;
+        doubles.into_pyarray(py).call_method1("reshape", (n, n))
+    }
+
+    /// What ``mass`` or ``max_terms`` left out, as a matrix of its own; None if nothing was.
+    ///
+    /// The matrix is the sum of the terms plus ``residual_weight`` times it, exactly.
+    ///
+    /// >>> d = bs.circulant([5, 2, 1]).decompose(mass=0.6)
+    /// >>> d.terms, d.residual.exact_row(0)
+    /// (1, [Fraction(0, 1), Fraction(2, 3), Fraction(1, 3)])
+    /// >>> bs.circulant([5, 2, 1]).decompose().residual is None
+    /// True
+    #[getter]
+    fn residual(&self, py: Python<'_>) -> PyResult<Option<Matrix>> {
+        let (size, family) = (self.size(), self.inner.matrix.family.name());
+        if size > 4096 && size <= u64::from(MAX_SIZE as u32) && family != "circulant" {
+            // Written out entry by entry, two long integers each.
+            doubles("residual", 5 * size, size)?;
+        }
+        let rest = py.detach(|| self.inner.residual())?;
+        Ok(rest.map(Into::into))
+    }
+
+    /// The weight of what was left out: 1 minus the sum of the weights, exactly.
+    ///
+    /// >>> bs.circulant([5, 2, 1]).decompose(mass=0.6).residual_weight
+    /// Fraction(3, 8)
+    #[getter]
+    fn residual_weight<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let fraction = fraction(py)?;
+        if self.inner.complete {
+            return fraction.call1((0,));
+        }
+        let sum = py
+            .import("builtins")?
+            .call_method1("sum", (self.exact_weights(py)?,))?;
+        fraction.call1((1,))?.sub(sum)
+    }
+
+    /// Entropy of the choice of a term in bits, at most ``log2(terms)``: all that a whole column hides
+    /// behind one permutation of this mixture. Where the sum was cut short the rest counts as one more.
+    ///
+    /// Records randomized one by one hide ``entropy_rate`` bits each.
+    ///
+    /// >>> bs.uniform(16).decompose().joint_entropy
+    /// 4.0
+    #[getter]
+    fn joint_entropy(&self, py: Python<'_>) -> f64 {
+        py.detach(|| self.inner.joint_entropy())
+    }
+
+    /// Write weights and permutations to a NumPy archive, the weights also as exact fractions.
+    ///
+    /// The arrays are ``weights``, ``numerators`` and ``denominators`` (as decimal text where 64 bits do
+    /// not hold them), ``permutations`` and, if something was left out, ``residual``.
+    ///
+    /// >>> import numpy as np, pathlib, tempfile
+    /// >>> path = pathlib.Path(tempfile.mkdtemp()) / "terms.npz"
+    /// >>> bs.uniform(3).decompose().to_npz(path)
+    /// >>> np.load(path)["numerators"]
+    /// array([1, 1, 1], dtype=uint64)
+    fn to_npz(slf: &Bound<'_, Self>, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        let module = slf.py().import("bistochastic.decomposition")?;
+        module.call_method1("to_npz", (slf, path))?;
+        Ok(())
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        usize::try_from(self.count())
+            .ok()
+            .filter(|&terms| terms <= isize::MAX as usize)
+            .ok_or_else(|| PyOverflowError::new_err("`len` must be below 2^63; ask for `terms`"))
+    }
+
+    /// ``d[j]``: the exact weight of term ``j`` and its permutation.
+    fn __getitem__<'py>(
+        &self,
+        j: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<i64>>)> {
+        let py = j.py();
+        let code: u128 = convert::code("j", j, self.rows())?.into();
+        Ok((
+            self.exact_weight(&fraction(py)?, code)?,
+            self.term(py, code)?,
+        ))
+    }
+
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let module = slf.py().import("bistochastic.decomposition")?;
+        module.call_method1("walk", (slf,))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (family, size) = (self.inner.matrix.family.name(), self.size());
+        let (terms, bits) = (self.count(), self.joint_entropy(py));
+        let cut = if self.inner.complete {
+            ""
+        } else {
+            ", cut short"
+        };
+        let plural = if terms == 1 { "" } else { "s" };
+        // Six digits, rounded down as all bits are.
+        let bits = (bits * 1e6).floor() / 1e6;
+        format!("<Decomposition {family} {size} x {size}: {terms} term{plural}, {bits} bits{cut}>")
+    }
+}

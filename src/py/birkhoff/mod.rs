@@ -1,0 +1,10 @@
+//! Matrices as sums of permutations: long work that can be watched and stopped.
+
+mod decompose;
+mod decomposition;
+mod options;
+mod sample;
+
+pub use decompose::decompose_all;
+pub use decomposition::Decomposition;
+pub use sample::{_draw_terms, _sample_permutation};

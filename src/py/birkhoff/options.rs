@@ -1,0 +1,104 @@
+//! What `decompose` is asked, read and as labels; what it would cost.
+
+use pyo3::prelude::*;
+
+use crate::birkhoff::counts::MAX_SIZE;
+use crate::birkhoff::{Options, Policy, realise};
+use crate::derive::Label;
+use crate::error::Error;
+use crate::family;
+use crate::parameters::Value;
+use crate::py::convert;
+use crate::py::matrix::{Matrix, doubles};
+
+/// A whole number of at least `low` and at most `high`.
+fn whole(name: &str, given: &Bound<'_, PyAny>, low: u64, high: u64) -> PyResult<u64> {
+    match convert::value(name, given)? {
+        Value::Whole(n) => match u64::try_from(n) {
+            Ok(n) if (low..=high).contains(&n) => Ok(n),
+            _ if high == u64::MAX => {
+                Err(Error::value(name, format!("be at least {low}"), n).into())
+            }
+            _ => Err(Error::value(name, format!("be from {low} to {high}"), n).into()),
+        },
+        _ => Err(Error::type_(name, "be a whole number", "another").into()),
+    }
+}
+
+/// What `decompose` and `decompose_all` are given.
+pub fn read(
+    policy: &str,
+    bits: Option<&Bound<'_, PyAny>>,
+    mass: Option<&Bound<'_, PyAny>>,
+    max_terms: Option<&Bound<'_, PyAny>>,
+    restarts: Option<&Bound<'_, PyAny>>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Options> {
+    let policy = match policy {
+        "bottleneck" => Policy::Bottleneck,
+        "any" => Policy::Any,
+        other => {
+            let must = "be \"bottleneck\" or \"any\"";
+            return Err(Error::value("policy", must, format!("{other:?}")).into());
+        }
+    };
+    let bits = bits.map(|bits| whole("bits", bits, 1, realise::MAX_BITS.into()));
+    let mass = convert::real("mass", mass)?.unwrap_or(1.0);
+    if !(mass > 0.0 && mass <= 1.0) {
+        return Err(Error::value("mass", "be above 0 and at most 1", mass).into());
+    }
+    let max_terms = max_terms.map(|terms| whole("max_terms", terms, 1, u64::MAX));
+    let restarts = restarts.map_or(Ok(1), |given| whole("restarts", given, 1, 1 << 16))?;
+    if let Some(progress) = progress
+        && !progress.is_callable()
+    {
+        let must = "be a function of the share that is done";
+        return Err(Error::type_("progress", must, progress.get_type().name()?).into());
+    }
+    Ok(Options {
+        policy,
+        bits: bits.transpose()?.map(|bits| bits as u32),
+        mass,
+        max_terms: max_terms.transpose()?,
+        restarts: restarts as u32,
+    })
+}
+
+/// Whether the work is over before anybody could stop it.
+pub fn is_small(matrix: &Matrix, options: &Options) -> bool {
+    let family = &matrix.inner().family;
+    match family.name() {
+        "identity" | "uniform" | "randomized_response" | "t_transform" => true,
+        "permutation" | "circulant" | "tridiagonal" | "k_anonymous" if options.bits.is_none() => {
+            family.size() <= 1 << 16
+        }
+        _ => family.composition().is_none() && family.size() <= 32 && options.restarts == 1,
+    }
+}
+
+/// Refuse a matrix without zeros whose entries, copied and queued, would not fit in memory.
+pub fn fits(matrix: &family::Matrix) -> Result<(), Error> {
+    let family = &matrix.family;
+    match family.name() {
+        "balance" | "dense" | "geometric" | "gibbs" | "reflected" if family.size() <= MAX_SIZE => {
+            doubles("decompose", family.size(), 4 * family.size()).map(|_| ())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The options of a decomposition as labels; the matrix and they decide its terms.
+pub fn labels(options: &Options) -> Vec<Label> {
+    let policy = match options.policy {
+        Policy::Bottleneck => "bottleneck",
+        Policy::Any => "any",
+    };
+    // No option is negative, so -1 is one that was not given.
+    vec![
+        Label::Text(policy.into()),
+        Label::Integer(options.bits.map_or(-1, i128::from)),
+        Label::Integer(options.mass.to_bits().into()),
+        Label::Integer(options.max_terms.map_or(-1, i128::from)),
+        Label::Integer(options.restarts.into()),
+    ]
+}

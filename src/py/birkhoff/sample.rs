@@ -1,0 +1,156 @@
+//! Permutations and terms at random.
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::Decomposition;
+use crate::birkhoff::draw::Drawer;
+use crate::birkhoff::joint;
+use crate::birkhoff::sample::{self, Words};
+use crate::derive::Purpose;
+use crate::error::Error;
+use crate::py::convert::whole;
+use crate::py::matrix::{Matrix, doubles};
+use crate::py::secret::Secret;
+
+/// Words of a byte string, little-endian, while there are any.
+fn with_words<T>(
+    stream: &Bound<'_, PyBytes>,
+    work: impl FnOnce(&mut Words<&mut dyn FnMut() -> u64>) -> T,
+) -> PyResult<T> {
+    let mut words = stream.as_bytes().chunks_exact(8);
+    let mut dry = false;
+    let mut next = || match words.next() {
+        Some(&[a, b, c, d, e, f, g, h]) => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        _ => {
+            dry = true;
+            0
+        }
+    };
+    let done = work(&mut Words::new(&mut next));
+    if dry {
+        return Err(Error::value("stream", "hold enough words", "fewer").into());
+    }
+    Ok(done)
+}
+
+/// One permutation of a matrix from the words of ``stream``: what tests count.
+#[pyfunction]
+pub fn _sample_permutation<'py>(
+    py: Python<'py>,
+    matrix: &Matrix,
+    stream: &Bound<'py, PyBytes>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let drawn = with_words(stream, |words| sample::of_matrix(matrix.inner(), words))??;
+    let drawn: Vec<i64> = drawn.into_iter().map(i64::from).collect();
+    Ok(drawn.into_pyarray(py))
+}
+
+#[pymethods]
+impl Matrix {
+    /// A permutation ``s`` with ``Pr(s[u] = v) = p_uv`` exactly, without decomposing.
+    ///
+    /// For at most 4096 categories by halving the matrix bit by bit; blocks and the like are shuffled class
+    /// by class at any size, a :func:`kron` is drawn axis by axis,
+    /// ``a @ b`` one after the other, a :func:`mix` by one of its parts. It moves a whole column at once
+    /// and is no substitute for :meth:`randomize`, which draws for every record. With a ``key``, ``stream``
+    /// names what it is for.
+    ///
+    /// >>> bs.permutation([2, 0, 1]).sample_permutation()
+    /// array([2, 0, 1])
+    /// >>> sorted(bs.randomized_response(4, epsilon=1).sample_permutation().tolist())
+    /// [0, 1, 2, 3]
+    #[pyo3(signature = (*, key=None, stream=None))]
+    fn sample_permutation<'py>(
+        &self,
+        py: Python<'py>,
+        key: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let secret = Secret::new(key, stream, true, "stream")?;
+        let keystream = secret.keystream(Purpose::Permutation, &[], self.inner().digest());
+        let drawn = py.detach(|| {
+            let mut words = Words::new(keystream.words());
+            sample::of_matrix(self.inner(), &mut words)
+        })?;
+        let drawn: Vec<i64> = drawn.into_iter().map(i64::from).collect();
+        Ok(drawn.into_pyarray(py))
+    }
+
+    /// Bits of the permutation that :meth:`sample_permutation` draws, as a whole, never above the true number.
+    ///
+    /// All that a column hides behind one permutation, however long the column is: n records randomized one
+    /// by one hide ``n * entropy_rate`` bits. Blocks and the like, whose classes are shuffled, have exactly
+    /// ``log2`` of the product of their factorials; a :func:`kron` the sum of its factors; a :func:`mix` of
+    /// permutations the entropy of its weights, at most ``log2`` of their number. Elsewhere it is a lower bound:
+    /// of another mixture the mean of its parts, of ``a @ b`` the larger of the two, of all others the bits of
+    /// the richest row, exact for T-transforms and two categories. None where no permutation can be drawn.
+    ///
+    /// >>> bs.blocks([2, 2]).joint_entropy, bs.identity(9).joint_entropy
+    /// (2.0, 0.0)
+    /// >>> coin = bs.mix([bs.identity(4), bs.permutation([1, 2, 3, 0])], weights=[0.5, 0.5])
+    /// >>> coin.joint_entropy
+    /// 1.0
+    /// >>> bs.kron(coin, bs.blocks([2, 2])).joint_entropy
+    /// 3.0
+    #[getter]
+    fn joint_entropy(&self, py: Python<'_>) -> Option<f64> {
+        py.detach(|| joint::entropy(self.inner()))
+    }
+}
+
+#[pymethods]
+impl Decomposition {
+    /// ``n`` permutations, a row each, term ``j`` with exactly its weight; a permutation moves ``u`` to
+    /// ``row[u]``.
+    ///
+    /// With a ``key``, ``stream`` names what they are for. A decomposition that was cut short is refused.
+    ///
+    /// >>> bs.permutation([1, 0]).decompose().sample(2)
+    /// array([[1, 0],
+    ///        [1, 0]])
+    #[pyo3(signature = (n, *, key=None, stream=None))]
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        n: &Bound<'py, PyAny>,
+        key: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let n = whole("n", n, 0, 1 << 40)?;
+        let size = self.size();
+        let secret = Secret::new(key, stream, true, "stream")?;
+        let (rows, columns) = doubles("sample", n, size)?;
+        // The matrix and the options decide the terms, so that other terms have other words.
+        let digest = self.inner.matrix.digest();
+        let keystream = secret.keystream(Purpose::Terms, &self.options, digest);
+        let drawer = Drawer::new(&self.inner)?;
+        let array = py
+            .import("numpy")?
+            .call_method1("empty", ((rows, columns), "int64"))?;
+        let array = array.cast_into::<PyArray2<i64>>()?;
+        {
+            let mut out = array.readwrite();
+            let out = out.as_slice_mut()?;
+            py.detach(|| {
+                let mut words = Words::new(keystream.words());
+                for row in out.chunks_mut(columns) {
+                    self.inner.fill(drawer.draw(&mut words), row);
+                }
+            });
+        }
+        Ok(array)
+    }
+}
+
+/// ``n`` random terms of a decomposition from the words of ``stream``: what tests count.
+#[pyfunction]
+pub fn _draw_terms(
+    decomposition: &Decomposition,
+    n: usize,
+    stream: &Bound<'_, PyBytes>,
+) -> PyResult<Vec<u128>> {
+    let drawer = Drawer::new(&decomposition.inner)?;
+    with_words(stream, |words| (0..n).map(|_| drawer.draw(words)).collect())
+}

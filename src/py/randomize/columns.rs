@@ -1,0 +1,122 @@
+//! A caller's codes as an array to read, and the array that becomes the answer.
+
+use numpy::PyUntypedArray;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::error::Error;
+use crate::py::convert::type_name;
+
+/// The caller's codes, and the array that becomes the answer.
+pub struct Columns<'py> {
+    /// Contiguous and native, to be read; none where the codes were copied into `out`.
+    pub codes: Option<Bound<'py, PyAny>>,
+    /// Unsigned integers of the codes' width, one axis.
+    pub out: Bound<'py, PyAny>,
+    /// The same memory with the codes' type and shape.
+    answer: Bound<'py, PyAny>,
+    /// Whether the answer's bytes have to be swapped in the end.
+    swapped: bool,
+    /// Of one code.
+    pub bytes: usize,
+    /// Number of codes.
+    pub len: usize,
+}
+
+const CODES: &str = "be an array of whole numbers";
+
+impl<'py> Columns<'py> {
+    pub fn new(codes: &Bound<'py, PyAny>, size: u64) -> PyResult<Self> {
+        let py = codes.py();
+        let numpy = py.import("numpy")?;
+        let mut array = as_array("codes", CODES, codes)?;
+        // A masked array would lose its mask here, and what is missing become a code.
+        if codes.hasattr("mask")? {
+            let masked = numpy.getattr("ma")?.call_method1("is_masked", (codes,))?;
+            if masked.extract()? {
+                return Err(Error::value("codes", "hold no missing values", "masked ones").into());
+            }
+        }
+        let shape = array.getattr("shape")?;
+        let len: usize = array.getattr("size")?.extract()?;
+        let dtype = array.getattr("dtype")?;
+        let kind: String = dtype.getattr("kind")?.extract()?;
+        let is_array = codes.cast::<PyUntypedArray>().is_ok();
+        // An empty list has no type.
+        if len == 0 && !is_array && kind == "f" {
+            array = array.call_method1("astype", ("int64",))?;
+        } else if !matches!(kind.as_str(), "i" | "u" | "b") {
+            let name: String = dtype.getattr("name")?.extract()?;
+            return Err(Error::type_("codes", CODES, format!("dtype {name}")).into());
+        }
+        let dtype = array.getattr("dtype")?;
+        let bytes: usize = dtype.getattr("itemsize")?.extract()?;
+        let most = match kind.as_str() {
+            "b" => 1,
+            "u" => u64::MAX >> (64 - 8 * bytes),
+            _ => i64::MAX as u64 >> (64 - 8 * bytes),
+        };
+        if size - 1 > most {
+            let name: String = dtype.getattr("name")?.extract()?;
+            let must = format!("have a dtype that holds {}", size - 1);
+            return Err(Error::value("codes", must, name).into());
+        }
+        let unsigned = format!("u{bytes}");
+        let native: bool = dtype.getattr("isnative")?.extract()?;
+        let flags = array.getattr("flags")?;
+        let plain = native
+            && flags.get_item("C_CONTIGUOUS")?.extract::<bool>()?
+            && flags.get_item("ALIGNED")?.extract::<bool>()?;
+        // Through Python, so that an allocation that fails is a MemoryError.
+        let own = dtype.call_method1("newbyteorder", ("=",))?;
+        let result = numpy.call_method1("empty", (&shape, own))?;
+        let flat = |array: &Bound<'py, PyAny>| {
+            array
+                .call_method1("reshape", (-1,))?
+                .call_method1("view", (&unsigned,))
+        };
+        let codes = if plain {
+            Some(flat(&array)?)
+        } else {
+            numpy.call_method1("copyto", (&result, &array))?;
+            None
+        };
+        Ok(Columns {
+            codes,
+            out: flat(&result)?,
+            answer: if native {
+                result
+            } else {
+                result.call_method1("view", (dtype,))?
+            },
+            swapped: !native,
+            bytes,
+            len,
+        })
+    }
+
+    /// The answer.
+    pub fn finish(self) -> PyResult<Bound<'py, PyAny>> {
+        if self.swapped {
+            self.answer.call_method1("byteswap", (true,))?;
+        }
+        Ok(self.answer)
+    }
+}
+
+/// What a caller gave as an array. What is no array gets our sentence, an interrupt is passed on.
+pub fn as_array<'py>(
+    name: &str,
+    must: &str,
+    given: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = given.py();
+    let array = py.import("numpy")?.call_method1("asarray", (given,));
+    array.map_err(|error| {
+        if error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyTypeError>(py) {
+            Error::type_(name, must, type_name(given)).into()
+        } else {
+            error
+        }
+    })
+}

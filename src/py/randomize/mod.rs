@@ -1,0 +1,217 @@
+//! `Matrix.randomize` and `Matrix.respond`: check, detach, draw, hand back.
+
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt};
+
+use super::convert::{self, type_name, whole};
+use super::matrix::Matrix;
+use super::secret::Secret;
+use super::{DETACH_FROM, detached};
+use crate::error::Error;
+use crate::randomize::{Addresses, By, Randomizer, floor, refuse};
+use crate::{pool, respond};
+
+mod batches;
+mod columns;
+mod ids;
+
+use batches::run;
+use columns::Columns;
+use ids::Given;
+
+/// Rows are counted below this.
+const ROWS: u64 = 1 << 62;
+
+#[pymethods]
+impl Matrix {
+    /// Draw a report for every true code, from the exact law of its row.
+    ///
+    /// The answer has the dtype and shape of ``codes``: whole numbers of any width or bool, from 0 to
+    /// ``size - 1``; any shape, stride or byte order. It is the same for any number of threads.
+    ///
+    /// Without a key the words come from the operating system and are forgotten. With one, the answer
+    /// is a function of key, ``stream``, matrix, code and address of the record, and of nothing else:
+    /// ``start`` is the row of the first record, so that a column may come in pieces; ``ids`` are one
+    /// whole number, text or bytes a record instead, so that the same person with the same value gets the
+    /// same answer in every file and wave, and another one as soon as the value changes. Never use one
+    /// ``stream`` for two columns of a table: name it after the column. **Whoever holds the key can undo
+    /// the release.**
+    ///
+    /// By position, one row of one ``stream`` must never carry two different contents: whoever sees both
+    /// releases learns how they differ. Put the wave into the name of the stream, or use ``ids``.
+    ///
+    /// Circulant, randomized response, reflected, geometric, uniform and T-transform matrices draw alike
+    /// for every code: the code selects no branch and no address. ``threads`` is at most the
+    /// number of threads to use, all of them (or ``BISTOCHASTIC_THREADS``) by default. Arrays must not be
+    /// changed by another thread meanwhile.
+    ///
+    /// >>> import numpy as np
+    /// >>> m = bs.randomized_response(4, beta=0.6)
+    /// >>> codes = np.array([0, 1, 2, 3, 3, 3], dtype=np.uint8)
+    /// >>> reports = m.randomize(codes)
+    /// >>> reports.dtype, reports.shape
+    /// (dtype('uint8'), (6,))
+    /// >>> key = bs.Key.insecure(1)          # for examples; Key.generate() for releases
+    /// >>> m.randomize(codes, key=key, stream="class", start=0)
+    /// array([0, 1, 2, 3, 1, 2], dtype=uint8)
+    /// >>> m.randomize(codes[4:], key=key, stream="class", start=4)
+    /// array([1, 2], dtype=uint8)
+    /// >>> m.randomize([0, 4])
+    /// Traceback (most recent call last):
+    ///     ...
+    /// ValueError: `codes` must hold whole numbers from 0 to 3; got another at position 1
+    #[pyo3(signature = (codes, *, key=None, stream=None, start=None, ids=None, threads=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn randomize<'py>(
+        &self,
+        py: Python<'py>,
+        codes: &Bound<'py, PyAny>,
+        key: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+        start: Option<&Bound<'py, PyAny>>,
+        ids: Option<&Bound<'py, PyAny>>,
+        threads: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let matrix = self.inner();
+        let size = matrix.family.size();
+        if ids.is_some() && start.is_some() {
+            let must = "be left out where ids address the records";
+            return Err(Error::value("start", must, "both").into());
+        }
+        if ids.is_some() && key.is_none() {
+            return Err(Error::value("key", "be given with ids", "none").into());
+        }
+        let threads = match threads {
+            Some(threads) => whole("threads", threads, 1, 1024)? as usize,
+            None => pool::threads(),
+        };
+        let row = start
+            .map(|start| whole("start", start, 0, ROWS))
+            .transpose()?;
+        let addressed = row.is_some() || ids.is_some();
+        let secret = Secret::new(key, stream, addressed, "start")?;
+        let columns = Columns::new(codes, size)?;
+        let given = match ids {
+            Some(ids) => Given::ids(ids, columns.len)?,
+            None => Given::From(row.unwrap_or(0)),
+        };
+        // Tables are built and hashed once a matrix, which may take a while.
+        let tables = size.saturating_mul(size).max(DETACH_FROM);
+        let by = match given {
+            Given::From(_) => By::Position,
+            Given::Integers(..) => By::Integers,
+            Given::Objects(_) => By::Ids,
+        };
+        let randomizer = detached(py, tables, || {
+            Randomizer::new(matrix, secret.key(), &secret.labels, by)
+        })?;
+        let sizes = (size, matrix.sampler().draws());
+        match columns.bytes {
+            1 => run::<u8>(py, &randomizer, &columns, &given, threads, sizes),
+            2 => run::<u16>(py, &randomizer, &columns, &given, threads, sizes),
+            4 => run::<u32>(py, &randomizer, &columns, &given, threads, sizes),
+            _ => run::<u64>(py, &randomizer, &columns, &given, threads, sizes),
+        }?;
+        columns.finish()
+    }
+
+    /// One answer, for a client that has one value.
+    ///
+    /// With a key, ``stream`` and ``id`` it is the answer of ``randomize([code], ids=[id])``: asked again,
+    /// the same person gives the same answer. Without a key it is a fresh draw, from a buffer that is
+    /// safe to share between threads, is not shared with a forked child, and forgets what it gave.
+    ///
+    /// >>> m = bs.randomized_response(4, beta=0.6)
+    /// >>> m.respond(2) in range(4)
+    /// True
+    /// >>> key = bs.Key.insecure(1)
+    /// >>> m.respond(2, key=key, stream="class", id="person 7")
+    /// 2
+    /// >>> int(m.randomize([2], key=key, stream="class", ids=["person 7"])[0])
+    /// 2
+    #[pyo3(signature = (code, *, key=None, stream=None, id=None))]
+    fn respond(
+        &self,
+        code: &Bound<'_, PyAny>,
+        key: Option<&Bound<'_, PyAny>>,
+        stream: Option<&Bound<'_, PyAny>>,
+        id: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<u64> {
+        let matrix = self.inner();
+        let size = matrix.family.size();
+        let u = match code.cast_exact::<PyInt>().map(|code| code.extract::<u64>()) {
+            Ok(Ok(u)) if u < size => u,
+            _ => one_code(code, size)?,
+        };
+        if !matrix.has_sampler() {
+            // Tables take long once, and others need not wait for them.
+            code.py().detach(|| {
+                matrix.sampler();
+            });
+        }
+        if key.is_none() {
+            if id.is_some() {
+                return Err(Error::value("key", "be given with an id", "none").into());
+            }
+            let sampler = matrix.sampler();
+            sampler.check()?;
+            return Ok(respond::with_words(|words| sampler.respond(u, words))?);
+        }
+        let secret = Secret::new(key, stream, id.is_some(), "id")?;
+        let id = id.map(|given| ids::id("id", given, None)).transpose()?;
+        let by = id.map_or(By::Position, By::from);
+        let randomizer = Randomizer::new(matrix, secret.key(), &secret.labels, by)?;
+        let ids = id.map(|id| [id]);
+        let addresses = ids
+            .as_ref()
+            .map_or(Addresses::From(0), |ids| Addresses::Ids(ids));
+        let mut out = [u];
+        randomizer
+            .run(None, &mut out, addresses, 1)
+            .map_err(|position| refuse(position, size))?;
+        Ok(out[0])
+    }
+}
+
+/// A true code, never quoted.
+fn one_code(code: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
+    let must = format!("be a whole number from 0 to {}", size - 1);
+    let is_bool = code.is_instance_of::<PyBool>() || code.get_type().name()? == "bool";
+    if !(is_bool && size == 2 || code.hasattr("__index__")? && !is_bool) {
+        return Err(Error::type_("code", must, type_name(code)).into());
+    }
+    if is_bool {
+        return Ok(u64::from(code.is_truthy()?));
+    }
+    match convert::code("code", code, size) {
+        Ok(code) => Ok(code),
+        Err(_) => Err(Error::value("code", must, "another").into()),
+    }
+}
+
+/// What nothing can beat: two bytes of the keystream a byte of `codes`, and a copy of it. For
+/// benchmarks.
+///
+/// >>> import numpy as np
+/// >>> bs._core.bench_floor(np.arange(3, dtype=np.uint8), 1)
+/// array([0, 1, 2], dtype=uint8)
+#[pyfunction]
+pub fn bench_floor<'py>(
+    py: Python<'py>,
+    codes: &Bound<'py, PyArray1<u8>>,
+    threads: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let out = py
+        .import("numpy")?
+        .call_method1("empty_like", (codes,))?
+        .cast_into::<PyArray1<u8>>()?;
+    {
+        let codes = codes.readonly();
+        let codes = codes.as_slice()?;
+        let mut out = out.readwrite();
+        let out = out.as_slice_mut()?;
+        py.detach(|| floor(codes, out, threads));
+    }
+    Ok(out.into_any())
+}

@@ -1,0 +1,87 @@
+//! The key of a call, given or fresh, with what its words are for.
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use zeroize::Zeroize;
+
+use super::convert::type_name;
+use super::key::Key;
+use crate::derive::{Label, Purpose, derive};
+use crate::error::Error;
+use crate::key;
+use crate::keystream::Keystream;
+
+/// The key of a call.
+enum Held<'a> {
+    Given(&'a key::Key),
+    Fresh(key::Key),
+}
+
+/// A key, given or fresh, and the labels of the call.
+pub struct Secret<'a> {
+    key: Held<'a>,
+    pub labels: Vec<Label>,
+}
+
+impl<'a> Secret<'a> {
+    /// Without a key a fresh one is drawn and forgotten. With one, words must not be used twice, so
+    /// the call has to say what they are for (`stream`) and where (`addressed`).
+    pub fn new(
+        key: Option<&'a Bound<'_, PyAny>>,
+        stream: Option<&Bound<'_, PyAny>>,
+        addressed: bool,
+        address: &str,
+    ) -> PyResult<Self> {
+        let text = match stream {
+            None => None,
+            Some(stream) => match stream.cast::<PyString>() {
+                Ok(text) => Some(text.to_str()?.to_owned()),
+                Err(_) => {
+                    return Err(Error::type_("stream", "be a text", type_name(stream)).into());
+                }
+            },
+        };
+        let key = match key {
+            None => None,
+            Some(key) => match key.cast::<Key>() {
+                Ok(key) => Some(key.get().inner()),
+                Err(_) => return Err(Error::type_("key", "be a Key", type_name(key)).into()),
+            },
+        };
+        if let Some(key) = key
+            && !key.is_insecure()
+        {
+            if text.is_none() {
+                let must = "name what a key is used for";
+                return Err(Error::value("stream", must, "none").into());
+            }
+            if !addressed {
+                return Err(Error::value(address, "be given with a key", "none").into());
+            }
+        }
+        Ok(Secret {
+            key: match key {
+                Some(key) => Held::Given(key),
+                None => Held::Fresh(key::Key::generate()?),
+            },
+            labels: Label::stream(text.as_deref().unwrap_or_default()),
+        })
+    }
+
+    /// The words of one purpose, for what is drawn in one go.
+    pub fn keystream(&self, purpose: Purpose, more: &[Label], digest: &[u8; 32]) -> Keystream {
+        let labels = [&self.labels, more].concat();
+        let mut derived = derive(self.key(), purpose, &labels, &[], digest);
+        let keystream = Keystream::new(&derived);
+        derived.zeroize();
+        keystream
+    }
+
+    /// The key itself.
+    pub fn key(&self) -> &key::Key {
+        match &self.key {
+            Held::Given(key) => key,
+            Held::Fresh(key) => key,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Long work on a thread of its own, watched and stopped from Python.
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+
+use crate::birkhoff::Failure;
+use crate::birkhoff::control::Control;
+
+/// How often Python is asked whether to go on.
+const PULSE: Duration = Duration::from_millis(50);
+
+/// Run `work` on a thread of its own, unless it is small, while this one asks Python a few times a second
+/// whether someone pressed Ctrl-C, and tells `progress` the share that is done.
+pub fn supervised<T: Send>(
+    py: Python<'_>,
+    small: bool,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Control) -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    let control = Control::default();
+    let outcome = if small {
+        work(&control)
+    } else {
+        let progress = progress.map(|progress| progress.clone().unbind());
+        let pulse = || {
+            Python::attach(|py| {
+                py.check_signals()?;
+                if let Some(progress) = &progress {
+                    progress.call1(py, (control.share().min(1.0),))?;
+                }
+                PyResult::Ok(())
+            })
+        };
+        py.detach(|| {
+            std::thread::scope(|scope| {
+                let (done, wait) = mpsc::channel();
+                let control = &control;
+                let worker = scope.spawn(move || {
+                    let outcome = work(control);
+                    // Who waits may have given up; then nobody reads this.
+                    let _ = done.send(());
+                    outcome
+                });
+                let mut raised = Ok(());
+                while let Err(RecvTimeoutError::Timeout) = wait.recv_timeout(PULSE) {
+                    if raised.is_ok() {
+                        raised = pulse();
+                        if raised.is_err() {
+                            control.stop();
+                        }
+                    }
+                }
+                let outcome = match worker.join() {
+                    Ok(outcome) => outcome,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                };
+                raised.map(|()| outcome)
+            })
+        })?
+    };
+    match outcome {
+        Ok(value) => {
+            if let Some(progress) = progress {
+                progress.call1((1.0,))?;
+            }
+            Ok(value)
+        }
+        Err(Failure::Refused(error)) => Err(error.into()),
+        Err(Failure::Stopped) => Err(PyKeyboardInterrupt::new_err(())),
+    }
+}

@@ -1,0 +1,127 @@
+"""The same law, whoever wrote it: by structure or by entries, always exactly."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from fractions import Fraction
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+import bistochastic as bs
+from cases import FAMILIES, parts
+
+every_family = pytest.mark.parametrize("name", sorted(FAMILIES))
+
+
+def written_out(m: bs.Matrix) -> bs.Matrix | None:
+    """The same law as a dense matrix, where its denominators are short enough."""
+    table = [m.exact_row(u) for u in range(m.size)]
+    common = np.lcm.reduce([x.denominator for row in table for x in row], dtype=object)
+    return bs.dense(table) if common < 2**53 else None
+
+
+def brute(a: bs.Matrix, b: bs.Matrix) -> bool:
+    return a.size == b.size and all(a.exact_row(u) == b.exact_row(u) for u in range(a.size))
+
+
+@every_family
+@given(data=st.data())
+def test_a_matrix_is_the_same_law_written_out(name: str, data: st.DataObject) -> None:
+    m = data.draw(FAMILIES[name])
+    assert m.same_law(m)
+    assert m.same_law(bs.kron(m))
+    assert bs.kron(bs.uniform(1), m).same_law(m)
+    assert (m @ bs.identity(m.size)).same_law(m)
+    assert bs.mix([m, m], weights=[Fraction(1, 3), Fraction(2, 3)]).same_law(m)
+    table = written_out(m)
+    if table is not None:
+        assert m.same_law(table)
+        assert table.same_law(m)
+
+
+@given(data=st.data(), size=st.integers(1, 5))
+def test_any_two_agree_with_their_exact_rows(data: st.DataObject, size: int) -> None:
+    a, b = data.draw(parts(size)), data.draw(parts(size))
+    pairs = [(a, b), (a @ b, b @ a), (a @ a, b), (bs.kron(a, b), bs.kron(b, a))]
+    for x, y in pairs:
+        assert x.same_law(y) == brute(x, y) == y.same_law(x)
+
+
+@given(data=st.data())
+def test_all_pairs_of_families_agree_with_their_exact_rows(data: st.DataObject) -> None:
+    small = st.one_of(*FAMILIES.values()).filter(lambda m: m.size <= 3)
+    a, b = data.draw(small), data.draw(small)
+    assert a.same_law(b) == brute(a, b)
+
+
+def test_a_last_digit_is_seen() -> None:
+    n = 2**53
+    a = bs.circulant([n // 2, n // 2 - 1, 1])
+    b = bs.circulant([n // 2, n // 2 - 2, 2])
+    assert not a.same_law(b)
+    assert not a.same_law(bs.dense([b.exact_row(u) for u in range(3)]))
+    assert bs.randomized_response(3, keep=Fraction(1, 3)).same_law(bs.uniform(3))
+    a, b = (bs.randomized_response(3, keep=keep) for keep in (Fraction(3, 10), 0.3))
+    assert not a.same_law(b)
+
+
+def test_fractions_longer_than_128_bits_are_compared() -> None:
+    a, b = (bs.randomized_response(3, beta=beta) for beta in (0.3, 0.7))
+    three = a @ b @ a
+    # Flat matrices commute.
+    assert three.same_law(a @ a @ b)
+    assert not three.same_law(a @ b @ b)
+    assert three.same_law(bs.mix([a @ a @ b, b @ a @ a], weights=[0.5, 0.5]))
+
+
+def test_large_ones_are_compared_by_structure() -> None:
+    n = 10**12
+    keep = Fraction(2, 3)
+    assert bs.randomized_response(n, keep=keep).same_law(bs.randomized_response(n, keep=keep))
+    assert not bs.uniform(n).same_law(bs.randomized_response(n, keep=keep))
+    assert bs.blocks([5, 5, 5]).same_law(bs.k_anonymous(15, k=5))
+    assert bs.identity(n).same_law(bs.k_anonymous(n, k=1))
+    assert not bs.k_anonymous(n, k=3).same_law(bs.tridiagonal(0.25, size=n))
+    swap = bs.t_transform(10**5, 3, 7, keep=0)
+    targets = np.arange(10**5)
+    targets[[3, 7]] = 7, 3
+    assert swap.same_law(bs.permutation(targets))
+    m = bs.kron(bs.uniform(10**5), bs.geometric(1000, beta=0.5))
+    assert m.same_law(bs.kron(bs.uniform(10), bs.uniform(10**4), bs.geometric(1000, beta=0.5)))
+
+
+def test_what_would_take_too_long_is_refused() -> None:
+    a = bs.randomized_response(2000, beta=0.3) @ bs.geometric(2000, beta=0.5)
+    b = a @ bs.identity(2000)
+    sentence = r"`other` must take at most \d+ steps to compare where structures differ; got \d+"
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        b.same_law(bs.geometric(2000, beta=0.5) @ bs.randomized_response(2000, beta=0.3))
+
+
+@pytest.mark.parametrize("other", [None, 3, np.eye(2), [[1, 0], [0, 1]]], ids=repr)
+def test_only_a_matrix_has_a_law(other: Any) -> None:
+    with pytest.raises(TypeError, match=r"^`other` must be a Matrix; got \w+$"):
+        bs.identity(2).same_law(other)
+
+
+def test_other_sizes_are_other_laws() -> None:
+    assert not bs.uniform(2).same_law(bs.uniform(3))
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals between threads")
+def test_an_interrupt_stops_a_long_comparison() -> None:
+    n = 40_000
+    kernel = np.zeros(n + 1, dtype=np.int64)
+    kernel[:2] = 2, 1
+    main = threading.main_thread().ident
+    assert main is not None
+    timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        bs.tridiagonal(Fraction(1, 4), size=n).same_law(bs.reflected(kernel))
+    timer.join()
