@@ -42,6 +42,7 @@ pub mod derive;
 pub mod entropy;
 pub mod error;
 pub mod family;
+pub mod gradients;
 pub mod kernel;
 pub mod key;
 pub mod keystream;

@@ -206,6 +206,29 @@ def operate(
 def along_axes(
     matrix: Matrix, tables: NDArray[np.float64], inverse: bool, back: bool
 ) -> list[int]: ...
+def gradients_turn(
+    keep: float,
+    inverse: NDArray[np.float64],
+    rest: NDArray[np.float64],
+    root: NDArray[np.float64],
+    direction: NDArray[np.float64],
+    work: NDArray[np.float64],
+) -> None: ...
+def gradients_image(
+    z: NDArray[np.float64],
+    root: NDArray[np.float64],
+    work: NDArray[np.float64],
+    direction: NDArray[np.float64],
+    image: NDArray[np.float64],
+) -> float: ...
+def gradients_advance(
+    length: float,
+    inverse: NDArray[np.float64],
+    direction: NDArray[np.float64],
+    image: NDArray[np.float64],
+    found: NDArray[np.float64],
+    rest: NDArray[np.float64],
+) -> tuple[float, float]: ...
 def not_finite(rows: NDArray[np.float64]) -> int | None: ...
 def spectrum(matrix: Matrix) -> tuple[float, int] | None: ...
 def structure_is_singular(matrix: Matrix) -> bool | None: ...

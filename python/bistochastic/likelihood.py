@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import operators
+from bistochastic import _core, operators
 from bistochastic.errors import SingularMatrixError
 
 if TYPE_CHECKING:
@@ -224,36 +224,28 @@ def _direct(
 
 
 def _iterative(
-    search: _Search, weights: Array, root: Array, z: Array, right: Array, within: float
+    search: _Search, weights: Array, root: Array, z: Array, rest: Array, within: float
 ) -> Array:
     """Newton's equations by conjugate gradients, for matrices that are never written down.
 
-    Tables are long here, so that every pass over one counts: all is done in the same few of them.
+    Tables are long here, so that every pass over one counts; the core has the few that it takes.
+    ``rest`` begins as the right side and is changed.
     """
-    scaled = np.zeros_like(right)
-    rest = right
-    condition = 1 / (z + 0.3)
-    direction = condition * rest
-    image, work = np.empty_like(rest), np.empty_like(rest)
-    product = float(rest @ direction)
-    enough = within * float(np.linalg.norm(right))
+    found, direction = np.zeros_like(rest), np.zeros_like(rest)
+    image, work = np.zeros_like(rest), np.empty_like(rest)
+    keep = 0.0
+    # The diagonal of B B^T is between 0 and 1; this stands for it.
+    inverse = 1 / (z + 0.3)
+    enough = within**2 * float(rest @ rest)
+    # Of no step at all only the product is wanted.
+    _, product = _core.gradients_advance(0.0, inverse, direction, image, found, rest)
     for _ in range(min(_TURNS, search.most - search.steps)):
         search.steps += 1
-        np.multiply(root, direction, out=work)
-        work = search.onto_seen(search.forth(work), weights)
-        work = search.back(work)
-        work *= root
-        np.multiply(z, direction, out=image)
-        image += work
-        length = product / float(direction @ image)
-        np.multiply(direction, length, out=work)
-        scaled += work
-        image *= length
-        rest -= image
-        np.multiply(condition, rest, out=image)
-        product, before = float(rest @ image), product
-        if float(np.linalg.norm(rest)) <= enough:
+        _core.gradients_turn(keep, inverse, rest, root, direction, work)
+        work = search.back(search.onto_seen(search.forth(work), weights))
+        length = product / _core.gradients_image(z, root, work, direction, image)
+        left, after = _core.gradients_advance(length, inverse, direction, image, found, rest)
+        if left <= enough:
             break
-        direction *= product / before
-        direction += image
-    return scaled
+        keep, product = after / product, after
+    return found

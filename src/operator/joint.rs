@@ -19,6 +19,8 @@ const PART: usize = 1 << 15;
 const WIDTH: usize = 64;
 /// Cells of the last axes that are turned outward together, since few numbers in a row are slow.
 const TAIL: usize = 128;
+/// Numbers in a row from which a loop over them is worth while.
+const WIDE: usize = 8;
 /// Sizes up to which the plain product is the shortest way, of a matrix with a transform or with none.
 const SHORT: usize = 16;
 const TRANSFORMED: usize = 64;
@@ -192,17 +194,16 @@ impl Joint {
             .collect();
         if inner == 1 {
             let part = height * (PART / height).max(1);
-            let mut last = group.len();
-            let mut tail = 1;
-            while last > 0 && tail * group[last - 1].size <= TAIL {
-                last -= 1;
-                tail *= group[last].size;
-            }
+            let (last, tail) = tail_of(group);
             let (before, after) = group.split_at(last);
             pool::share_out(tables.chunks_mut(part), &mut rooms, |room, part| {
                 let mut turned = std::mem::take(&mut room.part);
                 let cells = &mut turned[..part.len()];
                 let rows = part.len() / tail;
+                if tail == 1 {
+                    room.part = turned;
+                    return self.run_part(0, group, 1, part, room);
+                }
                 kernels::turn(part, tail, cells);
                 self.run_part(last, after, rows, cells, room);
                 kernels::turn(cells, rows, part);
@@ -287,6 +288,27 @@ impl Joint {
     }
 }
 
+/// Where the last axes begin that are better turned outward, and their cells; none where all of those with
+/// few numbers in a row are shifts of one, two or four.
+fn tail_of(group: &[Axis]) -> (usize, usize) {
+    let (mut last, mut tail) = (group.len(), 1);
+    let mut direct = true;
+    while last > 0 && tail * group[last - 1].size <= TAIL {
+        last -= 1;
+        direct &= match group[last].step {
+            Some(Step::Shift { .. }) => matches!(tail, 1 | 2 | 4) || tail >= WIDE,
+            Some(_) => tail >= WIDE,
+            None => true,
+        };
+        tail *= group[last].size;
+    }
+    if direct {
+        (group.len(), 1)
+    } else {
+        (last, tail)
+    }
+}
+
 /// The same loops compiled for AVX2 where the machine has it. Nothing is added in another order, so
 /// that the numbers are the same.
 mod kernels {
@@ -344,13 +366,22 @@ fn turn(from: &[f64], columns: usize, to: &mut [f64]) {
 #[inline(always)]
 fn shift(part: &mut [f64], size: usize, inner: usize, own: f64, all: f64, sums: &mut [f64]) {
     match (size, inner) {
-        (2, 1) => {
-            for pair in part.as_chunks_mut::<2>().0 {
-                let [x, y] = *pair;
-                let lies = all * (x + y);
-                *pair = [own * x + lies, own * y + lies];
+        (2, 1) if part.len().is_multiple_of(4) => {
+            for four in part.as_chunks_mut::<4>().0 {
+                let [w, x, y, z] = *four;
+                let sums = [w + x, w + x, y + z, y + z];
+                *four = std::array::from_fn(|i| own * four[i] + all * sums[i]);
             }
         }
+        (2, 2) => {
+            for four in part.as_chunks_mut::<4>().0 {
+                let [w, x, y, z] = *four;
+                let sums = [w + y, x + z, w + y, x + z];
+                *four = std::array::from_fn(|i| own * four[i] + all * sums[i]);
+            }
+        }
+        (_, 2) => shift_rows(part.as_chunks_mut::<2>().0, size, own, all),
+        (_, 4) => shift_rows(part.as_chunks_mut::<4>().0, size, own, all),
         (_, 1) => {
             for row in part.chunks_mut(size) {
                 let lies = all * row.iter().sum::<f64>();
@@ -371,6 +402,20 @@ fn shift(part: &mut [f64], size: usize, inner: usize, own: f64, all: f64, sums: 
                         .for_each(|(x, lies)| *x = own * *x + lies);
                 }
             }
+        }
+    }
+}
+
+/// The same where a row is a few numbers that a core holds at once.
+#[inline(always)]
+fn shift_rows<const W: usize>(part: &mut [[f64; W]], size: usize, own: f64, all: f64) {
+    for rows in part.chunks_mut(size) {
+        let mut sums = [0.0; W];
+        for row in &*rows {
+            sums = std::array::from_fn(|i| sums[i] + row[i]);
+        }
+        for row in rows {
+            *row = std::array::from_fn(|i| own * row[i] + all * sums[i]);
         }
     }
 }

@@ -18,6 +18,7 @@ mod convert;
 mod count;
 mod estimate;
 mod exact;
+mod gradients;
 mod key;
 mod law;
 mod matrix;
@@ -45,6 +46,8 @@ mod _core {
     use super::birkhoff::{_draw_terms, _sample_permutation, Decomposition, decompose_all};
     #[pymodule_export]
     use super::count::count;
+    #[pymodule_export]
+    use super::gradients::{gradients_advance, gradients_image, gradients_turn};
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
