@@ -116,7 +116,7 @@ def one_attribute() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "given.npz"
         np.savez(path, matrix=dense, reports=reports, goal=reached - 1e-10)
-        theirs, why = peer(["multi-freq-ldpy"], IBU, str(path))
+        theirs, why = peer(["multi-freq-ldpy", "scipy"], IBU, str(path))
     if theirs is None:
         print(f"  multi-freq-ldpy: left out: {why}")
         return

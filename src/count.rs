@@ -107,8 +107,10 @@ macro_rules! narrow {
                 }
             }
 
-            fn tables(size: usize) -> (usize, usize) {
-                (1 << <$unsigned>::BITS, if size < SMALL { TURNS } else { 1 })
+            fn tables(_: usize) -> (usize, usize) {
+                // Of the wider ones several would not fit beside each other.
+                let bits = <$unsigned>::BITS;
+                (1 << bits, if bits == 8 { TURNS } else { 1 })
             }
         }
     )*};
