@@ -269,8 +269,23 @@ def test_the_demo_releases_everyone_before_and_after() -> None:
     # 2,201 people before and after, whatever was drawn.
     rows = [line.split() for line in text.splitlines() if line.startswith("survived  ")]
     counts = [row for row in rows if row[1] in ("no", "yes")]
-    for at in (2, 3):
-        assert sum(int(row[at].replace(",", "")) for row in counts) == 2201
+    for at in (2, 3, 4):
+        # Estimates sum to everyone too, each rounded for show.
+        assert abs(sum(int(row[at].replace(",", "")) for row in counts) - 2201) <= (at == 4)
+    joint = [
+        line.split()[-4:] for line in text.splitlines() if line.startswith(("1st, ", "crew, "))
+    ]
+    assert len(joint) == 8
+    assert [row[0] for row in joint] == ["118", "62", "4", "141", "670", "192", "3", "20"]
+
+
+@pytest.mark.parametrize("beta", ["0", "1"])
+def test_the_demo_at_both_ends(beta: str) -> None:
+    text = run("demo", "--beta", beta)
+    rows = [line.split() for line in text.splitlines() if line.startswith(("age  ", "sex  "))]
+    told = [row[2:5] for row in rows if row[1] in ("child", "female")]
+    assert told == ([["470"] * 3, ["109"] * 3] if beta == "0" else [])
+    assert ("perfect secrecy tell nothing" in text) == (beta == "1")
 
 
 def test_key_new_writes_a_key_once(tmp_path: Path) -> None:
