@@ -158,8 +158,8 @@ def _release(beta: float) -> list[str]:
     return [
         *told,
         "What the reports tell of the original: each attribute by the inverse of its matrix, with",
-        "an interval of 95 % for these very people (a fixed population); then three at once, though",
-        "each was randomized on its own.",
+        "an interval of 95 % for these very people (a fixed population); then three at once,",
+        "though each was randomized on its own.",
         "",
         table(
             ["attribute", "category", "original", "reported", "estimated", "95 %"],
