@@ -364,3 +364,98 @@ def test_qif_updates_and_projects_to_the_same(m: bs.Matrix) -> None:
         inverse = m.estimate(counts=counts).frequencies
         nearest = m.estimate(counts=counts, method="simplex").frequencies
         np.testing.assert_allclose(nearest, qif.metric.optimize.simplex_project(inverse), atol=1e-9)
+
+
+def plain_em(m: bs.Matrix, reports: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+    """The textbook: every step written out."""
+    dense = m.to_dense()
+    pi = np.full(m.size, 1 / m.size)
+    for _ in range(steps):
+        expected = np.maximum(pi @ dense, 1e-300)
+        pi = pi * (dense @ np.where(reports > 0, reports / expected, 0.0))
+    return pi
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        bs.geometric(6, temperature=0.8),
+        bs.tridiagonal([0.2, 0.1, 0.3, 0.05]),
+        bs.dense([[5, 2, 1], [1, 5, 2], [2, 1, 5]]),
+        bs.kron(bs.randomized_response(2, epsilon=1), bs.circulant([5, 2, 1])),
+        bs.randomized_response(4, keep=Fraction(1, 10)),
+    ],
+    ids=repr,
+)
+def test_maximum_likelihood_is_where_plain_em_ends(m: bs.Matrix) -> None:
+    rng = np.random.default_rng(m.size)
+    for _ in range(5):
+        counts = rng.multinomial(40, rng.dirichlet(np.full(m.size, 0.4)))
+        e = m.estimate(counts=counts, method="mle")
+        reports = counts / counts.sum()
+        other = plain_em(m, reports, 20_000)
+        ahead = likelihood(m, e.frequencies, reports) - likelihood(m, other, reports)
+        # Not below where EM is after so long, and not above what the gap of EM allows.
+        slope = m.to_dense() @ np.where(
+            reports > 0, reports / np.maximum(other @ m.to_dense(), 1e-300), 0.0
+        )
+        assert -1e-10 <= ahead <= slope.max() - 1 + 1e-12
+        if (counts > 0).all():
+            # Then the maximum is one point; EM comes close slowly where a share is 0.
+            np.testing.assert_allclose(e.frequencies, other, atol=2e-3)
+
+
+def slope_of(m: bs.Matrix, pi: NDArray[np.float64], counts: NDArray[Any]) -> float:
+    """The gap, by the operators alone."""
+    reports = counts.reshape(-1) / counts.sum()
+    expected = m.apply(pi)
+    ratio = np.where(reports > 0, reports / np.maximum(expected, 1e-300), 0.0)
+    from bistochastic import operators
+
+    return float(operators.forth(m, ratio[None, :], back=True)[0].max()) - 1
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        bs.geometric(3000, temperature=1.5),
+        bs.tridiagonal(0.2, size=3000),
+        bs.circulant([6, 2, 1, *[0] * 2494, 1, 2]),
+    ],
+    ids=repr,
+)
+def test_likelihood_beyond_dense_sizes_reaches_the_gap(m: bs.Matrix) -> None:
+    """Newton's equations by conjugate gradients, none of the matrices written down."""
+    rng = np.random.default_rng(9)
+    x = np.arange(m.size) / m.size
+    law = m.apply(np.exp(-(((x - 0.3) / 0.1) ** 2)))
+    counts = rng.multinomial(20_000, np.maximum(law, 0) / np.maximum(law, 0).sum())
+    e = m.estimate(counts=counts, method="mle")
+    assert e.gap <= 1e-10
+    assert e.steps > 20
+    assert (e.frequencies >= 0).all()
+    assert math.fsum(e.frequencies) == pytest.approx(1)
+    assert slope_of(m, e.frequencies, counts) == pytest.approx(e.gap, abs=1e-11)
+
+
+def test_joint_likelihood_of_thousands_of_cells() -> None:
+    factors = [
+        bs.randomized_response(9, epsilon=2),
+        bs.geometric(16, temperature=0.7),
+        bs.dense(np.roll(np.eye(7), 1, axis=1) * 0.5 + 0.5 / 7),
+        bs.randomized_response(5, epsilon=1.5),
+    ]
+    m = bs.kron(bs.kron(*factors[:2]), *factors[2:])
+    sizes = [factor.size for factor in factors]
+    rng = np.random.default_rng(10)
+    truth = rng.dirichlet(np.full(m.size, 0.05))
+    counts = rng.multinomial(3000, m.apply(truth) / m.apply(truth).sum())
+    e = m.estimate(counts=counts, method="mle")
+    assert m.size > 2048
+    assert e.gap <= 1e-6
+    assert slope_of(m, e.frequencies, counts) == pytest.approx(e.gap, abs=1e-10)
+    # The same numbers from the plain products, axis by axis.
+    table = e.frequencies.reshape(sizes)
+    for axis, factor in enumerate(factors):
+        table = np.moveaxis(np.tensordot(table, factor.to_dense(), axes=(axis, 0)), -1, axis)
+    np.testing.assert_allclose(m.apply(e.frequencies), table.reshape(-1), atol=1e-15)
