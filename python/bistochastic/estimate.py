@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bistochastic import _core, intervals, likelihood, measures, operators, shrinkage
+from bistochastic import _core, families, intervals, likelihood, measures, operators, shrinkage
 from bistochastic.report import cells, table
 
 if TYPE_CHECKING:
@@ -274,22 +274,6 @@ class Estimate:
         return f"<p>{escape(self._title())}</p><table>{head}{body}</table>"
 
 
-@dataclass(frozen=True, eq=False)
-class ClassTotals:
-    """What blocks let one estimate: the share of every class, which is reported as it is.
-
-    >>> import bistochastic as bs
-    >>> bs.blocks([1, 2]).estimate(counts=[50, 20, 30], classes=True).frequencies
-    array([0.5, 0.5])
-    """
-
-    frequencies: Array
-    standard_errors: Array
-    counts: Array
-    records: int
-    sizes: NDArray[np.int64]
-
-
 def _one_of(name: str, given: Any, known: tuple[str, ...]) -> str:
     if given not in known:
         raise ValueError(f"`{name}` must be one of {', '.join(known)}; got {given!r}")
@@ -353,7 +337,7 @@ def estimate(
     method: Any = "inverse",
     population: Any = "sampled",
     classes: bool = False,
-) -> Estimate | ClassTotals:
+) -> Estimate:
     """See :meth:`bistochastic.Matrix.estimate`."""
     how = _one_of("method", method, METHODS)
     who = _one_of("population", population, POPULATIONS)
@@ -382,25 +366,18 @@ def estimate(
     return Estimate(frequencies, n, how, who, gap, steps, matrix, reports)
 
 
-def _class_totals(matrix: Matrix, seen: Array, n: int, population: str) -> ClassTotals:
+def _class_totals(matrix: Matrix, seen: Array, n: int, population: str) -> Estimate:
+    """What blocks let one estimate: every class is reported as it is, so the identity is undone."""
     if matrix.family not in ("identity", "uniform", "blocks", "k_anonymous"):
         must = "`classes` must be asked of identity, uniform, blocks or k_anonymous"
         raise ValueError(f"{must}; got {matrix.family}")
-    if matrix.family == "identity":
-        sizes = np.ones(matrix.size, dtype=np.int64)
-    else:
+    totals = seen
+    if matrix.family != "identity":
         sizes = measures.class_sizes(matrix)
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    totals = np.add.reduceat(seen, starts)
-    shares = totals / math.fsum(totals)
-    if population == "fixed" or len(totals) == 1:
-        # A class is reported as it is.
-        errors = np.zeros_like(shares)
-    elif n > 1:
-        errors = np.sqrt(shares * (1 - shares) / (n - 1))
-    else:
-        errors = np.full_like(shares, math.inf)
-    return ClassTotals(shares, errors, totals, n, sizes)
+        totals = np.add.reduceat(seen, np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int))
+    shares = totals / totals.sum()
+    told = families.identity(len(shares))
+    return Estimate(shares, n, "classes", population, 0.0, 0, told, shares)
 
 
 def project(x: Array) -> Array:

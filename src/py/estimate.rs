@@ -15,12 +15,16 @@ impl Matrix {
     /// read off the reports: for few records or much noise). ``population`` is ``"sampled"`` where the records are a
     /// sample of those to be described, ``"fixed"`` where they are all of them (PRAM). Of a
     /// :func:`kron` counts may be a table with an axis a factor. A singular matrix raises
-    /// :class:`bistochastic.errors.SingularMatrixError`; ``classes=True`` gives the class totals of blocks.
+    /// :class:`bistochastic.errors.SingularMatrixError`; ``classes=True`` estimates the totals of
+    /// its classes, which blocks report as they are.
     ///
     /// >>> m = bs.randomized_response(3, epsilon=2)
     /// >>> m.estimate([0, 0, 1, 2, 0, 1, 0, 0]).counts.round(2)
     /// array([6.1 , 1.69, 0.22])
-    #[pyo3(signature = (codes=None, *, counts=None, method=None, population=None, classes=false))]
+    #[pyo3(
+        signature = (codes=None, *, counts=None, method=None, population=None, classes=false),
+        text_signature = "($self, codes=None, *, counts=None, method='inverse', population='sampled', classes=False)"
+    )]
     fn estimate<'py>(
         slf: &Bound<'py, Self>,
         codes: Option<&Bound<'py, PyAny>>,
@@ -54,7 +58,10 @@ impl Matrix {
     /// 9604
     /// >>> bs.randomized_response(2, keep=0.75).required_records(0.01)
     /// 38415
-    #[pyo3(signature = (tolerance, *, confidence=None))]
+    #[pyo3(
+        signature = (tolerance, *, confidence=None),
+        text_signature = "($self, tolerance, *, confidence=0.95)"
+    )]
     fn required_records<'py>(
         slf: &Bound<'py, Self>,
         tolerance: &Bound<'py, PyAny>,
