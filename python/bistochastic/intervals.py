@@ -30,7 +30,12 @@ _PROBES = 128
 
 def confidence_of(given: Any) -> float:
     """A confidence between 0 and 1."""
-    must = "`confidence` must be a number between 0 and 1"
+    return between("confidence", given)
+
+
+def between(name: str, given: Any) -> float:
+    """A number between 0 and 1, given under that name."""
+    must = f"`{name}` must be a number between 0 and 1"
     try:
         level = float(given)
     except (TypeError, ValueError):

@@ -41,13 +41,7 @@ def _records(given: Any) -> int:
 
 def required_records(matrix: Matrix, tolerance: Any, confidence: Any = 0.95) -> int:
     """See :meth:`bistochastic.Matrix.required_records`."""
-    must = "`tolerance` must be a number between 0 and 1"
-    try:
-        within = float(tolerance)
-    except (TypeError, ValueError):
-        raise TypeError(f"{must}; got {type(tolerance).__name__}") from None
-    if not 0 < within < 1:
-        raise ValueError(f"{must}; got {within:g}")
+    within = intervals.between("tolerance", tolerance)
     z = quantiles.normal((1 + intervals.confidence_of(confidence)) / 2)
     exact = z * z * largest_variance(matrix) / within**2
     return max(1, math.ceil(exact * (1 - 1e-12)))
