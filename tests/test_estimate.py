@@ -268,7 +268,7 @@ def test_few_records_give_wide_intervals_and_no_errors() -> None:
             bounds = e.interval()
             assert (bounds[:, 0] <= bounds[:, 1]).all()
             assert np.ptp(bounds, axis=1).max() > 0.5
-            assert "records" in repr(e)
+            assert "record" in repr(e)
             assert "<table>" in e._repr_html_()
 
 
@@ -286,6 +286,7 @@ def test_codes_of_any_type_are_counted_alike() -> None:
 
 loose: Any = bs
 RR = bs.randomized_response(3, epsilon=1)
+JOINT = bs.kron(RR, bs.randomized_response(2, epsilon=1))
 BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: RR.estimate(), TypeError, "must be given codes or counts; got neither"),
     (lambda: RR.estimate([0], counts=[1, 2, 3]), TypeError, "got both"),
@@ -294,6 +295,16 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: RR.estimate([0.5]), TypeError, "`codes` must be an array of whole numbers"),
     (lambda: RR.estimate([]), ValueError, "at least one record; got none"),
     (lambda: RR.estimate(counts=[0, 0, 0]), ValueError, "at least one record; got none"),
+    (lambda: RR.estimate([[0, 1], [2]]), TypeError, "got rows of several lengths"),
+    (lambda: RR.estimate(counts=[[0, 1], [2]]), TypeError, "got rows of several lengths"),
+    (lambda: loose.identity(3).estimate(counts={0: 1}), TypeError, "got dict"),
+    (lambda: RR.estimate(counts=[0.4, 0.3, 0.3]), ValueError, "got shares that sum to 1"),
+    (lambda: RR.estimate([0], classes=loose.uniform), TypeError, "`classes` must be True or F"),
+    (lambda: JOINT.estimate([[0, 1], [1, 1]]), ValueError, "one joint code a record"),
+    (lambda: JOINT.estimate(counts=np.ones((2, 3))), ValueError, "of shape (6,) or (3, 2)"),
+    (lambda: RR.required_records(1e-200), ValueError, "less than 2^63 records"),
+    (lambda: loose.conjunction(RR, [[0]], [[0]]), TypeError, "`matrices` must be a sequence"),
+    (lambda: loose.conjunction([RR], [[0]], 5), TypeError, "`events` must be a sequence"),
     (lambda: RR.estimate(counts=[1, 2]), ValueError, "`counts` must hold 3"),
     (lambda: RR.estimate(counts=[1, -2, 3]), ValueError, "another at position 1"),
     (lambda: RR.estimate(counts=[1, math.nan, 3]), ValueError, "another at position 1"),
@@ -462,3 +473,40 @@ def test_joint_likelihood_of_thousands_of_cells() -> None:
     for axis, factor in enumerate(factors):
         table = np.moveaxis(np.tensordot(table, factor.to_dense(), axes=(axis, 0)), -1, axis)
     np.testing.assert_allclose(m.apply(e.frequencies), table.reshape(-1), atol=1e-15)
+
+
+def test_labels_in_another_order_are_refused() -> None:
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series([1] * 6 + [0] * 3 + [2])
+    with pytest.raises(ValueError, match="in the order of the codes"):
+        RR.estimate(counts=column.value_counts())
+    want = RR.estimate(column).counts
+    assert (RR.estimate(counts=column.value_counts().sort_index()).counts == want).all()
+
+
+def test_an_estimate_cannot_be_changed() -> None:
+    e = RR.estimate(counts=[3, 2, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        e.frequencies[0] = 9
+
+
+def test_a_kron_of_krons_takes_the_table_of_all_axes() -> None:
+    two = bs.randomized_response(2, epsilon=1)
+    m = bs.kron(bs.kron(RR, two), two)
+    table = np.arange(12.0)
+    want = m.estimate(counts=table).counts
+    for shape in ((3, 2, 2), (6, 2)):
+        assert (m.estimate(counts=table.reshape(shape)).counts == want).all()
+
+
+def test_what_is_never_changed_is_known_in_a_fixed_population() -> None:
+    for m in (bs.identity(3), bs.randomized_response(3, keep=1), bs.permutation([1, 2, 0])):
+        e = m.estimate(counts=[5, 3, 2], population="fixed")
+        assert (np.ptp(e.interval(), axis=1) == 0).all()
+
+
+def test_a_column_that_is_not_aligned_is_counted() -> None:
+    raw = np.zeros(13, np.uint8)
+    column = raw[1:].view(np.int32)
+    assert not column.flags.aligned
+    assert RR.estimate(column).records == 3

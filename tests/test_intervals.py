@@ -347,7 +347,7 @@ def test_counts_beyond_what_doubles_hold() -> None:
 
 
 BAD: list[tuple[Any, str]] = [
-    (lambda m: m.estimate(counts=[0.1, 0.1, 0.1]), "at least one record; got 0.3"),
+    (lambda m: m.estimate(counts=[0.1, 0.1, 0.1]), "got shares that sum to 0.3"),
     (lambda m: m.estimate(counts=[1e300, 1e308, 1e308]), "sum to less than 2^63; got inf"),
     (
         lambda m: m.estimate(counts=np.ma.array([1, 2, 3], mask=[False, True, False])),

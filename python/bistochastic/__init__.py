@@ -40,9 +40,11 @@ from bistochastic.report import compare
 if TYPE_CHECKING:
     from bistochastic import plot
     from bistochastic.conjunctions import conjunction
+    from bistochastic.estimate import Estimate
 
 __all__ = [
     "Decomposition",
+    "Estimate",
     "Key",
     "Matrix",
     "balance",
@@ -83,4 +85,12 @@ def __getattr__(name: str) -> Any:
         from bistochastic.conjunctions import conjunction
 
         return conjunction
+    if name == "Estimate":
+        from bistochastic.estimate import Estimate
+
+        return Estimate
     raise AttributeError(f"module 'bistochastic' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

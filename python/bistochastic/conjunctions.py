@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bistochastic import _core, operators
-from bistochastic.estimate import refuse_masked
 from bistochastic.intervals import confidence_of, mean_bounds
+from bistochastic.tallies import refuse_masked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,6 +93,10 @@ def conjunction(
     """
     if population not in ("sampled", "fixed"):
         raise ValueError(f"`population` must be one of sampled, fixed; got {population!r}")
+    for name, given in (("matrices", matrices), ("codes", codes), ("events", events)):
+        if not hasattr(given, "__len__"):
+            must = f"`{name}` must be a sequence with one for each attribute"
+            raise TypeError(f"{must}; got {type(given).__name__}")
     if not len(matrices) == len(codes) == len(events) or not len(matrices):
         got = f"{len(matrices)}, {len(codes)} and {len(events)}"
         must = "`conjunction` must be given as many matrices, columns and events, one at least"

@@ -114,8 +114,8 @@ def report(beta: float = 0.6) -> str:
         "The release: every attribute of every person randomized, by randomized response,",
         "under a key that was drawn for it and forgotten. Another run gives another release.",
         "",
-        "Epsilon inf above: a report excludes some truths for certain. Beta is an average over",
-        "categories; it bounds neither epsilon nor the worst category.",
+        "Beta is an average over categories; it bounds neither epsilon nor the worst category.",
+        "Where epsilon is inf, a report excludes some truths for certain.",
         "",
         *_release(beta),
     ]

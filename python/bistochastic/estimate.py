@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bistochastic import _core, families, intervals, likelihood, measures, operators, shrinkage
+from bistochastic import (
+    _core,
+    families,
+    intervals,
+    likelihood,
+    measures,
+    operators,
+    shrinkage,
+    tallies,
+)
 from bistochastic.report import cells, table
 
 if TYPE_CHECKING:
@@ -33,6 +42,11 @@ POPULATIONS = ("sampled", "fixed")
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """Estimated frequencies of the original, with their errors.
+
+    ``frequencies`` and ``counts`` are of the method that was asked for, errors and intervals of the
+    unbiased inverse. ``gap`` is how far the likelihood may be below its maximum, in nats a record
+    (of ``"shrunk"`` it is by intention), and ``steps`` how often the reports were taken through the
+    matrix and back to get there.
 
     >>> import bistochastic as bs
     >>> m = bs.randomized_response(3, epsilon=2)
@@ -59,6 +73,11 @@ class Estimate:
     """The matrix that the reports were drawn from."""
     reports: Array = field(repr=False)
     """The shares of the reports."""
+
+    def __post_init__(self) -> None:
+        # Frozen is frozen: arrays too.
+        self.frequencies.flags.writeable = False
+        self.reports.flags.writeable = False
 
     @property
     def counts(self) -> Array:
@@ -167,7 +186,10 @@ class Estimate:
         more often than asked for at confidences from 0.8 to 1 - 1e-10 (of a fixed population,
         simulated). Randomized response is exact at confidences from one half.
         ``simultaneous`` covers all shares together (Bonferroni). Bounds are cut to [0, 1]. They are
-        about the truth, whatever ``method`` says; a biased estimate may lie outside of them.
+        about the truth, whatever ``method`` says; a biased estimate may lie outside of them. Bounds
+        without any room between them at 0 or 1 say that such reports are unlikely from this matrix.
+        For randomized response those of a fixed population are those of a sample, wider than need
+        be.
 
         >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, keep=0.75)
@@ -180,7 +202,8 @@ class Estimate:
         if simultaneous:
             alpha /= r
         family, n = self.matrix.family, self.records
-        if r == 1 or (self.population == "fixed" and family in ("identity", "permutation")):
+        still = family == "permutation" or self.matrix.truthfulness == 1
+        if r == 1 or (self.population == "fixed" and still):
             # Nothing was left to chance.
             low = high = self._unbiased
         elif _core.basis(self.matrix) == "flat" or family == "permutation":
@@ -253,14 +276,17 @@ class Estimate:
         columns = self._columns(errors=intervals.is_quick(self.matrix))
         r = self.matrix.size
         shown = list(range(r)) if r <= most else [*range(most // 2), *range(r - most // 2, r)]
-        rows = [[str(v), *(f"{column[v]:.4f}" for column in columns.values())] for v in shown]
+        form = ".4f" if r <= 1000 else ".3g"
+        rows = [[str(v), *(f"{column[v]:{form}}" for column in columns.values())] for v in shown]
         if r > most:
             rows.insert(most // 2, ["..."] * (len(columns) + 1))
         return ["category", *columns], rows
 
     def _title(self) -> str:
         gap = f", gap {self.gap:.1e} nats" if self.gap > 0 else ""
-        return f"{self.method} from {self.records:,} records ({self.population}){gap}"
+        records = "1 record" if self.records == 1 else f"{self.records:,} records"
+        later = "" if intervals.is_quick(self.matrix) else "; errors when asked for"
+        return f"{self.method} from {records} ({self.population}){gap}{later}"
 
     def __repr__(self) -> str:
         return f"<Estimate: {self._title()}>\n{table(*self._rows())}"
@@ -280,55 +306,6 @@ def _one_of(name: str, given: Any, known: tuple[str, ...]) -> str:
     return str(given)
 
 
-def tally(matrix: Matrix, codes: Any, counts: Any) -> Array:
-    """The counts of the reports, from the reports or as given."""
-    if (codes is None) == (counts is None):
-        got = "neither" if codes is None else "both"
-        raise TypeError(f"`estimate` must be given codes or counts; got {got}")
-    if codes is not None:
-        refuse_masked("codes", codes)
-        array = np.asarray(codes)
-        if array.size == 0:
-            array = array.astype(np.int64)
-        if array.dtype.kind == "b":
-            array = array.view(np.uint8) if array.flags.c_contiguous else array.astype(np.uint8)
-        if array.dtype.kind not in "iu":
-            must = "`codes` must be an array of whole numbers"
-            raise TypeError(f"{must}; got dtype {array.dtype}")
-        native = array.astype(array.dtype.newbyteorder("="), copy=False)
-        return _core.count(np.ascontiguousarray(native).reshape(-1), matrix.size).astype(float)
-    r = matrix.size
-    must = f"`counts` must hold {r} non-negative numbers"
-    refuse_masked("counts", counts)
-    try:
-        numbers = np.asarray(counts)
-        if numbers.dtype.kind not in "fiu":
-            raise TypeError
-    except (TypeError, ValueError):
-        raise TypeError(f"{must}; got others") from None
-    if numbers.size != r or numbers.shape not in ((r,), _table_shape(matrix)):
-        raise ValueError(f"{must}; got shape {numbers.shape}")
-    flat = numbers.astype(np.float64).reshape(-1)
-    wrong = ~((flat >= 0) & np.isfinite(flat))
-    if wrong.any():
-        raise ValueError(f"{must}; got another at position {int(wrong.argmax())}")
-    return flat
-
-
-def refuse_masked(name: str, given: Any) -> None:
-    """What is masked is missing, and must not be counted as if it were not."""
-    if np.ma.is_masked(given):
-        hidden = np.ma.getmaskarray(given).ravel()
-        must = f"`{name}` must not be masked"
-        raise ValueError(f"{must}; got one that is at position {int(hidden.argmax())}")
-
-
-def _table_shape(matrix: Matrix) -> tuple[int, ...]:
-    if matrix.family != "kron":
-        return (matrix.size,)
-    return tuple(factor.size for factor in matrix.parameters["matrices"])
-
-
 def estimate(
     matrix: Matrix,
     codes: Any = None,
@@ -336,12 +313,14 @@ def estimate(
     counts: Any = None,
     method: Any = "inverse",
     population: Any = "sampled",
-    classes: bool = False,
+    classes: Any = False,
 ) -> Estimate:
     """See :meth:`bistochastic.Matrix.estimate`."""
     how = _one_of("method", method, METHODS)
     who = _one_of("population", population, POPULATIONS)
-    seen = tally(matrix, codes, counts)
+    if not isinstance(classes, bool | np.bool_):
+        raise TypeError(f"`classes` must be True or False; got {type(classes).__name__}")
+    seen = tallies.tally(matrix, codes, counts)
     with np.errstate(over="ignore"):
         records = float(seen.sum())
     if not records >= 0.5:

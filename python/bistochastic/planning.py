@@ -43,7 +43,11 @@ def required_records(matrix: Matrix, tolerance: Any, confidence: Any = 0.95) -> 
     """See :meth:`bistochastic.Matrix.required_records`."""
     within = intervals.between("tolerance", tolerance)
     z = quantiles.normal((1 + intervals.confidence_of(confidence)) / 2)
-    exact = z * z * largest_variance(matrix) / within**2
+    far = z / within
+    exact = far * (far * largest_variance(matrix))
+    if not exact < 2**63:
+        must = "`tolerance` must be such that less than 2^63 records are enough"
+        raise ValueError(f"{must}; got {within:g}")
     return max(1, math.ceil(exact * (1 - 1e-12)))
 
 

@@ -22,7 +22,7 @@ impl Matrix {
     /// >>> m.estimate([0, 0, 1, 2, 0, 1, 0, 0]).counts.round(2)
     /// array([6.1 , 1.69, 0.22])
     #[pyo3(
-        signature = (codes=None, *, counts=None, method=None, population=None, classes=false),
+        signature = (codes=None, *, counts=None, method=None, population=None, classes=None),
         text_signature = "($self, codes=None, *, counts=None, method='inverse', population='sampled', classes=False)"
     )]
     fn estimate<'py>(
@@ -31,17 +31,20 @@ impl Matrix {
         counts: Option<&Bound<'py, PyAny>>,
         method: Option<&Bound<'py, PyAny>>,
         population: Option<&Bound<'py, PyAny>>,
-        classes: bool,
+        classes: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let given = PyDict::new(slf.py());
         given.set_item("codes", codes)?;
         given.set_item("counts", counts)?;
-        for (name, value) in [("method", method), ("population", population)] {
+        for (name, value) in [
+            ("method", method),
+            ("population", population),
+            ("classes", classes),
+        ] {
             if let Some(value) = value {
                 given.set_item(name, value)?;
             }
         }
-        given.set_item("classes", classes)?;
         let estimate = slf.py().import("bistochastic.estimate")?;
         estimate.call_method("estimate", (slf,), Some(&given))
     }

@@ -1,0 +1,93 @@
+"""How often each category was reported: from reports, or as counts that were given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core, operators
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic._core import Matrix
+
+    Array = NDArray[np.float64]
+
+
+def tally(matrix: Matrix, codes: Any, counts: Any) -> Array:
+    """The counts of the reports, from the reports or as given."""
+    if (codes is None) == (counts is None):
+        got = "neither" if codes is None else "both"
+        raise TypeError(f"`estimate` must be given codes or counts; got {got}")
+    return _of_codes(matrix, codes) if codes is not None else _of_counts(matrix, counts)
+
+
+def _of_codes(matrix: Matrix, codes: Any) -> Array:
+    must = "`codes` must be an array of whole numbers"
+    refuse_masked("codes", codes)
+    try:
+        array = np.asarray(codes)
+    except ValueError:
+        raise TypeError(f"{must}; got rows of several lengths") from None
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.dtype.kind == "b":
+        array = array.astype(np.uint8)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{must}; got dtype {array.dtype}")
+    if matrix.family == "kron" and array.ndim > 1:
+        # Columns side by side look just like this, and would be counted as many records as cells.
+        must = "`codes` must hold one joint code a record, as np.ravel_multi_index(columns, sizes)"
+        raise ValueError(f"{must}; got shape {array.shape}")
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    plain = np.require(native, requirements=["C", "A"]).reshape(-1)
+    return _core.count(plain, matrix.size).astype(float)
+
+
+def _of_counts(matrix: Matrix, counts: Any) -> Array:
+    r = matrix.size
+    must = f"`counts` must hold {r} non-negative numbers"
+    refuse_masked("counts", counts)
+    try:
+        numbers = np.asarray(counts)
+    except ValueError:
+        raise TypeError(f"{must}; got rows of several lengths") from None
+    if numbers.dtype.kind not in "fiu":
+        what = f"dtype {numbers.dtype}" if numbers.ndim else type(counts).__name__
+        raise TypeError(f"{must}; got {what}")
+    factors = operators.axes(matrix)
+    shapes = {(r,), tuple(factor.size for factor in factors)}
+    if matrix.family == "kron":
+        shapes.add(tuple(factor.size for factor in matrix.parameters["matrices"]))
+    if numbers.shape not in shapes:
+        wanted = " or ".join(str(shape) for shape in sorted(shapes, key=len))
+        raise ValueError(f"{must}, of shape {wanted}; got shape {numbers.shape}")
+    _refuse_another_order(counts, r)
+    flat = numbers.astype(np.float64).reshape(-1)
+    wrong = ~((flat >= 0) & np.isfinite(flat))
+    if wrong.any():
+        raise ValueError(f"{must}; got another at position {int(wrong.argmax())}")
+    if (flat % 1 > 0).any() and float(flat.sum()) < 1.5:
+        raise ValueError(f"{must} of records; got shares that sum to {float(flat.sum()):g}")
+    return flat
+
+
+def _refuse_another_order(counts: Any, size: int) -> None:
+    """A labelled column (pandas) sorted by frequency would be taken for another table."""
+    labels = getattr(counts, "index", None)
+    if labels is None or callable(labels) or len(labels) != size:
+        return
+    order = np.asarray(labels)
+    if order.dtype.kind in "iu" and not np.array_equal(order, np.arange(size)):
+        must = "`counts` must be in the order of the codes"
+        raise ValueError(f"{must}; got labels in another, which sort_index() puts right")
+
+
+def refuse_masked(name: str, given: Any) -> None:
+    """What is masked is missing, and must not be counted as if it were not."""
+    if np.ma.is_masked(given):
+        hidden = np.ma.getmaskarray(given).ravel()
+        must = f"`{name}` must not be masked"
+        raise ValueError(f"{must}; got one that is at position {int(hidden.argmax())}")
