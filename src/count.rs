@@ -53,30 +53,31 @@ fn clamped<T: Code>(part: &[T], tables: &mut [u32], places: usize) {
 }
 
 macro_rules! wide {
-    ($($type:ty, $unsigned:ty);*) => {$(
+    ($($type:ty),*) => {$(
         impl Code for $type {
+            /// Signs are extended, so that a negative code is beyond every size.
             fn place(self) -> usize {
-                self as $unsigned as usize
+                self as usize
             }
         }
     )*};
 }
 
-wide!(u32, u32; i32, u32; u64, u64; i64, u64);
+wide!(u32, i32, u64, i64, i8, i16);
 
 /// Tables that neighbours take turns in.
 const TURNS: usize = 8;
 
 macro_rules! narrow {
-    ($($type:ty, $unsigned:ty);*) => {$(
+    ($($type:ty),*) => {$(
         impl Code for $type {
             fn place(self) -> usize {
-                self as $unsigned as usize
+                self as usize
             }
 
             /// Every code of the type has a place, so that nothing need be checked on the way.
             fn add(part: &[Self], tables: &mut [u32], places: usize) {
-                const PLACES: usize = 1 << <$unsigned>::BITS;
+                const PLACES: usize = 1 << <$type>::BITS;
                 if places != PLACES {
                     return clamped(part, tables, places);
                 }
@@ -109,14 +110,14 @@ macro_rules! narrow {
 
             fn tables(_: usize) -> (usize, usize) {
                 // Of the wider ones several would not fit beside each other.
-                let bits = <$unsigned>::BITS;
+                let bits = <$type>::BITS;
                 (1 << bits, if bits == 8 { TURNS } else { 1 })
             }
         }
     )*};
 }
 
-narrow!(u8, u8; i8, u8; u16, u16; i16, u16);
+narrow!(u8, u16);
 
 /// Codes in a task; a table of 32-bit counts holds more.
 const TASK: usize = 1 << 24;
@@ -202,6 +203,15 @@ mod tests {
         assert_eq!(codes(&[0u8, 1, 2, 255], 3), Err(3));
         assert_eq!(codes(&[0i8, -1, 2], 3), Err(1));
         assert_eq!(codes(&[0i64, 2, i64::MIN, 1], 3), Err(2));
+        // Where the bits of a negative code would be a code in range.
+        for n in [2, 100_000] {
+            let mut column = vec![0i8; n];
+            column[n - 1] = -1;
+            assert_eq!(codes(&column, 256), Err(n - 1));
+            let mut column = vec![0i16; n];
+            column[n - 2] = i16::MIN;
+            assert_eq!(codes(&column, 65_536), Err(n - 2));
+        }
         assert_eq!(codes(&[7u32], 7), Err(0));
         assert_eq!(codes(&[1u8; 5], 1), Err(0));
         assert_eq!(

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 # Gaps in nats a record at which the search stops: one attribute, and joint tables too large to be
 # looked at as one matrix.
 _GAP, _JOINT_GAP = 1e-10, 1e-6
-# Size up to which Newton's equations are written down.
-_DENSE = 2048
-# Steps at which it stops for good.
-_STEPS, _JOINT_STEPS = 100_000, 2000
+# Size up to which Newton's equations are written down: always, and where products are quick.
+_DENSE, _QUICK = 2048, 512
+# Steps at which it stops for good, and those of the last resort.
+_STEPS, _JOINT_STEPS, _LAST = 100_000, 2000, 2000
 # Steps of expectation maximisation before Newton's, and of conjugate gradients in each of those.
 _WARM, _TURNS = 20, 4000
 
@@ -35,18 +35,31 @@ def maximum(matrix: Matrix, reports: Array) -> tuple[Array, float, int]:
     For randomized response it is exact; else expectation maximisation, whose step from pi is
     ``pi * P (reports / P^T pi)``: with ``g`` that factor, the likelihood is at most ``max g - 1``
     nats a record below its maximum (it is concave, and its slope towards any distribution is at
-    most that). From there, for one attribute, Newton's steps inside the simplex; for joint tables,
-    extrapolated steps that are kept only where the likelihood grows.
+    most that). From there Newton's steps inside the simplex, and where they get stuck extrapolated
+    steps that are kept only where the likelihood grows.
     """
     if operators.is_singular(matrix):
         raise SingularMatrixError(operators.singular_sentence("estimate", matrix))
     inverse = operators.solve(matrix, reports)
+    search = _Search(matrix, reports)
     if (inverse >= 0).all():
-        return inverse / math.fsum(inverse), 0.0, 0
+        inverse = inverse / math.fsum(inverse)
+        gap = search.certified(*search.look(inverse)[1:])
+        if gap <= search.wanted:
+            # What is left then is rounding.
+            return inverse, gap if gap > 1e-12 else 0.0, 0
     if matrix.family == "randomized_response" and matrix[0, 0] > matrix[0, 1]:
         return _response_likelihood(reports, matrix[0, 0], matrix[0, 1]), 0.0, 0
-    search = _Search(matrix, reports)
-    return _extrapolated(search, _inside(search))
+    # Counts over many decades can leave the range of doubles; the gap then says so.
+    with np.errstate(all="ignore"):
+        pi, gap = _inside(search)
+        if gap > search.wanted and not search.direct and search.size <= _DENSE:
+            search.write_down()
+            pi, gap = _inside(search)
+        pi, gap = _extrapolated(search, pi)
+    if not np.isfinite(pi).all():
+        pi, gap = np.full(search.size, 1 / search.size), math.inf
+    return pi, gap, search.steps
 
 
 def _response_likelihood(reports: Array, keep: float, lie: float) -> Array:
@@ -75,13 +88,21 @@ class _Search:
 
     def __init__(self, matrix: Matrix, reports: Array) -> None:
         self.matrix, self.size = matrix, matrix.size
-        self.dense = matrix.to_dense() if matrix.size <= _DENSE else None
+        quick = _core.structure_is_singular(matrix) is not None
+        self.direct = matrix.size <= (_QUICK if quick else _DENSE)
+        # Without a structure every product is dense, so that the matrix is written down once.
+        bare = not quick and matrix.family not in ("kron", "mix", "product")
+        self.dense = matrix.to_dense() if self.direct or bare else None
         self.joint = self.dense is None and matrix.family == "kron"
         self.seen = np.flatnonzero(reports)
         self.phi = reports[self.seen]
-        self.steps = 0
+        self.steps, self.unknown, self.noise = 0, False, 0.0
         self.wanted = _JOINT_GAP if self.joint else _GAP
         self.most = _JOINT_STEPS if self.joint else _STEPS
+
+    def write_down(self) -> None:
+        """The matrix as an array, for Newton's equations as they stand."""
+        self.dense, self.direct, self.joint = self.matrix.to_dense(), True, False
 
     def forth(self, x: Array) -> Array:
         """``P^T x``; a joint table is changed in place."""
@@ -113,26 +134,42 @@ class _Search:
         """The log-likelihood a record, the factor of the next step, and the expected reports."""
         self.steps += 1
         table = self.forth(pi.copy() if self.joint else pi)
-        # A transform may leave a little below 0 where there is nothing.
-        expected = np.maximum(table[self.seen], 1e-300)
+        expected = table[self.seen]
+        # A transform leaves its rounding where there is next to nothing.
+        plain = self.dense is not None or self.joint
+        self.noise = 0.0 if plain else 4e-16 * float(table.max())
+        floor = max(1e-300, self.noise / 40)
+        self.unknown = not float(expected.min()) >= floor
+        expected = np.maximum(expected, floor)
         likelihood = float(self.phi @ np.log(expected))
         table.fill(0.0)
         table[self.seen] = self.phi / expected
         factor = self.back(table)
         return likelihood, np.maximum(factor, 0.0, out=factor), expected
 
+    def gap(self, factor: Array, total: float = 1.0) -> float:
+        """The gap at shares, just looked at, that sum to ``total``; infinite where nobody knows."""
+        top = float(factor.max()) * total
+        return max(0.0, top - 1) if math.isfinite(top) and not self.unknown else math.inf
 
-def _gap(factor: Array) -> float:
-    return max(0.0, float(factor.max()) - 1)
+    def certified(self, factor: Array, expected: Array) -> float:
+        """The gap, and by how much more the rounding of a transform may have lowered it."""
+        gap = self.gap(factor)
+        if self.noise and gap < math.inf:
+            table = np.zeros(self.size)
+            table[self.seen] = self.phi * self.noise / expected**2
+            gap += float(self.back(table).max())
+        return gap
 
 
-def _extrapolated(search: _Search, pi: Array) -> tuple[Array, float, int]:
+def _extrapolated(search: _Search, pi: Array) -> tuple[Array, float]:
     """EM, extrapolated two steps at a time (SQUAREM) and kept only where the likelihood grows.
 
     Newton's steps have mostly come to the end before; this is for what leaves them stuck.
     """
-    likelihood, factor, _ = search.look(pi)
-    while _gap(factor) > search.wanted and search.steps < search.most:
+    likelihood, factor, expected = search.look(pi)
+    most = min(search.most, search.steps + _LAST)
+    while search.wanted < search.gap(factor) < math.inf and search.steps < most:
         first = pi * factor
         _, factor, _ = search.look(first)
         candidate = second = first * factor
@@ -143,15 +180,15 @@ def _extrapolated(search: _Search, pi: Array) -> tuple[Array, float, int]:
             # What is 0 would stay so for ever.
             candidate = np.maximum(pi + 2 * jump * change + jump * jump * bend, 1e-3 * second)
             candidate /= candidate.sum()
-        better, factor, _ = search.look(candidate)
+        better, factor, expected = search.look(candidate)
         if better < likelihood:
             candidate = second
-            better, factor, _ = search.look(second)
+            better, factor, expected = search.look(second)
         pi, likelihood = candidate, better
-    return pi / pi.sum(), _gap(factor), search.steps
+    return pi / pi.sum(), search.certified(factor, expected)
 
 
-def _inside(search: _Search) -> Array:
+def _inside(search: _Search) -> tuple[Array, float]:
     """Newton's steps on the conditions of the maximum, from inside the simplex.
 
     The shares are a maximum where ``1 - g`` is some ``z >= 0`` with ``z_u pi_u = 0``. Both are kept
@@ -162,28 +199,31 @@ def _inside(search: _Search) -> Array:
     pi = np.full(r, 1 / r)
     for _ in range(_WARM):
         _, factor, expected = search.look(pi)
-        if _gap(factor) <= search.wanted:
-            return pi
+        if search.gap(factor) <= search.wanted:
+            return pi, search.gap(factor)
         pi *= factor
     pi = np.maximum(pi, 1e-6 / r)
     _, factor, expected = search.look(pi)
     z = np.maximum(1 - factor, 0.1 * np.abs(1 - factor) + 1e-3)
-    best, least, stuck = pi, math.inf, 0
+    best, least, nearest, stuck = pi, math.inf, math.inf, 0
     while search.steps < search.most:
         total = float(pi.sum())
-        gap = max(0.0, float(factor.max()) * total - 1)
+        gap = search.gap(factor, total)
+        near = float(pi @ z)
+        stuck = 0 if gap < least or near < 0.9 * nearest else stuck + 1
+        nearest = min(near, nearest)
         if gap < least:
-            best, least, stuck = pi / total, gap, 0
-        else:
-            stuck += 1
+            best, least = pi / total, gap
         if least <= search.wanted or stuck > 10:
             break
-        target = 0.1 * float(pi @ z) / r
+        target = 0.1 * near / r
+        if not (target > 1e-300 and float(pi.min()) > 0 and float(z.min()) > 0):
+            break
         right = target / pi - (1 - factor)
         root = np.sqrt(pi)
         weights = search.phi / expected**2
         right *= root
-        if search.dense is not None:
+        if search.direct and search.dense is not None:
             scaled = _direct(search, search.dense, weights, root, z, right)
         else:
             scaled = _iterative(search, weights, root, z, right, min(0.01, 0.1 * gap**0.5))
@@ -194,7 +234,7 @@ def _inside(search: _Search) -> Array:
         pi = pi + _longest(pi, step) * step
         z = z + _longest(z, rise) * rise
         _, factor, expected = search.look(pi)
-    return np.asarray(best)
+    return np.asarray(best), least
 
 
 def _longest(x: Array, step: Array) -> float:
@@ -210,7 +250,7 @@ def _direct(
 ) -> Array:
     """Newton's equations written down. Shares next to 0 have only their own ``z`` to heed."""
     scaled = right / z
-    live = np.flatnonzero(root > 1e-7 * root.max())
+    live = np.flatnonzero(root > 1e-12 * root.max())
     part = dense[np.ix_(live, search.seen)]
     part *= root[live, None]
     part *= np.sqrt(weights)
@@ -243,7 +283,10 @@ def _iterative(
         search.steps += 1
         _core.gradients_turn(keep, inverse, rest, root, direction, work)
         work = search.back(search.onto_seen(search.forth(work), weights))
-        length = product / _core.gradients_image(z, root, work, direction, image)
+        bent = _core.gradients_image(z, root, work, direction, image)
+        if not bent > 0:
+            break
+        length = product / bent
         left, after = _core.gradients_advance(length, inverse, direction, image, found, rest)
         if left <= enough:
             break

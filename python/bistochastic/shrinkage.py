@@ -82,7 +82,7 @@ def _drawn(
         weight = math.inf
     pi, steps = guess, 1
     if weight < math.inf:
-        pi, steps = _climb(matrix, reports, guess, weight / n, _NATS / n)
+        pi, steps = _climb(matrix, reports, guess, weight / n, max(_NATS / n, 1e-13))
     factor = _factor(matrix, reports, _forth(matrix, pi))
     return pi / pi.sum(), max(0.0, float(factor.max()) - 1), steps
 
