@@ -85,6 +85,8 @@ def conjunction(
     unbiased for a record in all events. Takes O(records x attributes) and no table.
     ``population`` is ``"sampled"`` where the records are a sample of those to be described,
     ``"fixed"`` where they are all of them: errors are then of randomization alone.
+    Codes out of range, columns of several lengths and no records raise ``ValueError``, a singular
+    matrix :class:`bistochastic.errors.SingularMatrixError`.
 
     >>> import bistochastic as bs
     >>> m = bs.identity(2)

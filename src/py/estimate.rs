@@ -14,7 +14,9 @@ impl Matrix {
     /// drawn towards uniform, or of a :func:`kron` towards the product of its marginals, by a weight that is
     /// read off the reports: for few records or much noise). ``population`` is ``"sampled"`` where the records are a
     /// sample of those to be described, ``"fixed"`` where they are all of them (PRAM). Of a
-    /// :func:`kron` counts may be a table with an axis a factor. A singular matrix raises
+    /// :func:`kron` counts may be a table with an axis a factor. Reports follow ``lambda = P.T @ pi``, so
+    /// that the inverse is :meth:`solve` of their shares. Codes out of range, negative counts, another
+    /// number of them and no records at all raise ``ValueError``. A singular matrix raises
     /// :class:`bistochastic.errors.SingularMatrixError`; ``classes=True`` estimates the totals of
     /// its classes, which blocks report as they are.
     ///
@@ -55,7 +57,7 @@ impl Matrix {
     /// ``z^2 / tolerance^2`` times the largest variance that a pseudo-response can have, z the normal
     /// quantile of ``confidence``; a bound of it for structured matrices beyond 4096 categories, but for
     /// randomized response, circulant and :func:`kron`. What an estimate's intervals add for skewness is
-    /// of the order of one over the records.
+    /// of the order of one over the records. Numbers outside (0, 1) raise ``ValueError``.
     ///
     /// >>> bs.identity(2).required_records(0.01)
     /// 9604
@@ -80,6 +82,9 @@ impl Matrix {
 
     /// The standard error of each share under ``inverse`` if the true shares are ``pi`` and there are
     /// ``n`` records, a sample.
+    ///
+    /// The root of ``(sum over w of G_vw^2 lambda_w - pi_v^2) / n`` with ``G`` the inverse of ``P.T`` and
+    /// ``lambda = P.T @ pi``. Raises ``ValueError`` where ``pi`` is no distribution or ``n`` is below 1.
     ///
     /// >>> bs.randomized_response(2, keep=0.75).standard_error([0.5, 0.5], 100)
     /// array([0.1, 0.1])
