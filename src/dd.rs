@@ -5,7 +5,8 @@
 //! library logarithm), so every platform gets the same bits.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
-use std::sync::OnceLock;
+
+use crate::system::kept::Kept;
 
 /// `hi + lo` with `|lo| <= ulp(hi) / 2`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -140,9 +141,9 @@ impl Dd {
     fn ln_near_one(m: Dd) -> Dd {
         const STEPS: usize = 128;
         const FIRST: usize = 90;
-        static TABLE: OnceLock<Vec<(f64, Dd)>> = OnceLock::new();
+        static TABLE: Kept<Vec<(f64, Dd)>> = Kept::new();
         let full = |m: Dd| Dd::two_atanh((m - Dd::ONE) / (m + Dd::ONE), TERMS);
-        let table = TABLE.get_or_init(|| {
+        let table = TABLE.get_or_make(|| {
             (FIRST..=182)
                 .map(|i| STEPS as f64 / i as f64)
                 .map(|c| (c, full(Dd::from(c))))

@@ -60,6 +60,7 @@ pub mod sampler;
 pub mod scaling;
 pub mod support;
 pub mod survey;
+pub mod system;
 pub mod word;
 
 #[cfg(feature = "python")]

@@ -1,22 +1,22 @@
 //! The threads: one pool a process, built at first use. The only file that names rayon.
 //!
 //! rayon's global pool does not survive `fork`: the child inherits locks whose owners are gone and
-//! its first parallel call never returns. So the pool is keyed by process id. A child finds a
-//! stranger's pool, leaves it untouched (dropping it would wait for threads that do not exist) and
-//! builds its own.
+//! its first parallel call never returns. So the pool is [`PerProcess`]: a child leaves its parent's untouched
+//! (dropping it would wait for threads that do not exist) and builds its own.
+//!
+//! Every task is a [`point`](stop::point) where work may stop. While the pool works, the caller's thread asks
+//! whether it should.
 
-use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-struct Owned {
-    process: u32,
-    pool: Option<ThreadPool>,
-}
-
-static CURRENT: AtomicPtr<Owned> = AtomicPtr::new(std::ptr::null_mut());
+use crate::system::fork::PerProcess;
+use crate::system::memory;
+use crate::system::stop::{self, Payload};
 
 /// Threads to use: `BISTOCHASTIC_THREADS` where it is a positive number, else all cores.
 pub fn threads() -> usize {
@@ -29,21 +29,22 @@ pub fn threads() -> usize {
 
 /// Asked once: the answer takes reading files of the system, longer than many a small job.
 fn cores() -> usize {
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, Into::into))
+    static CORES: AtomicUsize = AtomicUsize::new(0);
+    match CORES.load(Ordering::Relaxed) {
+        0 => {
+            let cores = std::thread::available_parallelism().map_or(1, Into::into);
+            CORES.store(cores, Ordering::Relaxed);
+            cores
+        }
+        cores => cores,
+    }
 }
 
-fn current() -> &'static Owned {
-    let process = std::process::id();
-    let seen = CURRENT.load(Ordering::Acquire);
-    // SAFETY: the pointer is null or came from `Box::into_raw` below, and is never freed.
-    if let Some(owned) = unsafe { seen.as_ref() }
-        && owned.process == process
-    {
-        return owned;
-    }
+/// This process's pool; none where there is one thread.
+fn current() -> Option<&'static ThreadPool> {
+    static CURRENT: PerProcess<Option<ThreadPool>> = PerProcess::new();
     // A machine that refuses threads still computes, on the caller's.
-    let pool = match threads() {
+    let make = || match threads() {
         1 => None,
         n => ThreadPoolBuilder::new()
             .num_threads(n)
@@ -51,28 +52,47 @@ fn current() -> &'static Owned {
             .build()
             .ok(),
     };
-    let fresh = Box::into_raw(Box::new(Owned { process, pool }));
-    match CURRENT.compare_exchange(seen, fresh, Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: `fresh` was made just above and is never freed once published.
-        Ok(_) => unsafe { &*fresh },
-        Err(other) => {
-            // SAFETY: another thread of this process won; `fresh` was not published, so it is ours
-            // to drop, and `other` is published and so never freed.
-            unsafe {
-                drop(Box::from_raw(fresh));
-                &*other
+    CURRENT.get(make, |_| ()).as_ref()
+}
+
+/// `work` on the threads of the pool. The caller's own asks meanwhile whether to go on.
+fn install<T: Send>(pool: &ThreadPool, work: impl FnOnce() -> T + Send) -> T {
+    if !stop::handed().is_caller() {
+        return pool.install(work);
+    }
+    let done = pool.in_place_scope(|scope| {
+        let (send, receive) = mpsc::sync_channel(1);
+        scope.spawn(move |_| {
+            // Somebody waits for it below.
+            let _ = send.send(work());
+        });
+        loop {
+            match receive.recv_timeout(stop::PULSE) {
+                Ok(done) => return Some(done),
+                Err(RecvTimeoutError::Timeout) => stop::ask(),
+                // It unwound, and so does the scope.
+                Err(RecvTimeoutError::Disconnected) => return None,
             }
         }
-    }
+    });
+    done.expect("a scope ends by unwinding where its work did")
 }
 
 /// `f(i)` for every `i` below `tasks`, in order. `small` work stays on the caller's thread.
 pub fn map<T: Send>(tasks: usize, small: bool, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
-    match &current().pool {
-        Some(pool) if !small && tasks > 1 => {
-            pool.install(|| (0..tasks).into_par_iter().map(f).collect())
+    let handed = stop::handed();
+    let task = |i| {
+        handed.with(|| {
+            stop::point();
+            f(i)
+        })
+    };
+    match current().filter(|_| !small && tasks > 1) {
+        Some(pool) => {
+            memory::require((tasks * size_of::<T>()) as u128);
+            install(pool, || (0..tasks).into_par_iter().map(task).collect())
         }
-        _ => (0..tasks).map(f).collect(),
+        None => memory::collected((0..tasks).map(task)),
     }
 }
 
@@ -83,12 +103,16 @@ pub fn for_each_chunk<T: Send>(
     small: bool,
     f: impl Fn(usize, &mut [T]) + Sync + Send,
 ) {
-    let run = |(i, part): (usize, &mut [T])| f(i, part);
-    match &current().pool {
-        Some(pool) if !small && out.len() > chunk => {
-            pool.install(|| out.par_chunks_mut(chunk).enumerate().for_each(run));
-        }
-        _ => out.chunks_mut(chunk).enumerate().for_each(run),
+    let handed = stop::handed();
+    let run = |(i, part): (usize, &mut [T])| {
+        handed.with(|| {
+            stop::point();
+            f(i, part);
+        });
+    };
+    match current().filter(|_| !small && out.len() > chunk) {
+        Some(pool) => install(pool, || out.par_chunks_mut(chunk).enumerate().for_each(run)),
+        None => out.chunks_mut(chunk).enumerate().for_each(run),
     }
 }
 
@@ -105,7 +129,10 @@ pub fn share_out<T: Send, S: Send>(
             // A thread that panicked has taken its part with it; the others can go on.
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
             match next {
-                Some(part) => f(state, part),
+                Some(part) => {
+                    stop::point();
+                    f(state, part);
+                }
                 None => return,
             }
         }
@@ -117,21 +144,24 @@ pub fn share_out<T: Send, S: Send>(
     if others.is_empty() {
         return work(own);
     }
-    match &current().pool {
-        Some(pool) if others.len() < pool.current_num_threads() => pool.in_place_scope(|scope| {
+    let (handed, stopped) = (&stop::handed(), &Payload::default());
+    let help = move |state| stopped.catch(|| handed.with(|| work(state)));
+    match current().filter(|pool| others.len() < pool.current_num_threads()) {
+        Some(pool) => pool.in_place_scope(|scope| {
             for state in others {
-                scope.spawn(move |_| work(state));
+                scope.spawn(move |_| help(state));
             }
             work(own);
         }),
         // More threads than the pool has, by request. One that cannot start is done without.
-        _ => std::thread::scope(|scope| {
+        None => std::thread::scope(|scope| {
             for state in others {
-                let _ = std::thread::Builder::new().spawn_scoped(scope, move || work(state));
+                let _ = std::thread::Builder::new().spawn_scoped(scope, move || help(state));
             }
             work(own);
         }),
     }
+    stopped.rethrow();
 }
 
 #[cfg(test)]

@@ -5,8 +5,7 @@
 //! erased as they are taken. A forked child has a copy of its parent's buffer: it sees that it is one and
 //! starts afresh.
 
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use zeroize::Zeroize;
 
@@ -14,12 +13,10 @@ use crate::alias::More;
 use crate::error::Result;
 use crate::key::{Key, SECRET};
 use crate::keystream::{BLOCK, Keystream};
+use crate::system::fork::PerProcess;
 
 /// Words between two keys.
 const WORDS: usize = 508;
-
-/// How often this process, or one it came from, has been forked into being.
-static FORKS: AtomicU64 = AtomicU64::new(0);
 
 struct Buffer {
     /// Whether there is a key.
@@ -29,67 +26,26 @@ struct Buffer {
     left: usize,
 }
 
-/// The buffer of one process.
-struct Owned {
-    /// Of [`FORKS`], when it was made.
-    forks: u64,
-    buffer: Mutex<Buffer>,
-}
-
-static CURRENT: AtomicPtr<Owned> = AtomicPtr::new(std::ptr::null_mut());
-
-#[cfg(unix)]
-extern "C" fn forked() {
-    FORKS.fetch_add(1, Ordering::Relaxed);
-}
-
-fn watch_forks() {
-    static WATCH: Once = Once::new();
-    #[cfg(unix)]
-    WATCH.call_once(|| {
-        // SAFETY: the handler runs in the child before anything else there and only adds to an atomic.
-        unsafe {
-            libc::pthread_atfork(None, None, Some(forked));
-        }
-    });
-    #[cfg(not(unix))]
-    WATCH.call_once(|| {});
-}
-
 /// This process's buffer, locked. A child leaves its parent's alone but for erasing its copy: another
 /// thread of the parent may have held the lock when it forked, and nobody would ever open it.
 fn current() -> MutexGuard<'static, Buffer> {
-    watch_forks();
-    let forks = FORKS.load(Ordering::Relaxed);
-    let seen = CURRENT.load(Ordering::Acquire);
-    // SAFETY: the pointer is null or came from `Box::into_raw` below, and is never freed.
-    let owned = match unsafe { seen.as_ref() } {
-        Some(owned) if owned.forks == forks => owned,
-        other => {
-            if let Some(Ok(mut theirs)) = other.map(|owned| owned.buffer.try_lock()) {
-                theirs.erase();
-            }
-            let buffer = Mutex::new(Buffer {
-                keyed: false,
-                key: [0; SECRET],
-                words: [0; WORDS],
-                left: 0,
-            });
-            let fresh = Box::into_raw(Box::new(Owned { forks, buffer }));
-            match CURRENT.compare_exchange(seen, fresh, Ordering::AcqRel, Ordering::Acquire) {
-                // SAFETY: `fresh` was made just above and is never freed once published.
-                Ok(_) => unsafe { &*fresh },
-                // SAFETY: another thread of this process won; `fresh` was not published, so it is ours
-                // to drop, and `winner` is published and so never freed.
-                Err(winner) => unsafe {
-                    drop(Box::from_raw(fresh));
-                    &*winner
-                },
-            }
+    static CURRENT: PerProcess<Mutex<Buffer>> = PerProcess::new();
+    let make = || {
+        Mutex::new(Buffer {
+            keyed: false,
+            key: [0; SECRET],
+            words: [0; WORDS],
+            left: 0,
+        })
+    };
+    let erase = |theirs: &Mutex<Buffer>| {
+        if let Ok(mut theirs) = theirs.try_lock() {
+            theirs.erase();
         }
     };
     // Whoever panicked while holding it took words and left none of them behind.
-    owned.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    let buffer = CURRENT.get(make, erase);
+    buffer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Buffer {

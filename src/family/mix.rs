@@ -1,6 +1,6 @@
 //! Mix: one of several matrices, chosen at random for every record.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::dd::{Dd, RELATIVE_ERROR};
 use crate::error::{Error, Result};
@@ -11,6 +11,7 @@ use crate::measure::Entropy;
 use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::Structure;
+use crate::system::kept::Kept;
 
 /// # Law
 /// `probability(u, v) = sum of weight_k p_k(u, v)`, with weights that sum to 1: a convex combination
@@ -26,7 +27,7 @@ struct Mix {
     weights: Arc<[i64]>,
     sum: u64,
     depth: usize,
-    measures: OnceLock<Measures>,
+    measures: Kept<Measures>,
 }
 
 /// Size up to which every entry is looked at.
@@ -49,7 +50,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         parts,
         weights,
         sum,
-        measures: OnceLock::new(),
+        measures: Kept::new(),
     }))
 }
 
@@ -97,7 +98,7 @@ impl Mix {
     }
 
     fn measures(&self) -> &Measures {
-        self.measures.get_or_init(|| {
+        self.measures.get_or_make(|| {
             collapse::mix(&self.weighted(), self.sum)
                 .or_else(|| self.entry_by_entry())
                 .unwrap_or_else(|| self.bounds())
@@ -374,7 +375,7 @@ mod tests {
             weights: [1, 3].into(),
             sum: 4,
             depth: 1,
-            measures: OnceLock::new(),
+            measures: Kept::new(),
         };
         let (exact, bound) = (mixed.entry_by_entry().unwrap(), mixed.bounds());
         assert!(exact.exact && !bound.exact);

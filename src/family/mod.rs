@@ -4,7 +4,7 @@
 
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::dd::Dd;
 use crate::derive;
@@ -15,6 +15,7 @@ use crate::operator::{Operator, Spectrum};
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::{Sampler, Structure};
 use crate::survey::{self, Survey};
+use crate::system::kept::Kept;
 
 mod balance;
 mod blocks;
@@ -194,37 +195,25 @@ pub struct Matrix {
 /// Reported numbers, each measured once.
 #[derive(Debug, Default)]
 struct Reported {
-    entropy_rate: OnceLock<f64>,
-    beta: OnceLock<f64>,
-    epsilon: OnceLock<f64>,
-    total: OnceLock<Option<u128>>,
-    is_exact: OnceLock<bool>,
-    hash: OnceLock<u64>,
-    spectrum: OnceLock<Option<Spectrum>>,
-    operator: OnceLock<Option<Arc<dyn Operator>>>,
-    least: OnceLock<Option<(f64, u64)>>,
-    condition: OnceLock<f64>,
-    digest: OnceLock<[u8; 32]>,
-    sampler: OnceLock<Sampler>,
-}
-
-/// What is in the cell, made outside of it: a child forked meanwhile finds the cell empty, not busy for
-/// ever. Two threads may make it twice.
-fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
-    match cell.get() {
-        Some(made) => made,
-        None => {
-            let made = make();
-            cell.get_or_init(|| made)
-        }
-    }
+    entropy_rate: Kept<f64>,
+    beta: Kept<f64>,
+    epsilon: Kept<f64>,
+    total: Kept<Option<u128>>,
+    is_exact: Kept<bool>,
+    hash: Kept<u64>,
+    spectrum: Kept<Option<Spectrum>>,
+    operator: Kept<Option<Arc<dyn Operator>>>,
+    least: Kept<Option<(f64, u64)>>,
+    condition: Kept<f64>,
+    digest: Kept<[u8; 32]>,
+    sampler: Kept<Sampler>,
 }
 
 impl Matrix {
     /// The entropy rate in bits, as reported.
     pub fn entropy_rate(&self) -> f64 {
         let cell = &self.reported.entropy_rate;
-        *cell.get_or_init(|| measure::entropy_rate(&*self.family))
+        *cell.get_or_make(|| measure::entropy_rate(&*self.family))
     }
 
     /// Beta, as reported.
@@ -232,12 +221,12 @@ impl Matrix {
         *self
             .reported
             .beta
-            .get_or_init(|| measure::beta(&*self.family))
+            .get_or_make(|| measure::beta(&*self.family))
     }
 
     /// [`Family::total`]. A composite may hold one matrix many times, so it asks here.
     pub fn total(&self) -> Option<u128> {
-        *self.reported.total.get_or_init(|| self.family.total())
+        *self.reported.total.get_or_make(|| self.family.total())
     }
 
     /// [`Family::is_exact`], likewise.
@@ -245,7 +234,7 @@ impl Matrix {
         *self
             .reported
             .is_exact
-            .get_or_init(|| self.family.is_exact())
+            .get_or_make(|| self.family.is_exact())
     }
 
     /// What the single lines say; none where there are too many to look at. `full` looks at all.
@@ -260,38 +249,38 @@ impl Matrix {
     /// [`Family::spectrum`], found once, as a composite may hold one matrix many times.
     pub fn spectrum(&self) -> Option<Spectrum> {
         let spectrum = &self.reported.spectrum;
-        spectrum.get_or_init(|| self.family.spectrum()).clone()
+        spectrum.get_or_make(|| self.family.spectrum()).clone()
     }
 
     /// [`Family::operator`], made once.
     pub fn operator(&self) -> Option<&Arc<dyn Operator>> {
         let operator = &self.reported.operator;
-        operator.get_or_init(|| self.family.operator()).as_ref()
+        operator.get_or_make(|| self.family.operator()).as_ref()
     }
 
     /// Least singular value and rank, where the structure tells.
     pub fn least_and_rank(&self) -> Option<(f64, u64)> {
-        *self.reported.least.get_or_init(|| {
+        *self.reported.least.get_or_make(|| {
             let operator = self.operator()?;
             Some((operator.least(), operator.rank()))
         })
     }
 
     /// A condition that was found elsewhere, kept for the next who asks.
-    pub fn condition(&self) -> &OnceLock<f64> {
+    pub fn condition(&self) -> &Kept<f64> {
         &self.reported.condition
     }
 
     /// Epsilon, as reported.
     pub fn epsilon(&self) -> f64 {
-        *self.reported.epsilon.get_or_init(|| self.family.epsilon())
+        *self.reported.epsilon.get_or_make(|| self.family.epsilon())
     }
 
     /// The tables to draw from, built at first use.
     pub fn sampler(&self) -> &Sampler {
         let family = &*self.family;
         let cell = &self.reported.sampler;
-        once(cell, || Sampler::new(family.structure(), family.size()))
+        cell.get_or_make(|| Sampler::new(family.structure(), family.size()))
     }
 
     /// Whether the tables are built already.
@@ -303,7 +292,7 @@ impl Matrix {
     pub fn digest(&self) -> &[u8; 32] {
         let family = &*self.family;
         let cell = &self.reported.digest;
-        once(cell, || derive::digest(family.name(), &family.parameters()))
+        cell.get_or_make(|| derive::digest(family.name(), &family.parameters()))
     }
 }
 
@@ -317,7 +306,7 @@ impl PartialEq for Matrix {
 
 impl Hash for Matrix {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let own = self.reported.hash.get_or_init(|| {
+        let own = self.reported.hash.get_or_make(|| {
             let mut own = DefaultHasher::new();
             self.family.name().hash(&mut own);
             self.family.parameters().hash(&mut own);

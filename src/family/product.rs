@@ -1,6 +1,6 @@
 //! Product: a release that is randomized again, first by one matrix, then by another.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::dd::Dd;
 use crate::error::{Error, Result};
@@ -10,6 +10,7 @@ use crate::measure::{self, Entropy};
 use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::Structure;
+use crate::system::kept::Kept;
 
 /// # Law
 /// `probability(u, v) = sum over w of a(u, w) b(w, v)`. Randomizing again never takes bits away:
@@ -22,11 +23,11 @@ use crate::sampler::Structure;
 struct Product {
     pair: Arc<[Matrix]>,
     depth: usize,
-    measures: OnceLock<Measures>,
+    measures: Kept<Measures>,
     /// The counts of the second matrix out of its total, as every row of the product needs them all.
-    second_counts: OnceLock<Option<Vec<u128>>>,
+    second_counts: Kept<Option<Vec<u128>>>,
     /// The same to 30 digits, where there is no common total.
-    second_rows: OnceLock<Vec<Vec<Dd>>>,
+    second_rows: Kept<Vec<Vec<Dd>>>,
 }
 
 const WORK: u128 = 1 << 32;
@@ -44,9 +45,9 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     Ok(Arc::new(Product {
         depth: composite::depth_of(&pair)?,
         pair,
-        measures: OnceLock::new(),
-        second_counts: OnceLock::new(),
-        second_rows: OnceLock::new(),
+        measures: Kept::new(),
+        second_counts: Kept::new(),
+        second_rows: Kept::new(),
     }))
 }
 
@@ -60,7 +61,7 @@ impl Product {
     }
 
     fn measures(&self) -> &Measures {
-        self.measures.get_or_init(|| {
+        self.measures.get_or_make(|| {
             collapse::product(&self.pair[0], &self.pair[1])
                 .or_else(|| self.entry_by_entry())
                 .unwrap_or_else(|| self.bounds())
@@ -69,7 +70,7 @@ impl Product {
 
     /// Up to 2^32 multiply-adds, which also keeps these counts small.
     fn second_counts(&self) -> Option<&[u128]> {
-        let counts = self.second_counts.get_or_init(|| {
+        let counts = self.second_counts.get_or_make(|| {
             let size = u128::from(self.size());
             let total = self.pair[1].total().filter(|_| size.pow(3) <= WORK)?;
             let n = size as usize;
@@ -199,7 +200,7 @@ impl Family for Product {
         for (w, a) in (0u64..).zip(self.first().precise_row(u)) {
             if a.hi > 0.0 && size <= 1024 {
                 let all = || (0..size).map(|w| self.second().precise_row(w)).collect();
-                add(a, &self.second_rows.get_or_init(all)[w as usize]);
+                add(a, &self.second_rows.get_or_make(all)[w as usize]);
             } else if a.hi > 0.0 {
                 add(a, &self.second().precise_row(w));
             }

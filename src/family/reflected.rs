@@ -1,6 +1,6 @@
 //! Reflected kernel: a step drawn from one even law, folded back at the ends of an ordinal scale.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::family::Family;
@@ -11,6 +11,7 @@ use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::Structure;
 use crate::survey::{self, Survey};
+use crate::system::kept::Kept;
 
 /// # Law
 /// With an even law `c` on the cycle of length `2r` (`c_j = c_{2r-j}`), draw `j`, go to `u + j`, and
@@ -28,7 +29,7 @@ pub struct Reflected {
     name: &'static str,
     kernel: Arc<[i64]>,
     total: u64,
-    entropy: OnceLock<Entropy>,
+    entropy: Kept<Entropy>,
 }
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
@@ -94,7 +95,7 @@ impl Reflected {
             name,
             kernel,
             total,
-            entropy: OnceLock::new(),
+            entropy: Kept::new(),
         }
     }
 
@@ -149,7 +150,7 @@ impl Family for Reflected {
 
     fn entropy_rate(&self) -> Entropy {
         self.entropy
-            .get_or_init(|| self.kernel().entropy_rate())
+            .get_or_make(|| self.kernel().entropy_rate())
             .clone()
     }
 

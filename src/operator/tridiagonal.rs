@@ -1,8 +1,7 @@
 //! Elimination along a symmetric tridiagonal matrix, and its eigenvalues by counting signs.
 
-use std::sync::OnceLock;
-
 use super::{LEAST, Operator, Scratch, Way};
+use crate::system::kept::Kept;
 
 /// A symmetric tridiagonal matrix with line sums 1.
 #[derive(Debug)]
@@ -10,8 +9,8 @@ pub struct Tridiagonal {
     size: usize,
     /// One alpha repeated, whose eigenvalues are known.
     constant: Option<f64>,
-    lines: OnceLock<Lines>,
-    factors: OnceLock<Factors>,
+    lines: Kept<Lines>,
+    factors: Kept<Factors>,
     source: Source,
 }
 
@@ -57,18 +56,18 @@ impl Tridiagonal {
         Tridiagonal {
             size: source.size,
             constant,
-            lines: OnceLock::new(),
-            factors: OnceLock::new(),
+            lines: Kept::new(),
+            factors: Kept::new(),
             source,
         }
     }
 
     fn lines(&self) -> &Lines {
-        self.lines.get_or_init(|| Lines::new(&self.source))
+        self.lines.get_or_make(|| Lines::new(&self.source))
     }
 
     fn factors(&self) -> &Factors {
-        self.factors.get_or_init(|| {
+        self.factors.get_or_make(|| {
             let Lines { diagonal, beside } = self.lines();
             if diagonal.iter().all(|&d| d > 0.5) {
                 plain(diagonal, beside)

@@ -156,7 +156,7 @@ pub fn known_condition(matrix: &Matrix) -> Option<f64> {
 /// Keeps a condition with the matrix.
 #[pyfunction]
 pub fn keep_condition(matrix: &Matrix, condition: f64) {
-    matrix.inner().condition().get_or_init(|| condition);
+    matrix.inner().condition().get_or_make(|| condition);
 }
 
 /// The rank of a matrix of counts modulo a prime of 61 bits: never above the true rank.

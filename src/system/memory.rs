@@ -1,0 +1,282 @@
+//! Where memory is asked for. Whatever grows with what a caller gave is allocated here.
+//!
+//! A failed allocation ends a Rust program at once, and with it the caller's whole session. Here it stops
+//! the work instead ([`Stop::Memory`]), with a sentence that has the bytes. Most systems promise more than
+//! they have and end the process when it is used, so large requests are first compared with what is there.
+
+use std::alloc::{Layout, alloc_zeroed};
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::stop::Stop;
+
+/// From this many bytes on, the system is asked what it has.
+pub const LOOK_FROM: u128 = 16 << 20;
+
+/// How much was missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shortage {
+    /// Asked for.
+    pub bytes: u128,
+    /// There, where the system says.
+    pub available: Option<u128>,
+}
+
+impl fmt::Display for Shortage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`memory` must hold {} bytes more; got ", self.bytes)?;
+        match self.available {
+            Some(available) if available < self.bytes => write!(f, "{available} bytes"),
+            // It said yes at first, or nothing: a limit of the process, or address space in pieces.
+            _ => write!(f, "a refusal by the system"),
+        }
+    }
+}
+
+fn number(path: &Path) -> Option<u128> {
+    std::fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// `name value` in a list of such lines.
+fn field(text: &str, name: &str) -> Option<u128> {
+    text.lines()
+        .find_map(|line| line.strip_prefix(name))
+        .and_then(|rest| rest.split_whitespace().next()?.parse().ok())
+}
+
+/// What the control group may still take: its most, less what it has, but for files that can be given up.
+fn of_group(folder: &Path) -> Option<u128> {
+    let most = number(&folder.join("memory.max"))?;
+    let current = number(&folder.join("memory.current")).unwrap_or(0);
+    let files = std::fs::read_to_string(folder.join("memory.stat"))
+        .ok()
+        .and_then(|text| field(&text, "inactive_file "))
+        .unwrap_or(0);
+    Some((most + files).saturating_sub(current))
+}
+
+/// Bytes that can be had without swapping, where the system says so.
+pub fn available() -> Option<u128> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let machine = field(&text, "MemAvailable:")? * 1024;
+    // Groups are nested, and each may have a limit. Inside a container the root is the container's own.
+    let root = Path::new("/sys/fs/cgroup");
+    let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = own
+        .lines()
+        .find_map(|line| line.strip_prefix("0::/"))
+        .map_or_else(|| root.to_owned(), |path| root.join(path));
+    let groups = own
+        .ancestors()
+        .take_while(|folder| folder.starts_with(root))
+        .filter_map(of_group);
+    groups.chain([machine]).min()
+}
+
+/// Whether `bytes` more can be had, as far as the system says.
+///
+/// # Errors
+/// They cannot.
+pub fn look(bytes: u128) -> Result<(), Shortage> {
+    if bytes < LOOK_FROM {
+        return Ok(());
+    }
+    match available() {
+        Some(available) if bytes > available => Err(Shortage {
+            bytes,
+            available: Some(available),
+        }),
+        // Where the system does not say, the allocation itself will tell.
+        _ => Ok(()),
+    }
+}
+
+fn bytes_of<T>(n: usize) -> u128 {
+    n as u128 * size_of::<T>() as u128
+}
+
+/// Stops unless `bytes` can be had: for what others allocate.
+pub fn require(bytes: u128) {
+    if let Err(shortage) = look(bytes) {
+        Stop::Memory(shortage).throw();
+    }
+}
+
+fn refused(bytes: u128) -> ! {
+    let available = available();
+    Stop::Memory(Shortage { bytes, available }).throw()
+}
+
+/// Room for exactly `n` more.
+pub fn reserve<T>(vector: &mut Vec<T>, n: usize) {
+    require(bytes_of::<T>(n));
+    if vector.try_reserve_exact(n).is_err() {
+        refused(bytes_of::<T>(n));
+    }
+}
+
+/// An empty vector with room for `n`.
+pub fn room<T>(n: usize) -> Vec<T> {
+    let mut vector = Vec::new();
+    reserve(&mut vector, n);
+    vector
+}
+
+/// `n` times `value`. Of zeros, see [`zeros`].
+pub fn filled<T: Clone>(value: T, n: usize) -> Vec<T> {
+    let mut vector = room(n);
+    vector.resize(n, value);
+    vector
+}
+
+/// Numbers whose zero is all zero bytes.
+///
+/// # Safety
+/// All zero bytes are a value of the type.
+pub unsafe trait Zero: Copy {}
+
+macro_rules! zero {
+    ($($number:ty),*) => {
+        $(
+            // SAFETY: zero bytes are the number zero.
+            unsafe impl Zero for $number {}
+        )*
+    };
+}
+zero!(
+    u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize, f64
+);
+
+// SAFETY: an array of zeros is all zero bytes.
+unsafe impl<T: Zero, const N: usize> Zero for [T; N] {}
+
+/// `n` zeros, from the system where it has them ready.
+pub fn zeros<T: Zero>(n: usize) -> Vec<T> {
+    let bytes = bytes_of::<T>(n);
+    require(bytes);
+    let Ok(layout) = Layout::array::<T>(n) else {
+        refused(bytes);
+    };
+    if layout.size() == 0 {
+        return Vec::from_iter(std::iter::empty());
+    }
+    // SAFETY: the layout has a size. The memory is that of `n` numbers, all zero bytes, which `Zero` says are
+    // numbers, and comes from the allocator that a `Vec` gives it back to, with the layout of `n` of them.
+    unsafe {
+        let memory = alloc_zeroed(layout).cast::<T>();
+        if memory.is_null() {
+            refused(bytes);
+        }
+        Vec::from_raw_parts(memory, n, n)
+    }
+}
+
+/// A copy.
+pub fn copied<T: Clone>(numbers: &[T]) -> Vec<T> {
+    let mut vector = room(numbers.len());
+    vector.extend_from_slice(numbers);
+    vector
+}
+
+/// What an iterator gives, one after the other.
+pub fn collected<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut items = items.into_iter();
+    let mut vector = room(items.size_hint().0);
+    // As many as were announced, without a look at the room for each.
+    let announced = vector.capacity();
+    vector.extend(items.by_ref().take(announced));
+    for item in items {
+        if vector.len() == vector.capacity() {
+            let more = vector.len().max(16);
+            reserve(&mut vector, more);
+        }
+        vector.push(item);
+    }
+    vector
+}
+
+/// What an iterator gives, unless one is an error.
+///
+/// # Errors
+/// The first of them.
+pub fn all<T, E>(items: impl IntoIterator<Item = Result<T, E>>) -> Result<Vec<T>, E> {
+    let mut items = items.into_iter();
+    let mut vector = room(items.size_hint().0);
+    items.try_for_each(|item| {
+        if vector.len() == vector.capacity() {
+            let more = vector.len().max(16);
+            reserve(&mut vector, more);
+        }
+        vector.push(item?);
+        Ok(())
+    })?;
+    Ok(vector)
+}
+
+/// The same numbers, to be shared. They are moved to memory of their own.
+pub fn shared<T>(vector: Vec<T>) -> Arc<[T]> {
+    // `Arc` asks for itself and has no way to be refused, so the same room is asked for first and given back.
+    drop(room::<T>(vector.len() + 2 * size_of::<usize>()));
+    vector.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::stop::guarded;
+
+    #[test]
+    fn what_cannot_be_had_stops_the_work() {
+        for stop in [
+            guarded(|| false, || drop(zeros::<u64>(1 << 50))),
+            guarded(|| false, || drop(zeros::<u64>(usize::MAX))),
+            guarded(|| false, || drop(filled(1u8, usize::MAX / 2))),
+            guarded(|| false, || drop(collected((0u64..1 << 50).map(|_| 0u64)))),
+            guarded(|| false, || require(1 << 90)),
+        ] {
+            let Err(Stop::Memory(shortage)) = stop else {
+                panic!("{stop:?}");
+            };
+            let text = shortage.to_string();
+            assert!(text.starts_with("`memory` must hold "), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_same_as_without() {
+        assert_eq!(zeros::<f64>(3), [0.0; 3]);
+        assert_eq!(zeros::<u32>(0), []);
+        assert_eq!(filled(2.5, 3), [2.5; 3]);
+        assert_eq!(copied(&[1, 2]), [1, 2]);
+        // Filters announce nothing.
+        let odd: Vec<u32> = collected((0..1000).filter(|i| i % 2 == 1));
+        assert_eq!(odd, (0..1000).filter(|i| i % 2 == 1).collect::<Vec<_>>());
+        assert_eq!(*shared(vec![1, 2, 3]), [1, 2, 3]);
+        assert_eq!(all([Ok(1), Err("no"), Ok(2)]), Err("no"));
+        assert_eq!(all::<_, ()>([Ok(1), Ok(2)]), Ok(vec![1, 2]));
+    }
+
+    #[test]
+    fn reads_what_the_system_says() {
+        assert_eq!(field("a 1\ninactive_file 25\n", "inactive_file "), Some(25));
+        assert_eq!(field("a 1\n", "inactive_file "), None);
+        if cfg!(target_os = "linux") {
+            assert!(available().is_some_and(|bytes| bytes > 1 << 20));
+        }
+    }
+
+    #[test]
+    fn a_group_may_give_up_files() {
+        let folder = std::env::temp_dir().join(format!("bistochastic-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        assert_eq!(of_group(&folder), None);
+        std::fs::write(folder.join("memory.max"), "1000\n").unwrap();
+        std::fs::write(folder.join("memory.current"), "900\n").unwrap();
+        std::fs::write(folder.join("memory.stat"), "anon 1\ninactive_file 50\n").unwrap();
+        assert_eq!(of_group(&folder), Some(150));
+        std::fs::write(folder.join("memory.max"), "max\n").unwrap();
+        assert_eq!(of_group(&folder), None);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,238 @@
+//! How work stops before its end: because someone pressed Ctrl-C, or for want of memory.
+//!
+//! Either may happen many calls deep, in code that has nothing to say about it. So work stops by unwinding,
+//! as if it had panicked but without a word on the screen, up to [`guarded`], which says why. Values made
+//! on the way are dropped as after any return; cells ([`Kept`](super::kept::Kept)) stay empty.
+//!
+//! Rules: every loop that may run longer than a tenth of a second passes [`point`] on the way; the tasks of
+//! [`pool`](crate::pool) do so by themselves. `point` costs a few nanoseconds, so it stands outside of the
+//! innermost loops. Outside of [`guarded`] it does nothing.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::memory::Shortage;
+
+/// Why work stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// Whoever waits for it asked it to.
+    Interrupted,
+    /// There is not enough memory.
+    Memory(Shortage),
+}
+
+impl Stop {
+    /// Unwind to the next [`guarded`]. Prints nothing.
+    pub fn throw(self) -> ! {
+        resume_unwind(Box::new(self))
+    }
+}
+
+/// How often the caller is asked whether to go on.
+pub const PULSE: Duration = Duration::from_millis(50);
+
+/// Whether a piece of work is to stop. Shared by all threads that do it.
+#[derive(Debug, Default)]
+pub struct Wish(AtomicBool);
+
+impl Wish {
+    /// Stop at the next [`point`].
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether to stop.
+    pub fn is_stop(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What a thread is doing.
+struct Current {
+    wish: Arc<Wish>,
+    /// On the thread of who waits: whether they want to stop, and when they were last asked.
+    caller: Option<(fn() -> bool, Instant)>,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Current>> = const { RefCell::new(None) };
+}
+
+/// Sets what this thread is doing, and back when dropped.
+struct Turn(Option<Current>);
+
+impl Turn {
+    fn new(current: Option<Current>) -> Self {
+        Turn(CURRENT.replace(current))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        CURRENT.replace(self.0.take());
+    }
+}
+
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Stop> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match payload.downcast::<Stop>() {
+        Ok(stop) => *stop,
+        // A fault of ours, not a stop.
+        Err(fault) => resume_unwind(fault),
+    })
+}
+
+/// Do `work` on this thread, unless it stops. `asked` tells whether the caller wants to; it is asked on
+/// this thread a few times a second.
+///
+/// # Errors
+/// Why it stopped.
+pub fn guarded<T>(asked: fn() -> bool, work: impl FnOnce() -> T) -> Result<T, Stop> {
+    let _turn = Turn::new(Some(Current {
+        wish: Arc::default(),
+        caller: Some((asked, Instant::now())),
+    }));
+    caught(work)
+}
+
+/// The same on behalf of another thread, which holds `wish` and waits.
+///
+/// # Errors
+/// Why it stopped.
+pub fn guarded_for<T>(wish: &Arc<Wish>, work: impl FnOnce() -> T) -> Result<T, Stop> {
+    let _turn = Turn::new(Some(Current {
+        wish: wish.clone(),
+        caller: None,
+    }));
+    caught(work)
+}
+
+/// Whether the work of this thread is to stop. Asks the caller where it is time and this is their thread.
+fn is_stop() -> bool {
+    CURRENT.with_borrow_mut(|current| {
+        let Some(current) = current else {
+            return false;
+        };
+        if let Some((asked, last)) = &mut current.caller
+            && last.elapsed() >= PULSE
+        {
+            if asked() {
+                current.wish.stop();
+            }
+            *last = Instant::now();
+        }
+        current.wish.is_stop()
+    })
+}
+
+/// A place where work may stop.
+#[inline]
+pub fn point() {
+    if is_stop() {
+        Stop::Interrupted.throw();
+    }
+}
+
+/// What this thread is doing, to be handed to others that help.
+#[derive(Clone)]
+pub struct Handed {
+    wish: Option<Arc<Wish>>,
+    waits: bool,
+}
+
+impl Handed {
+    /// Whether this is the thread of a caller who wants to be asked while others work.
+    pub fn is_caller(&self) -> bool {
+        self.waits
+    }
+
+    /// Do `work` as a part of it.
+    pub fn with<T>(&self, work: impl FnOnce() -> T) -> T {
+        let same = CURRENT.with_borrow(|current| {
+            let own = current.as_ref().map(|current| Arc::as_ptr(&current.wish));
+            own == self.wish.as_ref().map(Arc::as_ptr)
+        });
+        if same {
+            return work();
+        }
+        let _turn = Turn::new(self.wish.as_ref().map(|wish| Current {
+            wish: wish.clone(),
+            caller: None,
+        }));
+        work()
+    }
+}
+
+/// What this thread is doing.
+pub fn handed() -> Handed {
+    CURRENT.with_borrow(|current| Handed {
+        wish: current.as_ref().map(|current| current.wish.clone()),
+        waits: current.as_ref().is_some_and(|c| c.caller.is_some()),
+    })
+}
+
+/// While others work: ask the caller, whose thread this is. The others see it; this does not unwind.
+pub fn ask() {
+    let _ = is_stop();
+}
+
+/// The first of several payloads that threads unwound with, to go on with it elsewhere.
+#[derive(Default)]
+pub struct Payload(std::sync::Mutex<Option<Box<dyn Any + Send>>>);
+
+impl Payload {
+    /// Do `work`; keep what it unwinds with.
+    pub fn catch(&self, work: impl FnOnce()) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
+            let mut kept = self.0.lock().unwrap_or_else(|e| e.into_inner());
+            kept.get_or_insert(payload);
+        }
+    }
+
+    /// Unwind with what was kept, if anything was.
+    pub fn rethrow(&self) {
+        let kept = self.0.lock().unwrap_or_else(|e| e.into_inner()).take();
+        if let Some(payload) = kept {
+            resume_unwind(payload);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_stops_where_it_is_asked_to() {
+        assert_eq!(guarded(|| false, || 7), Ok(7));
+        let endless = guarded(
+            || true,
+            || {
+                loop {
+                    point();
+                }
+            },
+        );
+        assert_eq!(endless, Err::<(), _>(Stop::Interrupted));
+        // And nothing is left behind.
+        point();
+    }
+
+    #[test]
+    fn threads_that_help_stop_too() {
+        let wish = Arc::new(Wish::default());
+        wish.stop();
+        assert_eq!(guarded_for(&wish, point), Err(Stop::Interrupted));
+        assert_eq!(guarded_for(&Arc::default(), point), Ok(()));
+    }
+
+    #[test]
+    fn a_panic_stays_a_panic() {
+        let fault = catch_unwind(|| guarded(|| false, || resume_unwind(Box::new("fault"))));
+        assert_eq!(*fault.unwrap_err().downcast::<&str>().unwrap(), "fault");
+    }
+}
