@@ -6,6 +6,7 @@
 //! | input | [`Error::Type`] | a parameter has the wrong type, or is unknown | `TypeError` |
 //! | promise | [`Error::Guarantee`] | a required beta or epsilon is not met | `GuaranteeError` |
 //! | index | [`Error::Index`] | a category outside `0..size` | `IndexError` |
+//! | machine | [`Error::Memory`] | the answer does not fit in memory | `OutOfMemoryError` |
 //!
 //! The form is `` `name` must <requirement>; got <fact> ``: lower case, no full stop. A fact is a
 //! parameter, a position or a count, never a respondent's value.
@@ -27,6 +28,9 @@ pub enum Error {
     /// A category outside the domain.
     #[error("{0}")]
     Index(String),
+    /// More bytes than there are.
+    #[error("{0}")]
+    Memory(String),
 }
 
 /// The crate's result.
@@ -50,6 +54,11 @@ impl Error {
     /// The same about a promise.
     pub fn guarantee(name: &str, requirement: impl Display, got: impl Display) -> Self {
         Error::Guarantee(sentence(name, requirement, got))
+    }
+
+    /// The same about memory.
+    pub fn memory(name: &str, requirement: impl Display, got: impl Display) -> Self {
+        Error::Memory(sentence(name, requirement, got))
     }
 
     /// The same about a position.

@@ -23,3 +23,15 @@ class SingularMatrixError(ValueError):
     ...     print(error)  # doctest: +ELLIPSIS
     `solve` must be asked of an invertible matrix; got one that tells only the totals of ...
     """
+
+
+class OutOfMemoryError(MemoryError, ValueError):
+    """What was asked for needs more memory than there is. Nothing was allocated.
+
+    >>> import bistochastic as bs
+    >>> try:
+    ...     bs.uniform(10**9).to_dense()
+    ... except bs.errors.OutOfMemoryError as error:
+    ...     print(error)  # doctest: +ELLIPSIS
+    `to_dense` must fit in ... bytes ...; got a 1000000000 x 1000000000 array of 8000000000000000000 bytes
+    """

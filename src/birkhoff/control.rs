@@ -1,6 +1,9 @@
 //! How far long work has come, and whether to stop it. Shared by the worker and who waits for it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::system::stop::Wish;
 
 /// The work was stopped by who waits for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,14 +12,19 @@ pub struct Stopped;
 /// Progress out, a wish to stop in.
 #[derive(Debug, Default)]
 pub struct Control {
-    stop: AtomicBool,
+    wish: Arc<Wish>,
     share: AtomicU64,
 }
 
 impl Control {
     /// Ask the work to stop at its next step.
     pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.wish.stop();
+    }
+
+    /// The wish alone, for loops that know nothing of progress.
+    pub fn wish(&self) -> &Arc<Wish> {
+        &self.wish
     }
 
     /// The share that is done, from 0 to 1.
@@ -37,7 +45,7 @@ impl Control {
     /// # Errors
     /// [`Stopped`].
     pub fn check(&self) -> Result<(), Stopped> {
-        if self.stop.load(Ordering::Relaxed) {
+        if self.wish.is_stop() {
             Err(Stopped)
         } else {
             Ok(())

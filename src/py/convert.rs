@@ -14,6 +14,20 @@ use super::matrix::Matrix;
 use crate::error::Error;
 use crate::parameters::Value;
 
+/// An exception of `bistochastic.errors`.
+fn named(class: &str, text: &str) -> PyErr {
+    Python::attach(|py| {
+        let error = py
+            .import("bistochastic.errors")
+            .and_then(|errors| errors.getattr(class))
+            .and_then(|class| class.call1((text,)));
+        match error {
+            Ok(error) => PyErr::from_value(error),
+            Err(error) => error,
+        }
+    })
+}
+
 impl From<Error> for PyErr {
     fn from(error: Error) -> PyErr {
         let text = error.to_string();
@@ -21,16 +35,8 @@ impl From<Error> for PyErr {
             Error::Value(_) => PyValueError::new_err(text),
             Error::Type(_) => PyTypeError::new_err(text),
             Error::Index(_) => PyIndexError::new_err(text),
-            Error::Guarantee(_) => Python::attach(|py| {
-                match py
-                    .import("bistochastic.errors")
-                    .and_then(|errors| errors.getattr("GuaranteeError"))
-                    .and_then(|class| class.call1((&text,)))
-                {
-                    Ok(error) => PyErr::from_value(error),
-                    Err(error) => error,
-                }
-            }),
+            Error::Guarantee(_) => named("GuaranteeError", &text),
+            Error::Memory(_) => named("OutOfMemoryError", &text),
         }
     }
 }

@@ -3,7 +3,7 @@
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 
-use super::detached;
+use super::work::detached;
 use crate::count::{Code, codes as counts_of};
 use crate::error::Error;
 
@@ -14,7 +14,7 @@ fn counted<'py, T: Code + numpy::Element>(
     let py = codes.py();
     let codes = codes.cast::<PyArray1<T>>()?.readonly();
     let codes = codes.as_slice()?;
-    let counts = detached(py, codes.len() as u64, || counts_of(codes, size));
+    let counts = detached(py, codes.len() as u64, || counts_of(codes, size))?;
     match counts {
         Ok(counts) => Ok(PyArray1::from_vec(py, counts)),
         Err(position) => {

@@ -3,7 +3,7 @@
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use super::detached;
+use super::work::detached;
 use crate::gradients;
 
 type Given<'py> = PyReadonlyArray1<'py, f64>;
@@ -25,8 +25,7 @@ pub fn gradients_turn<'py>(
     let (direction, work) = (direction.as_slice_mut()?, work.as_slice_mut()?);
     detached(py, work.len() as u64, || {
         gradients::turn(keep, given, direction, work);
-    });
-    Ok(())
+    })
 }
 
 /// ``image = root * work + z * direction``; its product with ``direction``.
@@ -47,9 +46,7 @@ pub fn gradients_image<'py>(
     ];
     let mut image = image.readwrite();
     let image = image.as_slice_mut()?;
-    Ok(detached(py, image.len() as u64, || {
-        gradients::image(given, image)
-    }))
+    detached(py, image.len() as u64, || gradients::image(given, image))
 }
 
 /// ``found += length * direction`` and ``rest -= length * image``; the square of ``rest``, and its product
@@ -71,7 +68,7 @@ pub fn gradients_advance<'py>(
     ];
     let (mut found, mut rest) = (found.readwrite(), rest.readwrite());
     let (found, rest) = (found.as_slice_mut()?, rest.as_slice_mut()?);
-    Ok(detached(py, rest.len() as u64, || {
+    detached(py, rest.len() as u64, || {
         gradients::advance(length, given, found, rest)
-    }))
+    })
 }

@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::convert::{self, Vectors};
-use super::{detached, exact};
+use super::work::{detached, guarded};
+use super::{exact, memory};
 use crate::error::Error;
 use crate::family::{self, Family};
 use crate::parameters::Value;
@@ -54,7 +55,7 @@ impl Matrix {
         &self,
         py: Python<'_>,
         measure: impl Fn(&family::Matrix) -> T + Send + Sync,
-    ) -> T {
+    ) -> PyResult<T> {
         // A composite of small parts may still be long work.
         let small = self.family().composition().is_none();
         let numbers = if small {
@@ -64,36 +65,6 @@ impl Matrix {
         };
         detached(py, numbers, || measure(&self.inner))
     }
-}
-
-/// Bytes that can be had without swapping, where the system says so.
-fn available_bytes() -> Option<u128> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("MemAvailable:"))?;
-    let kib: u128 = line.split_whitespace().nth(1)?.parse().ok()?;
-    // A container may be allowed less than the machine has.
-    let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max")
-        .ok()
-        .and_then(|text| text.trim().parse().ok())
-        .unwrap_or(u128::MAX);
-    Some(limit.min(kib * 1024))
-}
-
-/// `rows * columns` doubles, if they fit in memory.
-pub fn doubles(what: &str, rows: u64, columns: u64) -> Result<(usize, usize), Error> {
-    let bytes = u128::from(rows) * u128::from(columns) * 8;
-    // Where the system does not say, 2^36 bytes are more than a laptop has and less than a lie.
-    let available = available_bytes().unwrap_or(1 << 36);
-    if bytes > available {
-        return Err(Error::value(
-            what,
-            format!("fit in the {available} bytes of memory available"),
-            format!("a {rows} x {columns} array of {bytes} bytes"),
-        ));
-    }
-    Ok((rows as usize, columns as usize))
 }
 
 #[pymethods]
@@ -151,12 +122,9 @@ impl Matrix {
     /// >>> bs.uniform(5).certified
     /// 'exact'
     #[getter]
-    fn certified(&self, py: Python<'_>) -> &'static str {
-        if self.measured(py, |m| m.family.is_exact()) {
-            "exact"
-        } else {
-            "bound"
-        }
+    fn certified(&self, py: Python<'_>) -> PyResult<&'static str> {
+        let exact = self.measured(py, |m| m.family.is_exact())?;
+        Ok(if exact { "exact" } else { "bound" })
     }
 
     /// Entropy rate in bits, Expression (4): ``-(1/r) * sum of p_uv log2 p_uv``.
@@ -166,7 +134,7 @@ impl Matrix {
     /// >>> bs.blocks([4, 4]).entropy_rate
     /// 2.0
     #[getter]
-    fn entropy_rate(&self, py: Python<'_>) -> f64 {
+    fn entropy_rate(&self, py: Python<'_>) -> PyResult<f64> {
         self.measured(py, family::Matrix::entropy_rate)
     }
 
@@ -190,7 +158,7 @@ impl Matrix {
     /// >>> bs.uniform(7).beta
     /// 1.0
     #[getter]
-    fn beta(&self, py: Python<'_>) -> f64 {
+    fn beta(&self, py: Python<'_>) -> PyResult<f64> {
         self.measured(py, family::Matrix::beta)
     }
 
@@ -204,7 +172,7 @@ impl Matrix {
     /// >>> bs.k_anonymous(12, k=3).epsilon
     /// inf
     #[getter]
-    fn epsilon(&self, py: Python<'_>) -> f64 {
+    fn epsilon(&self, py: Python<'_>) -> PyResult<f64> {
         self.measured(py, family::Matrix::epsilon)
     }
 
@@ -213,7 +181,7 @@ impl Matrix {
     /// >>> bs.k_anonymous(12, k=3).truthfulness == 1 / 3
     /// True
     #[getter]
-    fn truthfulness(&self, py: Python<'_>) -> f64 {
+    fn truthfulness(&self, py: Python<'_>) -> PyResult<f64> {
         self.measured(py, |m| m.family.truthfulness())
     }
 
@@ -225,7 +193,7 @@ impl Matrix {
     /// >>> bs.tridiagonal(0.3, size=12).is_ergodic, bs.blocks([3, 3]).is_ergodic
     /// (True, False)
     #[getter]
-    fn is_ergodic(&self, py: Python<'_>) -> Option<bool> {
+    fn is_ergodic(&self, py: Python<'_>) -> PyResult<Option<bool>> {
         self.measured(py, |m| {
             m.family.knows_ergodic().then(|| m.family.is_ergodic())
         })
@@ -234,7 +202,8 @@ impl Matrix {
     /// The matrix as doubles. On the grid 2^-53 this *is* the law, and sums along both axes equal 1.0
     /// with ``==`` in any order; elsewhere (1/3) each entry is the nearest double.
     ///
-    /// Raises ``ValueError``, with the number of bytes, where it would not fit in memory.
+    /// Raises :class:`bistochastic.errors.OutOfMemoryError`, with the number of bytes, where it would not fit in
+    /// memory.
     ///
     /// >>> bs.blocks([1, 2]).to_dense()
     /// array([[1. , 0. , 0. ],
@@ -243,19 +212,15 @@ impl Matrix {
     fn to_dense<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let family = self.family();
         let size = family.size();
-        let (rows, columns) = doubles("to_dense", size, size)?;
-        // Through Python, so that an allocation that fails is a MemoryError.
-        let array = py
-            .import("numpy")?
-            .call_method1("empty", ((rows, columns),))?;
+        let array = memory::empty(py, "to_dense", &[size, size], "float64")?;
         let array = array.cast_into::<PyArray2<f64>>()?;
         {
             let mut out = array.readwrite();
             let out = out.as_slice_mut()?;
             detached(py, size * size, || {
-                let small = out.len() < 1 << 16;
+                let (small, columns) = (out.len() < 1 << 16, size as usize);
                 pool::for_each_chunk(out, columns, small, |u, row| family.fill_row(u as u64, row));
-            });
+            })?;
         }
         Ok(array)
     }
@@ -268,13 +233,12 @@ impl Matrix {
         let py = u.py();
         let family = self.family();
         let u = convert::code("u", u, family.size())?;
-        let (_, columns) = doubles("row", 1, family.size())?;
-        let array = py.import("numpy")?.call_method1("empty", (columns,))?;
+        let array = memory::empty(py, "row", &[family.size()], "float64")?;
         let array = array.cast_into::<PyArray1<f64>>()?;
         {
             let mut out = array.readwrite();
             let out = out.as_slice_mut()?;
-            detached(py, family.size(), || family.fill_row(u, out));
+            detached(py, family.size(), || family.fill_row(u, out))?;
         }
         Ok(array)
     }
@@ -288,7 +252,7 @@ impl Matrix {
         let size = self.family().size();
         let u = convert::code("u", u, size)?;
         // A fraction and its two integers take more than a hundred bytes.
-        doubles("exact_row", 16, size)?;
+        memory::require("exact_row", 1, size, 128)?;
         exact::row(py, &self.inner, u)
     }
 
@@ -321,9 +285,13 @@ impl Matrix {
             convert::real("beta", beta)?,
             convert::real("epsilon", epsilon)?,
         );
+        let own = |want: Option<f64>, number: PyResult<f64>| match want {
+            Some(want) => number.map(|own| Some((want, own))),
+            None => Ok(None),
+        };
         Ok(measure::require(
-            beta.map(|want| (want, self.beta(py))),
-            epsilon.map(|want| (want, self.epsilon(py))),
+            own(beta, self.beta(py))?,
+            own(epsilon, self.epsilon(py))?,
         )?)
     }
 
@@ -358,7 +326,7 @@ impl Matrix {
         })?;
         let pair = Value::Matrices(vec![self.inner.clone(), other.get().inner.clone()].into());
         let given = vec![("matrices".to_owned(), pair)];
-        Ok(family::build("product", given)?.into())
+        Ok(guarded(|| family::build("product", given))??.into())
     }
 
     fn __rmatmul__(&self, _other: &Bound<'_, PyAny>) -> PyResult<Matrix> {
@@ -400,7 +368,7 @@ impl Matrix {
 #[pyfunction]
 pub fn build(py: Python<'_>, family: &str, parameters: &Bound<'_, PyDict>) -> PyResult<Matrix> {
     let given = convert::arguments(parameters)?;
-    Ok(py.detach(|| family::build(family, given))?.into())
+    Ok(detached(py, u64::MAX, || family::build(family, given))??.into())
 }
 
 /// The realised parameters with arrays instead of lists.
@@ -463,5 +431,5 @@ pub fn entropy_rate(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<f64> {
     let numbers = plain.as_slice()?;
     Ok(detached(py, numbers.len() as u64, || {
         measure::array_entropy_rate(numbers, size)
-    })?)
+    })??)
 }

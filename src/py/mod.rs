@@ -9,7 +9,8 @@
 //! | array of integers, any layout | `&[u8]` to `&[u64]` | borrowed; copied into the answer where strided or swapped |
 //! | `ndarray` of float64, two axes | `&[f64]` | borrowed, copied only where not contiguous |
 //!
-//! The GIL is released by [`detached`] wherever the work grows with the size. Nothing here computes.
+//! The GIL is released by [`work::detached`] wherever the work grows with the size; it also catches what stops
+//! work before its end. Nothing here computes.
 
 use pyo3::prelude::*;
 
@@ -22,26 +23,30 @@ mod gradients;
 mod key;
 mod law;
 mod matrix;
+mod memory;
 mod operator;
 mod randomize;
 mod secret;
 mod supervise;
 mod survey;
-
-/// Work below this many numbers is done before another thread could have taken over.
-const DETACH_FROM: u64 = 1 << 14;
-
-/// Run `work` on `numbers` numbers, without the GIL where that is worth while.
-fn detached<T: Send>(py: Python<'_>, numbers: u64, work: impl FnOnce() -> T + Send) -> T {
-    if numbers < DETACH_FROM {
-        work()
-    } else {
-        py.detach(work)
-    }
-}
+mod work;
 
 #[pymodule]
 mod _core {
+    use numpy::{PyArray1, PyArrayMethods};
+    use pyo3::prelude::*;
+
+    /// The bridge to NumPy looks up NumPy's functions when it first needs them, and panics if a signal is pending
+    /// then. So it needs them now.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        py.import("numpy")?;
+        py.check_signals()?;
+        drop(PyArray1::<u8>::zeros(py, 1, false).readwrite());
+        Ok(())
+    }
+
     #[pymodule_export]
     use super::birkhoff::{_draw_terms, _sample_permutation, Decomposition, decompose_all};
     #[pymodule_export]
@@ -52,6 +57,8 @@ mod _core {
     use super::key::Key;
     #[pymodule_export]
     use super::matrix::{Matrix, arrays, build, entropy_rate, families, restore};
+    #[pymodule_export]
+    use super::memory::require_memory;
     #[pymodule_export]
     use super::operator::{
         along_axes, basis, column, keep_condition, known_condition, not_finite, operate, rank,

@@ -3,8 +3,10 @@
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-use super::matrix::{Matrix, doubles};
-use super::{convert, detached};
+use super::convert;
+use super::matrix::Matrix;
+use super::memory;
+use super::work::detached;
 use crate::operator::{self, Way};
 use crate::rank::modulo_prime;
 
@@ -81,13 +83,12 @@ pub fn operate<'py>(
     back: bool,
 ) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
     let inner = matrix.inner();
-    let Some(operator) = detached(py, inner.family.size(), || inner.operator()) else {
+    let Some(operator) = detached(py, inner.family.size(), || inner.operator())? else {
         return Ok(None);
     };
     let (vectors, size) = (rows.shape()[0], rows.shape()[1]);
-    let array = py
-        .import("numpy")?
-        .call_method1("empty", ((vectors, size),))?;
+    let shape = [vectors as u64, size as u64];
+    let array = memory::empty(py, "apply", &shape, "float64")?;
     let array = array.cast_into::<PyArray2<f64>>()?;
     {
         let x = rows.as_slice()?;
@@ -96,7 +97,7 @@ pub fn operate<'py>(
         let way = if back { Way::Back } else { Way::Forth };
         detached(py, x.len() as u64, || {
             operator::run(operator, way, inverse, size, x, out);
-        });
+        })?;
     }
     Ok(Some(array))
 }
@@ -116,31 +117,30 @@ pub fn along_axes(
     let way = if back { Way::Back } else { Way::Forth };
     let mut tables = tables.readwrite();
     let cells = tables.as_slice_mut()?;
-    let left = detached(py, cells.len() as u64, || {
+    detached(py, cells.len() as u64, || {
         let joint = operator::Joint::new(inner, way, inverse);
         joint.run(cells);
         joint.left
-    });
-    Ok(left)
+    })
 }
 
 /// The position of the first number that is not finite, of a contiguous array; None where all are.
 #[pyfunction]
 pub fn not_finite(py: Python<'_>, rows: PyReadonlyArray2<'_, f64>) -> PyResult<Option<usize>> {
     let x = rows.as_slice()?;
-    Ok(detached(py, x.len() as u64, || operator::not_finite(x)))
+    detached(py, x.len() as u64, || operator::not_finite(x))
 }
 
 /// The least singular value and the rank, where the structure tells; else None.
 #[pyfunction]
-pub fn spectrum(py: Python<'_>, matrix: &Matrix) -> Option<(f64, u64)> {
+pub fn spectrum(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<(f64, u64)>> {
     let inner = matrix.inner();
     detached(py, inner.family.size(), || inner.least_and_rank())
 }
 
 /// Whether the matrix is singular, where the structure tells; else None.
 #[pyfunction]
-pub fn structure_is_singular(py: Python<'_>, matrix: &Matrix) -> Option<bool> {
+pub fn structure_is_singular(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<bool>> {
     let inner = matrix.inner();
     detached(py, inner.family.size(), || {
         inner.operator().map(|operator| operator.is_singular())
@@ -164,7 +164,7 @@ pub fn keep_condition(matrix: &Matrix, condition: f64) {
 pub fn rank(py: Python<'_>, counts: PyReadonlyArray2<'_, i64>) -> PyResult<usize> {
     let size = counts.shape()[0];
     let counts = counts.as_slice()?;
-    Ok(py.detach(|| modulo_prime(counts, size)))
+    detached(py, u64::MAX, || modulo_prime(counts, size))
 }
 
 /// Column ``v`` as the nearest doubles, of a matrix that is no composite.
@@ -174,8 +174,7 @@ pub fn column<'py>(matrix: &Matrix, v: &Bound<'py, PyAny>) -> PyResult<Bound<'py
     let family = &*matrix.inner().family;
     let size = family.size();
     let v = convert::code("v", v, size)?;
-    doubles("posterior", 1, size)?;
-    let array = py.import("numpy")?.call_method1("empty", (size,))?;
+    let array = memory::empty(py, "posterior", &[size], "float64")?;
     let array = array.cast_into::<PyArray1<f64>>()?;
     {
         let mut out = array.readwrite();
@@ -184,14 +183,14 @@ pub fn column<'py>(matrix: &Matrix, v: &Bound<'py, PyAny>) -> PyResult<Bound<'py
             for (u, x) in (0..).zip(out.iter_mut()) {
                 *x = family.probability(u, v);
             }
-        });
+        })?;
     }
     Ok(array)
 }
 
 /// Which transform makes the matrix diagonal: "flat" (any), "cyclic" or "cosine"; None where none is known.
 #[pyfunction]
-pub fn basis(py: Python<'_>, matrix: &Matrix) -> Option<&'static str> {
+pub fn basis(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<&'static str>> {
     let inner = matrix.inner();
     detached(py, inner.family.size(), || {
         inner.spectrum().map(|spectrum| spectrum.basis())

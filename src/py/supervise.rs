@@ -8,6 +8,8 @@ use pyo3::prelude::*;
 
 use crate::birkhoff::Failure;
 use crate::birkhoff::control::Control;
+use crate::py::work::guarded;
+use crate::system::stop;
 
 /// How often Python is asked whether to go on.
 const PULSE: Duration = Duration::from_millis(50);
@@ -22,7 +24,7 @@ pub fn supervised<T: Send>(
 ) -> PyResult<T> {
     let control = Control::default();
     let outcome = if small {
-        work(&control)
+        guarded(|| work(&control))?
     } else {
         let progress = progress.map(|progress| progress.clone().unbind());
         let pulse = || {
@@ -39,7 +41,7 @@ pub fn supervised<T: Send>(
                 let (done, wait) = mpsc::channel();
                 let control = &control;
                 let worker = scope.spawn(move || {
-                    let outcome = work(control);
+                    let outcome = stop::guarded_for(control.wish(), || work(control));
                     // Who waits may have given up; then nobody reads this.
                     let _ = done.send(());
                     outcome
@@ -59,7 +61,7 @@ pub fn supervised<T: Send>(
                 };
                 raised.map(|()| outcome)
             })
-        })?
+        })??
     };
     match outcome {
         Ok(value) => {

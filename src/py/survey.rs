@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::matrix::Matrix;
+use super::work::detached;
 use crate::measure;
 use crate::survey::{self, RowBits};
 
@@ -78,7 +79,7 @@ pub fn of_lines<'py>(
     gammas: Vec<f64>,
     full: bool,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
-    let found = py.detach(|| matrix.inner().survey(&gammas, full));
+    let found = detached(py, u64::MAX, || matrix.inner().survey(&gammas, full))?;
     let Some(found) = found else {
         return Ok(None);
     };
@@ -105,8 +106,10 @@ pub fn of_lines<'py>(
 
 /// Lower bounds of bits and beta, where the true ones take a second or more and are not known yet.
 #[pyfunction]
-pub fn quick_rate(py: Python<'_>, matrix: &Matrix) -> Option<(f64, f64)> {
-    py.detach(|| measure::quick_rate(&*matrix.inner().family))
+pub fn quick_rate(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<(f64, f64)>> {
+    detached(py, u64::MAX, || {
+        measure::quick_rate(&*matrix.inner().family)
+    })
 }
 
 /// The metric epsilon of a table of probabilities under a table of costs.
@@ -118,5 +121,5 @@ pub fn metric_epsilon(
 ) -> PyResult<f64> {
     let size = dense.shape()[0];
     let (dense, cost) = (dense.as_slice()?, cost.as_slice()?);
-    Ok(py.detach(|| survey::metric_epsilon(dense, cost, size)))
+    detached(py, u64::MAX, || survey::metric_epsilon(dense, cost, size))
 }

@@ -113,20 +113,23 @@ pub fn guarded_for<T>(wish: &Arc<Wish>, work: impl FnOnce() -> T) -> Result<T, S
 
 /// Whether the work of this thread is to stop. Asks the caller where it is time and this is their thread.
 fn is_stop() -> bool {
-    CURRENT.with_borrow_mut(|current| {
-        let Some(current) = current else {
-            return false;
-        };
-        if let Some((asked, last)) = &mut current.caller
-            && last.elapsed() >= PULSE
-        {
-            if asked() {
-                current.wish.stop();
+    let due = CURRENT.with_borrow(|current| {
+        let (asked, last) = current.as_ref()?.caller?;
+        (last.elapsed() >= PULSE).then_some(asked)
+    });
+    if let Some(asked) = due {
+        // Nothing is borrowed here: whoever is asked may start work of its own on this thread.
+        let stop = asked();
+        CURRENT.with_borrow_mut(|current| {
+            if let Some(current) = current {
+                current.caller = Some((asked, Instant::now()));
+                if stop {
+                    current.wish.stop();
+                }
             }
-            *last = Instant::now();
-        }
-        current.wish.is_stop()
-    })
+        });
+    }
+    CURRENT.with_borrow(|current| current.as_ref().is_some_and(|c| c.wish.is_stop()))
 }
 
 /// A place where work may stop.

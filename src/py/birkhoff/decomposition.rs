@@ -11,8 +11,10 @@ use crate::birkhoff::{self, Options, Sum};
 use crate::derive::Label;
 use crate::pool;
 use crate::py::convert::{self, fraction};
-use crate::py::detached;
-use crate::py::matrix::{Matrix, doubles};
+use crate::py::matrix::Matrix;
+use crate::py::memory;
+use crate::py::work::detached;
+use crate::system;
 
 /// A matrix as a weighted sum of permutations; see :meth:`Matrix.decompose`.
 ///
@@ -55,15 +57,12 @@ impl Decomposition {
     }
 
     fn term<'py>(&self, py: Python<'py>, j: u128) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let (_, columns) = doubles("permutation", 1, self.size())?;
-        let array = py
-            .import("numpy")?
-            .call_method1("empty", (columns, "int64"))?;
+        let array = memory::empty(py, "permutation", &[self.size()], "int64")?;
         let array = array.cast_into::<PyArray1<i64>>()?;
         {
             let mut out = array.readwrite();
             let out = out.as_slice_mut()?;
-            detached(py, self.size(), || self.inner.fill(j, out));
+            detached(py, self.size(), || self.inner.fill(j, out))?;
         }
         Ok(array)
     }
@@ -111,20 +110,20 @@ impl Decomposition {
     /// array([0.625, 0.25 , 0.125])
     #[getter]
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let (_, terms) = doubles("weights", 1, self.rows())?;
-        let array = py.import("numpy")?.call_method1("empty", (terms,))?;
+        let terms = self.rows();
+        let array = memory::empty(py, "weights", &[terms], "float64")?;
         let array = array.cast_into::<PyArray1<f64>>()?;
         {
             let mut out = array.readwrite();
             let out = out.as_slice_mut()?;
-            detached(py, terms as u64, || match &self.inner.sum {
+            detached(py, terms, || match &self.inner.sum {
                 Sum::Plain(form) => form.weights.fill(out),
                 Sum::Kron(..) => {
                     for (j, x) in (0..).zip(out) {
                         *x = self.inner.precise_weight(j).hi;
                     }
                 }
-            });
+            })?;
         }
         Ok(array)
     }
@@ -136,10 +135,13 @@ impl Decomposition {
     #[getter]
     fn exact_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         // A fraction and its two integers take more than a hundred bytes.
-        doubles("exact_weights", 16, self.rows())?;
+        memory::require("exact_weights", 1, self.rows(), 128)?;
         let fraction = fraction(py)?;
         let list = PyList::empty(py);
         for j in 0..self.count() {
+            if j % 4096 == 0 {
+                py.check_signals()?;
+            }
             list.append(self.exact_weight(&fraction, j)?)?;
         }
         Ok(list)
@@ -156,7 +158,7 @@ impl Decomposition {
 
     /// All permutations, one a row, as the smallest unsigned integers that hold them.
     ///
-    /// Raises ``ValueError``, with the number of bytes, where they would not fit in memory.
+    /// Raises :class:`bistochastic.errors.OutOfMemoryError`, with the number of bytes, where they would not fit.
     ///
     /// >>> bs.uniform(3).decompose().permutations
     /// array([[0, 1, 2],
@@ -165,15 +167,13 @@ impl Decomposition {
     #[getter]
     fn permutations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (terms, size) = (self.rows(), self.size());
-        let (terms, size) = doubles("permutations", terms.div_ceil(4), size)
-            .and(doubles("permutations", 1, terms))
-            .map(|_| (terms as usize, size as usize))?;
         let dtype = if size <= 1 << 16 { "uint16" } else { "uint32" };
-        let array = py
-            .import("numpy")?
-            .call_method1("empty", ((terms, size), dtype))?;
+        let array = memory::empty(py, "permutations", &[terms, size], dtype)?;
+        let (terms, size) = (terms as usize, size as usize);
         let fill = |j: usize, out: &mut Vec<i64>| {
-            out.resize(size, 0);
+            if out.is_empty() {
+                *out = system::memory::zeros(size);
+            }
             self.inner.fill(j as u128, out);
         };
         let small = terms * size < 1 << 16;
@@ -182,7 +182,7 @@ impl Decomposition {
             {
                 let mut out = array.readwrite();
                 let out = out.as_slice_mut()?;
-                py.detach(|| {
+                detached(py, u64::MAX, || {
                     pool::for_each_chunk(out, 64 * size, small, |chunk, rows| {
                         let mut term = Vec::new();
                         for (j, row) in rows.chunks_mut(size).enumerate() {
@@ -192,7 +192,7 @@ impl Decomposition {
                             }
                         }
                     });
-                });
+                })?;
             }
             return Ok(array.into_any());
         }
@@ -200,7 +200,7 @@ impl Decomposition {
         {
             let mut out = array.readwrite();
             let out = out.as_slice_mut()?;
-            py.detach(|| {
+            detached(py, u64::MAX, || {
                 pool::for_each_chunk(out, size, small, |j, row| {
                     let mut term = Vec::new();
                     fill(j, &mut term);
@@ -208,7 +208,7 @@ impl Decomposition {
                         *x = v as u32;
                     }
                 });
-            });
+            })?;
         }
         Ok(array.into_any())
     }
@@ -222,9 +222,9 @@ impl Decomposition {
     fn reconstruct<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let size = self.size();
         // The exact sums are held beside the doubles, two long integers each.
-        doubles("reconstruct", 5 * size, size)?;
+        memory::require("reconstruct", size, size, 40)?;
         let n = size as usize;
-        let doubles = py.detach(|| self.inner.doubles())?;
+        let doubles = detached(py, u64::MAX, || self.inner.doubles())??;
         doubles.into_pyarray(py).call_method1("reshape", (n, n))
     }
 
@@ -242,9 +242,9 @@ impl Decomposition {
         let (size, family) = (self.size(), self.inner.matrix.family.name());
         if size > 4096 && size <= u64::from(MAX_SIZE as u32) && family != "circulant" {
             // Written out entry by entry, two long integers each.
-            doubles("residual", 5 * size, size)?;
+            memory::require("residual", size, size, 40)?;
         }
-        let rest = py.detach(|| self.inner.residual())?;
+        let rest = detached(py, u64::MAX, || self.inner.residual())??;
         Ok(rest.map(Into::into))
     }
 
@@ -272,8 +272,8 @@ impl Decomposition {
     /// >>> bs.uniform(16).decompose().joint_entropy
     /// 4.0
     #[getter]
-    fn joint_entropy(&self, py: Python<'_>) -> f64 {
-        py.detach(|| self.inner.joint_entropy())
+    fn joint_entropy(&self, py: Python<'_>) -> PyResult<f64> {
+        detached(py, u64::MAX, || self.inner.joint_entropy())
     }
 
     /// Write weights and permutations to a NumPy archive, the weights also as exact fractions.
@@ -317,9 +317,9 @@ impl Decomposition {
         module.call_method1("walk", (slf,))
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let (family, size) = (self.inner.matrix.family.name(), self.size());
-        let (terms, bits) = (self.count(), self.joint_entropy(py));
+        let (terms, bits) = (self.count(), self.joint_entropy(py)?);
         let cut = if self.inner.complete {
             ""
         } else {
@@ -328,6 +328,8 @@ impl Decomposition {
         let plural = if terms == 1 { "" } else { "s" };
         // Six digits, rounded down as all bits are.
         let bits = (bits * 1e6).floor() / 1e6;
-        format!("<Decomposition {family} {size} x {size}: {terms} term{plural}, {bits} bits{cut}>")
+        Ok(format!(
+            "<Decomposition {family} {size} x {size}: {terms} term{plural}, {bits} bits{cut}>"
+        ))
     }
 }

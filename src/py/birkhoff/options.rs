@@ -9,7 +9,8 @@ use crate::error::Error;
 use crate::family;
 use crate::parameters::Value;
 use crate::py::convert;
-use crate::py::matrix::{Matrix, doubles};
+use crate::py::matrix::Matrix;
+use crate::py::memory;
 
 /// A whole number of at least `low` and at most `high`.
 fn whole(name: &str, given: &Bound<'_, PyAny>, low: u64, high: u64) -> PyResult<u64> {
@@ -81,7 +82,7 @@ pub fn fits(matrix: &family::Matrix) -> Result<(), Error> {
     let family = &matrix.family;
     match family.name() {
         "balance" | "dense" | "geometric" | "gibbs" | "reflected" if family.size() <= MAX_SIZE => {
-            doubles("decompose", family.size(), 4 * family.size()).map(|_| ())
+            memory::require("decompose", family.size(), family.size(), 32)
         }
         _ => Ok(()),
     }

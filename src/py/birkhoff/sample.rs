@@ -11,8 +11,11 @@ use crate::birkhoff::sample::{self, Words};
 use crate::derive::Purpose;
 use crate::error::Error;
 use crate::py::convert::whole;
-use crate::py::matrix::{Matrix, doubles};
+use crate::py::matrix::Matrix;
+use crate::py::memory;
 use crate::py::secret::Secret;
+use crate::py::work::detached;
+use crate::system::{self, stop};
 
 /// Words of a byte string, little-endian, while there are any.
 fn with_words<T>(
@@ -70,11 +73,11 @@ impl Matrix {
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let secret = Secret::new(key, stream, true, "stream")?;
         let keystream = secret.keystream(Purpose::Permutation, &[], self.inner().digest());
-        let drawn = py.detach(|| {
+        let drawn = detached(py, u64::MAX, || {
             let mut words = Words::new(keystream.words());
-            sample::of_matrix(self.inner(), &mut words)
-        })?;
-        let drawn: Vec<i64> = drawn.into_iter().map(i64::from).collect();
+            let drawn = sample::of_matrix(self.inner(), &mut words)?;
+            Ok::<_, Error>(system::memory::collected(drawn.into_iter().map(i64::from)))
+        })??;
         Ok(drawn.into_pyarray(py))
     }
 
@@ -95,8 +98,8 @@ impl Matrix {
     /// >>> bs.kron(coin, bs.blocks([2, 2])).joint_entropy
     /// 3.0
     #[getter]
-    fn joint_entropy(&self, py: Python<'_>) -> Option<f64> {
-        py.detach(|| joint::entropy(self.inner()))
+    fn joint_entropy(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        detached(py, u64::MAX, || joint::entropy(self.inner()))
     }
 }
 
@@ -121,24 +124,22 @@ impl Decomposition {
         let n = whole("n", n, 0, 1 << 40)?;
         let size = self.size();
         let secret = Secret::new(key, stream, true, "stream")?;
-        let (rows, columns) = doubles("sample", n, size)?;
         // The matrix and the options decide the terms, so that other terms have other words.
         let digest = self.inner.matrix.digest();
         let keystream = secret.keystream(Purpose::Terms, &self.options, digest);
         let drawer = Drawer::new(&self.inner)?;
-        let array = py
-            .import("numpy")?
-            .call_method1("empty", ((rows, columns), "int64"))?;
+        let array = memory::empty(py, "sample", &[n, size], "int64")?;
         let array = array.cast_into::<PyArray2<i64>>()?;
         {
             let mut out = array.readwrite();
             let out = out.as_slice_mut()?;
-            py.detach(|| {
+            detached(py, u64::MAX, || {
                 let mut words = Words::new(keystream.words());
-                for row in out.chunks_mut(columns) {
+                for row in out.chunks_mut(size as usize) {
+                    stop::point();
                     self.inner.fill(drawer.draw(&mut words), row);
                 }
-            });
+            })?;
         }
         Ok(array)
     }

@@ -8,7 +8,7 @@ use pyo3::types::{PyList, PySlice};
 
 use super::columns::Columns;
 use super::ids::{Given, id};
-use crate::py::detached;
+use crate::py::work::detached;
 use crate::randomize::{Addresses, Code, Id, Randomizer, refuse};
 
 /// How long a batch should take before signals are looked at, and how many records the first one has.
@@ -94,7 +94,7 @@ pub fn run<'py, T: Code + numpy::Element>(
                 work(Addresses::Ids(&ids?), u64::MAX)
             }
         };
-        done.map_err(|position| refuse(start + position, size))?;
+        done?.map_err(|position| refuse(start + position, size))?;
         // Signals are looked at by the caller's thread, with the GIL, between batches.
         py.check_signals()?;
         let took = began.elapsed();

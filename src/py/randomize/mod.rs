@@ -7,7 +7,7 @@ use pyo3::types::{PyBool, PyInt};
 use super::convert::{self, type_name, whole};
 use super::matrix::Matrix;
 use super::secret::Secret;
-use super::{DETACH_FROM, detached};
+use super::work::{DETACH_FROM, detached};
 use crate::error::Error;
 use crate::randomize::{Addresses, By, Randomizer, floor, refuse};
 use crate::{pool, respond};
@@ -105,7 +105,7 @@ impl Matrix {
         };
         let randomizer = detached(py, tables, || {
             Randomizer::new(matrix, secret.key(), &secret.labels, by)
-        })?;
+        })??;
         let sizes = (size, matrix.sampler().draws());
         match columns.bytes {
             1 => run::<u8>(py, &randomizer, &columns, &given, threads, sizes),
@@ -146,9 +146,9 @@ impl Matrix {
         };
         if !matrix.has_sampler() {
             // Tables take long once, and others need not wait for them.
-            code.py().detach(|| {
+            detached(code.py(), u64::MAX, || {
                 matrix.sampler();
-            });
+            })?;
         }
         if key.is_none() {
             if id.is_some() {
@@ -211,7 +211,7 @@ pub fn bench_floor<'py>(
         let codes = codes.as_slice()?;
         let mut out = out.readwrite();
         let out = out.as_slice_mut()?;
-        py.detach(|| floor(codes, out, threads));
+        detached(py, u64::MAX, || floor(codes, out, threads))?;
     }
     Ok(out.into_any())
 }

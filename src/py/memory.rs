@@ -1,0 +1,69 @@
+//! Arrays of Python, asked for with a look at what memory there is.
+
+use pyo3::exceptions::PyMemoryError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::error::Error;
+use crate::system::memory;
+
+/// Bytes that no machine has, where the system does not say: more than a laptop's.
+const UNKNOWN: u128 = 1 << 36;
+
+/// Refuses what would not fit: `rows * columns` numbers of `each` bytes.
+pub fn require(what: &str, rows: u64, columns: u64, each: u64) -> Result<(), Error> {
+    let bytes = (u128::from(rows) * u128::from(columns)).saturating_mul(each.into());
+    if bytes < memory::LOOK_FROM {
+        return Ok(());
+    }
+    let available = memory::available().unwrap_or(UNKNOWN);
+    if bytes > available {
+        return Err(Error::memory(
+            what,
+            format!("fit in the {available} bytes of memory available"),
+            format!("a {rows} x {columns} array of {bytes} bytes"),
+        ));
+    }
+    Ok(())
+}
+
+/// An array of this shape and type, not filled yet.
+pub fn empty<'py>(
+    py: Python<'py>,
+    what: &str,
+    shape: &[u64],
+    dtype: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let each: u64 = py
+        .import("numpy")?
+        .call_method1("dtype", (dtype,))?
+        .getattr("itemsize")?
+        .extract()?;
+    let (rows, columns) = match *shape {
+        [columns] => (1, columns),
+        _ => (
+            shape[0],
+            shape[1..].iter().fold(1u64, |a, b| a.saturating_mul(*b)),
+        ),
+    };
+    require(what, rows, columns, each)?;
+    // Through Python, so that an allocation that fails is an exception.
+    let shape = PyTuple::new(py, shape)?;
+    py.import("numpy")?
+        .call_method1("empty", (shape, dtype))
+        .map_err(|error| {
+            if error.is_instance_of::<PyMemoryError>(py) {
+                let bytes = (u128::from(rows) * u128::from(columns)).saturating_mul(each.into());
+                let got = format!("a {rows} x {columns} array of {bytes} bytes");
+                Error::memory(what, "fit in memory", got).into()
+            } else {
+                error
+            }
+        })
+}
+
+/// Refuses what would not fit in memory: ``numbers`` numbers of ``each`` bytes, for ``what``.
+#[pyfunction]
+pub fn require_memory(what: &str, rows: u64, columns: u64, each: u64) -> PyResult<()> {
+    Ok(require(what, rows, columns, each)?)
+}
