@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::stop::Stop;
+use super::stop::{self, Stop};
 
 /// From this many bytes on, the system is asked what it has.
 pub const LOOK_FROM: u128 = 16 << 20;
@@ -179,22 +179,54 @@ pub fn copied<T: Clone>(numbers: &[T]) -> Vec<T> {
     vector
 }
 
+/// Items between two places where collecting may stop.
+const STRETCH: usize = 1 << 16;
+
 /// What an iterator gives, one after the other.
 pub fn collected<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut items = items.into_iter();
-    let mut vector = room(items.size_hint().0);
-    // As many as were announced, without a look at the room for each.
-    let announced = vector.capacity();
-    vector.extend(items.by_ref().take(announced));
-    for item in items {
-        if vector.len() == vector.capacity() {
-            let more = vector.len().max(16);
-            reserve(&mut vector, more);
+    let (announced, most) = items.size_hint();
+    let mut vector = room(announced);
+    if most == Some(announced) {
+        while vector.len() < announced {
+            stop::point();
+            let before = vector.len();
+            vector.extend(items.by_ref().take(STRETCH.min(announced - before)));
+            if vector.len() == before {
+                break;
+            }
         }
-        vector.push(item);
+        return vector;
+    }
+    for item in items {
+        push(&mut vector, item);
     }
     vector
 }
+
+/// One more, with room for as many again where there is none left.
+pub fn push<T>(vector: &mut Vec<T>, item: T) {
+    if vector.len() == vector.capacity() {
+        stop::point();
+        reserve(vector, vector.len().max(16));
+    }
+    vector.push(item);
+}
+
+/// Iterators that are collected into memory that was asked for.
+pub trait Gather: Iterator + Sized {
+    /// All items.
+    fn gather(self) -> Vec<Self::Item> {
+        collected(self)
+    }
+
+    /// All items, to be shared.
+    fn gather_shared(self) -> Arc<[Self::Item]> {
+        shared(collected(self))
+    }
+}
+
+impl<I: Iterator> Gather for I {}
 
 /// What an iterator gives, unless one is an error.
 ///
@@ -204,11 +236,7 @@ pub fn all<T, E>(items: impl IntoIterator<Item = Result<T, E>>) -> Result<Vec<T>
     let mut items = items.into_iter();
     let mut vector = room(items.size_hint().0);
     items.try_for_each(|item| {
-        if vector.len() == vector.capacity() {
-            let more = vector.len().max(16);
-            reserve(&mut vector, more);
-        }
-        vector.push(item?);
+        push(&mut vector, item?);
         Ok(())
     })?;
     Ok(vector)

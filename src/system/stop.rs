@@ -140,6 +140,46 @@ pub fn point() {
     }
 }
 
+/// Items of a loop between two places where it may stop.
+const STRETCH: u32 = 1 << 12;
+
+/// Iterators with a place to stop every few thousand items, for loops that do a little with each.
+pub trait Paced: Iterator + Sized {
+    /// The same items.
+    fn paced(self) -> Pace<Self> {
+        Pace {
+            items: self,
+            left: STRETCH,
+        }
+    }
+}
+
+impl<I: Iterator> Paced for I {}
+
+/// See [`Paced`].
+pub struct Pace<I> {
+    items: I,
+    left: u32,
+}
+
+impl<I: Iterator> Iterator for Pace<I> {
+    type Item = I::Item;
+
+    #[inline]
+    fn next(&mut self) -> Option<I::Item> {
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = STRETCH;
+            point();
+        }
+        self.items.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.items.size_hint()
+    }
+}
+
 /// What this thread is doing, to be handed to others that help.
 #[derive(Clone)]
 pub struct Handed {
