@@ -22,6 +22,8 @@
 use std::hint::select_unpredictable;
 use std::sync::Arc;
 
+use crate::system::memory;
+use crate::system::stop::Paced;
 use crate::word::Word;
 
 /// Further words for a record, as many as it takes.
@@ -118,7 +120,7 @@ pub fn columns(outcomes: usize) -> u32 {
 
 /// A table of zeros. A large one asks for large pages, as every look-up in it may be on another page.
 pub fn zeros<W: Word>(entries: usize) -> Box<[W]> {
-    let table = vec![W::low(0); entries].into_boxed_slice();
+    let table = memory::filled(W::low(0), entries).into_boxed_slice();
     #[cfg(target_os = "linux")]
     {
         const PAGE: usize = 1 << 21;
@@ -156,8 +158,8 @@ impl<W: Word> Slots<W> {
     pub fn new(outcomes: usize, slots: impl Fn(usize) -> u64) -> Self {
         let k = columns(outcomes);
         let mut table = zeros((1 << k) + 1);
-        let mut mass = vec![W::low(0); 1 << k];
-        for (v, mass) in mass[..outcomes].iter_mut().enumerate() {
+        let mut mass = memory::filled(W::low(0), 1 << k);
+        for (v, mass) in mass[..outcomes].iter_mut().enumerate().paced() {
             *mass = W::low(slots(v));
         }
         let last = fill(&mut mass, &mut table[..1 << k]);
@@ -188,7 +190,7 @@ pub fn look_up<W: Word>(table: &[W], k: u32, x: u64) -> u64 {
 
 /// Slots of each outcome in a table.
 pub fn law<W: Word>(table: &[W], k: u32, last: u64) -> Vec<u64> {
-    let mut law = vec![0; table.len()];
+    let mut law = memory::zeros(table.len());
     for (column, entry) in table.iter().enumerate() {
         let (threshold, alias) = (entry.get() >> k, entry.get() & !(u64::MAX << k));
         let room = room::<W>(k, column, last);
@@ -220,7 +222,7 @@ pub fn fill<W: Word>(mass: &mut [W], table: &mut [W]) -> u64 {
     let last = (decided - 1) as u64;
     let room = |column| room::<W>(k, column, last);
     let mut large = 0;
-    for scan in 0..mass.len() {
+    for scan in (0..mass.len()).paced() {
         if mass[scan].get() > room(scan) {
             continue;
         }
@@ -263,8 +265,8 @@ impl Rest {
     pub fn new<W: Word>(law: Law, total: u64) -> Self {
         let n = law.len();
         let mut sum = 0;
-        let mut marks = Vec::with_capacity(n.div_ceil(STRIDE));
-        for v in 0..n {
+        let mut marks = memory::room(n.div_ceil(STRIDE));
+        for v in (0..n).paced() {
             if v % STRIDE == 0 {
                 marks.push(sum);
             }

@@ -4,6 +4,8 @@
 //! tables, which are added up in the end. Codes out of range are counted apart, never followed.
 
 use crate::pool;
+use crate::system::memory::{self, Gather};
+use crate::system::stop;
 
 /// A code as it lies in memory; a negative one is far out of range.
 pub trait Code: Copy + Send + Sync {
@@ -138,11 +140,12 @@ pub fn codes<T: Code>(codes: &[T], size: usize) -> Result<Vec<u64>, usize> {
     let height = codes.len().div_ceil(bands).max(1);
     let mut work: Vec<(&[T], Vec<u32>, Vec<u64>)> = codes
         .chunks(height)
-        .map(|codes| (codes, vec![0; places * tables], vec![0; places]))
-        .collect();
+        .map(|codes| (codes, memory::zeros(places * tables), memory::zeros(places)))
+        .gather();
     pool::for_each_chunk(&mut work, 1, codes.len() < 1 << 16, |_, band| {
         for (codes, small, counts) in band {
             for part in codes.chunks(TASK) {
+                stop::point();
                 T::add(part, small, places);
                 for table in small.chunks_mut(places) {
                     for (count, small) in counts.iter_mut().zip(table) {
@@ -152,7 +155,7 @@ pub fn codes<T: Code>(codes: &[T], size: usize) -> Result<Vec<u64>, usize> {
             }
         }
     });
-    let mut counts = vec![0; places.max(size)];
+    let mut counts = memory::zeros(places.max(size));
     for (_, _, band) in &work {
         for (count, more) in counts.iter_mut().zip(band) {
             *count += more;

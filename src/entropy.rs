@@ -15,6 +15,7 @@ use std::ops::Range;
 
 use crate::dd::Dd;
 use crate::pool;
+use crate::system::memory::{self, Gather};
 
 /// Bound on the relative error of a sum of terms of one sign.
 pub const RELATIVE_ERROR: f64 = 1.0 / (1u64 << 45) as f64;
@@ -216,15 +217,15 @@ pub fn scan_matrix(matrix: &[f64], size: usize) -> (Vec<Scan>, Vec<f64>) {
     const BANDS: usize = 32;
     let height = size.div_ceil(BANDS).max(1);
     let bands = size.div_ceil(height);
-    let mut columns = vec![0.0; bands * size];
-    let mut rows = vec![Scan::default(); size];
+    let mut columns = memory::zeros(bands * size);
+    let mut rows = memory::filled(Scan::default(), size);
     let kernel = best::<true>();
     let mut work: Vec<(&[f64], &mut [f64], &mut [Scan])> = matrix
         .chunks(height * size)
         .zip(columns.chunks_mut(size))
         .zip(rows.chunks_mut(height))
         .map(|((m, c), r)| (m, c, r))
-        .collect();
+        .gather();
     pool::for_each_chunk(&mut work, 1, matrix.len() < 1 << 16, |_, part| {
         for (band, columns, rows) in part {
             for (row, out) in band.chunks(size).zip(rows.iter_mut()) {
@@ -237,7 +238,7 @@ pub fn scan_matrix(matrix: &[f64], size: usize) -> (Vec<Scan>, Vec<f64>) {
             }
         }
     });
-    let mut sums = vec![0.0; size];
+    let mut sums = memory::zeros(size);
     for band in columns.chunks(size) {
         sums.iter_mut().zip(band).for_each(|(s, x)| *s += x);
     }

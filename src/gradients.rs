@@ -5,6 +5,7 @@
 //! number of threads.
 
 use crate::pool;
+use crate::system::memory::Gather;
 
 /// Numbers a task.
 const PART: usize = 1 << 14;
@@ -25,7 +26,7 @@ pub fn turn(
                 .zip(rest.chunks(PART))
                 .zip(root.chunks(PART)),
         )
-        .collect();
+        .gather();
     let small = parts.len() < 2;
     pool::for_each_chunk(&mut parts, 1, small, |_, part| {
         for ((direction, work), ((inverse, rest), root)) in part {
@@ -50,7 +51,7 @@ pub fn image([z, root, work, direction]: [&[f64]; 4], image: &mut [f64]) -> f64 
         .chunks_mut(PART)
         .zip(given)
         .map(|(image, given)| (image, given, 0.0))
-        .collect();
+        .gather();
     let small = parts.len() < 2;
     pool::for_each_chunk(&mut parts, 1, small, |_, part| {
         for (image, ((z, root), (work, direction)), product) in part {
@@ -83,7 +84,7 @@ pub fn advance(
         .zip(rest.chunks_mut(PART))
         .zip(given)
         .map(|(mine, given)| (mine, given, (0.0, 0.0)))
-        .collect();
+        .gather();
     let small = parts.len() < 2;
     pool::for_each_chunk(&mut parts, 1, small, |_, part| {
         for ((found, rest), ((inverse, direction), image), sums) in part {

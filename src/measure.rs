@@ -9,6 +9,7 @@ use crate::entropy;
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::lattice::gcd;
+use crate::system::memory::Gather;
 
 /// A number of bits known up to `error`.
 #[derive(Debug, Clone, Copy)]
@@ -150,7 +151,7 @@ impl LogSum {
 /// Whether `sum of weight * log(base)` is 0.
 fn logarithms_cancel(equation: &[(i128, u128)]) -> bool {
     let mut basis: Vec<u128> = Vec::new();
-    let mut pending: Vec<u128> = equation.iter().map(|t| t.1).collect();
+    let mut pending: Vec<u128> = equation.iter().map(|t| t.1).gather();
     while let Some(x) = pending.pop() {
         if x <= 1 {
             continue;
@@ -226,7 +227,7 @@ pub fn of_counts(
     get: impl Fn(usize) -> u64 + Sync + Send,
 ) -> Entropy {
     if len <= CLOSED_FORM {
-        let mut counts: Vec<u64> = (0..len).map(get).filter(|&c| c > 0).collect();
+        let mut counts: Vec<u64> = (0..len).map(get).filter(|&c| c > 0).gather();
         counts.sort_unstable();
         let mut terms = vec![(0, u128::from(total))];
         for equal in counts.chunk_by(|a, b| a == b) {

@@ -7,6 +7,7 @@ use crate::dd::{Dd, RELATIVE_ERROR};
 use crate::error::{Error, Result};
 use crate::family::Matrix;
 use crate::lattice::{self, MAX_SIZE};
+use crate::system::memory::Gather;
 
 /// One parameter. Integers and fractions are exact; reals are what floating point asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,7 +85,7 @@ impl Arguments {
             .iter()
             .filter(|(_, v)| matches!(v, Value::Whole(_) | Value::Ratio(..) | Value::Real(_)))
             .cloned()
-            .collect();
+            .gather();
         Arguments {
             family,
             given,
@@ -182,7 +183,7 @@ impl Arguments {
                     return Err(Error::value(name, must, format!("a sum of {sum}/{total}")));
                 }
                 (
-                    counts.iter().map(|&c| c as i64).collect(),
+                    counts.iter().map(|&c| c as i64).gather_shared(),
                     i128::from(total),
                 )
             }
@@ -190,7 +191,7 @@ impl Arguments {
                 let rounded = lattice::round_vector(name, &reals, lattice::Direction::Nearest)?;
                 self.note("sum", rounded.sum);
                 self.note("moved", rounded.moved);
-                let counts = rounded.counts.iter().map(|&c| c as i64).collect();
+                let counts = rounded.counts.iter().map(|&c| c as i64).gather_shared();
                 return Ok((counts, lattice::GRID));
             }
             other => return Err(Error::type_(name, must, other.kind())),
@@ -254,7 +255,7 @@ impl Arguments {
             .iter()
             .copied()
             .filter(|name| self.given.iter().any(|(n, _)| n == name))
-            .collect();
+            .gather();
         if given.len() == 1 {
             return Ok(());
         }

@@ -9,6 +9,8 @@ use crate::entropy;
 use crate::error::{Error, Result};
 use crate::pool;
 use crate::scaling::{DONE, Scaling};
+use crate::system::memory::{self, Gather};
+use crate::system::stop;
 
 /// Deviation at which a temperature is settled well enough to go on searching.
 pub const COARSE: f64 = 1e-7;
@@ -40,9 +42,9 @@ impl<'a> Potentials<'a> {
         Potentials {
             size,
             cost,
-            row: vec![0.0; size],
-            column: vec![0.0; size],
-            kernel: vec![0.0; size * size],
+            row: memory::zeros(size),
+            column: memory::zeros(size),
+            kernel: memory::zeros(size * size),
             temperature: f64::INFINITY,
             largest: finite.fold(0.0, f64::max),
             passes: 0,
@@ -73,6 +75,7 @@ impl<'a> Potentials<'a> {
     fn cool(&mut self, from: f64, t: f64, target: f64) {
         let mut now = from;
         while now > t {
+            stop::point();
             self.scale(now, COARSE);
             now /= 2.0;
         }
@@ -152,7 +155,7 @@ impl<'a> Potentials<'a> {
             .iter()
             .zip(self.cost)
             .map(|(&p, c)| if c.is_finite() { p.max(1e-300) } else { 0.0 })
-            .collect()
+            .gather_shared()
     }
 }
 

@@ -4,6 +4,8 @@
 //! smaller takes a determinant divisible by the prime 2^61 - 1.
 
 use crate::pool;
+use crate::system::memory::Gather;
+use crate::system::stop;
 
 const P: u64 = (1 << 61) - 1;
 
@@ -28,9 +30,10 @@ fn inverse(a: u64) -> u64 {
 
 /// The rank modulo 2^61 - 1 of `size` rows of non-negative counts.
 pub fn modulo_prime(counts: &[i64], size: usize) -> usize {
-    let mut rows: Vec<u64> = counts.iter().map(|&c| c as u64 % P).collect();
+    let mut rows: Vec<u64> = counts.iter().map(|&c| c as u64 % P).gather();
     let mut rank = 0;
     for column in 0..size {
+        stop::point();
         let Some(found) = (rank..size).find(|&u| rows[u * size + column] != 0) else {
             continue;
         };

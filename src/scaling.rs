@@ -6,6 +6,8 @@
 //! by conjugate gradients, two passes over the matrix an iteration.
 
 use crate::pool;
+use crate::system::memory::{self, Gather};
+use crate::system::stop;
 
 /// Deviation of a line sum at which scaling is done: two units of the grid.
 pub const DONE: f64 = 1.0 / (1u64 << 52) as f64;
@@ -41,10 +43,10 @@ impl<'a> Scaling<'a> {
         Scaling {
             matrix,
             size,
-            x: vec![1.0; size],
-            y: vec![1.0; size],
+            x: memory::filled(1.0, size),
+            y: memory::filled(1.0, size),
             passes: 0,
-            bands: vec![(0.0, 0.0); BANDS.min(size) * size],
+            bands: memory::filled((0.0, 0.0), BANDS.min(size) * size),
         }
     }
 
@@ -56,7 +58,7 @@ impl<'a> Scaling<'a> {
     fn times(&mut self, y: &[f64]) -> Vec<f64> {
         self.passes += 1;
         let (matrix, size) = (self.matrix, self.size);
-        let mut out = vec![0.0; size];
+        let mut out = memory::zeros(size);
         pool::for_each_chunk(&mut out, size.div_ceil(64), self.small(), |band, part| {
             let first = band * size.div_ceil(64);
             for (i, out) in part.iter_mut().enumerate() {
@@ -97,14 +99,14 @@ impl<'a> Scaling<'a> {
                 }
             }
         });
-        let mut out = vec![(0.0, 0.0); size];
+        let mut out = memory::filled((0.0, 0.0), size);
         for band in self.bands.chunks(size) {
             for (sum, part) in out.iter_mut().zip(band) {
                 *sum = add(*sum, part.0);
                 sum.1 += part.1;
             }
         }
-        out.into_iter().map(|(high, low)| high + low).collect()
+        out.into_iter().map(|(high, low)| high + low).gather()
     }
 
     /// Make the rows exact and return what the columns are off by, with the largest of it.
@@ -122,7 +124,7 @@ impl<'a> Scaling<'a> {
             .iter()
             .zip(&self.y)
             .map(|(c, y)| c * y - 1.0)
-            .collect();
+            .gather();
         let worst = off.iter().fold(0.0, |m: f64, o| m.max(o.abs()));
         (off, worst)
     }
@@ -136,6 +138,7 @@ impl<'a> Scaling<'a> {
         let mut mark = worst;
         let mut round = 0;
         while worst > target {
+            stop::point();
             for (y, off) in self.y.iter_mut().zip(&off) {
                 *y /= 1.0 + off;
             }
@@ -152,6 +155,7 @@ impl<'a> Scaling<'a> {
         // it does; close to the end, where it no longer moves in doubles, the deviation decides.
         let mut idle = 0;
         for _ in 0..2000 {
+            stop::point();
             if worst <= target || idle >= 6 {
                 break;
             }
@@ -197,16 +201,17 @@ impl<'a> Scaling<'a> {
     fn newton_step(&mut self, off: &[f64]) -> Vec<f64> {
         let size = self.size;
         let diagonal = self.hessian_diagonal();
-        let mut v = vec![0.0; size];
-        let mut residual: Vec<f64> = off.iter().map(|o| -o).collect();
+        let mut v = memory::zeros(size);
+        let mut residual: Vec<f64> = off.iter().map(|o| -o).gather();
         let precondition =
-            |r: &[f64]| -> Vec<f64> { r.iter().zip(&diagonal).map(|(r, d)| r / d).collect() };
+            |r: &[f64]| -> Vec<f64> { r.iter().zip(&diagonal).map(|(r, d)| r / d).gather() };
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let mut z = precondition(&residual);
         let mut direction = z.clone();
         let mut rho = dot(&residual, &z);
         let goal = rho * 1e-6;
         for _ in 0..(2 * size).min(300) {
+            stop::point();
             if !(rho > goal) {
                 break;
             }
@@ -233,7 +238,7 @@ impl<'a> Scaling<'a> {
 
     /// `(C - A^T A) v` with `A = diag(x) P diag(y)`.
     fn hessian_times(&mut self, v: &[f64], off: &[f64]) -> Vec<f64> {
-        let scaled: Vec<f64> = v.iter().zip(&self.y).map(|(v, y)| v * y).collect();
+        let scaled: Vec<f64> = v.iter().zip(&self.y).map(|(v, y)| v * y).gather();
         let mut rows = self.times(&scaled);
         for (row, x) in rows.iter_mut().zip(&self.x) {
             *row *= x * x;
@@ -241,12 +246,12 @@ impl<'a> Scaling<'a> {
         let columns = self.transposed_times(&rows);
         (0..self.size)
             .map(|j| (1.0 + off[j]) * v[j] - self.y[j] * columns[j])
-            .collect()
+            .gather()
     }
 
     /// `sum over i of a_ij (1 - a_ij)`, the diagonal of `C - A^T A` without its cancellation.
     fn hessian_diagonal(&mut self) -> Vec<f64> {
-        let mut out = vec![f64::MIN_POSITIVE; self.size];
+        let mut out = memory::filled(f64::MIN_POSITIVE, self.size);
         for (row, x) in self.matrix.chunks(self.size).zip(&self.x) {
             for ((out, p), y) in out.iter_mut().zip(row).zip(&self.y) {
                 let a = p * x * y;

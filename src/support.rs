@@ -2,6 +2,9 @@
 //!
 //! Only then (total support) can a matrix be scaled to a bistochastic one of the same pattern.
 
+use crate::system::memory::{self, Gather};
+use crate::system::stop::{self, Paced};
+
 /// What stands in the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsupported {
@@ -20,8 +23,8 @@ pub enum Unsupported {
 /// [`Unsupported`], the first entry in row-major order.
 pub fn check(size: usize, positive: impl Fn(usize, usize) -> bool) -> Result<(), Unsupported> {
     let lists: Vec<Vec<usize>> = (0..size)
-        .map(|u| (0..size).filter(|&v| positive(u, v)).collect())
-        .collect();
+        .map(|u| (0..size).filter(|&v| positive(u, v)).gather())
+        .gather();
     let row_of = perfect_matching(&lists).ok_or(Unsupported::NoDiagonal)?;
     let component = components(&lists, &row_of);
     for (u, list) in lists.iter().enumerate() {
@@ -37,8 +40,8 @@ const NONE: usize = usize::MAX;
 /// The row matched with each column, if all can be matched.
 fn perfect_matching(lists: &[Vec<usize>]) -> Option<Vec<usize>> {
     let size = lists.len();
-    let mut row_of = vec![NONE; size];
-    let mut column_of = vec![NONE; size];
+    let mut row_of = memory::filled(NONE, size);
+    let mut column_of = memory::filled(NONE, size);
     for (u, list) in lists.iter().enumerate() {
         if let Some(&v) = list.iter().find(|&&v| row_of[v] == NONE) {
             (row_of[v], column_of[u]) = (u, v);
@@ -46,8 +49,8 @@ fn perfect_matching(lists: &[Vec<usize>]) -> Option<Vec<usize>> {
     }
     loop {
         // Layers of rows, breadth first from the free ones.
-        let mut layer = vec![NONE; size];
-        let mut queue: Vec<usize> = (0..size).filter(|&u| column_of[u] == NONE).collect();
+        let mut layer = memory::filled(NONE, size);
+        let mut queue: Vec<usize> = (0..size).filter(|&u| column_of[u] == NONE).gather();
         if queue.is_empty() {
             return Some(row_of);
         }
@@ -55,6 +58,7 @@ fn perfect_matching(lists: &[Vec<usize>]) -> Option<Vec<usize>> {
         let free = queue.clone();
         let mut head = 0;
         while let Some(&u) = queue.get(head) {
+            stop::point();
             head += 1;
             for &v in &lists[u] {
                 let w = row_of[v];
@@ -66,10 +70,11 @@ fn perfect_matching(lists: &[Vec<usize>]) -> Option<Vec<usize>> {
         }
         // Disjoint augmenting paths along the layers. `next[u]` only grows, so dead ends are left
         // for good and a phase reads each entry once.
-        let mut next = vec![0; size];
+        let mut next = memory::zeros::<usize>(size);
         let mut grown = false;
         for start in free {
             let mut path = vec![start];
+            stop::point();
             while let Some(&u) = path.last() {
                 let Some(&v) = lists[u].get(next[u]) else {
                     path.pop();
@@ -100,13 +105,13 @@ fn perfect_matching(lists: &[Vec<usize>]) -> Option<Vec<usize>> {
 /// Strongly connected components of the rows (Tarjan, without recursion).
 fn components(lists: &[Vec<usize>], row_of: &[usize]) -> Vec<usize> {
     let size = lists.len();
-    let mut index = vec![NONE; size];
-    let mut low = vec![0; size];
-    let mut component = vec![NONE; size];
-    let mut next = vec![0; size];
+    let mut index = memory::filled(NONE, size);
+    let mut low = memory::zeros(size);
+    let mut component = memory::filled(NONE, size);
+    let mut next = memory::zeros::<usize>(size);
     let (mut stack, mut calls) = (Vec::new(), Vec::new());
     let (mut counter, mut found) = (0, 0);
-    for start in 0..size {
+    for start in (0..size).paced() {
         if index[start] != NONE {
             continue;
         }

@@ -7,6 +7,8 @@
 use crate::family::Family;
 use crate::measure;
 use crate::pool;
+use crate::system::memory::{self, Gather};
+use crate::system::stop;
 
 /// Size up to which every entry is looked at without being asked to.
 pub const SIZE: u64 = 4096;
@@ -53,7 +55,7 @@ impl RowBits {
     /// One a row, unless there are more than [`ROWS`].
     pub fn each<I: Iterator<Item = f64>>(size: u64, bits: impl FnOnce() -> I) -> Self {
         if size <= ROWS {
-            RowBits::Each(bits().collect())
+            RowBits::Each(bits().gather())
         } else {
             RowBits::Unknown
         }
@@ -118,7 +120,7 @@ struct Table {
 impl Table {
     fn new(family: &dyn Family) -> Self {
         let size = family.size() as usize;
-        let mut counts = vec![0u64; size * size];
+        let mut counts = memory::zeros::<u64>(size * size);
         let common = family.total().and_then(|t| u64::try_from(t).ok());
         const FINE: u64 = 1 << 63;
         let (mut total, mut exact) = (common.unwrap_or(FINE), common.is_some());
@@ -161,11 +163,13 @@ impl Table {
     ) -> bool {
         let height = size.div_ceil(64);
         let bands = counts.chunks_mut(size * height);
-        let mut work: Vec<(&mut [u64], Vec<T>, bool)> =
-            bands.map(|rows| (rows, vec![zero; size], true)).collect();
+        let mut work: Vec<(&mut [u64], Vec<T>, bool)> = bands
+            .map(|rows| (rows, memory::filled(zero, size), true))
+            .gather();
         pool::for_each_chunk(&mut work, 1, size < 64, |band, work| {
             for (rows, scratch, done) in work {
                 for (i, out) in rows.chunks_mut(size).enumerate() {
+                    stop::point();
                     *done &= row((band * height + i) as u64, out, scratch);
                 }
             }
@@ -176,9 +180,10 @@ impl Table {
     fn transposed(&self) -> Self {
         const BLOCK: usize = 32;
         let n = self.size;
-        let mut counts = vec![0; n * n];
+        let mut counts = memory::zeros(n * n);
         pool::for_each_chunk(&mut counts, n * BLOCK, n < 256, |band, rows| {
             for first in (0..n).step_by(BLOCK) {
+                stop::point();
                 for (i, row) in rows.chunks_mut(n).enumerate() {
                     let v = band * BLOCK + i;
                     let end = n.min(first + BLOCK);
@@ -288,9 +293,9 @@ pub fn by_table(family: &dyn Family, gammas: &[f64]) -> Survey {
             counts,
             high: (0, 0),
             low: (0, 0),
-            neighbours: vec![0; gammas.len()],
+            neighbours: memory::zeros(gammas.len()),
         })
-        .collect();
+        .gather();
     // Doubles that are alike may stand for probabilities that are not, so without exact counts only
     // those that are alike with something to spare are.
     let spare = |gamma: f64| {
@@ -300,7 +305,7 @@ pub fn by_table(family: &dyn Family, gammas: &[f64]) -> Survey {
             gamma * (1.0 - 1e-15)
         }
     };
-    let safe: Vec<f64> = gammas.iter().map(|&gamma| spare(gamma)).collect();
+    let safe: Vec<f64> = gammas.iter().map(|&gamma| spare(gamma)).gather();
     pool::for_each_chunk(&mut looked, 1, n < 64, |_, column| column[0].look(&safe));
     let widest = (0u64..)
         .zip(&looked)
@@ -323,7 +328,7 @@ pub fn by_table(family: &dyn Family, gammas: &[f64]) -> Survey {
         ),
         deniability: (0..gammas.len())
             .map(|g| (fewest(g), rows.exact || gammas[g] == f64::INFINITY))
-            .collect(),
+            .gather(),
         witness: widest
             .filter(|(_, c)| c.high.1 > c.low.1)
             .map(|(v, c)| (c.high.0, c.low.0, v)),
@@ -346,7 +351,7 @@ pub fn alike(
         low = if *c < row[low] { k } else { low };
         high = if *c > row[high] { k } else { high };
     }
-    let mut sorted = row.to_vec();
+    let mut sorted = memory::copied(row);
     sorted.sort_unstable();
     let diagonal = family.entry(0, 0).unwrap_or((0, 1));
     Survey {
@@ -363,7 +368,7 @@ pub fn alike(
         deniability: gammas
             .iter()
             .map(|&gamma| (neighbours(&sorted, gamma), true))
-            .collect(),
+            .gather(),
         witness: (row.len() > 1).then(|| (in_first_column(high), in_first_column(low), 0)),
     }
 }

@@ -7,6 +7,7 @@ use super::listed::Listed;
 use super::matching::Matching;
 use super::queue::Queue;
 use super::ties::{Assignment, FORBIDDEN};
+use crate::system::memory;
 
 /// Sizes up to which the matching that empties most entries is looked for at every step. It costs
 /// O(size^3) and saves a fifth of the terms where the matrix is a sum of few permutations; beyond,
@@ -33,18 +34,18 @@ pub fn decompose(
     control: &Control,
 ) -> Result<Listed, Stopped> {
     let size = counts.size;
-    let mut values = counts.values.clone();
+    let mut values = memory::copied(&counts.values);
     let mut state = State {
         graph: Matching::new(size),
         queue: Queue::new((counts.entries()).map(|(u, v, value)| (value, u as u32, v as u32))),
-        degrees: vec![0; 2 * size],
+        degrees: memory::zeros(2 * size),
         bare: 2 * size,
         size,
         threshold: counts.total,
-        fresh: Vec::with_capacity(2 * size),
+        fresh: memory::room(2 * size),
     };
     let mut ties = (careful && size <= TIES).then(|| Assignment::new(size));
-    let mut rest = vec![0; size];
+    let mut rest = memory::zeros(size);
     let mut out = Listed::new(size);
     let mut left = counts.total;
     let stop_at = counts.total - limits.enough.min(counts.total);

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::family::{self, Matrix};
 use crate::lattice::gcd;
 use crate::parameters::Value;
+use crate::system::memory::{self, Gather};
 
 /// The decomposition, of a matrix on a coarser grid if asked; none where a search is needed.
 ///
@@ -64,13 +65,13 @@ pub fn rest_of_shifts(matrix: &Matrix, form: &Form) -> Result<Option<Matrix>> {
                 .entry(0, v)
                 .map_or(0, |(n, d)| (n * (total / d)) as i64)
         })
-        .collect();
+        .gather();
     for s in (0..form.terms()).filter_map(shift) {
         row[s as usize] = 0;
     }
     let rest = row.iter().sum::<i64>();
     let given = vec![
-        ("first_row", Value::Wholes(row.into())),
+        ("first_row", Value::Wholes(memory::shared(row))),
         ("total", Value::Whole(rest.into())),
     ];
     build("circulant", given).map(Some)
@@ -99,7 +100,7 @@ fn wholes(matrix: &Matrix, name: &str) -> Option<Arc<[i64]>> {
 }
 
 fn build(family: &str, given: Vec<(&str, Value)>) -> Result<Matrix> {
-    let given = given.into_iter().map(|(n, v)| (n.to_owned(), v)).collect();
+    let given = given.into_iter().map(|(n, v)| (n.to_owned(), v)).gather();
     family::build(family, given)
 }
 
@@ -133,17 +134,17 @@ fn form(matrix: &Matrix) -> Result<Option<Form>> {
             };
             let runs = runs.into_iter().filter(|run| run.0 > 0 && run.1 > 0);
             Some(form(
-                Weights::Runs(runs.collect(), total),
+                Weights::Runs(runs.gather(), total),
                 Permutations::Ramp(first),
             ))
         }
         "circulant" => match (wholes(matrix, "first_row"), whole(matrix, "total")) {
             (Some(row), Some(total)) if size < 1 << 32 => {
                 let shifts = (0u32..).zip(&*row).filter(|(_, c)| **c > 0);
-                let mut terms: Vec<_> = shifts.map(|(s, &c)| (Reverse(c), s)).collect();
+                let mut terms: Vec<_> = shifts.map(|(s, &c)| (Reverse(c), s)).gather();
                 terms.sort_unstable();
-                let shifts = terms.iter().map(|term| term.1).collect();
-                let weights = terms.iter().map(|term| term.0.0 as u64).collect();
+                let shifts = terms.iter().map(|term| term.1).gather();
+                let weights = terms.iter().map(|term| term.0.0 as u64).gather();
                 Some(form(
                     Weights::Units(weights, total),
                     Permutations::Shifts(shifts),
@@ -212,10 +213,10 @@ fn pairs(size: u64, alphas: Pairs) -> Form {
         }
     };
     let mut times: Vec<u64> = match &alphas {
-        Pairs::Constant(alpha, _) => (0..(size - 1).min(2)).map(|i| moment(i, *alpha)).collect(),
+        Pairs::Constant(alpha, _) => (0..(size - 1).min(2)).map(|i| moment(i, *alpha)).gather(),
         Pairs::Each(alphas, _) => {
             let moments = (0..).zip(&**alphas);
-            moments.map(|(i, &alpha)| moment(i, alpha as u64)).collect()
+            moments.map(|(i, &alpha)| moment(i, alpha as u64)).gather()
         }
     };
     times.push(0);
@@ -223,12 +224,12 @@ fn pairs(size: u64, alphas: Pairs) -> Form {
     times.sort_unstable();
     times.dedup();
     let ends = times.iter().skip(1).copied().chain([total]);
-    let mut terms: Vec<(u64, u64)> = ends.zip(&times).map(|(end, &t)| (end - t, t)).collect();
+    let mut terms: Vec<(u64, u64)> = ends.zip(&times).map(|(end, &t)| (end - t, t)).gather();
     terms.sort_by_key(|&(weight, time)| (Reverse(weight), time));
     Form {
         size,
-        weights: Weights::Units(terms.iter().map(|term| term.0).collect(), total),
-        permutations: Permutations::Pairs(alphas, terms.iter().map(|term| term.1).collect()),
+        weights: Weights::Units(terms.iter().map(|term| term.0).gather(), total),
+        permutations: Permutations::Pairs(alphas, terms.iter().map(|term| term.1).gather()),
     }
 }
 
@@ -245,7 +246,7 @@ fn classes(size: u64, lengths: impl IntoIterator<Item = (u64, u64)>) -> Result<F
         }
         start += n * number;
     }
-    let mut sizes: Vec<u64> = runs.iter().map(|run| run.1).collect();
+    let mut sizes: Vec<u64> = runs.iter().map(|run| run.1).gather();
     sizes.sort_unstable();
     sizes.dedup();
     if let [n] = sizes[..] {
@@ -264,7 +265,7 @@ fn classes(size: u64, lengths: impl IntoIterator<Item = (u64, u64)>) -> Result<F
     let mut times: Vec<(u32, u32)> = sizes
         .iter()
         .flat_map(|&n| (0..n as u32).map(move |j| (j, n as u32)))
-        .collect();
+        .gather();
     let cross = |a: u32, b: u32| u64::from(a) * u64::from(b);
     times.sort_unstable_by(|a, b| cross(a.0, b.1).cmp(&cross(b.0, a.1)));
     times.dedup_by(|a, b| cross(a.0, b.1) == cross(b.0, a.1));
@@ -279,16 +280,16 @@ fn classes(size: u64, lengths: impl IntoIterator<Item = (u64, u64)>) -> Result<F
             let g = gcd(n.into(), d.into()) as u64;
             ((n / g, d / g), time)
         })
-        .collect();
+        .gather();
     terms.sort_by(|(a, _), (b, _)| {
         (u128::from(b.0) * u128::from(a.1)).cmp(&(u128::from(a.0) * u128::from(b.1)))
     });
     Ok(Form {
         size,
-        weights: Weights::Ratios(terms.iter().map(|term| term.0).collect()),
+        weights: Weights::Ratios(terms.iter().map(|term| term.0).gather()),
         permutations: Permutations::Classes(
             runs,
-            Times::Listed(terms.iter().map(|term| term.1).collect()),
+            Times::Listed(terms.iter().map(|term| term.1).gather()),
         ),
     })
 }
@@ -327,7 +328,7 @@ fn coarse(matrix: &Matrix, bits: u32) -> Result<Option<Matrix>> {
             if size > LISTED {
                 return Ok(None);
             }
-            Some(circulant(&vec![1; size as usize], size, bits)?)
+            Some(circulant(&memory::filled(1, size as usize), size, bits)?)
         }
         "circulant" => {
             let row = wholes(matrix, "first_row").unwrap_or_else(|| [].into());
@@ -350,7 +351,7 @@ fn coarse(matrix: &Matrix, bits: u32) -> Result<Option<Matrix>> {
                 if size > LISTED {
                     return Ok(None);
                 }
-                let mut row = vec![1; size as usize];
+                let mut row = memory::filled(1, size as usize);
                 row[0] = 0;
                 return Ok(Some(circulant(&row, size - 1, bits)?));
             }
@@ -402,7 +403,10 @@ fn coarse(matrix: &Matrix, bits: u32) -> Result<Option<Matrix>> {
                 Value::Wholes(alphas) => {
                     let smallest = alphas.iter().copied().filter(|&a| a > 0).min();
                     keeps(smallest.map_or(total, |a| a as u128))?;
-                    let rounded = alphas.iter().map(|&a| floor(a as u128) as i64).collect();
+                    let rounded = alphas
+                        .iter()
+                        .map(|&a| floor(a as u128) as i64)
+                        .gather_shared();
                     given.push(("alphas", Value::Wholes(rounded)));
                 }
                 _ => return Ok(None),
@@ -436,9 +440,9 @@ fn scaled(count: u128, total: u128, bits: u32) -> u128 {
 fn circulant(row: &[i64], total: u64, bits: u32) -> Result<Matrix> {
     let product = |c: i64| (c as u128) << bits;
     let total = u128::from(total);
-    let mut counts: Vec<i64> = row.iter().map(|&c| (product(c) / total) as i64).collect();
+    let mut counts: Vec<i64> = row.iter().map(|&c| (product(c) / total) as i64).gather();
     let missing = (1i64 << bits) - counts.iter().sum::<i64>();
-    let mut order: Vec<usize> = (0..row.len()).collect();
+    let mut order: Vec<usize> = (0..row.len()).gather();
     order.sort_by_key(|&s| (Reverse(product(row[s]) % total), s));
     for &s in order.iter().take(missing as usize) {
         counts[s] += 1;
@@ -446,7 +450,7 @@ fn circulant(row: &[i64], total: u64, bits: u32) -> Result<Matrix> {
     build(
         "circulant",
         vec![
-            ("first_row", Value::Wholes(counts.into())),
+            ("first_row", Value::Wholes(memory::shared(counts))),
             ("total", Value::Whole(1 << bits)),
         ],
     )

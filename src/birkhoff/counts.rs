@@ -1,5 +1,7 @@
 //! A matrix as whole numbers with one line sum, row by row without its zeros: what is decomposed.
 
+use crate::system::memory;
+
 /// Largest size of a matrix that is decomposed entry by entry: columns fit 16 bits.
 pub const MAX_SIZE: u64 = 1 << 16;
 
@@ -37,8 +39,8 @@ impl Counts {
         for row in rows {
             for (v, value) in row {
                 if value > 0 {
-                    counts.columns.push(v as u16);
-                    counts.values.push(value);
+                    memory::push(&mut counts.columns, v as u16);
+                    memory::push(&mut counts.values, value);
                 }
             }
             counts.starts.push(counts.values.len());
@@ -52,16 +54,16 @@ impl Counts {
         let mut counts = Counts {
             size,
             total,
-            starts: Vec::with_capacity(size + 1),
-            columns: Vec::with_capacity(positive),
-            values: Vec::with_capacity(positive),
+            starts: memory::room(size + 1),
+            columns: memory::room(positive),
+            values: memory::room(positive),
         };
         counts.starts.push(0);
         for row in cells.chunks(size.max(1)) {
             for (v, &c) in row.iter().enumerate() {
                 if c > 0 {
-                    counts.columns.push(v as u16);
-                    counts.values.push(c as u64);
+                    memory::push(&mut counts.columns, v as u16);
+                    memory::push(&mut counts.values, c as u64);
                 }
             }
             counts.starts.push(counts.values.len());
@@ -89,7 +91,7 @@ impl Counts {
 
     /// All numbers row by row, zeros included.
     pub fn to_dense(&self) -> Vec<i64> {
-        let mut cells = vec![0; self.size * self.size];
+        let mut cells = memory::zeros(self.size * self.size);
         for (u, v, value) in self.entries() {
             cells[u * self.size + v] = value as i64;
         }
@@ -98,7 +100,7 @@ impl Counts {
 
     /// Rows and columns renamed: row `u` becomes `rows[u]`, column `v` becomes `columns[v]`.
     pub fn relabelled(&self, rows: &[u16], columns: &[u16]) -> Self {
-        let mut lists: Vec<Vec<(usize, u64)>> = vec![Vec::new(); self.size];
+        let mut lists: Vec<Vec<(usize, u64)>> = memory::filled(Vec::new(), self.size);
         for (u, v, value) in self.entries() {
             lists[usize::from(rows[u])].push((usize::from(columns[v]), value));
         }
@@ -110,7 +112,7 @@ impl Counts {
 
     /// The rows and columns of a component, in order, which between them hold all their entries.
     pub fn inside(&self, rows: &[u16], columns: &[u16]) -> Self {
-        let mut local = vec![0; self.size];
+        let mut local = memory::zeros(self.size);
         (0..)
             .zip(columns)
             .for_each(|(i, &v)| local[usize::from(v)] = i);

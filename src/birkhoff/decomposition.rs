@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::family::Matrix;
 use crate::lattice::nearest;
 use crate::pool;
+use crate::system::memory::{self, Gather};
 
 /// A matrix as a sum of permutations.
 #[derive(Debug, Clone)]
@@ -56,7 +57,7 @@ impl Decomposition {
                     parts.push(factor.leaves(rest % terms));
                     rest /= terms;
                 }
-                parts.into_iter().rev().flatten().collect()
+                parts.into_iter().rev().flatten().gather()
             }
         }
     }
@@ -67,7 +68,7 @@ impl Decomposition {
         leaves
             .iter()
             .map(|(form, j)| form.weights.ratio(*j))
-            .collect()
+            .gather()
     }
 
     /// The same to 30 digits.
@@ -87,7 +88,7 @@ impl Decomposition {
         out[0] = 0;
         for (form, j) in leaves {
             let n = form.size as usize;
-            let mut term = vec![0; n];
+            let mut term = memory::zeros(n);
             form.fill(j, &mut term);
             for i in (0..filled).rev() {
                 let base = out[i] * n as i64;
@@ -108,7 +109,7 @@ impl Decomposition {
                 let bits = |p: f64| if p > 0.0 { -p * p.log2() } else { 0.0 };
                 let weights: Vec<f64> = (0..chosen.len())
                     .map(|j| self.precise_weight(j as u128).hi)
-                    .collect();
+                    .gather();
                 let rest = 1.0 - weights.iter().sum::<f64>();
                 weights.iter().map(|&p| bits(p)).sum::<f64>() + bits(rest.max(0.0))
             }
@@ -126,8 +127,8 @@ impl Decomposition {
             Sum::Kron(factors, None) => factors,
             Sum::Kron(_, Some(chosen)) => {
                 let size = self.matrix.family.size() as usize;
-                let mut sums = vec![(0u128, 1u128); size * size];
-                let mut term = vec![0; size];
+                let mut sums = memory::filled((0u128, 1u128), size * size);
+                let mut term = memory::zeros(size);
                 for j in 0..chosen.len() as u128 {
                     self.fill(j, &mut term);
                     let weight = self.weight(j).into_iter().try_fold((1, 1), form::multiply);
@@ -145,7 +146,7 @@ impl Decomposition {
         for factor in factors {
             let n = factor.matrix.family.size() as usize;
             let cells = factor.cells()?;
-            let mut next = Vec::with_capacity(product.len() * n * n);
+            let mut next = memory::room(product.len() * n * n);
             for u in 0..size * n {
                 for v in 0..size * n {
                     let a = product[u / n * size + v / n];
@@ -165,7 +166,7 @@ impl Decomposition {
     /// Sums that 128 bits do not hold.
     pub fn doubles(&self) -> Result<Vec<f64>, Error> {
         let n = self.matrix.family.size() as usize;
-        let mut out = vec![0.0; n * n];
+        let mut out = memory::zeros(n * n);
         let small = n < 256;
         if let Sum::Kron(factors, None) = &self.sum {
             let parts: Result<Vec<(usize, Cells)>, Error> = factors

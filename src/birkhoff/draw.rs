@@ -4,6 +4,7 @@ use super::form::{Form, Permutations, Times, Weights};
 use super::sample::Words;
 use super::{Decomposition, Sum};
 use crate::error::{Error, Result};
+use crate::system::memory::Gather;
 
 /// Draws terms. Where the words come from is not known here: the keystream plugs in as a [`Words`].
 #[derive(Debug)]
@@ -43,7 +44,7 @@ impl Drawer {
         match (&form.weights, &form.permutations) {
             (Weights::Runs(runs, total), _) => Drawer::Runs(runs.clone(), *total),
             (Weights::Ratios(_), Permutations::Classes(_, Times::Listed(times))) => {
-                let mut begins: Vec<_> = times.iter().copied().zip(0..).collect();
+                let mut begins: Vec<_> = times.iter().copied().zip(0..).gather();
                 begins.sort_unstable_by(|((a, b), _), ((c, d), _)| {
                     (u64::from(*a) * u64::from(*d)).cmp(&(u64::from(*c) * u64::from(*b)))
                 });
@@ -56,7 +57,7 @@ impl Drawer {
                     sum += weights.ratio(j).0 as u64;
                     sum
                 });
-                Drawer::Ends(ends.collect())
+                Drawer::Ends(ends.gather())
             }
         }
     }

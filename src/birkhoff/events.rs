@@ -7,6 +7,7 @@ use super::control::{Control, Stopped};
 use super::counts::Counts;
 use super::matching::{Matching, NONE};
 use crate::pool;
+use crate::system::memory::{self, Gather};
 
 /// Permutations along an axis of time from 0 to the total: the first, and then who goes where.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,7 +48,7 @@ pub fn simulate(
         simulate_one(&local, end, share, control)
     });
     let mut all = Events {
-        first: vec![0; counts.size],
+        first: memory::zeros(counts.size),
         changes: Vec::new(),
         end,
     };
@@ -72,7 +73,7 @@ fn simulate_one(
     control: &Control,
 ) -> Result<Events, Stopped> {
     let size = counts.size;
-    let mut left = counts.values.clone();
+    let mut left = memory::copied(&counts.values);
     let mut graph = Matching::new(size);
     for (u, v, _) in counts.entries() {
         graph.insert(u, v);
@@ -80,21 +81,21 @@ fn simulate_one(
     let found = graph.complete();
     debug_assert!(found);
     let mut out = Events {
-        first: graph.column_of.iter().map(|&v| v as u16).collect(),
+        first: graph.column_of.iter().map(|&v| v as u16).gather(),
         changes: Vec::new(),
         end,
     };
     // When each row has to leave its column.
     let mut expiry: Vec<u64> = (0..size)
         .map(|u| left[counts.place(u, graph.column_of[u] as usize)])
-        .collect();
+        .gather();
     let mut queue: BinaryHeap<Reverse<(u64, u32)>> = (0u32..)
         .zip(&expiry)
         .map(|(u, &t)| Reverse((t, u)))
         .collect();
     graph.changes = Some(Vec::new());
     // The column that a row had before the event, for rows that changed during it.
-    let mut before = vec![NONE; size];
+    let mut before = memory::filled(NONE, size);
     let mut touched: Vec<u32> = Vec::new();
     let (mut reported, mut told) = (0, 0);
     while let Some(&Reverse((time, _))) = queue.peek() {
@@ -142,7 +143,7 @@ fn simulate_one(
             left[counts.place(row, old as usize)] = expiry[row] - now;
             expiry[row] = now + left[counts.place(row, new as usize)];
             queue.push(Reverse((expiry[row], u)));
-            out.changes.push((now, u as u16, new as u16));
+            memory::push(&mut out.changes, (now, u as u16, new as u16));
         }
         if out.changes.len() - reported > 1 << 12 {
             control.check()?;
@@ -158,7 +159,7 @@ fn simulate_one(
 fn components(counts: &Counts) -> Vec<(Vec<u16>, Vec<u16>)> {
     let size = counts.size;
     // Union by smaller index, with halving of paths: rows first, then columns.
-    let mut parent: Vec<u32> = (0..2 * size as u32).collect();
+    let mut parent: Vec<u32> = (0..2 * size as u32).gather();
     fn root(parent: &mut [u32], mut x: u32) -> u32 {
         while parent[x as usize] != x {
             parent[x as usize] = parent[parent[x as usize] as usize];
@@ -173,7 +174,7 @@ fn components(counts: &Counts) -> Vec<(Vec<u16>, Vec<u16>)> {
         );
         parent[a.max(b) as usize] = a.min(b);
     }
-    let mut index = vec![NONE; size];
+    let mut index = memory::filled(NONE, size);
     let mut parts: Vec<(Vec<u16>, Vec<u16>)> = Vec::new();
     for x in 0..2 * size {
         // The root of a component is its smallest row.

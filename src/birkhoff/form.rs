@@ -7,6 +7,7 @@ use super::listed::Listed;
 use crate::dd::Dd;
 use crate::error::{Error, Result};
 use crate::lattice::{gcd, nearest};
+use crate::system::memory::{self, Gather};
 
 /// The weights of the terms, as fractions of 1.
 #[derive(Debug, Clone)]
@@ -329,7 +330,7 @@ impl Form {
         let every = size.max(16);
         let mut now = events.first.clone();
         let mut moves = Moves {
-            moves: Vec::with_capacity(events.changes.len()),
+            moves: memory::room(events.changes.len()),
             starts: vec![0],
             every,
             full: now.clone(),
@@ -344,7 +345,7 @@ impl Form {
             time = same[0].0;
             moves.starts.push(moves.moves.len());
             for &(_, u, v) in same {
-                moves.moves.push((u, v));
+                memory::push(&mut moves.moves, (u, v));
                 now[usize::from(u)] = v;
             }
             if weights.len().is_multiple_of(every) {
@@ -461,7 +462,7 @@ impl Form {
         if let (Weights::Units(weights, total), Permutations::Listed(columns)) =
             (&self.weights, &self.permutations)
         {
-            let mut units = vec![0; size * size];
+            let mut units = memory::zeros(size * size);
             for (&weight, term) in weights.iter().zip(columns.chunks(size)) {
                 for (row, &v) in units.chunks_mut(size).zip(term) {
                     row[usize::from(v)] += weight;
@@ -474,7 +475,7 @@ impl Form {
         {
             return Ok(Cells::Units(moves.cells(size, weights), *total));
         }
-        let mut order: Vec<u64> = (0..self.terms()).collect();
+        let mut order: Vec<u64> = (0..self.terms()).gather();
         if let Permutations::Classes(_, Times::Listed(times)) = &self.permutations {
             // In the order of time neighbouring fractions add up to short ones.
             let key = |j: u64| times[j as usize];
@@ -483,8 +484,8 @@ impl Form {
                 (u64::from(a) * u64::from(d)).cmp(&(u64::from(c) * u64::from(b)))
             });
         }
-        let mut ratios = vec![(0, 1); size * size];
-        let mut term = vec![0; size];
+        let mut ratios = memory::filled((0, 1), size * size);
+        let mut term = memory::zeros(size);
         for j in order {
             self.fill(j, &mut term);
             let weight = self.weights.ratio(j);
@@ -501,9 +502,9 @@ impl Form {
 
 impl Moves {
     fn cells(&self, size: usize, weights: &[u64]) -> Vec<u64> {
-        let mut units = vec![0; size * size];
-        let mut now: Vec<u16> = self.full[..size].to_vec();
-        let mut since = vec![0u64; size];
+        let mut units = memory::zeros(size * size);
+        let mut now: Vec<u16> = memory::copied(&self.full[..size]);
+        let mut since = memory::zeros::<u64>(size);
         let mut time = 0;
         for (j, &weight) in weights.iter().enumerate() {
             for &(u, v) in &self.moves[self.starts[j]..self.starts[j + 1]] {

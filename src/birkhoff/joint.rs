@@ -21,6 +21,7 @@ use crate::dd::{self, Dd};
 use crate::family::{Composition, Matrix};
 use crate::measure::{self, Entropy, LogSum};
 use crate::sampler::Structure;
+use crate::system::memory::Gather;
 
 /// Bits of the permutation that is drawn for `matrix`; none where none can be drawn.
 pub fn entropy(matrix: &Matrix) -> Option<f64> {
@@ -85,7 +86,7 @@ fn of_classes(matrix: &Matrix) -> f64 {
         // log2 k for every class of at least k codes.
         let weight = |k| classes.range(k..).map(|(_, &n)| i128::from(n)).sum();
         let sum = LogSum {
-            terms: (2..=largest).map(|k| (weight(k), k.into())).collect(),
+            terms: (2..=largest).map(|k| (weight(k), k.into())).gather(),
             denominator: 1,
         };
         return Entropy::Exact(sum).bits_down();
@@ -150,7 +151,7 @@ fn of_mixture(parts: &[((i64, i64), &Matrix)], seen: &mut Seen) -> Option<f64> {
         .iter()
         .filter(|((weight, _), _)| *weight > 0)
         .map(|((weight, _), part)| (*weight as u64, *part))
-        .collect();
+        .gather();
     let total = drawn.iter().map(|part| part.0).sum::<u64>();
     if let Some(weights) = certain(&drawn) {
         return Some(measure::of_counts(1, total, 1, weights.len(), |j| weights[j]).bits_down());
@@ -180,7 +181,7 @@ fn certain(parts: &[(u64, &Matrix)]) -> Option<Vec<u64>> {
         let targets = targets.filter(|targets| (0..).zip(&**targets).any(|(u, &v)| u != v));
         *weights.entry(targets).or_default() += weight;
     }
-    Some(weights.into_values().collect())
+    Some(weights.into_values().gather())
 }
 
 /// Bits of the row that has most.

@@ -5,6 +5,7 @@ use super::{Decomposition, Failure, Options, Sum};
 use crate::dd::Dd;
 use crate::error::Error;
 use crate::family::Matrix;
+use crate::system::memory::Gather;
 
 /// Terms of a kron among which the largest can be chosen.
 const CHOICE: u128 = 1 << 22;
@@ -32,7 +33,7 @@ pub fn decompose(
         .collect();
     let parts = parts?;
     let law = if options.bits.is_some() {
-        let matrices = parts.iter().map(|part| part.matrix.clone()).collect();
+        let matrices = parts.iter().map(|part| part.matrix.clone()).gather_shared();
         let given = crate::parameters::Value::Matrices(matrices);
         crate::family::build("kron", vec![("matrices".to_owned(), given)])?
     } else {
@@ -58,7 +59,7 @@ pub fn decompose(
         }
         let mut order: Vec<(Dd, u64)> = (0..terms as u64)
             .map(|j| (whole.precise_weight(j.into()), j))
-            .collect();
+            .gather();
         order.sort_by(|(a, i), (b, j)| {
             b.hi.total_cmp(&a.hi)
                 .then(b.lo.total_cmp(&a.lo))

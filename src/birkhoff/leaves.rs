@@ -1,6 +1,7 @@
 //! For tests: the whole tree of random decisions that a sample takes.
 
 use super::sample::Coins;
+use crate::system::memory::Gather;
 
 /// Every leaf with its exact chance, one after the other.
 #[derive(Default)]
@@ -56,7 +57,7 @@ impl Leaves {
             (n, d) = (n / g, d / g);
         }
         // The next leaf: the last decision that was false becomes true.
-        self.given = script.asked.iter().map(|&(answer, _)| answer).collect();
+        self.given = script.asked.iter().map(|&(answer, _)| answer).gather();
         while self.given.last() == Some(&true) {
             self.given.pop();
         }

@@ -1,5 +1,7 @@
 //! Weights and permutations one after the other, as the engines give them.
 
+use crate::system::memory::{self, Gather};
+
 /// # Law
 /// Row `u` goes to `columns[j * size + u]` in term `j`, which weighs `weights[j]` units.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,29 +26,29 @@ impl Listed {
 
     /// One more term.
     pub fn push(&mut self, weight: u64, columns: &[u32]) {
-        self.weights.push(weight);
+        memory::push(&mut self.weights, weight);
         self.columns.extend(columns.iter().map(|&v| v as u16));
     }
 
     /// Largest weights first, otherwise as they were.
     pub fn sort(&mut self) {
-        let mut order: Vec<usize> = (0..self.weights.len()).collect();
+        let mut order: Vec<usize> = (0..self.weights.len()).gather();
         order.sort_by_key(|&j| std::cmp::Reverse(self.weights[j]));
         let columns = order
             .iter()
             .flat_map(|&j| &self.columns[j * self.size..][..self.size]);
-        self.columns = columns.copied().collect();
-        self.weights = order.iter().map(|&j| self.weights[j]).collect();
+        self.columns = columns.copied().gather();
+        self.weights = order.iter().map(|&j| self.weights[j]).gather();
     }
 
     /// The terms of a matrix whose rows and columns were renamed, for the matrix itself: row `u` was
     /// called `rows[u]` and column `v` `columns[v]`.
     pub fn renamed_back(mut self, rows: &[u16], columns: &[u16]) -> Self {
-        let mut old = vec![0u16; self.size];
+        let mut old = memory::zeros::<u16>(self.size);
         (0..)
             .zip(columns)
             .for_each(|(v, &new)| old[usize::from(new)] = v);
-        let mut term = vec![0; self.size];
+        let mut term = memory::zeros(self.size);
         for part in self.columns.chunks_mut(self.size) {
             for (to, &row) in term.iter_mut().zip(rows) {
                 *to = old[usize::from(part[usize::from(row)])];

@@ -7,6 +7,7 @@ use super::listed::Listed;
 use super::matching::Matching;
 use super::random::Random;
 use super::ties::{Assignment, FORBIDDEN};
+use crate::system::memory::{self, Gather};
 
 /// Sizes for which this is worth its time.
 pub const MAX_SIZE: usize = 32;
@@ -24,16 +25,16 @@ pub fn decompose(
     control: &Control,
 ) -> Result<Listed, Stopped> {
     let size = counts.size;
-    let mut values: Vec<u64> = counts.to_dense().iter().map(|&c| c as u64).collect();
+    let mut values: Vec<u64> = counts.to_dense().iter().map(|&c| c as u64).gather();
     let mut lap = Assignment::new(size);
     let mut out = Listed::new(size);
-    let mut best = vec![0u32; size];
+    let mut best = memory::zeros::<u32>(size);
     let divisor = 1 + random.below(8);
     let mut left = counts.total;
     let stop_at = counts.total - limits.enough.min(counts.total);
     while left > stop_at && out.weights.len() < limits.terms {
         control.check()?;
-        let mut levels: Vec<u64> = values.iter().copied().filter(|&x| x > 0).collect();
+        let mut levels: Vec<u64> = values.iter().copied().filter(|&x| x > 0).gather();
         levels.sort_unstable();
         levels.dedup();
         let top = levels.partition_point(|&x| holds_matching(&values, size, x));

@@ -4,6 +4,8 @@
 //! yet" are one AND a word. Searches go breadth first with one look ahead, without recursion, and never
 //! enter a column twice in a phase: dead ends stay marked, and a phase reads every row at most twice.
 
+use crate::system::memory::{self, Gather};
+
 /// No partner.
 pub const NONE: u32 = u32::MAX;
 
@@ -34,7 +36,7 @@ impl Matching {
     /// No edges, nothing matched.
     pub fn new(size: usize) -> Self {
         let words = size.div_ceil(64);
-        let mut all = vec![u64::MAX; words];
+        let mut all = memory::filled(u64::MAX, words);
         if !size.is_multiple_of(64)
             && let Some(last) = all.last_mut()
         {
@@ -42,16 +44,16 @@ impl Matching {
         }
         Matching {
             words,
-            rows: vec![0; size * words],
-            column_of: vec![NONE; size],
-            row_of: vec![NONE; size],
+            rows: memory::zeros(size * words),
+            column_of: memory::filled(NONE, size),
+            row_of: memory::filled(NONE, size),
             free_columns: all.clone(),
             all: all.clone(),
-            free_rows: (0..size as u32).collect(),
+            free_rows: (0..size as u32).gather(),
             unseen: all,
-            via: vec![NONE; size],
-            queue: Vec::with_capacity(size + 1),
-            hopeful: Vec::with_capacity(words),
+            via: memory::filled(NONE, size),
+            queue: memory::room(size + 1),
+            hopeful: memory::room(words),
             changes: None,
         }
     }

@@ -1,5 +1,7 @@
 //! A queue of entries that only goes down: pushes are never above the last one popped.
 
+use crate::system::memory;
+
 /// An entry: its value, row and column.
 pub type Item = (u64, u32, u32);
 
@@ -28,12 +30,12 @@ impl Queue {
     /// A queue of items below 2^63, each bucket with the room it needs and no more.
     pub fn new(items: impl Iterator<Item = Item> + Clone) -> Self {
         let mut queue = Queue {
-            buckets: vec![Vec::new(); 64],
+            buckets: memory::filled(Vec::new(), 64),
             filled: 0,
             last: items.clone().map(|item| item.0).max().unwrap_or(0),
-            front: Vec::with_capacity(2 * SORTED),
+            front: memory::room(2 * SORTED),
             floor: 0,
-            spare: Vec::with_capacity(64),
+            spare: memory::room(64),
         };
         let mut lengths = [0; 64];
         for item in items.clone() {

@@ -1,5 +1,7 @@
 //! Numbers that look random and are the same every time, for labellings. Nothing secret comes from here.
 
+use crate::system::memory::Gather;
+
 /// SplitMix64.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
@@ -25,7 +27,7 @@ impl Random {
 
     /// The numbers below `n` in some order.
     pub fn order(&mut self, n: usize) -> Vec<u16> {
-        let mut order: Vec<u16> = (0..n).map(|i| i as u16).collect();
+        let mut order: Vec<u16> = (0..n).map(|i| i as u16).gather();
         for i in (1..n).rev() {
             order.swap(i, self.below(i as u64 + 1) as usize);
         }

@@ -9,6 +9,7 @@ use crate::family::{self, Composition, Matrix};
 use crate::lattice::{self, GRID};
 use crate::parameters::Value;
 use crate::pool;
+use crate::system::memory::{self, Gather};
 
 /// Finest grid that can be asked for.
 pub const MAX_BITS: u32 = 53;
@@ -112,7 +113,7 @@ pub fn coarse(matrix: &Matrix, bits: u32) -> Result<(Counts, bool)> {
 
 /// The dense matrix of some counts.
 pub fn dense(counts: &Counts) -> Result<Matrix> {
-    let cells: Arc<[i64]> = counts.to_dense().into();
+    let cells: Arc<[i64]> = memory::shared(counts.to_dense());
     let table = Value::Table(counts.size, counts.size, Box::new(Value::Wholes(cells)));
     family::build(
         "dense",
@@ -161,10 +162,10 @@ fn rows<T: Send>(
     number: impl Fn(u128) -> T + Sync + Send,
 ) -> Option<Vec<Vec<(u16, T)>>> {
     pool::map(size, size < 128, |u| {
-        let mut row = vec![0; size];
+        let mut row = memory::zeros(size);
         let known = matrix.family.add_counts(u as u64, total, 1, &mut row);
         let entries = row.into_iter().enumerate().filter(|(_, c)| *c > 0);
-        known.then(|| entries.map(|(v, c)| (v as u16, number(c))).collect())
+        known.then(|| entries.map(|(v, c)| (v as u16, number(c))).gather())
     })
     .into_iter()
     .collect()
@@ -181,7 +182,7 @@ fn support(matrix: &Matrix, size: usize) -> Vec<Vec<u64>> {
     let positive = |row: &[u64], v: usize| row[v / 64] >> (v % 64) & 1 == 1;
     match matrix.family.composition() {
         Some(Composition::Mix(parts)) => {
-            let mut joint = vec![vec![0; words]; size];
+            let mut joint = memory::filled(memory::zeros(words), size);
             for ((weight, _), part) in parts {
                 if weight > 0 {
                     for (row, more) in joint.iter_mut().zip(support(part, size)) {
@@ -196,7 +197,7 @@ fn support(matrix: &Matrix, size: usize) -> Vec<Vec<u64>> {
             first
                 .iter()
                 .map(|row| {
-                    let mut reached = vec![0; words];
+                    let mut reached = memory::zeros(words);
                     for (w, onward) in second.iter().enumerate() {
                         if positive(row, w) {
                             reached.iter_mut().zip(onward).for_each(|(a, b)| *a |= b);
@@ -204,12 +205,12 @@ fn support(matrix: &Matrix, size: usize) -> Vec<Vec<u64>> {
                     }
                     reached
                 })
-                .collect()
+                .gather()
         }
         // A kron's factors are decomposed one by one; inside a product its entries are looked at.
         _ => (0..size as u64)
             .map(|u| {
-                let mut row = vec![0; words];
+                let mut row = memory::zeros(words);
                 for v in 0..size {
                     if matrix.family.probability(u, v as u64) > 0.0 {
                         row[v / 64] |= 1 << (v % 64);
@@ -217,7 +218,7 @@ fn support(matrix: &Matrix, size: usize) -> Vec<Vec<u64>> {
                 }
                 row
             })
-            .collect(),
+            .gather(),
     }
 }
 
@@ -251,9 +252,9 @@ fn refuse_faint(matrix: &Matrix, cells: &[u64], size: usize, bits: u32) -> Resul
 /// The counts of the nearest doubles, rounded onto the grid 2^-53. With `bits`, no positive entry may be
 /// below a unit of that grid.
 fn on_double_grid(matrix: &Matrix, size: usize, bits: Option<u32>) -> Result<Counts> {
-    let mut cells = vec![0u64; size * size];
+    let mut cells = memory::zeros::<u64>(size * size);
     pool::for_each_chunk(&mut cells, size, size < 128, |u, row| {
-        let mut doubles = vec![0.0; size];
+        let mut doubles = memory::zeros(size);
         matrix.family.fill_row(u as u64, &mut doubles);
         for (cell, x) in row.iter_mut().zip(doubles) {
             *cell = x.to_bits();
@@ -262,7 +263,7 @@ fn on_double_grid(matrix: &Matrix, size: usize, bits: Option<u32>) -> Result<Cou
     if let Some(bits) = bits {
         refuse_faint(matrix, &cells, size, bits)?;
     }
-    let ones = vec![1.0; size];
+    let ones = memory::filled(1.0, size);
     lattice::round_matrix(&mut cells, size, &ones, &ones).map_err(|_| {
         Error::value(
             "bits",
@@ -270,6 +271,6 @@ fn on_double_grid(matrix: &Matrix, size: usize, bits: Option<u32>) -> Result<Cou
             "one that cannot",
         )
     })?;
-    let cells: Vec<i64> = cells.into_iter().map(|c| c as i64).collect();
+    let cells: Vec<i64> = cells.into_iter().map(|c| c as i64).gather();
     Ok(Counts::from_dense(size, GRID, &cells))
 }

@@ -6,6 +6,8 @@ use super::realise;
 use super::split::Halver;
 use crate::error::Error;
 use crate::family::{Composition, Matrix};
+use crate::system::memory::Gather;
+use crate::system::stop::{self, Paced};
 
 /// The random decisions that a sample takes. Where the words come from is not known here: the
 /// keystream plugs in as a [`Words`] over the next word of a stream.
@@ -25,7 +27,7 @@ pub(super) const CLASSES: [&str; 4] = ["identity", "uniform", "blocks", "k_anony
 /// Every class shuffled in itself: each place of a class of n is as likely, 1/n.
 fn within_classes<F: FnMut() -> u64>(matrix: &Matrix, words: &mut Words<F>) -> Vec<u32> {
     let size = matrix.family.size();
-    let mut drawn: Vec<u32> = (0..size as u32).collect();
+    let mut drawn: Vec<u32> = (0..size as u32).gather();
     let mut start = 0;
     while start < size {
         // The diagonal entry of a class of n is 1/n.
@@ -33,7 +35,7 @@ fn within_classes<F: FnMut() -> u64>(matrix: &Matrix, words: &mut Words<F>) -> V
             .family
             .entry(start, start)
             .map_or(1, |(_, n)| n as u64);
-        for i in (1..n).rev() {
+        for i in (1..n).rev().paced() {
             let j = words.below(i + 1);
             drawn.swap((start + i) as usize, (start + j) as usize);
         }
@@ -61,7 +63,7 @@ pub fn of_matrix<F: FnMut() -> u64>(
                 joint = joint
                     .iter()
                     .flat_map(|&code| part.iter().map(move |&digit| code * n + digit))
-                    .collect();
+                    .gather();
             }
             Ok(joint)
         }
@@ -79,7 +81,7 @@ pub fn of_matrix<F: FnMut() -> u64>(
         }
         Some(Composition::Product(first, second)) => {
             let (first, second) = (of_matrix(first, words)?, of_matrix(second, words)?);
-            Ok(first.iter().map(|&w| second[w as usize]).collect())
+            Ok(first.iter().map(|&w| second[w as usize]).gather())
         }
         _ if CLASSES.contains(&matrix.family.name()) && size <= u64::from(u32::MAX) => {
             Ok(within_classes(matrix, words))
@@ -173,6 +175,7 @@ pub fn permutation(counts: &Counts, coins: &mut impl Coins) -> Vec<u32> {
     let mut left = counts.clone();
     let mut halver = Halver::new(counts.size);
     while left.total > 1 {
+        stop::point();
         if left.total % 2 == 1 {
             let matched = some_permutation(&left);
             if coins.one_in(left.total) {
@@ -188,7 +191,7 @@ pub fn permutation(counts: &Counts, coins: &mut impl Coins) -> Vec<u32> {
         halver.halve(&mut left, || coins.flip());
         left.drop_zeros();
     }
-    left.columns.iter().map(|&v| u32::from(v)).collect()
+    left.columns.iter().map(|&v| u32::from(v)).gather()
 }
 
 /// A permutation inside the support. Equal line sums always leave one (Birkhoff).

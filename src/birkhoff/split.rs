@@ -2,6 +2,8 @@
 //! line sum stays right.
 
 use super::counts::Counts;
+use crate::system::memory;
+use crate::system::stop;
 
 /// Halves matrices of one size, level after level, in the same memory.
 ///
@@ -32,10 +34,10 @@ impl Halver {
         let words = size.div_ceil(64);
         Halver {
             words,
-            by_row: vec![0; size * words],
-            by_column: vec![0; size * words],
-            up: vec![0; size * words],
-            cursors: vec![0; 2 * size],
+            by_row: memory::zeros(size * words),
+            by_column: memory::zeros(size * words),
+            up: memory::zeros(size * words),
+            cursors: memory::zeros(2 * size),
         }
     }
 
@@ -55,6 +57,7 @@ impl Halver {
             }
         }
         for start in 0..size {
+            stop::point();
             while let Some(first) = self.take_from_row(start) {
                 let up = up();
                 let (mut u, mut v) = (start, first);

@@ -1,5 +1,7 @@
 //! Which of several best matchings: the one that empties most entries, then the one of least sum.
 
+use crate::system::memory;
+
 /// A cell that may not be used.
 pub const FORBIDDEN: i64 = 1 << 60;
 
@@ -27,14 +29,14 @@ impl Assignment {
     pub fn new(size: usize) -> Self {
         Assignment {
             size,
-            costs: vec![FORBIDDEN; size * size],
-            column_of: vec![NONE; size],
-            row_of: vec![NONE; size],
-            row_price: vec![0; size],
-            column_price: vec![0; size],
-            distance: vec![0; size],
-            before: vec![NONE; size],
-            done: vec![false; size],
+            costs: memory::filled(FORBIDDEN, size * size),
+            column_of: memory::filled(NONE, size),
+            row_of: memory::filled(NONE, size),
+            row_price: memory::zeros(size),
+            column_price: memory::zeros(size),
+            distance: memory::zeros(size),
+            before: memory::filled(NONE, size),
+            done: memory::filled(false, size),
         }
     }
 

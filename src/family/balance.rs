@@ -8,6 +8,7 @@ use crate::family::dense::{Dense, check_support, refuse_negative};
 use crate::parameters::{Arguments, Value};
 use crate::potentials::Potentials;
 use crate::scaling::DONE;
+use crate::system::memory::{self, Gather};
 
 /// # Law
 /// `diag(x) A diag(y)` with all lines summing to 1, then on the grid: minimises
@@ -19,9 +20,9 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     }
     let (size, cells) = arguments.square("array")?;
     let reals: Vec<f64> = match cells {
-        Value::Reals(reals) => reals.to_vec(),
-        Value::Wholes(wholes) => wholes.iter().map(|&n| n as f64).collect(),
-        Value::Ratios(ratios) => ratios.iter().map(|&(n, d)| n as f64 / d as f64).collect(),
+        Value::Reals(reals) => memory::copied(&reals),
+        Value::Wholes(wholes) => wholes.iter().map(|&n| n as f64).gather(),
+        Value::Ratios(ratios) => ratios.iter().map(|&(n, d)| n as f64 / d as f64).gather(),
         _ => return Err(Error::type_("array", "be a table of numbers", "others")),
     };
     refuse_negative("array", "hold non-negative numbers", &reals, size)?;
@@ -38,7 +39,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     potentials.check("array")?;
     arguments.note("off", potentials.off);
     arguments.note("passes", potentials.passes as f64);
-    let (cells, ones) = (potentials.cells(), vec![1.0; size]);
+    let (cells, ones) = (potentials.cells(), memory::filled(1.0, size));
     Dense::rounded("balance", "array", arguments, size, cells, &ones, &ones)
         .map(|law| Arc::new(law) as Arc<dyn Family>)
 }

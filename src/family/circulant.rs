@@ -10,6 +10,7 @@ use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::Structure;
 use crate::survey::{self, Survey};
+use crate::system::memory::Gather;
 
 /// # Law
 /// `probability(u, v) = first_row[(v - u) mod size]`. Column `v` holds the same numbers as row 0 in
@@ -123,12 +124,12 @@ impl Family for Circulant {
 
     fn spectrum(&self) -> Option<Spectrum> {
         let total = self.total as f64;
-        Spectrum::of_first_row(self.first_row.iter().map(|&c| c as f64 / total).collect())
+        Spectrum::of_first_row(self.first_row.iter().map(|&c| c as f64 / total).gather())
     }
 
     /// Every line is a permutation of the first row; entry `(u, 0)` is number `-u` of it.
     fn survey(&self, gammas: &[f64]) -> Option<Survey> {
-        let row: Vec<u64> = self.first_row.iter().map(|&c| c as u64).collect();
+        let row: Vec<u64> = self.first_row.iter().map(|&c| c as u64).gather();
         let n = row.len();
         let place = |k: usize| ((n - k) % n) as u64;
         Some(survey::alike(self, &row, self.total, place, gammas))

@@ -10,6 +10,7 @@ use crate::operator::{Means, Operator, Spectrum};
 use crate::parameters::Parameters;
 use crate::sampler::Structure;
 use crate::survey::{RowBits, Survey};
+use crate::system::memory::{self, Gather};
 
 /// # Law
 /// `probability(u, v) = 1/n` where `u` and `v` lie in one class of `n` codes, else 0: block-diagonal,
@@ -102,7 +103,7 @@ impl Family for Classes {
                 .runs
                 .iter()
                 .map(|run| (run.start, run.class_size))
-                .collect(),
+                .gather(),
         }
     }
 
@@ -125,7 +126,7 @@ impl Family for Classes {
     /// `H = (sum over classes of n log2 n) / size`.
     fn entropy_rate(&self) -> Entropy {
         let mut terms: Vec<(i128, u128)> = Vec::new();
-        let mut runs: Vec<&Run> = self.runs.iter().collect();
+        let mut runs: Vec<&Run> = self.runs.iter().gather();
         runs.sort_unstable_by_key(|run| run.class_size);
         for equal in runs.chunk_by(|a, b| a.class_size == b.class_size) {
             let n = equal[0].class_size;
@@ -181,7 +182,7 @@ impl Family for Classes {
     fn operator(&self) -> Option<Arc<dyn Operator>> {
         let runs = self.runs.iter().map(|run| (run.class_size, run.classes));
         Some(Arc::new(Means {
-            runs: runs.collect(),
+            runs: runs.gather(),
         }))
     }
 
@@ -215,7 +216,7 @@ impl Family for Classes {
             peaks: (self.classes.into(), 1),
             peaks_exact: true,
             least_diagonal: (1, largest.into()),
-            deniability: vec![(smallest.class_size, true); gammas.len()],
+            deniability: memory::filled((smallest.class_size, true), gammas.len()),
             witness: (self.classes > 1).then(|| (0, self.runs[0].class_size, 0)),
         })
     }

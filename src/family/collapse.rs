@@ -11,6 +11,7 @@ use crate::lattice::nearest;
 use crate::measure;
 use crate::parameters::Value;
 use crate::pool;
+use crate::system::memory::{self, Gather};
 
 /// Largest number of multiply-adds for the product of two first rows.
 const WORK: u128 = 1 << 32;
@@ -46,7 +47,7 @@ fn first_row(matrix: &Matrix, total: u128) -> Option<Vec<u128>> {
     if !has_first_row(matrix) {
         return None;
     }
-    let mut row = vec![0; family.size() as usize];
+    let mut row = memory::zeros(family.size() as usize);
     family.add_counts(0, total, 1, &mut row).then_some(row)
 }
 
@@ -58,7 +59,7 @@ fn kernel(matrix: &Matrix, total: u128) -> Option<Vec<u128>> {
         _ => return None,
     };
     let scale = total / matrix.total()?;
-    Some(counts.iter().map(|&k| k as u128 * scale).collect())
+    Some(counts.iter().map(|&k| k as u128 * scale).gather())
 }
 
 fn of_kernel(counts: &[u128], total: u128) -> Measures {
@@ -125,7 +126,7 @@ pub fn mix(parts: &[(u64, &Matrix)], sum: u64) -> Option<Measures> {
     }
     let kernels: Option<Vec<_>> = parts.iter().map(|(_, part)| kernel(part, total)).collect();
     if let Some(kernels) = kernels {
-        let mut mixed = vec![0; kernels[0].len()];
+        let mut mixed = memory::zeros(kernels[0].len());
         for ((weight, _), counts) in parts.iter().zip(kernels) {
             for (m, c) in mixed.iter_mut().zip(counts) {
                 *m += u128::from(*weight) * c;
@@ -136,7 +137,7 @@ pub fn mix(parts: &[(u64, &Matrix)], sum: u64) -> Option<Measures> {
     if !parts.iter().all(|(_, part)| has_first_row(part)) {
         return None;
     }
-    let mut row = vec![0; size as usize];
+    let mut row = memory::zeros(size as usize);
     for (weight, part) in parts {
         for (sum, c) in row.iter_mut().zip(first_row(part, total)?) {
             *sum += u128::from(*weight) * c;

@@ -7,6 +7,7 @@ use crate::family::{Family, Matrix};
 use crate::lattice::nearest;
 use crate::measure::{self, Bits, Entropy, LogSum};
 use crate::pool;
+use crate::system::memory::{self, Gather};
 
 /// Bits and epsilon, and whether they are those of the law or bounds.
 #[derive(Debug, Clone)]
@@ -45,7 +46,7 @@ pub fn fill_row(
     fill: impl FnOnce(u128, &mut [u128]) -> bool,
     out: &mut [f64],
 ) {
-    let mut counts = vec![0; if total.is_some() { out.len() } else { 0 }];
+    let mut counts = memory::zeros(if total.is_some() { out.len() } else { 0 });
     match total {
         Some(total) if fill(total, &mut counts) => {
             for (x, &c) in out.iter_mut().zip(&counts) {
@@ -83,12 +84,12 @@ pub fn measures(
     let scale = total as f64;
     let mut work: Vec<Band> = (0..bands)
         .map(|_| Band {
-            row: vec![0; size],
-            columns: vec![(u128::MAX, 0); size],
+            row: memory::zeros(size),
+            columns: memory::filled((u128::MAX, 0), size),
             bits: Dd::ZERO,
             complete: true,
         })
-        .collect();
+        .gather();
     pool::for_each_chunk(&mut work, 1, size < 64, |band, part| {
         let Some(Band {
             row,
@@ -170,7 +171,7 @@ pub fn common(totals: impl IntoIterator<Item = Option<u128>>) -> Option<u128> {
 /// with equal line sums can be left wherever it can be entered, so one search from code 0 finds all
 /// codes or none ever will. The period is the gcd of `level(u) + 1 - level(v)` over positive entries.
 pub fn is_ergodic(size: usize, reaches: impl Fn(usize) -> Vec<usize>) -> bool {
-    let mut level = vec![usize::MAX; size];
+    let mut level = memory::filled(usize::MAX, size);
     level[0] = 0;
     let mut queue = vec![0];
     let mut head = 0;

@@ -13,6 +13,7 @@ use crate::potentials::Potentials;
 use crate::sampler::Structure;
 use crate::scaling::{DONE, Scaling};
 use crate::support::{self, Unsupported};
+use crate::system::memory::{self, Gather};
 
 /// # Law
 /// `probability(u, v) = counts[u][v] / total`, all lines of `counts` summing to `total`.
@@ -41,7 +42,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         }
         Value::Ratios(ratios) => {
             let (counts, total) = lattice::common_total("array", &ratios)?;
-            let counts = counts.iter().map(|&c| c as i64).collect();
+            let counts = counts.iter().map(|&c| c as i64).gather_shared();
             Dense::of_counts("dense", "array", size, counts, total.into())?
         }
         Value::Reals(reals) => of_reals(arguments, size, reals)?,
@@ -78,11 +79,11 @@ fn of_reals(arguments: &mut Arguments, size: usize, reals: Arc<[f64]>) -> Result
         // Entries of very different magnitude need their logarithms; a pattern that cannot be
         // balanced needs an error.
         check_support("array", &reals, size)?;
-        let cost: Vec<f64> = reals.iter().map(|p| (-p.ln()).max(0.0)).collect();
+        let cost: Vec<f64> = reals.iter().map(|p| (-p.ln()).max(0.0)).gather();
         let mut potentials = Potentials::new(size, &cost);
         potentials.settle(1.0, DONE);
         potentials.check("array")?;
-        let (cells, ones) = (potentials.cells(), vec![1.0; size]);
+        let (cells, ones) = (potentials.cells(), memory::filled(1.0, size));
         return Dense::rounded("dense", "array", arguments, size, cells, &ones, &ones);
     }
     Dense::rounded("dense", "array", arguments, size, reals, &x, &y)
@@ -94,7 +95,7 @@ fn on_grid(size: usize, reals: &[f64]) -> Option<Dense> {
     if reals.iter().any(|x| scaled(x) as u64 as f64 != scaled(x)) {
         return None;
     }
-    let counts = reals.iter().map(|x| scaled(x) as i64).collect();
+    let counts = reals.iter().map(|x| scaled(x) as i64).gather_shared();
     Dense::of_counts("dense", "array", size, counts, GRID.into()).ok()
 }
 
@@ -146,7 +147,7 @@ impl Dense {
             let got = format!("{} at ({}, {})", counts[i], i / size, i % size);
             return Err(Error::value(parameter, must, got));
         }
-        let mut columns = vec![0i128; size];
+        let mut columns = memory::zeros::<i128>(size);
         for (u, row) in counts.chunks(size).enumerate() {
             let mut sum = 0i128;
             for (column, &c) in columns.iter_mut().zip(row) {
@@ -191,7 +192,7 @@ impl Dense {
         x: &[f64],
         y: &[f64],
     ) -> Result<Self> {
-        let mut cells: Vec<u64> = reals.iter().map(|p| p.to_bits()).collect();
+        let mut cells: Vec<u64> = reals.iter().map(|p| p.to_bits()).gather();
         lattice::round_matrix(&mut cells, size, x, y).map_err(|why| unsupported(parameter, why))?;
         if parameter == "array" && name == "dense" {
             let moved = reals.iter().zip(&cells).fold(0.0, |m: f64, (p, &c)| {
@@ -203,7 +204,7 @@ impl Dense {
         Ok(Dense {
             name,
             size,
-            counts: cells.into_iter().map(|c| c as i64).collect(),
+            counts: cells.into_iter().map(|c| c as i64).gather_shared(),
             total: GRID,
         })
     }
@@ -213,7 +214,7 @@ impl Dense {
         const BAND: usize = 64;
         let size = self.size;
         let bands = size.div_ceil(BAND);
-        let mut all = vec![(u64::MAX, 0u64); bands * size];
+        let mut all = memory::filled((u64::MAX, 0u64), bands * size);
         pool::for_each_chunk(
             &mut all,
             size,
@@ -233,7 +234,7 @@ impl Dense {
                 *a = (a.0.min(b.0), a.1.max(b.1));
             }
         }
-        first.to_vec()
+        memory::copied(first)
     }
 }
 
@@ -309,7 +310,7 @@ impl Family for Dense {
     fn is_ergodic(&self) -> bool {
         composite::is_ergodic(self.size, |u| {
             let row = &self.counts[u * self.size..][..self.size];
-            (0..self.size).filter(|&v| row[v] > 0).collect()
+            (0..self.size).filter(|&v| row[v] > 0).gather()
         })
     }
 }

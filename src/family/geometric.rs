@@ -9,6 +9,8 @@ use crate::family::reflected::Reflected;
 use crate::lattice::GRID;
 use crate::measure;
 use crate::parameters::Arguments;
+use crate::system::memory::{self, Gather};
+use crate::system::stop::Paced;
 
 /// # Law
 /// `c_j` proportional to `q^j + floor` with `q = exp(-1/T)`, reflected. Neighbouring kernel entries have
@@ -47,14 +49,18 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
 
 /// Perfect secrecy: every kernel entry the same.
 fn uniform(size: usize) -> Reflected {
-    Reflected::new("geometric", vec![1; size + 1].into(), 2 * size as u64)
+    Reflected::new(
+        "geometric",
+        memory::filled(1, size + 1).into(),
+        2 * size as u64,
+    )
 }
 
 fn at_temperature(size: usize, t: f64) -> Reflected {
     if t == 0.0 || size == 1 {
-        let mut kernel = vec![0; size + 1];
+        let mut kernel = memory::zeros(size + 1);
         kernel[0] = 1;
-        return Reflected::new("geometric", kernel.into(), 1);
+        return Reflected::new("geometric", memory::shared(kernel), 1);
     }
     // Twice what rounding asks for, and room for the error of `exp` in the head.
     let floor = (32.0 * (t + 2.0)).ceil();
@@ -71,9 +77,9 @@ fn at_temperature(size: usize, t: f64) -> Reflected {
     loop {
         let mut kernel: Vec<i64> = (0..=size)
             .map(|j| (floor + head * (-(j as f64) / t).exp()) as i64)
-            .collect();
+            .gather();
         // The certificate: no entry above rho times the next.
-        for j in (0..size).rev() {
+        for j in (0..size).rev().paced() {
             kernel[j] = kernel[j].min(most_before(kernel[j + 1], rho));
         }
         let used: i128 = 2 * kernel.iter().map(|&k| i128::from(k)).sum::<i128>()
@@ -82,7 +88,7 @@ fn at_temperature(size: usize, t: f64) -> Reflected {
         let spare = i128::from(GRID) - used;
         if spare >= 0 {
             share_out(&mut kernel, spare as u64, rho);
-            return Reflected::new("geometric", kernel.into(), GRID);
+            return Reflected::new("geometric", memory::shared(kernel), GRID);
         }
         head *= 1.0 - 2f64.powi(-45);
     }
@@ -112,7 +118,7 @@ fn share_out(kernel: &mut [i64], spare: u64, rho: f64) {
     let r = kernel.len() - 1;
     let tail = kernel[r];
     let head = kernel.iter().take_while(|&&k| k > tail).count().min(r);
-    let before = kernel.to_vec();
+    let before = memory::copied(kernel);
     kernel[0] += (spare % 2) as i64;
     if head > 1 {
         let (each, rest) = (spare / 2 / (head as u64 - 1), spare / 2 % (head as u64 - 1));
@@ -212,7 +218,7 @@ mod tests {
 
     fn kernel(m: &Matrix) -> Vec<i64> {
         match &m.family.parameters()[0].1 {
-            Value::Wholes(kernel) => kernel.to_vec(),
+            Value::Wholes(kernel) => memory::copied(kernel),
             other => panic!("{other:?}"),
         }
     }

@@ -11,6 +11,7 @@ use crate::parameters::{Arguments, Value};
 use crate::potentials::{COARSE, Potentials};
 use crate::scaling::DONE;
 use crate::support;
+use crate::system::memory::{self, Gather};
 
 /// # Law
 /// `p_uv = x_u y_v exp(-cost_uv / T)` with all lines summing to 1, then on the grid. Among all
@@ -31,8 +32,11 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     arguments.exactly_one(&["temperature", "beta"])?;
     let cost: Arc<[f64]> = match cells {
         Value::Reals(reals) => reals,
-        Value::Wholes(wholes) => wholes.iter().map(|&n| n as f64).collect(),
-        Value::Ratios(ratios) => ratios.iter().map(|&(n, d)| n as f64 / d as f64).collect(),
+        Value::Wholes(wholes) => wholes.iter().map(|&n| n as f64).gather_shared(),
+        Value::Ratios(ratios) => ratios
+            .iter()
+            .map(|&(n, d)| n as f64 / d as f64)
+            .gather_shared(),
         _ => return Err(Error::type_("cost", "be a table of numbers", "others")),
     };
     if let Some(i) = cost.iter().position(|c| !(*c >= 0.0)) {
@@ -61,7 +65,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
             state.settle(t, DONE);
             state.check("cost")?;
             let cells = state.cells();
-            let ones = vec![1.0; size];
+            let ones = memory::filled(1.0, size);
             Dense::rounded("gibbs", "cost", arguments, size, cells, &ones, &ones)
         }
         Wanted::Beta(beta) => by_beta(arguments, size, &cost, beta),
@@ -109,7 +113,7 @@ fn as_randomized_response(size: usize, cost: &[f64], wanted: &Wanted) -> Result<
     };
     let counts = (0..size * size)
         .map(|i| if i / size == i % size { diag } else { off } as i64)
-        .collect();
+        .gather_shared();
     Dense::of_counts("gibbs", "cost", size, counts, total as i128).map(Some)
 }
 
@@ -117,7 +121,7 @@ fn as_randomized_response(size: usize, cost: &[f64], wanted: &Wanted) -> Result<
 /// root is bracketed and narrowed by regula falsi in its logarithm on coarsely settled kernels, each
 /// starting from the potentials of the last, then polished by secants on fully settled ones.
 fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> Result<Dense> {
-    let ones = vec![1.0; size];
+    let ones = memory::filled(1.0, size);
     let wanted = beta * measure::max_bits(size as u64);
     let mut tried = 0.0;
     let mut at = |state: &mut Potentials<'_>, t: f64, target: f64| {

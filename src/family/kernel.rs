@@ -8,6 +8,8 @@ use crate::lattice;
 use crate::measure::{self, Bits, Entropy, LogSum};
 use crate::pool;
 use crate::survey::{self, RowBits, Survey};
+use crate::system::memory::{self, Gather};
+use crate::system::stop::Paced;
 
 /// A non-negative integer of a kernel.
 pub trait Count: Copy + PartialEq + Ord + Add<Output = Self> + Send + Sync {
@@ -175,10 +177,10 @@ impl<K: Count> Kernel<'_, K> {
         let term = |count: K| summer.term(count.real() * scale);
         let number = |n: usize| Dd::from(n as f64);
         // prefix[t] = sum of the terms of c_0 + f, ..., c_{t-1} + f.
-        let mut prefix = Vec::with_capacity(w + 1);
+        let mut prefix = memory::room(w + 1);
         let mut sum = Dd::ZERO;
         prefix.push(sum);
-        for &k in &kernel[..w] {
+        for &k in kernel[..w].iter().paced() {
             sum = sum + term(k + f);
             prefix.push(sum);
         }
@@ -286,7 +288,7 @@ impl<K: Count> Kernel<'_, K> {
         let at = |j: usize| self.counts[j].whole() as i128;
         // The envelope's corners, by the usual turn test.
         let mut corners: Vec<usize> = Vec::new();
-        for j in 0..=r {
+        for j in (0..=r).paced() {
             while let [.., a, b] = corners[..] {
                 let rise = (at(b) - at(a)).checked_mul((j - a) as i128)?;
                 let chord = (at(j) - at(a)).checked_mul((b - a) as i128)?;
@@ -297,14 +299,14 @@ impl<K: Count> Kernel<'_, K> {
             }
             corners.push(j);
         }
-        let mut below = Vec::with_capacity(r + 1);
+        let mut below = memory::room(r + 1);
         for pair in corners.windows(2) {
             let (a, b) = (pair[0], pair[1]);
             let (fall, run) = (at(a) - at(b), (b - a) as i128);
             if fall < 0 {
                 return None;
             }
-            for j in 0..run {
+            for j in (0..run).paced() {
                 let down = fall.checked_mul(j)?;
                 below.push((at(a) - (down + run - 1) / run) as u128);
             }
@@ -334,7 +336,7 @@ impl<K: Count> Kernel<'_, K> {
             let high = self.counts[0].whole() + self.counts[self.image(v)].whole() + 2 * bulge;
             high as f64 / low as f64 * (1.0 + 1e-12)
         };
-        let mut columns: Vec<(f64, usize)> = (0..r.div_ceil(2)).map(|v| (bounds(v), v)).collect();
+        let mut columns: Vec<(f64, usize)> = (0..r.div_ceil(2)).map(|v| (bounds(v), v)).gather();
         let few = COLUMNS.min(columns.len());
         let order = |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0);
         columns.select_nth_unstable_by(few - 1, order);
@@ -342,7 +344,7 @@ impl<K: Count> Kernel<'_, K> {
         columns.truncate(few);
         columns.sort_unstable_by(order);
         let mut worst: f64 = 0.0;
-        for &(bound, v) in &columns {
+        for &(bound, v) in columns.iter().paced() {
             if bound.ln() < worst {
                 return Some(worst);
             }
@@ -381,7 +383,7 @@ impl<K: Count> Kernel<'_, K> {
         };
         let falls = self.counts.windows(2).all(|w| w[0] >= w[1]);
         let worst = if falls {
-            let row: Vec<f64> = (0..r).map(|v| self.count(0, v) as f64 / scale).collect();
+            let row: Vec<f64> = (0..r).map(|v| self.count(0, v) as f64 / scale).gather();
             (0, bits_of(&row))
         } else {
             let bits = self.kernel_bits_less_one().hi;
@@ -437,7 +439,7 @@ impl<K: Count> Kernel<'_, K> {
             peaks: (peaks, total),
             peaks_exact,
             least_diagonal: ((0..r).map(diagonal).min().unwrap_or(0), total),
-            deniability: gammas.iter().map(|&gamma| deniable(gamma)).collect(),
+            deniability: gammas.iter().map(|&gamma| deniable(gamma)).gather(),
             witness,
         }
     }
@@ -465,7 +467,7 @@ impl<K: Count> Kernel<'_, K> {
             let from_end = u.min(r - 1 - u);
             *ends.get(from_end).unwrap_or(&inside)
         });
-        RowBits::Each(each.collect())
+        RowBits::Each(each.gather())
     }
 
     /// Whether all terms were looked at.
@@ -488,11 +490,7 @@ impl Ranges {
         };
         let mut prefix = vec![(u128::MAX, 0)];
         prefix.extend(kernel[1..=w].iter().scan((u128::MAX, 0), join));
-        let mut suffix: Vec<_> = kernel[..w]
-            .iter()
-            .rev()
-            .scan((u128::MAX, 0), join)
-            .collect();
+        let mut suffix: Vec<_> = kernel[..w].iter().rev().scan((u128::MAX, 0), join).gather();
         suffix.reverse();
         Ranges { prefix, suffix }
     }

@@ -10,6 +10,7 @@ use crate::measure::{Entropy, LogSum};
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::Structure;
 use crate::survey;
+use crate::system::memory::Gather;
 
 /// # Law
 /// `probability(u, v)` is the product of the factors' at the digits of `u` and `v`, the joint code
@@ -127,7 +128,7 @@ impl Family for Kron {
 
     /// Extremes of a column are products of the factors' extremes, so the logarithms add.
     fn epsilon(&self) -> f64 {
-        let epsilons: Vec<f64> = self.factors.iter().map(Matrix::epsilon).collect();
+        let epsilons: Vec<f64> = self.factors.iter().map(Matrix::epsilon).gather();
         if epsilons.contains(&f64::INFINITY) {
             return f64::INFINITY;
         }

@@ -12,6 +12,7 @@ use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::Structure;
 use crate::system::kept::Kept;
+use crate::system::memory::{self, Gather};
 
 /// # Law
 /// `probability(u, v) = sum of weight_k p_k(u, v)`, with weights that sum to 1: a convex combination
@@ -64,7 +65,7 @@ fn weights(arguments: &mut Arguments) -> Result<(Arc<[i64]>, u64)> {
         }
         Value::Ratios(ratios) => lattice::common_total("weights", &ratios)?,
         Value::Wholes(wholes) => {
-            let ratios: Vec<(i128, i128)> = wholes.iter().map(|&n| (n.into(), 1)).collect();
+            let ratios: Vec<(i128, i128)> = wholes.iter().map(|&n| (n.into(), 1)).gather();
             lattice::common_total("weights", &ratios)?
         }
         _ => return Err(Error::type_("weights", "be a vector of numbers", "others")),
@@ -80,7 +81,10 @@ fn weights(arguments: &mut Arguments) -> Result<(Arc<[i64]>, u64)> {
     let g = counts
         .iter()
         .fold(u128::from(total), |g, &c| gcd(g, c.into()));
-    let counts = counts.iter().map(|&c| (u128::from(c) / g) as i64).collect();
+    let counts = counts
+        .iter()
+        .map(|&c| (u128::from(c) / g) as i64)
+        .gather_shared();
     Ok((counts, (u128::from(total) / g) as u64))
 }
 
@@ -90,7 +94,7 @@ impl Mix {
         pairs
             .filter(|p| *p.0 > 0)
             .map(|(&w, part)| (w as u64, part))
-            .collect()
+            .gather()
     }
 
     fn share(&self, weight: u64) -> Dd {
@@ -168,7 +172,7 @@ impl Family for Mix {
         });
         vec![
             ("matrices", Value::Matrices(Arc::clone(&self.parts))),
-            ("weights", Value::Ratios(weights.collect())),
+            ("weights", Value::Ratios(weights.gather_shared())),
         ]
     }
 
@@ -228,7 +232,7 @@ impl Family for Mix {
     }
 
     fn precise_row(&self, u: u64) -> Vec<Dd> {
-        let mut sum = vec![Dd::ZERO; self.size() as usize];
+        let mut sum = memory::filled(Dd::ZERO, self.size() as usize);
         for (w, part) in self.weighted() {
             let share = self.share(w);
             for (s, p) in sum.iter_mut().zip(part.family.precise_row(u)) {
@@ -246,7 +250,7 @@ impl Family for Mix {
         let pairs = self.weights.iter().zip(&*self.parts);
         let parts = pairs
             .map(|(&w, part)| ((w, self.sum as i64), part))
-            .collect();
+            .gather();
         Some(Composition::Mix(parts))
     }
 
@@ -284,7 +288,7 @@ impl Family for Mix {
                 (0..size)
                     .filter(|&v| positive(v))
                     .map(|v| v as usize)
-                    .collect()
+                    .gather()
             })
     }
 

@@ -16,6 +16,7 @@ use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::{Sampler, Structure};
 use crate::survey::{self, Survey};
 use crate::system::kept::Kept;
+use crate::system::memory::Gather;
 
 mod balance;
 mod blocks;
@@ -112,7 +113,7 @@ pub trait Family: Debug + Send + Sync {
 
     /// Row `u` to 30 digits.
     fn precise_row(&self, u: u64) -> Vec<Dd> {
-        (0..self.size()).map(|v| self.precise(u, v)).collect()
+        (0..self.size()).map(|v| self.precise(u, v)).gather()
     }
 
     /// Whether [`Family::is_ergodic`] was decided, or was too much to look at.
@@ -349,7 +350,7 @@ pub fn build(family: &str, given: Vec<(String, Value)>) -> Result<Matrix> {
         .iter()
         .find(|(name, _)| *name == family)
         .ok_or_else(|| {
-            let names: Vec<&str> = REGISTRY.iter().map(|(name, _)| *name).collect();
+            let names: Vec<&str> = REGISTRY.iter().map(|(name, _)| *name).gather();
             Error::value(
                 "family",
                 format!("be one of {}", names.join(", ")),

@@ -9,6 +9,8 @@ use crate::operator::{Operator, Scatter};
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::Structure;
 use crate::survey::{RowBits, Survey};
+use crate::system::memory;
+use crate::system::stop::Paced;
 
 /// # Law
 /// `probability(u, targets[u]) = 1`; every code is the target of one other, so columns sum to 1 too.
@@ -23,8 +25,8 @@ struct Permutation {
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     let must = "hold each code from 0 to size - 1 once";
     let targets = arguments.wholes("targets", must)?;
-    let mut seen = vec![false; targets.len()];
-    for (u, &v) in targets.iter().enumerate() {
+    let mut seen = memory::filled(false, targets.len());
+    for (u, &v) in targets.iter().enumerate().paced() {
         match usize::try_from(v).ok().and_then(|v| seen.get_mut(v)) {
             Some(seen) if !*seen => *seen = true,
             Some(_) => return Err(Error::value("targets", must, format!("{v} again at {u}"))),
@@ -104,7 +106,7 @@ impl Family for Permutation {
             peaks: (n.into(), 1),
             peaks_exact: true,
             least_diagonal: (u128::from(still), 1),
-            deniability: vec![(1, true); gammas.len()],
+            deniability: memory::filled((1, true), gammas.len()),
             witness: (n > 1).then(|| (0, 1, self.targets[0] as u64)),
         })
     }

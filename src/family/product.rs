@@ -11,6 +11,7 @@ use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::Structure;
 use crate::system::kept::Kept;
+use crate::system::memory::{self, Gather};
 
 /// # Law
 /// `probability(u, v) = sum over w of a(u, w) b(w, v)`. Randomizing again never takes bits away:
@@ -74,7 +75,7 @@ impl Product {
             let size = u128::from(self.size());
             let total = self.pair[1].total().filter(|_| size.pow(3) <= WORK)?;
             let n = size as usize;
-            let mut counts = vec![0; n * n];
+            let mut counts = memory::zeros(n * n);
             let mut rows = counts.chunks_mut(n).enumerate();
             rows.all(|(w, row)| self.second().add_counts(w as u64, total, 1, row))
                 .then_some(counts)
@@ -109,7 +110,7 @@ impl Product {
 fn trace(a: &dyn Family, b: &dyn Family) -> f64 {
     const BANDS: usize = 64;
     let n = a.size() as usize;
-    let mut work: Vec<(Vec<f64>, Dd)> = vec![(vec![0.0; n], Dd::ZERO); BANDS];
+    let mut work: Vec<(Vec<f64>, Dd)> = memory::filled((memory::zeros(n), Dd::ZERO), BANDS);
     crate::pool::for_each_chunk(&mut work, 1, false, |band, part| {
         for (row, sum) in part {
             for u in (band..n).step_by(BANDS) {
@@ -128,7 +129,7 @@ fn trace(a: &dyn Family, b: &dyn Family) -> f64 {
 fn trace_by_rows(product: &dyn Family) -> f64 {
     let n = product.size() as usize;
     let parts = crate::pool::map(n, n < 64, |u| {
-        let mut row = vec![0.0; n];
+        let mut row = memory::zeros(n);
         product.fill_row(u as u64, &mut row);
         row[u]
     });
@@ -151,7 +152,7 @@ impl Family for Product {
 
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         let total = self.total()?;
-        let mut row = vec![0; self.size() as usize];
+        let mut row = memory::zeros(self.size() as usize);
         let filled = self.add_counts(u, total, 1, &mut row);
         filled.then(|| (row[v as usize], total))
     }
@@ -165,7 +166,7 @@ impl Family for Product {
         };
         // `total` may be a multiple of the product's own.
         let weight = weight * (total / own);
-        let mut first = vec![0; out.len()];
+        let mut first = memory::zeros(out.len());
         if !self.first().add_counts(u, a, 1, &mut first) {
             return false;
         }
@@ -191,7 +192,7 @@ impl Family for Product {
 
     fn precise_row(&self, u: u64) -> Vec<Dd> {
         let size = self.size();
-        let mut sum = vec![Dd::ZERO; size as usize];
+        let mut sum = memory::filled(Dd::ZERO, size as usize);
         let mut add = |a: Dd, row: &[Dd]| {
             for (s, b) in sum.iter_mut().zip(row) {
                 *s = *s + a * *b;
@@ -199,7 +200,7 @@ impl Family for Product {
         };
         for (w, a) in (0u64..).zip(self.first().precise_row(u)) {
             if a.hi > 0.0 && size <= 1024 {
-                let all = || (0..size).map(|w| self.second().precise_row(w)).collect();
+                let all = || (0..size).map(|w| self.second().precise_row(w)).gather();
                 add(a, &self.second_rows.get_or_make(all)[w as usize]);
             } else if a.hi > 0.0 {
                 add(a, &self.second().precise_row(w));
@@ -294,18 +295,18 @@ impl Family for Product {
             (0..size)
                 .filter(|&v| f.probability(u, v) > 0.0)
                 .map(|v| v as usize)
-                .collect()
+                .gather()
         };
         if size > 4096 {
             return false;
         }
-        let second: Vec<Vec<usize>> = (0..size).map(|w| support(b, w)).collect();
+        let second: Vec<Vec<usize>> = (0..size).map(|w| support(b, w)).gather();
         composite::is_ergodic(size as usize, |u| {
-            let mut seen = vec![false; size as usize];
+            let mut seen = memory::filled(false, size as usize);
             for w in support(a, u as u64) {
                 second[w].iter().for_each(|&v| seen[v] = true);
             }
-            (0..size as usize).filter(|&v| seen[v]).collect()
+            (0..size as usize).filter(|&v| seen[v]).gather()
         })
     }
 

@@ -12,6 +12,7 @@ use crate::operator::{Operator, Shift, Spectrum};
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::Structure;
 use crate::survey::{self, RowBits, Survey};
+use crate::system::memory::Gather;
 
 /// # Law
 /// `probability(u, v)` is `diag/total` where `u = v` and `off/total` elsewhere, with
@@ -356,7 +357,7 @@ impl Family for RandomizedResponse {
             peaks: (self.diag.max(self.off) * u128::from(self.size), self.sum()),
             peaks_exact: true,
             least_diagonal: (self.diag, self.sum()),
-            deniability: gammas.iter().map(|&g| (deniable(g), true)).collect(),
+            deniability: gammas.iter().map(|&g| (deniable(g), true)).gather(),
             witness: truth_first,
         })
     }

@@ -12,6 +12,7 @@ use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::Structure;
 use crate::survey::{self, Survey};
 use crate::system::kept::Kept;
+use crate::system::memory::Gather;
 
 /// # Law
 /// With an even law `c` on the cycle of length `2r` (`c_j = c_{2r-j}`), draw `j`, go to `u + j`, and
@@ -52,13 +53,16 @@ impl Reflected {
             }
             Value::Ratios(ratios) => {
                 let (counts, total) = lattice::common_total("kernel", &ratios)?;
-                (counts.iter().map(|&k| k as i64).collect(), total.into())
+                (
+                    counts.iter().map(|&k| k as i64).gather_shared(),
+                    total.into(),
+                )
             }
             Value::Reals(reals) if reals.len() >= 2 => {
                 let rounded = lattice::round_even("kernel", &reals)?;
                 arguments.note("sum", rounded.sum);
                 arguments.note("moved", rounded.moved);
-                let counts = rounded.counts.iter().map(|&k| k as i64).collect();
+                let counts = rounded.counts.iter().map(|&k| k as i64).gather_shared();
                 return Ok(Reflected::new(name, counts, lattice::GRID));
             }
             Value::Reals(_) => (Arc::new([]), 1),
@@ -215,7 +219,7 @@ impl Family for Reflected {
 
     fn spectrum(&self) -> Option<Spectrum> {
         let total = self.total as f64;
-        let kernel: Vec<f64> = self.kernel.iter().map(|&k| k as f64 / total).collect();
+        let kernel: Vec<f64> = self.kernel.iter().map(|&k| k as f64 / total).gather();
         Spectrum::of_kernel(&kernel)
     }
 

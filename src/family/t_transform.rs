@@ -10,6 +10,7 @@ use crate::operator::{Operator, Swap};
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::Structure;
 use crate::survey::{self, RowBits, Survey};
+use crate::system::memory;
 
 /// # Law
 /// `keep I + (1 - keep) Q`, Q the transposition of `i` and `j`: the smallest step of majorization. Not
@@ -175,7 +176,7 @@ impl Family for TTransform {
             peaks: (others * d + 2 * a.max(d - a), d),
             peaks_exact: true,
             least_diagonal: (a, d),
-            deniability: vec![(1, true); gammas.len()],
+            deniability: memory::filled((1, true), gammas.len()),
             witness: Some((certain, u64::from(certain == 0), certain)),
         })
     }

@@ -12,6 +12,8 @@ use crate::operator::{self, Operator, Spectrum};
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::{Alphas as Steps, Structure};
 use crate::survey::{self, RowBits, Survey};
+use crate::system::memory::{self, Gather};
+use crate::system::stop::Paced;
 
 /// # Law
 /// `probability(i, i+1) = probability(i+1, i) = alpha_i` for `size - 1` alphas (the paper's print has
@@ -140,7 +142,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         Value::Wholes(counts) => vector(counts, whole_total)?,
         Value::Ratios(ratios) => {
             let (counts, total) = lattice::common_total("alphas", &ratios)?;
-            vector(counts.iter().map(|&c| c as i64).collect(), total)?
+            vector(counts.iter().map(|&c| c as i64).gather_shared(), total)?
         }
         // An empty list has no type; it is the matrix of size 1.
         Value::Reals(reals) => vector(round(&reals, arguments)?, GRID)?,
@@ -200,9 +202,9 @@ fn vector(alphas: Arc<[i64]>, total: u64) -> Result<Tridiagonal> {
 
 /// Given floats as counts of the grid. Neighbours that exceed 1 by rounding alone are trimmed.
 fn round(reals: &[f64], arguments: &mut Arguments) -> Result<Arc<[i64]>> {
-    let mut counts: Vec<i64> = Vec::with_capacity(reals.len());
+    let mut counts: Vec<i64> = memory::room(reals.len());
     let mut moved = 0.0f64;
-    for (i, &x) in reals.iter().enumerate() {
+    for (i, &x) in reals.iter().enumerate().paced() {
         let before = if i == 0 { 0.0 } else { reals[i - 1] };
         if !(x >= 0.0 && x + before <= 1.0 + TOLERANCE) {
             let got = if i == 0 {
@@ -229,7 +231,7 @@ fn round(reals: &[f64], arguments: &mut Arguments) -> Result<Arc<[i64]>> {
         counts.push(count);
     }
     arguments.note("moved", moved);
-    Ok(counts.into())
+    Ok(memory::shared(counts))
 }
 
 impl Family for Tridiagonal {
@@ -373,7 +375,7 @@ impl Family for Tridiagonal {
     fn spectrum(&self) -> Option<Spectrum> {
         match &self.alphas {
             Alphas::Constant(alpha) if (3..1 << 27).contains(&self.size) => {
-                let mut kernel = vec![0.0; self.size as usize + 1];
+                let mut kernel = memory::zeros(self.size as usize + 1);
                 let total = self.total as f64;
                 kernel[0] = (self.total - 2 * alpha) as f64 / total;
                 kernel[1] = *alpha as f64 / total;
@@ -386,7 +388,7 @@ impl Family for Tridiagonal {
     fn operator(&self) -> Option<Arc<dyn Operator>> {
         let alphas = match &self.alphas {
             Alphas::Constant(alpha) => vec![*alpha],
-            Alphas::Vector(alphas) => alphas.iter().map(|&a| a as u64).collect(),
+            Alphas::Vector(alphas) => alphas.iter().map(|&a| a as u64).gather(),
         };
         Some(Arc::new(operator::Tridiagonal::new(operator::Source {
             alphas,
@@ -421,8 +423,8 @@ impl Family for Tridiagonal {
                 .sum::<f64>()
         };
         let (mut worst, mut peaks, mut diagonal) = ((0, f64::INFINITY), 0, u64::MAX);
-        let mut deniable = vec![u64::MAX; gammas.len()];
-        for (u, times) in kinds {
+        let mut deniable = memory::filled(u64::MAX, gammas.len());
+        for (u, times) in kinds.paced() {
             let counts = line(u);
             worst = if bits(u) < worst.1 {
                 (u, bits(u))
@@ -446,7 +448,7 @@ impl Family for Tridiagonal {
             peaks: (peaks, self.total.into()),
             peaks_exact: true,
             least_diagonal: (diagonal.into(), self.total.into()),
-            deniability: deniable.into_iter().map(|k| (k, true)).collect(),
+            deniability: deniable.into_iter().map(|k| (k, true)).gather(),
             witness: Some((u64::from(self.diagonal(0) == 0), self.size - 1, 0)),
         })
     }

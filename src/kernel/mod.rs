@@ -8,6 +8,7 @@ use crate::keystream::{Level, level};
 use crate::randomize::Code;
 use crate::sampler::Kind;
 use crate::sampler::one::Then;
+use crate::system::memory;
 use crate::word::Word;
 
 #[cfg(target_arch = "x86_64")]
@@ -25,7 +26,7 @@ impl Undecided {
     /// None so far, of at most so many.
     pub fn new(records: usize) -> Self {
         Undecided {
-            at: vec![0; records].into(),
+            at: memory::zeros(records).into(),
             n: 0,
         }
     }

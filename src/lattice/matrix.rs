@@ -3,6 +3,8 @@
 use super::GRID;
 use crate::pool;
 use crate::support::{self, Unsupported};
+use crate::system::memory::{self, Gather};
+use crate::system::stop;
 
 /// Round `diag(x) P diag(y)`, whose lines sum to nearly 1, to counts whose lines sum to [`GRID`].
 /// `cells` holds the doubles of P as bits, row by row, and the counts afterwards.
@@ -84,7 +86,7 @@ fn round_row(row: &mut [u64], x: f64, y: &[f64]) {
 fn column_excess(cells: &[u64], size: usize) -> Vec<i64> {
     const BAND: usize = 64;
     let rows = size.div_ceil(BAND);
-    let mut bands = vec![0i64; rows * size];
+    let mut bands = memory::zeros::<i64>(rows * size);
     pool::for_each_chunk(&mut bands, size, cells.len() < 1 << 14, |band, sums| {
         for row in cells[band * BAND * size..].chunks(size).take(BAND) {
             for (sum, &count) in sums.iter_mut().zip(row) {
@@ -93,7 +95,7 @@ fn column_excess(cells: &[u64], size: usize) -> Vec<i64> {
             }
         }
     });
-    let mut excess = vec![(GRID as i64).wrapping_neg(); size];
+    let mut excess = memory::filled((GRID as i64).wrapping_neg(), size);
     for band in bands.chunks(size) {
         for (e, &sum) in excess.iter_mut().zip(band) {
             *e = e.wrapping_add(sum);
@@ -107,9 +109,10 @@ fn column_excess(cells: &[u64], size: usize) -> Vec<i64> {
 fn move_within_rows(cells: &mut [u64], size: usize, excess: &mut [i64]) {
     const PATIENCE: usize = 64;
     let mut row = 0;
-    let mut takers: Vec<usize> = (0..size).filter(|&v| excess[v] < 0).collect();
-    let givers: Vec<usize> = (0..size).filter(|&v| excess[v] > 0).collect();
+    let mut takers: Vec<usize> = (0..size).filter(|&v| excess[v] < 0).gather();
+    let givers: Vec<usize> = (0..size).filter(|&v| excess[v] > 0).gather();
     for giver in givers {
+        stop::point();
         let mut failures = 0;
         while excess[giver] > 0 && failures < PATIENCE {
             let Some(&taker) = takers.last() else { return };
@@ -150,21 +153,22 @@ fn move_along_paths(cells: &mut [u64], size: usize, excess: &mut [i64]) -> Resul
                 (0..size)
                     .filter(|&j| cells[at(i, j)] > 0)
                     .map(|j| j as u32)
-                    .collect()
+                    .gather()
             })
-            .collect()
+            .gather()
     };
     let (in_row, in_column) = (lists(false), lists(true));
     const NONE: u32 = u32::MAX;
     while let Some(start) = (0..size).find(|&v| excess[v] > 0) {
         // Breadth first over columns; `via[v]` is the row through which v was reached.
-        let mut via = vec![NONE; size];
-        let mut before = vec![NONE; size];
-        let mut seen_row = vec![false; size];
+        let mut via = memory::filled(NONE, size);
+        let mut before = memory::filled(NONE, size);
+        let mut seen_row = memory::filled(false, size);
         let mut queue = vec![start];
         let mut head = 0;
         let mut end = None;
         'search: while let Some(&v) = queue.get(head) {
+            stop::point();
             head += 1;
             for &u in &in_column[v] {
                 let u = u as usize;
@@ -200,7 +204,7 @@ fn move_along_paths(cells: &mut [u64], size: usize, excess: &mut [i64]) -> Resul
                 })
             })
         };
-        let path: Vec<(usize, usize, usize)> = path(end).collect();
+        let path: Vec<(usize, usize, usize)> = path(end).gather();
         let room = path.iter().map(|&(u, v, _)| cells[u * size + v] as i64 - 1);
         let amount = room.min().unwrap_or(0).min(excess[start]).min(-excess[end]);
         for (u, v, w) in path {

@@ -6,6 +6,8 @@
 use crate::dd::{Dd, RELATIVE_ERROR};
 use crate::error::{Error, Result};
 use crate::pool;
+use crate::system::memory::{self, Gather};
+use crate::system::stop::{self, Paced};
 
 mod matrix;
 
@@ -99,7 +101,7 @@ pub fn round_vector(name: &str, p: &[f64], direction: Direction) -> Result<Round
         let whole = scaled as i64;
         (whole as u64, scaled - whole as f64)
     };
-    let mut counts = vec![0u64; p.len()];
+    let mut counts = memory::zeros::<u64>(p.len());
     pool::for_each_chunk(&mut counts, TASK, p.len() < TASK, |i, part| {
         for (c, &x) in part.iter_mut().zip(&p[i * TASK..]) {
             *c = parts(x).0.max(u64::from(x > 0.0));
@@ -154,7 +156,7 @@ pub fn round_even(name: &str, c: &[f64]) -> Result<Rounded> {
     let scaled = |i: usize| c[i] * scale * GRID as f64;
     let mut counts: Vec<u64> = (0..=last)
         .map(|i| (scaled(i) as i64 as u64).max(u64::from(c[i] > 0.0)))
-        .collect();
+        .gather();
     let weight = |i: usize| if i == 0 || i == last { 1 } else { 2 };
     let used: i128 = counts
         .iter()
@@ -221,7 +223,7 @@ fn hand_out(
             Cut::of_largest(counts.len(), spare, |i| key(i, counts[i]))
         };
         let mut ties = cut.ties;
-        for (i, count) in counts.iter_mut().enumerate() {
+        for (i, count) in counts.iter_mut().enumerate().paced() {
             // Which entries are served is as good as random, so nothing branches on it.
             if let Some(key) = key(i, *count) {
                 let tie = u64::from(key == cut.key && ties > 0);
@@ -269,7 +271,7 @@ impl Cut {
             .filter(|&task| histograms[task][leading] > 0)
             .flat_map(|task| range(task).filter_map(&key))
             .filter(|&key| byte(key) == leading)
-            .collect();
+            .gather();
         if wanted > keys.len() as u64 || keys.is_empty() {
             return Cut {
                 key: 0,
@@ -288,11 +290,15 @@ impl Cut {
 
 /// Take `excess` units off the largest entries, down to a common level.
 fn level_off(counts: &mut [u64], excess: u128) {
-    let mut order: Vec<usize> = (0..counts.len()).collect();
-    order.sort_by(|&a, &b| counts[b].cmp(&counts[a]).then(a.cmp(&b)));
+    let mut order: Vec<usize> = (0..counts.len()).gather();
+    let pace = stop::Tick::default();
+    order.sort_by(|&a, &b| {
+        pace.tick();
+        counts[b].cmp(&counts[a]).then(a.cmp(&b))
+    });
     // The first `n` entries come down to `level` when what stands above it is just enough.
     let mut above: u128 = 0;
-    for n in 1..=order.len() {
+    for n in (1..=order.len()).paced() {
         above += u128::from(counts[order[n - 1]]);
         let next = order.get(n).map_or(1, |&i| u128::from(counts[i]));
         if above - next * n as u128 >= excess || n == order.len() {

@@ -9,6 +9,8 @@ use crate::birkhoff::control::Control;
 use crate::error::Error;
 use crate::family::{Composition, Matrix};
 use crate::lattice::gcd;
+use crate::system::memory;
+use crate::system::stop;
 
 /// Entries that are computed at most for a comparison, those inside of composites included.
 pub const STEPS: u128 = 1 << 34;
@@ -62,8 +64,9 @@ pub(super) fn compare(
     let g = gcd(s, t);
     let (s_own, t_own) = (s / g, t / g);
     let n = size as usize;
-    let (mut x, mut y) = (vec![0u128; n], vec![0u128; n]);
+    let (mut x, mut y) = (memory::zeros::<u128>(n), memory::zeros::<u128>(n));
     for u in 0..size {
+        stop::point();
         control.check()?;
         x.fill(0);
         y.fill(0);

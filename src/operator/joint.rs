@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::{Operator, Scratch, Spectrum, Way};
 use crate::family::{Composition, Matrix};
 use crate::pool;
+use crate::system::memory::{self, Gather};
 
 /// Cells of a part: a quarter of a megabyte.
 const PART: usize = 1 << 15;
@@ -97,7 +98,7 @@ impl Step {
 }
 
 fn table(matrix: &Matrix, size: usize, way: Way) -> Vec<f64> {
-    let mut rows = vec![0.0; size * size];
+    let mut rows = memory::zeros(size * size);
     for (u, row) in rows.chunks_mut(size).enumerate() {
         matrix.family.fill_row(u as u64, row);
     }
@@ -133,7 +134,7 @@ impl Joint {
                 }
                 Axis { size, step }
             })
-            .collect();
+            .gather();
         Joint {
             axes,
             way,
@@ -144,7 +145,7 @@ impl Joint {
 
     /// The sizes of the axes.
     pub fn shape(&self) -> Vec<usize> {
-        self.axes.iter().map(|axis| axis.size).collect()
+        self.axes.iter().map(|axis| axis.size).gather()
     }
 
     /// Tables one after the other, each in C order, changed in place.
@@ -186,12 +187,12 @@ impl Joint {
         };
         let mut rooms: Vec<Room> = (0..threads)
             .map(|_| Room {
-                part: vec![0.0; PART.max(height * width)],
-                one: vec![0.0; PART.max(WIDTH * longest)],
-                other: vec![0.0; longest.max(WIDTH)],
-                scratch: group.iter().map(scratch).collect(),
+                part: memory::zeros(PART.max(height * width)),
+                one: memory::zeros(PART.max(WIDTH * longest)),
+                other: memory::zeros(longest.max(WIDTH)),
+                scratch: group.iter().map(scratch).gather(),
             })
-            .collect();
+            .gather();
         if inner == 1 {
             let part = height * (PART / height).max(1);
             let (last, tail) = tail_of(group);
@@ -215,7 +216,7 @@ impl Joint {
         // A panel is `width` columns of all rows; its pieces are copied together and back.
         let panels = tables.chunks_mut(height * inner).flat_map(|table| {
             let mut panels: Vec<Vec<&mut [f64]>> = Vec::new();
-            panels.resize_with(inner.div_ceil(width), || Vec::with_capacity(height));
+            panels.resize_with(inner.div_ceil(width), || memory::room(height));
             for row in table.chunks_mut(inner) {
                 for (panel, piece) in panels.iter_mut().zip(row.chunks_mut(width)) {
                     panel.push(piece);
@@ -223,7 +224,7 @@ impl Joint {
             }
             panels
         });
-        let panels: Vec<Vec<&mut [f64]>> = panels.collect();
+        let panels: Vec<Vec<&mut [f64]>> = panels.gather();
         pool::share_out(panels.into_iter(), &mut rooms, |room, panel| {
             let width = panel.first().map_or(0, |piece| piece.len());
             let mut part = std::mem::take(&mut room.part);

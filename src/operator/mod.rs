@@ -9,6 +9,7 @@ use std::sync::Arc;
 use realfft::num_complex::Complex64;
 
 use crate::pool;
+use crate::system::memory::Gather;
 
 mod closed;
 mod joint;
@@ -92,7 +93,7 @@ pub fn run(
         .chunks(size * height)
         .zip(out.chunks_mut(size * height))
         .map(|(x, out)| (x, out, operator.scratch()))
-        .collect();
+        .gather();
     pool::for_each_chunk(&mut work, 1, small, |_, band| {
         for (x, out, scratch) in band {
             for (x, out) in x.chunks(size).zip(out.chunks_mut(size)) {

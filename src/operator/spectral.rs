@@ -8,6 +8,7 @@ use realfft::num_complex::Complex64;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 
 use super::{LEAST, Operator, Scratch, Shift, Way};
+use crate::system::memory::{self, Gather};
 
 /// Eigenvalues in a basis that other matrices share.
 #[derive(Debug, Clone)]
@@ -49,9 +50,9 @@ impl Spectrum {
         if 2 * r > MOST {
             return None;
         }
-        let mut cycle = kernel.to_vec();
+        let mut cycle = memory::copied(kernel);
         cycle.extend(kernel[1..r].iter().rev());
-        let mut values: Vec<f64> = transform(&mut cycle).iter().map(|z| z.re).collect();
+        let mut values: Vec<f64> = transform(&mut cycle).iter().map(|z| z.re).gather();
         values.truncate(r);
         Some(Spectrum::Cosine(values))
     }
@@ -60,7 +61,7 @@ impl Spectrum {
         match self {
             Spectrum::Cyclic(values) => Some(values),
             Spectrum::Flat(a) if size <= MOST => {
-                let mut values = vec![Complex64::new(a, 0.0); size / 2 + 1];
+                let mut values = memory::filled(Complex64::new(a, 0.0), size / 2 + 1);
                 values[0] = Complex64::new(1.0, 0.0);
                 Some(values)
             }
@@ -72,7 +73,7 @@ impl Spectrum {
         match self {
             Spectrum::Cosine(values) => Some(values),
             Spectrum::Flat(a) if size <= MOST => {
-                let mut values = vec![a; size];
+                let mut values = memory::filled(a, size);
                 values[0] = 1.0;
                 Some(values)
             }
@@ -97,7 +98,7 @@ impl Spectrum {
             return Some(Spectrum::Flat(a));
         }
         if parts.iter().any(|p| matches!(p.1, Spectrum::Cyclic(_))) {
-            let mut sum = vec![Complex64::new(start, 0.0); size / 2 + 1];
+            let mut sum = memory::filled(Complex64::new(start, 0.0), size / 2 + 1);
             for (w, part) in parts {
                 for (s, z) in sum.iter_mut().zip(part.cyclic(size)?) {
                     *s = complex(*s, w, z);
@@ -105,7 +106,7 @@ impl Spectrum {
             }
             return Some(Spectrum::Cyclic(sum));
         }
-        let mut sum = vec![start; size];
+        let mut sum = memory::filled(start, size);
         for (w, part) in parts {
             for (s, x) in sum.iter_mut().zip(part.cosine(size)?) {
                 *s = real(*s, w, x);
@@ -171,7 +172,7 @@ impl Spectral {
                     let angle = -std::f64::consts::PI * k as f64 / (2 * size) as f64;
                     Complex64::from_polar(1.0, angle)
                 })
-                .collect(),
+                .gather(),
             _ => Vec::new(),
         };
         Spectral {
@@ -273,8 +274,8 @@ impl Operator for Spectral {
             .get_scratch_len()
             .max(self.backward.get_scratch_len());
         Scratch {
-            complex: vec![Complex64::default(); self.size / 2 + 1 + work],
-            real: vec![0.0; self.size],
+            complex: memory::filled(Complex64::default(), self.size / 2 + 1 + work),
+            real: memory::zeros(self.size),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use super::{LEAST, Operator, Scratch, Way};
 use crate::system::kept::Kept;
+use crate::system::memory::{self, Gather};
+use crate::system::stop::Paced;
 
 /// A symmetric tridiagonal matrix with line sums 1.
 #[derive(Debug)]
@@ -90,19 +92,19 @@ impl Lines {
         Lines {
             diagonal: (0..source.size)
                 .map(|u| (source.total - alpha(u.checked_sub(1)) - alpha(Some(u))) as f64 / total)
-                .collect(),
+                .gather(),
             beside: (0..source.size - 1)
                 .map(|i| alpha(Some(i)) as f64 / total)
-                .collect(),
+                .gather(),
         }
     }
 }
 
 fn plain(diagonal: &[f64], beside: &[f64]) -> Factors {
-    let mut inverse = Vec::with_capacity(diagonal.len());
-    let mut ratio = Vec::with_capacity(beside.len());
+    let mut inverse = memory::room(diagonal.len());
+    let mut ratio = memory::room(beside.len());
     inverse.push(1.0 / diagonal[0]);
-    for (d, a) in diagonal[1..].iter().zip(beside) {
+    for (d, a) in diagonal[1..].iter().zip(beside).paced() {
         let r = a * inverse[ratio.len()];
         ratio.push(r);
         inverse.push(1.0 / (d - r * a));
@@ -113,11 +115,11 @@ fn plain(diagonal: &[f64], beside: &[f64]) -> Factors {
 /// Gaussian elimination in which the larger of the two candidates becomes the pivot.
 fn pivoted(diagonal: &[f64], beside: &[f64]) -> Factors {
     let n = diagonal.len();
-    let (mut pivot, mut above) = (diagonal.to_vec(), beside.to_vec());
-    let (mut above2, mut below) = (vec![0.0; n], vec![0.0; n]);
-    let mut swapped = vec![false; n];
+    let (mut pivot, mut above) = (memory::copied(diagonal), memory::copied(beside));
+    let (mut above2, mut below) = (memory::zeros(n), memory::zeros(n));
+    let mut swapped = memory::filled(false, n);
     above.push(0.0);
-    for i in 0..n - 1 {
+    for i in (0..n - 1).paced() {
         let low = beside[i];
         if pivot[i].abs() >= low {
             let factor = if low == 0.0 { 0.0 } else { low / pivot[i] };
@@ -134,7 +136,7 @@ fn pivoted(diagonal: &[f64], beside: &[f64]) -> Factors {
         }
     }
     Factors::Pivoted {
-        inverse: pivot.iter().map(|d| 1.0 / d).collect(),
+        inverse: pivot.iter().map(|d| 1.0 / d).gather(),
         below,
         above,
         above2,
@@ -148,7 +150,7 @@ fn below(lines: &Lines, t: [f64; 8]) -> [usize; 8] {
     let mut count = [0usize; 8];
     let mut pivot = [1.0f64; 8];
     let mut square = 0.0;
-    for (u, d) in lines.diagonal.iter().enumerate() {
+    for (u, d) in lines.diagonal.iter().enumerate().paced() {
         for k in 0..8 {
             let next = d - t[k] - square / pivot[k];
             pivot[k] = if next.abs() < TINY { -TINY } else { next };

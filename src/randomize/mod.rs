@@ -37,6 +37,7 @@ mod work;
 pub use address::{Addresses, By, Id};
 pub use code::Code;
 
+use crate::system::memory::{self, Gather};
 use draw::draw;
 use node::Node;
 use work::Scratch;
@@ -108,7 +109,7 @@ impl<'a> Randomizer<'a> {
         let workers = threads.clamp(1, chunks);
         let mut states: Vec<Scratch<C>> = (0..workers)
             .map(|_| Scratch::new(n.min(RECORDS), self.buffers))
-            .collect();
+            .gather();
         let bad = AtomicUsize::new(usize::MAX);
         let (first, rest) = out.split_at_mut(head);
         let starts = std::iter::once(0).chain((head..n).step_by(CHUNK));
@@ -185,7 +186,7 @@ pub fn refuse(position: usize, size: u64) -> Error {
 /// record, and a copy.
 pub fn floor(codes: &[u8], out: &mut [u8], threads: usize) {
     let stream = Keystream::new(&[0; 32]);
-    let mut states = vec![vec![0; 2 * RECORDS]; threads.max(1)];
+    let mut states = memory::filled(memory::zeros(2 * RECORDS), threads.max(1));
     let parts = (0..).zip(codes.chunks(CHUNK)).zip(out.chunks_mut(CHUNK));
     pool::share_out(parts, &mut states, |words, ((i, codes), out)| {
         for (j, (codes, out)) in codes

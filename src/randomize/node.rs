@@ -5,6 +5,7 @@ use super::streams::Streams;
 use crate::derive::Purpose;
 use crate::family::Matrix;
 use crate::sampler::{Form, Sampler};
+use crate::system::memory::Gather;
 
 /// A draw, or a composite of draws, with its keys.
 pub(super) struct Node<'a> {
@@ -38,7 +39,7 @@ impl<'a> Node<'a> {
                 path.pop();
                 node
             })
-            .collect();
+            .gather();
         // A mixture draws which part; the other composites draw nothing themselves.
         let streams = match (sampler, form) {
             (Sampler::Certain(_), _) | (_, Some(Form::Kron(_) | Form::Product(_))) => Streams::None,

@@ -6,6 +6,7 @@ use super::address::{Addresses, NEGATIVE};
 use super::code::Code;
 use crate::kernel::Undecided;
 use crate::keystream::BLOCK;
+use crate::system::memory;
 
 /// One thread's buffers, erased when dropped.
 pub(super) struct Scratch<C> {
@@ -18,7 +19,7 @@ pub(super) struct Scratch<C> {
 impl<C: Code> Scratch<C> {
     /// For blocks of `records`, with `buffers` more for composites.
     pub(super) fn new(records: usize, buffers: usize) -> Self {
-        let codes = |n: usize| vec![C::default(); n * records].into_boxed_slice();
+        let codes = |n: usize| memory::filled(C::default(), n * records).into_boxed_slice();
         Scratch {
             src: codes(1),
             dst: codes(1),
@@ -51,14 +52,14 @@ pub(super) struct Work {
 
 impl Work {
     pub(super) fn new(records: usize, mixtures: usize) -> Self {
-        let numbers = || vec![0u64; records].into_boxed_slice();
+        let numbers = || memory::zeros::<u64>(records).into_boxed_slice();
         Work {
-            words: vec![0; 8 * records + 2 * BLOCK].into(),
+            words: memory::zeros(8 * records + 2 * BLOCK).into(),
             first: numbers(),
             counters: numbers(),
             nonces: numbers(),
             undecided: Undecided::new(records),
-            picks: vec![vec![0; records].into(); mixtures],
+            picks: memory::filled(memory::zeros(records).into(), mixtures),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Any code of the class: the word times the class size.
 
 use crate::alias::{More, below};
+use crate::system::memory::Gather;
 use crate::word::Word;
 
 /// How the class of a code is found.
@@ -33,13 +34,13 @@ impl Classes {
                 let (first, n) = runs.of(u);
                 first as u32 | (n as u32 - 1) << 16
             };
-            return Classes::Short((0..size).map(class).collect());
+            return Classes::Short((0..size).map(class).gather().into());
         }
         let class = |u| {
             let (first, n) = runs.of(u);
             (first as u32, n as u32)
         };
-        Classes::Table((0..size).map(class).collect())
+        Classes::Table((0..size).map(class).gather().into())
     }
 
     /// First code and size of the class of `u`.

@@ -4,6 +4,7 @@ use super::{Kind, Sampler};
 use crate::alias::More;
 use crate::family::Matrix;
 use crate::parameters::Value;
+use crate::system::memory;
 
 /// Words that were written down, and whether more were asked for.
 struct Script<'a> {
@@ -56,7 +57,7 @@ pub fn check(matrix: &Matrix, bounds: impl Fn(u64) -> Vec<u64>) {
     for u in 0..family.size() {
         let bounds = bounds(u);
         let each: u128 = bounds.iter().map(|&n| u128::from(n)).product();
-        let mut cases = vec![0u128; family.size() as usize];
+        let mut cases = memory::zeros::<u128>(family.size() as usize);
         for x in 0..1 << 16 {
             match kind.decide(x, u) {
                 (v, false) => cases[v as usize] += each,

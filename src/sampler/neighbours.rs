@@ -4,6 +4,7 @@ use std::hint::select_unpredictable;
 
 use super::structure::Alphas;
 use crate::alias::{More, below, share};
+use crate::system::memory::Gather;
 use crate::word::Word;
 
 /// One step down or up.
@@ -39,7 +40,7 @@ impl<W: Word> Neighbours<W> {
                     let slots = |&alpha: &i64| W::low(share::<W>(alpha as u64, total));
                     let zero = || std::iter::once(W::low(0));
                     let steps = zero().chain(alphas.iter().map(slots));
-                    Steps::Vector(steps.chain(zero()).chain(zero()).collect())
+                    Steps::Vector(steps.chain(zero()).chain(zero()).gather().into())
                 }
             },
             alphas,

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use crate::alias::{self, More, below, left_over, share};
 use crate::pool;
+use crate::system::memory;
+use crate::system::stop;
 use crate::word::Word;
 
 /// A law a row: tables one after the other.
@@ -45,8 +47,8 @@ impl<W: Word> Rows<W> {
             0
         };
         let mut table = alias::zeros(size * columns + 1);
-        let mut last = vec![W::low(0); size].into_boxed_slice();
-        let mut marks = vec![0u128; size * per_row].into_boxed_slice();
+        let mut last = memory::filled(W::low(0), size).into_boxed_slice();
+        let mut marks = memory::zeros::<u128>(size * per_row).into_boxed_slice();
         // Room for the masses of one row a band, before any thread starts.
         let rows = size.div_ceil(32);
         let mut rest = &mut marks[..];
@@ -62,13 +64,14 @@ impl<W: Word> Rows<W> {
                 table,
                 last,
                 marks: now,
-                mass: vec![W::low(0); columns],
+                mass: memory::filled(W::low(0), columns),
             });
         }
         pool::for_each_chunk(&mut bands, 1, counts.len() < 1 << 14, |band, part| {
             for part in part {
                 let table = part.table.chunks_mut(columns);
                 for (i, (table, last)) in table.zip(part.last.iter_mut()).enumerate() {
+                    stop::point();
                     let row = &counts[(band * rows + i) * size..][..size];
                     part.mass.fill(W::low(0));
                     let mut sum = 0;

@@ -180,6 +180,22 @@ impl<I: Iterator> Iterator for Pace<I> {
     }
 }
 
+/// The same for loops that belong to others, such as a sort: the comparison ticks.
+#[derive(Debug, Default)]
+pub struct Tick(std::cell::Cell<u32>);
+
+impl Tick {
+    /// One step.
+    #[inline]
+    pub fn tick(&self) {
+        self.0.set(self.0.get() + 1);
+        if self.0.get() == STRETCH {
+            self.0.set(0);
+            point();
+        }
+    }
+}
+
 /// What this thread is doing, to be handed to others that help.
 #[derive(Clone)]
 pub struct Handed {
