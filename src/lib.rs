@@ -34,6 +34,7 @@
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 
 pub mod alias;
+pub mod assignment;
 pub mod birkhoff;
 pub mod calibrate;
 pub mod count;

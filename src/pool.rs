@@ -18,13 +18,17 @@ use crate::system::fork::PerProcess;
 use crate::system::memory;
 use crate::system::stop::{self, Payload};
 
-/// Threads to use: `BISTOCHASTIC_THREADS` where it is a positive number, else all cores.
+/// Most threads that can be asked for; more are taken as so many.
+pub const MOST: usize = 1024;
+
+/// Threads to use: `BISTOCHASTIC_THREADS` where it is a positive number, up to [`MOST`], else all cores.
 pub fn threads() -> usize {
     std::env::var("BISTOCHASTIC_THREADS")
         .ok()
         .and_then(|text| text.trim().parse().ok())
         .filter(|&n: &usize| n > 0)
         .unwrap_or_else(cores)
+        .min(MOST)
 }
 
 /// Asked once: the answer takes reading files of the system, longer than many a small job.

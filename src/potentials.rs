@@ -18,6 +18,13 @@ pub const COARSE: f64 = 1e-7;
 /// Deviation up to which a scaling has come to its end: some units of the grid.
 pub const SETTLED: f64 = 64.0 * DONE;
 
+/// Smallest entry of a kernel.
+const LEAST: f64 = 1e-300;
+
+/// Mass on entries that were raised to [`LEAST`] up to which they change nothing: the law without them is
+/// within its square root.
+const RAISED: f64 = 1e-36;
+
 /// The potentials at some temperature, and the matrix they make.
 pub struct Potentials<'a> {
     size: usize,
@@ -29,6 +36,12 @@ pub struct Potentials<'a> {
     temperature: f64,
     /// The largest finite cost.
     pub largest: f64,
+    /// Temperatures beyond which a cost counts as so many.
+    reach: f64,
+    /// The same as a cost, at the temperature that is settled.
+    most: f64,
+    /// Mass on entries that were kept positive by raising them.
+    raised: f64,
     /// Passes over the matrix so far.
     pub passes: usize,
     /// What the lines were off by when last settled.
@@ -47,14 +60,36 @@ impl<'a> Potentials<'a> {
             kernel: memory::zeros(size * size),
             temperature: f64::INFINITY,
             largest: finite.fold(0.0, f64::max),
+            reach: f64::INFINITY,
+            most: f64::INFINITY,
+            raised: 0.0,
             passes: 0,
             off: f64::INFINITY,
         }
     }
 
+    /// The same, where a cost of more than `reach` temperatures counts as that.
+    pub fn within(size: usize, cost: &'a [f64], reach: f64) -> Self {
+        let mut potentials = Potentials::new(size, cost);
+        potentials.reach = reach;
+        potentials
+    }
+
     /// Scale at temperature `t`. From far above, cool down by halves: the potentials of one
     /// temperature keep the next kernel within the range of a double.
     pub fn settle(&mut self, t: f64, target: f64) {
+        self.most = self.reach * t;
+        self.approach(t, target);
+        // Entries were kept positive that are smaller: from the potentials so far they come out as they are.
+        for _ in 0..100 {
+            if self.raised <= RAISED {
+                break;
+            }
+            self.scale(t, target);
+        }
+    }
+
+    fn approach(&mut self, t: f64, target: f64) {
         if t.is_infinite() {
             return self.scale(t, target);
         }
@@ -68,7 +103,7 @@ impl<'a> Potentials<'a> {
                 return;
             }
             self.restart();
-            self.cool(self.largest / span, t, target);
+            self.cool(self.largest.min(self.most) / span, t, target);
         }
     }
 
@@ -93,7 +128,7 @@ impl<'a> Potentials<'a> {
     /// Scale the kernel of temperature `t` as it is, from the potentials of the last.
     pub fn scale(&mut self, t: f64, target: f64) {
         let (size, cost) = (self.size, self.cost);
-        let (row, column) = (&self.row, &self.column);
+        let (row, column, most) = (&self.row, &self.column, self.most);
         pool::for_each_chunk(&mut self.kernel, size, cost.len() < 1 << 12, |u, cells| {
             let costs = &cost[u * size..][..size];
             for ((cell, &c), column) in cells.iter_mut().zip(costs).zip(column) {
@@ -101,7 +136,7 @@ impl<'a> Potentials<'a> {
                 *cell = if t.is_infinite() {
                     f64::from(u8::from(c.is_finite()))
                 } else if c.is_finite() {
-                    ((row[u] + column - c) / t).exp().max(1e-300)
+                    ((row[u] + column - c.min(most)) / t).exp().max(LEAST)
                 } else {
                     0.0
                 };
@@ -111,6 +146,13 @@ impl<'a> Potentials<'a> {
         self.off = scaling.run(target);
         self.passes += scaling.passes;
         let (x, y) = (scaling.x, scaling.y);
+        self.raised = 0.0;
+        if t.is_finite() {
+            for (u, cells) in self.kernel.chunks(size).enumerate() {
+                let raised = cells.iter().zip(&y).filter(|(cell, _)| **cell == LEAST);
+                self.raised += raised.map(|(cell, y)| cell * x[u] * y).sum::<f64>();
+            }
+        }
         pool::for_each_chunk(&mut self.kernel, size, cost.len() < 1 << 12, |u, cells| {
             for (cell, y) in cells.iter_mut().zip(&y) {
                 *cell *= x[u] * y;
@@ -127,15 +169,24 @@ impl<'a> Potentials<'a> {
         self.temperature = t;
     }
 
+    /// Whether doubles held every entry that counts.
+    pub fn is_held(&self) -> bool {
+        self.raised <= RAISED
+    }
+
     /// Refuse what came nowhere near its end, naming the parameter.
     ///
     /// # Errors
-    /// Line sums off by more than 1e-12.
+    /// Line sums off by more than 1e-12, or entries that doubles cannot hold.
     pub fn check(&self, name: &str) -> Result<()> {
+        let must = "be balanced by scaling its rows and columns";
+        if !self.is_held() {
+            let got = "numbers too far apart for doubles";
+            return Err(Error::value(name, must, got));
+        }
         if self.off <= 1e-12 {
             return Ok(());
         }
-        let must = "be balanced by scaling its rows and columns";
         let got = format!("sums off by {:.1e} after {} passes", self.off, self.passes);
         Err(Error::value(name, must, got))
     }
@@ -154,8 +205,8 @@ impl<'a> Potentials<'a> {
         self.kernel
             .iter()
             .zip(self.cost)
-            .map(|(&p, c)| if c.is_finite() { p.max(1e-300) } else { 0.0 })
-            .gather_shared()
+            .map(|(&p, c)| if c.is_finite() { p.max(LEAST) } else { 0.0 })
+            .collect()
     }
 }
 

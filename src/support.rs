@@ -35,6 +35,14 @@ pub fn check(size: usize, positive: impl Fn(usize, usize) -> bool) -> Result<(),
     Ok(())
 }
 
+/// Whether some diagonal is positive throughout.
+pub fn has_diagonal(size: usize, positive: impl Fn(usize, usize) -> bool) -> bool {
+    let lists: Vec<Vec<usize>> = (0..size)
+        .map(|u| (0..size).filter(|&v| positive(u, v)).collect())
+        .collect();
+    perfect_matching(&lists).is_some()
+}
+
 const NONE: usize = usize::MAX;
 
 /// The row matched with each column, if all can be matched.

@@ -71,7 +71,7 @@ def _has_closed_rows(matrix: Matrix) -> bool:
 def is_quick(matrix: Matrix) -> bool:
     """Whether errors of all shares take no look at a large inverse, row by row or by probes."""
     if matrix.family == "kron":
-        return all(is_quick(factor) for factor in matrix.parameters["matrices"])
+        return all(is_quick(factor) for factor in operators.factors(matrix))
     return matrix.size <= _QUICK or _has_closed_rows(matrix)
 
 
@@ -127,7 +127,7 @@ def squared_rows(matrix: Matrix, weights: Array) -> tuple[Array, float]:
 
 def _joint_squares(matrix: Matrix, weights: Array) -> tuple[Array, float]:
     """Entries of a kron multiply, so its squared entries are taken axis by axis."""
-    factors = matrix.parameters["matrices"]
+    factors = operators.factors(matrix)
     array = weights.reshape([factor.size for factor in factors])
     error = 0.0
     for axis, factor in enumerate(factors):
@@ -166,7 +166,7 @@ def extremes(matrix: Matrix) -> tuple[Array, Array]:
         return np.zeros(r), np.ones(r)
     if matrix.family == "kron":
         least, most = np.ones(1), np.ones(1)
-        for factor in matrix.parameters["matrices"]:
+        for factor in operators.factors(matrix):
             low, high = extremes(factor)
             # Of products of two the ends are at the corners.
             corners = [np.outer(a, b).ravel() for a in (least, most) for b in (low, high)]

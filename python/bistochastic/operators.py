@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from bistochastic import _core
 from bistochastic.errors import SingularMatrixError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -24,10 +24,17 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+T = TypeVar("T")
+
 # Beyond this condition doubles cannot tell a matrix from a singular one.
 MOST = 2.0**50
 # Size up to which a composite without a common structure is made dense for its condition.
 _DENSE = 2048
+# Parts of a composite that are taken one by one where it can be written down, and where it cannot.
+_FEW = 1 << 12
+_MANY = 1 << 18
+# Size up to which a composite of more parts is written down.
+_WRITTEN = 1024
 
 
 def parts(mix: Matrix) -> list[tuple[float, Matrix]]:
@@ -35,6 +42,57 @@ def parts(mix: Matrix) -> list[tuple[float, Matrix]]:
     given = mix.parameters
     pairs = zip(given["weights"], given["matrices"], strict=True)
     return [(float(weight), part) for weight, part in pairs if weight]
+
+
+def factors(kron: Matrix) -> list[Matrix]:
+    """The factors of a kron with more than one category, or one of the others where there is none.
+
+    Those with one category say nothing, and there may be very many. Where that leaves one factor,
+    itself a kron, its factors.
+    """
+    while True:
+        given: list[Matrix] = kron.parameters["matrices"]
+        wide = [factor for factor in given if factor.size > 1] or given[:1]
+        if len(wide) > 1 or wide[0].family != "kron":
+            return wide
+        kron = wide[0]
+
+
+def by_parts(
+    matrix: Matrix,
+    parts_of: Callable[[Matrix], Iterable[Matrix]],
+    value: Callable[[Matrix, Callable[[Matrix], T]], T],
+) -> T:
+    """``value(matrix, found)``, where ``found`` gives those of the parts that ``parts_of`` names.
+
+    Every distinct matrix once, however often composites hold it, and without recursion.
+    """
+    known: dict[int, T] = {}
+
+    def found(part: Matrix) -> T:
+        return known[_core.identity_of(part)]
+
+    stack = [matrix]
+    while stack:
+        here = stack[-1]
+        key = _core.identity_of(here)
+        if key not in known:
+            left = [part for part in parts_of(here) if _core.identity_of(part) not in known]
+            if left:
+                stack += left
+                continue
+            known[key] = value(here, found)
+        stack.pop()
+    return found(matrix)
+
+
+def _is_crowded(matrix: Matrix) -> bool:
+    """Whether so many parts are held in each other that the matrix is better written down."""
+    parts = _core.parts_in(matrix)
+    if parts > _MANY and matrix.size > _WRITTEN:
+        must = f"`matrix` must hold at most {_MANY} parts to be taken one by one"
+        raise ValueError(f"{must}; got more in nested composites")
+    return parts > _FEW and matrix.size <= _WRITTEN
 
 
 def _rows(name: str, matrix: Matrix, given: Any) -> tuple[Array, int]:
@@ -88,23 +146,47 @@ def forth(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
     match matrix.family:
         case "kron":
             return _along_axes(matrix, rows, inverse=False, back=back)
-        case "product":
-            pair = matrix.parameters["matrices"]
-            for factor in reversed(pair) if back else pair:
+        case "product" if not _is_crowded(matrix):
+            for factor in _in_turn(matrix, back=back):
                 rows = forth(factor, rows, back=back)
             return rows
-        case "mix":
-            shares = (weight * forth(part, rows, back=back) for weight, part in parts(matrix))
-            return sum(shares, start=np.zeros_like(rows))
+        case "mix" if not _is_crowded(matrix):
+            total = np.zeros_like(rows)
+            for weight, part in parts(matrix):
+                total = total + weight * forth(part, rows, back=back)
+            return total
     dense = matrix.to_dense()
     return rows @ (dense.T if back else dense)
 
 
+def _in_turn(product: Matrix, *, back: bool) -> Iterator[Matrix]:
+    """The factors of a product, those of a product without a structure inside it among them."""
+    stack = [product]
+    while stack:
+        here = stack.pop()
+        if here is product or (
+            here.family == "product" and _core.structure_is_singular(here) is None
+        ):
+            pair = here.parameters["matrices"]
+            stack += pair if back else reversed(pair)
+        else:
+            yield here
+
+
 def axes(matrix: Matrix) -> list[Matrix]:
-    """The matrices of the axes of a joint domain; those of a kron inside a kron among them."""
-    if matrix.family != "kron":
-        return [matrix]
-    return [axis for factor in matrix.parameters["matrices"] for axis in axes(factor)]
+    """The matrices of the axes of a joint domain; those of a kron inside a kron among them.
+
+    None of one category, of which there may be very many.
+    """
+    found = []
+    stack = [matrix]
+    while stack:
+        here = stack.pop()
+        if here.size > 1 and here.family == "kron":
+            stack += reversed(here.parameters["matrices"])
+        elif here.size > 1:
+            found.append(here)
+    return found
 
 
 def along_axes(kron: Matrix, tables: Array, *, inverse: bool, back: bool) -> None:
@@ -112,10 +194,10 @@ def along_axes(kron: Matrix, tables: Array, *, inverse: bool, back: bool) -> Non
     left = _core.along_axes(kron, tables, inverse, back)
     if not left:
         return
-    factors = axes(kron)
-    cells = tables.reshape(-1, *(factor.size for factor in factors))
+    each = axes(kron)
+    cells = tables.reshape(-1, *(factor.size for factor in each))
     for axis in left:
-        factor = factors[axis]
+        factor = each[axis]
         moved = np.ascontiguousarray(np.moveaxis(cells, axis + 1, -1))
         rows = moved.reshape(-1, factor.size)
         done = (_solve if inverse else forth)(factor, rows, back=back).reshape(moved.shape)
@@ -150,6 +232,8 @@ def _solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
         case "product":
             if is_singular(matrix):
                 raise _singular(matrix)
+            if _is_crowded(matrix):
+                return _dense_solve(matrix, rows, back=back)
             return _undo(matrix, rows, back=back)
         case "mix" if (rest := _rest_of_uniform(matrix)) is not None:
             if is_singular(matrix):
@@ -225,30 +309,47 @@ def by_iteration(matrix: Matrix) -> float:
 
 def _undo(product: Matrix, rows: Array, *, back: bool) -> Array:
     """A product undone factor by factor."""
-    pair = product.parameters["matrices"]
-    for factor in pair if back else reversed(pair):
+    for factor in _in_turn(product, back=not back):
         rows = _solve(factor, rows, back=back)
     return rows
 
 
 def condition(matrix: Matrix) -> float:
     """The condition in the 2-norm; see :attr:`bistochastic.Matrix.condition`."""
+    return by_parts(matrix, _deciding, _kept_condition)
+
+
+def _deciding(matrix: Matrix) -> list[Matrix]:
+    """The parts whose conditions decide."""
+    if _core.known_condition(matrix) is not None or _core.spectrum(matrix) is not None:
+        return []
+    match matrix.family:
+        case "kron":
+            return factors(matrix)
+        case "product":
+            return list(matrix.parameters["matrices"])
+        case "mix" if (rest := _rest_of_uniform(matrix)) is not None and matrix.size > 1:
+            return [rest[1]]
+    return []
+
+
+def _kept_condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
     known = _core.known_condition(matrix)
     if known is None:
-        known = _condition(matrix)
+        known = _condition(matrix, found)
         _core.keep_condition(matrix, known)
     return known
 
 
-def _condition(matrix: Matrix) -> float:
+def _condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
     spectrum = _core.spectrum(matrix)
     if spectrum is not None:
         return inverse(spectrum[0])
     match matrix.family:
         case "kron":
-            return math.prod(condition(factor) for factor in matrix.parameters["matrices"])
+            return math.prod(found(factor) for factor in factors(matrix))
         case "product":
-            pair = [condition(factor) for factor in matrix.parameters["matrices"]]
+            pair = [found(factor) for factor in matrix.parameters["matrices"]]
             # A permutation before or after changes no singular value.
             if min(pair) == 1 or max(pair) == math.inf:
                 return max(pair)
@@ -256,7 +357,7 @@ def _condition(matrix: Matrix) -> float:
                 return by_iteration(matrix)
         case "mix" if (rest := _rest_of_uniform(matrix)) is not None and matrix.size > 1:
             # On what sums to 0 perfect secrecy is 0, so only the rest is left there.
-            return condition(rest[1]) / rest[0]
+            return found(rest[1]) / rest[0]
     return _of_dense(matrix)
 
 
@@ -285,7 +386,21 @@ def _singular(matrix: Matrix) -> SingularMatrixError:
 
 
 def _what_is_left(matrix: Matrix) -> str:
-    """What a singular matrix still tells apart."""
+    """What a singular matrix still tells apart, found in its factors."""
+    inside = []
+    while matrix.family in ("kron", "product"):
+        given = enumerate(matrix.parameters["matrices"])
+        at = next(((i, factor) for i, factor in given if is_singular(factor)), None)
+        if at is None:
+            break
+        inside.append(f"whose factor {at[0]} is one ")
+        matrix = at[1]
+    if len(inside) > 3:
+        inside = [*inside[:2], "that holds one "]
+    return "".join(inside) + _what_it_tells(matrix)
+
+
+def _what_it_tells(matrix: Matrix) -> str:
     r = matrix.size
     match matrix.family:
         case "uniform":
@@ -296,15 +411,6 @@ def _what_is_left(matrix: Matrix) -> str:
         case "t_transform":
             given = matrix.parameters
             return f"that tells categories {given['i']} and {given['j']} only together"
-        case "kron":
-            factors = matrix.parameters["matrices"]
-            for i, factor in enumerate(factors):
-                if is_singular(factor):
-                    return f"whose factor {i} is one {_what_is_left(factor)}"
-        case "product":
-            for i, factor in enumerate(matrix.parameters["matrices"]):
-                if is_singular(factor):
-                    return f"whose factor {i} is one {_what_is_left(factor)}"
     if matrix.family in ("dense", "balance", "gibbs") and r <= _DENSE:
         rank = dense_rank(matrix, singular_values(matrix.to_dense()))
         if rank < r:

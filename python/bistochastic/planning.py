@@ -76,7 +76,7 @@ def _mean_squares(matrix: Matrix) -> tuple[Array, Array]:
         return np.ones(1), np.zeros(1)
     if matrix.family == "kron":
         own, other = np.ones(1), np.zeros(1)
-        for factor in matrix.parameters["matrices"]:
+        for factor in operators.factors(matrix):
             # Means of products multiply; another truth differs in one factor at least.
             mine, others = _mean_squares(factor)
             apart = np.outer(other, np.maximum(mine, others)), np.outer(own, others)

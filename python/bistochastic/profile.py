@@ -12,7 +12,7 @@ from bistochastic import _core, measures, operators
 from bistochastic.report import cells, down, table, up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Size up to which singular values take a second or two.
 _SINGULAR_VALUES = 1500
+# The same of a composite, which is written down first.
+_WRITTEN = 1024
 # Multiply-adds up to which costs between all pairs of rows are compared.
 _TRIPLES = 1200**3
 
@@ -333,13 +335,32 @@ def _analyst(matrix: Matrix, found: measures.Lines | None, *, full: bool) -> lis
 
 def _conditioning(matrix: Matrix, *, full: bool) -> list[Entry]:
     """Rank and condition."""
+
+    def needed(part: Matrix) -> list[Matrix]:
+        if _core.spectrum(part) is not None:
+            return []
+        if part.family == "kron":
+            return operators.factors(part)
+        if part.family == "product" and not (full or part.size <= _WRITTEN):
+            return list(part.parameters["matrices"])
+        return []
+
+    def of(part: Matrix, known: Callable[[Matrix], list[Entry]]) -> list[Entry]:
+        return _conditioning_of(part, known, full=full)
+
+    return operators.by_parts(matrix, needed, of)
+
+
+def _conditioning_of(
+    matrix: Matrix, known_of: Callable[[Matrix], list[Entry]], *, full: bool
+) -> list[Entry]:
     size = matrix.size
     spectrum = _core.spectrum(matrix)
     if spectrum is not None:
         counted = spectrum[1] == size or matrix.family in _RANK_IN_INTEGERS
         return [_rank(spectrum[1], counted), _condition(operators.condition(matrix), counted)]
     if matrix.family == "kron":
-        each = [_conditioning(factor, full=full) for factor in matrix.parameters["matrices"]]
+        each = [known_of(factor) for factor in operators.factors(matrix)]
         values = [[part.value for part in parts] for parts in each]
         if all(value is not None for pair in values for value in pair):
             known = _known(all(e.status == "exact" for pair in each for e in pair))
@@ -348,7 +369,7 @@ def _conditioning(matrix: Matrix, *, full: bool) -> list[Entry]:
             return [Entry("rank", rank, known), Entry("condition", product, known)]
         return [_missing(name, "a factor is too large") for name in ("rank", "condition")]
     composite = matrix.family in ("product", "mix")
-    if full or size <= (1024 if composite else _SINGULAR_VALUES):
+    if full or size <= (_WRITTEN if composite else _SINGULAR_VALUES):
         values_of = operators.singular_values(matrix.to_dense())
         rank = operators.dense_rank(matrix, values_of)
         least = float(values_of.min()) if rank == size else 0.0
@@ -357,7 +378,7 @@ def _conditioning(matrix: Matrix, *, full: bool) -> list[Entry]:
         return [_rank(rank, counted), _condition(operators.condition(matrix), counted)]
     why = "too large for singular values; full=True takes them"
     if matrix.family == "product":
-        return _product_conditioning(matrix, why, full=full)
+        return _product_conditioning(matrix, why, known_of)
     return [_missing("rank", why), _missing("condition", why)]
 
 
@@ -368,10 +389,11 @@ _RANK_IN_INTEGERS = (
 )  # fmt: skip
 
 
-def _product_conditioning(matrix: Matrix, why: str, *, full: bool) -> list[Entry]:
+def _product_conditioning(
+    matrix: Matrix, why: str, known_of: Callable[[Matrix], list[Entry]]
+) -> list[Entry]:
     """A product too large to write out: from its factors, or by iteration through them."""
-    factors = matrix.parameters["matrices"]
-    each = [_conditioning(factor, full=full)[1] for factor in factors]
+    each = [known_of(factor)[1] for factor in matrix.parameters["matrices"]]
     values = [entry.value for entry in each if entry.value is not None]
     if len(values) < len(each):
         return [_missing("rank", why), _missing("condition", why)]

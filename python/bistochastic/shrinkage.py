@@ -55,7 +55,7 @@ def shrunk(matrix: Matrix, reports: Array, records: float) -> tuple[Array, float
         guess = np.full(matrix.size, 1 / matrix.size)
         told = _information(matrix, guess)
         return _drawn(matrix, reports, records, guess, told, matrix.size - 1)
-    factors: Sequence[Matrix] = matrix.parameters["matrices"]
+    factors: Sequence[Matrix] = operators.factors(matrix)
     table = reports.reshape([factor.size for factor in factors])
     axes = set(range(table.ndim))
     marginals = [

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+# Parts of a kron whose axes of one category count, in the shape of a table.
+_FEW = 256
+
 
 def tally(matrix: Matrix, codes: Any, counts: Any) -> Array:
     """The counts of the reports, from the reports or as given."""
@@ -57,8 +60,7 @@ def _of_counts(matrix: Matrix, counts: Any) -> Array:
     if numbers.dtype.kind not in "fiu":
         what = f"dtype {numbers.dtype}" if numbers.ndim else type(counts).__name__
         raise TypeError(f"{must}; got {what}")
-    factors = operators.axes(matrix)
-    shapes = {(r,), tuple(factor.size for factor in factors)}
+    shapes = {(r,), _axes(matrix)}
     if matrix.family == "kron":
         shapes.add(tuple(factor.size for factor in matrix.parameters["matrices"]))
     if numbers.shape not in shapes:
@@ -72,6 +74,15 @@ def _of_counts(matrix: Matrix, counts: Any) -> Array:
     if (flat % 1 > 0).any() and float(flat.sum()) < 1.5:
         raise ValueError(f"{must} of records; got shares that sum to {float(flat.sum()):g}")
     return flat
+
+
+def _axes(matrix: Matrix) -> tuple[int, ...]:
+    """The sizes of all axes; without those of one category where there are very many."""
+    if _core.parts_in(matrix) > _FEW:
+        return tuple(axis.size for axis in operators.axes(matrix))
+    if matrix.family != "kron":
+        return (matrix.size,)
+    return tuple(size for factor in matrix.parameters["matrices"] for size in _axes(factor))
 
 
 def _refuse_another_order(counts: Any, size: int) -> None:

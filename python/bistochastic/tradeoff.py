@@ -88,14 +88,14 @@ def standard_error(matrix: Matrix, *, records: int = 1) -> float | None:
 
 def _inverse_squares(matrix: Matrix) -> float | None:
     """The sum of ``sigma_k^-2`` of an invertible matrix; None where it would take too long."""
-    if matrix.family == "kron":
-        # Singular values of a kron are all products of those of its factors.
-        each = [_inverse_squares(factor) for factor in matrix.parameters["matrices"]]
-        return None if None in each else math.prod(part for part in each if part is not None)
     import numpy as np
 
     from bistochastic import operators
 
+    if matrix.family == "kron":
+        # Singular values of a kron are all products of those of its factors.
+        each = [_inverse_squares(factor) for factor in operators.factors(matrix)]
+        return None if None in each else math.prod(part for part in each if part is not None)
     r = matrix.size
     spectrum = _core.spectrum(matrix)
     match _core.basis(matrix):

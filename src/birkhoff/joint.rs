@@ -172,7 +172,8 @@ fn share_down(weight: u64, total: u64, bits: f64) -> f64 {
 
 /// The weights of certain permutations, those of equal ones together; none if a part is not certain.
 fn certain(parts: &[(u64, &Matrix)]) -> Option<Vec<u64>> {
-    let mut weights: HashMap<Option<Arc<[i64]>>, u64> = HashMap::new();
+    // In the order of the permutations: sums of doubles depend on theirs.
+    let mut weights: BTreeMap<Option<Arc<[i64]>>, u64> = BTreeMap::new();
     for (weight, part) in parts {
         let Structure::Certain(targets) = part.family.structure() else {
             return None;

@@ -10,6 +10,9 @@ use crate::system::memory::Gather;
 /// Terms of a kron among which the largest can be chosen.
 const CHOICE: u128 = 1 << 22;
 
+/// Parts of a kron, those held many times so often, each of which is decomposed.
+const PARTS: u64 = 1 << 16;
+
 /// Decompose a kron of `factors`. `share` of the progress is its.
 ///
 /// # Errors
@@ -21,6 +24,10 @@ pub fn decompose(
     share: f64,
     control: &Control,
 ) -> Result<Decomposition, Failure> {
+    if matrix.family.nesting().parts > PARTS {
+        let must = format!("hold at most {PARTS} parts to decompose each");
+        return Err(Error::value("matrix", must, "more in nested composites").into());
+    }
     let each = Options {
         mass: 1.0,
         max_terms: None,

@@ -1,5 +1,7 @@
 //! Any matrix as whole numbers with a line sum below 2^63, on the grid it has or on a coarser one.
 
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::counts::{Counts, MAX_SIZE};
@@ -125,6 +127,7 @@ pub fn dense(counts: &Counts) -> Result<Matrix> {
 }
 
 fn small_enough(matrix: &Matrix) -> Result<usize> {
+    matrix.check_written()?;
     match matrix.family.size() {
         size if size <= MAX_SIZE => Ok(size as usize),
         size => Err(Error::value(
@@ -177,7 +180,20 @@ fn joined(size: usize, total: u64, rows: &[Vec<(u16, u64)>]) -> Counts {
 }
 
 /// Which entries are positive, by composition: doubles may not tell a tiny one from 0. 64 columns a word.
-fn support(matrix: &Matrix, size: usize) -> Vec<Vec<u64>> {
+/// A composite may hold one matrix many times.
+fn support(matrix: &Matrix, size: usize, seen: &mut Seen) -> Rc<Vec<Vec<u64>>> {
+    let place = Arc::as_ptr(&matrix.family).cast::<()>();
+    if let Some(found) = seen.get(&place) {
+        return Rc::clone(found);
+    }
+    let found = Rc::new(support_of(matrix, size, seen));
+    seen.insert(place, Rc::clone(&found));
+    found
+}
+
+type Seen = HashMap<*const (), Rc<Vec<Vec<u64>>>>;
+
+fn support_of(matrix: &Matrix, size: usize, seen: &mut Seen) -> Vec<Vec<u64>> {
     let words = size.div_ceil(64);
     let positive = |row: &[u64], v: usize| row[v / 64] >> (v % 64) & 1 == 1;
     match matrix.family.composition() {
@@ -185,7 +201,7 @@ fn support(matrix: &Matrix, size: usize) -> Vec<Vec<u64>> {
             let mut joint = memory::filled(memory::zeros(words), size);
             for ((weight, _), part) in parts {
                 if weight > 0 {
-                    for (row, more) in joint.iter_mut().zip(support(part, size)) {
+                    for (row, more) in joint.iter_mut().zip(&*support(part, size, seen)) {
                         row.iter_mut().zip(more).for_each(|(a, b)| *a |= b);
                     }
                 }
@@ -193,7 +209,7 @@ fn support(matrix: &Matrix, size: usize) -> Vec<Vec<u64>> {
             joint
         }
         Some(Composition::Product(first, second)) => {
-            let (first, second) = (support(first, size), support(second, size));
+            let (first, second) = (support(first, size, seen), support(second, size, seen));
             first
                 .iter()
                 .map(|row| {
@@ -225,9 +241,9 @@ fn support(matrix: &Matrix, size: usize) -> Vec<Vec<u64>> {
 /// Refuse doubles that are below a unit of the grid where the entry is positive.
 fn refuse_faint(matrix: &Matrix, cells: &[u64], size: usize, bits: u32) -> Result<()> {
     let unit = 2f64.powi(-(bits as i32));
-    let places = support(matrix, size);
+    let places = support(matrix, size, &mut HashMap::new());
     let mut smallest = 1.0f64;
-    for (row, places) in cells.chunks(size).zip(&places) {
+    for (row, places) in cells.chunks(size).zip(&*places) {
         for (v, cell) in row.iter().enumerate() {
             if places[v / 64] >> (v % 64) & 1 == 1 {
                 smallest = smallest.min(f64::from_bits(*cell));

@@ -44,12 +44,28 @@ fn within_classes<F: FnMut() -> u64>(matrix: &Matrix, words: &mut Words<F>) -> V
     drawn
 }
 
+/// Parts of a composite, those held many times so often, each of which is drawn from.
+const PARTS: u64 = 1 << 18;
+
 /// A permutation s with `Pr(s(u) = v)` exactly the entry `(u, v)`: a kron axis by axis, a product one after
 /// the other, a mixture by one of its parts, all others by their entries.
 ///
 /// # Errors
-/// More than 4096 categories in a matrix that is no composite, or no common total below 2^63.
+/// More than 4096 categories in a matrix that is no composite, or no common total below 2^63; too many parts.
 pub fn of_matrix<F: FnMut() -> u64>(
+    matrix: &Matrix,
+    words: &mut Words<F>,
+) -> crate::error::Result<Vec<u32>> {
+    let parts = matrix.family.nesting().parts;
+    if parts > PARTS {
+        let must = format!("hold at most {PARTS} parts to draw a permutation of each");
+        return Err(Error::value("matrix", must, "more in nested composites"));
+    }
+    part(matrix, words)
+}
+
+/// The same, without asking again how much it is.
+fn part<F: FnMut() -> u64>(
     matrix: &Matrix,
     words: &mut Words<F>,
 ) -> crate::error::Result<Vec<u32>> {
@@ -58,21 +74,21 @@ pub fn of_matrix<F: FnMut() -> u64>(
         Some(Composition::Kron(factors)) if size <= u64::from(u32::MAX) => {
             let mut joint: Vec<u32> = vec![0];
             for factor in factors {
-                let part = of_matrix(factor, words)?;
-                let n = part.len() as u32;
+                let drawn = part(factor, words)?;
+                let n = drawn.len() as u32;
                 joint = joint
                     .iter()
-                    .flat_map(|&code| part.iter().map(move |&digit| code * n + digit))
-                    .gather();
+                    .flat_map(|&code| drawn.iter().map(move |&digit| code * n + digit))
+                    .collect();
             }
             Ok(joint)
         }
         Some(Composition::Mix(parts)) => {
             let total = parts.first().map_or(1, |part| part.0.1) as u64;
             let mut left = words.below(total);
-            for ((weight, _), part) in parts {
+            for ((weight, _), one) in parts {
                 if left < weight as u64 {
-                    return of_matrix(part, words);
+                    return part(one, words);
                 }
                 left -= weight as u64;
             }
@@ -80,18 +96,28 @@ pub fn of_matrix<F: FnMut() -> u64>(
             Ok(Vec::new())
         }
         Some(Composition::Product(first, second)) => {
-            let (first, second) = (of_matrix(first, words)?, of_matrix(second, words)?);
-            Ok(first.iter().map(|&w| second[w as usize]).gather())
+            let (first, second) = (part(first, words)?, part(second, words)?);
+            Ok(first.iter().map(|&w| second[w as usize]).collect())
         }
-        _ if CLASSES.contains(&matrix.family.name()) && size <= u64::from(u32::MAX) => {
-            Ok(within_classes(matrix, words))
-        }
-        _ if size > SIZE => {
-            let must = format!("be at most {SIZE} to draw a permutation entry by entry");
-            Err(Error::value("size", must, size))
-        }
-        _ => Ok(permutation(&realise::counts(matrix)?, words)),
+        _ => leaf(matrix, words),
     }
+}
+
+/// A matrix that is no composite. Not inlined, as a stack may hold hundreds of those above.
+#[inline(never)]
+fn leaf<F: FnMut() -> u64>(
+    matrix: &Matrix,
+    words: &mut Words<F>,
+) -> crate::error::Result<Vec<u32>> {
+    let size = matrix.family.size();
+    if CLASSES.contains(&matrix.family.name()) && size <= u64::from(u32::MAX) {
+        return Ok(within_classes(matrix, words));
+    }
+    if size > SIZE {
+        let must = format!("be at most {SIZE} to draw a permutation entry by entry");
+        return Err(Error::value("size", must, size));
+    }
+    Ok(permutation(&realise::counts(matrix)?, words))
 }
 
 /// Coins from 64-bit words.

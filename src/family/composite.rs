@@ -1,9 +1,12 @@
 //! What mix and product share: exact counts of a composite row by row, and its measures from them.
 
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
 use crate::dd::Dd;
 use crate::entropy::{self, Summer};
 use crate::error::{Error, Result};
-use crate::family::{Family, Matrix};
+use crate::family::{Composition, Family, Matrix, once};
 use crate::lattice::nearest;
 use crate::measure::{self, Bits, Entropy, LogSum};
 use crate::pool;
@@ -20,21 +23,314 @@ pub struct Measures {
 /// Deepest nesting of composites: every question asked of one goes down through all of them.
 const DEPTH: usize = 256;
 
-/// The depth of a composite of these parts.
-///
-/// # Errors
-/// Nested too deep.
-pub fn depth_of(parts: &[Matrix]) -> Result<usize> {
-    let depth = 1 + parts
-        .iter()
-        .map(|part| part.family.depth())
-        .max()
-        .unwrap_or(0);
-    if depth > DEPTH {
-        let must = format!("be nested at most {DEPTH} deep");
-        return Err(Error::value("matrices", must, depth));
+/// How composites are nested in a matrix, and what that costs. A composite may hold one matrix many times.
+#[derive(Debug, Clone, Copy)]
+pub struct Nesting {
+    /// Levels; 0 of a matrix that is no composite.
+    pub depth: usize,
+    /// Matrices in it, those that it holds many times so often, saturating.
+    pub parts: u64,
+    /// Steps to one entry from the entries of the parts, saturating.
+    pub entry: u128,
+    /// The same to one row.
+    pub row: u128,
+    /// Size up to which looking at every entry takes seconds.
+    pub look: u64,
+}
+
+impl Nesting {
+    /// Of a matrix that is no composite.
+    pub fn none(family: &(impl Family + ?Sized), look: u64) -> Self {
+        Nesting {
+            depth: 0,
+            parts: 1,
+            entry: 1,
+            row: family.size().into(),
+            look,
+        }
     }
-    Ok(depth)
+
+    /// Of `parts`, with the steps that their composite takes.
+    ///
+    /// # Errors
+    /// Nested too deep.
+    pub fn of(parts: &[Matrix], look: u64, steps: (u128, u128)) -> Result<Self> {
+        let mut nesting = Nesting {
+            depth: 0,
+            parts: 1,
+            entry: steps.0,
+            row: steps.1,
+            look,
+        };
+        for part in parts {
+            let inner = part.family.nesting();
+            nesting.depth = nesting.depth.max(inner.depth);
+            nesting.parts = nesting.parts.saturating_add(inner.parts);
+            nesting.look = nesting.look.min(inner.look);
+        }
+        nesting.depth += 1;
+        if nesting.depth > DEPTH {
+            let must = format!("be nested at most {DEPTH} deep");
+            return Err(Error::value("matrices", must, nesting.depth));
+        }
+        Ok(nesting)
+    }
+
+    /// Whether all `size` rows can be had in seconds or minutes.
+    pub fn can_be_written(&self, size: u64) -> bool {
+        self.parts <= FEW || size <= TABLE || self.row.saturating_mul(size.into()) <= STEPS
+    }
+}
+
+/// Parts up to which each is asked as often as it is held.
+const FEW: u64 = 64;
+
+/// Size up to which a composite of more of them is written out, each distinct part once.
+const TABLE: u64 = 256;
+
+/// Steps that a matrix may take to be written out.
+const STEPS: u128 = 1 << 42;
+
+/// Every entry of a composite.
+#[derive(Debug)]
+pub enum Table {
+    /// Counts out of a total.
+    Counts(Vec<u128>, u128),
+    /// To 30 digits.
+    Precise(Vec<Dd>),
+}
+
+/// A composite with very many parts, written out at first use.
+#[derive(Debug, Default)]
+pub struct Written(OnceLock<Arc<Table>>);
+
+impl Written {
+    /// The table of `family`, where it holds many parts and is small.
+    pub fn of(&self, family: &dyn Family) -> Option<&Table> {
+        let many = family.nesting().parts > FEW && family.size() <= TABLE;
+        many.then(|| &**once(&self.0, || write(family)))
+    }
+}
+
+impl Written {
+    /// The table, if it is made already.
+    pub fn made(&self) -> Option<&Arc<Table>> {
+        self.0.get()
+    }
+}
+
+impl Table {
+    /// As [`Family::entry`].
+    pub fn entry(&self, at: usize) -> Option<(u128, u128)> {
+        match self {
+            Table::Counts(counts, total) => Some((counts[at], *total)),
+            Table::Precise(_) => None,
+        }
+    }
+
+    /// As [`Family::precise`].
+    pub fn precise(&self, at: usize) -> Dd {
+        match self {
+            Table::Counts(counts, total) => Dd::from(counts[at]) / Dd::from(*total),
+            Table::Precise(cells) => cells[at],
+        }
+    }
+
+    /// As [`Family::add_counts`].
+    pub fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
+        let Table::Counts(counts, own) = self else {
+            return false;
+        };
+        let row = &counts[u as usize * out.len()..][..out.len()];
+        for (out, &c) in out.iter_mut().zip(row) {
+            if c > 0 {
+                *out += weight * (c * (total / own));
+            }
+        }
+        true
+    }
+
+    /// As [`Family::precise_row`].
+    pub fn precise_row(&self, u: u64, size: u64) -> Vec<Dd> {
+        let start = (u * size) as usize;
+        (start..start + size as usize)
+            .map(|at| self.precise(at))
+            .collect()
+    }
+}
+
+fn place(family: &dyn Family) -> *const () {
+    std::ptr::from_ref(family).cast()
+}
+
+/// The parts of a composite; none of all others.
+pub fn parts_of(family: &dyn Family) -> Vec<&Matrix> {
+    match family.composition() {
+        None => Vec::new(),
+        Some(Composition::Kron(factors)) => factors.iter().collect(),
+        Some(Composition::Mix(parts)) => parts.into_iter().map(|part| part.1).collect(),
+        Some(Composition::Product(first, second)) => vec![first, second],
+    }
+}
+
+/// All entries, from those of the parts, each distinct one written out once and without recursion.
+fn write(root: &dyn Family) -> Arc<Table> {
+    // Parts before what they are parts of; those with few parts are asked for their rows.
+    let mut order = Vec::new();
+    let mut uses: HashMap<*const (), usize> = HashMap::new();
+    let mut stack = vec![(root, false)];
+    while let Some((family, seen)) = stack.pop() {
+        if seen {
+            order.push(family);
+            continue;
+        }
+        let uses = uses.entry(place(family)).or_default();
+        *uses += 1;
+        if *uses > 1 {
+            continue;
+        }
+        stack.push((family, true));
+        if family.nesting().parts > FEW && family.written().is_none() {
+            stack.extend(
+                parts_of(family)
+                    .into_iter()
+                    .map(|part| (&*part.family, false)),
+            );
+        }
+    }
+    let mut made: HashMap<*const (), Arc<Table>> = HashMap::new();
+    for family in &order {
+        let many = family.nesting().parts > FEW && family.written().is_none();
+        let parts = if many { parts_of(*family) } else { Vec::new() };
+        let tables: Vec<Arc<Table>> = parts
+            .iter()
+            .filter_map(|part| made.get(&place(&*part.family)).cloned())
+            .collect();
+        let table = match family.written() {
+            Some(table) => Arc::clone(table),
+            None if many => Arc::new(joined(*family, &tables)),
+            None => Arc::new(rows_of(*family)),
+        };
+        for part in parts {
+            // What nobody needs any more goes.
+            if let Some(left) = uses.get_mut(&place(&*part.family)) {
+                *left -= 1;
+                if *left == 0 {
+                    made.remove(&place(&*part.family));
+                }
+            }
+        }
+        drop(tables);
+        made.insert(place(*family), table);
+    }
+    let root = made.remove(&place(root));
+    root.unwrap_or_else(|| Arc::new(Table::Precise(Vec::new())))
+}
+
+/// The table of a matrix with few parts, row by row.
+fn rows_of(family: &dyn Family) -> Table {
+    let size = family.size() as usize;
+    if let Some(total) = family.total() {
+        let mut counts = vec![0; size * size];
+        let mut rows = (0..).zip(counts.chunks_mut(size));
+        if rows.all(|(u, row)| family.add_counts(u, total, 1, row)) {
+            return Table::Counts(counts, total);
+        }
+    }
+    Table::Precise(
+        (0..size as u64)
+            .flat_map(|u| family.precise_row(u))
+            .collect(),
+    )
+}
+
+/// The table of a composite from those of its parts, in the order in which its rows are summed.
+fn joined(family: &dyn Family, tables: &[Arc<Table>]) -> Table {
+    let size = family.size() as usize;
+    let counted = |table: &Arc<Table>| matches!(**table, Table::Counts(..));
+    let total = family.total().filter(|_| tables.iter().all(counted));
+    let count = |k: usize, at: usize| tables[k].entry(at).map_or(0, |entry| entry.0);
+    let whole = |k: usize| tables[k].entry(0).map_or(1, |entry| entry.1);
+    let precise = |k: usize, at: usize| tables[k].precise(at);
+    /// `f` of every place, a row at a time.
+    fn all<T: Send>(size: usize, f: impl Fn(usize, usize) -> T + Sync + Send) -> Vec<T> {
+        let rows = pool::map(size, size < 64, |u| {
+            (0..size).map(|v| f(u, v)).collect::<Vec<T>>()
+        });
+        rows.into_iter().flatten().collect()
+    }
+    match family.composition() {
+        Some(Composition::Kron(factors)) => {
+            let digits = |u: usize, v: usize| {
+                let mut rest = (u, v);
+                factors.iter().enumerate().rev().map(move |(k, factor)| {
+                    let n = factor.family.size() as usize;
+                    let at = rest.0 % n * n + rest.1 % n;
+                    rest = (rest.0 / n, rest.1 / n);
+                    (k, at)
+                })
+            };
+            match total {
+                Some(total) => {
+                    let cell = |u, v| digits(u, v).map(|(k, at)| count(k, at)).product();
+                    Table::Counts(all(size, cell), total)
+                }
+                None => {
+                    let cell = |u, v| digits(u, v).fold(Dd::ONE, |p, (k, at)| p * precise(k, at));
+                    Table::Precise(all(size, cell))
+                }
+            }
+        }
+        Some(Composition::Mix(parts)) => {
+            let drawn: Vec<(usize, u128, u128)> = parts
+                .iter()
+                .enumerate()
+                .filter(|(_, ((w, _), _))| *w > 0)
+                .map(|(k, ((w, sum), _))| (k, *w as u128, *sum as u128))
+                .collect();
+            match total {
+                Some(total) => {
+                    let cell = |u: usize, v: usize| {
+                        let terms = drawn.iter().map(|&(k, w, sum)| {
+                            w * (count(k, u * size + v) * (total / sum / whole(k)))
+                        });
+                        terms.sum()
+                    };
+                    Table::Counts(all(size, cell), total)
+                }
+                None => {
+                    let cell = |u: usize, v: usize| {
+                        drawn.iter().fold(Dd::ZERO, |sum, &(k, w, of)| {
+                            sum + Dd::from(w) / Dd::from(of) * precise(k, u * size + v)
+                        })
+                    };
+                    Table::Precise(all(size, cell))
+                }
+            }
+        }
+        _ => match total {
+            Some(total) => {
+                let cell = |u: usize, v: usize| {
+                    let terms = (0..size).map(|w| count(0, u * size + w) * count(1, w * size + v));
+                    terms.sum()
+                };
+                Table::Counts(all(size, cell), total)
+            }
+            None => {
+                let cell = |u: usize, v: usize| {
+                    (0..size).fold(Dd::ZERO, |sum, w| {
+                        let a = precise(0, u * size + w);
+                        if a.hi > 0.0 {
+                            sum + a * precise(1, w * size + v)
+                        } else {
+                            sum
+                        }
+                    })
+                };
+                Table::Precise(all(size, cell))
+            }
+        },
+    }
 }
 
 /// A row as the nearest doubles: from exact counts out of `total` where `fill` can write them into

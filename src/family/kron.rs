@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::dd::Dd;
 use crate::error::{Error, Result};
-use crate::family::{Composition, Family, Matrix, composite};
+use crate::family::composite::Written;
+use crate::family::{Composition, Family, Matrix, Nesting, Table};
 use crate::lattice::MAX_SIZE;
 use crate::measure::{Entropy, LogSum};
 use crate::parameters::{Arguments, Parameters, Value};
@@ -23,7 +24,8 @@ use crate::system::memory::Gather;
 struct Kron {
     factors: Arc<[Matrix]>,
     size: u64,
-    depth: usize,
+    nesting: Nesting,
+    written: Written,
 }
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
@@ -32,12 +34,17 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         size.checked_mul(factor.family.size())
             .filter(|&size| size <= MAX_SIZE)
     });
-    let depth = composite::depth_of(&factors)?;
+    let steps = factors.iter().fold(0u128, |sum, factor| {
+        sum.saturating_add(factor.family.nesting().entry)
+    });
+    let row = steps.saturating_mul(size.unwrap_or(u64::MAX).into());
+    let nesting = Nesting::of(&factors, survey::SIZE, (steps, row))?;
     match size {
         Some(size) => Ok(Arc::new(Kron {
             factors,
             size,
-            depth,
+            nesting,
+            written: Written::default(),
         })),
         None => Err(Error::value(
             "matrices",
@@ -48,6 +55,17 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
 }
 
 impl Kron {
+    /// The factors with more than one code; of the others there may be very many, and they say nothing.
+    fn wide(&self) -> impl Iterator<Item = &Matrix> {
+        self.factors
+            .iter()
+            .filter(|factor| factor.family.size() > 1)
+    }
+
+    fn at(&self, u: u64, v: u64) -> usize {
+        (u * self.size + v) as usize
+    }
+
     /// The factors with the digits of `u` and `v`, the last first.
     fn digits(&self, u: u64, v: u64) -> impl Iterator<Item = (&Matrix, u64, u64)> {
         let mut rest = (u, v);
@@ -74,6 +92,9 @@ impl Family for Kron {
     }
 
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
+        if let Some(table) = self.written.of(self) {
+            return table.entry(self.at(u, v));
+        }
         self.digits(u, v)
             .try_fold((1u128, 1u128), |(n, d), (factor, u, v)| {
                 let (m, e) = factor.family.entry(u, v)?;
@@ -83,6 +104,9 @@ impl Family for Kron {
     }
 
     fn precise(&self, u: u64, v: u64) -> Dd {
+        if let Some(table) = self.written.of(self) {
+            return table.precise(self.at(u, v));
+        }
         self.digits(u, v)
             .fold(Dd::ONE, |p, (factor, u, v)| p * factor.family.precise(u, v))
     }
@@ -97,12 +121,16 @@ impl Family for Kron {
         })
     }
 
-    fn depth(&self) -> usize {
-        self.depth
+    fn nesting(&self) -> Nesting {
+        self.nesting
+    }
+
+    fn written(&self) -> Option<&Arc<Table>> {
+        self.written.made()
     }
 
     fn knows_ergodic(&self) -> bool {
-        self.factors.iter().all(|f| f.family.knows_ergodic())
+        self.wide().all(Matrix::knows_ergodic)
     }
 
     fn composition(&self) -> Option<Composition<'_>> {
@@ -111,9 +139,8 @@ impl Family for Kron {
 
     /// Given the truth the reports are independent, so their entropies add.
     fn entropy_rate(&self) -> Entropy {
-        self.factors
-            .iter()
-            .map(|factor| factor.family.entropy_rate())
+        self.wide()
+            .map(Matrix::entropy)
             .fold(Entropy::Exact(LogSum::zero()), |a, b| a + b)
     }
 
@@ -138,24 +165,16 @@ impl Family for Kron {
     }
 
     fn truthfulness(&self) -> f64 {
-        self.factors
-            .iter()
-            .map(|factor| factor.family.truthfulness())
-            .product()
+        self.wide().map(Matrix::truthfulness).product()
     }
 
     /// Powers are taken factor by factor, so all of them have to be.
     fn is_ergodic(&self) -> bool {
-        self.factors.iter().all(|factor| factor.family.is_ergodic())
+        self.wide().all(Matrix::is_ergodic)
     }
 
     fn is_exact(&self) -> bool {
         self.factors.iter().all(Matrix::is_exact)
-    }
-
-    fn look_limit(&self) -> u64 {
-        let parts = self.factors.iter().map(|part| part.family.look_limit());
-        parts.fold(survey::SIZE, u64::min)
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::dd::{Dd, RELATIVE_ERROR};
 use crate::error::{Error, Result};
-use crate::family::composite::{self, Measures};
-use crate::family::{Composition, Family, Matrix, collapse};
+use crate::family::composite::{self, Measures, Written};
+use crate::family::{Composition, Family, Matrix, Nesting, Table, collapse};
 use crate::lattice::{self, gcd};
 use crate::measure::Entropy;
 use crate::operator::Spectrum;
@@ -27,8 +27,9 @@ struct Mix {
     parts: Arc<[Matrix]>,
     weights: Arc<[i64]>,
     sum: u64,
-    depth: usize,
-    measures: Kept<Measures>,
+    nesting: Nesting,
+    written: Written,
+    measures: OnceLock<Measures>,
 }
 
 /// Size up to which every entry is looked at.
@@ -46,8 +47,14 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         let must = format!("have one size, {size} as the first");
         return Err(Error::value("matrices", must, other.family.size()));
     }
+    let add = |a: u128, b: u128| a.saturating_add(b);
+    let steps = parts.iter().fold((0, size.into()), |sum, part| {
+        let inner = part.family.nesting();
+        (add(sum.0, inner.entry), add(sum.1, inner.row))
+    });
     Ok(Arc::new(Mix {
-        depth: composite::depth_of(&parts)?,
+        nesting: Nesting::of(&parts, SIZE, steps)?,
+        written: Written::default(),
         parts,
         weights,
         sum,
@@ -110,7 +117,13 @@ impl Mix {
     }
 
     fn entry_by_entry(&self) -> Option<Measures> {
-        let total = self.total().filter(|_| self.size() <= SIZE)?;
+        let can = self.size() <= SIZE && self.nesting.can_be_written(self.size());
+        let total = self.total().filter(|_| can)?;
+        if self.written.of(self).is_some() {
+            return composite::measures(self.size() as usize, total, |u, row| {
+                self.add_counts(u, total, 1, row)
+            });
+        }
         let parts = self.weighted();
         let inner = total / u128::from(self.sum);
         composite::measures(self.size() as usize, total, |u, row| {
@@ -124,13 +137,13 @@ impl Mix {
         let parts = self.weighted();
         let entropy = parts
             .iter()
-            .map(|(w, part)| part.family.entropy_rate().scaled(self.share(*w)));
+            .map(|(w, part)| part.entropy().scaled(self.share(*w)));
         let entropy = entropy
             .reduce(|a, b| a + b)
             .unwrap_or_else(|| composite::perfect(1));
         let largest = parts
             .iter()
-            .map(|(_, part)| part.family.epsilon())
+            .map(|(_, part)| part.epsilon())
             .fold(0.0, f64::max);
         let ends: Option<Vec<(f64, f64)>> =
             parts.iter().map(|(_, p)| p.family.extremes()).collect();
@@ -178,6 +191,9 @@ impl Family for Mix {
 
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         let total = self.total()?;
+        if let Some(table) = self.written.of(self) {
+            return table.entry((u * self.size() + v) as usize);
+        }
         let inner = total / u128::from(self.sum);
         let count = self.weighted().iter().try_fold(0u128, |sum, (w, part)| {
             let (n, d) = part.family.entry(u, v)?;
@@ -187,19 +203,16 @@ impl Family for Mix {
     }
 
     fn precise(&self, u: u64, v: u64) -> Dd {
+        if let Some(table) = self.written.of(self) {
+            return table.precise((u * self.size() + v) as usize);
+        }
         self.weighted().iter().fold(Dd::ZERO, |sum, (w, part)| {
             sum + self.share(*w) * part.family.precise(u, v)
         })
     }
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {
-        let parts = self.weighted();
-        let fill = |total: u128, row: &mut [u128]| {
-            let inner = total / u128::from(self.sum);
-            parts
-                .iter()
-                .all(|(w, part)| part.family.add_counts(u, inner, (*w).into(), row))
-        };
+        let fill = |total: u128, row: &mut [u128]| self.add_counts(u, total, 1, row);
         composite::fill_row(self, u, self.total(), fill, out);
     }
 
@@ -217,11 +230,18 @@ impl Family for Mix {
             .filter(|&t| t < 1 << 127)
     }
 
-    fn depth(&self) -> usize {
-        self.depth
+    fn nesting(&self) -> Nesting {
+        self.nesting
+    }
+
+    fn written(&self) -> Option<&Arc<Table>> {
+        self.written.made()
     }
 
     fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
+        if let Some(table) = self.written.of(self) {
+            return table.add_counts(u, total, weight, out);
+        }
         let inner = total / u128::from(self.sum);
         let parts = self.weighted();
         let mut parts = parts.iter();
@@ -232,7 +252,10 @@ impl Family for Mix {
     }
 
     fn precise_row(&self, u: u64) -> Vec<Dd> {
-        let mut sum = memory::filled(Dd::ZERO, self.size() as usize);
+        if let Some(table) = self.written.of(self) {
+            return table.precise_row(u, self.size());
+        }
+        let mut sum = vec![Dd::ZERO; self.size() as usize];
         for (w, part) in self.weighted() {
             let share = self.share(w);
             for (s, p) in sum.iter_mut().zip(part.family.precise_row(u)) {
@@ -243,7 +266,7 @@ impl Family for Mix {
     }
 
     fn knows_ergodic(&self) -> bool {
-        self.size() <= SIZE || self.is_ergodic()
+        self.size() <= SIZE && self.nesting.can_be_written(self.size()) || self.is_ergodic()
     }
 
     fn composition(&self) -> Option<Composition<'_>> {
@@ -266,7 +289,7 @@ impl Family for Mix {
         let parts = self.weighted();
         let terms = parts
             .iter()
-            .map(|(w, part)| self.share(*w) * Dd::from(part.family.truthfulness()));
+            .map(|(w, part)| self.share(*w) * Dd::from(part.truthfulness()));
         terms.fold(Dd::ZERO, |a, b| a + b).hi
     }
 
@@ -274,21 +297,20 @@ impl Family for Mix {
     /// at.
     fn is_ergodic(&self) -> bool {
         let parts = self.weighted();
-        if parts.iter().any(|(_, part)| part.family.is_ergodic()) {
+        if parts.iter().any(|(_, part)| part.is_ergodic()) {
             return true;
         }
         let size = self.size();
         size <= SIZE
+            && self.nesting.can_be_written(size)
             && composite::is_ergodic(size as usize, |u| {
-                let positive = |v: u64| {
-                    parts
-                        .iter()
-                        .any(|(_, p)| p.family.probability(u as u64, v) > 0.0)
-                };
-                (0..size)
-                    .filter(|&v| positive(v))
-                    .map(|v| v as usize)
-                    .gather()
+                let mut row = vec![0.0; size as usize];
+                let mut seen = vec![false; size as usize];
+                for (_, part) in &parts {
+                    part.family.fill_row(u as u64, &mut row);
+                    seen.iter_mut().zip(&row).for_each(|(s, p)| *s |= *p > 0.0);
+                }
+                (0..size as usize).filter(|&v| seen[v]).collect()
             })
     }
 
@@ -303,11 +325,6 @@ impl Family for Mix {
             .map(|(w, part)| Some((self.share(*w).hi, part.spectrum()?)))
             .collect();
         Spectrum::mixed(parts?, usize::try_from(self.size()).ok()?)
-    }
-
-    fn look_limit(&self) -> u64 {
-        let parts = self.parts.iter().map(|part| part.family.look_limit());
-        parts.fold(SIZE, u64::min)
     }
 }
 
@@ -375,11 +392,12 @@ mod tests {
             make("blocks", &[("sizes", Value::Wholes([2, 2].into()))]).unwrap(),
         ];
         let mixed = Mix {
-            parts: parts.into(),
             weights: [1, 3].into(),
             sum: 4,
-            depth: 1,
-            measures: Kept::new(),
+            nesting: Nesting::of(&parts, SIZE, (1, 1)).unwrap(),
+            parts: parts.into(),
+            written: Written::default(),
+            measures: OnceLock::new(),
         };
         let (exact, bound) = (mixed.entry_by_entry().unwrap(), mixed.bounds());
         assert!(exact.exact && !bound.exact);

@@ -2,6 +2,7 @@
 //!
 //! To add one: its file, a `mod` line and a line in [`REGISTRY`].
 
+use std::collections::HashSet;
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -39,6 +40,8 @@ mod reflected;
 mod t_transform;
 mod tridiagonal;
 mod uniform;
+
+pub use composite::{Nesting, Table};
 
 /// A bistochastic matrix as exact rational laws, one a row, by its structure.
 pub trait Family: Debug + Send + Sync {
@@ -93,9 +96,14 @@ pub trait Family: Debug + Send + Sync {
         None
     }
 
-    /// How deep composites are nested in it.
-    fn depth(&self) -> usize {
-        0
+    /// How composites are nested in it.
+    fn nesting(&self) -> Nesting {
+        Nesting::none(self, survey::SIZE)
+    }
+
+    /// The entries of a composite, where they were written out before.
+    fn written(&self) -> Option<&Arc<Table>> {
+        None
     }
 
     /// Adds `weight * count of (u, v) out of total` to each number, where `total` is a multiple of every
@@ -155,11 +163,6 @@ pub trait Family: Debug + Send + Sync {
         None
     }
 
-    /// Size up to which looking at every entry takes seconds.
-    fn look_limit(&self) -> u64 {
-        survey::SIZE
-    }
-
     /// The eigenvalues, where a transform that other matrices share makes it diagonal.
     fn spectrum(&self) -> Option<Spectrum> {
         None
@@ -196,18 +199,34 @@ pub struct Matrix {
 /// Reported numbers, each measured once.
 #[derive(Debug, Default)]
 struct Reported {
-    entropy_rate: Kept<f64>,
-    beta: Kept<f64>,
-    epsilon: Kept<f64>,
-    total: Kept<Option<u128>>,
-    is_exact: Kept<bool>,
-    hash: Kept<u64>,
-    spectrum: Kept<Option<Spectrum>>,
-    operator: Kept<Option<Arc<dyn Operator>>>,
-    least: Kept<Option<(f64, u64)>>,
-    condition: Kept<f64>,
-    digest: Kept<[u8; 32]>,
-    sampler: Kept<Sampler>,
+    entropy: OnceLock<Entropy>,
+    truthfulness: OnceLock<f64>,
+    is_ergodic: OnceLock<bool>,
+    knows_ergodic: OnceLock<bool>,
+    entropy_rate: OnceLock<f64>,
+    beta: OnceLock<f64>,
+    epsilon: OnceLock<f64>,
+    total: OnceLock<Option<u128>>,
+    is_exact: OnceLock<bool>,
+    hash: OnceLock<u64>,
+    spectrum: OnceLock<Option<Spectrum>>,
+    operator: OnceLock<Option<Arc<dyn Operator>>>,
+    least: OnceLock<Option<(f64, u64)>>,
+    condition: OnceLock<f64>,
+    digest: OnceLock<[u8; 32]>,
+    sampler: OnceLock<Sampler>,
+}
+
+/// What is in the cell, made outside of it: a child forked meanwhile finds the cell empty, not busy for
+/// ever. Two threads may make it twice.
+fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
+    match cell.get() {
+        Some(made) => made,
+        None => {
+            let made = make();
+            cell.get_or_init(|| made)
+        }
+    }
 }
 
 impl Matrix {
@@ -223,6 +242,38 @@ impl Matrix {
             .reported
             .beta
             .get_or_make(|| measure::beta(&*self.family))
+    }
+
+    /// [`Family::entropy_rate`]. A composite may hold one matrix many times, so it asks here.
+    pub fn entropy(&self) -> Entropy {
+        once(&self.reported.entropy, || self.family.entropy_rate()).clone()
+    }
+
+    /// [`Family::truthfulness`], likewise.
+    pub fn truthfulness(&self) -> f64 {
+        *once(&self.reported.truthfulness, || self.family.truthfulness())
+    }
+
+    /// [`Family::is_ergodic`], likewise.
+    pub fn is_ergodic(&self) -> bool {
+        *once(&self.reported.is_ergodic, || self.family.is_ergodic())
+    }
+
+    /// [`Family::knows_ergodic`], likewise.
+    pub fn knows_ergodic(&self) -> bool {
+        *once(&self.reported.knows_ergodic, || self.family.knows_ergodic())
+    }
+
+    /// Refuse a composite that cannot be written out.
+    ///
+    /// # Errors
+    /// Parts that are nested in each other so that every row takes too long.
+    pub fn check_written(&self) -> Result<()> {
+        if self.family.nesting().can_be_written(self.family.size()) {
+            return Ok(());
+        }
+        let must = "take at most 2^42 steps to be written out";
+        Err(Error::value("matrix", must, "more in nested composites"))
     }
 
     /// [`Family::total`]. A composite may hold one matrix many times, so it asks here.
@@ -242,7 +293,9 @@ impl Matrix {
     pub fn survey(&self, gammas: &[f64], full: bool) -> Option<Survey> {
         let family = &*self.family;
         family.survey(gammas).or_else(|| {
-            let look = full || family.size() <= family.look_limit();
+            let nesting = family.nesting();
+            let look = full || family.size() <= nesting.look;
+            let look = look && nesting.can_be_written(family.size());
             look.then(|| survey::by_table(family, gammas))
         })
     }
@@ -277,11 +330,36 @@ impl Matrix {
         *self.reported.epsilon.get_or_make(|| self.family.epsilon())
     }
 
+    /// The distinct matrices in a composite, parts first and without recursion, but for those that are `done`
+    /// and what only they hold.
+    pub fn below(&self, done: impl Fn(&Matrix) -> bool) -> Vec<&Matrix> {
+        let mut order = Vec::new();
+        let mut seen = HashSet::new();
+        let mut stack = vec![(self, false)];
+        while let Some((matrix, opened)) = stack.pop() {
+            if opened {
+                order.push(matrix);
+            } else if seen.insert(Arc::as_ptr(&matrix.family).cast::<()>()) && !done(matrix) {
+                stack.push((matrix, true));
+                let parts = composite::parts_of(&*matrix.family);
+                stack.extend(parts.into_iter().rev().map(|part| (part, false)));
+            }
+        }
+        // Last comes this matrix itself.
+        order.pop();
+        order
+    }
+
     /// The tables to draw from, built at first use.
     pub fn sampler(&self) -> &Sampler {
         let family = &*self.family;
         let cell = &self.reported.sampler;
-        cell.get_or_make(|| Sampler::new(family.structure(), family.size()))
+        once(cell, || {
+            for part in self.below(Matrix::has_sampler) {
+                part.sampler();
+            }
+            Sampler::new(family.structure(), family.size())
+        })
     }
 
     /// Whether the tables are built already.
@@ -293,15 +371,30 @@ impl Matrix {
     pub fn digest(&self) -> &[u8; 32] {
         let family = &*self.family;
         let cell = &self.reported.digest;
-        cell.get_or_make(|| derive::digest(family.name(), &family.parameters()))
+        once(cell, || {
+            // Parts first: hundreds of hashes in each other would fill a small stack.
+            for part in self.below(|part| part.reported.digest.get().is_some()) {
+                part.digest();
+            }
+            derive::digest(family.name(), &family.parameters())
+        })
     }
 }
 
 impl PartialEq for Matrix {
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (&self.family, &other.family);
-        Arc::ptr_eq(a, b)
-            || a.name() == b.name() && a.size() == b.size() && a.parameters() == b.parameters()
+        if Arc::ptr_eq(a, b) {
+            return true;
+        }
+        if a.name() != b.name() || a.size() != b.size() {
+            return false;
+        }
+        // Two composites may hold equal parts many times each; their digests are made once a part.
+        match (a.composition(), b.composition()) {
+            (Some(_), Some(_)) => self.digest() == other.digest(),
+            _ => a.parameters() == b.parameters(),
+        }
     }
 }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::dd::Dd;
 use crate::error::{Error, Result};
-use crate::family::composite::{self, Measures};
-use crate::family::{Composition, Family, Matrix, collapse};
-use crate::measure::{self, Entropy};
+use crate::family::composite::{self, Measures, Written};
+use crate::family::{Composition, Family, Matrix, Nesting, Table, collapse};
+use crate::measure::Entropy;
 use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::Structure;
@@ -23,8 +23,9 @@ use crate::system::memory::{self, Gather};
 #[derive(Debug)]
 struct Product {
     pair: Arc<[Matrix]>,
-    depth: usize,
-    measures: Kept<Measures>,
+    nesting: Nesting,
+    written: Written,
+    measures: OnceLock<Measures>,
     /// The counts of the second matrix out of its total, as every row of the product needs them all.
     second_counts: Kept<Option<Vec<u128>>>,
     /// The same to 30 digits, where there is no common total.
@@ -32,6 +33,12 @@ struct Product {
 }
 
 const WORK: u128 = 1 << 32;
+
+/// Size up to which the rows of the second matrix are kept.
+const KEPT: u64 = 1024;
+
+/// Every row takes as many multiply-adds as the matrix has entries.
+const LOOK: u64 = 1024;
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     let pair = arguments.matrices()?;
@@ -43,8 +50,17 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         let must = format!("have one size, {a} as the first");
         return Err(Error::value("matrices", must, b));
     }
+    let (size, second) = (u128::from(a), second.family.nesting().row);
+    // The rows of the second matrix are kept up to a size.
+    let own = if a <= KEPT {
+        size * size
+    } else {
+        second.saturating_mul(size)
+    };
+    let row = first.family.nesting().row.saturating_add(own);
     Ok(Arc::new(Product {
-        depth: composite::depth_of(&pair)?,
+        nesting: Nesting::of(&pair, LOOK, (row, row))?,
+        written: Written::default(),
         pair,
         measures: Kept::new(),
         second_counts: Kept::new(),
@@ -73,7 +89,8 @@ impl Product {
     fn second_counts(&self) -> Option<&[u128]> {
         let counts = self.second_counts.get_or_make(|| {
             let size = u128::from(self.size());
-            let total = self.pair[1].total().filter(|_| size.pow(3) <= WORK)?;
+            let can = size.pow(3) <= WORK && self.nesting.can_be_written(self.size());
+            let total = self.pair[1].total().filter(|_| can)?;
             let n = size as usize;
             let mut counts = memory::zeros(n * n);
             let mut rows = counts.chunks_mut(n).enumerate();
@@ -84,7 +101,9 @@ impl Product {
     }
 
     fn entry_by_entry(&self) -> Option<Measures> {
-        self.second_counts()?;
+        if self.written.of(self).is_none() {
+            self.second_counts()?;
+        }
         let total = self.total()?;
         composite::measures(self.size() as usize, total, |u, row| {
             self.add_counts(u, total, 1, row)
@@ -92,14 +111,14 @@ impl Product {
     }
 
     fn bounds(&self) -> Measures {
-        let (a, b) = (self.first(), self.second());
-        let more = if measure::entropy_rate(a) >= measure::entropy_rate(b) {
+        let (a, b) = (&self.pair[0], &self.pair[1]);
+        let more = if a.entropy_rate() >= b.entropy_rate() {
             a
         } else {
             b
         };
         Measures {
-            entropy: more.entropy_rate(),
+            entropy: more.entropy(),
             epsilon: a.epsilon().min(b.epsilon()),
             exact: false,
         }
@@ -152,7 +171,10 @@ impl Family for Product {
 
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         let total = self.total()?;
-        let mut row = memory::zeros(self.size() as usize);
+        if let Some(table) = self.written.of(self) {
+            return table.entry((u * self.size() + v) as usize);
+        }
+        let mut row = vec![0; self.size() as usize];
         let filled = self.add_counts(u, total, 1, &mut row);
         filled.then(|| (row[v as usize], total))
     }
@@ -164,6 +186,9 @@ impl Family for Product {
         let (Some(a), Some(b), Some(own)) = totals else {
             return false;
         };
+        if let Some(table) = self.written.of(self) {
+            return table.add_counts(u, total, weight, out);
+        }
         // `total` may be a multiple of the product's own.
         let weight = weight * (total / own);
         let mut first = memory::zeros(out.len());
@@ -187,21 +212,27 @@ impl Family for Product {
     }
 
     fn precise(&self, u: u64, v: u64) -> Dd {
+        if let Some(table) = self.written.of(self) {
+            return table.precise((u * self.size() + v) as usize);
+        }
         self.precise_row(u)[v as usize]
     }
 
     fn precise_row(&self, u: u64) -> Vec<Dd> {
         let size = self.size();
-        let mut sum = memory::filled(Dd::ZERO, size as usize);
+        if let Some(table) = self.written.of(self) {
+            return table.precise_row(u, size);
+        }
+        let mut sum = vec![Dd::ZERO; size as usize];
         let mut add = |a: Dd, row: &[Dd]| {
             for (s, b) in sum.iter_mut().zip(row) {
                 *s = *s + a * *b;
             }
         };
         for (w, a) in (0u64..).zip(self.first().precise_row(u)) {
-            if a.hi > 0.0 && size <= 1024 {
-                let all = || (0..size).map(|w| self.second().precise_row(w)).gather();
-                add(a, &self.second_rows.get_or_make(all)[w as usize]);
+            if a.hi > 0.0 && size <= KEPT {
+                let all = || (0..size).map(|w| self.second().precise_row(w)).collect();
+                add(a, &self.second_rows.get_or_init(all)[w as usize]);
             } else if a.hi > 0.0 {
                 add(a, &self.second().precise_row(w));
             }
@@ -209,8 +240,12 @@ impl Family for Product {
         sum
     }
 
-    fn depth(&self) -> usize {
-        self.depth
+    fn nesting(&self) -> Nesting {
+        self.nesting
+    }
+
+    fn written(&self) -> Option<&Arc<Table>> {
+        self.written.made()
     }
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {
@@ -252,14 +287,14 @@ impl Family for Product {
         let size = self.size();
         match (a.name(), b.name()) {
             ("uniform", _) | (_, "uniform") => return 1.0 / size as f64,
-            ("identity", _) => return b.truthfulness(),
-            (_, "identity") => return a.truthfulness(),
+            ("identity", _) => return self.pair[1].truthfulness(),
+            (_, "identity") => return self.pair[0].truthfulness(),
             _ => {}
         }
         if let Some(keep) = collapse::product_keeps(&self.pair[0], &self.pair[1]) {
             return keep;
         }
-        if size > 1 << 13 {
+        if size > 1 << 13 || !self.nesting.can_be_written(size) {
             return f64::NAN;
         }
         if size > 256 {
@@ -275,7 +310,7 @@ impl Family for Product {
     }
 
     fn knows_ergodic(&self) -> bool {
-        self.size() <= 4096 || self.is_ergodic()
+        self.size() <= 4096 && self.nesting.can_be_written(self.size()) || self.is_ergodic()
     }
 
     /// A positive factor makes the product positive. Otherwise the support decides, beyond size 4096
@@ -286,18 +321,17 @@ impl Family for Product {
             return true;
         }
         match (a.name(), b.name()) {
-            ("identity", _) => return b.is_ergodic(),
-            (_, "identity") => return a.is_ergodic(),
+            ("identity", _) => return self.pair[1].is_ergodic(),
+            (_, "identity") => return self.pair[0].is_ergodic(),
             _ => {}
         }
         let size = self.size();
         let support = |f: &dyn Family, u: u64| -> Vec<usize> {
-            (0..size)
-                .filter(|&v| f.probability(u, v) > 0.0)
-                .map(|v| v as usize)
-                .gather()
+            let mut row = vec![0.0; size as usize];
+            f.fill_row(u, &mut row);
+            (0..size as usize).filter(|&v| row[v] > 0.0).collect()
         };
-        if size > 4096 {
+        if size > 4096 || !self.nesting.can_be_written(size) {
             return false;
         }
         let second: Vec<Vec<usize>> = (0..size).map(|w| support(b, w)).gather();
@@ -321,12 +355,6 @@ impl Family for Product {
             .map(|part| Some((1.0, part.spectrum()?)))
             .collect();
         Spectrum::multiplied(parts?, usize::try_from(self.size()).ok()?)
-    }
-
-    /// Every row takes as many multiply-adds as the matrix has entries.
-    fn look_limit(&self) -> u64 {
-        let parts = self.pair.iter().map(|part| part.family.look_limit());
-        parts.fold(1024, u64::min)
     }
 }
 

@@ -63,8 +63,12 @@ struct Room {
     scratch: Vec<Scratch>,
 }
 
-/// The matrices of the axes, those of a kron inside a kron among them.
+/// The matrices of the axes, those of a kron inside a kron among them; none of one code, of which there may
+/// be very many.
 fn axes_of<'a>(matrix: &'a Matrix, out: &mut Vec<&'a Matrix>) {
+    if matrix.family.size() == 1 {
+        return;
+    }
     match matrix.family.composition() {
         Some(Composition::Kron(factors)) => factors.iter().for_each(|factor| axes_of(factor, out)),
         _ => out.push(matrix),

@@ -1,64 +1,192 @@
 //! Rows as Python fractions. A composite's denominators may pass 128 bits, Python's integers do not mind.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyTuple};
 
 use super::convert::fraction;
+use crate::error::Error;
 use crate::family::{Composition, Matrix};
+
+/// Bits of a denominator from which on fractions take longer than anyone waits.
+const BITS: u64 = 1 << 22;
+
+/// Steps to a row that are taken in Python's integers.
+const STEPS: u128 = 1 << 26;
 
 /// Row `u` of `matrix`, entry by entry.
 pub fn row<'py>(py: Python<'py>, matrix: &Matrix, u: u64) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let family = &*matrix.family;
     let fraction = fraction(py)?;
-    let Some(composition) = family.composition() else {
+    if family.composition().is_none() {
         return (0..family.size())
             .map(|v| match family.entry(u, v) {
                 Some(entry) => fraction.call1(entry),
                 None => Ok(py.None().into_bound(py)),
             })
             .collect();
-    };
-    match composition {
-        Composition::Kron(factors) => {
-            // The joint code in C order: the last factor runs fastest.
-            let mut place = family.size();
-            let mut product = vec![fraction.call1((1,))?];
-            for factor in factors {
-                place /= factor.family.size();
-                let part = row(py, factor, u / place % factor.family.size())?;
-                let mut next = Vec::with_capacity(product.len() * part.len());
-                for a in &product {
-                    for b in &part {
-                        next.push(a.mul(b)?);
+    }
+    matrix.check_written()?;
+    let row = Rows::new(py)?.of(matrix, u)?;
+    let fractions = row.counts.iter();
+    fractions.map(|n| fraction.call1((n, &row.total))).collect()
+}
+
+/// A row as whole numbers out of a total.
+struct Row<'py> {
+    counts: Vec<Bound<'py, PyAny>>,
+    total: Bound<'py, PyAny>,
+}
+
+/// Rows of the parts of a composite, each made once: it may hold one matrix many times.
+struct Rows<'py> {
+    py: Python<'py>,
+    lcm: Bound<'py, PyAny>,
+    made: HashMap<(*const (), u64), Rc<Row<'py>>>,
+    steps: u128,
+}
+
+impl<'py> Rows<'py> {
+    fn new(py: Python<'py>) -> PyResult<Self> {
+        Ok(Rows {
+            py,
+            lcm: py.import("math")?.getattr("lcm")?,
+            made: HashMap::new(),
+            steps: 0,
+        })
+    }
+
+    fn whole(&self, n: u128) -> PyResult<Bound<'py, PyAny>> {
+        Ok(n.into_pyobject(self.py)?.into_any())
+    }
+
+    fn of(&mut self, matrix: &Matrix, u: u64) -> PyResult<Rc<Row<'py>>> {
+        let place = (Arc::as_ptr(&matrix.family).cast::<()>(), u);
+        if let Some(row) = self.made.get(&place) {
+            return Ok(Rc::clone(row));
+        }
+        let row = Rc::new(match matrix.total() {
+            Some(total) => self.counted(matrix, u, total)?,
+            None => self.joined(matrix, u)?,
+        });
+        self.made.insert(place, Rc::clone(&row));
+        Ok(row)
+    }
+
+    /// Where the integers are short.
+    fn counted(&mut self, matrix: &Matrix, u: u64, total: u128) -> PyResult<Row<'py>> {
+        let mut counts = vec![0; matrix.family.size() as usize];
+        if !matrix.family.add_counts(u, total, 1, &mut counts) {
+            return self.joined(matrix, u);
+        }
+        let counts: PyResult<Vec<_>> = counts.into_iter().map(|n| self.whole(n)).collect();
+        Ok(Row {
+            counts: counts?,
+            total: self.whole(total)?,
+        })
+    }
+
+    fn joined(&mut self, matrix: &Matrix, u: u64) -> PyResult<Row<'py>> {
+        let size = matrix.family.size();
+        let (one, zero) = (self.whole(1)?, self.whole(0)?);
+        let row = match matrix.family.composition() {
+            None => {
+                let entries: Vec<(u128, u128)> = (0..size)
+                    .map(|v| matrix.family.entry(u, v).unwrap_or((0, 1)))
+                    .collect();
+                let total = self
+                    .lcm
+                    .call1(PyTuple::new(self.py, entries.iter().map(|e| e.1))?)?;
+                let counts: PyResult<Vec<_>> = entries
+                    .iter()
+                    .map(|&(n, d)| total.floor_div(self.whole(d)?)?.mul(self.whole(n)?))
+                    .collect();
+                Row {
+                    counts: counts?,
+                    total,
+                }
+            }
+            Some(Composition::Kron(factors)) => {
+                // The joint code in C order: the last factor runs fastest.
+                let mut place = size;
+                let (mut product, mut total) = (vec![one.clone()], one);
+                for factor in factors.iter().filter(|factor| factor.family.size() > 1) {
+                    place /= factor.family.size();
+                    let part = self.of(factor, u / place % factor.family.size())?;
+                    let mut next = Vec::with_capacity(product.len() * part.counts.len());
+                    for a in &product {
+                        for b in &part.counts {
+                            next.push(a.mul(b)?);
+                        }
+                    }
+                    product = next;
+                    total = total.mul(&part.total)?;
+                }
+                Row {
+                    counts: product,
+                    total,
+                }
+            }
+            Some(Composition::Mix(parts)) => {
+                let of = self.whole(parts.first().map_or(1, |part| part.0.1) as u128)?;
+                let drawn = parts.iter().filter(|((weight, _), _)| *weight > 0);
+                let rows: PyResult<Vec<_>> = drawn
+                    .map(|((weight, _), part)| {
+                        Ok((self.whole(*weight as u128)?, self.of(part, u)?))
+                    })
+                    .collect();
+                let rows = rows?;
+                let totals = PyTuple::new(self.py, rows.iter().map(|row| &row.1.total))?;
+                let inner = self.lcm.call1(totals)?;
+                let mut sum = vec![zero; size as usize];
+                for (weight, row) in rows {
+                    let weight = weight.mul(inner.floor_div(&row.total)?)?;
+                    for (s, n) in sum.iter_mut().zip(&row.counts) {
+                        *s = s.add(n.mul(&weight)?)?;
                     }
                 }
-                product = next;
-            }
-            Ok(product)
-        }
-        Composition::Mix(parts) => {
-            let mut sum = vec![fraction.call1((0,))?; family.size() as usize];
-            for (weight, part) in parts {
-                let weight = fraction.call1(weight)?;
-                for (s, p) in sum.iter_mut().zip(row(py, part, u)?) {
-                    *s = s.add(p.mul(&weight)?)?;
+                Row {
+                    counts: sum,
+                    total: inner.mul(of)?,
                 }
             }
-            Ok(sum)
-        }
-        Composition::Product(first, second) => {
-            let zero = fraction.call1((0,))?;
-            let mut sum = vec![zero.clone(); family.size() as usize];
-            for (w, a) in row(py, first, u)?.into_iter().enumerate() {
-                if a.eq(&zero)? {
-                    continue;
+            Some(Composition::Product(first, second)) => {
+                let before = self.of(first, u)?;
+                let mut sum = vec![zero.clone(); size as usize];
+                let mut rows = Vec::new();
+                for (w, a) in (0..).zip(&before.counts) {
+                    if !a.eq(&zero)? {
+                        rows.push((a, self.of(second, w)?));
+                    }
                 }
-                for (s, b) in sum.iter_mut().zip(row(py, second, w as u64)?) {
-                    *s = s.add(b.mul(&a)?)?;
+                let totals = PyTuple::new(self.py, rows.iter().map(|row| &row.1.total))?;
+                let inner = self.lcm.call1(totals)?;
+                self.steps += rows.len() as u128 * u128::from(size);
+                if self.steps > STEPS {
+                    let must = format!("take at most {STEPS} steps with long integers");
+                    return Err(Error::value("exact_row", must, "more").into());
+                }
+                for (a, row) in rows {
+                    let a = a.mul(inner.floor_div(&row.total)?)?;
+                    for (s, b) in sum.iter_mut().zip(&row.counts) {
+                        *s = s.add(b.mul(&a)?)?;
+                    }
+                }
+                Row {
+                    counts: sum,
+                    total: before.total.mul(inner)?,
                 }
             }
-            Ok(sum)
+        };
+        let bits: u64 = row.total.call_method0("bit_length")?.extract()?;
+        if bits > BITS {
+            let must = format!("have denominators of at most {BITS} bits");
+            return Err(Error::value("exact_row", must, "longer ones in nested composites").into());
         }
+        Ok(row)
     }
 }
 

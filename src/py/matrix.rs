@@ -1,10 +1,12 @@
 //! `Matrix` and the functions that make one.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::convert::{self, Vectors};
 use super::work::{detached, guarded};
@@ -122,9 +124,12 @@ impl Matrix {
     /// >>> bs.uniform(5).certified
     /// 'exact'
     #[getter]
-    fn certified(&self, py: Python<'_>) -> PyResult<&'static str> {
-        let exact = self.measured(py, |m| m.family.is_exact())?;
-        Ok(if exact { "exact" } else { "bound" })
+    fn certified(&self, py: Python<'_>) -> &'static str {
+        if self.measured(py, family::Matrix::is_exact) {
+            "exact"
+        } else {
+            "bound"
+        }
     }
 
     /// Entropy rate in bits, Expression (4): ``-(1/r) * sum of p_uv log2 p_uv``.
@@ -181,8 +186,8 @@ impl Matrix {
     /// >>> bs.k_anonymous(12, k=3).truthfulness == 1 / 3
     /// True
     #[getter]
-    fn truthfulness(&self, py: Python<'_>) -> PyResult<f64> {
-        self.measured(py, |m| m.family.truthfulness())
+    fn truthfulness(&self, py: Python<'_>) -> f64 {
+        self.measured(py, family::Matrix::truthfulness)
     }
 
     /// Whether some power of the matrix is positive (irreducible and aperiodic).
@@ -193,10 +198,8 @@ impl Matrix {
     /// >>> bs.tridiagonal(0.3, size=12).is_ergodic, bs.blocks([3, 3]).is_ergodic
     /// (True, False)
     #[getter]
-    fn is_ergodic(&self, py: Python<'_>) -> PyResult<Option<bool>> {
-        self.measured(py, |m| {
-            m.family.knows_ergodic().then(|| m.family.is_ergodic())
-        })
+    fn is_ergodic(&self, py: Python<'_>) -> Option<bool> {
+        self.measured(py, |m| m.knows_ergodic().then(|| m.is_ergodic()))
     }
 
     /// The matrix as doubles. On the grid 2^-53 this *is* the law, and sums along both axes equal 1.0
@@ -212,7 +215,12 @@ impl Matrix {
     fn to_dense<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let family = self.family();
         let size = family.size();
-        let array = memory::empty(py, "to_dense", &[size, size], "float64")?;
+        self.inner.check_written()?;
+        let (rows, columns) = doubles("to_dense", size, size)?;
+        // Through Python, so that an allocation that fails is a MemoryError.
+        let array = py
+            .import("numpy")?
+            .call_method1("empty", ((rows, columns),))?;
         let array = array.cast_into::<PyArray2<f64>>()?;
         {
             let mut out = array.readwrite();
@@ -233,7 +241,9 @@ impl Matrix {
         let py = u.py();
         let family = self.family();
         let u = convert::code("u", u, family.size())?;
-        let array = memory::empty(py, "row", &[family.size()], "float64")?;
+        self.inner.check_written()?;
+        let (_, columns) = doubles("row", 1, family.size())?;
+        let array = py.import("numpy")?.call_method1("empty", (columns,))?;
         let array = array.cast_into::<PyArray1<f64>>()?;
         {
             let mut out = array.readwrite();
@@ -263,6 +273,7 @@ impl Matrix {
             .map_err(|_| Error::type_("index", "be a pair of codes u, v", "another"))?;
         let size = self.family().size();
         let (u, v) = (convert::code("u", &u, size)?, convert::code("v", &v, size)?);
+        self.inner.check_written()?;
         Ok(self.family().probability(u, v))
     }
 
@@ -344,8 +355,42 @@ impl Matrix {
         None
     }
 
+    /// Nothing changes, so that a copy is the matrix itself.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    /// A composite as the list of the distinct matrices in it, parts first, each naming its parts by their
+    /// places: as deep as it is nested, and as often as it holds one matrix.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let restore = py.import("bistochastic._core")?.getattr("restore")?;
+        let core = py.import("bistochastic._core")?;
+        let restore = core.getattr("restore")?;
+        if self.family().composition().is_some() {
+            let list = PyList::empty(py);
+            let mut places = HashMap::new();
+            let below = self.inner.below(|_| false);
+            for matrix in below.into_iter().chain([&self.inner]) {
+                let given = Matrix::from(matrix.clone());
+                let parameters = PyDict::new(py);
+                for (name, value) in matrix.family.parameters() {
+                    let Value::Matrices(parts) = &value else {
+                        let one = convert::dictionary(py, [(name, &value)], Vectors::Arrays)?;
+                        parameters.update(one.as_mapping())?;
+                        continue;
+                    };
+                    let parts = parts.iter().map(|part| places.get(&place(part)).copied());
+                    parameters
+                        .set_item(name, PyTuple::new(py, parts.map(|p| p.unwrap_or(0usize)))?)?;
+                }
+                places.insert(place(matrix), list.len());
+                list.append((given.family_name(), parameters, given.requested(py)?))?;
+            }
+            return (core.getattr("restore_parts")?, (list,)).into_pyobject(py);
+        }
         (
             restore,
             (self.family().name(), arrays(py, self)?, self.requested(py)?),
@@ -389,6 +434,47 @@ pub fn restore(
     let mut matrix = build(py, family, parameters)?;
     matrix.inner.requested = convert::arguments(requested)?;
     Ok(matrix)
+}
+
+/// A pickled composite again, from the list of the distinct matrices in it.
+#[pyfunction]
+pub fn restore_parts(py: Python<'_>, parts: &Bound<'_, PyList>) -> PyResult<Py<Matrix>> {
+    let made = PyList::empty(py);
+    for part in parts {
+        let (family, parameters, requested): (String, Bound<'_, PyDict>, Bound<'_, PyDict>) =
+            part.extract()?;
+        let parameters = parameters.copy()?;
+        if let Some(places) = parameters.get_item("matrices")? {
+            let places: Vec<usize> = places.extract()?;
+            let matrices: PyResult<Vec<_>> = places.iter().map(|&i| made.get_item(i)).collect();
+            parameters.set_item("matrices", matrices?)?;
+        }
+        made.append(Bound::new(
+            py,
+            restore(py, &family, &parameters, &requested)?,
+        )?)?;
+    }
+    match made.iter().last() {
+        Some(last) => Ok(last.cast_into::<Matrix>()?.unbind()),
+        None => Err(Error::value("parts", "hold matrices", "none").into()),
+    }
+}
+
+/// A number that two matrices share just where they are one and the same.
+#[pyfunction]
+pub fn identity_of(matrix: &Matrix) -> usize {
+    place(&matrix.inner)
+}
+
+/// How many matrices are in it, those that a composite holds many times so often; at most 2^64 - 1.
+#[pyfunction]
+pub fn parts_in(matrix: &Matrix) -> u64 {
+    matrix.family().nesting().parts
+}
+
+/// Where the law is kept.
+fn place(matrix: &family::Matrix) -> usize {
+    Arc::as_ptr(&matrix.family).cast::<()>() as usize
 }
 
 /// The names of all families.

@@ -56,7 +56,10 @@ mod _core {
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
-    use super::matrix::{Matrix, arrays, build, entropy_rate, families, restore};
+    use super::matrix::{
+        Matrix, arrays, build, entropy_rate, families, identity_of, parts_in, restore,
+        restore_parts,
+    };
     #[pymodule_export]
     use super::memory::require_memory;
     #[pymodule_export]

@@ -101,7 +101,8 @@ fn mix<C: Code>(
     work.picks.push(picks);
 }
 
-/// One draw for a block of records.
+/// One draw for a block of records. Not inlined, as a stack may hold hundreds of those above.
+#[inline(never)]
 fn leaf_draw<C: Code>(
     leaf: &Sampler,
     streams: &Streams,

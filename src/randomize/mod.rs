@@ -69,7 +69,7 @@ impl<'a> Randomizer<'a> {
         let root = Node::new(matrix, by, &mut path, &make);
         Ok(Randomizer {
             root,
-            buffers: 2 * matrix.family.depth(),
+            buffers: 2 * matrix.family.nesting().depth,
         })
     }
 

@@ -41,15 +41,25 @@ impl<'a> Node<'a> {
             })
             .gather();
         // A mixture draws which part; the other composites draw nothing themselves.
-        let streams = match (sampler, form) {
-            (Sampler::Certain(_), _) | (_, Some(Form::Kron(_) | Form::Product(_))) => Streams::None,
-            _ => Streams::new(by, |purpose| make(purpose, path)),
-        };
-        Node {
+        let draws = !matches!(
+            (sampler, form),
+            (Sampler::Certain(_), _) | (_, Some(Form::Kron(_) | Form::Product(_)))
+        );
+        let mut node = Node {
             sampler,
             size: matrix.family.size(),
-            streams,
+            streams: Streams::None,
             parts,
+        };
+        if draws {
+            node.give_keys(by, path, make);
         }
+        node
+    }
+
+    /// Not inlined, as a stack may hold hundreds of those above.
+    #[inline(never)]
+    fn give_keys(&mut self, by: By, path: &[u64], make: &dyn Fn(Purpose, &[u64]) -> [u8; 32]) {
+        self.streams = Streams::new(by, |purpose| make(purpose, path));
     }
 }

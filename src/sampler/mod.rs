@@ -63,6 +63,8 @@ pub struct Composite {
     pub form: Form,
     /// Draws a record, saturating.
     pub draws: u64,
+    /// Matrices in it, those that draw nothing among them, saturating.
+    pub parts: u64,
 }
 
 /// How parts go together.
@@ -86,7 +88,11 @@ impl Sampler {
             let draws = parts
                 .iter()
                 .fold(own, |sum, part| sum.saturating_add(part.sampler().draws()));
-            Sampler::Composite(Composite { form, draws })
+            let all = parts.iter().fold(1, |sum: u64, part| {
+                sum.saturating_add(part.sampler().parts())
+            });
+            let parts = all;
+            Sampler::Composite(Composite { form, draws, parts })
         };
         match structure {
             Structure::Certain(targets) => Sampler::Certain(targets),
@@ -122,13 +128,21 @@ impl Sampler {
         }
     }
 
+    /// Matrices in it, itself among them.
+    fn parts(&self) -> u64 {
+        match self {
+            Sampler::Composite(composite) => composite.parts,
+            _ => 1,
+        }
+    }
+
     /// Refuse a composite that nests too many draws.
     ///
     /// # Errors
-    /// More than 65,536 draws a record.
+    /// More than 65,536 draws a record, or four times as many matrices.
     pub fn check(&self) -> Result<()> {
         match self.draws() {
-            draws if draws > DRAWS => Err(Error::value(
+            draws if draws > DRAWS || self.parts() > 4 * DRAWS => Err(Error::value(
                 "matrix",
                 format!("take at most {DRAWS} draws a record"),
                 "more in nested composites",

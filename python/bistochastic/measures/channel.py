@@ -13,6 +13,8 @@ from bistochastic.measures.bits import SLACK, entropy, log2_up
 from bistochastic.measures.survey import TABLE, Lines, lines
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from bistochastic._core import Matrix
@@ -57,14 +59,38 @@ class Capacity:
 
 def capacity(matrix: Matrix, found: Lines | None, *, full: bool = False) -> Capacity:
     """Channel capacity: the mutual information under the prior that an attacker likes best."""
+    surveys = {_core.identity_of(matrix): found}
+
+    def survey(part: Matrix) -> Lines | None:
+        key = _core.identity_of(part)
+        if key not in surveys:
+            surveys[key] = lines(part, [], full=full)
+        return surveys[key]
+
+    def needed(part: Matrix) -> list[Matrix]:
+        match part.family:
+            case "kron":
+                return operators.factors(part)
+            case "product" if survey(part) is None:
+                return list(part.parameters["matrices"])
+            case "mix" if survey(part) is None:
+                return [one for _, one in operators.parts(part)]
+        return []
+
+    def of(part: Matrix, known: Callable[[Matrix], Capacity]) -> Capacity:
+        return _capacity(part, survey(part), known, full=full)
+
+    return operators.by_parts(matrix, needed, of)
+
+
+def _capacity(
+    matrix: Matrix, found: Lines | None, known: Callable[[Matrix], Capacity], *, full: bool
+) -> Capacity:
     r = matrix.size
     at_uniform = mutual_information(matrix, average(matrix, full=full))
     match matrix.family:
         case "kron":
-            each = [
-                capacity(factor, lines(factor, [], full=full), full=full)
-                for factor in matrix.parameters["matrices"]
-            ]
+            each = [known(factor) for factor in operators.factors(matrix)]
             bits = math.fsum(part.bits for part in each)
             how = "; ".join(sorted({part.how for part in each if part.how}))
             return Capacity(bits, math.fsum(part.gap for part in each), how)
@@ -83,26 +109,23 @@ def capacity(matrix: Matrix, found: Lines | None, *, full: bool = False) -> Capa
         certain = average(matrix, full=full).exact
         return Capacity(at_uniform, 0.0 if certain else math.inf, "")
     if found is None:
-        return _by_parts(matrix, full=full)
+        return _by_parts(matrix, known)
     if found.row_bits is None:
         # No prior beats the divergence of the worst row from the uniform report.
         bits = max(0.0, log2_up(r) - found.worst_row[1])
-        known = average(matrix, full=full).exact
-        return Capacity(bits, bits - at_uniform if known else math.inf, "from the worst row")
+        certain = average(matrix, full=full).exact
+        return Capacity(bits, bits - at_uniform if certain else math.inf, "from the worst row")
     return _blahut_arimoto(matrix, found, full=full)
 
 
-def _by_parts(matrix: Matrix, *, full: bool) -> Capacity:
+def _by_parts(matrix: Matrix, known: Callable[[Matrix], Capacity]) -> Capacity:
     """Processing loses information, and capacity is convex in the matrix."""
     if matrix.family == "product":
         pair = matrix.parameters["matrices"]
-        each = [capacity(part, lines(part, [], full=full), full=full).bits for part in pair]
+        each = [known(part).bits for part in pair]
         return Capacity(min(each), math.inf, "from the factors")
     if matrix.family == "mix":
-        bits = math.fsum(
-            weight * capacity(part, lines(part, [], full=full), full=full).bits
-            for weight, part in operators.parts(matrix)
-        )
+        bits = math.fsum(weight * known(part).bits for weight, part in operators.parts(matrix))
         return Capacity(bits, math.inf, "from the parts")
     return Capacity(log2_up(matrix.size), math.inf, "from the size")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic import _core, operators
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -54,7 +54,7 @@ def lines(matrix: Matrix, gammas: list[float], *, full: bool = False) -> Lines |
 
 def _of_factors(matrix: Matrix, gammas: list[float], *, full: bool) -> Lines | None:
     """Bits add, peaks and diagonals multiply, joint codes are in C order."""
-    factors: list[Matrix] = matrix.parameters["matrices"]
+    factors = operators.factors(matrix)
     # Truths within gamma_k of each other in every factor are within the product of the gammas.
     share = 1 / len(factors)
     split = [gamma if gamma in (1, math.inf) else max(1.0, gamma**share * (1 - 1e-12))

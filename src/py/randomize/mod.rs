@@ -83,7 +83,7 @@ impl Matrix {
             return Err(Error::value("key", "be given with ids", "none").into());
         }
         let threads = match threads {
-            Some(threads) => whole("threads", threads, 1, 1024)? as usize,
+            Some(threads) => whole("threads", threads, 1, pool::MOST as u64)? as usize,
             None => pool::threads(),
         };
         let row = start
