@@ -9,6 +9,8 @@
 use crate::calibrate;
 use crate::error::{Error, Result};
 use crate::support;
+use crate::system::memory::{self, Gather};
+use crate::system::stop;
 
 /// Bits of a sum of costs.
 const BITS: i32 = 124;
@@ -36,7 +38,7 @@ impl Reduced {
         // What is beyond doubles is not forbidden for that.
         let double = |n: i128| scaled(n as f64, by).min(f64::MAX);
         let double = |n: &Option<i128>| n.map_or(f64::INFINITY, double);
-        self.units.iter().map(double).collect()
+        self.units.iter().map(double).gather()
     }
 }
 
@@ -82,7 +84,7 @@ pub fn exponent(x: f64) -> i32 {
 pub fn bounded(cost: &[f64], size: usize, slack: f64) -> Vec<f64> {
     let mut left = cost.to_vec();
     let mut take = |cells: &mut dyn Iterator<Item = usize>| {
-        let cells: Vec<usize> = cells.filter(|&i| left[i].is_finite()).collect();
+        let cells: Vec<usize> = cells.filter(|&i| left[i].is_finite()).gather();
         let least = cells.iter().fold(f64::INFINITY, |m, &i| m.min(left[i]));
         let exact = |c: f64| {
             let rest = c - least;
@@ -106,7 +108,7 @@ pub fn bounded(cost: &[f64], size: usize, slack: f64) -> Vec<f64> {
                 0.0
             }
         })
-        .collect();
+        .gather();
     steps.sort_by(f64::total_cmp);
     steps.dedup();
     let enough = |i: u64| {
@@ -118,7 +120,7 @@ pub fn bounded(cost: &[f64], size: usize, slack: f64) -> Vec<f64> {
     // A permutation that takes a cost above this is dearer than the cheapest by at least the slack.
     let limit = size as f64 * most.copied().unwrap_or(f64::INFINITY) + slack;
     let cut = |c: &f64| if c.is_finite() { c.min(limit) } else { *c };
-    left.iter().map(cut).collect()
+    left.iter().map(cut).gather()
 }
 
 /// Reduce costs, non-negative or infinite, in which a finite assignment exists. Bits below `2^finest` are
@@ -163,7 +165,7 @@ pub fn reduce(cost: &[f64], size: usize, finest: i32, coarser: bool) -> Result<R
                 }
             })
         })
-        .collect();
+        .gather();
     let mut reduced = Reduced {
         units,
         exponent,
@@ -185,7 +187,7 @@ fn shares(units: &mut [Option<i128>], size: usize) -> Result<()> {
                 .min()
                 .unwrap_or(0)
         })
-        .collect();
+        .gather();
     let mut row: Vec<i128> = units
         .chunks(size)
         .map(|line| {
@@ -194,8 +196,8 @@ fn shares(units: &mut [Option<i128>], size: usize) -> Result<()> {
                 .min()
                 .unwrap_or(0)
         })
-        .collect();
-    let mut row_of = vec![NONE; size];
+        .gather();
+    let mut row_of = memory::filled(NONE, size);
     let mut waiting = Vec::new();
     for u in 0..size {
         let free = |v: &usize| {
@@ -207,10 +209,11 @@ fn shares(units: &mut [Option<i128>], size: usize) -> Result<()> {
         }
     }
     let mut steps = 0;
-    let mut distance = vec![i128::MAX; size];
-    let mut before = vec![NONE; size];
-    let mut done = vec![false; size];
+    let mut distance = memory::filled(i128::MAX, size);
+    let mut before = memory::filled(NONE, size);
+    let mut done = memory::filled(false, size);
     for start in waiting {
+        stop::point();
         distance.fill(i128::MAX);
         before.fill(NONE);
         done.fill(false);

@@ -61,7 +61,7 @@ impl LogSum {
             sum.terms
                 .iter()
                 .map(|&(w, x)| Some((w.checked_mul(by)?, x)))
-                .collect()
+                .collect::<Option<_>>()
         };
         let mut terms = scaled(self, a)?;
         terms.extend(scaled(other, b)?);

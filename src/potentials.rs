@@ -206,7 +206,7 @@ impl<'a> Potentials<'a> {
             .iter()
             .zip(self.cost)
             .map(|(&p, c)| if c.is_finite() { p.max(LEAST) } else { 0.0 })
-            .collect()
+            .gather_shared()
     }
 }
 

@@ -38,8 +38,8 @@ pub fn check(size: usize, positive: impl Fn(usize, usize) -> bool) -> Result<(),
 /// Whether some diagonal is positive throughout.
 pub fn has_diagonal(size: usize, positive: impl Fn(usize, usize) -> bool) -> bool {
     let lists: Vec<Vec<usize>> = (0..size)
-        .map(|u| (0..size).filter(|&v| positive(u, v)).collect())
-        .collect();
+        .map(|u| (0..size).filter(|&v| positive(u, v)).gather())
+        .gather();
     perfect_matching(&lists).is_some()
 }
 

@@ -173,7 +173,7 @@ impl Decomposition {
                 .iter()
                 .rev()
                 .map(|factor| Ok((factor.matrix.family.size() as usize, factor.cells()?)))
-                .collect();
+                .collect::<Result<_, _>>();
             let parts = parts?;
             pool::for_each_chunk(&mut out, n, small, |u, row| {
                 for (v, x) in row.iter_mut().enumerate() {

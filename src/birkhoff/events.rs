@@ -92,7 +92,7 @@ fn simulate_one(
     let mut queue: BinaryHeap<Reverse<(u64, u32)>> = (0u32..)
         .zip(&expiry)
         .map(|(u, &t)| Reverse((t, u)))
-        .collect();
+        .collect::<BinaryHeap<_>>();
     graph.changes = Some(Vec::new());
     // The column that a row had before the event, for rows that changed during it.
     let mut before = memory::filled(NONE, size);

@@ -37,7 +37,7 @@ pub fn decompose(
     let parts: Result<Vec<Decomposition>, Failure> = factors
         .iter()
         .map(|factor| super::decompose(factor, &each, share, control))
-        .collect();
+        .collect::<Result<_, _>>();
     let parts = parts?;
     let law = if options.bits.is_some() {
         let matrices = parts.iter().map(|part| part.matrix.clone()).gather_shared();

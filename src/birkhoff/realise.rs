@@ -171,7 +171,7 @@ fn rows<T: Send>(
         known.then(|| entries.map(|(v, c)| (v as u16, number(c))).gather())
     })
     .into_iter()
-    .collect()
+    .collect::<Option<_>>()
 }
 
 fn joined(size: usize, total: u64, rows: &[Vec<(u16, u64)>]) -> Counts {

@@ -79,7 +79,7 @@ fn part<F: FnMut() -> u64>(
                 joint = joint
                     .iter()
                     .flat_map(|&code| drawn.iter().map(move |&digit| code * n + digit))
-                    .collect();
+                    .gather();
             }
             Ok(joint)
         }
@@ -97,7 +97,7 @@ fn part<F: FnMut() -> u64>(
         }
         Some(Composition::Product(first, second)) => {
             let (first, second) = (part(first, words)?, part(second, words)?);
-            Ok(first.iter().map(|&w| second[w as usize]).collect())
+            Ok(first.iter().map(|&w| second[w as usize]).gather())
         }
         _ => leaf(matrix, words),
     }

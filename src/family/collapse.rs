@@ -113,7 +113,7 @@ pub fn mix(parts: &[(u64, &Matrix)], sum: u64) -> Option<Measures> {
     let lies: Option<Vec<(u128, u128)>> = parts
         .iter()
         .map(|(_, part)| equal_lies(part, total))
-        .collect();
+        .collect::<Option<_>>();
     if let Some(lies) = lies {
         let weighted = |pick: fn(&(u128, u128)) -> u128| {
             let terms = parts.iter().zip(&lies);
@@ -124,7 +124,10 @@ pub fn mix(parts: &[(u64, &Matrix)], sum: u64) -> Option<Measures> {
         let law = RandomizedResponse::new(size, weighted(|l| l.0), weighted(|l| l.1));
         return Some(of(&law));
     }
-    let kernels: Option<Vec<_>> = parts.iter().map(|(_, part)| kernel(part, total)).collect();
+    let kernels: Option<Vec<_>> = parts
+        .iter()
+        .map(|(_, part)| kernel(part, total))
+        .collect::<Option<_>>();
     if let Some(kernels) = kernels {
         let mut mixed = memory::zeros(kernels[0].len());
         for ((weight, _), counts) in parts.iter().zip(kernels) {

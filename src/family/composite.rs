@@ -1,15 +1,16 @@
 //! What mix and product share: exact counts of a composite row by row, and its measures from them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::dd::Dd;
 use crate::entropy::{self, Summer};
 use crate::error::{Error, Result};
-use crate::family::{Composition, Family, Matrix, once};
+use crate::family::{Composition, Family, Matrix};
 use crate::lattice::nearest;
 use crate::measure::{self, Bits, Entropy, LogSum};
 use crate::pool;
+use crate::system::kept::Kept;
 use crate::system::memory::{self, Gather};
 
 /// Bits and epsilon, and whether they are those of the law or bounds.
@@ -102,13 +103,13 @@ pub enum Table {
 
 /// A composite with very many parts, written out at first use.
 #[derive(Debug, Default)]
-pub struct Written(OnceLock<Arc<Table>>);
+pub struct Written(Kept<Arc<Table>>);
 
 impl Written {
     /// The table of `family`, where it holds many parts and is small.
     pub fn of(&self, family: &dyn Family) -> Option<&Table> {
         let many = family.nesting().parts > FEW && family.size() <= TABLE;
-        many.then(|| &**once(&self.0, || write(family)))
+        many.then(|| &**self.0.get_or_make(|| write(family)))
     }
 }
 
@@ -155,7 +156,7 @@ impl Table {
         let start = (u * size) as usize;
         (start..start + size as usize)
             .map(|at| self.precise(at))
-            .collect()
+            .gather()
     }
 }
 
@@ -167,8 +168,8 @@ fn place(family: &dyn Family) -> *const () {
 pub fn parts_of(family: &dyn Family) -> Vec<&Matrix> {
     match family.composition() {
         None => Vec::new(),
-        Some(Composition::Kron(factors)) => factors.iter().collect(),
-        Some(Composition::Mix(parts)) => parts.into_iter().map(|part| part.1).collect(),
+        Some(Composition::Kron(factors)) => factors.iter().gather(),
+        Some(Composition::Mix(parts)) => parts.into_iter().map(|part| part.1).gather(),
         Some(Composition::Product(first, second)) => vec![first, second],
     }
 }
@@ -205,7 +206,7 @@ fn write(root: &dyn Family) -> Arc<Table> {
         let tables: Vec<Arc<Table>> = parts
             .iter()
             .filter_map(|part| made.get(&place(&*part.family)).cloned())
-            .collect();
+            .gather();
         let table = match family.written() {
             Some(table) => Arc::clone(table),
             None if many => Arc::new(joined(*family, &tables)),
@@ -231,7 +232,7 @@ fn write(root: &dyn Family) -> Arc<Table> {
 fn rows_of(family: &dyn Family) -> Table {
     let size = family.size() as usize;
     if let Some(total) = family.total() {
-        let mut counts = vec![0; size * size];
+        let mut counts = memory::zeros(size * size);
         let mut rows = (0..).zip(counts.chunks_mut(size));
         if rows.all(|(u, row)| family.add_counts(u, total, 1, row)) {
             return Table::Counts(counts, total);
@@ -240,7 +241,7 @@ fn rows_of(family: &dyn Family) -> Table {
     Table::Precise(
         (0..size as u64)
             .flat_map(|u| family.precise_row(u))
-            .collect(),
+            .gather(),
     )
 }
 
@@ -257,7 +258,7 @@ fn joined(family: &dyn Family, tables: &[Arc<Table>]) -> Table {
         let rows = pool::map(size, size < 64, |u| {
             (0..size).map(|v| f(u, v)).collect::<Vec<T>>()
         });
-        rows.into_iter().flatten().collect()
+        rows.into_iter().flatten().gather()
     }
     match family.composition() {
         Some(Composition::Kron(factors)) => {
@@ -287,7 +288,7 @@ fn joined(family: &dyn Family, tables: &[Arc<Table>]) -> Table {
                 .enumerate()
                 .filter(|(_, ((w, _), _))| *w > 0)
                 .map(|(k, ((w, sum), _))| (k, *w as u128, *sum as u128))
-                .collect();
+                .gather();
             match total {
                 Some(total) => {
                     let cell = |u: usize, v: usize| {

@@ -110,8 +110,8 @@ fn comparable<'a>(size: usize, cost: &'a [f64], t: f64) -> Result<(Cow<'a, [f64]
             -900..900 => return Ok((Cow::Borrowed(cost), t)),
             e => -e,
         };
-        let cost = cost.iter().map(|&c| assignment::scaled(c, by)).collect();
-        return Ok((cost, assignment::scaled(t, by)));
+        let cost = cost.iter().map(|&c| assignment::scaled(c, by)).gather();
+        return Ok((cost.into(), assignment::scaled(t, by)));
     }
     let e = assignment::exponent(t);
     let bounded = assignment::bounded(cost, size, reach(size) * t);
@@ -121,7 +121,7 @@ fn comparable<'a>(size: usize, cost: &'a [f64], t: f64) -> Result<(Cow<'a, [f64]
     let left = left
         .iter()
         .map(|&c| if c.is_finite() { c.min(most) } else { c });
-    Ok((left.collect(), assignment::scaled(t, -e)))
+    Ok((left.gather().into(), assignment::scaled(t, -e)))
 }
 
 fn largest(cost: &[f64]) -> f64 {
@@ -185,7 +185,11 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
     };
     let moderate: Cow<'_, [f64]> = match by {
         0 => Cow::Borrowed(cost),
-        by => cost.iter().map(|&c| assignment::scaled(c, by)).collect(),
+        by => cost
+            .iter()
+            .map(|&c| assignment::scaled(c, by))
+            .gather()
+            .into(),
     };
     let near = Search {
         size,
@@ -252,7 +256,7 @@ impl Search<'_> {
     /// fully settled ones. None where costs have to be reduced first.
     fn run(&self, arguments: &mut Arguments, beta: f64) -> Result<Option<Dense>> {
         let (size, cost) = (self.size, self.cost);
-        let ones = vec![1.0; size];
+        let ones = memory::filled(1.0, size);
         let wanted = beta * measure::max_bits(size as u64);
         let mut tried = 0.0;
         let mut at = |state: &mut Potentials<'_>, t: f64, target: f64| {

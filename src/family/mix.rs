@@ -29,7 +29,7 @@ struct Mix {
     sum: u64,
     nesting: Nesting,
     written: Written,
-    measures: OnceLock<Measures>,
+    measures: Kept<Measures>,
 }
 
 /// Size up to which every entry is looked at.
@@ -145,8 +145,10 @@ impl Mix {
             .iter()
             .map(|(_, part)| part.epsilon())
             .fold(0.0, f64::max);
-        let ends: Option<Vec<(f64, f64)>> =
-            parts.iter().map(|(_, p)| p.family.extremes()).collect();
+        let ends: Option<Vec<(f64, f64)>> = parts
+            .iter()
+            .map(|(_, p)| p.family.extremes())
+            .collect::<Option<_>>();
         let by_extremes = ends.map_or(f64::INFINITY, |ends| {
             let mean = |pick: fn(&(f64, f64)) -> f64| {
                 let terms = parts.iter().zip(&ends);
@@ -255,7 +257,7 @@ impl Family for Mix {
         if let Some(table) = self.written.of(self) {
             return table.precise_row(u, self.size());
         }
-        let mut sum = vec![Dd::ZERO; self.size() as usize];
+        let mut sum = memory::filled(Dd::ZERO, self.size() as usize);
         for (w, part) in self.weighted() {
             let share = self.share(w);
             for (s, p) in sum.iter_mut().zip(part.family.precise_row(u)) {
@@ -304,13 +306,13 @@ impl Family for Mix {
         size <= SIZE
             && self.nesting.can_be_written(size)
             && composite::is_ergodic(size as usize, |u| {
-                let mut row = vec![0.0; size as usize];
-                let mut seen = vec![false; size as usize];
+                let mut row = memory::zeros(size as usize);
+                let mut seen = memory::filled(false, size as usize);
                 for (_, part) in &parts {
                     part.family.fill_row(u as u64, &mut row);
                     seen.iter_mut().zip(&row).for_each(|(s, p)| *s |= *p > 0.0);
                 }
-                (0..size as usize).filter(|&v| seen[v]).collect()
+                (0..size as usize).filter(|&v| seen[v]).gather()
             })
     }
 
@@ -323,7 +325,7 @@ impl Family for Mix {
             .weighted()
             .iter()
             .map(|(w, part)| Some((self.share(*w).hi, part.spectrum()?)))
-            .collect();
+            .collect::<Option<_>>();
         Spectrum::mixed(parts?, usize::try_from(self.size()).ok()?)
     }
 }
@@ -397,7 +399,7 @@ mod tests {
             nesting: Nesting::of(&parts, SIZE, (1, 1)).unwrap(),
             parts: parts.into(),
             written: Written::default(),
-            measures: OnceLock::new(),
+            measures: Kept::new(),
         };
         let (exact, bound) = (mixed.entry_by_entry().unwrap(), mixed.bounds());
         assert!(exact.exact && !bound.exact);

@@ -199,34 +199,22 @@ pub struct Matrix {
 /// Reported numbers, each measured once.
 #[derive(Debug, Default)]
 struct Reported {
-    entropy: OnceLock<Entropy>,
-    truthfulness: OnceLock<f64>,
-    is_ergodic: OnceLock<bool>,
-    knows_ergodic: OnceLock<bool>,
-    entropy_rate: OnceLock<f64>,
-    beta: OnceLock<f64>,
-    epsilon: OnceLock<f64>,
-    total: OnceLock<Option<u128>>,
-    is_exact: OnceLock<bool>,
-    hash: OnceLock<u64>,
-    spectrum: OnceLock<Option<Spectrum>>,
-    operator: OnceLock<Option<Arc<dyn Operator>>>,
-    least: OnceLock<Option<(f64, u64)>>,
-    condition: OnceLock<f64>,
-    digest: OnceLock<[u8; 32]>,
-    sampler: OnceLock<Sampler>,
-}
-
-/// What is in the cell, made outside of it: a child forked meanwhile finds the cell empty, not busy for
-/// ever. Two threads may make it twice.
-fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
-    match cell.get() {
-        Some(made) => made,
-        None => {
-            let made = make();
-            cell.get_or_init(|| made)
-        }
-    }
+    entropy: Kept<Entropy>,
+    truthfulness: Kept<f64>,
+    is_ergodic: Kept<bool>,
+    knows_ergodic: Kept<bool>,
+    entropy_rate: Kept<f64>,
+    beta: Kept<f64>,
+    epsilon: Kept<f64>,
+    total: Kept<Option<u128>>,
+    is_exact: Kept<bool>,
+    hash: Kept<u64>,
+    spectrum: Kept<Option<Spectrum>>,
+    operator: Kept<Option<Arc<dyn Operator>>>,
+    least: Kept<Option<(f64, u64)>>,
+    condition: Kept<f64>,
+    digest: Kept<[u8; 32]>,
+    sampler: Kept<Sampler>,
 }
 
 impl Matrix {
@@ -246,22 +234,34 @@ impl Matrix {
 
     /// [`Family::entropy_rate`]. A composite may hold one matrix many times, so it asks here.
     pub fn entropy(&self) -> Entropy {
-        once(&self.reported.entropy, || self.family.entropy_rate()).clone()
+        self.reported
+            .entropy
+            .get_or_make(|| self.family.entropy_rate())
+            .clone()
     }
 
     /// [`Family::truthfulness`], likewise.
     pub fn truthfulness(&self) -> f64 {
-        *once(&self.reported.truthfulness, || self.family.truthfulness())
+        *self
+            .reported
+            .truthfulness
+            .get_or_make(|| self.family.truthfulness())
     }
 
     /// [`Family::is_ergodic`], likewise.
     pub fn is_ergodic(&self) -> bool {
-        *once(&self.reported.is_ergodic, || self.family.is_ergodic())
+        *self
+            .reported
+            .is_ergodic
+            .get_or_make(|| self.family.is_ergodic())
     }
 
     /// [`Family::knows_ergodic`], likewise.
     pub fn knows_ergodic(&self) -> bool {
-        *once(&self.reported.knows_ergodic, || self.family.knows_ergodic())
+        *self
+            .reported
+            .knows_ergodic
+            .get_or_make(|| self.family.knows_ergodic())
     }
 
     /// Refuse a composite that cannot be written out.
@@ -354,7 +354,7 @@ impl Matrix {
     pub fn sampler(&self) -> &Sampler {
         let family = &*self.family;
         let cell = &self.reported.sampler;
-        once(cell, || {
+        cell.get_or_make(|| {
             for part in self.below(Matrix::has_sampler) {
                 part.sampler();
             }
@@ -371,7 +371,7 @@ impl Matrix {
     pub fn digest(&self) -> &[u8; 32] {
         let family = &*self.family;
         let cell = &self.reported.digest;
-        once(cell, || {
+        cell.get_or_make(|| {
             // Parts first: hundreds of hashes in each other would fill a small stack.
             for part in self.below(|part| part.reported.digest.get().is_some()) {
                 part.digest();

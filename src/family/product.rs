@@ -25,7 +25,7 @@ struct Product {
     pair: Arc<[Matrix]>,
     nesting: Nesting,
     written: Written,
-    measures: OnceLock<Measures>,
+    measures: Kept<Measures>,
     /// The counts of the second matrix out of its total, as every row of the product needs them all.
     second_counts: Kept<Option<Vec<u128>>>,
     /// The same to 30 digits, where there is no common total.
@@ -174,7 +174,7 @@ impl Family for Product {
         if let Some(table) = self.written.of(self) {
             return table.entry((u * self.size() + v) as usize);
         }
-        let mut row = vec![0; self.size() as usize];
+        let mut row = memory::zeros(self.size() as usize);
         let filled = self.add_counts(u, total, 1, &mut row);
         filled.then(|| (row[v as usize], total))
     }
@@ -223,7 +223,7 @@ impl Family for Product {
         if let Some(table) = self.written.of(self) {
             return table.precise_row(u, size);
         }
-        let mut sum = vec![Dd::ZERO; size as usize];
+        let mut sum = memory::filled(Dd::ZERO, size as usize);
         let mut add = |a: Dd, row: &[Dd]| {
             for (s, b) in sum.iter_mut().zip(row) {
                 *s = *s + a * *b;
@@ -231,8 +231,8 @@ impl Family for Product {
         };
         for (w, a) in (0u64..).zip(self.first().precise_row(u)) {
             if a.hi > 0.0 && size <= KEPT {
-                let all = || (0..size).map(|w| self.second().precise_row(w)).collect();
-                add(a, &self.second_rows.get_or_init(all)[w as usize]);
+                let all = || (0..size).map(|w| self.second().precise_row(w)).gather();
+                add(a, &self.second_rows.get_or_make(all)[w as usize]);
             } else if a.hi > 0.0 {
                 add(a, &self.second().precise_row(w));
             }
@@ -327,9 +327,9 @@ impl Family for Product {
         }
         let size = self.size();
         let support = |f: &dyn Family, u: u64| -> Vec<usize> {
-            let mut row = vec![0.0; size as usize];
+            let mut row = memory::zeros(size as usize);
             f.fill_row(u, &mut row);
-            (0..size as usize).filter(|&v| row[v] > 0.0).collect()
+            (0..size as usize).filter(|&v| row[v] > 0.0).gather()
         };
         if size > 4096 || !self.nesting.can_be_written(size) {
             return false;
@@ -353,7 +353,7 @@ impl Family for Product {
             .pair
             .iter()
             .map(|part| Some((1.0, part.spectrum()?)))
-            .collect();
+            .collect::<Option<_>>();
         Spectrum::multiplied(parts?, usize::try_from(self.size()).ok()?)
     }
 }

@@ -124,12 +124,9 @@ impl Matrix {
     /// >>> bs.uniform(5).certified
     /// 'exact'
     #[getter]
-    fn certified(&self, py: Python<'_>) -> &'static str {
-        if self.measured(py, family::Matrix::is_exact) {
-            "exact"
-        } else {
-            "bound"
-        }
+    fn certified(&self, py: Python<'_>) -> PyResult<&'static str> {
+        let exact = self.measured(py, family::Matrix::is_exact)?;
+        Ok(if exact { "exact" } else { "bound" })
     }
 
     /// Entropy rate in bits, Expression (4): ``-(1/r) * sum of p_uv log2 p_uv``.
@@ -186,7 +183,7 @@ impl Matrix {
     /// >>> bs.k_anonymous(12, k=3).truthfulness == 1 / 3
     /// True
     #[getter]
-    fn truthfulness(&self, py: Python<'_>) -> f64 {
+    fn truthfulness(&self, py: Python<'_>) -> PyResult<f64> {
         self.measured(py, family::Matrix::truthfulness)
     }
 
@@ -198,7 +195,7 @@ impl Matrix {
     /// >>> bs.tridiagonal(0.3, size=12).is_ergodic, bs.blocks([3, 3]).is_ergodic
     /// (True, False)
     #[getter]
-    fn is_ergodic(&self, py: Python<'_>) -> Option<bool> {
+    fn is_ergodic(&self, py: Python<'_>) -> PyResult<Option<bool>> {
         self.measured(py, |m| m.knows_ergodic().then(|| m.is_ergodic()))
     }
 
@@ -216,11 +213,7 @@ impl Matrix {
         let family = self.family();
         let size = family.size();
         self.inner.check_written()?;
-        let (rows, columns) = doubles("to_dense", size, size)?;
-        // Through Python, so that an allocation that fails is a MemoryError.
-        let array = py
-            .import("numpy")?
-            .call_method1("empty", ((rows, columns),))?;
+        let array = memory::empty(py, "to_dense", &[size, size], "float64")?;
         let array = array.cast_into::<PyArray2<f64>>()?;
         {
             let mut out = array.readwrite();
@@ -242,8 +235,7 @@ impl Matrix {
         let family = self.family();
         let u = convert::code("u", u, family.size())?;
         self.inner.check_written()?;
-        let (_, columns) = doubles("row", 1, family.size())?;
-        let array = py.import("numpy")?.call_method1("empty", (columns,))?;
+        let array = memory::empty(py, "row", &[family.size()], "float64")?;
         let array = array.cast_into::<PyArray1<f64>>()?;
         {
             let mut out = array.readwrite();
