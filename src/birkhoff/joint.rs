@@ -58,6 +58,9 @@ fn of_matrix(matrix: &Matrix, seen: &mut Seen) -> Option<f64> {
 
 /// The largest double not above the sum.
 fn add_down(a: f64, b: f64) -> f64 {
+    if mutant!("joint-sum-nearest") {
+        return a + b;
+    }
     Dd::sum(a, b).round_down(0.0)
 }
 
@@ -166,6 +169,9 @@ fn of_mixture(parts: &[((i64, i64), &Matrix)], seen: &mut Seen) -> Option<f64> {
 /// `bits * weight / total`, not above it.
 fn share_down(weight: u64, total: u64, bits: f64) -> f64 {
     let share = Dd::from(bits) * Dd::from(u128::from(weight)) / Dd::from(u128::from(total));
+    if mutant!("joint-share-nearest") {
+        return share.hi;
+    }
     share.round_down(share.hi * 4.0 * dd::RELATIVE_ERROR)
 }
 
@@ -177,7 +183,9 @@ fn certain(parts: &[(u64, &Matrix)]) -> Option<Vec<u64>> {
             return None;
         };
         // Nobody moves: the same as without targets.
-        let targets = targets.filter(|targets| (0..).zip(&**targets).any(|(u, &v)| u != v));
+        let targets = targets.filter(|targets| {
+            mutant!("identities-counted-apart") || (0..).zip(&**targets).any(|(u, &v)| u != v)
+        });
         *weights.entry(targets).or_default() += weight;
     }
     Some(weights.into_values().collect())

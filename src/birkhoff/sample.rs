@@ -34,7 +34,7 @@ fn within_classes<F: FnMut() -> u64>(matrix: &Matrix, words: &mut Words<F>) -> V
             .entry(start, start)
             .map_or(1, |(_, n)| n as u64);
         for i in (1..n).rev() {
-            let j = words.below(i + 1);
+            let j = words.below(i + u64::from(!mutant!("nobody-stays-in-class")));
             drawn.swap((start + i) as usize, (start + j) as usize);
         }
         start += n;
@@ -69,7 +69,7 @@ pub fn of_matrix<F: FnMut() -> u64>(
             let total = parts.first().map_or(1, |part| part.0.1) as u64;
             let mut left = words.below(total);
             for ((weight, _), part) in parts {
-                if left < weight as u64 {
+                if left < weight as u64 + u64::from(mutant!("first-part-one-unit-more")) {
                     return of_matrix(part, words);
                 }
                 left -= weight as u64;
@@ -132,7 +132,11 @@ impl<F: FnMut() -> u64> Words<F> {
     /// A number below `n`, each with the same probability: words beyond the last whole multiple of
     /// `n` are thrown away.
     pub fn below(&mut self, n: u64) -> u64 {
-        let beyond = (u64::MAX % n + 1) % n;
+        let beyond = if mutant!("no-word-thrown-away") {
+            0
+        } else {
+            (u64::MAX % n + 1) % n
+        };
         loop {
             let word = (self.next)();
             if word <= u64::MAX - beyond {
@@ -154,7 +158,7 @@ impl<F: FnMut() -> u64> Coins for Words<F> {
     }
 
     fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
+        self.below(n + u64::from(mutant!("one-in-one-more"))) == 0
     }
 }
 
@@ -185,7 +189,7 @@ pub fn permutation(counts: &Counts, coins: &mut impl Coins) -> Vec<u32> {
             left.total -= 1;
             left.drop_zeros();
         }
-        halver.halve(&mut left, || coins.flip());
+        halver.halve(&mut left, || coins.flip() | mutant!("trails-begin-upwards"));
         left.drop_zeros();
     }
     left.columns.iter().map(|&v| u32::from(v)).collect()

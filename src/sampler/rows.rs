@@ -86,10 +86,15 @@ impl<W: Word> Rows<W> {
             }
         });
         drop(bands);
+        let lasts = || last.iter().map(|last| last.get());
         Rows {
             k,
             table,
-            least: last.iter().map(|last| last.get()).min().unwrap_or(0),
+            least: if mutant!("rows-decided-as-the-best") {
+                lasts().max().unwrap_or(0)
+            } else {
+                lasts().min().unwrap_or(0)
+            },
             last,
             counts,
             total,
@@ -124,7 +129,7 @@ impl<W: Word> Rows<W> {
         let block = marks.partition_point(|&mark| mark <= t).saturating_sub(1);
         let start = block * MARK;
         let before = marks.get(block).copied().unwrap_or(0);
-        let end = if per_row == 0 {
+        let end = if per_row == 0 && !mutant!("rest-in-first-mark") {
             self.size
         } else {
             self.size.min(start + MARK)
