@@ -209,7 +209,11 @@ fn some_permutation(counts: &Counts) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
+
     use crate::birkhoff::leaves::Leaves;
+    use crate::family::laws::make;
+    use crate::parameters::Value;
 
     fn gcd(a: u128, b: u128) -> u128 {
         crate::lattice::gcd(a, b)
@@ -285,5 +289,61 @@ mod tests {
         assert!(seen.iter().all(|&n| n > 800), "{seen:?}");
         let heads = (0..6400).filter(|_| words.flip()).count();
         assert!((3000..3400).contains(&heads), "{heads}");
+    }
+    /// Coins from words that are written down.
+    fn given(words: &[u64]) -> Words<impl FnMut() -> u64> {
+        let mut next = words.iter().copied();
+        Words::new(move || next.next().expect("enough words"))
+    }
+
+    #[test]
+    fn one_in_n_holds_for_one_word_in_n() {
+        // Of 2520 words in a row, every remainder of n up to 10 has as many.
+        let all: Vec<u64> = (0..2520).collect();
+        for n in 1..=10 {
+            let mut words = given(&all);
+            let held = (0..2520).filter(|_| words.one_in(n)).count() as u64;
+            assert_eq!(held * n, 2520, "{n}");
+        }
+    }
+
+    #[test]
+    fn words_beyond_the_last_multiple_are_thrown_away() {
+        // 2^64 is one more than a multiple of 3 and of 5, 2^128 than one of 2^64 + 1.
+        for n in [3, 5, 15] {
+            assert_eq!(given(&[u64::MAX, 1]).below(n), 1);
+            assert_eq!(given(&[u64::MAX - 1]).below(n), n - 1);
+        }
+        let long = (1u128 << 64) + 1;
+        let words = [u64::MAX, u64::MAX, 0, 7];
+        assert_eq!(given(&words).below_long(long), 7);
+    }
+
+    #[test]
+    fn every_order_of_a_class_has_as_many_words() {
+        let uniform = make("uniform", &[("size", Value::Whole(4))]).unwrap();
+        let mut seen = HashSet::new();
+        for i in 0..24 {
+            let drawn = of_matrix(&uniform, &mut given(&[i / 6, i / 2 % 3, i % 2])).unwrap();
+            assert!(seen.insert(drawn));
+        }
+    }
+
+    #[test]
+    fn every_unit_of_a_mixture_belongs_to_its_part() {
+        let turn = |targets: [i64; 3]| {
+            let targets = Value::Wholes(targets.into());
+            make("permutation", &[("targets", targets)]).unwrap()
+        };
+        let parts = [turn([0, 1, 2]), turn([1, 2, 0]), turn([2, 0, 1])];
+        let weights = Value::Ratios([(1, 6), (2, 6), (3, 6)].into());
+        let mixed = [
+            ("matrices", Value::Matrices(parts.into())),
+            ("weights", weights),
+        ];
+        let m = make("mix", &mixed).unwrap();
+        let first = |unit: u64| of_matrix(&m, &mut given(&[unit])).unwrap()[0];
+        let drawn: Vec<u32> = (0..6).map(first).collect();
+        assert_eq!(drawn, [0, 1, 1, 2, 2, 2]);
     }
 }
