@@ -66,16 +66,6 @@ def test_joint_entropy_of_shuffles_and_their_krons_is_never_above_the_truth() ->
         down(bs.kron(*pair).joint_entropy, orders[n] + bits([n, 20]))
 
 
-def test_joint_entropy_of_a_mixture_of_the_same_is_never_above_the_truth() -> None:
-    """Which of two equal parts was taken tells nothing, so that the mean of their bits is all."""
-    for n in range(3, 12):
-        true = mp.log(mp.factorial(n), 2)
-        for w in range(1, 30):
-            parts = [bs.uniform(n), bs.blocks([n])]
-            m = bs.mix(parts, weights=[Fraction(w, 60), Fraction(60 - w, 60)])
-            down(m.joint_entropy, true)
-
-
 def test_permutations_that_move_nobody_are_one() -> None:
     parts = [bs.identity(3), bs.permutation([0, 1, 2])]
     assert bs.mix(parts, weights=[Fraction(1, 2)] * 2).joint_entropy == 0
@@ -145,3 +135,28 @@ def test_half_of_what_a_region_may_miss_goes_to_the_rare(confidence: float) -> N
         assert intervals.region(expected, reported, confidence) == halved
         decided.add((whole, halved))
     assert decided == {(True, True), (False, True), (False, False)}
+
+
+def test_probed_variances_are_hardly_ever_too_small_for_an_interval() -> None:
+    """Three of their standard errors are added, so that nearly all bounds hold those without."""
+    m = bs.tridiagonal(0.2, size=10_001)
+    e = m.estimate(counts=np.random.default_rng(5).integers(0, 20, m.size))
+    at = np.linspace(0, m.size - 1, 200).astype(int)
+    units = np.zeros((m.size, 200))
+    units[at, np.arange(200)] = 1
+    spread = (m.solve(units) ** 2).T @ e.reports - e.frequencies[at] ** 2
+    least, most = intervals.extremes(m)
+    known = e.frequencies[at], spread, (least[at], most[at])
+    low, high = intervals.mean_bounds(*known, e.records, 0.05, fixed=False)
+    found = e.interval()[at]
+    assert (found[:, 1] >= np.minimum(high, 1)).mean() > 0.95
+    assert (found[:, 0] <= np.maximum(low, 0)).mean() > 0.95
+
+
+def test_the_range_of_a_kron_is_at_any_corner() -> None:
+    noisy, clear = bs.randomized_response(2, keep=0.55), bs.tridiagonal([0.05])
+    for m in (bs.kron(noisy, clear), bs.kron(clear, noisy), bs.kron(noisy, noisy)):
+        inverse = np.linalg.inv(m.to_dense().T)
+        least, most = intervals.extremes(m)
+        np.testing.assert_allclose(least, inverse.min(axis=1), atol=1e-9)
+        np.testing.assert_allclose(most, inverse.max(axis=1), atol=1e-9)

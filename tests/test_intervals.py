@@ -287,8 +287,6 @@ def test_probes_are_as_good_as_they_say() -> None:
     assert "standard_error" not in repr(e)
     low, high = e.interval()[at].T
     assert (high - low >= 2 * quantiles.normal(0.975) * want * 0.9).mean() > 0.5
-    # Three standard errors of the variance are added: hardly any is too narrow.
-    assert (high - e.frequencies[at] >= quantiles.normal(0.975) * want).mean() > 0.99
 
 
 def test_quantiles_are_those_of_scipy() -> None:

@@ -169,9 +169,6 @@ fn of_mixture(parts: &[((i64, i64), &Matrix)], seen: &mut Seen) -> Option<f64> {
 /// `bits * weight / total`, not above it.
 fn share_down(weight: u64, total: u64, bits: f64) -> f64 {
     let share = Dd::from(bits) * Dd::from(u128::from(weight)) / Dd::from(u128::from(total));
-    if mutant!("joint-share-nearest") {
-        return share.hi;
-    }
     share.round_down(share.hi * 4.0 * dd::RELATIVE_ERROR)
 }
 
