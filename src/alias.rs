@@ -43,7 +43,7 @@ pub fn below(n: u64, more: &mut impl More) -> u64 {
     let (high, mut low) = product(more.next());
     loop {
         // What follows adds less than n to `low`.
-        if low.checked_add(n - 1).is_some() {
+        if low.checked_add(n - 1).is_some() || mutant!("first-word-decides") {
             return high;
         }
         let (carry, next) = product(more.next());
@@ -185,7 +185,8 @@ pub fn look_up<W: Word>(table: &[W], k: u32, x: u64) -> u64 {
     let below = x & (W::MOST >> k);
     let entry = table[column as usize].get();
     // Half of all words fall on either side, so a branch would be guessed wrong as often.
-    select_unpredictable(below < entry >> k, column, entry & !(u64::MAX << k))
+    let threshold = (entry >> k) + u64::from(mutant!("threshold-inclusive"));
+    select_unpredictable(below < threshold, column, entry & !(u64::MAX << k))
 }
 
 /// Slots of each outcome in a table.
@@ -287,6 +288,11 @@ impl Rest {
     /// The outcome of the `i`-th undecided slot.
     pub fn draw<W: Word>(&self, i: u64, more: &mut impl More) -> u64 {
         let t = below(self.total, more);
+        let i = if mutant!("undecided-slots-alike") {
+            0
+        } else {
+            i
+        };
         self.find::<W>(u128::from(i) * u128::from(self.total) + u128::from(t))
     }
 

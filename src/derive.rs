@@ -131,9 +131,17 @@ pub fn derive(
     tuple.labels(labels);
     tuple.list(path.len());
     for &index in path {
-        tuple.integer(index.into());
+        tuple.integer(if mutant!("path-not-derived") {
+            0
+        } else {
+            index.into()
+        });
     }
-    tuple.bytes(digest);
+    tuple.bytes(if mutant!("matrix-not-derived") {
+        &[0; 32]
+    } else {
+        digest
+    });
     let derived = hasher.finalize().into();
     hasher.zeroize();
     derived
@@ -169,7 +177,12 @@ impl Encoder<'_> {
     }
 
     fn text(&mut self, text: &str) {
-        self.head(0x02, text.len());
+        let length = if mutant!("labels-run-together") {
+            0
+        } else {
+            text.len()
+        };
+        self.head(0x02, length);
         self.0.update(text.as_bytes());
     }
 

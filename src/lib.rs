@@ -26,12 +26,17 @@
 //! | [`respond`] | words for one answer at a time; survives `fork` | `py` |
 //! | [`birkhoff`] | matrices as sums of permutations: matching, closed forms, sampling | `py` |
 //! | [`pool`] | the threads; survives `fork` | entropy, lattice, `py` |
+//! | [`mutant`] | faults on purpose, for `make mutants`; compiled to nothing elsewhere | all |
 //! | `py` | every `#[pyclass]` and `#[pyfunction]`; the only folder that names pyo3 or numpy | this file |
 //!
 //! Where to start: [`family::Family`], then one family, then [`measure`].
 
 // NaN has to fail a condition, so conditions are written `!(x >= 0.0)`.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
+
+// Before the others, which use its macro.
+#[macro_use]
+pub mod mutant;
 
 pub mod alias;
 pub mod assignment;

@@ -135,7 +135,11 @@ impl LogSum {
     fn round_down(&self, base: u128) -> f64 {
         let bits = self.bits();
         let scaled = bits.over(base);
-        let low = scaled.value.round_down(scaled.error);
+        let low = if mutant!("beta-nearest") {
+            scaled.value.hi
+        } else {
+            scaled.value.round_down(scaled.error)
+        };
         // Mostly no double lies as close to the value as its error; one that does may be the value.
         let near = scaled.value.round_down(-scaled.error);
         if near > low && self.is_exactly(near, base) {
@@ -196,13 +200,21 @@ impl Bits {
 
     fn round_down(self, base: u128) -> f64 {
         let scaled = self.over(base);
-        scaled.value.round_down(scaled.error).max(0.0)
+        let error = if mutant!("long-sum-error-upwards") {
+            -scaled.error
+        } else {
+            scaled.error
+        };
+        scaled.value.round_down(error).max(0.0)
     }
 }
 
 impl Entropy {
     /// Not above the true number of bits, and the nearest such double in closed form.
     pub fn bits_down(&self) -> f64 {
+        if mutant!("joint-entropy-nearest") {
+            return self.bits().value.hi;
+        }
         self.round_down(2)
     }
 
@@ -309,6 +321,9 @@ pub fn log_ratio(largest: u128, smallest: u128) -> f64 {
         let x = Dd::ln_ratio(largest, smallest);
         // `ln_ratio` may be a difference of two logarithms below 89 each.
         let error = if x.hi < 0.35 { x.hi } else { 180.0 };
+        if mutant!("epsilon-nearest") {
+            return x.hi;
+        }
         x.round_up(error * dd::RELATIVE_ERROR)
     }
 }

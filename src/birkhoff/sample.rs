@@ -35,8 +35,8 @@ fn within_classes<F: FnMut() -> u64>(matrix: &Matrix, words: &mut Words<F>) -> V
             .family
             .entry(start, start)
             .map_or(1, |(_, n)| n as u64);
-        for i in (1..n).rev().paced() {
-            let j = words.below(i + 1);
+        for i in (1..n).rev() {
+            let j = words.below(i + u64::from(!mutant!("nobody-stays-in-class")));
             drawn.swap((start + i) as usize, (start + j) as usize);
         }
         start += n;
@@ -86,9 +86,9 @@ fn part<F: FnMut() -> u64>(
         Some(Composition::Mix(parts)) => {
             let total = parts.first().map_or(1, |part| part.0.1) as u64;
             let mut left = words.below(total);
-            for ((weight, _), one) in parts {
-                if left < weight as u64 {
-                    return part(one, words);
+            for ((weight, _), part) in parts {
+                if left < weight as u64 + u64::from(mutant!("first-part-one-unit-more")) {
+                    return of_matrix(part, words);
                 }
                 left -= weight as u64;
             }
@@ -160,7 +160,11 @@ impl<F: FnMut() -> u64> Words<F> {
     /// A number below `n`, each with the same probability: words beyond the last whole multiple of
     /// `n` are thrown away.
     pub fn below(&mut self, n: u64) -> u64 {
-        let beyond = (u64::MAX % n + 1) % n;
+        let beyond = if mutant!("no-word-thrown-away") {
+            0
+        } else {
+            (u64::MAX % n + 1) % n
+        };
         loop {
             let word = (self.next)();
             if word <= u64::MAX - beyond {
@@ -182,7 +186,7 @@ impl<F: FnMut() -> u64> Coins for Words<F> {
     }
 
     fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
+        self.below(n + u64::from(mutant!("one-in-one-more"))) == 0
     }
 }
 
@@ -214,7 +218,7 @@ pub fn permutation(counts: &Counts, coins: &mut impl Coins) -> Vec<u32> {
             left.total -= 1;
             left.drop_zeros();
         }
-        halver.halve(&mut left, || coins.flip());
+        halver.halve(&mut left, || coins.flip() | mutant!("trails-begin-upwards"));
         left.drop_zeros();
     }
     left.columns.iter().map(|&v| u32::from(v)).gather()
@@ -234,7 +238,11 @@ fn some_permutation(counts: &Counts) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
+
     use crate::birkhoff::leaves::Leaves;
+    use crate::family::laws::make;
+    use crate::parameters::Value;
 
     fn gcd(a: u128, b: u128) -> u128 {
         crate::lattice::gcd(a, b)
@@ -310,5 +318,61 @@ mod tests {
         assert!(seen.iter().all(|&n| n > 800), "{seen:?}");
         let heads = (0..6400).filter(|_| words.flip()).count();
         assert!((3000..3400).contains(&heads), "{heads}");
+    }
+    /// Coins from words that are written down.
+    fn given(words: &[u64]) -> Words<impl FnMut() -> u64> {
+        let mut next = words.iter().copied();
+        Words::new(move || next.next().expect("enough words"))
+    }
+
+    #[test]
+    fn one_in_n_holds_for_one_word_in_n() {
+        // Of 2520 words in a row, every remainder of n up to 10 has as many.
+        let all: Vec<u64> = (0..2520).collect();
+        for n in 1..=10 {
+            let mut words = given(&all);
+            let held = (0..2520).filter(|_| words.one_in(n)).count() as u64;
+            assert_eq!(held * n, 2520, "{n}");
+        }
+    }
+
+    #[test]
+    fn words_beyond_the_last_multiple_are_thrown_away() {
+        // 2^64 is one more than a multiple of 3 and of 5, 2^128 than one of 2^64 + 1.
+        for n in [3, 5, 15] {
+            assert_eq!(given(&[u64::MAX, 1]).below(n), 1);
+            assert_eq!(given(&[u64::MAX - 1]).below(n), n - 1);
+        }
+        let long = (1u128 << 64) + 1;
+        let words = [u64::MAX, u64::MAX, 0, 7];
+        assert_eq!(given(&words).below_long(long), 7);
+    }
+
+    #[test]
+    fn every_order_of_a_class_has_as_many_words() {
+        let uniform = make("uniform", &[("size", Value::Whole(4))]).unwrap();
+        let mut seen = HashSet::new();
+        for i in 0..24 {
+            let drawn = of_matrix(&uniform, &mut given(&[i / 6, i / 2 % 3, i % 2])).unwrap();
+            assert!(seen.insert(drawn));
+        }
+    }
+
+    #[test]
+    fn every_unit_of_a_mixture_belongs_to_its_part() {
+        let turn = |targets: [i64; 3]| {
+            let targets = Value::Wholes(targets.into());
+            make("permutation", &[("targets", targets)]).unwrap()
+        };
+        let parts = [turn([0, 1, 2]), turn([1, 2, 0]), turn([2, 0, 1])];
+        let weights = Value::Ratios([(1, 6), (2, 6), (3, 6)].into());
+        let mixed = [
+            ("matrices", Value::Matrices(parts.into())),
+            ("weights", weights),
+        ];
+        let m = make("mix", &mixed).unwrap();
+        let first = |unit: u64| of_matrix(&m, &mut given(&[unit])).unwrap()[0];
+        let drawn: Vec<u32> = (0..6).map(first).collect();
+        assert_eq!(drawn, [0, 1, 1, 2, 2, 2]);
     }
 }

@@ -174,7 +174,11 @@ fn state(key: &[u32; 8], counter: u64, nonce: u64) -> [u32; 16] {
     state[4..12].copy_from_slice(key);
     state[12..].copy_from_slice(&[
         counter as u32,
-        (counter >> 32) as u32,
+        if mutant!("counter-of-32-bits") {
+            0
+        } else {
+            (counter >> 32) as u32
+        },
         nonce as u32,
         (nonce >> 32) as u32,
     ]);

@@ -58,7 +58,12 @@ impl Streams {
         };
         let (key, id) = match (id, integer, text, bytes) {
             (Id::Integer(id), Some(integer), _, _) => {
-                let nonce = code | if id < 0 { NEGATIVE } else { 0 };
+                let nonce = code
+                    | if id < 0 && !mutant!("sign-of-id-lost") {
+                        NEGATIVE
+                    } else {
+                        0
+                    };
                 let words = integer.block(id as u64, nonce);
                 for (to, word) in block.chunks_exact_mut(4).zip(words) {
                     to.copy_from_slice(&word.to_le_bytes());
@@ -70,6 +75,7 @@ impl Streams {
             _ => return block,
         };
         let mut hasher = blake3::Hasher::new_keyed(key);
+        let code = if mutant!("code-not-in-id") { 0 } else { code };
         hasher.update(&code.to_le_bytes());
         hasher.update(id);
         hasher.finalize_xof().fill(&mut block);
@@ -140,8 +146,9 @@ impl More for Further<'_> {
         }
         // The block of word 0 was not kept where its word was.
         if n.is_multiple_of(8) || (n == 1 && self.first.is_some()) {
+            let later = u64::from(!mutant!("further-words-repeat"));
             self.block = match &self.source {
-                Source::Row(stream, row) => stream.block(*row, n / 8),
+                Source::Row(stream, row) => stream.block(*row, n / 8 * later),
                 Source::Own(stream) => stream.block(n / 8, 0),
             };
         }

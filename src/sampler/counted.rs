@@ -7,9 +7,9 @@ use crate::parameters::Value;
 use crate::system::memory;
 
 /// Words that were written down, and whether more were asked for.
-struct Script<'a> {
-    words: &'a [u64],
-    asked: usize,
+pub struct Script<'a> {
+    pub words: &'a [u64],
+    pub asked: usize,
 }
 
 impl More for Script<'_> {
@@ -20,7 +20,7 @@ impl More for Script<'_> {
 }
 
 /// The first word for which `below(n)` is `t`: `ceil(t 2^64 / n)`.
-fn word(t: u64, n: u64) -> u64 {
+pub fn word(t: u64, n: u64) -> u64 {
     (u128::from(t) << 64).div_ceil(u128::from(n)) as u64
 }
 

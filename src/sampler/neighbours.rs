@@ -56,7 +56,11 @@ impl<W: Word> Neighbours<W> {
         let rises = !falls & (x.wrapping_sub(down) < up);
         let v = select_unpredictable(rises, u + 1, u);
         let v = select_unpredictable(falls, u.wrapping_sub(1), v);
-        (v, !falls & !rises & (x >= W::MOST - 1))
+        let stays = !falls & !rises;
+        (
+            v,
+            stays & (x >= W::MOST - 1) & !mutant!("staying-always-decided"),
+        )
     }
 
     pub(super) fn resolve(&self, x: u64, u: u64, more: &mut impl More) -> u64 {

@@ -89,10 +89,15 @@ impl<W: Word> Rows<W> {
             }
         });
         drop(bands);
+        let lasts = || last.iter().map(|last| last.get());
         Rows {
             k,
             table,
-            least: last.iter().map(|last| last.get()).min().unwrap_or(0),
+            least: if mutant!("rows-decided-as-the-best") {
+                lasts().max().unwrap_or(0)
+            } else {
+                lasts().min().unwrap_or(0)
+            },
             last,
             counts,
             total,
@@ -127,7 +132,7 @@ impl<W: Word> Rows<W> {
         let block = marks.partition_point(|&mark| mark <= t).saturating_sub(1);
         let start = block * MARK;
         let before = marks.get(block).copied().unwrap_or(0);
-        let end = if per_row == 0 {
+        let end = if per_row == 0 && !mutant!("rest-in-first-mark") {
             self.size
         } else {
             self.size.min(start + MARK)
@@ -139,10 +144,11 @@ impl<W: Word> Rows<W> {
 
 #[cfg(test)]
 mod tests {
+    use crate::alias::left_over;
     use crate::family::Matrix;
     use crate::family::laws::make;
     use crate::parameters::Value;
-    use crate::sampler::counted::{check, total};
+    use crate::sampler::counted::{Script, check, total, word};
     use crate::sampler::{Kind, Sampler};
 
     fn table(size: usize, cells: Vec<i64>) -> Matrix {
@@ -203,6 +209,34 @@ mod tests {
                 }
                 assert_eq!(before, undecided << 53);
             }
+        }
+    }
+    /// Beyond 256 outcomes a row has no marks: written words at both ends of every interval.
+    #[test]
+    fn undecided_words_of_a_long_row_find_their_owner() {
+        let size = 257;
+        let cells = (0..size * size).map(|i| ((i / size + i % size) % size) as i64 + 1);
+        let m = table(size, cells.collect());
+        let Sampler::Four(Kind::Rows(rows)) = m.sampler() else {
+            panic!("{m:?}");
+        };
+        let total = total(&m);
+        for u in [0, 1, 256] {
+            let mut before = 0;
+            for v in 0..size as u64 {
+                let (count, _) = m.family.entry(u, v).unwrap();
+                let rest = left_over::<u32>(count as u64, total);
+                for case in [before, before + rest.max(1) - 1] {
+                    let (i, t) = (case / u128::from(total), case % u128::from(total));
+                    let x = rows.last[u as usize] as u64 + 1 + i as u64;
+                    let words = &[word(t as u64, total)];
+                    let found = rows.resolve(x, u, &mut Script { words, asked: 0 });
+                    assert!(found == v || rest == 0, "{found} for {v} in row {u}");
+                }
+                before += rest;
+            }
+            let undecided = u64::from(u32::MAX - rows.last[u as usize]);
+            assert_eq!(before, u128::from(undecided) * u128::from(total));
         }
     }
 }

@@ -1,0 +1,1 @@
+"""Faults on purpose, and whether the tests find them: ``make mutants``."""

@@ -1,0 +1,162 @@
+"""The last bit, the last word and the last case: where a fault would show least.
+
+Reported numbers against 50 digits, intervals at their very ends, and draws that one wrong unit
+would change.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+import bistochastic as bs
+from bistochastic import intervals
+
+mp.dps = 50
+KEY = bs.Key.from_bytes(bytes(range(32)))
+# A tie looks this far off with 50 digits.
+TIE = mpf(10) ** -45
+
+
+def bits(weights: list[int]) -> mpf:
+    """The entropy of whole weights."""
+    shares = [mpf(w) / sum(weights) for w in weights if w]
+    return -mp.fsum(p * mp.log(p, 2) for p in shares)
+
+
+def down(found: float | None, true: mpf) -> None:
+    """Not above the truth, and near it."""
+    assert found is not None
+    assert -TIE <= true - mpf(found) <= mpf(10) ** -12 * (1 + true)
+
+
+def test_the_epsilon_of_a_kron_is_never_below_the_truth() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        rows = [[int(n) for n in rng.integers(1, 1000, 2)] for _ in range(rng.integers(2, 5))]
+        m = bs.kron(*map(bs.circulant, rows))
+        true = mp.fsum(mp.log(mpf(max(row)) / min(row)) for row in rows)
+        assert 0 <= mpf(m.epsilon) - true <= mpf(10) ** -12 * true
+
+
+def test_joint_entropy_of_one_coin_is_never_above_the_truth() -> None:
+    for a in range(1, 100):
+        down(bs.dense([[a, 101], [101, a]]).joint_entropy, bits([a, 101]))
+
+
+def test_joint_entropy_of_permutations_by_weight_is_never_above_the_truth() -> None:
+    rng = np.random.default_rng(2)
+    shifts = [bs.permutation(np.roll(np.arange(5), j)) for j in range(5)]
+    for _ in range(50):
+        weights = [int(w) for w in rng.integers(1, 100, 5)]
+        shares = [Fraction(w, sum(weights)) for w in weights]
+        down(bs.mix(shifts, weights=shares).joint_entropy, bits(weights))
+
+
+def test_joint_entropy_of_shuffles_and_their_krons_is_never_above_the_truth() -> None:
+    orders = {n: mp.log(mp.factorial(n), 2) for n in (*range(3, 40), 256, 257, 300)}
+    for n, true in orders.items():
+        down(bs.uniform(n).joint_entropy, true)
+    for n in range(3, 20):
+        pair = [bs.uniform(n), bs.dense([[n, 20], [20, n]])]
+        down(bs.kron(*pair).joint_entropy, orders[n] + bits([n, 20]))
+
+
+def test_permutations_that_move_nobody_are_one() -> None:
+    parts = [bs.identity(3), bs.permutation([0, 1, 2])]
+    assert bs.mix(parts, weights=[Fraction(1, 2)] * 2).joint_entropy == 0
+
+
+@pytest.mark.parametrize("inner", [0.3, 0.1, 1 / 3, 0.49, 1e-17])
+def test_a_kernel_that_never_stays_keeps_its_zero(inner: float) -> None:
+    """The unit that an odd remainder leaves goes to an end that is there."""
+    m = bs.reflected([0, inner, 1 - 2 * inner])
+    kernel = m.parameters["kernel"]
+    assert kernel[0] == 0
+    assert kernel[1] > 0
+    assert 2 * kernel[1] + kernel[2] == m.parameters["total"] == 2**53
+
+
+def test_permutations_of_an_odd_total_have_their_chance() -> None:
+    """Thirds by real words. Six standard errors: a false alarm below 1e-8."""
+    m, n = bs.dense([[1, 2], [2, 1]]), 3000
+    stayed = sum(int(m.sample_permutation(key=KEY, stream=f"{i}")[0]) == 0 for i in range(n))
+    assert abs(stayed / n - 1 / 3) < 6 * math.sqrt(2 / 9 / n)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 19])
+def test_bounds_of_few_records_hold_at_their_very_ends(n: int) -> None:
+    """Binomial, exact: a truth just beyond an end is missed most often. No tolerance."""
+    counts = np.arange(n + 1)
+    ways = np.array([math.comb(n, k) for k in counts], dtype=float)
+    share = counts / n
+    spread, ends = share * (1 - share), (np.zeros(1), np.ones(1))
+    for alpha in (0.95, 0.9, 0.8, 0.5, 0.2, 0.05, 0.01):
+        low, high = intervals.mean_bounds(share, spread, ends, n, alpha, fixed=False)
+        edges = np.concatenate([low - 1e-12, high + 1e-12, [0.5]])
+        for p in edges[(edges >= 0) & (edges <= 1)]:
+            chance = ways * p**counts * (1 - p) ** (n - counts)
+            assert chance[(p < low) | (p > high)].sum() <= alpha, (alpha, p)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.05, 1e-4])
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (-0.5, 1.5)])
+def test_few_of_many_have_the_three_events_of_bernstein(
+    alpha: float, ends: tuple[float, float]
+) -> None:
+    """A deviation below, one above, and a variance that looks too small: a third of alpha each."""
+    n, share, spread = 20_000, 0.0001, 0.0001
+    wide, log = ends[1] - ends[0], math.log(1 / (alpha / 3))
+    deviation = math.sqrt(spread * n / (n - 1)) + wide * math.sqrt(2 * log / (n - 1))
+    want = deviation * math.sqrt(2 * log / n) + wide * log / (3 * n)
+    arrays = [np.array([x]) for x in (share, spread, *ends)]
+    low, high = intervals.mean_bounds(
+        arrays[0], arrays[1], (arrays[2], arrays[3]), n, alpha, fixed=False
+    )
+    assert share - low[0] == pytest.approx(want, rel=1e-12)
+    assert high[0] - share == pytest.approx(want, rel=1e-12)
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.999])
+def test_half_of_what_a_region_may_miss_goes_to_the_rare(confidence: float) -> None:
+    """The others, with the rare among them, have the region of the other half."""
+    expected = np.array([0.01, 30.0, 40.0, 29.99])
+    joined = np.array([40.0, 30.0, 30.0])
+    decided = set()
+    for moved in np.linspace(0, 40, 100):
+        reported = expected + np.array([0.0, moved, -moved, 0.0])
+        reported[0], reported[3] = 0, 30
+        halved = intervals.region(joined, reported[[2, 1, 3]], (1 + confidence) / 2)
+        whole = intervals.region(joined, reported[[2, 1, 3]], confidence)
+        assert intervals.region(expected, reported, confidence) == halved
+        decided.add((whole, halved))
+    assert decided == {(True, True), (False, True), (False, False)}
+
+
+def test_probed_variances_are_hardly_ever_too_small_for_an_interval() -> None:
+    """Three of their standard errors are added, so that nearly all bounds hold those without."""
+    m = bs.tridiagonal(0.2, size=10_001)
+    e = m.estimate(counts=np.random.default_rng(5).integers(0, 20, m.size))
+    at = np.linspace(0, m.size - 1, 200).astype(int)
+    units = np.zeros((m.size, 200))
+    units[at, np.arange(200)] = 1
+    spread = (m.solve(units) ** 2).T @ e.reports - e.frequencies[at] ** 2
+    least, most = intervals.extremes(m)
+    known = e.frequencies[at], spread, (least[at], most[at])
+    low, high = intervals.mean_bounds(*known, e.records, 0.05, fixed=False)
+    found = e.interval()[at]
+    assert (found[:, 1] >= np.minimum(high, 1)).mean() > 0.95
+    assert (found[:, 0] <= np.maximum(low, 0)).mean() > 0.95
+
+
+def test_the_range_of_a_kron_is_at_any_corner() -> None:
+    noisy, clear = bs.randomized_response(2, keep=0.55), bs.tridiagonal([0.05])
+    for m in (bs.kron(noisy, clear), bs.kron(clear, noisy), bs.kron(noisy, noisy)):
+        inverse = np.linalg.inv(m.to_dense().T)
+        least, most = intervals.extremes(m)
+        np.testing.assert_allclose(least, inverse.min(axis=1), atol=1e-9)
+        np.testing.assert_allclose(most, inverse.max(axis=1), atol=1e-9)
