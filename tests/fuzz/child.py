@@ -47,7 +47,7 @@ class Runner:
         self.names: dict[str, Any] = {
             **prelude.names(self.folder),
             "hostile": hostile,
-            "containers": containers,
+            "containers": containers.Shelf(),
             "operations": operations,
             "pd": _Later("pandas"),
             "pl": _Later("polars"),
@@ -80,6 +80,8 @@ class Runner:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 positional, named = self._arguments(case.arguments)
+        except containers.Unbuilt:
+            return None
         except Exception as error:
             # Arguments hold matrices and keys, too.
             wrong = judge.of_exception(error, case)

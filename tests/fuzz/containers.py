@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,25 @@ OTHERS = (
     "zero_d", "frame", "polars_frame", "table", "categorical", "view", "deque", "np_matrix", "dictionary",
     "void", "twice", "arrow_text", "dated_series", "lists",
 )  # fmt: skip
+
+
+class Unbuilt(Exception):
+    """A container that does not take these values: there is nothing to test."""
+
+
+class Shelf:
+    """The containers by name."""
+
+    def __getattr__(self, name: str) -> Any:
+        build = globals()[name]
+
+        def built(v: Any) -> Any:
+            try:
+                return build(v)
+            except Exception as error:
+                raise Unbuilt(name) from error
+
+        return built
 
 
 def plain(v: Any) -> Any:
@@ -280,12 +300,14 @@ def chunked(v: Any) -> Any:
 
 
 def arrow(v: Any) -> Any:
+    if any(isinstance(x, Fraction) for x in np.asarray(v, dtype=object).flat):
+        return np.asarray(v)
     return _arrow().array(_flat(v)) if np.ndim(v) == 1 else _arrow().table(polars(v).to_arrow())
 
 
 def arrow_chunks(v: Any) -> Any:
     flat = _flat(v)
-    if np.ndim(v) != 1 or len(flat) < 2:
+    if np.ndim(v) != 1 or len(flat) < 2 or isinstance(flat[0], Fraction):
         return arrow(v)
     return _arrow().chunked_array([flat[:1], flat[1:]])
 

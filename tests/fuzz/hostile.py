@@ -76,17 +76,20 @@ def loop() -> Any:
     return inner
 
 
-def endless() -> Any:
-    """A sequence that says it is short and never ends."""
+def longer() -> Any:
+    """A sequence that says it is shorter than it is."""
 
-    class Endless:
+    class Longer:
         def __len__(self) -> int:
             return 3
 
         def __getitem__(self, index: Any) -> float:
+            # Not without end: NumPy itself would read on for ever.
+            if index > 5:
+                raise IndexError
             return 0.5
 
-    return Endless()
+    return Longer()
 
 
 def shrinking(values: Any) -> Any:

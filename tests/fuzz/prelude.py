@@ -20,7 +20,7 @@ import bistochastic as bs
 
 def spoil(vector: Any, where: float, value: Any) -> Any:
     """A list with one entry, at this share of it, replaced."""
-    listed = vector.tolist() if isinstance(vector, np.ndarray) else list(vector)
+    listed = np.atleast_1d(vector).tolist() if isinstance(vector, np.ndarray) else list(vector)
     inner = listed
     if listed and isinstance(listed[0], list):
         inner = listed[int(where * len(listed))]
@@ -39,7 +39,11 @@ def infinite(cost: Any) -> Any:
 def npy(array: Any) -> bytes:
     """An array as a NumPy file."""
     file = io.BytesIO()
-    np.save(file, np.asarray(array), allow_pickle=True)
+    try:
+        np.save(file, np.asarray(array), allow_pickle=True)
+    except Exception:
+        # What cannot be saved gives a file that stops in the middle.
+        return file.getvalue()
     return file.getvalue()
 
 
