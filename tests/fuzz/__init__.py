@@ -1,7 +1,7 @@
-"""Random calls of the whole public surface, hostile and valid, and the laws that what succeeds keeps.
+"""Random calls of the whole public surface, hostile and valid, and the laws of what succeeds.
 
-A case is a function of a seed and a number, and is source code: what fails is printed as a call that
-can be typed. ``make fuzz`` runs fresh seeds; ``test_fuzz.py`` a fixed one.
+A case is a function of a seed and a number, and is source code: what fails is printed as a call
+that can be typed. ``make fuzz`` runs fresh seeds; ``test_fuzz.py`` a fixed one.
 
     watch.py       children that run the cases, watched: crashes, hangs, and where to go on
     child.py       one case after the other: build, call, judge, laws
@@ -13,5 +13,8 @@ can be typed. ``make fuzz`` runs fresh seeds; ``test_fuzz.py`` a fixed one.
     files.py       hostile files
     terminal.py    the command line, by introspection of click
     judge.py       which exceptions, warnings and words are fine
-    laws.py        what holds for every result; oracle.py the same numbers by definition
+    laws.py        what holds for every call; of_matrix.py for a matrix, of_result.py for the rest
+    oracle.py      the law of a matrix and its measures, by definition
+    report.py      what was found, with the command that shows it again
+    prelude.py     names that sources may use
 """

@@ -20,6 +20,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--children", type=int, default=2)
     parser.add_argument("--limit", type=float, default=20.0, help="seconds that one call may take")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--home", help=argparse.SUPPRESS)
     parser.add_argument("--range", type=int, nargs=3, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -30,7 +31,7 @@ def main() -> int:
     if given.child is not None:
         from fuzz import child
 
-        child.main(given.seed, given.child, *given.range)
+        child.main(given.seed, given.child, Path(given.home), *given.range)
         return 0
     seed = given.seed or secrets.token_hex(4)
     from fuzz.report import one, whole

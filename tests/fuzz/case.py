@@ -12,10 +12,19 @@ from fuzz.surface import MAKERS, Target, targets
 
 # Arguments that hold many numbers and may come in any container.
 _VECTORS = {
-    "targets", "sizes", "first_row", "alphas", "kernel", "cost", "array", "weights", "codes", "ids", "counts", "pi",
+    "targets", "sizes", "first_row", "alphas", "kernel", "cost", "array", "weights", "codes", "ids",
+    "counts", "pi",
     "prior", "x", "y", "p", "q", "betas",
 }  # fmt: skip
-_CLOSED = {"uniform", "identity", "randomized_response", "k_anonymous", "geometric", "tridiagonal", "t_transform"}
+_CLOSED = {
+    "uniform",
+    "identity",
+    "randomized_response",
+    "k_anonymous",
+    "geometric",
+    "tridiagonal",
+    "t_transform",
+}
 
 
 @dataclass(frozen=True)
@@ -52,15 +61,24 @@ class Case:
     @property
     def source(self) -> str:
         """Two lines that can be typed."""
-        listed = ", ".join(f"{name}={source}" if name else source for name, source in self.arguments)
+        listed = ", ".join(
+            f"{name}={source}" if name else source for name, source in self.arguments
+        )
         if self.target.kind == "operation":
             listed = ", ".join(x for x in ("it", listed) if x)
         call = self.call if self.target.kind == "property" else f"{self.call}({listed})"
         return f"it = {self.receiver}\n{call}" if self.receiver else call
 
     @property
+    def is_deep(self) -> bool:
+        """Whether matrices are nested so deep that their exact entries have millions of digits."""
+        return any(f"operations.{how}(" in self.source for how in ("squared", "mixed", "doubled"))
+
+    @property
     def words(self) -> str:
-        return self.target.words if self.target.kind != "terminal" else f"cli {self.arguments[0][1]}"
+        return (
+            self.target.words if self.target.kind != "terminal" else f"cli {self.arguments[0][1]}"
+        )
 
 
 def make(seed: str, number: int) -> Case:
@@ -112,7 +130,9 @@ def _built(rng: Random, target: Target, scene: Scene) -> Case:
     named = tuple((name or next(names), source) for name, source in given)
     extra = rng.random()
     if extra < 0.1:
-        named += ((rng.choice(["total", "counts", "size", "matrices", "nonsense"]), values.number(rng)),)
+        named += (
+            (rng.choice(["total", "counts", "size", "matrices", "nonsense"]), values.number(rng)),
+        )
     unique = dict(named)
     return Case(target, "", (("", repr(family.name)), *unique.items()), True)
 
@@ -144,7 +164,9 @@ def _spoilt(rng: Random, case: Case) -> Case:
         return (*case.arguments[:at], (name, new), *case.arguments[at + 1 :])
 
     if vector and luck < 0.3 and case.valid:
-        return replace(case, arguments=put(values.alike(rng, source)), plain=case.arguments, valid=False)
+        return replace(
+            case, arguments=put(values.alike(rng, source)), plain=case.arguments, valid=False
+        )
     if vector and luck < 0.38 and case.valid:
         empty = source.replace(" ", "") in ("[]", "[[]]")
         there = not empty and "arange(0" not in source and known not in ("betas", "weights")
@@ -152,9 +174,11 @@ def _spoilt(rng: Random, case: Case) -> Case:
     if vector and luck < 0.65:
         new = values.spoilt(rng, source)
     elif known in ("codes", "code", "ids", "id") and luck < 0.75:
-        secret = rng.choice([str(values.SECRET_CODES[0]), f"'{values.SECRET_TEXT}'", f"b'{values.SECRET_TEXT}'",
+        secret = rng.choice([str(values.SECRET_CODES[0]), f"'{values.SECRET_TEXT}'",
+        f"b'{values.SECRET_TEXT}'",
                              f"-{values.SECRET_CODES[1]}", f"{values.SECRET_CODES[1]}.5",
-                             f"Fraction({values.SECRET_CODES[1]}, 7)", f"'{values.SECRET_TEXT}\\ud800'"])  # fmt: skip
+                             f"Fraction({values.SECRET_CODES[1]}, 7)",
+                             f"'{values.SECRET_TEXT}\\ud800'"])  # fmt: skip
         new = secret if known in ("code", "id") else f"[{secret}]"
     else:
         new = values.number(rng) if rng.random() < 0.4 else values.any_value(rng)

@@ -1,4 +1,4 @@
-"""One case after the other: build, call, judge, laws. Says through a pipe what it is about to do."""
+"""One case after the other: build, call, judge, laws; a pipe is told before each."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ import resource
 import shutil
 import signal
 import sys
-import tempfile
 import types
 import warnings
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import click
-import numpy as np
-
 from fuzz import case as cases
 from fuzz import containers, hostile, judge, laws, operations, prelude, surface
+from fuzz.broken import BrokenLawError
 from fuzz.case import Case
 
 # A few GiB: what asks for more is to be refused, or to raise MemoryError.
 ROOM = 4 << 30
+FILE = 64 << 20
 
 
 class _Later:
@@ -41,9 +39,8 @@ class _Later:
 class Runner:
     """Runs cases, each in a folder of its own, and tells a pipe."""
 
-    def __init__(self, seed: str, pipe: int) -> None:
-        self.seed, self.pipe = seed, pipe
-        self.folder = Path(tempfile.mkdtemp(prefix="fuzz"))
+    def __init__(self, seed: str, pipe: int, home: Path) -> None:
+        self.seed, self.pipe, self.folder = seed, pipe, home
         self.names: dict[str, Any] = {
             **prelude.names(self.folder),
             "hostile": hostile,
@@ -80,7 +77,7 @@ class Runner:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 positional, named = self._arguments(case.arguments)
-        except containers.Unbuilt:
+        except containers.UnbuiltError:
             return None
         except Exception as error:
             # Arguments hold matrices and keys, too.
@@ -106,7 +103,11 @@ class Runner:
             return getattr(it, case.target.name)
         if case.target.kind == "terminal":
             return self._terminal(positional)
-        call = self.value(case.call) if not case.call.startswith("it.") else getattr(it, case.target.name)
+        call = (
+            self.value(case.call)
+            if not case.call.startswith("it.")
+            else getattr(it, case.target.name)
+        )
         if case.target.kind == "operation":
             positional = [it, *positional]
         return call(*positional, **named)
@@ -122,9 +123,9 @@ class Runner:
         told = [line for line in out.stderr.splitlines() if line.startswith("Error: ")]
         if out.exit_code == 1:
             if len(told) != 1 or not judge.SENTENCE.fullmatch(told[0].removeprefix("Error: ")):
-                raise laws.Broken(f"not one sentence: {out.stderr[-300:]!r}")
+                raise BrokenLawError(f"not one sentence: {out.stderr[-300:]!r}")
         elif out.exit_code not in (0, 2):
-            raise laws.Broken(f"exit code {out.exit_code}")
+            raise BrokenLawError(f"exit code {out.exit_code}")
         return None
 
     def _laws(self, case: Case, it: Any, result: Any, rng: Random) -> str | None:
@@ -132,12 +133,12 @@ class Runner:
         if wrong:
             return wrong
         given = self._bound(case) if case.valid else {}
-        run = laws.Run(case.target.name, case.target.owner, it, given, result, rng)
+        run = laws.Run(case.target.name, case.target.owner, it, given, result, rng, case.is_deep)
         for name, law in laws.of(run, valid=case.valid):
             self.tell(law=name)
             try:
                 law()
-            except laws.Broken as broken:
+            except BrokenLawError as broken:
                 return f"law {name}: {broken}"
             except MemoryError:
                 continue
@@ -164,7 +165,9 @@ class Runner:
     def _repeats(self, case: Case) -> bool:
         """Whether the same call gives the same: without a key, what is drawn does not."""
         draws = case.target.name in ("randomize", "respond", "sample_permutation", "sample")
-        return not draws or any(name == "key" and source != "None" for name, source in case.arguments)
+        return not draws or any(
+            name == "key" and source != "None" for name, source in case.arguments
+        )
 
     def _unknown(self, result: Any) -> str | None:
         """A class of the package that nothing here calls the methods of."""
@@ -172,11 +175,13 @@ class Runner:
             cls = type(one)
             ours = cls.__module__.split(".")[0] == "bistochastic"
             if ours and id(cls) not in self.known and not isinstance(one, type | types.ModuleType):
-                return f"a class that is not fuzzed: {cls.__name__}; say in surface.py how one is made"
+                return (
+                    f"a class that is not fuzzed: {cls.__name__}; say in surface.py how one is made"
+                )
         return None
 
 
-def main(seed: str, pipe: int, first: int, step: int, last: int) -> None:
+def main(seed: str, pipe: int, home: Path, first: int, step: int, last: int) -> None:
     """Run cases ``first``, ``first + step``, ... below ``last``; what is wrong goes to the pipe."""
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (ROOM, ROOM))
@@ -184,14 +189,13 @@ def main(seed: str, pipe: int, first: int, step: int, last: int) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.pop("BISTOCHASTIC_THREADS", None)
     sys.setrecursionlimit(1000)
-    runner = Runner(seed, pipe)
-    # What is written by a name alone stays there, too.
-    os.chdir(runner.folder)
-    try:
-        for number in range(first, last, step):
-            wrong = runner.run(number)
-            if wrong is not None:
-                runner.tell(wrong=wrong[:2000])
-        runner.tell(done=True)
-    finally:
-        shutil.rmtree(runner.folder, ignore_errors=True)
+    # Nor are disks filled: what is written by a name alone stays in the folder, too.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE, FILE))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    os.chdir(home)
+    runner = Runner(seed, pipe, home)
+    for number in range(first, last, step):
+        wrong = runner.run(number)
+        if wrong is not None:
+            runner.tell(wrong=wrong[:2000])
+    runner.tell(done=True)

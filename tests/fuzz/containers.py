@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,16 @@ ALIKE = (
 MISSING = ("masked", "with_na", "with_null", "with_none", "with_nan")
 # Those that hold something else.
 OTHERS = (
-    "half", "longdouble", "complexes", "bools", "texts", "byte_texts", "dates", "spans", "structured",
+    "half", "longdouble", "complexes", "bools", "texts", "byte_texts", "dates", "spans",
+    "structured",
     "records", "cube", "column", "row", "empty", "ragged", "generator", "mapping", "a_set",
-    "zero_d", "frame", "polars_frame", "table", "categorical", "view", "deque", "np_matrix", "dictionary",
+    "zero_d", "frame", "polars_frame", "table", "categorical", "view", "deque", "np_matrix",
+    "dictionary",
     "void", "twice", "arrow_text", "dated_series", "lists",
 )  # fmt: skip
 
 
-class Unbuilt(Exception):
+class UnbuiltError(Exception):
     """A container that does not take these values: there is nothing to test."""
 
 
@@ -39,7 +42,7 @@ class Shelf:
             try:
                 return build(v)
             except Exception as error:
-                raise Unbuilt(name) from error
+                raise UnbuiltError(name) from error
 
         return built
 
@@ -211,25 +214,20 @@ def buffer(v: Any) -> Any:
 
 
 def view(v: Any) -> Any:
-    return memoryview(np.ascontiguousarray(v))
+    plain: Any = np.ascontiguousarray(v)
+    return memoryview(plain)
 
 
 def _pandas() -> Any:
-    import pandas
-
-    return pandas
+    return import_module("pandas")
 
 
 def _polars() -> Any:
-    import polars
-
-    return polars
+    return import_module("polars")
 
 
 def _arrow() -> Any:
-    import pyarrow
-
-    return pyarrow
+    return import_module("pyarrow")
 
 
 def _flat(v: Any) -> Any:

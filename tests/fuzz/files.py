@@ -7,8 +7,10 @@ from random import Random
 from fuzz import matrices, values
 
 _NUMBERS = [
-    "1", "0", "0.5", "2/3", "1/0", "-1", "nan", "inf", "-inf", "1e999", "1e-999", "0x10", "1_000", "", " ", "one",
-    "9" * 30, "9" * 400, "9" * 5000, "١", "1/3/4", "1e400/3", "--1", "1j", "\u00b2", "1e", "0.1.2", "True", "None",
+    "1", "0", "0.5", "2/3", "1/0", "-1", "nan", "inf", "-inf", "1e999", "1e-999", "0x10", "1_000",
+    "", " ", "one",
+    "9" * 30, "9" * 400, "9" * 5000, "١", "1/3/4", "1e400/3", "--1", "1j", "\u00b2", "1e", "0.1.2",
+    "True", "None",
 ]  # fmt: skip
 
 
@@ -30,7 +32,11 @@ def _rows(rng: Random) -> list[list[str]]:
 def csv(rng: Random) -> str:
     text = rng.choice(["\n", "\r\n", "\r", "\n\n"]).join(",".join(row) for row in _rows(rng))
     data = text.encode(rng.choice(["utf-8"] * 6 + ["utf-8-sig", "utf-16", "utf-32"]))
-    return _damaged(rng, repr(data), ["b'1,' * 10**5", "b'\\n' * 10**5", "b'1\\0'", "b'\"1\",2'", "b'1;2\\n3;4'"])
+    return _damaged(
+        rng,
+        repr(data),
+        ["b'1,' * 10**5", "b'\\n' * 10**5", "b'1\\0'", "b'\"1\",2'", "b'1;2\\n3;4'"],
+    )
 
 
 def mtx(rng: Random) -> str:
@@ -43,7 +49,9 @@ def mtx(rng: Random) -> str:
         [str(n)] * 9 + ["30000", "65536", "65537", "0", "-1", "9" * 30, "1e3", "", "4000000000"]
     )
     big = rng.choice(["1", "1", "2", str(2**62), str(2**63 - 1), str(2**63), "-1", number(rng)])
-    entries = [f"{u + 1} {rng.choice([v + 1, v + 1, v + 1, 0, 9])} {big}" for u in range(n) for v in [u]]
+    entries = [
+        f"{u + 1} {rng.choice([v + 1, v + 1, v + 1, 0, 9])} {big}" for u in range(n) for v in [u]
+    ]
     if form == "array":
         entries = [big] * (n * n)
     count = rng.choice([str(len(entries))] * 6 + ["0", "99999999", number(rng)])
@@ -98,7 +106,8 @@ def npy(rng: Random) -> str:
 def npz(rng: Random) -> str:
     names = rng.choice([["a"]] * 5 + [[], ["a", "b"]])
     return _damaged(rng, f"npz({', '.join(f'{n}={_array(rng)}' for n in names)})", [
-        f"zipped({{'a.npy': {npy(rng)}}})", "zipped({'a.txt': b'1'})", "zipped({'a.npy': b''})", "zipped({})",
+        f"zipped({{'a.npy': {npy(rng)}}})", "zipped({'a.txt': b'1'})", "zipped({'a.npy': b''})",
+        "zipped({})",
     ])  # fmt: skip
 
 
@@ -113,7 +122,9 @@ def _damaged(rng: Random, data: str, others: list[str]) -> str:
         return f"flip({data}, {rng.random():.3f}, {rng.randrange(256)})"
     if luck < 0.93 and others:
         return rng.choice(others)
-    return rng.choice(["b''", f"junk({rng.randrange(99)}, 300)", "b'\\xff\\xfe'", "b'PK\\x03\\x04'"])
+    return rng.choice(
+        ["b''", f"junk({rng.randrange(99)}, 300)", "b'\\xff\\xfe'", "b'PK\\x03\\x04'"]
+    )
 
 
 _KINDS = {"csv": csv, "mtx": mtx, "npy": npy, "npz": npz}
@@ -124,14 +135,25 @@ def table(rng: Random) -> str:
     kind = rng.choice(list(_KINDS))
     said = kind if rng.random() < 0.93 else rng.choice([*_KINDS, "txt", "CSV", ""])
     if rng.random() < 0.02:
-        return rng.choice(["str(path('no.csv'))", "folder('m.npy')", "folder('m.csv')", "'a\\0.csv'", "'\\udcff.csv'"])
+        return rng.choice(
+            [
+                "str(path('no.csv'))",
+                "folder('m.npy')",
+                "folder('m.csv')",
+                "'a\\0.csv'",
+                "'\\udcff.csv'",
+            ]
+        )
     return f"write('m.{said}', {_KINDS[kind](rng)})"
 
 
 def key(rng: Random) -> str:
     """A key file, or nearly one."""
     return rng.choice([
-        "b'ab' * 32 + b'\\n'", "b'ab' * 32", "b'AB' * 32 + b'\\r\\n'", "b'x' * 32", "b'\\xff' * 32", "b'ab' * 31",
-        "b'ab' * 33", "b'zz' * 32", "b''", "b'ab' * 32 + b'\\n\\n'", "b' ' + b'ab' * 32", "'ab'.encode('utf-16') * 16",
-        "b'ab' * 10**6", "b'\\n' * 64", "b'\\0' * 64", "'\\u0661'.encode() * 32", "b'this is a sentence of 32 bytes..'",
+        "b'ab' * 32 + b'\\n'", "b'ab' * 32", "b'AB' * 32 + b'\\r\\n'", "b'x' * 32", "b'\\xff' * 32",
+        "b'ab' * 31",
+        "b'ab' * 33", "b'zz' * 32", "b''", "b'ab' * 32 + b'\\n\\n'", "b' ' + b'ab' * 32",
+        "'ab'.encode('utf-16') * 16",
+        "b'ab' * 10**6", "b'\\n' * 64", "b'\\0' * 64", "'\\u0661'.encode() * 32",
+        "b'this is a sentence of 32 bytes..'",
     ])  # fmt: skip

@@ -6,11 +6,11 @@ import contextlib
 from typing import Any
 
 
-class Hostile(Exception):
+class HostileError(Exception):
     """What our own objects raise: whoever passes it on is not to blame."""
 
 
-class HostileLookup(Hostile, KeyError, AttributeError, ValueError):
+class HostileLookupError(HostileError, KeyError, AttributeError, ValueError):
     """The same, but caught by those who look for less."""
 
 
@@ -29,7 +29,7 @@ def raises(*names: str) -> Any:
     """An object that raises wherever one of ``names`` is asked for."""
 
     def method(self: Any, *_: Any, **__: Any) -> Any:
-        raise HostileLookup("hostile")
+        raise HostileLookupError("hostile")
 
     members: dict[str, Any] = {
         name: method if name.startswith("__") and not name.startswith("__array_") else
@@ -55,9 +55,9 @@ def number(kind: type, value: Any) -> Any:
     """A subclass of ``int``, ``float``, ``str`` or ``bytes`` whose other methods raise."""
 
     def method(self: Any, *_: Any) -> Any:
-        raise HostileLookup("hostile")
+        raise HostileLookupError("hostile")
 
-    members = {name: method for name in ("__eq__", "__hash__", "__repr__", "__str__")}
+    members = dict.fromkeys(("__eq__", "__hash__", "__repr__", "__str__"), method)
     return type("Sub", (kind,), members)(value)
 
 
@@ -112,6 +112,6 @@ def nasty(progress: Any) -> Any:
     """A call-back that raises at the first share it is told."""
 
     def called(*_: Any) -> Any:
-        raise Hostile("hostile")
+        raise HostileError("hostile")
 
     return called

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from warnings import WarningMessage
 
 from fuzz.case import Case
-from fuzz.hostile import Hostile
+from fuzz.hostile import HostileError
 from fuzz.values import SECRETS
 
 SENTENCE = re.compile(r"`[^`\n]+` must [^\n]*; got [^\n]*[^.\n]")
 # Python itself, or the boundary, says that a call has other parameters.
 _SIGNATURE = re.compile(
-    r"(Matrix|Key|Decomposition)?\.?[\w.<>]+\(\) (got|missing|takes) [^\n]*|No constructor defined[^\n]*"
-    r"|cannot create '[^\n]*' instances"
+    r"(Matrix|Key|Decomposition)?\.?[\w.<>]+\(\) (got|missing|takes) [^\n]*"
+    r"|No constructor defined[^\n]*|cannot create '[^\n]*' instances"
 )
 _KINDS = (ValueError, TypeError, IndexError, OSError, ImportError)
 # A reader or writer of files may say what the system says.
@@ -33,7 +33,9 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _lies(case: Case) -> bool:
-    return any(word in case.source for word in ("hostile.returns", "hostile.number", "hostile.shrinking"))
+    return any(
+        word in case.source for word in ("hostile.returns", "hostile.number", "hostile.shrinking")
+    )
 
 
 def secret(text: str) -> bool:
@@ -48,7 +50,7 @@ def of_exception(error: BaseException, case: Case) -> str | None:
         return f"panic: {text}" if "Panic" in name else f"{name}: {text}"
     if any(secret(str(one)) for one in _chain(error)):
         return f"a secret is shown by {name}"
-    if any(isinstance(one, Hostile) for one in _chain(error)):
+    if any(isinstance(one, HostileError) for one in _chain(error)):
         return None
     if isinstance(error, MemoryError):
         return None
@@ -69,7 +71,7 @@ def of_exception(error: BaseException, case: Case) -> str | None:
 def of_warnings(warned: list[WarningMessage]) -> str | None:
     """What is wrong with what was warned of, or nothing: a sentence of our own is fine."""
     for one in warned:
-        # Files that NumPy leaves open are closed when they are collected, in whichever case that is.
+        # A file that NumPy leaves open is closed when it is collected, in any later case.
         if not str(one.message).startswith("`") and one.category is not ResourceWarning:
             return f"{one.category.__name__}: {one.message}"
     return None

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from random import Random
 
 LARGE = ("2**31 - 1", "2**31 + 5", "2**32", "10**10", "2**40", "2**53")
+_EPSILONS = ("0", "0.5", "1", "3.3", "20", "800", "math.inf")
+_TEMPERATURES = ("0", "0.01", "0.5", "3", "1e6", "1e300", "math.inf")
 
 
 def size(rng: Random) -> int:
@@ -129,7 +131,7 @@ _FAMILIES: dict[str, Callable[[Random, int], str]] = {
     "randomized_response": lambda rng, n: rng.choice([
         f"bs.randomized_response({n}, keep={_share(rng, n)})",
         f"bs.randomized_response({n}, beta={unit(rng)})",
-        f"bs.randomized_response({n}, epsilon={rng.choice(['0', '0.5', '1', '3.3', '20', '800', 'math.inf'])})",
+        f"bs.randomized_response({n}, epsilon={rng.choice(_EPSILONS)})",
     ]),
     "blocks": lambda rng, n: f"bs.blocks({sizes(rng, n)})",
     "k_anonymous": lambda rng, n: rng.choice([
@@ -144,7 +146,7 @@ _FAMILIES: dict[str, Callable[[Random, int], str]] = {
     ]),
     "reflected": lambda rng, n: f"bs.reflected({kernel(rng, n)})",
     "geometric": lambda rng, n: rng.choice([
-        f"bs.geometric({n}, temperature={rng.choice(['0', '0.01', '0.5', '3', '1e6', '1e300', 'math.inf'])})",
+        f"bs.geometric({n}, temperature={rng.choice(_TEMPERATURES)})",
         f"bs.geometric({n}, beta={unit(rng)})",
     ]),
     "gibbs": lambda rng, n: rng.choice([

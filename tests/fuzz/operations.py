@@ -104,7 +104,8 @@ def within(self: Any, anything: Any) -> Any:
 
 # What each class is asked for besides its own names.
 OF = {
-    "Matrix": (item, subscript, equals, differs, hashed, then, after, shown, as_html, pickled, copied, deep_copied),
+    "Matrix": (item, subscript, equals, differs, hashed, then, after, shown, as_html, pickled,
+    copied, deep_copied),
     "Key": (equals, differs, shown),
     "Decomposition": (subscript, shown, length, walked),
     "Estimate": (shown, as_html, pickled, deep_copied),

@@ -1,4 +1,4 @@
-"""The law of a matrix by definition, from its parameters, in fractions; its measures in 40 digits."""
+"""The law of a matrix by definition, in fractions; its measures in 40 digits."""
 
 from __future__ import annotations
 
@@ -49,11 +49,15 @@ def rows(m: Any) -> Rows:
             first, *others = map(rows, p["matrices"])
             for other in others:
                 columns = list(zip(*other, strict=True))
-                first = [[sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0)) for y in columns] for x in first]
+                first = [
+                    [sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0)) for y in columns]
+                    for x in first
+                ]
             return first
         case "mix":
             parts = list(map(rows, p["matrices"]))
-            return _shares(n, lambda u, v: sum((w * part[u][v] for w, part in zip(p["weights"], parts, strict=True)),
+            return _shares(n, lambda u,
+            v: sum((w * part[u][v] for w, part in zip(p["weights"], parts, strict=True)),
                                                Fraction(0)))  # fmt: skip
     raise NotImplementedError(f"say in oracle.py what {m.family} is")
 

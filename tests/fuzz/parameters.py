@@ -34,7 +34,9 @@ class Scene:
 
     def same(self) -> str:
         """Several matrices of one size."""
-        return "[" + ", ".join(matrices.matrix(self.rng, self.size, 2) for _ in range(self.many)) + "]"
+        return (
+            "[" + ", ".join(matrices.matrix(self.rng, self.size, 2) for _ in range(self.many)) + "]"
+        )
 
 
 def codes(s: Scene) -> str:
@@ -44,10 +46,12 @@ def codes(s: Scene) -> str:
         return f"[0, {s.rng.choice(values.SECRET_CODES)}]"
     n = s.records
     if luck < 0.12:
-        return f"np.arange({s.rng.choice([0, 1, 1000, 70_000])}, dtype=np.uint32) % {min(s.size, 2**31)}"
+        many = s.rng.choice([0, 1, 1000, 70_000])
+        return f"np.arange({many}, dtype=np.uint32) % {min(s.size, 2**31)}"
     high = min(s.size, 2**40)
     plain = repr([s.rng.randrange(high) for _ in range(n)])
-    kinds = [k for k, most in (("u1", 2**8), ("i1", 2**7), ("u2", 2**16), ("i4", 2**31), ("u8", 2**63), ("i8", 2**63))
+    kinds = [k for k, most in (("u1", 2**8), ("i1", 2**7), ("u2", 2**16), ("i4", 2**31),
+    ("u8", 2**63), ("i8", 2**63))
              if high <= most]  # fmt: skip
     return plain if luck < 0.5 else f"np.array({plain}, dtype='{s.rng.choice(kinds)}')"
 
@@ -69,11 +73,14 @@ def ids(s: Scene) -> str:
 
 
 def key(s: Scene) -> str:
-    return s.rng.choice([f"bs.Key.insecure({s.rng.randrange(99)})", f"bs.Key.from_bytes({values.SECRET_KEY!r})"])
+    return s.rng.choice(
+        [f"bs.Key.insecure({s.rng.randrange(99)})", f"bs.Key.from_bytes({values.SECRET_KEY!r})"]
+    )
 
 
 def one_id(s: Scene) -> str:
-    return s.rng.choice(["7", "-2**63", "2**64 - 1", f"'{values.SECRET_TEXT}'", f"b'{values.SECRET_TEXT}'", "''", "b''",
+    return s.rng.choice(["7", "-2**63", "2**64 - 1", f"'{values.SECRET_TEXT}'",
+    f"b'{values.SECRET_TEXT}'", "''", "b''",
                          str(values.SECRET_CODES[0])])  # fmt: skip
 
 
@@ -94,7 +101,11 @@ def vector(s: Scene) -> str:
 
 def pair(s: Scene) -> str:
     """``p``; ``q`` is ``p`` smoothed, so that the one majorizes the other."""
-    p = [float(x) for x in matrices.wholes(s.rng, s.size)] if s.rng.random() < 0.5 else matrices.wholes(s.rng, s.size)
+    p = (
+        [float(x) for x in matrices.wholes(s.rng, s.size)]
+        if s.rng.random() < 0.5
+        else matrices.wholes(s.rng, s.size)
+    )
     s.drawn["p"] = repr(p)
     return s.drawn["p"]
 
@@ -117,8 +128,10 @@ def prior(s: Scene) -> str:
 
 
 def path(s: Scene) -> str:
-    return s.rng.choice(["path('new')", "str(path('new.npz'))", "path('.')", "path('no/such/folder')", "path('key')",
-                         "os.fsencode(path('new'))", "'/dev/full'", "'/dev/null'", "'\\ud800'"])  # fmt: skip
+    return s.rng.choice(["path('new')", "str(path('new.npz'))", "path('.')",
+    "path('no/such/folder')", "path('key')",
+                         "os.fsencode(path('new'))", "'/dev/full'", "'/dev/null'",
+                         "'\\ud800'"])  # fmt: skip
 
 
 def _of(*sources: str) -> Callable[[Scene], str]:
@@ -131,7 +144,8 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "beta": lambda s: matrices.unit(s.rng),
     "keep": lambda s: matrices.unit(s.rng),
     "k": lambda s: str(s.rng.randint(1, s.size)),
-    "temperature": _of("0.1", "1", "2.5", "Fraction(7, 2)", "30", "1e6", "1e-5", "1e-9", "math.inf", "0"),
+    "temperature": _of("0.1", "1", "2.5", "Fraction(7, 2)", "30", "1e6", "1e-5", "1e-9", "math.inf",
+    "0"),
     "targets": lambda s: matrices.targets(s.rng, s.size),
     "sizes": lambda s: matrices.sizes(s.rng, s.size),
     "first_row": lambda s: matrices.distribution(s.rng, s.size),
@@ -169,7 +183,8 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "sample.n": _of("0", "1", "2", "50"),
     "u": lambda s: s.code(),
     "v": lambda s: s.code(),
-    "index": lambda s: s.rng.choice([s.code(), f"({s.code()}, {s.code()})", "'beta'", "slice(2)", "-1"]),
+    "index": lambda s: s.rng.choice([s.code(), f"({s.code()}, {s.code()})", "'beta'", "slice(2)",
+    "-1"]),
     "gamma": _of("1", "2", "1.5", "math.inf", "1e300", "Fraction(3, 2)"),
     "x": vector,
     "y": vector,
@@ -186,7 +201,8 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "from_file.path": lambda s: s.rng.choice(["path('key')", "str(path('key'))", path(s)]),
     "seed": _of("0", "1", "2**64 - 1"),
     "raw": _of("True", "False"),
-    "b": _of("bytes(32)", "bytearray(range(32))", "memoryview(bytes(32))", "bytes(31)", "memoryview(bytes(64))[::2]"),
+    "b": _of("bytes(32)", "bytearray(range(32))", "memoryview(bytes(32))", "bytes(31)",
+    "memoryview(bytes(64))[::2]"),
     "p": pair,
     "q": smoothed,
     "events": events,
@@ -196,7 +212,8 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "matrix": lambda s: s.matrix(),
     "scale": _of("'linear'", "'log'", "None"),
     "axes": _of("None", "[]", "figure_axes(1)", "figure_axes(3)"),
-    "families": _of("['geometric']", "['randomized_response', 'k_anonymous']", "{'mine': lambda n, b: bs.uniform(n)}",
+    "families": _of("['geometric']", "['randomized_response', 'k_anonymous']",
+    "{'mine': lambda n, b: bs.uniform(n)}",
                     "'geometric'", "{'bad': lambda n, b: None}"),
     "betas": _of("[0.5]", "[0.1, 0.9]", "[]", "(b / 4 for b in range(4))"),
     "against": _of("'epsilon'", "['truthfulness', 'standard_error']", "[]"),

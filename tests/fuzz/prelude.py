@@ -111,7 +111,8 @@ def names(home: Path) -> dict[str, Any]:
         return str(home / name)
 
     tools: list[Callable[..., Any]] = [
-        spoil, infinite, npy, npy_header, npz, zipped, flip, junk, print_nothing, figure_axes, path, write, folder,
+        spoil, infinite, npy, npy_header, npz, zipped, flip, junk, print_nothing, figure_axes, path,
+        write, folder,
     ]  # fmt: skip
     return {
         **{tool.__name__: tool for tool in tools},

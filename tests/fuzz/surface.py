@@ -14,18 +14,29 @@ from bistochastic import conjunctions, majorization, profile, report, tradeoff
 from fuzz import matrices, operations
 from fuzz.parameters import Scene, counts
 
+_COST = "cost='ordinal'"
 # One valid object of each class that has methods, as source code.
 MAKERS: dict[str, Callable[[Scene], str]] = {
     "Matrix": lambda s: s.matrix(),
     "Key": lambda s: f"bs.Key.insecure({s.rng.randrange(9)})",
-    "Decomposition": lambda s: f"{s.matrix()}.decompose({s.rng.choice(['', 'max_terms=2', 'mass=0.5', 'bits=6'])})",
-    "Estimate": lambda s: f"{s.matrix()}.estimate(counts={counts(s)}, method={_method(s)}, population={_people(s)})",
-    "Profile": lambda s: f"{s.matrix()}.profile({s.rng.choice(['', 'full=True', 'cost=%r' % 'ordinal'])})",
-    "Entry": lambda s: f"{s.matrix()}.profile()['{s.rng.choice(['beta', 'capacity', 'epsilon', 'rank'])}']",
+    "Decomposition": lambda s: (
+        f"{s.matrix()}.decompose({s.rng.choice(['', 'max_terms=2', 'mass=0.5', 'bits=6'])})"
+    ),
+    "Estimate": lambda s: (
+        f"{s.matrix()}.estimate(counts={counts(s)}, method={_method(s)}, population={_people(s)})"
+    ),
+    "Profile": lambda s: f"{s.matrix()}.profile({s.rng.choice(['', 'full=True', _COST])})",
+    "Entry": lambda s: (
+        f"{s.matrix()}.profile()['{s.rng.choice(['beta', 'capacity', 'epsilon', 'rank'])}']"
+    ),
     "Comparison": lambda s: f"bs.compare({s.matrix()}, {s.matrix()})",
-    "Conjunction": lambda s: f"bs.conjunction([{s.matrix()}], [[0, 0, 0]], [[0]], population={_people(s)})",
-    "TTransforms": lambda s: "(lambda p: bs.t_transforms(p, bs.uniform(len(p)).apply(p).tolist()))"
-    f"({matrices.floats(s.rng, s.size)})",
+    "Conjunction": lambda s: (
+        f"bs.conjunction([{s.matrix()}], [[0, 0, 0]], [[0]], population={_people(s)})"
+    ),
+    "TTransforms": lambda s: (
+        "(lambda p: bs.t_transforms(p, bs.uniform(len(p)).apply(p).tolist()))"
+        f"({matrices.floats(s.rng, s.size)})"
+    ),
     "Step": lambda s: "bs.t_transforms([5, 3, 1], [4, 3, 2]).steps[0]",
     "Point": lambda s: f"bs.plot.tradeoff_points({max(2, s.size % 16)}, betas=[0.5])[0]",
 }
@@ -39,8 +50,10 @@ _CLASSES: dict[str, type] = {
     "Point": tradeoff.Point,
 }
 # These take seconds, so they are called less often.
-_SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "plot": 0.1, "tradeoff_points": 0.2,
-           "to_frame": 0.3, "cli": 12.0, "randomize": 4.0, "estimate": 3.0, "decompose": 3.0, "respond": 2.0,
+_SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "plot": 0.1,
+"tradeoff_points": 0.2,
+           "to_frame": 0.3, "cli": 12.0, "randomize": 4.0, "estimate": 3.0, "decompose": 3.0,
+           "respond": 2.0,
            "build": 4.0, "conjunction": 2.0, "decompose_all": 1.5, "from_file": 2.0}  # fmt: skip
 
 
@@ -88,7 +101,10 @@ def _members(owner: str, cls: type) -> list[Target]:
             continue
         member = inspect.getattr_static(cls, name)
         reached = getattr(cls, name)
-        if isinstance(member, staticmethod) or type(member).__name__ == "builtin_function_or_method":
+        if (
+            isinstance(member, staticmethod)
+            or type(member).__name__ == "builtin_function_or_method"
+        ):
             out.append(Target(owner, name, "static", inspect.signature(reached)))
         elif callable(reached):
             out.append(Target(owner, name, "method", inspect.signature(reached)))

@@ -12,9 +12,12 @@ from bistochastic.cli import main
 from fuzz import files, matrices
 
 _TEXTS = [
-    "", "nan", "inf", "-1", "0", "1", "2", "0.5", "1e999", "2/3", "1/0", "x", "9" * 30, "9" * 5000, "4294967296",
-    "9007199254740992", "1,2", ",", "1,,2", "\u0661", "1_0", "--", "-", "=", "a=b=c", "`x` must", "\x00", "\udcff",
-    "{}%s", "True", "ordinal", "é", "1e-400", "-0.0", " 3 ", "3.0", "0x3", "uniform", "1;2", "(" * 300,
+    "", "nan", "inf", "-1", "0", "1", "2", "0.5", "1e999", "2/3", "1/0", "x", "9" * 30, "9" * 5000,
+    "4294967296",
+    "9007199254740992", "1,2", ",", "1,,2", "\u0661", "1_0", "--", "-", "=", "a=b=c", "`x` must",
+    "\x00", "\udcff",
+    "{}%s", "True", "ordinal", "é", "1e-400", "-0.0", " 3 ", "3.0", "0x3", "uniform", "1;2",
+    "(" * 300,
 ]  # fmt: skip
 
 
@@ -28,7 +31,8 @@ def _words(rng: Random) -> str:
         f"tridiagonal alphas=0.3 size={n}", "circulant first_row=0.5,0.25,0.25", "blocks sizes=2,3",
         "permutation targets=2,0,1", "reflected kernel=0.5,0.25,0", "tridiagonal alphas=0.1,0.2",
         f"t_transform size={n + 1} i=0 j={n} keep=2/3", f"uniform size={rng.choice(_TEXTS)}",
-        f"geometric size={n} temperature={rng.choice(_TEXTS)}", f"circulant first_row={rng.choice(_TEXTS)}",
+        f"geometric size={n} temperature={rng.choice(_TEXTS)}",
+        f"circulant first_row={rng.choice(_TEXTS)}",
         "uniform size=3 size=3", "kron matrices=1", "nonsense", "", "uniform size=4294967296",
     ])) if rng.random() < 0.6 else files.table(rng)  # fmt: skip
 
@@ -47,7 +51,8 @@ def _one(*texts: str) -> Callable[[Random], str]:
 
 # The text of each option by its name, as source.
 DRAW: dict[str, Callable[[Random], str]] = {
-    "family": lambda rng: rng.choice([_words(rng), _one("uniform", "kron", "mix", "product", "gibbs", "dense")(rng)]),
+    "family": lambda rng: rng.choice([_words(rng),
+    _one("uniform", "kron", "mix", "product", "gibbs", "dense")(rng)]),
     "matrix": _words,
     "matrices": _words,
     "size": _one("1", "3", "4", "5", "12", "300", "2147483653", "4294967296", "9007199254740992"),
@@ -74,17 +79,22 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "max_terms": _one("1", "5"),
     "restarts": _one("1", "3"),
     "top": _one("0", "3", "-1"),
-    "out": lambda rng: rng.choice(["str(path('out.npz'))", "str(path('out.csv'))", "str(path('no/out.csv'))", "'x'",
+    "out": lambda rng: rng.choice(["str(path('out.npz'))", "str(path('out.csv'))",
+    "str(path('no/out.csv'))", "'x'",
                                    "'/no/such/place.csv'"]),
-    "file": lambda rng: rng.choice(["str(path('new'))", "str(path('key'))", "str(path('no/new'))", "str(path('.'))"]),
+    "file": lambda rng: rng.choice(["str(path('new'))", "str(path('key'))", "str(path('no/new'))",
+    "str(path('.'))"]),
     "output": lambda rng: "str(path('out'))",
 }  # fmt: skip
 # Options that go with a family, so that whole commands are mostly understood.
 _FAMILIES = {
-    "uniform": ["size"], "identity": ["size"], "randomized_response": ["size", "beta"], "k_anonymous": ["size", "k"],
-    "geometric": ["size", "temperature"], "tridiagonal": ["alphas"], "circulant": ["first_row"], "blocks": ["sizes"],
+    "uniform": ["size"], "identity": ["size"], "randomized_response": ["size", "beta"],
+    "k_anonymous": ["size", "k"],
+    "geometric": ["size", "temperature"], "tridiagonal": ["alphas"], "circulant": ["first_row"],
+    "blocks": ["sizes"],
     "permutation": ["targets"], "reflected": ["kernel"], "t_transform": ["size", "i", "j", "keep"],
-    "gibbs": ["cost", "beta"], "balance": ["array"], "dense": ["array"], "kron": ["matrices", "matrices"],
+    "gibbs": ["cost", "beta"], "balance": ["array"], "dense": ["array"],
+    "kron": ["matrices", "matrices"],
     "mix": ["matrices", "matrices", "weights"], "product": ["matrices", "matrices"],
 }  # fmt: skip
 _SLOW = {"demo": 0.1, "paper": 0.03, "key": 0.6, "inspect": 3.0, "decompose": 2.0}
@@ -98,7 +108,11 @@ def commands() -> tuple[tuple[tuple[str, ...], click.Command], ...]:
         words: tuple[str, ...], command: click.Command
     ) -> list[tuple[tuple[str, ...], click.Command]]:
         if isinstance(command, click.Group):
-            return [leaf for name in sorted(command.commands) for leaf in walk((*words, name), command.commands[name])]
+            return [
+                leaf
+                for name in sorted(command.commands)
+                for leaf in walk((*words, name), command.commands[name])
+            ]
         return [(words, command)]  # fmt: skip
 
     return tuple(walk((), main))

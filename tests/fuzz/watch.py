@@ -47,7 +47,10 @@ class Watch:
 
     def run(self, children: int) -> None:
         """Run all cases, each child every so manieth one."""
-        threads = [threading.Thread(target=self._follow, args=(first, children)) for first in range(children)]
+        threads = [
+            threading.Thread(target=self._follow, args=(first, children))
+            for first in range(children)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -61,14 +64,19 @@ class Watch:
                 return
             first = reached + step
 
+    def command(self, pipe: int, home: str, first: int, step: int, last: int) -> list[str]:
+        """What a child is: it tells the pipe what it does, and writes into ``home``."""
+        return [
+            *(sys.executable, "-X", "utf8", str(HOME), "--child", str(pipe), "--home", home),
+            *("--seed", self.seed, "--range", str(first), str(step), str(last)),
+        ]
+
     def _child(self, first: int, step: int, last: int) -> int | None:
         """The case that ended the child before its time; None where it got to the end."""
         read, write = os.pipe()
-        with tempfile.TemporaryFile() as errors:
-            command = [sys.executable, "-X", "utf8", str(HOME), "--child", str(write), "--seed", self.seed,
-                       "--range", str(first), str(step), str(last)]  # fmt: skip
+        with tempfile.TemporaryFile() as errors, tempfile.TemporaryDirectory(prefix="fuzz") as home:
             child = subprocess.Popen(
-                command, pass_fds=[write], stdin=subprocess.DEVNULL, stdout=errors, stderr=errors,
+                self.command(write, home, first, step, last), pass_fds=[write], stdin=subprocess.DEVNULL, stdout=errors, stderr=errors,
                 start_new_session=True,
             )  # fmt: skip
             os.close(write)
@@ -84,6 +92,7 @@ class Watch:
                         self._note(at, message["wrong"])
                     elif "hang" in message:
                         self._note(at, f"hang in {doing}")
+                        child.kill()
                         break
                     elif "done" in message or "stop" in message:
                         done = True
@@ -93,21 +102,20 @@ class Watch:
                 end = self._end(child)
             if done:
                 return None
-            if end is not None and end != 0:
+            if end not in (0, -signal.SIGKILL):
                 errors.seek(0)
                 said = errors.read().decode(errors="replace").strip()
                 name = signal.Signals(-end).name if end < 0 else f"exit code {end}"
                 self._note(at, f"crash in {doing}: {name}; {_last_words(said)}")
             return at
 
-    def _end(self, child: subprocess.Popen[bytes]) -> int | None:
-        """The exit code of a child that ended by itself; None of one that had to be ended."""
+    def _end(self, child: subprocess.Popen[bytes]) -> int:
+        """The exit code of a child, which is ended if it does not end by itself."""
         try:
             return child.wait(timeout=2)
         except subprocess.TimeoutExpired:
             child.kill()
-            child.wait()
-            return None
+            return child.wait()
 
     def _messages(self, read: int, pid: int) -> Iterator[dict[str, str]]:
         """What the child tells, and `hang` where it takes too long or `stop` where time is up."""
