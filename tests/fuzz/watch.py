@@ -76,9 +76,13 @@ class Watch:
         read, write = os.pipe()
         with tempfile.TemporaryFile() as errors, tempfile.TemporaryDirectory(prefix="fuzz") as home:
             child = subprocess.Popen(
-                self.command(write, home, first, step, last), pass_fds=[write], stdin=subprocess.DEVNULL, stdout=errors, stderr=errors,
+                self.command(write, home, first, step, last),
+                pass_fds=[write],
+                stdin=subprocess.DEVNULL,
+                stdout=errors,
+                stderr=errors,
                 start_new_session=True,
-            )  # fmt: skip
+            )
             os.close(write)
             at, doing, done = first, "start", False
             try:
