@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test mutants bench adult paper pictures fmt build build-test wheel rust lint types
+.PHONY: demo test fuzz bench adult paper pictures fmt build build-test wheel rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -37,9 +37,11 @@ types: build-test
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest bistochastic._core
 
-# A build of its own below target/, with every fault on purpose; a table of who finds them.
-mutants: build-test
-	$(BIN)/python -m mutants
+# Fresh cases every time, unless SEED is given; a failure prints the command that shows it again.
+SECONDS ?= 60
+SEED ?=
+fuzz: build-test
+	$(BIN)/python tests/fuzz --seconds $(SECONDS) --seed "$(SEED)"
 
 bench: build-test
 	$(BIN)/python benches/compare.py

@@ -1,0 +1,20 @@
+"""Random calls of the whole public surface, hostile and valid, and the laws of what succeeds.
+
+A case is a function of a seed and a number, and is source code: what fails is printed as a call
+that can be typed. ``make fuzz`` runs fresh seeds; ``test_fuzz.py`` a fixed one.
+
+    watch.py       children that run the cases, watched: crashes, hangs, and where to go on
+    child.py       one case after the other: build, call, judge, laws
+    case.py        a case: what is called on what with which source
+    surface.py     what there is to call, by introspection
+    parameters.py  valid arguments by name; matrices.py valid matrices
+    values.py      hostile values; hostile.py objects and containers.py arrays they are made from
+    operations.py  operators and protocols as functions
+    files.py       hostile files
+    terminal.py    the command line, by introspection of click
+    judge.py       which exceptions, warnings and words are fine
+    laws.py        what holds for every call; of_matrix.py for a matrix, of_result.py for the rest
+    oracle.py      the law of a matrix and its measures, by definition
+    report.py      what was found, with the command that shows it again
+    prelude.py     names that sources may use
+"""

@@ -1,0 +1,159 @@
+"""Files of all kinds that are read, whole and hostile, as source code that writes them."""
+
+from __future__ import annotations
+
+from random import Random
+
+from fuzz import matrices, values
+
+_NUMBERS = [
+    "1", "0", "0.5", "2/3", "1/0", "-1", "nan", "inf", "-inf", "1e999", "1e-999", "0x10", "1_000",
+    "", " ", "one",
+    "9" * 30, "9" * 400, "9" * 5000, "١", "1/3/4", "1e400/3", "--1", "1j", "\u00b2", "1e", "0.1.2",
+    "True", "None",
+]  # fmt: skip
+
+
+def number(rng: Random) -> str:
+    """The text of a number, or of none."""
+    return rng.choice(_NUMBERS)
+
+
+def _rows(rng: Random) -> list[list[str]]:
+    n = rng.randint(1, 4)
+    rows: list[list[str]] = [[str(x) for x in row] for row in eval(matrices.whole_table(rng, n))]
+    if rng.random() < 0.6:
+        rows[rng.randrange(n)][rng.randrange(n)] = number(rng)
+    if rng.random() < 0.2:
+        rows[rng.randrange(n)].append("1")
+    return rows
+
+
+def csv(rng: Random) -> str:
+    text = rng.choice(["\n", "\r\n", "\r", "\n\n"]).join(",".join(row) for row in _rows(rng))
+    data = text.encode(rng.choice(["utf-8"] * 6 + ["utf-8-sig", "utf-16", "utf-32"]))
+    return _damaged(
+        rng,
+        repr(data),
+        ["b'1,' * 10**5", "b'\\n' * 10**5", "b'1\\0'", "b'\"1\",2'", "b'1;2\\n3;4'"],
+    )
+
+
+def mtx(rng: Random) -> str:
+    """A Matrix Market file with at most a few words that are wrong."""
+    form = rng.choice(["coordinate"] * 4 + ["array", "array", "dense"])
+    field = rng.choice(["real", "integer", "integer", "pattern", "complex", "REAL"])
+    symmetry = rng.choice(["general"] * 3 + ["symmetric", "skew-symmetric", "hermitian"])
+    n = rng.randint(1, 4)
+    declared = rng.choice(
+        [str(n)] * 9 + ["30000", "65536", "65537", "0", "-1", "9" * 30, "1e3", "", "4000000000"]
+    )
+    big = rng.choice(["1", "1", "2", str(2**62), str(2**63 - 1), str(2**63), "-1", number(rng)])
+    entries = [
+        f"{u + 1} {rng.choice([v + 1, v + 1, v + 1, 0, 9])} {big}" for u in range(n) for v in [u]
+    ]
+    if form == "array":
+        entries = [big] * (n * n)
+    count = rng.choice([str(len(entries))] * 6 + ["0", "99999999", number(rng)])
+    if rng.random() < 0.2:
+        entries += entries
+        count = str(len(entries))
+    head = f"{declared} {declared}" + (f" {count}" if form == "coordinate" else "")
+    lines = [f"%%MatrixMarket matrix {form} {field} {symmetry}", "% words", head, *entries]
+    return _damaged(rng, repr("\n".join(lines).encode()), [
+        "b'%%MatrixMarket'", "b'%%MatrixMarket matrix coordinate real general\\n30000 30000 0\\n'",
+        "b'%%MatrixMarket matrix coordinate integer general\\n65536 65536 0\\n'",
+        "b'%%MatrixMarket matrix array real symmetric\\n65536 65536\\n'",
+        "b'%%MatrixMarket matrix coordinate real general\\n1 1 1\\n1 1 nan\\n'",
+    ])  # fmt: skip
+
+
+def _array(rng: Random) -> str:
+    n = rng.randint(1, 4)
+    table = matrices.whole_table(rng, n)
+    if rng.random() < 0.4:
+        return values.spoilt(rng, table)
+    return values.alike(rng, table) if rng.random() < 0.5 else f"np.array({table})"
+
+
+_HEADERS = [
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (100000000, 100000000)}",
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (10000, 10000)}",
+    "{'descr': '<i8', 'fortran_order': True, 'shape': (2, 2)}",
+    "{'descr': '|O', 'fortran_order': False, 'shape': (2, 2)}",
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 2)}",
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (2**70, 2)}",
+    "{'descr': '<f8', 'fortran_order': 'x', 'shape': (2, 2)}",
+    "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2, 2)}",
+    "{'descr': '<f3', 'fortran_order': False, 'shape': (2, 2)}",
+    "{'descr': '<V0', 'fortran_order': False, 'shape': (2, 2)}",
+    "{'descr': '<f8', 'shape': (2, 2)}",
+    "",
+    "{",
+]
+
+
+def npy(rng: Random) -> str:
+    """An array as NumPy writes it, or with a header of one's own."""
+    if rng.random() < 0.5:
+        return _damaged(rng, f"npy({_array(rng)})", [])
+    brackets = f"'{rng.choice('([{-')}' * {rng.choice([100, 2000, 9000])}"
+    header = brackets if rng.random() < 0.3 else repr(rng.choice(_HEADERS))
+    data = f"npy_header({header}) + bytes({rng.choice([0, 32, 4096])})"
+    return _damaged(rng, f"({data})", [])
+
+
+def npz(rng: Random) -> str:
+    names = rng.choice([["a"]] * 5 + [[], ["a", "b"]])
+    return _damaged(rng, f"npz({', '.join(f'{n}={_array(rng)}' for n in names)})", [
+        f"zipped({{'a.npy': {npy(rng)}}})", "zipped({'a.txt': b'1'})", "zipped({'a.npy': b''})",
+        "zipped({})",
+    ])  # fmt: skip
+
+
+def _damaged(rng: Random, data: str, others: list[str]) -> str:
+    """Mostly as it is; or cut off, with a byte changed, empty, or junk."""
+    luck = rng.random()
+    if luck < 0.65:
+        return data
+    if luck < 0.75:
+        return f"{data}[:{rng.randint(0, 80)}]"
+    if luck < 0.85:
+        return f"flip({data}, {rng.random():.3f}, {rng.randrange(256)})"
+    if luck < 0.93 and others:
+        return rng.choice(others)
+    return rng.choice(
+        ["b''", f"junk({rng.randrange(99)}, 300)", "b'\\xff\\xfe'", "b'PK\\x03\\x04'"]
+    )
+
+
+_KINDS = {"csv": csv, "mtx": mtx, "npy": npy, "npz": npz}
+
+
+def table(rng: Random) -> str:
+    """A file with a square table, mostly of the kind that its name says."""
+    kind = rng.choice(list(_KINDS))
+    said = kind if rng.random() < 0.93 else rng.choice([*_KINDS, "txt", "CSV", ""])
+    if rng.random() < 0.02:
+        return rng.choice(
+            [
+                "str(path('no.csv'))",
+                "folder('m.npy')",
+                "folder('m.csv')",
+                "'a\\0.csv'",
+                "'\\udcff.csv'",
+            ]
+        )
+    return f"write('m.{said}', {_KINDS[kind](rng)})"
+
+
+def key(rng: Random) -> str:
+    """A key file, or nearly one."""
+    return rng.choice([
+        "b'ab' * 32 + b'\\n'", "b'ab' * 32", "b'AB' * 32 + b'\\r\\n'", "b'x' * 32", "b'\\xff' * 32",
+        "b'ab' * 31",
+        "b'ab' * 33", "b'zz' * 32", "b''", "b'ab' * 32 + b'\\n\\n'", "b' ' + b'ab' * 32",
+        "'ab'.encode('utf-16') * 16",
+        "b'ab' * 10**6", "b'\\n' * 64", "b'\\0' * 64", "'\\u0661'.encode() * 32",
+        "b'this is a sentence of 32 bytes..'",
+    ])  # fmt: skip

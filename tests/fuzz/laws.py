@@ -1,0 +1,161 @@
+"""What holds for every call: what was given against what came out, and which laws to check."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import bistochastic as bs
+from fuzz import judge
+from fuzz.broken import hold
+from fuzz.of_matrix import OF_DEEP_MATRIX, OF_MATRIX
+from fuzz.of_result import OF_RESULT
+
+
+@dataclass
+class Run:
+    """A call that succeeded."""
+
+    name: str
+    owner: str
+    it: Any
+    given: dict[str, Any]
+    result: Any
+    rng: Random
+    deep: bool
+
+
+def _randomize(run: Run) -> None:
+    codes, out, m = np.asarray(run.given["codes"]), run.result, run.it
+    hold(out.shape == codes.shape, "shape of randomize")
+    if isinstance(run.given["codes"], np.ndarray):
+        hold(out.dtype == codes.dtype, f"dtype {out.dtype} from {codes.dtype}")
+    hold(
+        out.size == 0 or (int(out.min()) >= 0 and int(out.max()) < m.size), "a report out of range"
+    )
+    if run.given.get("key") is not None:
+        again = m.randomize(**{**run.given, "threads": run.rng.choice([1, 2, 3])})
+        hold(np.array_equal(out, again), "the same call twice gives two answers")
+
+
+def _respond(run: Run) -> None:
+    hold(type(run.result) is int and 0 <= run.result < run.it.size, "a report out of range")
+    if run.given.get("key") is not None:
+        hold(run.it.respond(**run.given) == run.result, "the same call twice gives two answers")
+
+
+def _require(run: Run) -> None:
+    # What passed was kept, compared as exact numbers.
+    for name, ahead in (("beta", 1), ("epsilon", -1)):
+        want = run.given.get(name)
+        if isinstance(want, int | float | Fraction):
+            real = getattr(run.it, name)
+            far = real if math.isinf(real) else Fraction(real)
+            wanted = want if isinstance(want, float) and math.isinf(want) else Fraction(want)
+            hold(far * ahead >= wanted * ahead, f"{name} {real!r} passed for {want!r}")
+
+
+def _sample(run: Run) -> None:
+    n = run.it.matrix.size
+    hold(run.result.shape == (run.given["n"], n), "shape of sample")
+    for one in run.result[:5]:
+        hold(sorted(one.tolist()) == list(range(n)), "a sample is no permutation")
+
+
+def _majorizes(run: Run) -> None:
+    hold(isinstance(run.result, bool), "majorizes is no bool")
+
+
+def _transforms(run: Run) -> None:
+    p, q = run.given["p"], run.given["q"]
+    if all(isinstance(x, int) for x in (*p, *q)):
+        hold(run.result.apply(p) == list(q), "T-transforms do not carry p into q")
+
+
+def _apply(run: Run) -> None:
+    hold(
+        run.result.dtype == np.float64 and run.result.shape == np.shape(run.given["x"]),
+        "shape of apply",
+    )
+
+
+def _exact_row(run: Run) -> None:
+    hold(sum(run.result) == 1 and min(run.result) >= 0, "a row does not sum to 1")
+
+
+def _required_records(run: Run) -> None:
+    hold(isinstance(run.result, int) and run.result >= 1, "required records")
+
+
+def _standard_error(run: Run) -> None:
+    hold((run.result >= 0).all(), "a standard error below 0")
+
+
+def _posterior(run: Run) -> None:
+    hold(abs(run.result.sum() - 1) < 1e-9 and (run.result >= 0).all(), "a posterior is no law")
+
+
+def _pickled(run: Run) -> None:
+    hold(run.result == run.it, "a pickle gives another")
+
+
+def _shown(run: Run) -> None:
+    hold(not judge.secret(run.result), "a secret is shown")
+
+
+OF_CALL: dict[str, Callable[[Run], None]] = {
+    "Matrix.randomize": _randomize, "Matrix.respond": _respond, "Matrix.require": _require,
+    "Matrix.apply": _apply,
+    "Matrix.exact_row": _exact_row, "Matrix.required_records": _required_records,
+    "Matrix.posterior": _posterior,
+    "Matrix.standard_error": _standard_error, "Matrix.pickled": _pickled, "Matrix.copied": _pickled,
+    "Matrix.deep_copied": _pickled, "Conjunction.pickled": _pickled,
+    "TTransforms.pickled": _pickled,
+    "Point.pickled": _pickled, "Key.shown": _shown, "Decomposition.sample": _sample,
+    "bs.majorizes": _majorizes,
+    "bs.t_transforms": _transforms,
+}  # fmt: skip
+
+
+def of(run: Run, *, valid: bool) -> list[tuple[str, Callable[[], None]]]:
+    """The laws to check after a call, with their names."""
+    out: list[tuple[str, Callable[[], None]]] = []
+    rng, words = run.rng, f"{run.owner}.{run.name}"
+    kind = type(run.result).__name__
+    known = OF_DEEP_MATRIX if run.deep else OF_MATRIX
+    if isinstance(run.result, bs.Matrix):
+        for law in rng.sample(known, 3):
+            out.append((law.__name__, lambda law=law: law(run.result, rng)))  # type: ignore[misc]
+    elif kind in OF_RESULT and not run.deep:
+        out.append((kind, lambda: OF_RESULT[kind](run.result, rng)))
+    if valid and words in OF_CALL and not run.deep:
+        out.append((words, lambda: OF_CALL[words](run)))
+    if isinstance(run.it, bs.Matrix) and rng.random() < 0.3:
+        law = rng.choice(known)
+        out.append((law.__name__, lambda: law(run.it, rng)))
+    return out
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether two results are the same, numbers to the last bit."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(
+            np.asarray(a), np.asarray(b), equal_nan=np.asarray(a).dtype.kind == "f"
+        )
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b or (a != a and b != b)
+    if type(a).__name__ == "Estimate":
+        return alike(a.frequencies, b.frequencies) and a.records == b.records
+    if type(a).__name__ in ("Profile", "Comparison", "Figure", "Decomposition"):
+        return bool(repr(a) == repr(b))
+    if type(a).__name__ == "TTransforms" or isinstance(
+        a, bs.Matrix | int | str | bool | tuple | list
+    ):
+        return bool(a == b)
+    return True

@@ -1,0 +1,107 @@
+"""What holds for every result that is no matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from fuzz.broken import hold
+
+
+def summed(d: Any) -> list[list[Fraction]]:
+    n = d.matrix.size
+    total = [[Fraction(0)] * n for _ in range(n)]
+    for weight, permutation in d:
+        for u, v in enumerate(permutation.tolist()):
+            total[u][v] += weight
+    return total
+
+
+def of_decomposition(d: Any, rng: Random) -> None:
+    n, terms = d.matrix.size, d.terms
+    if n > 40 or terms > 3000:
+        return
+    weights = d.exact_weights
+    hold(len(weights) == terms == len(d), "terms")
+    hold(all(w > 0 for w in weights), "a weight that is not positive")
+    hold(sum(weights, Fraction(0)) + d.residual_weight == 1, "weights do not sum to 1")
+    hold(d.joint_entropy >= 0, "joint entropy")
+    for j in range(min(terms, 5)):
+        hold(sorted(d.permutation(j).tolist()) == list(range(n)), "a term is no permutation")
+    if n <= 12:
+        total, left = summed(d), d.residual_weight
+        if left:
+            rest = [d.residual.exact_row(u) for u in range(n)]
+            total = [
+                [a + left * b for a, b in zip(x, y, strict=True)]
+                for x, y in zip(total, rest, strict=True)
+            ]
+        hold(
+            total == [d.matrix.exact_row(u) for u in range(n)],
+            "terms and residual are not the matrix",
+        )
+        near = np.array([[float(x) for x in row] for row in summed(d)])
+        hold(np.allclose(d.reconstruct(), near, rtol=0, atol=1e-12), "reconstruct")
+
+
+def of_estimate(e: Any, rng: Random) -> None:
+    r = e.matrix.size
+    hold(e.frequencies.shape == (r,) and not e.frequencies.flags.writeable, "frequencies")
+    # Errors of the inverse grow with the condition, and so do those of its sum.
+    hold(
+        abs(e.frequencies.sum() - 1) <= 1e-9 * max(1.0, np.abs(e.frequencies).max()),
+        "shares do not sum to 1",
+    )
+    if e.method != "inverse":
+        hold((e.frequencies >= 0).all(), "a negative share")
+    hold(np.allclose(e.counts, e.frequencies * e.records), "counts")
+    if e.matrix.is_singular or r > 100:
+        return
+    hold((e.standard_errors >= 0).all(), "a standard error below 0")
+    low, high = e.interval(0.9).T
+    hold(((low >= 0) & (low <= high) & (high <= 1)).all(), "bounds")
+    wide = e.interval(0.99)
+    hold(
+        (wide[:, 0] <= low + 1e-12).all() and (wide[:, 1] >= high - 1e-12).all(),
+        "more confidence, narrower bounds",
+    )
+
+
+def of_profile(p: Any, rng: Random) -> None:
+    m = p.matrix
+    hold(p.beta <= m.beta or p["beta"].status == "exact", "beta of the profile")
+    hold("beta" in repr(p) and len(p.rows()) == len(list(p)), "repr of the profile")
+    for entry in p:
+        hold((entry.value is None) == (entry.status == "not computed"), f"status of {entry.name}")
+        hold(entry.value is None or entry.value == entry.value, f"{entry.name} is not a number")
+        hold(bool(entry.words and entry.text), f"words of {entry.name}")
+    for name in ("truthfulness", "worst_row_beta", "worst_column_beta", "vulnerability"):
+        value = p.to_dict().get(name, {}).get("value")
+        hold(value is None or -1e-12 <= value <= 1 + 1e-12, f"{name} out of range")
+
+
+def of_conjunction(c: Any, rng: Random) -> None:
+    hold(c.standard_error >= 0, "a standard error below 0")
+    low, high = c.interval(0.9)
+    hold(0 <= low <= high <= c.records, "bounds")
+
+
+def of_transforms(t: Any, rng: Random) -> None:
+    hold(len(t) < max(t.size, 1), "as many T-transforms as codes")
+    hold(sorted(t.targets) == list(range(t.size)), "targets are no permutation")
+    hold(all(0 <= s.keep <= 1 and s.i != s.j for s in t), "a step that is none")
+    parts = t.apply([Fraction(1)] * t.size)
+    hold(parts == [1] * t.size, "the flat vector moves")
+
+
+OF_RESULT: dict[str, Callable[[Any, Random], None]] = {
+    "Decomposition": of_decomposition,
+    "Estimate": of_estimate,
+    "Profile": of_profile,
+    "Conjunction": of_conjunction,
+    "TTransforms": of_transforms,
+}

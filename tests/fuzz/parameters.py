@@ -1,0 +1,283 @@
+"""Valid arguments by the name of the parameter, as source code.
+
+A parameter of a new name has a line here, or the test of the surface fails.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+
+import bistochastic as bs
+from fuzz import matrices, values
+
+
+@dataclass
+class Scene:
+    """What arguments of one call have to agree on."""
+
+    rng: Random
+    size: int
+    drawn: dict[str, str] = field(default_factory=dict)
+    many: int = 1
+    records: int = 5
+
+    def code(self) -> str:
+        return str(self.rng.randrange(self.size))
+
+    def matrix(self) -> str:
+        if self.size > 10_000:
+            return matrices.huge(self.rng)
+        return matrices.matrix(self.rng, self.size)
+
+    def same(self) -> str:
+        """Several matrices of one size."""
+        return (
+            "[" + ", ".join(matrices.matrix(self.rng, self.size, 2) for _ in range(self.many)) + "]"
+        )
+
+
+def codes(s: Scene) -> str:
+    """Codes of all widths and shapes, now and then one that must not be shown."""
+    luck = s.rng.random()
+    if luck < 0.06:
+        return f"[0, {s.rng.choice(values.SECRET_CODES)}]"
+    n = s.records
+    if luck < 0.12:
+        many = s.rng.choice([0, 1, 1000, 70_000])
+        return f"np.arange({many}, dtype=np.uint32) % {min(s.size, 2**31)}"
+    high = min(s.size, 2**40)
+    plain = repr([s.rng.randrange(high) for _ in range(n)])
+    kinds = [k for k, most in (("u1", 2**8), ("i1", 2**7), ("u2", 2**16), ("i4", 2**31),
+    ("u8", 2**63), ("i8", 2**63))
+             if high <= most]  # fmt: skip
+    return plain if luck < 0.5 else f"np.array({plain}, dtype='{s.rng.choice(kinds)}')"
+
+
+def ids(s: Scene) -> str:
+    """One id a record: numbers, texts or bytes."""
+    n = s.records
+    return s.rng.choice([
+        repr(list(range(10, 10 + n))),
+        repr([f"{values.SECRET_TEXT}{i}" for i in range(n)]),
+        repr([f"{values.SECRET_TEXT}{i}".encode() for i in range(n)]),
+        repr([values.SECRET_CODES[0] + i for i in range(n)]),
+        f"np.arange({n}, dtype=np.int32) - 2",
+        f"np.array({[f'{values.SECRET_TEXT}{i}' for i in range(n)]})",
+        f"np.array({[f'{values.SECRET_TEXT}{i}'.encode() for i in range(n)]}, dtype=object)",
+        f"{[f'{values.SECRET_TEXT}{i}' for i in range(n - 1)]} + ['{values.SECRET_TEXT}\\ud800']",
+        f"{[f'{values.SECRET_TEXT}{i}' for i in range(n - 1)]} + [None]",
+    ])  # fmt: skip
+
+
+def key(s: Scene) -> str:
+    return s.rng.choice(
+        [f"bs.Key.insecure({s.rng.randrange(99)})", f"bs.Key.from_bytes({values.SECRET_KEY!r})"]
+    )
+
+
+def one_id(s: Scene) -> str:
+    return s.rng.choice(["7", "-2**63", "2**64 - 1", f"'{values.SECRET_TEXT}'",
+    f"b'{values.SECRET_TEXT}'", "''", "b''",
+                         str(values.SECRET_CODES[0])])  # fmt: skip
+
+
+def counts(s: Scene) -> str:
+    n = min(s.size, 600)
+    if s.rng.random() < 0.3:
+        return repr([x * 100 for x in matrices.floats(s.rng, n)])
+    return repr(matrices.wholes(s.rng, n, s.rng.choice([3, 100, 10**6])))
+
+
+def vector(s: Scene) -> str:
+    n = min(s.size, 600)
+    some = [s.rng.choice([0.0, 1.0, -1.0, s.rng.random(), s.rng.uniform(-9, 9)]) for _ in range(n)]
+    if s.rng.random() < 0.2:
+        return f"np.stack([{some}, {some}], axis=1)"
+    return repr(some)
+
+
+def pair(s: Scene) -> str:
+    """``p``; ``q`` is ``p`` smoothed, so that the one majorizes the other."""
+    p = (
+        [float(x) for x in matrices.wholes(s.rng, s.size)]
+        if s.rng.random() < 0.5
+        else matrices.wholes(s.rng, s.size)
+    )
+    s.drawn["p"] = repr(p)
+    return s.drawn["p"]
+
+
+def smoothed(s: Scene) -> str:
+    p = s.drawn.get("p", "[5, 3, 1]")
+    return s.rng.choice([p, f"sorted({p})", f"list(bs.uniform(len({p})).apply({p}))", "[4, 3, 2]"])
+
+
+def events(s: Scene) -> str:
+    return "[" + ", ".join(f"[{s.code()}]" for _ in range(s.many)) + "]"
+
+
+def columns(s: Scene) -> str:
+    return "[" + ", ".join(codes(s) for _ in range(s.many)) + "]"
+
+
+def prior(s: Scene) -> str:
+    return matrices.distribution(s.rng, min(s.size, 600))
+
+
+def path(s: Scene) -> str:
+    return s.rng.choice(["path('new')", "str(path('new.npz'))", "path('.')",
+    "path('no/such/folder')", "path('key')",
+                         "os.fsencode(path('new'))", "'/dev/full'", "'/dev/null'",
+                         "'\\ud800'"])  # fmt: skip
+
+
+def _of(*sources: str) -> Callable[[Scene], str]:
+    return lambda s: s.rng.choice(sources)
+
+
+DRAW: dict[str, Callable[[Scene], str]] = {
+    "size": lambda s: str(s.size),
+    "epsilon": _of("0", "0.1", "1", "2.5", "Fraction(7, 2)", "30", "36.8", "800", "math.inf"),
+    "beta": lambda s: matrices.unit(s.rng),
+    "keep": lambda s: matrices.unit(s.rng),
+    "k": lambda s: str(s.rng.randint(1, s.size)),
+    "temperature": _of("0.1", "1", "2.5", "Fraction(7, 2)", "30", "1e6", "1e-5", "1e-9", "math.inf",
+    "0"),
+    "targets": lambda s: matrices.targets(s.rng, s.size),
+    "sizes": lambda s: matrices.sizes(s.rng, s.size),
+    "first_row": lambda s: matrices.distribution(s.rng, s.size),
+    "alphas": lambda s: s.rng.choice([matrices.alphas(s.rng, s.size), "0.3", "Fraction(1, 7)"]),
+    "kernel": lambda s: matrices.kernel(s.rng, s.size),
+    "cost": lambda s: matrices.cost(s.rng, s.size),
+    "array": lambda s: matrices.whole_table(s.rng, s.size),
+    "balance.array": lambda s: matrices.table(s.rng, s.size),
+    "i": lambda s: "0",
+    "j": lambda s: str(s.size - 1),
+    "matrices": lambda s: s.same(),
+    "weights": lambda s: repr(matrices.floats(s.rng, s.many)),
+    "family": lambda s: repr(s.rng.choice([n for n in bs.__all__ if n.islower()] + ["product"])),
+    "other": lambda s: s.matrix(),
+    "anything": lambda s: s.matrix(),
+    "codes": codes,
+    "conjunction.codes": columns,
+    "code": lambda s: s.code() if s.rng.random() < 0.9 else str(values.SECRET_CODES[0]),
+    "key": key,
+    "stream": _of("'s'", "'wave 1'", "''", "'\\u00e9'"),
+    "start": _of("0", "1", "65_535", "2**32", "2**63 - 100", "2**64 - 10"),
+    "ids": ids,
+    "id": one_id,
+    "threads": _of("1", "2", "7", "1000", "2**40"),
+    "counts": counts,
+    "method": _of("'inverse'", "'mle'", "'simplex'", "'shrunk'"),
+    "population": _of("'sampled'", "'fixed'"),
+    "classes": _of("True", "False", "np.True_"),
+    "simultaneous": _of("True", "False"),
+    "confidence": _of("0.95", "0.5", "0.8", "1 - 1e-10", "1 - 2.0**-53", "1e-9", "Fraction(9, 10)"),
+    "tolerance": _of("0.01", "0.5", "1e-9", "1e-300", "0.999"),
+    "pi": prior,
+    "prior": prior,
+    "n": _of("1", "2", "10", "1000", "2**40"),
+    "sample.n": _of("0", "1", "2", "50"),
+    "u": lambda s: s.code(),
+    "v": lambda s: s.code(),
+    "index": lambda s: s.rng.choice([s.code(), f"({s.code()}, {s.code()})", "'beta'", "slice(2)",
+    "-1"]),
+    "gamma": _of("1", "2", "1.5", "math.inf", "1e300", "Fraction(3, 2)"),
+    "x": vector,
+    "y": vector,
+    "full": _of("True", "False"),
+    "profile.cost": lambda s: s.rng.choice([matrices.cost(s.rng, s.size), "'ordinal'"]),
+    "compare.cost": lambda s: s.rng.choice([matrices.cost(s.rng, s.size), "'ordinal'"]),
+    "policy": _of("'bottleneck'", "'any'"),
+    "bits": _of("1", "8", "20", "53", "60"),
+    "mass": _of("1.0", "0.5", "0.999", "1e-9", "Fraction(2, 3)"),
+    "max_terms": _of("1", "2", "100", "2**40"),
+    "restarts": _of("1", "2", "5"),
+    "progress": _of("print_nothing", "hostile.nasty(0)", "hostile.raises('__call__')"),
+    "path": path,
+    "from_file.path": lambda s: s.rng.choice(["path('key')", "str(path('key'))", path(s)]),
+    "seed": _of("0", "1", "2**64 - 1"),
+    "raw": _of("True", "False"),
+    "b": _of("bytes(32)", "bytearray(range(32))", "memoryview(bytes(32))", "bytes(31)",
+    "memoryview(bytes(64))[::2]"),
+    "p": pair,
+    "q": smoothed,
+    "events": events,
+    "permutation.j": _of("0", "1", "-1", "10**6"),
+    "name": _of("'beta'", "'capacity'", "'no such measure'"),
+    "profile.profile": lambda s: f"{s.matrix()}.profile()",
+    "matrix": lambda s: s.matrix(),
+    "scale": _of("'linear'", "'log'", "None"),
+    "axes": _of("None", "[]", "figure_axes(1)", "figure_axes(3)"),
+    "families": _of("['geometric']", "['randomized_response', 'k_anonymous']",
+    "{'mine': lambda n, b: bs.uniform(n)}",
+                    "'geometric'", "{'bad': lambda n, b: None}"),
+    "betas": _of("[0.5]", "[0.1, 0.9]", "[]", "(b / 4 for b in range(4))"),
+    "against": _of("'epsilon'", "['truthfulness', 'standard_error']", "[]"),
+    "records": _of("1", "100", "10**30"),
+}  # fmt: skip
+
+# Of these exactly one is to be given.
+ONE_OF = {
+    "randomized_response": ("epsilon", "beta", "keep"),
+    "k_anonymous": ("k", "beta"),
+    "geometric": ("temperature", "beta"),
+    "gibbs": ("temperature", "beta"),
+    "tridiagonal": ("alphas", "beta"),
+    "estimate": ("codes", "counts"),
+}
+# Given together or not at all, mostly.
+TOGETHER = {
+    "randomize": [("key", "stream", "start"), ("key", "stream", "ids"), ()],
+    "respond": [("key", "stream", "id"), ()],
+    "sample_permutation": [("key", "stream"), ()],
+    "sample": [("key", "stream"), ()],
+}
+
+
+def known(call: str, name: str) -> bool:
+    """Whether a valid value of this parameter can be drawn."""
+    return f"{call}.{name}" in DRAW or name in DRAW
+
+
+def draw(scene: Scene, call: str, name: str) -> str:
+    """A valid value of the parameter ``name`` of ``call``."""
+    source = DRAW.get(f"{call}.{name}") or DRAW[name]
+    return source(scene)
+
+
+def arguments(scene: Scene, call: str, signature: inspect.Signature) -> list[tuple[str, str]]:
+    """Names and sources of a call that is mostly valid; positional ones have an empty name."""
+    rng = scene.rng
+    scene.many = rng.choice([1, 2, 2, 3])
+    scene.records = rng.randint(0, 12)
+    group, wanted = ONE_OF.get(call, ()), set[str]()
+    if group:
+        wanted.add(rng.choice(group))
+    optional = rng.choice([0.0, 0.3, 1.0])
+    bundles = TOGETHER.get(call)
+    if bundles:
+        wanted.update(rng.choice(bundles))
+    bound = {name for bundle in bundles or () for name in bundle}
+    out: list[tuple[str, str]] = []
+    for name, parameter in signature.parameters.items():
+        if name == "self":
+            continue
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            out += [("", scene.matrix()) for _ in range(scene.many)]
+            continue
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            continue
+        needed = parameter.default is inspect.Parameter.empty
+        settled = name in group or name in bound
+        given = needed or name in wanted or (not settled and rng.random() < optional)
+        given = given or (settled and rng.random() < 0.03)
+        if given:
+            positional = parameter.kind is not inspect.Parameter.KEYWORD_ONLY and needed
+            out.append(("" if positional else name, draw(scene, call, name)))
+    if call == "tridiagonal" and (dict(out).get("alphas", "[").find("[") < 0 or "beta" in wanted):
+        out = [(n, s) for n, s in out if n != "size"] + [("size", str(scene.size))]
+    return out

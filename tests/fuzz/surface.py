@@ -1,0 +1,139 @@
+"""What there is to call: every public name, found by introspection."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import bistochastic as bs
+from bistochastic import conjunctions, majorization, profile, report, tradeoff
+from fuzz import matrices, operations
+from fuzz.parameters import Scene, counts
+
+_COST = "cost='ordinal'"
+# One valid object of each class that has methods, as source code.
+MAKERS: dict[str, Callable[[Scene], str]] = {
+    "Matrix": lambda s: s.matrix(),
+    "Key": lambda s: f"bs.Key.insecure({s.rng.randrange(9)})",
+    "Decomposition": lambda s: (
+        f"{s.matrix()}.decompose({s.rng.choice(['', 'max_terms=2', 'mass=0.5', 'bits=6'])})"
+    ),
+    "Estimate": lambda s: (
+        f"{s.matrix()}.estimate(counts={counts(s)}, method={_method(s)}, population={_people(s)})"
+    ),
+    "Profile": lambda s: f"{s.matrix()}.profile({s.rng.choice(['', 'full=True', _COST])})",
+    "Entry": lambda s: (
+        f"{s.matrix()}.profile()['{s.rng.choice(['beta', 'capacity', 'epsilon', 'rank'])}']"
+    ),
+    "Comparison": lambda s: f"bs.compare({s.matrix()}, {s.matrix()})",
+    "Conjunction": lambda s: (
+        f"bs.conjunction([{s.matrix()}], [[0, 0, 0]], [[0]], population={_people(s)})"
+    ),
+    "TTransforms": lambda s: (
+        "(lambda p: bs.t_transforms(p, bs.uniform(len(p)).apply(p).tolist()))"
+        f"({matrices.floats(s.rng, s.size)})"
+    ),
+    "Step": lambda s: "bs.t_transforms([5, 3, 1], [4, 3, 2]).steps[0]",
+    "Point": lambda s: f"bs.plot.tradeoff_points({max(2, s.size % 16)}, betas=[0.5])[0]",
+}
+_CLASSES: dict[str, type] = {
+    "Profile": profile.Profile,
+    "Entry": profile.Entry,
+    "Comparison": report.Comparison,
+    "Conjunction": conjunctions.Conjunction,
+    "TTransforms": majorization.TTransforms,
+    "Step": majorization.Step,
+    "Point": tradeoff.Point,
+}
+# These take seconds, so they are called less often.
+_SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "plot": 0.1,
+"tradeoff_points": 0.2,
+           "to_frame": 0.3, "cli": 12.0, "randomize": 4.0, "estimate": 3.0, "decompose": 3.0,
+           "respond": 2.0,
+           "build": 4.0, "conjunction": 2.0, "decompose_all": 1.5, "from_file": 2.0}  # fmt: skip
+
+
+def _method(s: Scene) -> str:
+    return repr(s.rng.choice(["inverse", "inverse", "mle", "simplex", "shrunk"]))
+
+
+def _people(s: Scene) -> str:
+    return repr(s.rng.choice(["sampled", "fixed"]))
+
+
+@dataclass(frozen=True)
+class Target:
+    """One thing to call or to look up."""
+
+    owner: str
+    name: str
+    kind: str
+    signature: inspect.Signature
+
+    @property
+    def words(self) -> str:
+        return f"{self.owner}.{self.name}"
+
+    @property
+    def weight(self) -> float:
+        more = 2.5 if self.owner == "bs" else 0.4 if self.kind == "property" else 1.0
+        return _SELDOM.get(self.name, 1.0) * more * (1.0 if self.owner in ("bs", "Matrix") else 0.4)
+
+
+_NOTHING = inspect.Signature()
+
+
+def classes() -> dict[str, type]:
+    """Every class with something public: those of the package and those of its results."""
+    own = {name: getattr(bs, name) for name in bs.__all__ if isinstance(getattr(bs, name), type)}
+    return {**own, **_CLASSES}
+
+
+def _members(owner: str, cls: type) -> list[Target]:
+    out = []
+    inherited = set(dir(tuple)) if issubclass(cls, tuple) else set()
+    for name in dir(cls):
+        if name.startswith("_") or name in inherited:
+            continue
+        member = inspect.getattr_static(cls, name)
+        reached = getattr(cls, name)
+        if (
+            isinstance(member, staticmethod)
+            or type(member).__name__ == "builtin_function_or_method"
+        ):
+            out.append(Target(owner, name, "static", inspect.signature(reached)))
+        elif callable(reached):
+            out.append(Target(owner, name, "method", inspect.signature(reached)))
+        else:
+            out.append(Target(owner, name, "property", _NOTHING))
+    fields = [n for n in getattr(cls, "__dataclass_fields__", {}) if not n.startswith("_")]
+    out += [Target(owner, n, "property", _NOTHING) for n in fields if n not in dir(cls)]
+    for operation in operations.OF[owner]:
+        out.append(Target(owner, operation.__name__, "operation", inspect.signature(operation)))
+    return out
+
+
+def _functions(owner: str, module: Any) -> list[Target]:
+    out = []
+    for name in module.__all__:
+        member = getattr(module, name)
+        if isinstance(member, types.ModuleType):
+            if hasattr(member, "__all__"):
+                out += _functions(name, member)
+        elif not isinstance(member, type):
+            out.append(Target(owner, name, "function", inspect.signature(member)))
+    return out
+
+
+@cache
+def targets() -> tuple[Target, ...]:
+    """Everything that is called, in an order that does not change."""
+    found = _functions("bs", bs)
+    for owner, cls in classes().items():
+        found += _members(owner, cls)
+    found.append(Target("bs", "cli", "terminal", _NOTHING))
+    return tuple(sorted(found, key=lambda t: (t.owner, t.name, t.kind)))
