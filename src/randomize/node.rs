@@ -3,6 +3,7 @@
 use super::address::By;
 use super::streams::Streams;
 use crate::derive::Purpose;
+use crate::erase::Secret;
 use crate::family::Matrix;
 use crate::sampler::{Form, Sampler};
 
@@ -19,7 +20,7 @@ impl<'a> Node<'a> {
         matrix: &'a Matrix,
         by: By,
         path: &mut Vec<u64>,
-        make: &dyn Fn(Purpose, &[u64]) -> [u8; 32],
+        make: &dyn Fn(Purpose, &[u64]) -> Secret,
     ) -> Self {
         let sampler = matrix.sampler();
         let form = match sampler {
