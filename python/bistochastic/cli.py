@@ -178,6 +178,28 @@ def _key_new(file: Path) -> None:
     click.echo("Keep it as confidential as the original data; destroy it when no wave is due.")
 
 
+@key.command(name="fingerprint")
+@click.argument("file", type=click.Path(path_type=Path))
+def _key_fingerprint(file: Path) -> None:
+    """Print what identifies the key in FILE, which holds 64 hexadecimal digits."""
+    click.echo(_key(file).fingerprint)
+
+
+def _key(file: Path) -> bistochastic.Key:
+    """The key in a file, of hexadecimal digits alone; what is to say of the file goes to stderr."""
+    import warnings
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            found = bistochastic.Key.from_file(file)
+        except OSError as error:
+            raise click.ClickException(str(error)) from error
+    for warning in said:
+        click.echo(f"Warning: {warning.message}", err=True)
+    return found
+
+
 @main.command(name="paper")
 @click.option("--markdown", is_flag=True, help="As the page docs/paper.md.")
 def _paper(markdown: bool) -> None:

@@ -47,8 +47,9 @@ def _rows(name: str, matrix: Matrix, given: Any) -> tuple[Array, int]:
         raise TypeError(f"`{name}` must {must}; got dtype {array.dtype}")
     if array.ndim not in (1, 2) or array.shape[0] != r:
         raise ValueError(f"`{name}` must {must}; got shape {array.shape}")
-    with np.errstate(over="ignore"):
-        rows = np.ascontiguousarray(array.reshape(r, -1).T, dtype=np.float64)
+    rows = np.ascontiguousarray(array.reshape(r, -1).T)
+    if rows.dtype != np.float64:
+        rows = vectors.doubles(name, rows)
     at = _core.not_finite(rows)
     if at is not None:
         got = f"one that is not finite at position {at % r}"

@@ -63,8 +63,7 @@ def _of_counts(matrix: Matrix, counts: Any) -> Array:
         wanted = " or ".join(str(shape) for shape in sorted(shapes, key=len))
         raise ValueError(f"{must}, of shape {wanted}; got shape {numbers.shape}")
     _refuse_another_order(counts, r)
-    with np.errstate(over="ignore"):
-        flat = numbers.astype(np.float64).reshape(-1)
+    flat = vectors.doubles("counts", numbers).reshape(-1)
     wrong = ~((flat >= 0) & np.isfinite(flat))
     if wrong.any():
         raise ValueError(f"{must}; got another at position {int(wrong.argmax())}")

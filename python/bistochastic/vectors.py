@@ -65,12 +65,29 @@ def floats(name: str, must: str, given: Any, *, by_code: bool = True) -> Floats:
     plain = array(name, must, given, by_code=by_code)
     if plain.dtype.kind == "O":
         flat = [_core.as_real(name, must, item) for item in plain.ravel().tolist()]
-        return np.array(flat, dtype=np.float64).reshape(plain.shape)
+        found = np.array(flat, dtype=np.float64).reshape(plain.shape)
+        known = np.array([isinstance(item, float) for item in plain.ravel()]).reshape(plain.shape)
+        _refuse_larger(name, found, np.isinf(found) & known)
+        return found
     if plain.dtype.kind not in "fiu":
         what = f"dtype {plain.dtype}" if plain.ndim else type(given).__name__
         raise TypeError(f"`{name}` must {must}; got {what}")
+    return doubles(name, plain)
+
+
+def doubles(name: str, plain: NDArray[Any]) -> Floats:
+    """Numbers of NumPy's as doubles, of longer ones the nearest; a finite one stays finite."""
     with np.errstate(over="ignore"):
-        return plain.astype(np.float64)
+        found = plain.astype(np.float64)
+    if plain.dtype.itemsize > 8:
+        _refuse_larger(name, found, np.isinf(plain))
+    return found
+
+
+def _refuse_larger(name: str, found: Floats, infinite: NDArray[np.bool_]) -> None:
+    """What is infinite as a double and was not before would mean something else."""
+    if not np.array_equal(np.isinf(found), infinite):
+        raise ValueError(f"`{name}` must hold numbers below 2^1024; got a larger one")
 
 
 def columns_of(given: Any) -> Any:
@@ -203,8 +220,7 @@ def vector(name: str, values: Any) -> NDArray[Any] | Exact:
     if not isinstance(values, np.ndarray):
         values = _array(name, list(values))
     if isinstance(values, np.ndarray) and values.dtype.kind == "f":
-        with np.errstate(over="ignore"):
-            values = values.astype(np.float64)
+        values = doubles(name, values)
         bad = ~np.isfinite(values)
         if bad.any():
             at = int(np.argmax(bad))

@@ -9,7 +9,7 @@ use numpy::{
 };
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyType};
 
 use super::exact;
 use super::matrix::Matrix;
@@ -120,11 +120,24 @@ pub fn integer(given: &Bound<'_, PyAny>) -> PyResult<Option<Option<i128>>> {
     }
 }
 
+/// A float of NumPy's. One that only a longer type holds must not become infinite.
+fn real_scalar(given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+    let x: f64 = given.extract()?;
+    if x.is_infinite() {
+        let numpy = given.py().import("numpy")?;
+        if !numpy.call_method1("isinf", (given,))?.is_truthy()? {
+            return Ok(Scalar::Beyond);
+        }
+    }
+    Ok(Scalar::Real(x))
+}
+
 fn scalar(given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     let py = given.py();
     if given.is_instance_of::<PyBool>()
         || given.is_instance_of::<PyString>()
         || given.is_instance_of::<PyBytes>()
+        || given.is_instance_of::<PyType>()
     {
         return Ok(Scalar::Not);
     }
@@ -137,7 +150,7 @@ fn scalar(given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     if let Some(kind) = numpy_kind(given)? {
         return match kind {
             _ if is_masked(given)? => Ok(Scalar::Not),
-            b'f' => Ok(Scalar::Real(given.extract()?)),
+            b'f' => real_scalar(given),
             b'i' | b'u' => Ok(Scalar::Whole(given.extract()?)),
             // A complex number would lose a part.
             _ => Ok(Scalar::Not),
@@ -268,17 +281,28 @@ fn vector(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     })
 }
 
-/// The numbers of an array as contiguous doubles; what is beyond them is infinite, without a warning.
-pub fn as_doubles<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+/// The numbers of an array as contiguous doubles. A finite one must not become infinite, which would mean
+/// something else.
+pub fn as_doubles<'py>(name: &str, array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
     let numpy = py.import("numpy")?;
+    let bytes: usize = array.getattr("dtype")?.getattr("itemsize")?.extract()?;
+    if bytes <= 8 {
+        return numpy.call_method1("require", (array, "float64", "CA"));
+    }
     let options = PyDict::new(py);
     options.set_item("over", "ignore")?;
     let quiet = numpy.call_method("errstate", (), Some(&options))?;
     quiet.call_method0("__enter__")?;
     let doubles = numpy.call_method1("require", (array, "float64", "CA"));
     quiet.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
-    doubles
+    let doubles = doubles?;
+    let infinite = |array| numpy.call_method1("isinf", (array,));
+    let same = numpy.call_method1("array_equal", (infinite(&doubles)?, infinite(array)?))?;
+    if !same.is_truthy()? {
+        return Err(Error::value(name, "hold numbers below 2^1024", "a larger one").into());
+    }
+    Ok(doubles)
 }
 
 /// The numbers of an array with one axis.
@@ -288,7 +312,7 @@ fn cells(name: &str, array: &Bound<'_, PyAny>, kind: u8) -> PyResult<Value> {
     let cast = |kind: &str| numpy.call_method1("require", (array, kind, "CA"));
     match kind {
         b'f' => {
-            let array = as_doubles(array)?;
+            let array = as_doubles(name, array)?;
             let array: PyReadonlyArray1<'_, f64> = array.extract()?;
             Ok(Value::Reals(array.as_slice()?.into()))
         }
@@ -460,7 +484,7 @@ pub fn text<'a>(name: &str, must: &str, given: &'a Bound<'_, PyAny>) -> PyResult
     };
     match text.to_str() {
         Ok(text) => Ok(text),
-        Err(_) => Err(Error::value(name, must, "a text that is no Unicode").into()),
+        Err(_) => Err(Error::value(name, must, "one with half a surrogate pair").into()),
     }
 }
 

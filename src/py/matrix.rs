@@ -456,7 +456,7 @@ pub fn entropy_rate(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<f64> {
     if shape.len() != 2 || shape[0] != shape[1] || shape[0] == 0 {
         return Err(Error::value("array", must, format!("shape {shape:?}")).into());
     }
-    let plain = convert::as_doubles(&plain)?;
+    let plain = convert::as_doubles("array", &plain)?;
     let plain: PyReadonlyArray2<'_, f64> = plain.extract()?;
     let size = plain.shape()[0];
     let numbers = plain.as_slice()?;
