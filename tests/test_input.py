@@ -34,7 +34,7 @@ REALS: dict[str, Callable[[Any], Any]] = {
     "alphas": lambda x: loose.tridiagonal(x, size=4),
     "require": lambda x: M.require(beta=x),
     "mass": lambda x: M.decompose(mass=x).weights.tolist(),
-    "gamma": lambda x: M.deniability(1 / x if isinstance(x, float) else x + 1),
+    "gamma": lambda x: M.deniability(x * 4),
     "tolerance": lambda x: M.required_records(x),
     "confidence": lambda x: M.required_records(0.1, confidence=x),
     "interval": lambda x: M.estimate([0, 1]).interval(x).tolist(),
@@ -52,7 +52,7 @@ WHOLES: dict[str, Callable[[Any], Any]] = {
     "index": lambda n: M[n, n],
     "v": lambda n: M.posterior(n).tolist(),
     "n": lambda n: M.standard_error([0.25] * 4, n).tolist(),
-    "bits": lambda n: M.decompose(bits=n + 20).terms,
+    "bits": lambda n: loose.dense([[2, 1, 1], [1, 2, 1], [1, 1, 2]]).decompose(bits=n).terms,
     "restarts": lambda n: M.decompose(restarts=n).terms,
     "seed": lambda n: loose.Key.insecure(n) == loose.Key.insecure(int(n)),
     "records": lambda n: loose.plot.tradeoff_points(4, betas=[0.5], records=n),
@@ -64,11 +64,10 @@ WHOLES: dict[str, Callable[[Any], Any]] = {
 def test_every_real_number_of_numpy_is_the_nearest_double(name: str) -> None:
     call = REALS[name]
     for x in (0.5, 0.25):
-        want = call(x if name != "gamma" else 1 / x - 1)
+        want = call(x)
         for kind in (np.float16, np.float32, np.float64, np.longdouble):
-            given = kind(x if name != "gamma" else 1 / x - 1)
-            assert call(given) == want
-            assert call(np.array(given)) == want
+            assert call(kind(x)) == want
+            assert call(np.array(x, dtype=kind)) == want
 
 
 def test_a_longdouble_is_rounded_to_the_nearest_double() -> None:
@@ -81,11 +80,11 @@ def test_a_longdouble_is_rounded_to_the_nearest_double() -> None:
         # Infinity would mean something else: the identity, or a report that is forbidden.
         with pytest.raises(ValueError, match="`epsilon` must be below"):
             loose.randomized_response(4, epsilon=huge)
-        for cost in (np.array([[0, huge], [1, 0]]), pd.DataFrame([[0, huge], [1, 0]])):
-            with pytest.raises(ValueError, match=r"`cost` must hold numbers below 2\^1024"):
-                bs.gibbs(cost, temperature=1.0)
-            with pytest.raises(ValueError, match=r"`cost` must hold numbers below 2\^1024"):
-                bs.uniform(2).profile(cost=cost)
+        cost = np.array([[0, huge], [1, 0]])
+        with pytest.raises(ValueError, match=r"`cost` must hold numbers below 2\^1024"):
+            bs.gibbs(cost, temperature=1.0)
+        with pytest.raises(ValueError, match=r"`cost` must hold numbers below 2\^1024"):
+            bs.uniform(2).profile(cost=cost)
 
 
 @pytest.mark.parametrize("name", sorted(REALS))
@@ -102,8 +101,8 @@ def test_every_integer_of_numpy_is_its_value_and_nothing_else_is_whole(name: str
     for kind in (np.int8, np.uint8, np.int16, np.uint64, np.int64):
         assert call(kind(2)) == want
         assert call(np.array(2, dtype=kind)) == want
-    for bad in (np.longdouble(2), np.float64(2), np.complex128(2), True, np.True_, "2", None, [2]):
-        if name == "id" and bad in ("2", None):
+    for bad in (np.longdouble(2), np.float64(2), np.complex128(2), True, np.True_, "2", [2]):
+        if name == "id" and bad == "2":
             continue
         with pytest.raises((TypeError, ValueError), match=r"`\w+` must .*; got"):
             call(bad)
@@ -166,7 +165,7 @@ def test_hostile_objects_get_a_sentence_or_their_own_exception() -> None:
         lambda x: M.profile(prior=x),
         lambda x: loose.build(x),
         lambda x: M.estimate([1], method=x),
-        lambda x: M.interval(x) if False else M.estimate([1]).interval(simultaneous=x),
+        lambda x: M.estimate([1]).interval(simultaneous=x),
     ]
     known = (TypeError, ValueError, IndexError)
     for thing in things:
@@ -448,9 +447,7 @@ def test_only_true_and_false_are_true_and_false(tmp_path: Path) -> None:
     for name, call in calls.items():
         call(True)
         call(False)
-        for bad in ("no", "", 0, 1, None, [], np.array([True]), np.array([]), pd.NA, np.ma.masked):
-            if bad is None:
-                continue
+        for bad in ("no", "", 0, 1, [], np.array([True]), np.array([]), pd.NA, np.ma.masked):
             with pytest.raises(TypeError, match=f"`{name}` must be True or False; got "):
                 call(bad)
     assert e.interval(simultaneous=np.True_).tolist() == e.interval(simultaneous=True).tolist()
@@ -486,7 +483,7 @@ def test_words_and_texts_that_are_none_get_a_sentence() -> None:
 def test_a_confidence_next_to_one_is_answered() -> None:
     near = 1 - 2.0**-53
     assert M.required_records(0.1, confidence=near) > M.required_records(0.1, confidence=1 - 1e-12)
-    found = M.estimate(counts=[500, 300, 150, 50])
+    found = M.estimate(counts=[400, 300, 150, 150])
     assert found.contains(found.frequencies, confidence=near)
     assert (np.diff(found.interval(near), axis=1) >= np.diff(found.interval(), axis=1)).all()
 
@@ -532,7 +529,7 @@ def test_sums_of_a_matrix_market_file_do_not_wrap(tmp_path: Path) -> None:
     }.items():
         lines = [f"{u} {v} {big}" for u, v in entries]
         path.write_text(f"{head} {kind}\n2 2 {len(lines)}\n" + "\n".join(lines) + "\n")
-        assert f"got another in line {4 if kind == 'general' else 4}" in run("inspect", str(path))
+        assert "got another in line 4" in run("inspect", str(path))
     # Each entry fits, the lines do not.
     lines = [f"{u} {v} {2**63 - 1}" for u in (1, 2) for v in (1, 2)]
     path.write_text(f"{head} general\n2 2 4\n" + "\n".join(lines) + "\n")

@@ -353,7 +353,10 @@ BAD: list[tuple[Any, str]] = [
         lambda m: m.estimate(counts=np.ma.array([1, 2, 3], mask=[False, True, False])),
         "no missing values; got 1, the first at position 1",
     ),
-    (lambda m: m.estimate(np.ma.array([1, 2, 0], mask=[False, False, True])), "first at position 2"),
+    (
+        lambda m: m.estimate(np.ma.array([1, 2, 0], mask=[False, False, True])),
+        "first at position 2",
+    ),
     (
         lambda m: bs.conjunction([m], [np.ma.array([1, 2], mask=[False, True])], [[0]]),
         "no missing values; got 1, the first at position 1",
