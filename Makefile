@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test fuzz bench adult paper pictures fmt build build-test wheel rust lint types
+.PHONY: demo test fuzz bench adult paper pictures licenses fmt build build-test wheel rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -59,6 +59,10 @@ paper: build
 
 pictures: build-test
 	$(BIN)/python examples/pictures.py docs/pictures
+
+# After a change of Cargo.lock.
+licenses:
+	$(PYTHON) tools/licenses.py
 
 fmt: build-test
 	cargo fmt

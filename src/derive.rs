@@ -36,8 +36,9 @@
 use blake3::Hasher;
 use zeroize::Zeroize;
 
+use crate::erase::{self, Secret};
 use crate::family::Matrix;
-use crate::key::{Key, SECRET};
+use crate::key::Key;
 use crate::parameters::Value;
 
 /// The one context. Changing it changes every release.
@@ -122,7 +123,20 @@ pub fn derive(
     labels: &[Label],
     path: &[u64],
     digest: &[u8; 32],
-) -> [u8; SECRET] {
+) -> Secret {
+    let mut derived = erase::empty();
+    erase::after(|| fill(key, purpose, labels, path, digest, &mut derived));
+    derived
+}
+
+fn fill(
+    key: &Key,
+    purpose: Purpose,
+    labels: &[Label],
+    path: &[u64],
+    digest: &[u8; 32],
+    derived: &mut Secret,
+) {
     let mut hasher = Hasher::new_derive_key(CONTEXT);
     hasher.update(key.expose());
     let mut tuple = Encoder(&mut hasher);
@@ -142,9 +156,11 @@ pub fn derive(
     } else {
         digest
     });
-    let derived = hasher.finalize().into();
+    // The first 32 bytes of the output are the hash, written where they stay.
+    let mut output = hasher.finalize_xof();
+    output.fill(&mut derived[..]);
+    output.zeroize();
     hasher.zeroize();
-    derived
 }
 
 /// The digest of a family with its realised parameters.
@@ -308,7 +324,7 @@ mod tests {
         input.extend([9; 32]);
         let labels = Label::stream("s\u{e9}x");
         assert_eq!(
-            derive(&counting(), Purpose::Words, &labels, &[7], &[9; 32]),
+            **derive(&counting(), Purpose::Words, &labels, &[7], &[9; 32]),
             blake3::derive_key(CONTEXT, &input)
         );
     }
@@ -318,7 +334,7 @@ mod tests {
     fn golden() {
         let derived = |purpose| {
             let labels = Label::stream("survey");
-            hex(&derive(&counting(), purpose, &labels, &[], &[0; 32]))
+            hex(&derive(&counting(), purpose, &labels, &[], &[0; 32])[..])
         };
         let golden: Vec<String> = Purpose::ALL.map(derived).into();
         assert_eq!(
@@ -384,13 +400,13 @@ mod tests {
             for labels in &labels {
                 for path in paths {
                     for digest in [[0; 32], [1; 32]] {
-                        assert!(seen.insert(derive(&key, purpose, labels, path, &digest)));
+                        assert!(seen.insert(**derive(&key, purpose, labels, path, &digest)));
                     }
                 }
             }
         }
         let other = Key::from_bytes([0; 32]);
-        assert!(seen.insert(derive(&other, Purpose::Words, &[], &[], &[0; 32])));
+        assert!(seen.insert(**derive(&other, Purpose::Words, &[], &[], &[0; 32])));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::Path;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::derive::{self, Label, Purpose};
+use crate::erase::{self, Secret};
 use crate::error::{Error, Result};
 
 /// Length of a secret in bytes.
@@ -14,15 +15,8 @@ pub const SECRET: usize = 32;
 
 /// 32 secret bytes, erased when dropped, compared in constant time, printed as a fingerprint only.
 pub struct Key {
-    // On the heap, so that moving a key does not leave copies behind.
-    bytes: Box<[u8; SECRET]>,
+    bytes: Secret,
     insecure: bool,
-}
-
-impl Drop for Key {
-    fn drop(&mut self) {
-        self.bytes.zeroize();
-    }
 }
 
 impl std::fmt::Debug for Key {
@@ -33,13 +27,12 @@ impl std::fmt::Debug for Key {
 
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
-        // blake3 compares its hashes in constant time.
-        let [a, b] = [self, other].map(|key| blake3::Hash::from_bytes(*key.bytes));
-        (a == b) & (self.insecure == other.insecure)
+        // All bytes are looked at, wherever they differ, and none is copied.
+        let pairs = self.bytes.iter().zip(other.bytes.iter());
+        let different = pairs.fold(0, |seen, (a, b)| std::hint::black_box(seen | (a ^ b)));
+        (different == 0) & (self.insecure == other.insecure)
     }
 }
-
-const MUST: &str = "hold 64 hexadecimal digits or 32 raw bytes";
 
 impl Key {
     /// A fresh key from the operating system.
@@ -47,12 +40,9 @@ impl Key {
     /// # Errors
     /// The operating system has no entropy to give.
     pub fn generate() -> Result<Self> {
-        let mut key = Key {
-            bytes: Box::new([0; SECRET]),
-            insecure: false,
-        };
-        match getrandom::fill(&mut *key.bytes) {
-            Ok(()) => Ok(key),
+        let mut bytes = erase::empty();
+        match getrandom::fill(&mut bytes[..]) {
+            Ok(()) => Ok(Self::of(bytes)),
             Err(error) => Err(Error::value(
                 "key",
                 "be drawn by the operating system",
@@ -63,12 +53,17 @@ impl Key {
 
     /// The key with these bytes.
     pub fn from_bytes(mut bytes: [u8; SECRET]) -> Self {
-        let key = Key {
-            bytes: Box::new(bytes),
-            insecure: false,
-        };
+        let mut own = erase::empty();
+        own.copy_from_slice(&bytes);
         bytes.zeroize();
-        key
+        Self::of(own)
+    }
+
+    fn of(bytes: Secret) -> Self {
+        Key {
+            bytes,
+            insecure: false,
+        }
     }
 
     /// The key with these bytes, if there are 32.
@@ -76,13 +71,13 @@ impl Key {
     /// # Errors
     /// Another number of them.
     pub fn from_slice(bytes: &[u8]) -> Result<Self> {
-        match <[u8; SECRET]>::try_from(bytes) {
-            Ok(bytes) => Ok(Self::from_bytes(bytes)),
-            Err(_) => {
-                let got = format!("{} bytes", bytes.len());
-                Err(Error::value("key", "hold 32 bytes", got))
-            }
+        if bytes.len() != SECRET {
+            let got = format!("{} bytes", bytes.len());
+            return Err(Error::value("key", "hold 32 bytes", got));
         }
+        let mut own = erase::empty();
+        own.copy_from_slice(bytes);
+        Ok(Self::of(own))
     }
 
     /// A key from a small number, for tests and examples: anyone can guess it.
@@ -91,16 +86,17 @@ impl Key {
         let labels = [Label::Integer(seed.into())];
         let bytes = derive::derive(&nothing, Purpose::Insecure, &labels, &[], &[0; 32]);
         Key {
-            bytes: Box::new(bytes),
+            bytes,
             insecure: true,
         }
     }
 
-    /// Read 64 hexadecimal digits, with or without a line end, or 32 raw bytes.
+    /// Read 64 hexadecimal digits, with or without a line end; where `raw`, 32 bytes as they are. Beside
+    /// the key whether others than the owner may read the file, where the system says so.
     ///
     /// # Errors
     /// The file cannot be read, or holds something else.
-    pub fn from_file(path: &Path) -> std::result::Result<Self, KeyFileError> {
+    pub fn from_file(path: &Path, raw: bool) -> std::result::Result<(Self, bool), KeyFileError> {
         // Longer than any key file, so that what is too long is seen to be.
         let mut buffer = Zeroizing::new([0u8; 128]);
         let mut file = File::open(path)?;
@@ -111,24 +107,52 @@ impl Key {
                 n => filled += n,
             }
         }
-        let text = &buffer[..filled];
-        if text.len() == SECRET {
-            return Ok(Self::from_slice(text)?);
+        let contents = &buffer[..filled];
+        let key = if raw {
+            Self::raw(contents)
+        } else {
+            Self::hexadecimal(contents)
+        };
+        Ok((key?, is_open(&file)?))
+    }
+
+    fn hexadecimal(contents: &[u8]) -> Result<Self> {
+        let must = "hold 64 hexadecimal digits";
+        if contents.len() == SECRET {
+            let got = "32 bytes, which Key.from_file reads with raw=True alone";
+            return Err(Error::value("path", must, got));
         }
-        let digits = text.trim_ascii_end();
-        let mut bytes = Zeroizing::new([0u8; SECRET]);
-        let must = || Error::value("path", MUST, "other contents");
+        let digits = line(contents);
         if digits.len() != 2 * SECRET {
-            return Err(must().into());
+            return Err(Error::value("path", must, length(contents)));
         }
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let mut bytes = erase::empty();
+        for (i, (byte, pair)) in bytes.iter_mut().zip(digits.chunks_exact(2)).enumerate() {
             let digit = |c: u8| char::from(c).to_digit(16);
             match (digit(pair[0]), digit(pair[1])) {
                 (Some(high), Some(low)) => *byte = (high << 4 | low) as u8,
-                _ => return Err(must().into()),
+                (high, _) => {
+                    let at = 2 * i + usize::from(high.is_some());
+                    let got = format!("another character at position {at}");
+                    return Err(Error::value("path", must, got));
+                }
             }
         }
-        Ok(Self::from_bytes(*bytes))
+        Ok(Self::of(bytes))
+    }
+
+    fn raw(contents: &[u8]) -> Result<Self> {
+        if contents.len() == SECRET {
+            return Self::from_slice(contents);
+        }
+        let digits = line(contents);
+        let hexadecimal = digits.len() == 2 * SECRET && digits.iter().all(u8::is_ascii_hexdigit);
+        let got = if hexadecimal {
+            "64 hexadecimal digits, which raw=False reads".to_owned()
+        } else {
+            length(contents)
+        };
+        Err(Error::value("path", "hold 32 raw bytes", got))
     }
 
     /// Write the key once, as 64 hexadecimal digits and a newline, readable by the owner only.
@@ -177,6 +201,32 @@ impl Key {
     }
 }
 
+/// The first line, where it is the only one.
+fn line(contents: &[u8]) -> &[u8] {
+    let line = contents.strip_suffix(b"\n").unwrap_or(contents);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// How long the contents of a file are, of which so much was read.
+fn length(contents: &[u8]) -> String {
+    match contents.len() {
+        128.. => "more than 127 bytes".to_owned(),
+        n => format!("{n} bytes"),
+    }
+}
+
+/// Whether others than its owner may read, write or run a file.
+#[cfg(unix)]
+fn is_open(file: &File) -> std::io::Result<bool> {
+    let mode = std::os::unix::fs::MetadataExt::mode(&file.metadata()?);
+    Ok(mode & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_open(_file: &File) -> std::io::Result<bool> {
+    Ok(false)
+}
+
 /// A key file that cannot be read or written, or holds no key.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
@@ -202,14 +252,27 @@ mod tests {
         key.to_file(&file).unwrap();
         assert_eq!(std::fs::metadata(&file).unwrap().len(), 65);
         assert!(key.to_file(&file).is_err());
-        assert_eq!(Key::from_file(&file).unwrap(), key);
-        std::fs::write(&file, key.expose()).unwrap();
-        assert_eq!(Key::from_file(&file).unwrap(), key);
+        assert_eq!(Key::from_file(&file, false).unwrap(), (key, false));
         for bad in [&b"short"[..], &[b'g'; 64], &[b'0'; 66], &[b'0'; 4096], b""] {
-            std::fs::write(&file, bad).unwrap();
-            let error = Key::from_file(&file).unwrap_err().to_string();
-            assert!(error.contains("64 hexadecimal digits"), "{error}");
+            for (raw, must) in [(false, "hold 64 hexadecimal digits"), (true, "hold 32 raw")] {
+                std::fs::write(&file, bad).unwrap();
+                let error = Key::from_file(&file, raw).unwrap_err().to_string();
+                assert!(error.contains(must), "{error}");
+            }
         }
+        std::fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
+    fn raw_bytes_and_digits_are_not_taken_for_each_other() {
+        let (file, key) = (path("raw"), Key::generate().unwrap());
+        std::fs::write(&file, &key.expose()[..]).unwrap();
+        assert_eq!(Key::from_file(&file, true).unwrap().0, key);
+        let error = Key::from_file(&file, false).unwrap_err().to_string();
+        assert!(error.contains("raw=True"), "{error}");
+        std::fs::write(&file, [b'0'; 64]).unwrap();
+        let error = Key::from_file(&file, true).unwrap_err().to_string();
+        assert!(error.contains("raw=False"), "{error}");
         std::fs::remove_file(&file).unwrap();
     }
 

@@ -18,6 +18,7 @@
 //! | [`parameters`] | parameters by name, in and out | families, `py` |
 //! | [`family`] | trait `Family`, `REGISTRY`, `build`; one file a family | `py` |
 //! | [`key`], [`derive`] | 32 secret bytes; from them and labels to the keys of all streams | randomize, `py` |
+//! | [`erase`] | secrets leave no copies behind | key, derive, keystream, randomize, respond, `py` |
 //! | [`keystream`] | (key, position) to random words; the only randomness | randomize, respond |
 //! | [`word`] | unsigned integers by their lowest bits; a record's first word | alias, sampler, randomize |
 //! | [`alias`] | exact integer sampling of one finite law; states that law | sampler |
@@ -46,6 +47,7 @@ pub mod count;
 pub mod dd;
 pub mod derive;
 pub mod entropy;
+pub mod erase;
 pub mod error;
 pub mod family;
 pub mod gradients;

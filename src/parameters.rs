@@ -173,8 +173,8 @@ impl Arguments {
                 let sum = counts.iter().map(|&c| i128::from(c)).sum::<i128>();
                 (counts, total.map_or(sum, i128::from))
             }
-            _ if total.is_some() => {
-                return Err(Error::type_("total", "go with whole numbers", "others"));
+            other if total.is_some() => {
+                return Err(Error::type_("total", "go with whole numbers", other.kind()));
             }
             Value::Ratios(ratios) => {
                 let (counts, total) = lattice::common_total(name, &ratios)?;

@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use zeroize::Zeroize;
 
 use crate::alias::More;
+use crate::erase;
 use crate::error::Result;
 use crate::key::{Key, SECRET};
 use crate::keystream::{BLOCK, Keystream};
@@ -58,9 +59,15 @@ impl Buffer {
 
     fn refill(&mut self) -> Result<()> {
         if !self.keyed {
-            self.key = *Key::generate()?.expose();
+            self.key.copy_from_slice(Key::generate()?.expose());
             self.keyed = true;
         }
+        erase::after(|| self.turn());
+        Ok(())
+    }
+
+    /// Words from the key, the first of which are the next one.
+    fn turn(&mut self) {
         let mut bytes = [0; SECRET + 8 * WORDS];
         const { assert!((SECRET + 8 * WORDS).is_multiple_of(BLOCK)) };
         Keystream::new(&self.key).fill(0, 0, &mut bytes);
@@ -72,7 +79,6 @@ impl Buffer {
         }
         bytes.zeroize();
         self.left = WORDS;
-        Ok(())
     }
 }
 

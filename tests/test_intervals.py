@@ -351,12 +351,15 @@ BAD: list[tuple[Any, str]] = [
     (lambda m: m.estimate(counts=[1e300, 1e308, 1e308]), "sum to less than 2^63; got inf"),
     (
         lambda m: m.estimate(counts=np.ma.array([1, 2, 3], mask=[False, True, False])),
-        "not be masked",
+        "no missing values; got 1, the first at position 1",
     ),
-    (lambda m: m.estimate(np.ma.array([1, 2, 0], mask=[False, False, True])), "is at position 2"),
+    (
+        lambda m: m.estimate(np.ma.array([1, 2, 0], mask=[False, False, True])),
+        "first at position 2",
+    ),
     (
         lambda m: bs.conjunction([m], [np.ma.array([1, 2], mask=[False, True])], [[0]]),
-        "not be masked",
+        "no missing values; got 1, the first at position 1",
     ),
     (lambda _: bs.dense(np.ones((3, 3), int)).estimate([0]), "`estimate` must be asked of"),
     (lambda _: bs.dense(np.ones((3, 3), int)).estimate([0]), "of rank 1, that tells only so many"),

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import copy
 import logging
+import os
 import pickle
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import bistochastic as bs
+from bistochastic import cli
 
 loose: Any = bs.Key
 COUNTING = bytes(range(32))
@@ -52,9 +58,153 @@ def test_a_key_goes_to_a_new_file_and_back(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError, match="`path` must be a new file"):
         bs.Key.generate().to_file(path)
     assert path.read_text() == COUNTING.hex() + "\n"
-    for written in (COUNTING, COUNTING.hex().encode(), COUNTING.hex().upper().encode() + b"\r\n"):
+    for written in (COUNTING.hex().encode(), COUNTING.hex().upper().encode() + b"\r\n"):
         path.write_bytes(written)
         assert bs.Key.from_file(path) == bs.Key.from_bytes(COUNTING)
+
+
+def test_raw_bytes_are_a_key_only_when_said_so(tmp_path: Path) -> None:
+    path = tmp_path / "survey.key"
+    bs.Key.generate().to_file(path)
+    digits = path.read_bytes()
+    with pytest.raises(
+        ValueError, match="hold 32 raw bytes; got 64 hexadecimal digits, which raw="
+    ):
+        bs.Key.from_file(path, raw=True)
+    for sentence in (COUNTING, b"any 32 bytes of text would do..."):
+        path.write_bytes(sentence)
+        with pytest.raises(ValueError, match="`path` must hold 64 hex.*; got 32 bytes, .*raw=True"):
+            bs.Key.from_file(path)
+        assert bs.Key.from_file(path, raw=True) == bs.Key.from_bytes(sentence)
+    for bad, got in (
+        (COUNTING[:31], "31 bytes"),
+        (b"", "0 bytes"),
+        (digits + b"\n", "66 bytes"),
+        (bytes(4096), "more than 127 bytes"),
+    ):
+        path.write_bytes(bad)
+        with pytest.raises(ValueError, match=f"`path` must hold 32 raw bytes; got {got}"):
+            bs.Key.from_file(path, raw=True)
+        with pytest.raises(ValueError, match=f"`path` must hold 64 hexadecimal digits; got {got}"):
+            bs.Key.from_file(path)
+    path.write_bytes(digits[:7] + b"g" + digits[8:])
+    with pytest.raises(ValueError, match="got another character at position 7"):
+        bs.Key.from_file(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no modes on this platform")
+def test_a_file_that_others_can_read_gives_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "survey.key"
+    key = bs.Key.generate()
+    key.to_file(path)
+    for mode in (0o640, 0o604, 0o620, 0o644):
+        path.chmod(mode)
+        with pytest.warns(UserWarning, match="can be read by others than its owner") as caught:
+            assert bs.Key.from_file(path) == key
+        # Where it was asked for.
+        assert caught[0].filename == __file__
+        shown = CliRunner().invoke(cli.main, ["key", "fingerprint", str(path)])
+        assert shown.exit_code == 0
+        assert shown.stdout == f"{key.fingerprint}\n"
+        assert shown.stderr.startswith("Warning: the key file can be read by others")
+    path.chmod(0o600)
+    shown = CliRunner().invoke(cli.main, ["key", "fingerprint", str(path)])
+    assert (shown.exit_code, shown.stdout, shown.stderr) == (0, f"{key.fingerprint}\n", "")
+
+
+def test_the_command_line_reads_digits_alone(tmp_path: Path) -> None:
+    path = tmp_path / "survey.key"
+    bs.Key.generate().to_file(path)
+    path.write_bytes(COUNTING)
+    for name in (path, tmp_path / "none"):
+        shown = CliRunner().invoke(cli.main, ["key", "fingerprint", str(name)])
+        assert shown.exit_code == 1
+        assert shown.output.startswith("Error: ")
+    path.write_text(COUNTING.hex())
+    shown = CliRunner().invoke(cli.main, ["key", "fingerprint", str(path)])
+    assert shown.output == "20aef655876fef61\n"
+
+
+# A child that uses a key from a file in every way, says so, and waits to be looked into.
+_CHILD = """
+import sys
+import numpy as np
+import bistochastic as bs
+
+marker = bytes(range(231, 199, -1))
+key = bs.Key.from_file(sys.argv[1])
+m = bs.randomized_response(12, beta=0.6)
+codes = np.arange(200_000) % 12
+few = codes[:2000]
+ids = [f"person {i}" for i in range(2000)]
+for threads in (1, 2):
+    m.randomize(codes, key=key, stream="income", start=0, threads=threads)
+    m.randomize(codes, key=key, stream="income", ids=np.arange(200_000), threads=threads)
+    m.randomize(few, key=key, stream="income", ids=ids, threads=threads)
+    m.randomize(few, key=key, stream="income", ids=[i.encode() for i in ids], threads=threads)
+for id in (7, "person 7", b"person 7"):
+    m.respond(3, key=key, stream="income", id=id)
+m.sample_permutation(key=key, stream="income")
+assert key == bs.Key.from_file(sys.argv[1])
+key.fingerprint
+del key
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def _memory(pid: int) -> bytes:
+    """All that a process can write to."""
+    parts = []
+    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            where, mode, *_ = line.split()
+            if not mode.startswith("rw"):
+                continue
+            start, end = (int(edge, 16) for edge in where.split("-"))
+            memory.seek(start)
+            try:
+                parts.append(memory.read(end - start))
+            except OSError:
+                continue
+    return b"".join(parts)
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no look into a process here")
+def test_keys_leave_no_trace_in_memory(tmp_path: Path) -> None:
+    from test_words import derive, digest_of
+
+    path = tmp_path / "key"
+    secret = np.random.default_rng(11).bytes(32)
+    path.touch(mode=0o600)
+    path.write_text(secret.hex())
+    m = bs.randomized_response(12, beta=0.6)
+    purposes = ["words", "more", "id integer", "id text", "id bytes"]
+    derived = {
+        purpose: derive(secret, f"randomize {purpose}", "income", [], digest_of(m))
+        for purpose in purposes
+    }
+    derived["permutation"] = derive(secret, "permutation", "income", [], digest_of(m))
+    with subprocess.Popen(
+        [sys.executable, "-c", _CHILD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+        try:
+            seen = _memory(child.pid)
+        except PermissionError:
+            child.stdin.close()
+            pytest.skip("this process may not look into its child")
+        child.stdin.close()
+    # Half of a key is enough to be seen; its words in memory are its bytes. What is there is found.
+    secrets = {"the key itself": secret, **derived, "the marker": bytes(range(231, 199, -1))}
+    found = [
+        name
+        for name, whole in secrets.items()
+        if any(half in seen for half in (whole[:16], whole[16:]))
+    ]
+    assert found == ["the marker"]
 
 
 def test_insecure_keys_say_so_and_stay_out_of_files(tmp_path: Path) -> None:

@@ -383,7 +383,7 @@ def test_bad_input_is_answered_in_one_sentence() -> None:
         (lambda: anything.tradeoff(5, betas=[]), ValueError,
          "`betas` must hold numbers from 0 to 1; got none"),
         (lambda: anything.tradeoff(5, betas=0.5), TypeError,
-         "`betas` must hold numbers from 0 to 1; got others"),
+         "`betas` must hold numbers from 0 to 1; got float"),
         (lambda: anything.tradeoff(5, families=["circulant"]), ValueError,
          f"`families` must hold names out of {names}, or be a mapping; got 'circulant'"),
         (lambda: anything.tradeoff(5, families=[]), ValueError,

@@ -52,14 +52,12 @@ def _value(name: str, text: str) -> Any:
 
 def _table(path: str) -> NDArray[Any]:
     """A square table from a CSV, NPY, NPZ or Matrix Market file."""
-    import zipfile
-
     import numpy as np
 
     file = Path(path)
     kind = file.suffix.lower()
     if kind not in _FILES:
-        raise ValueError(f"`{path}` must end in {', '.join(_FILES)}; got another ending")
+        raise ValueError(f"`{path}` must end in {', '.join(_FILES)}; got {kind or 'no ending'}")
     if not file.is_file():
         raise ValueError(f"`{path}` must be a file; got none there")
     if kind == ".csv":
@@ -72,8 +70,12 @@ def _table(path: str) -> NDArray[Any]:
             return np.asarray(loaded)
         with loaded as arrays:
             found = [np.asarray(arrays[name]) for name in arrays.files]
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile):
-        raise ValueError(f"`{path}` must be a whole {kind} file of numbers; got another") from None
+    except MemoryError:
+        raise
+    except Exception as error:
+        # Whatever a broken header makes of NumPy's parser, the file is no file of numbers.
+        got = f"one that NumPy refuses ({type(error).__name__})"
+        raise ValueError(f"`{path}` must be a whole {kind} file of numbers; got {got}") from None
     if len(found) != 1:
         raise ValueError(f"`{path}` must hold one array; got {len(found)}")
     return found[0]
@@ -85,8 +87,11 @@ def _csv(file: Path) -> NDArray[Any]:
     try:
         # A mark at the beginning, as spreadsheets write it, is no part of the first number.
         text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        raise ValueError(f"`{file}` must be readable UTF-8 text; got another") from None
+    except OSError as error:
+        raise ValueError(f"`{file}` must be readable; got {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        got = f"none at byte {error.start}"
+        raise ValueError(f"`{file}` must be readable UTF-8 text; got {got}") from None
     rows: list[list[int | float | Fraction]] = []
     for line in (line for line in text.splitlines() if line.strip()):
         row: list[int | float | Fraction] = []
@@ -124,7 +129,8 @@ def _from_words(words: str) -> Matrix:
         name, equals, text = pair.partition("=")
         known = (*_NUMBERS, *_VECTORS, *_EITHER, *_TABLES)
         if not equals or name not in known or name in given:
-            raise ValueError(f"`{pair}` must be name=value, once for a name; got another")
+            got = "no =" if not equals else "a name twice" if name in given else "an unknown name"
+            raise ValueError(f"`{pair}` must be name=value, once for a name; got {got}")
         given[name] = _value(name, text)
     return families.build(family, **given)
 
@@ -170,6 +176,28 @@ def _key_new(file: Path) -> None:
         raise click.ClickException(str(error)) from error
     click.echo(f"{file}: key {fresh.fingerprint}, readable by you alone")
     click.echo("Keep it as confidential as the original data; destroy it when no wave is due.")
+
+
+@key.command(name="fingerprint")
+@click.argument("file", type=click.Path(path_type=Path))
+def _key_fingerprint(file: Path) -> None:
+    """Print what identifies the key in FILE, which holds 64 hexadecimal digits."""
+    click.echo(_key(file).fingerprint)
+
+
+def _key(file: Path) -> bistochastic.Key:
+    """The key in a file, of hexadecimal digits alone; what is to say of the file goes to stderr."""
+    import warnings
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            found = bistochastic.Key.from_file(file)
+        except OSError as error:
+            raise click.ClickException(str(error)) from error
+    for warning in said:
+        click.echo(f"Warning: {warning.message}", err=True)
+    return found
 
 
 @main.command(name="paper")

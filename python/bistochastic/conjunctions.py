@@ -10,7 +10,8 @@ import numpy as np
 
 from bistochastic import _core, operators
 from bistochastic.intervals import confidence_of, mean_bounds
-from bistochastic.tallies import refuse_masked
+from bistochastic.tallies import code_array
+from bistochastic.vectors import array, columns_of, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,8 +94,8 @@ def conjunction(
     >>> bs.conjunction([m, m], [[0, 0, 1, 1], [0, 1, 0, 1]], [[1], [0, 1]]).count
     2.0
     """
-    if population not in ("sampled", "fixed"):
-        raise ValueError(f"`population` must be one of sampled, fixed; got {population!r}")
+    one_of("population", population, ("sampled", "fixed"))
+    codes = columns_of(codes)
     for name, given in (("matrices", matrices), ("codes", codes), ("events", events)):
         if not hasattr(given, "__len__"):
             must = f"`{name}` must be a sequence with one for each attribute"
@@ -137,12 +138,10 @@ def conjunction(
 
 
 def _codes(matrix: Matrix, given: Any, k: int) -> NDArray[Any]:
-    refuse_masked("codes", given)
-    column = np.asarray(given)
-    if column.dtype.kind not in "iub" or column.ndim != 1:
+    column = code_array(given)
+    if column.ndim != 1:
         must = "`codes` must hold columns of whole numbers"
-        raise TypeError(f"{must}; got dtype {column.dtype} with {column.ndim} axes at {k}")
-    column = column.astype(np.int64) if column.dtype.kind == "b" else column
+        raise TypeError(f"{must}; got {column.ndim} axes at {k}")
     wrong = (column < 0) | (column >= matrix.size)
     if wrong.any():
         must = f"`codes` must be from 0 to {matrix.size - 1} in column {k}"
@@ -151,11 +150,14 @@ def _codes(matrix: Matrix, given: Any, k: int) -> NDArray[Any]:
 
 
 def _event(matrix: Matrix, given: Any, k: int) -> list[int]:
-    must = f"`events` must hold codes from 0 to {matrix.size - 1} at {k}"
-    try:
-        codes = [code.__index__() for code in given]
-    except (TypeError, AttributeError):
-        raise TypeError(f"{must}; got others") from None
-    if not all(0 <= code < matrix.size for code in codes):
-        raise ValueError(f"{must}; got another")
+    must = f"hold codes from 0 to {matrix.size - 1} at {k}"
+    if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
+        raise TypeError(f"`events` must {must}; got {type(given).__name__}")
+    # A set has no order, and a range of many codes no need to be an array.
+    if not isinstance(given, set | frozenset | range | list | tuple):
+        given = array("events", must, given).ravel().tolist()
+    codes = [_core.as_whole("events", must, code) for code in given]
+    for at, code in enumerate(codes):
+        if not 0 <= code < matrix.size:
+            raise ValueError(f"`events` must {must}; got one outside at position {at}")
     return codes

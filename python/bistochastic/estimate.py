@@ -23,6 +23,7 @@ from bistochastic import (
     operators,
     shrinkage,
     tallies,
+    vectors,
 )
 from bistochastic.report import cells, table
 
@@ -199,7 +200,7 @@ class Estimate:
         """
         alpha = 1 - intervals.confidence_of(confidence)
         r = self.matrix.size
-        if simultaneous:
+        if _core.as_flag("simultaneous", simultaneous):
             alpha /= r
         family, n = self.matrix.family, self.records
         still = family == "permutation" or self.matrix.truthfulness == 1
@@ -300,12 +301,6 @@ class Estimate:
         return f"<p>{escape(self._title())}</p><table>{head}{body}</table>"
 
 
-def _one_of(name: str, given: Any, known: tuple[str, ...]) -> str:
-    if given not in known:
-        raise ValueError(f"`{name}` must be one of {', '.join(known)}; got {given!r}")
-    return str(given)
-
-
 def estimate(
     matrix: Matrix,
     codes: Any = None,
@@ -316,10 +311,9 @@ def estimate(
     classes: Any = False,
 ) -> Estimate:
     """See :meth:`bistochastic.Matrix.estimate`."""
-    how = _one_of("method", method, METHODS)
-    who = _one_of("population", population, POPULATIONS)
-    if not isinstance(classes, bool | np.bool_):
-        raise TypeError(f"`classes` must be True or False; got {type(classes).__name__}")
+    how = vectors.one_of("method", method, METHODS)
+    who = vectors.one_of("population", population, POPULATIONS)
+    by_class = _core.as_flag("classes", classes)
     seen = tallies.tally(matrix, codes, counts)
     with np.errstate(over="ignore"):
         records = float(seen.sum())
@@ -329,7 +323,7 @@ def estimate(
     if not records < 2**63:
         raise ValueError(f"`counts` must sum to less than 2^63; got {records:g}")
     n = round(records)
-    if classes:
+    if by_class:
         return _class_totals(matrix, seen, n, who)
     reports = seen / records
     gap, steps = 0.0, 0

@@ -2,8 +2,10 @@
 
 Every function returns an exact :class:`~bistochastic.Matrix`. Numbers given as floats live on the
 grid 2^-53; fractions and whole numbers are taken as they are. Where a beta or an epsilon is asked
-for, the reported beta is not below and the reported epsilon not above it. Bad input raises
-``ValueError`` or ``TypeError`` with one sentence.
+for, the reported beta is not below and the reported epsilon not above it. Vectors and tables may be
+lists, arrays, Series and frames (pandas, polars) or Arrow arrays. A ``numpy.longdouble`` is taken as
+the nearest double. Bad input, complex numbers and missing values among it, raises ``ValueError`` or
+``TypeError`` with one sentence.
 """
 
 from __future__ import annotations
@@ -38,6 +40,10 @@ def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
 
 def build(family: str, **parameters: Any) -> Matrix:
     """The matrix of a family by name: ``bs.build(m.family, **m.parameters) == m``.
+
+    Numbers are whole numbers, fractions or floats; a ``numpy.longdouble`` is taken as the nearest
+    double, a complex number is refused. Vectors and tables are lists, arrays, Series and frames
+    (pandas, polars) or Arrow arrays, without missing values.
 
     >>> import bistochastic as bs
     >>> m = bs.tridiagonal(0.3, size=12)

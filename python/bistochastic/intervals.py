@@ -35,13 +35,10 @@ def confidence_of(given: Any) -> float:
 
 def between(name: str, given: Any) -> float:
     """A number between 0 and 1, given under that name."""
-    must = f"`{name}` must be a number between 0 and 1"
-    try:
-        level = float(given)
-    except (TypeError, ValueError):
-        raise TypeError(f"{must}; got {type(given).__name__}") from None
+    must = "be a number between 0 and 1"
+    level = _core.as_real(name, must, given)
     if not 0 < level < 1:
-        raise ValueError(f"{must}; got {level:g}")
+        raise ValueError(f"`{name}` must {must}; got {level:g}")
     return level
 
 
@@ -263,7 +260,7 @@ def region(expected: Array, reported: Array, confidence: float) -> bool:
             low, _ = quantiles.clopper_pearson(np.rint(seen)[None], round(n), 1 - confidence)
             if low[0] > rare / n:
                 return False
-            confidence = (1 + confidence) / 2
+            confidence = min((1 + confidence) / 2, math.nextafter(1, 0))
             rare, seen, rest = rare + expected[rest[0]], seen + reported[rest[0]], rest[1:]
         expected, reported = np.append(expected[rest], rare), np.append(reported[rest], seen)
     r = len(expected)
@@ -275,7 +272,7 @@ def region(expected: Array, reported: Array, confidence: float) -> bool:
     if variance > 2 * (r - 1):
         scale = variance / (2 * (r - 1))
         limit = max(limit, scale * quantiles.chi_square(confidence, (r - 1) / scale))
-    z = quantiles.normal((1 + confidence) / 2)
+    z = quantiles.two_sided(confidence)
     rarest = float((expected * (1 - expected / n)).min())
     allowed = math.sqrt(limit) + (z * z + 2) / (6 * math.sqrt(rarest))
     return found <= allowed**2

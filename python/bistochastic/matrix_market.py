@@ -33,8 +33,10 @@ def read(path: Path) -> NDArray[Any]:
 
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        raise refuse("be readable UTF-8 text", "another") from None
+    except OSError as error:
+        raise refuse("be readable UTF-8 text", error.strerror) from None
+    except UnicodeDecodeError as error:
+        raise refuse("be readable UTF-8 text", f"none at byte {error.start}") from None
     header = lines[0].lower().split() if lines else []
     if len(header) != 5 or header[:2] != ["%%matrixmarket", "matrix"]:
         raise refuse("begin with a Matrix Market header of five words", "another line")
@@ -71,9 +73,10 @@ def read(path: Path) -> NDArray[Any]:
                 (u, v), number = next(places), kind(words[0])
             if not (0 <= u < size and 0 <= v < size):
                 raise IndexError
-            matrix[u, v] += number
+            # As Python's own numbers: a sum that 64 bits do not hold is refused, not wrapped.
+            matrix[u, v] = matrix[u, v].item() + number
             if half and u != v:
-                matrix[v, u] += number
+                matrix[v, u] = matrix[v, u].item() + number
         except (IndexError, ValueError, OverflowError):
             raise refuse("hold entries of the kind it says", f"another in line {line}") from None
     return matrix

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic import _core, vectors
 from bistochastic.errors import SingularMatrixError
 
 if TYPE_CHECKING:
@@ -98,19 +98,20 @@ def _is_crowded(matrix: Matrix) -> bool:
 def _rows(name: str, matrix: Matrix, given: Any) -> tuple[Array, int]:
     """The vectors as contiguous rows, and the axes that were given."""
     r = matrix.size
-    must = f"`{name}` must hold {r} finite numbers, or that many rows with a vector a column"
-    try:
-        array = np.asarray(given)
-    except ValueError:
-        raise TypeError(f"{must}; got rows of several lengths") from None
+    must = f"hold {r} finite numbers, or that many rows with a vector a column"
+    array = vectors.array(name, must, given)
+    vectors.refuse_another_order(name, given, columns=False)
     if array.dtype.kind not in "fiu":
-        raise TypeError(f"{must}; got dtype {array.dtype}")
+        raise TypeError(f"`{name}` must {must}; got dtype {array.dtype}")
     if array.ndim not in (1, 2) or array.shape[0] != r:
-        raise ValueError(f"{must}; got shape {array.shape}")
-    rows = np.ascontiguousarray(array.reshape(r, -1).T, dtype=np.float64)
+        raise ValueError(f"`{name}` must {must}; got shape {array.shape}")
+    rows = np.ascontiguousarray(array.reshape(r, -1).T)
+    if rows.dtype != np.float64:
+        rows = vectors.doubles(name, rows)
     at = _core.not_finite(rows)
     if at is not None:
-        raise ValueError(f"{must}; got one that is not finite at position {at % r}")
+        got = f"one that is not finite at position {at % r}"
+        raise ValueError(f"`{name}` must {must}; got {got}")
     return rows, array.ndim
 
 

@@ -31,18 +31,17 @@ def standard_error(matrix: Matrix, pi: Any, n: Any) -> Array:
 
 
 def _records(given: Any) -> int:
-    must = "`n` must be a whole number of at least 1"
-    if isinstance(given, bool) or not hasattr(given, "__index__"):
-        raise TypeError(f"{must}; got {type(given).__name__}")
-    if given.__index__() < 1:
-        raise ValueError(f"{must}; got {given.__index__()}")
-    return int(given.__index__())
+    must = "be a whole number of at least 1"
+    records = _core.as_whole("n", must, given)
+    if records < 1:
+        raise ValueError(f"`n` must {must}; got {records}")
+    return records
 
 
 def required_records(matrix: Matrix, tolerance: Any, confidence: Any = 0.95) -> int:
     """See :meth:`bistochastic.Matrix.required_records`."""
     within = intervals.between("tolerance", tolerance)
-    z = quantiles.normal((1 + intervals.confidence_of(confidence)) / 2)
+    z = quantiles.two_sided(intervals.confidence_of(confidence))
     far = z / within
     exact = far * (far * largest_variance(matrix))
     if not exact < 2**63:

@@ -22,6 +22,17 @@ def normal(p: float) -> float:
     return NormalDist().inv_cdf(p)
 
 
+def two_sided(confidence: float) -> float:
+    """How far from 0 a standard normal number stays with this confidence.
+
+    >>> round(two_sided(0.95), 6), round(two_sided(1 - 2**-53), 6)
+    (1.959964, 8.292361)
+    """
+    upper = (1 + confidence) / 2
+    # The double next to 1 has no upper half; its lower one is exact.
+    return normal(upper) if upper < 1 else -normal((1 - confidence) / 2)
+
+
 def _gamma_cdf(a: float, x: float) -> float:
     """The regularised lower incomplete gamma function, by its series or its continued fraction."""
     if x <= 0:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, operators
+from bistochastic import _core, operators, vectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,18 +28,7 @@ def tally(matrix: Matrix, codes: Any, counts: Any) -> Array:
 
 
 def _of_codes(matrix: Matrix, codes: Any) -> Array:
-    must = "`codes` must be an array of whole numbers"
-    refuse_masked("codes", codes)
-    try:
-        array = np.asarray(codes)
-    except ValueError:
-        raise TypeError(f"{must}; got rows of several lengths") from None
-    if array.size == 0:
-        array = array.astype(np.int64)
-    if array.dtype.kind == "b":
-        array = array.astype(np.uint8)
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"{must}; got dtype {array.dtype}")
+    array = code_array(codes)
     if matrix.family == "kron" and array.ndim > 1:
         # Columns side by side look just like this, and would be counted as many records as cells.
         must = "`codes` must hold one joint code a record, as np.ravel_multi_index(columns, sizes)"
@@ -49,14 +38,23 @@ def _of_codes(matrix: Matrix, codes: Any) -> Array:
     return _core.count(plain, matrix.size).astype(float)
 
 
+def code_array(codes: Any) -> NDArray[Any]:
+    """Codes as an array of whole numbers; true and false are 1 and 0."""
+    must = "be an array of whole numbers"
+    array = vectors.array("codes", must, codes)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.dtype.kind == "b":
+        array = array.astype(np.uint8)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"`codes` must {must}; got dtype {array.dtype}")
+    return array
+
+
 def _of_counts(matrix: Matrix, counts: Any) -> Array:
     r = matrix.size
     must = f"`counts` must hold {r} non-negative numbers"
-    refuse_masked("counts", counts)
-    try:
-        numbers = np.asarray(counts)
-    except ValueError:
-        raise TypeError(f"{must}; got rows of several lengths") from None
+    numbers = vectors.array("counts", f"hold {r} non-negative numbers", counts)
     if numbers.dtype.kind not in "fiu":
         what = f"dtype {numbers.dtype}" if numbers.ndim else type(counts).__name__
         raise TypeError(f"{must}; got {what}")
@@ -67,7 +65,7 @@ def _of_counts(matrix: Matrix, counts: Any) -> Array:
         wanted = " or ".join(str(shape) for shape in sorted(shapes, key=len))
         raise ValueError(f"{must}, of shape {wanted}; got shape {numbers.shape}")
     _refuse_another_order(counts, r)
-    flat = numbers.astype(np.float64).reshape(-1)
+    flat = vectors.doubles("counts", numbers).reshape(-1)
     wrong = ~((flat >= 0) & np.isfinite(flat))
     if wrong.any():
         raise ValueError(f"{must}; got another at position {int(wrong.argmax())}")
@@ -94,11 +92,3 @@ def _refuse_another_order(counts: Any, size: int) -> None:
     if order.dtype.kind in "iu" and not np.array_equal(order, np.arange(size)):
         must = "`counts` must be in the order of the codes"
         raise ValueError(f"{must}; got labels in another, which sort_index() puts right")
-
-
-def refuse_masked(name: str, given: Any) -> None:
-    """What is masked is missing, and must not be counted as if it were not."""
-    if np.ma.is_masked(given):
-        hidden = np.ma.getmaskarray(given).ravel()
-        must = f"`{name}` must not be masked"
-        raise ValueError(f"{must}; got one that is at position {int(hidden.argmax())}")

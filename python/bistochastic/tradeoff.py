@@ -205,7 +205,7 @@ def _makers(families: Any) -> dict[str, Make]:
             raise TypeError(f"{must}; got {type(families).__name__}")
         names = list(families)
         for name in names:
-            if name not in FAMILIES:
+            if not isinstance(name, str) or name not in FAMILIES:
                 raise ValueError(f"{must}; got {name!r}")
         made = {name: _by_name(name) for name in names}
     if not made:
@@ -219,10 +219,10 @@ def _by_name(name: str) -> Make:
 
 def _betas(given: Any) -> list[float]:
     must = "`betas` must hold numbers from 0 to 1"
-    try:
-        betas = [float(beta) for beta in (BETAS if given is None else given)]
-    except (TypeError, ValueError):
-        raise TypeError(f"{must}; got others") from None
+    if given is not None and (isinstance(given, str) or not hasattr(given, "__iter__")):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    listed = BETAS if given is None else given
+    betas = [_core.as_real("betas", "hold numbers from 0 to 1", beta) for beta in listed]
     if not betas:
         raise ValueError(f"{must}; got none")
     for beta in betas:
@@ -232,10 +232,8 @@ def _betas(given: Any) -> list[float]:
 
 
 def _whole(name: str, given: Any, *, least: int = 1) -> int:
-    must = f"`{name}` must be a whole number of at least {least}"
-    if isinstance(given, bool) or not hasattr(given, "__index__"):
-        raise TypeError(f"{must}; got {type(given).__name__}")
-    number = int(given.__index__())
+    must = f"be a whole number of at least {least}"
+    number = _core.as_whole(name, must, given)
     if number < least:
-        raise ValueError(f"{must}; got {number}")
+        raise ValueError(f"`{name}` must {must}; got {number}")
     return number

@@ -1,6 +1,7 @@
-"""A caller's vectors of numbers, read and compared without losing any.
+"""A caller's arrays, whatever holds them, and vectors compared without losing any number.
 
-Imports NumPy, so the package itself imports this file only where it is needed.
+Imports NumPy, so the package itself imports this file only where it is needed. Series, frames and
+Arrow arrays are known by what they can do, so that no library of theirs is imported here.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from bistochastic import _core
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,10 +27,189 @@ if TYPE_CHECKING:
 SLACK = 1e-12
 
 
+# What NumPy and others raise for what is no array of theirs.
+_NO_ARRAY = (TypeError, ValueError, OverflowError, NotImplementedError, Warning)
+
+
+def array(name: str, must: str, given: Any, *, by_code: bool = False) -> NDArray[Any]:
+    """What a caller gave as a plain array: a sequence, an array, a series, a frame, Arrow.
+
+    What is missing (masked, NA, null) is refused. ``by_code`` says that a place in the array is a
+    code, so that labels (pandas) must not say another order.
+
+    >>> array("x", "hold numbers", np.ma.array([1, 2], mask=[False, True]))
+    Traceback (most recent call last):
+        ...
+    ValueError: `x` must hold no missing values; got 1, the first at position 1
+    """
+    if type(given) is np.ndarray:
+        return given
+    if by_code:
+        refuse_another_order(name, given)
+    try:
+        missing = _missing(given)
+        if missing is None or not missing.any():
+            return _plain(given)
+    except _NO_ARRAY:
+        ragged = isinstance(given, list | tuple) and any(hasattr(x, "__len__") for x in given)
+        got = "rows of several lengths or kinds" if ragged else type(given).__name__
+        raise TypeError(f"`{name}` must {must}; got {got}") from None
+    first = np.unravel_index(int(missing.argmax()), missing.shape)
+    at = f"position {first[0]}" if missing.ndim == 1 else str(tuple(int(i) for i in first))
+    got = f"{int(missing.sum())}, the first at {at}"
+    raise ValueError(f"`{name}` must hold no missing values; got {got}")
+
+
+def floats(name: str, must: str, given: Any, *, by_code: bool = True) -> Floats:
+    """The same as doubles: fractions and the like become the nearest, complex ones are refused."""
+    plain = array(name, must, given, by_code=by_code)
+    if plain.dtype.kind == "O":
+        flat = [_core.as_real(name, must, item) for item in plain.ravel().tolist()]
+        found = np.array(flat, dtype=np.float64).reshape(plain.shape)
+        known = np.array([isinstance(item, float) for item in plain.ravel()]).reshape(plain.shape)
+        _refuse_larger(name, found, np.isinf(found) & known)
+        return found
+    if plain.dtype.kind not in "fiu":
+        what = f"dtype {plain.dtype}" if plain.ndim else type(given).__name__
+        raise TypeError(f"`{name}` must {must}; got {what}")
+    return doubles(name, plain)
+
+
+def doubles(name: str, plain: NDArray[Any]) -> Floats:
+    """Numbers of NumPy's as doubles, of longer ones the nearest; a finite one stays finite."""
+    with np.errstate(over="ignore"):
+        found = plain.astype(np.float64)
+    if plain.dtype.itemsize > 8:
+        _refuse_larger(name, found, np.isinf(plain))
+    return found
+
+
+def _refuse_larger(name: str, found: Floats, infinite: NDArray[np.bool_]) -> None:
+    """What is infinite as a double and was not before would mean something else."""
+    if not np.array_equal(np.isinf(found), infinite):
+        raise ValueError(f"`{name}` must hold numbers below 2^1024; got a larger one")
+
+
+def columns_of(given: Any) -> Any:
+    """The columns of a frame as a list; what is no frame as it is."""
+    if hasattr(type(given), "iloc") and getattr(given, "ndim", 1) == 2:
+        return [given.iloc[:, i] for i in range(given.shape[1])]
+    columns = _columns(given)
+    return given if columns is None else columns
+
+
+def one_of(name: str, given: Any, known: tuple[str, ...]) -> str:
+    """One of several words."""
+    must = f"`{name}` must be one of {', '.join(known)}"
+    if not isinstance(given, str):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    if given not in known:
+        raise ValueError(f"{must}; got {given!r}")
+    return given
+
+
+def _missing(given: Any) -> NDArray[np.bool_] | None:
+    """Where nothing is known, in the shape of the array; None where all is."""
+    if isinstance(given, np.ma.MaskedArray):
+        mask = np.atleast_1d(np.ma.getmaskarray(given))
+        return mask if mask.dtype == bool else None
+    if isinstance(given, list | tuple):
+        return _masked_items(given)
+    kind = type(given)
+    for ask in ("isna", "is_null"):
+        # A series says isna in pandas, is_null in polars and pyarrow; a frame too, in pandas.
+        if callable(getattr(kind, ask, None)):
+            mask = np.asarray(getattr(given, ask)())
+            return mask if mask.dtype == bool else None
+    columns = _columns(given)
+    if columns is None:
+        return None
+    masks = [mask for mask in map(_missing, columns) if mask is not None]
+    return np.stack(masks, axis=1) if masks else None
+
+
+def _masked_items(given: Sequence[Any]) -> NDArray[np.bool_] | None:
+    """Which items of a list are masked; NumPy would take the numbers behind the mask."""
+    if not any(isinstance(item, np.ma.MaskedArray | list | tuple) for item in given):
+        return None
+
+    def masked(item: Any, depth: int) -> bool:
+        if isinstance(item, list | tuple) and depth < 64:
+            return any(masked(x, depth + 1) for x in item)
+        return isinstance(item, np.ma.MaskedArray) and bool(np.ma.is_masked(item))
+
+    return np.array([masked(item, 0) for item in given], dtype=bool)
+
+
+def _columns(given: Any) -> list[Any] | None:
+    """The columns of a frame of polars or pyarrow; None of what is none."""
+    for ask in ("get_columns", "itercolumns"):
+        if callable(getattr(type(given), ask, None)):
+            return list(getattr(given, ask)())
+    return None
+
+
+def _plain(given: Any) -> NDArray[Any]:
+    columns = _columns(given)
+    if columns is not None:
+        return np.stack([_plain(column) for column in columns], axis=1)
+    kind = type(given)
+    is_arrow = hasattr(kind, "__arrow_c_array__") or hasattr(kind, "__arrow_c_stream__")
+    if is_arrow and not hasattr(kind, "__array__"):
+        return _plain(_of_arrow(given))
+    found = np.asarray(given)
+    if found.dtype.kind in "US" and callable(getattr(kind, "to_numpy", None)):
+        # As objects, since NumPy's own text and bytes of a fixed width end before a zero.
+        return np.array(given.to_numpy(), dtype=object)
+    if found.dtype.kind == "O":
+        # Nullable columns of pandas may come as objects, though they know a type of NumPy's.
+        known = getattr(getattr(given, "dtype", None), "numpy_dtype", None)
+        if isinstance(known, np.dtype) and known.kind != "O":
+            return np.asarray(given.to_numpy(dtype=known))
+        if found.ndim == 2 and hasattr(kind, "iloc"):
+            return np.stack([_plain(given.iloc[:, i]) for i in range(found.shape[1])], axis=1)
+    return found
+
+
+def _of_arrow(given: Any) -> Any:
+    """What only speaks Arrow's C interface, through the library that reads it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise TypeError from None
+    if hasattr(type(given), "__arrow_c_array__"):
+        found = pyarrow.array(given)
+    else:
+        found = pyarrow.chunked_array(given)
+    if found.null_count:
+        raise ValueError
+    return found
+
+
+def refuse_another_order(name: str, given: Any, *, columns: bool = True) -> None:
+    """A labelled column (pandas) that was sorted by frequency would be taken for another one.
+
+    Of a table the ``columns`` are codes too, unless each of them is a vector of its own.
+    """
+    for side in ("index", "columns") if columns else ("index",):
+        labels = getattr(given, side, None)
+        if labels is None or callable(labels) or not hasattr(labels, "is_unique"):
+            continue
+        order = np.asarray(labels)
+        codes = np.arange(len(order))
+        if order.dtype.kind not in "iu" or np.array_equal(order, codes):
+            continue
+        if np.array_equal(np.sort(order), codes):
+            must = f"`{name}` must be in the order of the codes"
+            axis = "" if side == "index" else "axis=1"
+            got = f"labels in another, which sort_index({axis}) puts right"
+            raise ValueError(f"{must}; got {got}")
+
+
 def vector(name: str, values: Any) -> NDArray[Any] | Exact:
     """A vector as a float64 or int64 array, or as a list where only that is exact."""
     if not isinstance(values, list | tuple):
-        values = np.asarray(values)
+        values = array(name, "hold numbers in one row", values, by_code=True)
         if values.ndim != 1 or values.dtype.kind not in "iufO":
             got = values.dtype.name if values.ndim == 1 else f"{values.ndim} axes"
             raise TypeError(f"`{name}` must hold numbers in one row; got {got}")
@@ -38,7 +220,7 @@ def vector(name: str, values: Any) -> NDArray[Any] | Exact:
     if not isinstance(values, np.ndarray):
         values = _array(name, list(values))
     if isinstance(values, np.ndarray) and values.dtype.kind == "f":
-        values = values.astype(np.float64)
+        values = doubles(name, values)
         bad = ~np.isfinite(values)
         if bad.any():
             at = int(np.argmax(bad))

@@ -207,6 +207,11 @@ impl Decomposition {
         Ok(out)
     }
 
+    /// Bytes of the smallest unsigned integers, of two at least, that hold all codes.
+    pub fn code_bytes(&self) -> usize {
+        code_bytes(self.matrix.family.size())
+    }
+
     /// What was left out, as a matrix; none if nothing was.
     ///
     /// # Errors
@@ -243,5 +248,24 @@ impl Decomposition {
         counts.total -= taken;
         counts.drop_zeros();
         realise::dense(&counts).map(Some)
+    }
+}
+
+fn code_bytes(size: u64) -> usize {
+    match size {
+        0..=0x1_0000 => 2,
+        0x1_0001..=0x1_0000_0000 => 4,
+        _ => 8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_fit_in_their_bytes() {
+        let sizes = [1, 1 << 16, (1 << 16) + 1, 1 << 32, (1 << 32) + 1, 1 << 53];
+        assert_eq!(sizes.map(code_bytes), [2, 2, 4, 4, 8, 8]);
     }
 }

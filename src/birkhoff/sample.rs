@@ -35,7 +35,7 @@ fn within_classes<F: FnMut() -> u64>(matrix: &Matrix, words: &mut Words<F>) -> V
             .family
             .entry(start, start)
             .map_or(1, |(_, n)| n as u64);
-        for i in (1..n).rev() {
+        for i in (1..n).rev().paced() {
             let j = words.below(i + u64::from(!mutant!("nobody-stays-in-class")));
             drawn.swap((start + i) as usize, (start + j) as usize);
         }

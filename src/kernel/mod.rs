@@ -4,6 +4,8 @@
 //! sixteen columns is written by hand: such a table fits in two registers.
 
 #[cfg(target_arch = "x86_64")]
+use zeroize::Zeroize;
+
 use crate::keystream::{Level, level};
 use crate::randomize::Code;
 use crate::sampler::Kind;
@@ -34,6 +36,12 @@ impl Undecided {
     /// All of them, in order.
     pub fn positions(&self) -> &[u16] {
         &self.at[..self.n]
+    }
+
+    /// Forget which they were.
+    pub fn erase(&mut self) {
+        self.at.zeroize();
+        self.n = 0;
     }
 
     #[inline]

@@ -9,7 +9,7 @@
 //! One block function does it all, eight blocks at a time with AVX2, sixteen with AVX-512, one at a
 //! time elsewhere. A vector unit is used after it has agreed with the plain function in this process.
 
-use zeroize::Zeroize;
+use zeroize::Zeroizing;
 
 use crate::key::SECRET;
 
@@ -29,14 +29,9 @@ pub const BLOCK: usize = 64;
 
 /// The 20 rounds under one key. Erased when dropped.
 pub struct Keystream {
-    key: [u32; 8],
+    // On the heap, so that moving a stream leaves no copies of its key behind.
+    key: Box<Zeroizing<[u32; 8]>>,
     level: Level,
-}
-
-impl Drop for Keystream {
-    fn drop(&mut self) {
-        self.key.zeroize();
-    }
 }
 
 /// "expand 32-byte k"
@@ -45,8 +40,12 @@ const SIGMA: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 impl Keystream {
     /// The stream of a derived key.
     pub fn new(secret: &[u8; SECRET]) -> Self {
+        let mut key = Box::new(Zeroizing::new([0; 8]));
+        for (word, bytes) in key.iter_mut().zip(secret.chunks_exact(4)) {
+            *word = self::word(bytes);
+        }
         Keystream {
-            key: std::array::from_fn(|i| word(&secret[4 * i..])),
+            key,
             level: level(),
         }
     }

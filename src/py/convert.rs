@@ -1,13 +1,15 @@
 //! Values and errors across the boundary.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use numpy::{
-    IntoPyArray, PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods,
+    IntoPyArray, PyArrayDescr, PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray,
+    PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PyString};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyType};
 
 use super::exact;
 use super::matrix::Matrix;
@@ -49,33 +51,148 @@ pub fn type_name(value: &Bound<'_, PyAny>) -> String {
         .map_or_else(|_| "something else".to_owned(), |name| name.to_string())
 }
 
+/// Whether the type of `value` has `name`. An instance may answer to any name, and raise.
+fn has(value: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+    value.get_type().hasattr(name)
+}
+
 /// `(numerator, denominator)` of a rational number of Python.
 fn ratio(value: &Bound<'_, PyAny>) -> Option<(i128, i128)> {
+    if value.is_instance_of::<PyBool>() {
+        return None;
+    }
     let part = |name| value.getattr(name).ok()?.extract::<i128>().ok();
     Some((part("numerator")?, part("denominator")?)).filter(|r| r.1 > 0)
+}
+
+/// What one number of a caller is; every scalar is read by [`scalar`] and nowhere else.
+enum Scalar {
+    /// A whole number.
+    Whole(i128),
+    /// A whole number of 2^127 or more in magnitude.
+    Beyond,
+    /// A rational number.
+    Ratio(i128, i128),
+    /// A rational number with a denominator that is none, or too large.
+    Odd,
+    /// Any other; of more digits than a double (`numpy.longdouble`) the nearest one.
+    Real(f64),
+    /// No number: text, a truth value, a complex number, a date, a vector.
+    Not,
+}
+
+/// The kind of a scalar of NumPy's, or of an array without an axis; none of what is no such thing.
+fn numpy_kind(given: &Bound<'_, PyAny>) -> PyResult<Option<u8>> {
+    if let Ok(array) = given.cast::<PyUntypedArray>() {
+        return Ok((array.ndim() == 0).then(|| array.dtype().kind()));
+    }
+    let py = given.py();
+    let generic = py.import("numpy")?.getattr("generic")?;
+    if !given.is_instance(&generic)? {
+        return Ok(None);
+    }
+    let dtype = given.getattr("dtype")?;
+    Ok(dtype.cast::<PyArrayDescr>().ok().map(|dtype| dtype.kind()))
+}
+
+/// Whether an array without an axis is masked, as `numpy.ma.masked` is.
+fn is_masked(given: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if given.cast::<PyUntypedArray>().is_err() || !has(given, "mask")? {
+        return Ok(false);
+    }
+    given.getattr("mask")?.is_truthy()
+}
+
+/// An `int`, none inside where 128 bits do not hold it; none where it is no `int`, or a truth value.
+fn python_integer(given: &Bound<'_, PyAny>) -> PyResult<Option<Option<i128>>> {
+    if !given.is_instance_of::<PyInt>() || given.is_instance_of::<PyBool>() {
+        return Ok(None);
+    }
+    match given.extract::<i128>() {
+        Ok(n) => Ok(Some(Some(n))),
+        Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => Ok(Some(None)),
+        Err(error) => Err(error),
+    }
+}
+
+/// The same of NumPy's integers too, and of nothing that only can be made one.
+pub fn integer(given: &Bound<'_, PyAny>) -> PyResult<Option<Option<i128>>> {
+    if let Some(n) = python_integer(given)? {
+        return Ok(Some(n));
+    }
+    match numpy_kind(given)? {
+        Some(b'i' | b'u') if !is_masked(given)? => Ok(Some(Some(given.extract()?))),
+        _ => Ok(None),
+    }
+}
+
+/// A float of NumPy's. One that only a longer type holds must not become infinite.
+fn real_scalar(given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+    let x: f64 = given.extract()?;
+    if x.is_infinite() {
+        let numpy = given.py().import("numpy")?;
+        if !numpy.call_method1("isinf", (given,))?.is_truthy()? {
+            return Ok(Scalar::Beyond);
+        }
+    }
+    Ok(Scalar::Real(x))
+}
+
+fn scalar(given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+    let py = given.py();
+    if given.is_instance_of::<PyBool>()
+        || given.is_instance_of::<PyString>()
+        || given.is_instance_of::<PyBytes>()
+        || given.is_instance_of::<PyType>()
+    {
+        return Ok(Scalar::Not);
+    }
+    if let Some(n) = python_integer(given)? {
+        return Ok(n.map_or(Scalar::Beyond, Scalar::Whole));
+    }
+    if given.is_instance_of::<PyFloat>() {
+        return Ok(Scalar::Real(given.extract()?));
+    }
+    if let Some(kind) = numpy_kind(given)? {
+        return match kind {
+            _ if is_masked(given)? => Ok(Scalar::Not),
+            b'f' => real_scalar(given),
+            b'i' | b'u' => Ok(Scalar::Whole(given.extract()?)),
+            // A complex number would lose a part.
+            _ => Ok(Scalar::Not),
+        };
+    }
+    if has(given, "__len__")? && given.len().is_ok() {
+        return Ok(Scalar::Not);
+    }
+    let refused = |error: PyErr| {
+        let ours =
+            error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py);
+        if ours { Ok(()) } else { Err(error) }
+    };
+    if has(given, "__index__")? {
+        match given.extract::<i128>() {
+            Ok(n) => return Ok(Scalar::Whole(n)),
+            Err(error) if error.is_instance_of::<PyOverflowError>(py) => return Ok(Scalar::Beyond),
+            // Some have the method and are not whole.
+            Err(error) => refused(error)?,
+        }
+    }
+    if given.hasattr("numerator")? && given.hasattr("denominator")? {
+        return Ok(ratio(given).map_or(Scalar::Odd, |(n, d)| Scalar::Ratio(n, d)));
+    }
+    if has(given, "__float__")? {
+        match given.extract::<f64>() {
+            Ok(x) => return Ok(Scalar::Real(x)),
+            Err(error) => refused(error)?,
+        }
+    }
+    Ok(Scalar::Not)
 }
 
 /// One parameter.
 pub fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     let must = "be a number or a vector of numbers";
-    if given.is_instance_of::<PyBool>()
-        || given.is_instance_of::<PyString>()
-        || given.is_instance_of::<PyBytes>()
-    {
-        return Err(Error::type_(name, must, type_name(given)).into());
-    }
-    if given.is_instance_of::<PyFloat>() {
-        return Ok(Value::Real(given.extract()?));
-    }
-    // NumPy's scalars, and arrays without an axis, are the number they hold.
-    if given.hasattr("dtype")? && given.getattr("ndim")?.extract::<usize>()? == 0 {
-        let kind: String = given.getattr("dtype")?.getattr("kind")?.extract()?;
-        let item = given.call_method0("item")?;
-        return match kind.as_str() {
-            "f" | "i" | "u" => value(name, &item),
-            _ => Err(Error::type_(name, must, type_name(given)).into()),
-        };
-    }
     if let Ok(items) = given.cast::<PyList>()
         && items.iter().any(|item| item.cast::<Matrix>().is_ok())
     {
@@ -88,54 +205,110 @@ pub fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
             .collect();
         return Ok(Value::Matrices(matrices?.into()));
     }
-    if given.hasattr("__len__")? && given.hasattr("__getitem__")? && !given.hasattr("keys")? {
+    if is_vector(given)? {
         return vector(name, given);
     }
-    if given.hasattr("__index__")? {
-        return match given.extract::<i128>() {
-            Ok(n) => Ok(Value::Whole(n)),
-            Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => {
-                Err(Error::value(name, "be below 2^127 in magnitude", "more").into())
-            }
-            Err(error) => Err(error),
-        };
-    }
-    if given.hasattr("numerator")? && given.hasattr("denominator")? {
-        return match ratio(given) {
-            Some((n, d)) => Ok(Value::Ratio(n, d)),
-            None => {
-                Err(Error::value(name, "have a denominator from 1 to below 2^63", "another").into())
-            }
-        };
-    }
-    match given.extract::<f64>() {
-        Ok(x) => Ok(Value::Real(x)),
-        Err(_) => Err(Error::type_(name, must, type_name(given)).into()),
+    match scalar(given)? {
+        Scalar::Whole(n) => Ok(Value::Whole(n)),
+        Scalar::Ratio(n, d) => Ok(Value::Ratio(n, d)),
+        Scalar::Real(x) => Ok(Value::Real(x)),
+        Scalar::Beyond => {
+            Err(Error::value(name, "be below 2^127 in magnitude", "a larger number").into())
+        }
+        Scalar::Odd => {
+            let must = "have a denominator from 1 to below 2^63";
+            Err(Error::value(name, must, "one outside of that").into())
+        }
+        Scalar::Not => Err(Error::type_(name, must, type_name(given)).into()),
     }
 }
 
-fn vector(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
+/// Whether several numbers are given: a sequence, an array with an axis, a series, a frame, Arrow.
+fn is_vector(given: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if given.is_instance_of::<PyString>() || given.is_instance_of::<PyBytes>() {
+        return Ok(false);
+    }
+    if let Ok(array) = given.cast::<PyUntypedArray>() {
+        return Ok(array.ndim() > 0);
+    }
+    let sequence = has(given, "__len__")? && has(given, "__getitem__")? && !has(given, "keys")?;
+    // Without a length it is one number, whatever else it is.
+    let array = || -> PyResult<bool> {
+        let protocols = ["__array__", "__arrow_c_array__", "__arrow_c_stream__"];
+        for protocol in protocols {
+            if has(given, protocol)? {
+                return Ok(!has(given, "__len__")? || given.len().is_ok());
+            }
+        }
+        Ok(false)
+    };
+    Ok((sequence && given.len().is_ok()) || (numpy_kind(given)?.is_none() && array()?))
+}
+
+/// What a caller gave as a plain array; see `bistochastic.vectors.array`. `by_code` says that a place
+/// in it is a code.
+pub fn as_array<'py>(
+    name: &str,
+    must: &str,
+    given: &Bound<'py, PyAny>,
+    by_code: bool,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    if let Ok(array) = given.cast_exact::<PyUntypedArray>() {
+        return Ok(array.clone());
+    }
     let py = given.py();
+    let options = PyDict::new(py);
+    options.set_item("by_code", by_code)?;
+    let array = py.import("bistochastic.vectors")?.call_method(
+        "array",
+        (name, must, given),
+        Some(&options),
+    )?;
+    Ok(array.cast_into()?)
+}
+
+fn vector(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     let must = "be a vector of numbers of one kind";
-    let numpy = py.import("numpy")?;
-    let array = numpy
-        .call_method1("asarray", (given,))
-        .map_err(|_| Error::type_(name, must, type_name(given)))?;
-    let untyped = array.cast::<PyUntypedArray>()?;
-    let shape = match *untyped.shape() {
+    let array = as_array(name, must, given, true)?;
+    let shape = match *array.shape() {
         [_] => None,
         [rows, columns] => Some((rows, columns)),
+        [] => return Err(Error::type_(name, must, type_name(given)).into()),
         _ => {
-            let got = format!("{} axes", untyped.ndim());
+            let got = format!("{} axes", array.ndim());
             return Err(Error::value(name, must, got).into());
         }
     };
     let flat = array.call_method1("reshape", (-1,))?;
-    let cells = cells(name, &flat, untyped.dtype().kind())?;
+    let cells = cells(name, &flat, array.dtype().kind())?;
     Ok(match shape {
         None => cells,
         Some((rows, columns)) => Value::Table(rows, columns, Box::new(cells)),
     })
+}
+
+/// The numbers of an array as contiguous doubles. A finite one must not become infinite, which would mean
+/// something else.
+pub fn as_doubles<'py>(name: &str, array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    let numpy = py.import("numpy")?;
+    let bytes: usize = array.getattr("dtype")?.getattr("itemsize")?.extract()?;
+    if bytes <= 8 {
+        return numpy.call_method1("require", (array, "float64", "CA"));
+    }
+    let options = PyDict::new(py);
+    options.set_item("over", "ignore")?;
+    let quiet = numpy.call_method("errstate", (), Some(&options))?;
+    quiet.call_method0("__enter__")?;
+    let doubles = numpy.call_method1("require", (array, "float64", "CA"));
+    quiet.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
+    let doubles = doubles?;
+    let infinite = |array| numpy.call_method1("isinf", (array,));
+    let same = numpy.call_method1("array_equal", (infinite(&doubles)?, infinite(array)?))?;
+    if !same.is_truthy()? {
+        return Err(Error::value(name, "hold numbers below 2^1024", "a larger one").into());
+    }
+    Ok(doubles)
 }
 
 /// The numbers of an array with one axis.
@@ -145,7 +318,7 @@ fn cells(name: &str, array: &Bound<'_, PyAny>, kind: u8) -> PyResult<Value> {
     let cast = |kind: &str| numpy.call_method1("require", (array, kind, "CA"));
     match kind {
         b'f' => {
-            let array = cast("float64")?;
+            let array = as_doubles(name, array)?;
             let array: PyReadonlyArray1<'_, f64> = array.extract()?;
             Ok(Value::Reals(array.as_slice()?.into()))
         }
@@ -167,15 +340,22 @@ fn cells(name: &str, array: &Bound<'_, PyAny>, kind: u8) -> PyResult<Value> {
                 .map_err(|_| Error::value(name, "hold numbers below 2^63", "more").into())
         }
         b'O' => {
-            let ratios: Option<Arc<[(i128, i128)]>> = array
-                .try_iter()?
-                .map(|item| item.ok().as_ref().and_then(ratio))
+            let ratios: PyResult<Arc<[(i128, i128)]>> = (0..)
+                .zip(array.try_iter()?)
+                .map(|(i, item): (usize, _)| {
+                    let item = item?;
+                    ratio(&item).ok_or_else(|| {
+                        let got = format!("{} at position {i}", type_name(&item));
+                        Error::type_(name, must, got).into()
+                    })
+                })
                 .collect();
-            ratios
-                .map(Value::Ratios)
-                .ok_or_else(|| Error::type_(name, must, "others").into())
+            Ok(Value::Ratios(ratios?))
         }
-        _ => Err(Error::type_(name, must, "others").into()),
+        _ => {
+            let dtype: String = array.getattr("dtype")?.getattr("name")?.extract()?;
+            Err(Error::type_(name, must, format!("dtype {dtype}")).into())
+        }
     }
 }
 
@@ -249,13 +429,11 @@ pub fn dictionary<'py, 'a>(
 /// A category given by a caller, from 0 to `size - 1`.
 pub fn code(name: &str, given: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
     let must = format!("be from 0 to {}", size - 1);
-    if given.is_instance_of::<PyBool>() || !given.hasattr("__index__")? {
-        return Err(Error::type_(name, must, type_name(given)).into());
-    }
-    match given.extract::<i128>() {
-        Ok(code) if (0..i128::from(size)).contains(&code) => Ok(code as u64),
-        Ok(code) => Err(Error::index(name, must, code).into()),
-        Err(_) => Err(Error::index(name, must, "a number beyond 2^127").into()),
+    match scalar(given)? {
+        Scalar::Whole(code) if (0..i128::from(size)).contains(&code) => Ok(code as u64),
+        Scalar::Whole(code) => Err(Error::index(name, must, code).into()),
+        Scalar::Beyond => Err(Error::index(name, must, "a number beyond 2^127").into()),
+        _ => Err(Error::type_(name, must, type_name(given)).into()),
     }
 }
 
@@ -275,12 +453,91 @@ pub fn real(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<f64
 /// A whole number from `low` to `high`.
 pub fn whole(name: &str, given: &Bound<'_, PyAny>, low: u64, high: u64) -> PyResult<u64> {
     let must = format!("be a whole number from {low} to {high}");
-    if given.is_instance_of::<PyBool>() || !given.hasattr("__index__")? {
+    whole_within(name, &must, given, low, high)
+}
+
+/// The same in other words.
+pub fn whole_within(
+    name: &str,
+    must: &str,
+    given: &Bound<'_, PyAny>,
+    low: u64,
+    high: u64,
+) -> PyResult<u64> {
+    match scalar(given)? {
+        Scalar::Whole(n) if (i128::from(low)..=i128::from(high)).contains(&n) => Ok(n as u64),
+        Scalar::Whole(n) => Err(Error::value(name, must, n).into()),
+        Scalar::Beyond => Err(Error::value(name, must, "a number beyond 2^127").into()),
+        _ => Err(Error::type_(name, must, type_name(given)).into()),
+    }
+}
+
+/// True or false, as Python or NumPy writes them; nothing else counts as either.
+pub fn flag(name: &str, given: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if let Ok(flag) = given.cast::<PyBool>() {
+        return Ok(flag.is_true());
+    }
+    if numpy_kind(given)? == Some(b'b') && !is_masked(given)? {
+        return given.is_truthy();
+    }
+    Err(Error::type_(name, "be True or False", type_name(given)).into())
+}
+
+/// A text that has UTF-8; half of a surrogate pair has none.
+pub fn text<'a>(name: &str, must: &str, given: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    let Ok(text) = given.cast::<PyString>() else {
         return Err(Error::type_(name, must, type_name(given)).into());
+    };
+    match text.to_str() {
+        Ok(text) => Ok(text),
+        Err(_) => Err(Error::value(name, must, "one with half a surrogate pair").into()),
     }
-    match given.extract::<i128>() {
-        Ok(n) if (i128::from(low)..=i128::from(high)).contains(&n) => Ok(n as u64),
-        Ok(n) => Err(Error::value(name, must, n).into()),
-        Err(_) => Err(Error::value(name, must, "another").into()),
+}
+
+/// The path of a file.
+pub fn path(name: &str, given: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    given.extract().map_err(|error: PyErr| {
+        if error.is_instance_of::<PyTypeError>(given.py()) {
+            Error::type_(name, "be the path of a file", type_name(given)).into()
+        } else {
+            error
+        }
+    })
+}
+
+/// One number as a double, the nearest to it.
+#[pyfunction]
+pub fn as_real(name: &str, must: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
+    match scalar(given)? {
+        Scalar::Real(x) => Ok(x),
+        // By Python, which rounds once.
+        Scalar::Whole(_) | Scalar::Ratio(..) | Scalar::Beyond => match given.extract::<f64>() {
+            Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => {
+                let above = given.gt(0)?;
+                Ok(if above {
+                    f64::INFINITY
+                } else {
+                    f64::NEG_INFINITY
+                })
+            }
+            other => other,
+        },
+        Scalar::Odd | Scalar::Not => Err(Error::type_(name, must, type_name(given)).into()),
     }
+}
+
+/// One whole number below 2^127 in magnitude.
+#[pyfunction]
+pub fn as_whole(name: &str, must: &str, given: &Bound<'_, PyAny>) -> PyResult<i128> {
+    match scalar(given)? {
+        Scalar::Whole(n) => Ok(n),
+        Scalar::Beyond => Err(Error::value(name, must, "a number beyond 2^127").into()),
+        _ => Err(Error::type_(name, must, type_name(given)).into()),
+    }
+}
+
+/// True or False, and nothing that only counts as one of them.
+#[pyfunction]
+pub fn as_flag(name: &str, given: &Bound<'_, PyAny>) -> PyResult<bool> {
+    flag(name, given)
 }

@@ -1,14 +1,14 @@
 //! `Key`: the secret behind a release. It goes in, and never comes out but to a file.
 
-use std::path::PathBuf;
+use std::ffi::CString;
 
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyFileExistsError, PyTypeError};
+use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes};
 use zeroize::Zeroizing;
 
-use super::convert::type_name;
+use super::convert::{self, type_name};
 use crate::error::Error;
 use crate::key::{self, KeyFileError};
 
@@ -83,7 +83,10 @@ impl Key {
         }
     }
 
-    /// The key in a file: 64 hexadecimal digits, or 32 raw bytes.
+    /// The key in a file: 64 hexadecimal digits, with or without a line end.
+    ///
+    /// Only with ``raw=True`` it is 32 bytes as they are, since any file of 32 bytes would do. A file that
+    /// others than its owner can read gives a ``UserWarning`` (on Unix).
     ///
     /// >>> import tempfile, pathlib
     /// >>> path = pathlib.Path(tempfile.mkdtemp()) / "survey.key"
@@ -92,8 +95,17 @@ impl Key {
     /// >>> bs.Key.from_file(path) == key
     /// True
     #[staticmethod]
-    fn from_file(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        Ok(py.detach(|| key::Key::from_file(&path))?.into())
+    #[pyo3(signature = (path, *, raw=None), text_signature = "(path, *, raw=False)")]
+    fn from_file(path: &Bound<'_, PyAny>, raw: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let py = path.py();
+        let raw = raw.map_or(Ok(false), |raw| convert::flag("raw", raw))?;
+        let path = convert::path("path", path)?;
+        let (key, open) = py.detach(|| key::Key::from_file(&path, raw))?;
+        if open {
+            let text = "the key file can be read by others than its owner; chmod 600 shuts it";
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(text)?, 1)?;
+        }
+        Ok(key.into())
     }
 
     /// A key from a whole number below 2^64, for tests and examples: anyone can guess it, so it is
@@ -104,13 +116,8 @@ impl Key {
     #[staticmethod]
     fn insecure(seed: &Bound<'_, PyAny>) -> PyResult<Self> {
         let must = "be a whole number from 0 to below 2^64";
-        if seed.is_instance_of::<PyBool>() || !seed.hasattr("__index__")? {
-            return Err(Error::type_("seed", must, type_name(seed)).into());
-        }
-        match seed.extract::<u64>() {
-            Ok(seed) => Ok(key::Key::insecure(seed).into()),
-            Err(_) => Err(Error::value("seed", must, "another").into()),
-        }
+        let seed = convert::whole_within("seed", must, seed, 0, u64::MAX)?;
+        Ok(key::Key::insecure(seed).into())
     }
 
     /// Write the key to a new file, readable by its owner only: 64 hexadecimal digits and a newline.
@@ -124,7 +131,9 @@ impl Key {
     /// Traceback (most recent call last):
     ///     ...
     /// FileExistsError: `path` must be a new file; got one that exists
-    fn to_file(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn to_file(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = path.py();
+        let path = convert::path("path", path)?;
         Ok(py.detach(|| self.inner.to_file(&path))?)
     }
 

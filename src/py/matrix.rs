@@ -4,11 +4,14 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{
+    PyArray1, PyArray2, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray2,
+    PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use super::convert::{self, Vectors};
+use super::convert::{self, Vectors, type_name};
 use super::work::{detached, guarded};
 use super::{exact, memory};
 use crate::error::Error;
@@ -262,7 +265,7 @@ impl Matrix {
     fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<f64> {
         let (u, v): (Bound<'_, PyAny>, Bound<'_, PyAny>) = index
             .extract()
-            .map_err(|_| Error::type_("index", "be a pair of codes u, v", "another"))?;
+            .map_err(|_| Error::type_("index", "be a pair of codes u, v", type_name(index)))?;
         let size = self.family().size();
         let (u, v) = (convert::code("u", &u, size)?, convert::code("v", &v, size)?);
         self.inner.check_written()?;
@@ -320,25 +323,14 @@ impl Matrix {
 
     /// First this matrix, then ``other``: a release that is randomized again.
     fn __matmul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Matrix> {
-        let other = other.cast::<Matrix>().map_err(|_| {
-            Error::type_(
-                "@",
-                "join two matrices; `to_dense()` gives arrays",
-                "another",
-            )
-        })?;
+        let other = other.cast::<Matrix>().map_err(|_| not_joined(other))?;
         let pair = Value::Matrices(vec![self.inner.clone(), other.get().inner.clone()].into());
         let given = vec![("matrices".to_owned(), pair)];
         Ok(guarded(|| family::build("product", given))??.into())
     }
 
     fn __rmatmul__(&self, _other: &Bound<'_, PyAny>) -> PyResult<Matrix> {
-        Err(Error::type_(
-            "@",
-            "join two matrices; `to_dense()` gives arrays",
-            "another",
-        )
-        .into())
+        Err(not_joined(_other).into())
     }
 
     /// Arrays leave ``@`` to the matrix, which refuses them.
@@ -401,9 +393,19 @@ impl Matrix {
     }
 }
 
+fn not_joined(other: &Bound<'_, PyAny>) -> Error {
+    let must = "join two matrices; `to_dense()` gives arrays";
+    Error::type_("@", must, type_name(other))
+}
+
 /// The matrix of ``family`` with ``parameters``; those that are None were not given.
 #[pyfunction]
-pub fn build(py: Python<'_>, family: &str, parameters: &Bound<'_, PyDict>) -> PyResult<Matrix> {
+pub fn build(
+    py: Python<'_>,
+    family: &Bound<'_, PyAny>,
+    parameters: &Bound<'_, PyDict>,
+) -> PyResult<Matrix> {
+    let family = convert::text("family", "be the name of a family", family)?;
     let given = convert::arguments(parameters)?;
     Ok(detached(py, u64::MAX, || family::build(family, given))??.into())
 }
@@ -419,7 +421,7 @@ pub fn arrays<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Bound<'py, PyDi
 #[pyfunction]
 pub fn restore(
     py: Python<'_>,
-    family: &str,
+    family: &Bound<'_, PyAny>,
     parameters: &Bound<'_, PyDict>,
     requested: &Bound<'_, PyDict>,
 ) -> PyResult<Matrix> {
@@ -433,8 +435,11 @@ pub fn restore(
 pub fn restore_parts(py: Python<'_>, parts: &Bound<'_, PyList>) -> PyResult<Py<Matrix>> {
     let made = PyList::empty(py);
     for part in parts {
-        let (family, parameters, requested): (String, Bound<'_, PyDict>, Bound<'_, PyDict>) =
-            part.extract()?;
+        let (family, parameters, requested): (
+            Bound<'_, PyAny>,
+            Bound<'_, PyDict>,
+            Bound<'_, PyDict>,
+        ) = part.extract()?;
         let parameters = parameters.copy()?;
         if let Some(places) = parameters.get_item("matrices")? {
             let places: Vec<usize> = places.extract()?;
@@ -491,19 +496,16 @@ pub fn families() -> Vec<&'static str> {
 #[pyfunction]
 pub fn entropy_rate(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<f64> {
     let must = "be a square array of numbers";
-    let numpy = py.import("numpy")?;
-    let plain = numpy
-        .call_method1("asarray", (array,))
-        .map_err(|_| Error::type_("array", must, "something else"))?;
-    let kind: String = plain.getattr("dtype")?.getattr("kind")?.extract()?;
-    if !matches!(kind.as_str(), "f" | "i" | "u") {
-        return Err(Error::type_("array", must, format!("dtype kind {kind:?}")).into());
+    let plain = convert::as_array("array", must, array, true)?;
+    if !matches!(plain.dtype().kind(), b'f' | b'i' | b'u') {
+        let dtype: String = plain.dtype().getattr("name")?.extract()?;
+        return Err(Error::type_("array", must, format!("dtype {dtype}")).into());
     }
-    let shape: Vec<usize> = plain.getattr("shape")?.extract()?;
+    let shape = plain.shape();
     if shape.len() != 2 || shape[0] != shape[1] || shape[0] == 0 {
         return Err(Error::value("array", must, format!("shape {shape:?}")).into());
     }
-    let plain = numpy.call_method1("require", (plain, "float64", "CA"))?;
+    let plain = convert::as_doubles("array", &plain)?;
     let plain: PyReadonlyArray2<'_, f64> = plain.extract()?;
     let size = plain.shape()[0];
     let numbers = plain.as_slice()?;

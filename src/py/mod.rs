@@ -3,9 +3,10 @@
 //! | Python | Rust | how |
 //! |---|---|---|
 //! | `int`, anything with `__index__` | [`Value::Whole`](crate::parameters::Value) | by value |
-//! | `float`, anything with `__float__` | `Value::Real` | by value |
+//! | `float`, anything with `__float__` | `Value::Real` | by value; `numpy.longdouble` as the nearest double |
 //! | `Fraction` | `Value::Ratio` | by value, exactly |
-//! | sequence or array of one kind | `Value::Wholes`, `Reals`, `Ratios` | through `numpy.asarray`, copied |
+//! | `complex`, `bool`, text | none | refused |
+//! | sequence, array, series, frame, Arrow | `Value::Wholes`, `Reals`, `Ratios` | through `bistochastic.vectors.array`, copied |
 //! | array of integers, any layout | `&[u8]` to `&[u64]` | borrowed; copied into the answer where strided or swapped |
 //! | `ndarray` of float64, two axes | `&[f64]` | borrowed, copied only where not contiguous |
 //!
@@ -49,6 +50,8 @@ mod _core {
 
     #[pymodule_export]
     use super::birkhoff::{_draw_terms, _sample_permutation, Decomposition, decompose_all};
+    #[pymodule_export]
+    use super::convert::{as_flag, as_real, as_whole};
     #[pymodule_export]
     use super::count::count;
     #[pymodule_export]

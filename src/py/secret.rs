@@ -1,12 +1,11 @@
 //! The key of a call, given or fresh, with what its words are for.
 
 use pyo3::prelude::*;
-use pyo3::types::PyString;
-use zeroize::Zeroize;
 
-use super::convert::type_name;
+use super::convert::{text, type_name};
 use super::key::Key;
 use crate::derive::{Label, Purpose, derive};
+use crate::erase;
 use crate::error::Error;
 use crate::key;
 use crate::keystream::Keystream;
@@ -23,6 +22,13 @@ pub struct Secret<'a> {
     pub labels: Vec<Label>,
 }
 
+/// The call is over: what it did with keys on the stack is overwritten.
+impl Drop for Secret<'_> {
+    fn drop(&mut self) {
+        erase::stack();
+    }
+}
+
 impl<'a> Secret<'a> {
     /// Without a key a fresh one is drawn and forgotten. With one, words must not be used twice, so
     /// the call has to say what they are for (`stream`) and where (`addressed`).
@@ -32,14 +38,9 @@ impl<'a> Secret<'a> {
         addressed: bool,
         address: &str,
     ) -> PyResult<Self> {
-        let text = match stream {
+        let name = match stream {
             None => None,
-            Some(stream) => match stream.cast::<PyString>() {
-                Ok(text) => Some(text.to_str()?.to_owned()),
-                Err(_) => {
-                    return Err(Error::type_("stream", "be a text", type_name(stream)).into());
-                }
-            },
+            Some(stream) => Some(text("stream", "be a text", stream)?),
         };
         let key = match key {
             None => None,
@@ -51,7 +52,7 @@ impl<'a> Secret<'a> {
         if let Some(key) = key
             && !key.is_insecure()
         {
-            if text.is_none() {
+            if name.is_none() {
                 let must = "name what a key is used for";
                 return Err(Error::value("stream", must, "none").into());
             }
@@ -64,17 +65,14 @@ impl<'a> Secret<'a> {
                 Some(key) => Held::Given(key),
                 None => Held::Fresh(key::Key::generate()?),
             },
-            labels: Label::stream(text.as_deref().unwrap_or_default()),
+            labels: Label::stream(name.unwrap_or_default()),
         })
     }
 
     /// The words of one purpose, for what is drawn in one go.
     pub fn keystream(&self, purpose: Purpose, more: &[Label], digest: &[u8; 32]) -> Keystream {
         let labels = [&self.labels, more].concat();
-        let mut derived = derive(self.key(), purpose, &labels, &[], digest);
-        let keystream = Keystream::new(&derived);
-        derived.zeroize();
-        keystream
+        Keystream::new(&derive(self.key(), purpose, &labels, &[], digest))
     }
 
     /// The key itself.

@@ -4,6 +4,7 @@ use numpy::{IntoPyArray, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use super::convert::flag;
 use super::matrix::Matrix;
 use super::work::detached;
 use crate::measure;
@@ -22,13 +23,17 @@ impl Matrix {
     /// >>> p = bs.blocks([10, 1, 1]).profile()
     /// >>> p.worst_row, round(p.capacity, 6), p["epsilon"].status
     /// (0.0, 1.584963, 'exact')
-    #[pyo3(signature = (*, cost=None, prior=None, full=false))]
+    #[pyo3(
+        signature = (*, cost=None, prior=None, full=None),
+        text_signature = "($self, *, cost=None, prior=None, full=False)"
+    )]
     fn profile<'py>(
         slf: &Bound<'py, Self>,
         cost: Option<&Bound<'py, PyAny>>,
         prior: Option<&Bound<'py, PyAny>>,
-        full: bool,
+        full: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let full = full.map_or(Ok(false), |full| flag("full", full))?;
         let given = PyDict::new(slf.py());
         given.set_item("cost", cost)?;
         given.set_item("prior", prior)?;

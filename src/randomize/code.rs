@@ -1,9 +1,11 @@
 //! The integers that hold codes.
 
+use zeroize::Zeroize;
+
 use crate::word::Unsigned;
 
 /// An unsigned integer that holds codes.
-pub trait Code: Unsigned {
+pub trait Code: Unsigned + Zeroize {
     /// Both slices as bytes, for codes of one byte.
     fn bytes<'a>(_src: &'a [Self], _dst: &'a mut [Self]) -> Option<(&'a [u8], &'a mut [u8])> {
         None

@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::family::Matrix;
 use crate::key::Key;
 use crate::keystream::{BLOCK, Keystream};
-use crate::pool;
+use crate::{erase, pool};
 
 pub mod address;
 pub mod code;
@@ -118,7 +118,9 @@ impl<'a> Randomizer<'a> {
             let end = start + out.len();
             let codes = codes.map(|codes| &codes[start..end]);
             let addresses = addresses.part(start, end);
-            if let Err(position) = self.chunk(codes, out, addresses, scratch) {
+            // Keys and words pass through the stack of this thread, whichever it is.
+            let done = erase::after(|| self.chunk(codes, out, addresses, scratch));
+            if let Err(position) = done {
                 bad.fetch_min(start + position, Ordering::Relaxed);
             }
         });

@@ -3,6 +3,7 @@
 use super::address::By;
 use super::streams::Streams;
 use crate::derive::Purpose;
+use crate::erase::Secret;
 use crate::family::Matrix;
 use crate::sampler::{Form, Sampler};
 use crate::system::memory::Gather;
@@ -20,7 +21,7 @@ impl<'a> Node<'a> {
         matrix: &'a Matrix,
         by: By,
         path: &mut Vec<u64>,
-        make: &dyn Fn(Purpose, &[u64]) -> [u8; 32],
+        make: &dyn Fn(Purpose, &[u64]) -> Secret,
     ) -> Self {
         let sampler = matrix.sampler();
         let form = match sampler {
@@ -59,7 +60,7 @@ impl<'a> Node<'a> {
 
     /// Not inlined, as a stack may hold hundreds of those above.
     #[inline(never)]
-    fn give_keys(&mut self, by: By, path: &[u64], make: &dyn Fn(Purpose, &[u64]) -> [u8; 32]) {
+    fn give_keys(&mut self, by: By, path: &[u64], make: &dyn Fn(Purpose, &[u64]) -> Secret) {
         self.streams = Streams::new(by, |purpose| make(purpose, path));
     }
 }

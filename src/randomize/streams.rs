@@ -5,6 +5,7 @@ use zeroize::Zeroize;
 use super::address::{By, Id, NEGATIVE};
 use crate::alias::More;
 use crate::derive::Purpose;
+use crate::erase::Secret;
 use crate::keystream::{BLOCK, Keystream};
 
 /// The keys of one draw.
@@ -17,20 +18,15 @@ pub(super) enum Streams {
     /// Those that are needed.
     Ids {
         integer: Option<Keystream>,
-        text: Option<[u8; 32]>,
-        bytes: Option<[u8; 32]>,
+        text: Option<Secret>,
+        bytes: Option<Secret>,
     },
 }
 
 impl Streams {
     /// Those of the draw for which `make` derives keys.
-    pub(super) fn new(by: By, make: impl Fn(Purpose) -> [u8; 32]) -> Self {
-        let stream = |purpose| {
-            let mut secret = make(purpose);
-            let stream = Keystream::new(&secret);
-            secret.zeroize();
-            stream
-        };
+    pub(super) fn new(by: By, make: impl Fn(Purpose) -> Secret) -> Self {
+        let stream = |purpose| Keystream::new(&make(purpose));
         if by == By::Position {
             return Streams::Position {
                 words: stream(Purpose::Words),
@@ -78,18 +74,11 @@ impl Streams {
         let code = if mutant!("code-not-in-id") { 0 } else { code };
         hasher.update(&code.to_le_bytes());
         hasher.update(id);
-        hasher.finalize_xof().fill(&mut block);
+        let mut output = hasher.finalize_xof();
+        output.fill(&mut block);
+        output.zeroize();
         hasher.zeroize();
         block
-    }
-}
-
-impl Drop for Streams {
-    fn drop(&mut self) {
-        if let Streams::Ids { text, bytes, .. } = self {
-            text.zeroize();
-            bytes.zeroize();
-        }
     }
 }
 

@@ -8,8 +8,8 @@ use crate::kernel::Undecided;
 use crate::keystream::BLOCK;
 use crate::system::memory;
 
-/// One thread's buffers, erased when dropped.
-pub(super) struct Scratch<C> {
+/// One thread's buffers, erased when dropped: codes, ids and words alike.
+pub(super) struct Scratch<C: Code> {
     pub src: Box<[C]>,
     pub dst: Box<[C]>,
     pub space: Box<[C]>,
@@ -27,12 +27,18 @@ impl<C: Code> Scratch<C> {
             work: Work::new(records, buffers / 2),
         }
     }
+
+    fn erase(&mut self) {
+        for codes in [&mut self.src, &mut self.dst, &mut self.space] {
+            codes.zeroize();
+        }
+        self.work.erase();
+    }
 }
 
-impl<C> Drop for Scratch<C> {
+impl<C: Code> Drop for Scratch<C> {
     fn drop(&mut self) {
-        self.work.words.zeroize();
-        self.work.first.zeroize();
+        self.erase();
     }
 }
 
@@ -63,6 +69,17 @@ impl Work {
         }
     }
 
+    fn erase(&mut self) {
+        self.words.zeroize();
+        for numbers in [&mut self.first, &mut self.counters, &mut self.nonces] {
+            numbers.zeroize();
+        }
+        self.undecided.erase();
+        for picks in &mut self.picks {
+            picks.zeroize();
+        }
+    }
+
     /// Counters and nonces of a block with integer ids.
     pub(super) fn address<C: Code>(&mut self, at: Addresses<'_>, codes: &[C]) {
         let nonces = self.nonces.iter_mut().zip(codes);
@@ -85,5 +102,46 @@ impl Work {
             // The codes, for the hash.
             Addresses::Ids(_) => nonces.for_each(|(nonce, code)| *nonce = code.get()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn erased_buffers_hold_nothing() {
+        let mut scratch = Scratch::<u32>::new(5, 4);
+        for codes in [&mut scratch.src, &mut scratch.dst, &mut scratch.space] {
+            codes.fill(7);
+        }
+        let ids = [-1, 2, 3, 4, 5];
+        let codes = scratch.src.clone();
+        let work = &mut scratch.work;
+        work.address(Addresses::Signed(&ids), &codes);
+        work.words.fill(7);
+        work.first.fill(7);
+        work.picks.iter_mut().for_each(|picks| picks.fill(7));
+        scratch.erase();
+        let Scratch {
+            src,
+            dst,
+            space,
+            work,
+        } = &scratch;
+        assert!(
+            [src, dst, space]
+                .iter()
+                .all(|codes| codes.iter().all(|&u| u == 0))
+        );
+        assert!(work.words.iter().all(|&x| x == 0));
+        let numbers = [&work.first, &work.counters, &work.nonces];
+        assert!(
+            numbers
+                .iter()
+                .all(|numbers| numbers.iter().all(|&x| x == 0))
+        );
+        assert!(work.undecided.positions().is_empty());
+        assert!(work.picks.iter().all(|picks| picks.iter().all(|&x| x == 0)));
     }
 }

@@ -12,7 +12,7 @@ pub enum Classes {
     /// First code in the lower half, size less one in the upper half, by code.
     Short(Box<[u32]>),
     /// First code and size, by code.
-    Table(Box<[(u32, u32)]>),
+    Table(Box<[[u32; 2]]>),
     /// (First code, class size) of runs of equal classes.
     Runs(Box<[(u64, u64)]>),
 }
@@ -38,7 +38,7 @@ impl Classes {
         }
         let class = |u| {
             let (first, n) = runs.of(u);
-            (first as u32, n as u32)
+            [first as u32, n as u32]
         };
         Classes::Table((0..size).map(class).gather().into())
     }
@@ -53,7 +53,7 @@ impl Classes {
                 (entry & 0xffff, (entry >> 16) + 1)
             }
             Classes::Table(table) => {
-                let (first, n) = table[u as usize];
+                let [first, n] = table[u as usize];
                 (first.into(), n.into())
             }
             Classes::Runs(runs) => {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic import _core, vectors
 from bistochastic.measures.bits import SLACK
 from bistochastic.measures.structure import class_sizes
 
@@ -26,12 +26,7 @@ def cost_table(size: int, given: Any) -> Array | Literal["ordinal"]:
         if given != "ordinal":
             raise ValueError(f"{must}; got {given!r}")
         return "ordinal"
-    try:
-        if np.asarray(given).dtype.kind not in "fiuO":
-            raise TypeError
-        table = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{must}; got others") from None
+    table = vectors.floats("cost", f'be "ordinal" or {size} x {size} non-negative numbers', given)
     if table.shape != (size, size):
         raise ValueError(f"{must}; got shape {table.shape}")
     wrong = ~(table >= 0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, operators
+from bistochastic import _core, operators, vectors
 from bistochastic.measures.bits import SLACK, entropy
 from bistochastic.measures.structure import class_sizes, column
 from bistochastic.measures.survey import TABLE
@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 def distribution(name: str, size: int, given: Any) -> Array:
     """A probability vector of ``size`` numbers, its sum brought to 1."""
     must = f"`{name}` must hold {size} non-negative numbers that sum to 1"
-    try:
-        array = np.asarray(given)
-        if array.dtype.kind not in "fiuO":
-            raise TypeError
-        numbers = np.array(array, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{must}; got others") from None
+    numbers = vectors.floats(name, f"hold {size} non-negative numbers that sum to 1", given)
     if numbers.shape != (size,):
         raise ValueError(f"{must}; got shape {numbers.shape}")
     wrong = ~(numbers >= 0) | ~np.isfinite(numbers)
@@ -44,13 +38,11 @@ def distribution(name: str, size: int, given: Any) -> Array:
 
 
 def _code(name: str, matrix: Matrix, given: Any) -> int:
-    must = f"`{name}` must be from 0 to {matrix.size - 1}"
-    if isinstance(given, bool) or not hasattr(given, "__index__"):
-        raise TypeError(f"{must}; got {type(given).__name__}")
-    code = given.__index__()
+    must = f"be from 0 to {matrix.size - 1}"
+    code = _core.as_whole(name, must, given)
     if not 0 <= code < matrix.size:
-        raise IndexError(f"{must}; got {code}")
-    return int(code)
+        raise IndexError(f"`{name}` must {must}; got {code}")
+    return code
 
 
 def posterior(matrix: Matrix, v: Any, prior: Any = None) -> Array:

@@ -140,17 +140,10 @@ def _joint_witness(
 
 def deniability(matrix: Matrix, gamma: Any) -> int:
     """(k, gamma)-deniability; see :meth:`bistochastic.Matrix.deniability`."""
-    must = "`gamma` must be a number of at least 1"
-    if isinstance(gamma, str | bytes | bool):
-        raise TypeError(f"{must}; got {type(gamma).__name__}")
-    try:
-        factor = float(gamma)
-    except (TypeError, ValueError):
-        raise TypeError(f"{must}; got {type(gamma).__name__}") from None
-    except OverflowError:
-        factor = math.inf if gamma > 0 else -math.inf
+    must = "be a number of at least 1"
+    factor = _core.as_real("gamma", must, gamma)
     if not factor >= 1:
-        raise ValueError(f"{must}; got {factor:g}")
+        raise ValueError(f"`gamma` must {must}; got {factor:g}")
     found = lines(matrix, [factor])
     if found is None:
         # Its own truth is always among them; all are at e^epsilon.

@@ -57,7 +57,7 @@ def tradeoff(
     """
     panels = [against] if isinstance(against, str) else list(against)
     for name in panels:
-        if name not in _PANELS:
+        if not isinstance(name, str) or name not in _PANELS:
             must = f"`against` must hold names out of {', '.join(_PANELS)}"
             raise ValueError(f"{must}; got {name!r}")
     if not panels:

@@ -47,8 +47,9 @@ def heatmap(matrix: Matrix, *, scale: str | None = None, axes: Any = None) -> Fi
     if matrix.size > _LARGEST:
         must = f"`matrix` must have at most {_LARGEST} categories for a heat map"
         raise ValueError(f"{must}; got {matrix.size}")
-    if scale not in (None, "linear", "log"):
-        raise ValueError(f'`scale` must be "linear" or "log"; got {scale!r}')
+    if scale is not None and (not isinstance(scale, str) or scale not in ("linear", "log")):
+        got = repr(scale) if isinstance(scale, str) else type(scale).__name__
+        raise ValueError(f'`scale` must be "linear" or "log"; got {got}')
     if axes is None:
         _, (ax,) = new_figure(6.4, 5.6)
     else:

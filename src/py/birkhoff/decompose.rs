@@ -41,14 +41,14 @@ impl Matrix {
     /// >>> bs.tridiagonal(0.3, size=1000).decompose().terms
     /// 3
     #[pyo3(
-        signature = (*, policy="bottleneck", bits=None, mass=None, max_terms=None, restarts=None, progress=None),
+        signature = (*, policy=None, bits=None, mass=None, max_terms=None, restarts=None, progress=None),
         text_signature = "($self, *, policy='bottleneck', bits=None, mass=1.0, max_terms=None, restarts=1, progress=None)"
     )]
     #[allow(clippy::too_many_arguments)]
     fn decompose(
         &self,
         py: Python<'_>,
-        policy: &str,
+        policy: Option<&Bound<'_, PyAny>>,
         bits: Option<&Bound<'_, PyAny>>,
         mass: Option<&Bound<'_, PyAny>>,
         max_terms: Option<&Bound<'_, PyAny>>,
@@ -73,14 +73,14 @@ impl Matrix {
 /// [5, 1]
 #[pyfunction]
 #[pyo3(
-    signature = (matrices, *, policy="bottleneck", bits=None, mass=None, max_terms=None, restarts=None, progress=None),
+    signature = (matrices, *, policy=None, bits=None, mass=None, max_terms=None, restarts=None, progress=None),
     text_signature = "(matrices, *, policy='bottleneck', bits=None, mass=1.0, max_terms=None, restarts=1, progress=None)"
 )]
 #[allow(clippy::too_many_arguments)]
 pub fn decompose_all(
     py: Python<'_>,
     matrices: &Bound<'_, PyAny>,
-    policy: &str,
+    policy: Option<&Bound<'_, PyAny>>,
     bits: Option<&Bound<'_, PyAny>>,
     mass: Option<&Bound<'_, PyAny>>,
     max_terms: Option<&Bound<'_, PyAny>>,

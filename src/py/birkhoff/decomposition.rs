@@ -67,6 +67,36 @@ impl Decomposition {
         Ok(array)
     }
 
+    /// All permutations as integers that hold their codes.
+    fn written<'py, T: numpy::Element + Copy + Send>(
+        &self,
+        py: Python<'py>,
+        dtype: &str,
+        narrow: impl Fn(i64) -> T + Sync,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let array = memory::empty(py, "permutations", &[self.rows(), self.size()], dtype)?;
+        let array = array.cast_into::<PyArray2<T>>()?;
+        {
+            let mut out = array.readwrite();
+            let out = out.as_slice_mut()?;
+            let (small, size) = (out.len() < 1 << 16, self.size() as usize);
+            // Short rows are written many at a time.
+            let rows = if size <= 1 << 16 { 64 } else { 1 };
+            detached(py, u64::MAX, || {
+                pool::for_each_chunk(out, rows * size, small, |chunk, block| {
+                    let mut term = system::memory::zeros(size);
+                    for (j, row) in block.chunks_mut(size).enumerate() {
+                        self.inner.fill((rows * chunk + j) as u128, &mut term);
+                        for (x, &v) in row.iter_mut().zip(&term) {
+                            *x = narrow(v);
+                        }
+                    }
+                });
+            })?;
+        }
+        Ok(array.into_any())
+    }
+
     fn exact_weight<'py>(
         &self,
         fraction: &Bound<'py, PyAny>,
@@ -166,51 +196,11 @@ impl Decomposition {
     ///        [2, 0, 1]], dtype=uint16)
     #[getter]
     fn permutations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let (terms, size) = (self.rows(), self.size());
-        let dtype = if size <= 1 << 16 { "uint16" } else { "uint32" };
-        let array = memory::empty(py, "permutations", &[terms, size], dtype)?;
-        let (terms, size) = (terms as usize, size as usize);
-        let fill = |j: usize, out: &mut Vec<i64>| {
-            if out.is_empty() {
-                *out = system::memory::zeros(size);
-            }
-            self.inner.fill(j as u128, out);
-        };
-        let small = terms * size < 1 << 16;
-        if size <= 1 << 16 {
-            let array = array.cast_into::<PyArray2<u16>>()?;
-            {
-                let mut out = array.readwrite();
-                let out = out.as_slice_mut()?;
-                detached(py, u64::MAX, || {
-                    pool::for_each_chunk(out, 64 * size, small, |chunk, rows| {
-                        let mut term = Vec::new();
-                        for (j, row) in rows.chunks_mut(size).enumerate() {
-                            fill(64 * chunk + j, &mut term);
-                            for (x, &v) in row.iter_mut().zip(&term) {
-                                *x = v as u16;
-                            }
-                        }
-                    });
-                })?;
-            }
-            return Ok(array.into_any());
+        match self.inner.code_bytes() {
+            2 => self.written::<u16>(py, "uint16", |v| v as u16),
+            4 => self.written::<u32>(py, "uint32", |v| v as u32),
+            _ => self.written::<u64>(py, "uint64", |v| v as u64),
         }
-        let array = array.cast_into::<PyArray2<u32>>()?;
-        {
-            let mut out = array.readwrite();
-            let out = out.as_slice_mut()?;
-            detached(py, u64::MAX, || {
-                pool::for_each_chunk(out, size, small, |j, row| {
-                    let mut term = Vec::new();
-                    fill(j, &mut term);
-                    for (x, &v) in row.iter_mut().zip(&term) {
-                        *x = v as u32;
-                    }
-                });
-            })?;
-        }
-        Ok(array.into_any())
     }
 
     /// What the terms add up to, as the doubles nearest to the exact sums: ``matrix.to_dense()``, with

@@ -22,24 +22,25 @@ fn whole(name: &str, given: &Bound<'_, PyAny>, low: u64, high: u64) -> PyResult<
             }
             _ => Err(Error::value(name, format!("be from {low} to {high}"), n).into()),
         },
-        _ => Err(Error::type_(name, "be a whole number", "another").into()),
+        _ => Err(Error::type_(name, "be a whole number", convert::type_name(given)).into()),
     }
 }
 
 /// What `decompose` and `decompose_all` are given.
 pub fn read(
-    policy: &str,
+    policy: Option<&Bound<'_, PyAny>>,
     bits: Option<&Bound<'_, PyAny>>,
     mass: Option<&Bound<'_, PyAny>>,
     max_terms: Option<&Bound<'_, PyAny>>,
     restarts: Option<&Bound<'_, PyAny>>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Options> {
-    let policy = match policy {
+    let must = "be \"bottleneck\" or \"any\"";
+    let policy = policy.map(|policy| convert::text("policy", must, policy));
+    let policy = match policy.transpose()?.unwrap_or("bottleneck") {
         "bottleneck" => Policy::Bottleneck,
         "any" => Policy::Any,
         other => {
-            let must = "be \"bottleneck\" or \"any\"";
             return Err(Error::value("policy", must, format!("{other:?}")).into());
         }
     };

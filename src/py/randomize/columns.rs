@@ -1,11 +1,10 @@
 //! A caller's codes as an array to read, and the array that becomes the answer.
 
 use numpy::PyUntypedArray;
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::error::Error;
-use crate::py::convert::type_name;
+use crate::py::convert::as_array;
 
 /// The caller's codes, and the array that becomes the answer.
 pub struct Columns<'py> {
@@ -29,21 +28,14 @@ impl<'py> Columns<'py> {
     pub fn new(codes: &Bound<'py, PyAny>, size: u64) -> PyResult<Self> {
         let py = codes.py();
         let numpy = py.import("numpy")?;
-        let mut array = as_array("codes", CODES, codes)?;
-        // A masked array would lose its mask here, and what is missing become a code.
-        if codes.hasattr("mask")? {
-            let masked = numpy.getattr("ma")?.call_method1("is_masked", (codes,))?;
-            if masked.extract()? {
-                return Err(Error::value("codes", "hold no missing values", "masked ones").into());
-            }
-        }
+        let mut array = as_array("codes", CODES, codes, false)?.into_any();
         let shape = array.getattr("shape")?;
         let len: usize = array.getattr("size")?.extract()?;
         let dtype = array.getattr("dtype")?;
         let kind: String = dtype.getattr("kind")?.extract()?;
         let is_array = codes.cast::<PyUntypedArray>().is_ok();
-        // An empty list has no type.
-        if len == 0 && !is_array && kind == "f" {
+        // An empty list or series has no type.
+        if len == 0 && !is_array && matches!(kind.as_str(), "f" | "O") {
             array = array.call_method1("astype", ("int64",))?;
         } else if !matches!(kind.as_str(), "i" | "u" | "b") {
             let name: String = dtype.getattr("name")?.extract()?;
@@ -102,21 +94,4 @@ impl<'py> Columns<'py> {
         }
         Ok(self.answer)
     }
-}
-
-/// What a caller gave as an array. What is no array gets our sentence, an interrupt is passed on.
-pub fn as_array<'py>(
-    name: &str,
-    must: &str,
-    given: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = given.py();
-    let array = py.import("numpy")?.call_method1("asarray", (given,));
-    array.map_err(|error| {
-        if error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyTypeError>(py) {
-            Error::type_(name, must, type_name(given)).into()
-        } else {
-            error
-        }
-    })
 }

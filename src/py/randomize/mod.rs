@@ -1,8 +1,9 @@
 //! `Matrix.randomize` and `Matrix.respond`: check, detach, draw, hand back.
 
 use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt};
+use pyo3::types::PyInt;
 
 use super::convert::{self, type_name, whole};
 use super::matrix::Matrix;
@@ -28,13 +29,17 @@ impl Matrix {
     /// Draw a report for every true code, from the exact law of its row.
     ///
     /// The answer has the dtype and shape of ``codes``: whole numbers of any width or bool, from 0 to
-    /// ``size - 1``; any shape, stride or byte order. It is the same for any number of threads.
+    /// ``size - 1``; any shape, stride or byte order. It is the same for any number of threads. A list, a
+    /// series or frame (pandas, polars) or an Arrow array is read too; missing values are refused.
     ///
     /// Without a key the words come from the operating system and are forgotten. With one, the answer
     /// is a function of key, ``stream``, matrix, code and address of the record, and of nothing else:
     /// ``start`` is the row of the first record, so that a column may come in pieces; ``ids`` are one
     /// whole number, text or bytes a record instead, so that the same person with the same value gets the
-    /// same answer in every file and wave, and another one as soon as the value changes. Never use one
+    /// same answer in every file and wave, and another one as soon as the value changes. Texts must not
+    /// end in U+0000. NumPy drops zeros at the end of fixed-width items: text (dtype ``U``) is read as NumPy
+    /// shows it, bytes (dtype ``S``) are refused where one is shorter than the width; pass a list, an
+    /// object array or Arrow binary. Never use one
     /// ``stream`` for two columns of a table: name it after the column. **Whoever holds the key can undo
     /// the release.**
     ///
@@ -177,17 +182,21 @@ impl Matrix {
 /// A true code, never quoted.
 fn one_code(code: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
     let must = format!("be a whole number from 0 to {}", size - 1);
-    let is_bool = code.is_instance_of::<PyBool>() || code.get_type().name()? == "bool";
-    if !(is_bool && size == 2 || code.hasattr("__index__")? && !is_bool) {
-        return Err(Error::type_("code", must, type_name(code)).into());
+    if size == 2
+        && let Ok(flag) = convert::flag("code", code)
+    {
+        return Ok(flag.into());
     }
-    if is_bool {
-        return Ok(u64::from(code.is_truthy()?));
-    }
-    match convert::code("code", code, size) {
-        Ok(code) => Ok(code),
-        Err(_) => Err(Error::value("code", must, "another").into()),
-    }
+    let py = code.py();
+    convert::code("code", code, size).map_err(|error| {
+        if error.is_instance_of::<PyIndexError>(py) {
+            Error::value("code", must, "a number outside").into()
+        } else if error.is_instance_of::<PyTypeError>(py) {
+            Error::type_("code", must, type_name(code)).into()
+        } else {
+            error
+        }
+    })
 }
 
 /// What nothing can beat: two bytes of the keystream a byte of `codes`, and a copy of it. For

@@ -1,0 +1,555 @@
+"""What callers hand in: numbers of any type, columns of any library, files of any kind."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+import bistochastic as bs
+from bistochastic import cli
+
+loose: Any = bs
+KEY = bs.Key.insecure(5)
+M: Any = bs.randomized_response(4, beta=0.6)
+COMPLEX = [np.complex64(0.5), np.complex128(0.5), np.clongdouble(0.5), np.array(0.5 + 0j), 0.5j]
+
+# Every place that takes one number that need not be whole.
+REALS: dict[str, Callable[[Any], Any]] = {
+    "beta": lambda x: loose.randomized_response(4, beta=x),
+    "epsilon": lambda x: loose.randomized_response(4, epsilon=x),
+    "keep": lambda x: loose.randomized_response(4, keep=x),
+    "temperature": lambda x: loose.geometric(4, temperature=x),
+    "alphas": lambda x: loose.tridiagonal(x, size=4),
+    "require": lambda x: M.require(beta=x),
+    "mass": lambda x: M.decompose(mass=x).weights.tolist(),
+    "gamma": lambda x: M.deniability(x * 4),
+    "tolerance": lambda x: M.required_records(x),
+    "confidence": lambda x: M.required_records(0.1, confidence=x),
+    "interval": lambda x: M.estimate([0, 1]).interval(x).tolist(),
+    "betas": lambda x: loose.plot.tradeoff_points(4, betas=[x]),
+}
+# And one that is whole.
+WHOLES: dict[str, Callable[[Any], Any]] = {
+    "size": lambda n: loose.uniform(n),
+    "k": lambda n: loose.k_anonymous(4, k=n),
+    "threads": lambda n: M.randomize([1], key=KEY, threads=n).tolist(),
+    "start": lambda n: M.randomize([1], key=KEY, start=n).tolist(),
+    "code": lambda n: M.respond(n, key=KEY, id=1),
+    "id": lambda n: M.respond(1, key=KEY, id=n),
+    "u": lambda n: M.row(n).tolist(),
+    "index": lambda n: M[n, n],
+    "v": lambda n: M.posterior(n).tolist(),
+    "n": lambda n: M.standard_error([0.25] * 4, n).tolist(),
+    "bits": lambda n: loose.dense([[2, 1, 1], [1, 2, 1], [1, 1, 2]]).decompose(bits=n).terms,
+    "restarts": lambda n: M.decompose(restarts=n).terms,
+    "seed": lambda n: loose.Key.insecure(n) == loose.Key.insecure(int(n)),
+    "records": lambda n: loose.plot.tradeoff_points(4, betas=[0.5], records=n),
+    "events": lambda n: loose.conjunction([M], [[0, 1]], [[n]]),
+}
+
+
+@pytest.mark.parametrize("name", sorted(REALS))
+def test_every_real_number_of_numpy_is_the_nearest_double(name: str) -> None:
+    call = REALS[name]
+    for x in (0.5, 0.25):
+        want = call(x)
+        for kind in (np.float16, np.float32, np.float64, np.longdouble):
+            assert call(kind(x)) == want
+            assert call(np.array(x, dtype=kind)) == want
+
+
+def test_a_longdouble_is_rounded_to_the_nearest_double() -> None:
+    third = np.longdouble(1) / 3
+    assert loose.randomized_response(4, keep=third) == loose.randomized_response(4, keep=1 / 3)
+    row = np.array([third, third, third])
+    assert bs.circulant(row) == bs.circulant([1 / 3] * 3)
+    huge = np.longdouble("1e400")
+    if np.isfinite(huge):
+        # Infinity would mean something else: the identity, or a report that is forbidden.
+        with pytest.raises(ValueError, match="`epsilon` must be below"):
+            loose.randomized_response(4, epsilon=huge)
+        cost = np.array([[0, huge], [1, 0]])
+        with pytest.raises(ValueError, match=r"`cost` must hold numbers below 2\^1024"):
+            bs.gibbs(cost, temperature=1.0)
+        with pytest.raises(ValueError, match=r"`cost` must hold numbers below 2\^1024"):
+            bs.uniform(2).profile(cost=cost)
+
+
+@pytest.mark.parametrize("name", sorted(REALS))
+def test_a_complex_number_is_refused_and_loses_nothing(name: str) -> None:
+    for x in COMPLEX:
+        with pytest.raises(TypeError, match=r"`\w+` must .*; got \w+$"):
+            REALS[name](x)
+
+
+@pytest.mark.parametrize("name", sorted(WHOLES))
+def test_every_integer_of_numpy_is_its_value_and_nothing_else_is_whole(name: str) -> None:
+    call = WHOLES[name]
+    want = call(2)
+    for kind in (np.int8, np.uint8, np.int16, np.uint64, np.int64):
+        assert call(kind(2)) == want
+        assert call(np.array(2, dtype=kind)) == want
+    for bad in (np.longdouble(2), np.float64(2), np.complex128(2), True, np.True_, "2", [2]):
+        if name == "id" and bad == "2":
+            continue
+        with pytest.raises((TypeError, ValueError), match=r"`\w+` must .*; got"):
+            call(bad)
+
+
+class Hostile:
+    """Answers to everything by raising, or by asking itself again."""
+
+    def __init__(self, name: str, answer: Callable[[], Any]) -> None:
+        self._name, self._answer = name, answer
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._answer() if name == self._name else AttributeError
+
+
+class _MyOwn(Exception):
+    pass
+
+
+def _raises() -> Any:
+    raise _MyOwn
+
+
+def _with(name: str, method: Callable[..., Any]) -> Any:
+    return type("Hostile", (), {name: method})()
+
+
+def test_hostile_objects_get_a_sentence_or_their_own_exception() -> None:
+    def again(self: Any, *_: Any, **__: Any) -> Any:
+        return self.__class__.__dict__[next(iter(self.__class__.__dict__))](self)
+
+    things = [
+        _with(dunder, method)
+        for dunder in ("__index__", "__float__", "__array__", "__len__", "__getitem__", "item")
+        for method in (
+            lambda *_, **__: _raises(),
+            lambda self, *_, **__: self,
+            lambda *_, **__: np.longdouble(0.5),
+            again,
+        )
+    ]
+    for name in ("dtype", "ndim", "numerator", "mask", "shape", "isna", "is_null"):
+        things += [_with(name, property(lambda _: _raises())), Hostile(name, _raises)]
+    things += [int, Fraction, np.float64, object(), np.ma.masked, pd.NA, pd.NaT, None, ..., {1: 2}]
+    calls = [
+        *(REALS[name] for name in ("beta", "mass", "confidence")),
+        *(WHOLES[name] for name in ("size", "code", "id", "threads")),
+        lambda x: loose.circulant(x),
+        lambda x: loose.circulant([x, x]),
+        lambda x: loose.dense(x),
+        lambda x: M.randomize(x),
+        lambda x: M.randomize([1], key=KEY, ids=x),
+        lambda x: M.randomize([1], key=KEY, ids=[x]),
+        lambda x: M.estimate(x),
+        lambda x: M.estimate(counts=x),
+        lambda x: M.apply(x),
+        lambda x: loose.majorizes(x, x),
+        lambda x: M.profile(prior=x),
+        lambda x: loose.build(x),
+        lambda x: M.estimate([1], method=x),
+        lambda x: M.estimate([1]).interval(simultaneous=x),
+    ]
+    known = (TypeError, ValueError, IndexError)
+    for thing in things:
+        for call in calls:
+            try:
+                call(thing)
+            except known as error:
+                assert re.match(r"`[\w@]+` must .*; got ", str(error)), (thing, str(error))
+            except (_MyOwn, RecursionError):
+                pass
+
+
+def test_a_longdouble_does_not_end_the_process() -> None:
+    """In a child, since it did."""
+    code = (
+        "import numpy as np, bistochastic as bs;"
+        "print(bs.randomized_response(12, beta=np.longdouble(0.6)).size)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "12"
+
+
+# The containers of a column, each from a list.
+COLUMNS: dict[str, Callable[[list[Any]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "array": np.array,
+    "masked array": np.ma.array,
+    "pandas": pd.Series,
+    "pandas index": pd.Index,
+    "pandas nullable": lambda x: pd.Series(x).convert_dtypes(),
+    "pandas arrow": lambda x: pd.Series(x).convert_dtypes(dtype_backend="pyarrow"),
+    "pandas array": lambda x: pd.Series(x).array,
+    "pandas rows": lambda x: pd.Series(x, index=[f"row {i}" for i in range(len(x))]),
+    "polars": pl.Series,
+    "arrow": pa.array,
+    "arrow chunks": lambda x: pa.chunked_array([x[:1], x[1:]]),
+}
+every_column = pytest.mark.parametrize("make", COLUMNS.values(), ids=COLUMNS)
+FRAMES: dict[str, Callable[[np.ndarray[Any, Any]], Any]] = {
+    "array": np.array,
+    "masked array": np.ma.array,
+    "pandas": pd.DataFrame,
+    "pandas nullable": lambda x: pd.DataFrame(x).convert_dtypes(),
+    "pandas names": lambda x: pd.DataFrame(x, columns=list("abcdefgh"[: x.shape[1]])),
+    "polars": lambda x: pl.DataFrame(x, schema=list("abcdefgh"[: x.shape[1]])),
+    "arrow": lambda x: pa.table({str(j): x[:, j] for j in range(x.shape[1])}),
+    "arrow batch": lambda x: pa.record_batch({str(j): x[:, j] for j in range(x.shape[1])}),
+    "list of series": lambda x: [pd.Series(row) for row in x],
+    "list of polars": lambda x: [pl.Series(row) for row in x],
+}
+every_frame = pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+
+
+@every_column
+def test_codes_are_read_from_any_column(make: Callable[[list[Any]], Any]) -> None:
+    codes = [0, 3, 2, 1, 1]
+    want = M.randomize(codes, key=KEY, stream="a", start=0).tolist()
+    assert M.randomize(make(codes), key=KEY, stream="a", start=0).tolist() == want
+    assert M.estimate(make(codes)).counts.tolist() == M.estimate(codes).counts.tolist()
+    two: Any = bs.randomized_response(2, beta=0.5)
+    flags = [True, False, True]
+    want = two.randomize(flags, key=KEY, start=0).tolist()
+    assert two.randomize(make(flags), key=KEY, start=0).tolist() == want
+    found = bs.conjunction([M, M], [make(codes), codes], [make([0, 1]), {2}])
+    assert found == bs.conjunction([M, M], [codes, codes], [[0, 1], [2]])
+
+
+@every_column
+def test_parameters_are_read_from_any_column(make: Callable[[list[Any]], Any]) -> None:
+    assert bs.circulant(make([0.5, 0.25, 0.25])) == bs.circulant([0.5, 0.25, 0.25])
+    assert bs.circulant(make([3, 1, 0])) == bs.circulant([3, 1, 0])
+    assert bs.tridiagonal(make([0.25, 0.5])) == bs.tridiagonal([0.25, 0.5])
+    assert bs.reflected(make([0.5, 0.25, 0.0])) == bs.reflected([0.5, 0.25, 0.0])
+    assert bs.permutation(make([1, 2, 0])) == bs.permutation([1, 2, 0])
+    assert bs.blocks(make([2, 3])) == bs.blocks([2, 3])
+    pair = [bs.uniform(2), bs.identity(2)]
+    assert bs.mix(pair, weights=make([0.5, 0.5])) == bs.mix(pair, weights=[0.5, 0.5])
+    x = [8.0, 4, 2, 1]
+    assert M.apply(make(x)).tolist() == M.apply(x).tolist()
+    assert M.solve(make(x)).tolist() == M.solve(x).tolist()
+    assert M.estimate(counts=make(x)).counts.tolist() == M.estimate(counts=x).counts.tolist()
+    shares = [0.5, 0.25, 0.125, 0.125]
+    assert M.profile(prior=make(shares)).best_guess == M.profile(prior=shares).best_guess
+    assert M.posterior(1, prior=make(shares)).tolist() == M.posterior(1, prior=shares).tolist()
+    assert M.estimate([0, 1]).contains(make(shares)) == M.estimate([0, 1]).contains(shares)
+    assert (M.standard_error(make(shares), 9) == M.standard_error(shares, 9)).all()
+    assert bs.majorizes(make([3, 1, 0]), make([2, 1, 1]))
+    assert bs.t_transforms(make([3, 1]), make([2, 2])).apply(make([3, 1])) == [2, 2]
+    want = bs.plot.tradeoff_points(4, betas=[0.5, 0.75])
+    assert bs.plot.tradeoff_points(4, betas=make([0.5, 0.75])) == want
+
+
+@every_frame
+def test_tables_are_read_from_any_frame(make: Callable[[np.ndarray[Any, Any]], Any]) -> None:
+    counts = np.array([[3, 1, 0], [1, 2, 1], [0, 1, 3]])
+    assert bs.dense(make(counts)) == bs.dense(counts)
+    assert bs.dense(make(counts / 4)) == bs.dense(counts / 4)
+    assert bs.balance(make(counts)) == bs.balance(counts)
+    assert bs.entropy_rate(make(counts / 4)) == bs.entropy_rate(counts / 4)
+    cost = np.array([[0.0, 1, 2], [1, 0, 1], [2, 1, 0]])
+    assert bs.gibbs(make(cost), beta=0.5) == bs.gibbs(cost, beta=0.5)
+    u = bs.uniform(3)
+    assert u.profile(cost=make(cost)).expected_cost == u.profile(cost=cost).expected_cost
+    assert (bs.identity(3).apply(make(cost)) == cost).all()
+    both = bs.kron(bs.identity(3), bs.identity(3))
+    assert (both.estimate(counts=make(counts)).counts == counts.ravel()).all()
+    m = bs.randomized_response(4, beta=0.5)
+    want = m.randomize(counts, key=KEY, start=0)
+    assert np.array_equal(m.randomize(make(counts), key=KEY, start=0), want)
+
+
+def test_the_columns_of_a_frame_are_attributes() -> None:
+    columns = {"a": [0, 1, 2, 3], "b": [1, 1, 2, 0]}
+    want = bs.conjunction([M, M], list(columns.values()), [[0], [1]])
+    for frame in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
+        assert bs.conjunction([M, M], frame, [[0], [1]]) == want
+
+
+class OnlyArrow:
+    """Speaks the C interface of Arrow and nothing else."""
+
+    def __init__(self, column: Any, stream: bool) -> None:
+        name = "__arrow_c_stream__" if stream else "__arrow_c_array__"
+        self.__class__ = type("OnlyArrow", (), {name: lambda _, *a, **k: getattr(column, name)()})
+
+
+def test_what_speaks_arrow_alone_is_read() -> None:
+    for given in (
+        OnlyArrow(pa.array([0.5, 0.5]), stream=False),
+        OnlyArrow(pa.chunked_array([[0.5], [0.5]]), stream=True),
+    ):
+        assert loose.circulant(given) == bs.circulant([0.5, 0.5])
+    with pytest.raises(TypeError, match="`first_row` must"):
+        loose.circulant(OnlyArrow(pa.array([0.5, None]), stream=False))
+
+
+MISSING: dict[str, Any] = {
+    "masked": np.ma.array([0, 1, 2, 3], mask=[False, False, True, True]),
+    "masked items": [0, 1, np.ma.masked, np.ma.masked],
+    "pandas": pd.Series([0, 1, None, None]),
+    "pandas nullable": pd.Series([0, 1, None, None], dtype="Int64"),
+    "pandas objects": pd.Series([0, 1, None, pd.NA], dtype=object),
+    "polars": pl.Series([0, 1, None, None]),
+    "arrow": pa.array([0, 1, None, None]),
+    "arrow chunks": pa.chunked_array([[0, 1], [None, None]]),
+}
+
+
+@pytest.mark.parametrize("given", MISSING.values(), ids=MISSING)
+def test_missing_values_are_refused_with_their_number(given: Any) -> None:
+    for name, call in {
+        "codes": lambda x: M.randomize(x),
+        "first_row": lambda x: loose.circulant(x),
+        "counts": lambda x: M.estimate(counts=x),
+        "x": lambda x: M.apply(x),
+        "prior": lambda x: M.profile(prior=x),
+    }.items():
+        with pytest.raises(ValueError, match=f"`{name}` must hold no missing") as caught:
+            call(given)
+        assert str(caught.value).endswith("got 2, the first at position 2")
+    for call in (
+        lambda x: M.estimate(x),
+        lambda x: bs.conjunction([M], [x], [[0]]),
+    ):
+        with pytest.raises(ValueError, match="`codes` must hold no missing values; got 2"):
+            call(given)
+    if not isinstance(given, list):
+        with pytest.raises(ValueError, match="`ids` must hold no missing values; got 2"):
+            M.randomize([0, 1, 2, 3], key=KEY, ids=given)
+
+
+def test_missing_values_of_a_table_are_refused_with_their_place() -> None:
+    for frame in (
+        pd.DataFrame({"a": [1, None], "b": [0, 1]}),
+        pl.DataFrame({"a": [1, None], "b": [0, 1]}),
+        pa.table({"a": [1, None], "b": [0, 1]}),
+        np.ma.array([[1, 0], [0, 1]], mask=[[False, False], [True, False]]),
+    ):
+        with pytest.raises(ValueError, match=r"got 1, the first at \(1, 0\)"):
+            loose.dense(frame)
+        with pytest.raises(ValueError, match=r"got 1, the first at \(1, 0\)"):
+            bs.entropy_rate(frame)
+    with pytest.raises(ValueError, match="got 1, the first at position 0"):
+        loose.dense([np.ma.array([1, 0], mask=[True, False]), [0, 1]])
+    with pytest.raises(ValueError, match="`codes` must hold no missing values; got 1"):
+        M.randomize(pd.Series([0.0, np.nan]))
+    with pytest.raises(TypeError, match="got dtype float64"):
+        M.randomize(pd.Series([0.0, 1.0]))
+
+
+def test_labels_in_another_order_are_not_taken_for_codes() -> None:
+    shares = pd.Series([2, 1, 1, 0, 1, 3]).value_counts(normalize=True)
+    for call in (
+        lambda x: M.profile(prior=x),
+        lambda x: M.apply(x),
+        lambda x: loose.circulant(x),
+        lambda x: bs.majorizes(x, x),
+        lambda x: M.estimate(counts=x),
+    ):
+        with pytest.raises(ValueError, match=r"in the order of the codes; got .*sort_index\(\)"):
+            call(shares)
+    assert M.profile(prior=shares.sort_index()).best_guess is not None
+    table = pd.DataFrame(np.eye(2), columns=[1, 0])
+    with pytest.raises(ValueError, match=r"sort_index\(axis=1\)"):
+        loose.dense(table)
+    assert loose.dense(table.sort_index(axis=1)).size == 2
+    # The columns of vectors are not codes.
+    assert bs.identity(2).apply(table).tolist() == np.eye(2).tolist()
+
+
+# The containers of ids, which keep all that a list holds.
+KEEPERS: dict[str, Callable[[list[Any]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "object array": lambda x: np.array(x, dtype=object),
+    "pandas": lambda x: pd.Series(x, dtype=object),
+    "pandas own": pd.Series,
+    "polars": pl.Series,
+    "arrow": pa.array,
+    "arrow chunks": lambda x: pa.chunked_array([x[:1], x[1:]]),
+    "arrow large": lambda x: pa.array(x, pa.large_string() if x[0] == str(x[0]) else None),
+}
+every_keeper = pytest.mark.parametrize("make", KEEPERS.values(), ids=KEEPERS)
+
+
+@every_keeper
+def test_ids_address_the_same_people_in_every_container(make: Callable[[list[Any]], Any]) -> None:
+    rng = np.random.default_rng(3)
+    m: Any = bs.uniform(2**20)
+    for ids in (
+        [bytes(row) for row in rng.integers(0, 4, (300, 3), dtype=np.uint8)],
+        [b"ab", b"ab\0", b"ab\0\0", b"", b"\0"],
+        ["a", "é", "", "\0a", "a\0b", "漢字"],
+        [3, -7, 2**62],
+    ):
+        codes = np.arange(len(ids))
+        want = m.randomize(codes, key=KEY, stream="a", ids=list(ids))
+        assert np.array_equal(m.randomize(codes, key=KEY, stream="a", ids=make(list(ids))), want)
+        assert m.respond(0, key=KEY, stream="a", id=ids[0]) == want[0]
+    assert len(set(m.randomize([0] * 3, key=KEY, ids=make([b"ab", b"ab\0", b"ab\0\0"])))) == 3
+
+
+@every_keeper
+def test_text_that_ends_in_a_zero_is_refused(make: Callable[[list[Any]], Any]) -> None:
+    with pytest.raises(ValueError, match=r"`ids` must not end in .* at position 1") as caught:
+        M.randomize([0, 1], key=KEY, ids=make(["ann", "secret\0"]))
+    assert "secret" not in str(caught.value)
+
+
+def test_fixed_widths_are_refused_or_read_as_shown() -> None:
+    with pytest.raises(ValueError, match="`id` must not end in the character U"):
+        M.respond(1, key=KEY, id="ann\0")
+    whole = np.array([b"ann", b"bob"])
+    want = M.randomize([0, 1], key=KEY, ids=[b"ann", b"bob"])
+    assert np.array_equal(M.randomize([0, 1], key=KEY, ids=whole), want)
+    for short in (np.array([b"ann", b"bo\0"]), np.array([b"ann", b"bo"]), whole.astype("S4")):
+        with pytest.raises(ValueError, match="`ids` must fill the . bytes .*Arrow binary; got"):
+            M.randomize([0, 1], key=KEY, ids=short)
+    # As NumPy shows them.
+    shown = np.array(["ann\0", "bob"])
+    want = M.randomize([0, 1], key=KEY, ids=["ann", "bob"])
+    assert np.array_equal(M.randomize([0, 1], key=KEY, ids=shown), want)
+    assert "as NumPy" in bs.Matrix.randomize.__doc__
+
+
+def test_only_true_and_false_are_true_and_false(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    bs.Key.generate().to_file(path)
+    e: Any = M.estimate([0, 1, 2])
+    calls: dict[str, Callable[[Any], Any]] = {
+        "simultaneous": lambda x: e.interval(simultaneous=x).tolist(),
+        "full": lambda x: M.profile(full=x).to_dict(),
+        "classes": lambda x: bs.blocks([2]).estimate([0], classes=x) if x is not False else None,
+        "raw": lambda x: loose.Key.from_file(path, raw=x) if x is not True else None,
+    }
+    for name, call in calls.items():
+        call(True)
+        call(False)
+        for bad in ("no", "", 0, 1, [], np.array([True]), np.array([]), pd.NA, np.ma.masked):
+            with pytest.raises(TypeError, match=f"`{name}` must be True or False; got "):
+                call(bad)
+    assert e.interval(simultaneous=np.True_).tolist() == e.interval(simultaneous=True).tolist()
+    with pytest.raises(TypeError, match="`full` must be True or False; got int"):
+        loose.compare(M, full=1)
+
+
+def test_words_and_texts_that_are_none_get_a_sentence() -> None:
+    series = pd.Series(["inverse"])
+    for call, text in (
+        (lambda: M.estimate([0], method=series), "`method` must be one of .*; got Series"),
+        (lambda: M.estimate([0], population=series), "`population` must be .*; got Series"),
+        (
+            lambda: loose.conjunction([M], [[0]], [[0]], population=series),
+            "`population` must be one of sampled, fixed; got Series",
+        ),
+        (lambda: M.decompose(policy=series), "`policy` must be .*; got Series"),
+        (lambda: loose.build(series), "`family` must be the name of a family; got Series"),
+        (lambda: loose.Key.from_file(series), "`path` must be the path of a file; got Series"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            call()
+    for call in (
+        lambda: M.randomize([0], key=KEY, stream="a\ud800"),
+        lambda: M.respond(0, key=KEY, stream="a\ud800", id=1),
+        lambda: M.sample_permutation(key=KEY, stream="a\ud800"),
+        lambda: M.decompose(policy="a\ud800"),
+    ):
+        with pytest.raises(ValueError, match=r"`\w+` must be .*; got one with half a surrogate"):
+            call()
+
+
+def test_a_confidence_next_to_one_is_answered() -> None:
+    near = 1 - 2.0**-53
+    assert M.required_records(0.1, confidence=near) > M.required_records(0.1, confidence=1 - 1e-12)
+    found = M.estimate(counts=[400, 300, 150, 150])
+    assert found.contains(found.frequencies, confidence=near)
+    assert (np.diff(found.interval(near), axis=1) >= np.diff(found.interval(), axis=1)).all()
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(cli.main, arguments)
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == 1
+    assert re.fullmatch(r"Error: `.*` must .*; got .*\n", result.output), result.output
+    return result.output
+
+
+def npy(header: str) -> bytes:
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "[" * 2000,
+        "[" * 2000 + "]" * 2000,
+        "(" * 2000,
+        "{'descr': '<f8', 'fortran_order': False, 'shape': " + "-" * 2000 + "1}",
+        "{'descr': " + "[" * 150 + "]" * 150 + ", 'fortran_order': False, 'shape': (2, 2)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 2)}",
+        "{'descr': '|O', 'fortran_order': False, 'shape': (1, 1)}",
+        "",
+    ],
+)
+def test_a_broken_header_is_one_sentence(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "m.npy"
+    path.write_bytes(npy(header) + b"\0" * 64)
+    assert "must be a whole .npy file of numbers" in run("inspect", str(path))
+
+
+def test_sums_of_a_matrix_market_file_do_not_wrap(tmp_path: Path) -> None:
+    path = tmp_path / "m.mtx"
+    head = "%%MatrixMarket matrix coordinate integer"
+    big = 2**62
+    for kind, entries in {
+        "general": [(1, 1)] * 4,
+        "symmetric": [(2, 1)] * 2,
+    }.items():
+        lines = [f"{u} {v} {big}" for u, v in entries]
+        path.write_text(f"{head} {kind}\n2 2 {len(lines)}\n" + "\n".join(lines) + "\n")
+        assert "got another in line 4" in run("inspect", str(path))
+    # Each entry fits, the lines do not.
+    lines = [f"{u} {v} {2**63 - 1}" for u in (1, 2) for v in (1, 2)]
+    path.write_text(f"{head} general\n2 2 4\n" + "\n".join(lines) + "\n")
+    run("inspect", str(path))
+
+
+def test_the_wheel_names_the_crates_in_it() -> None:
+    import shutil
+    import tomllib
+
+    root = Path(__file__).parent.parent
+    page = (root / "THIRD-PARTY-LICENSES").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^([\w-]+) (\d[\w.+-]*) \(", page, re.MULTILINE))
+    lock = tomllib.loads((root / "Cargo.lock").read_text())
+    assert listed <= {(crate["name"], crate["version"]) for crate in lock["package"]}
+    assert {"blake3", "pyo3", "numpy", "rayon", "zeroize"} <= {name for name, _ in listed}
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    assert "THIRD-PARTY-LICENSES" in project["license-files"]
+    if shutil.which("cargo") is None:
+        pytest.skip("cargo is not there to say which crates are linked")
+    check = [sys.executable, str(root / "tools" / "licenses.py"), "--check"]
+    done = subprocess.run(check, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
