@@ -307,21 +307,19 @@ impl Rest {
 }
 
 /// The position in `counts` whose interval of left-over cases holds `t`.
+///
+/// # Panics
+/// None holds it: `t` is not below their sum.
 pub fn scan<W: Word>(counts: impl Iterator<Item = u64>, total: u64, t: u128) -> u64 {
     let mut left = t;
-    let mut found = 0;
     for (v, count) in counts.enumerate() {
         let mass = left_over::<W>(count, total);
         if left < mass {
             return v as u64;
         }
         left -= mass;
-        // Never reached by a `t` below the sum; the last outcome with any mass is the answer then.
-        if mass > 0 {
-            found = v;
-        }
     }
-    found as u64
+    unreachable!("an undecided case that no outcome owns")
 }
 
 #[cfg(test)]
@@ -411,6 +409,16 @@ mod tests {
             assert_eq!(seen, slots.law());
             assert!((slots.last + 1..1 << 16).all(|x| slots.draw(x).1));
         }
+    }
+
+    /// 2^16 = 3 * 21845 + 1: one case is left over to each.
+    #[test]
+    #[should_panic = "an undecided case that no outcome owns"]
+    fn a_case_beyond_all_intervals_is_nobodys() {
+        let law = Law::Row([1, 1, 1].into());
+        let rest = Rest::new::<u16>(law, 3);
+        assert_eq!(rest.find::<u16>(2), 2);
+        rest.find::<u16>(3);
     }
 
     #[test]

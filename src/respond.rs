@@ -57,16 +57,22 @@ impl Buffer {
         self.left = 0;
     }
 
+    /// Words from the key, which is drawn first where there is none.
     fn refill(&mut self) -> Result<()> {
         if !self.keyed {
             self.key.copy_from_slice(Key::generate()?.expose());
             self.keyed = true;
         }
-        erase::after(|| self.turn());
+        self.stretch();
         Ok(())
     }
 
     /// Words from the key, the first of which are the next one.
+    fn stretch(&mut self) {
+        assert!(self.keyed, "words were asked for before there was a key");
+        erase::after(|| self.turn());
+    }
+
     fn turn(&mut self) {
         let mut bytes = [0; SECRET + 8 * WORDS];
         const { assert!((SECRET + 8 * WORDS).is_multiple_of(BLOCK)) };
@@ -88,8 +94,8 @@ pub struct Words<'a>(&'a mut Buffer);
 impl More for Words<'_> {
     fn next(&mut self) -> u64 {
         if self.0.left == 0 {
-            // The key is there: only its successor is asked for.
-            let _ = self.0.refill();
+            // `with_words` saw to the key.
+            self.0.stretch();
         }
         self.0.left -= 1;
         std::mem::take(&mut self.0.words[self.0.left])
@@ -122,6 +128,19 @@ mod tests {
         }
         let buffer = current();
         assert!(buffer.words[buffer.left..].iter().all(|&word| word == 0));
+    }
+
+    /// Without a key the words would be those of the key 0, which everyone knows.
+    #[test]
+    #[should_panic = "words were asked for before there was a key"]
+    fn no_words_come_without_a_key() {
+        let mut buffer = Buffer {
+            keyed: false,
+            key: [0; SECRET],
+            words: [0; WORDS],
+            left: 0,
+        };
+        Words(&mut buffer).next();
     }
 
     #[test]

@@ -46,22 +46,28 @@ impl Undecided {
 
     #[inline]
     fn push(&mut self, i: usize) {
-        // A block has no more records than there is room.
-        if let Some(at) = self.at.get_mut(self.n) {
-            *at = i as u16;
-            self.n += 1;
-        }
+        // A block has no more records than there is room; one that is lost would be released undrawn.
+        self.at[self.n] = i as u16;
+        self.n += 1;
     }
 }
 
 /// Reports for the codes `src`, and which of them are undecided.
-pub fn draw<W: Word, C: Code>(
+///
+/// # Panics
+/// There are not equally many of words, codes and reports: some would not be drawn.
+pub(crate) fn draw<W: Word, C: Code>(
     kind: &Kind<W>,
     words: &[u8],
     src: &[C],
     dst: &mut [C],
     undecided: &mut Undecided,
 ) {
+    let bytes = W::BITS as usize / 8;
+    assert!(
+        words.len() == bytes * src.len() && src.len() == dst.len(),
+        "a word and a report for each code"
+    );
     undecided.n = 0;
     #[cfg(target_arch = "x86_64")]
     if level() >= Level::Avx2 {

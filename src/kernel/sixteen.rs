@@ -36,7 +36,7 @@ pub fn draw<W: Word>(
     let (size, fold) = match then {
         Then::Fold(size) => (size, true),
         Then::Shift(size) => (size, false),
-        Then::Swap(..) | Then::Pick => return,
+        Then::Swap(..) | Then::Pick => unreachable!("neither a shift nor a fold"),
     };
     let cycle = _mm256_set1_epi8(if fold { 2 * size } else { size } as i8);
     let mirror = _mm256_set1_epi8((2 * size - 1) as i8);

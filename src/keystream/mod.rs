@@ -85,8 +85,12 @@ impl Keystream {
         }
     }
 
-    /// Blocks `first`, `first + 1`, ... under `nonce`. The length is a multiple of 64.
+    /// Blocks `first`, `first + 1`, ... under `nonce`.
+    ///
+    /// # Panics
+    /// The length is no multiple of 64: the rest would keep what it held.
     pub fn fill(&self, nonce: u64, first: u64, out: &mut [u8]) {
+        assert!(out.len().is_multiple_of(BLOCK), "a part of a block");
         let mut first = first;
         #[cfg(target_arch = "x86_64")]
         let out = {
@@ -114,11 +118,18 @@ impl Keystream {
     }
 
     /// The first eight bytes, as a number, of the block at each `(counter, nonce)`.
+    ///
+    /// # Panics
+    /// There are not equally many of each: some words would be missing.
     pub fn first_words(&self, counters: &[u64], nonces: &[u64], out: &mut [u64]) {
+        let n = out.len();
+        assert!(
+            counters.len() == n && nonces.len() == n,
+            "an address a word"
+        );
         let mut done = 0;
         #[cfg(target_arch = "x86_64")]
         {
-            let n = counters.len().min(nonces.len()).min(out.len());
             while self.level == Level::Avx512 && done + 16 <= n {
                 let range = done..done + 16;
                 // SAFETY: AVX-512 was found, and all three slices have 16 items.
@@ -326,12 +337,24 @@ mod tests {
                 at(&secret, level).fill(1, 5, &mut got);
                 assert_eq!(got, want[..blocks * BLOCK], "{level:?}");
                 let mut words = vec![0; blocks];
-                at(&secret, level).first_words(&counters[..blocks], &[1; 40], &mut words);
+                at(&secret, level).first_words(&counters[..blocks], &[1; 40][..blocks], &mut words);
                 for (block, word) in want.chunks(BLOCK).zip(words) {
                     assert_eq!(block[..8], word.to_le_bytes(), "{level:?}");
                 }
             }
         }
+    }
+
+    #[test]
+    #[should_panic = "a part of a block"]
+    fn no_part_of_a_block_is_left_as_it_was() {
+        Keystream::new(&[9; SECRET]).fill(0, 0, &mut [0; BLOCK + 1]);
+    }
+
+    #[test]
+    #[should_panic = "an address a word"]
+    fn no_word_is_left_as_it_was() {
+        Keystream::new(&[9; SECRET]).first_words(&[1], &[0], &mut [0; 2]);
     }
 
     #[test]

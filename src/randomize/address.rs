@@ -1,5 +1,7 @@
 //! Where records are: by position, or by the id of a person.
 
+use crate::error::{Error, Result};
+
 /// The identifier of a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Id<'a> {
@@ -34,6 +36,48 @@ impl<'a> Addresses<'a> {
         }
     }
 
+    /// Refuse addresses that are not those of `records` records, or that keys derived for `by` do not
+    /// serve. Without this, words would be missing or would be used twice.
+    pub(super) fn check(self, by: By, records: usize) -> Result<()> {
+        let refuse = |must: &str, got: String| Err(Error::value("addresses", must, got));
+        let (kind, given) = match self {
+            Addresses::From(_) => (By::Position, records),
+            Addresses::Signed(ids) => (By::Integers, ids.len()),
+            Addresses::Unsigned(ids) => (By::Integers, ids.len()),
+            Addresses::Ids(ids) => (By::Ids, ids.len()),
+        };
+        let must = format!("be {}, as the keys were derived for", by.plural());
+        // Ids of any kind say below, one by one, of which they are.
+        if !by.serves(kind) && (kind != By::Ids || by == By::Position) {
+            return refuse(&must, kind.plural().into());
+        }
+        if given != records {
+            let must = format!("be one for each of the {records} records");
+            return refuse(&must, given.to_string());
+        }
+        match self {
+            Addresses::From(row) if row.checked_add(records as u64).is_none() => {
+                refuse("end before row 2^64", format!("{records} from {row}"))
+            }
+            Addresses::Ids(ids) => {
+                for (i, &id) in ids.iter().enumerate() {
+                    let kind = By::from(id);
+                    if !by.serves(kind) {
+                        return refuse(&must, format!("{} at position {i}", kind.plural()));
+                    }
+                    if let Id::Integer(n) = id
+                        && !(-(1 << 63)..1 << 64).contains(&n)
+                    {
+                        let must = "be whole numbers from -2^63 to 2^64 - 1";
+                        return refuse(must, format!("another at position {i}"));
+                    }
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The id of record `i`; of a row its number.
     pub(super) fn id(self, i: usize) -> Id<'a> {
         match self {
@@ -61,6 +105,23 @@ pub enum By {
     Texts,
     /// By bytes alone.
     Bytes,
+}
+
+impl By {
+    /// Whether keys that are derived for this serve addresses of that kind.
+    pub(super) fn serves(self, kind: By) -> bool {
+        self == kind || (self == By::Ids && kind != By::Position)
+    }
+
+    fn plural(self) -> &'static str {
+        match self {
+            By::Position => "positions",
+            By::Ids => "ids",
+            By::Integers => "whole numbers",
+            By::Texts => "texts",
+            By::Bytes => "bytes",
+        }
+    }
 }
 
 impl From<Id<'_>> for By {

@@ -76,7 +76,7 @@ fn mix<C: Code>(
 ) {
     // A mixture of more than 2^32 parts does not fit in memory.
     let Some(mut picks) = work.picks.pop() else {
-        return;
+        unreachable!("mixtures are nested deeper than the matrix says");
     };
     let chosen = &mut picks[..src.len()];
     // Codes do not enter the choice, but all words are addressed alike.
@@ -101,6 +101,9 @@ fn mix<C: Code>(
     work.picks.push(picks);
 }
 
+/// [`draw`] goes to the parts of those itself.
+const NO_WORD: &str = "certain and composite samplers draw nothing from a first word";
+
 /// One draw for a block of records. Not inlined, as a stack may hold hundreds of those above.
 #[inline(never)]
 fn leaf_draw<C: Code>(
@@ -114,7 +117,8 @@ fn leaf_draw<C: Code>(
     let bytes = match leaf {
         Sampler::Two(_) => 2,
         Sampler::Four(_) => 4,
-        _ => 8,
+        Sampler::Eight(_) => 8,
+        Sampler::Certain(_) | Sampler::Composite(_) => unreachable!("{NO_WORD}"),
     };
     let skip = first_words(streams, at, src.len(), bytes, work);
     let words = &work.words[skip..skip + src.len() * bytes];
@@ -123,7 +127,7 @@ fn leaf_draw<C: Code>(
         Sampler::Two(kind) => kernel::draw(kind, words, src, dst, undecided),
         Sampler::Four(kind) => kernel::draw(kind, words, src, dst, undecided),
         Sampler::Eight(kind) => kernel::draw(kind, words, src, dst, undecided),
-        Sampler::Certain(_) | Sampler::Composite(_) => {}
+        Sampler::Certain(_) | Sampler::Composite(_) => unreachable!("{NO_WORD}"),
     }
     resolve(leaf, streams, at, src, dst, work, skip, bytes);
 }
@@ -169,7 +173,7 @@ fn first_words(
             }
             0
         }
-        _ => 0,
+        _ => unreachable!("keys of one kind met addresses of another"),
     }
 }
 
@@ -193,7 +197,7 @@ fn resolve<C: Code>(
             Sampler::Two(kind) => kind.resolve(u16::read(word).into(), u, more),
             Sampler::Four(kind) => kind.resolve(u32::read(word).into(), u, more),
             Sampler::Eight(kind) => kind.resolve(u64::read(word), u, more),
-            Sampler::Certain(_) | Sampler::Composite(_) => u,
+            Sampler::Certain(_) | Sampler::Composite(_) => unreachable!("{NO_WORD}"),
         };
         C::low(v)
     };

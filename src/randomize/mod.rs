@@ -52,6 +52,8 @@ const CHUNK: usize = 1 << 16;
 /// A matrix under a key and labels, ready to randomize.
 pub struct Randomizer<'a> {
     root: Node<'a>,
+    /// What the keys were derived for.
+    by: By,
     /// Buffers of [`RECORDS`] codes that nested composites need.
     buffers: usize,
 }
@@ -69,6 +71,7 @@ impl<'a> Randomizer<'a> {
         let root = Node::new(matrix, by, &mut path, &make);
         Ok(Randomizer {
             root,
+            by,
             buffers: 2 * matrix.family.nesting().depth,
         })
     }
@@ -76,20 +79,44 @@ impl<'a> Randomizer<'a> {
     /// Draw a report for every code. `codes` are the true ones; without them they stand in `out`.
     ///
     /// # Errors
-    /// The position of the first code that the matrix does not have; `out` means nothing then.
+    /// Addresses for which the keys were not derived, or arrays that do not fit: nothing is drawn then.
+    /// A code that the matrix does not have; `out` means nothing then.
     pub fn run<T: Code>(
         &self,
         codes: Option<&[T]>,
         out: &mut [T],
         addresses: Addresses<'_>,
         threads: usize,
-    ) -> std::result::Result<(), usize> {
-        match self.root.size {
+    ) -> std::result::Result<(), Refused> {
+        self.check(codes, out, addresses).map_err(Refused::Call)?;
+        let done = match self.root.size {
             0..=0x100 => self.run_as::<T, u8>(codes, out, addresses, threads),
             0x101..=0x1_0000 => self.run_as::<T, u16>(codes, out, addresses, threads),
             0x1_0001..=0x1_0000_0000 => self.run_as::<T, u32>(codes, out, addresses, threads),
             _ => self.run_as::<T, u64>(codes, out, addresses, threads),
+        };
+        done.map_err(Refused::Code)
+    }
+
+    /// What has to agree before anything is drawn.
+    fn check<T: Code>(
+        &self,
+        codes: Option<&[T]>,
+        out: &[T],
+        addresses: Addresses<'_>,
+    ) -> Result<()> {
+        let last = self.root.size - 1;
+        if T::low(last).get() != last {
+            let (must, bytes) = (format!("have a type that holds {last}"), size_of::<T>());
+            return Err(Error::value("codes", must, format!("one of {bytes} bytes")));
         }
+        if let Some(codes) = codes
+            && codes.len() != out.len()
+        {
+            let must = format!("be one for each of the {} records", out.len());
+            return Err(Error::value("codes", must, codes.len()));
+        }
+        addresses.check(self.by, out.len())
     }
 
     fn run_as<T: Code, C: Code>(
@@ -175,13 +202,26 @@ impl<'a> Randomizer<'a> {
     }
 }
 
-/// The error for a code that a matrix does not have: where, never which.
-pub fn refuse(position: usize, size: u64) -> Error {
-    Error::value(
-        "codes",
-        format!("hold whole numbers from 0 to {}", size - 1),
-        format!("another at position {position}"),
-    )
+/// Why there are no reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// The position of the first code that the matrix does not have.
+    Code(usize),
+    /// What the caller put together does not fit.
+    Call(Error),
+}
+
+/// The error of a call on the codes after the first `before`. For a code that the matrix does not have
+/// it says where, never which.
+pub fn refuse(refused: Refused, before: usize, size: u64) -> Error {
+    match refused {
+        Refused::Code(position) => Error::value(
+            "codes",
+            format!("hold whole numbers from 0 to {}", size - 1),
+            format!("another at position {}", before + position),
+        ),
+        Refused::Call(error) => error,
+    }
 }
 
 /// The least that randomizing a column of bytes takes, for benchmarks: two bytes of the keystream a
@@ -369,8 +409,108 @@ mod tests {
             for threads in [1, 2, 7] {
                 let mut out = vec![0; codes.len()];
                 let got = randomizer.run(Some(&codes), &mut out, Addresses::From(1), threads);
-                assert_eq!(got, Err(position));
+                assert_eq!(got, Err(Refused::Code(position)));
             }
+        }
+    }
+
+    /// Word 0 is the truth in randomized response: words that are missing must not be zeros.
+    #[test]
+    fn keys_and_addresses_of_different_kinds_are_refused_before_anything_is_drawn() {
+        let mixed = [Id::Text(b"a"), Id::Bytes(b"a"), Id::Integer(1)];
+        let all = [
+            Addresses::From(0),
+            Addresses::Signed(&[1, 2, 3]),
+            Addresses::Unsigned(&[1, 2, 3]),
+            Addresses::Ids(&[Id::Integer(1), Id::Integer(2), Id::Integer(3)]),
+            Addresses::Ids(&[Id::Text(b"a"); 3]),
+            Addresses::Ids(&[Id::Bytes(b"a"); 3]),
+            Addresses::Ids(&mixed),
+        ];
+        let fits = [
+            (
+                By::Position,
+                [true, false, false, false, false, false, false],
+            ),
+            (By::Integers, [false, true, true, true, false, false, false]),
+            (By::Texts, [false, false, false, false, true, false, false]),
+            (By::Bytes, [false, false, false, false, false, true, false]),
+            (By::Ids, [false, true, true, true, true, true, true]),
+        ];
+        let key = Key::insecure(1);
+        for m in matrices() {
+            for (by, fits) in fits {
+                let randomizer = Randomizer::new(&m, &key, &[], by).unwrap();
+                for (at, fits) in all.into_iter().zip(fits) {
+                    let mut out = [9u32; 3];
+                    let got = randomizer.run(Some(&[1, 0, 1]), &mut out, at, 1);
+                    if fits {
+                        assert_eq!(got, Ok(()), "{by:?} {at:?}");
+                        continue;
+                    }
+                    let Err(Refused::Call(error)) = got else {
+                        panic!("{by:?} {at:?} {got:?}");
+                    };
+                    assert!(
+                        error.to_string().starts_with("`addresses` must be "),
+                        "{error}"
+                    );
+                    assert_eq!(out, [9; 3]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn arrays_that_do_not_fit_are_refused() {
+        let key = Key::insecure(1);
+        let (small, large) = (&matrices()[0], &matrices()[4]);
+        let refused = |m: &Matrix, codes: Option<&[u8]>, at: Addresses<'_>| {
+            let by = match at {
+                Addresses::From(_) => By::Position,
+                _ => By::Ids,
+            };
+            let randomizer = Randomizer::new(m, &key, &[], by).unwrap();
+            match randomizer.run(codes, &mut [0u8; 2], at, 1) {
+                Err(Refused::Call(error)) => error.to_string(),
+                other => panic!("{other:?}"),
+            }
+        };
+        // A report of 299 would be cut to 43.
+        assert_eq!(
+            refused(large, None, Addresses::From(0)),
+            "`codes` must have a type that holds 299; got one of 1 bytes"
+        );
+        assert_eq!(
+            refused(small, Some(&[0; 3]), Addresses::From(0)),
+            "`codes` must be one for each of the 2 records; got 3"
+        );
+        for at in [
+            Addresses::Signed(&[1]),
+            Addresses::Ids(&[Id::Text(b"a"); 3]),
+        ] {
+            let error = refused(small, None, at);
+            assert!(
+                error.starts_with("`addresses` must be one for each"),
+                "{error}"
+            );
+        }
+        // Row 2^64 would have the words of row 0, and person 2^64 those of person 0.
+        let last = refused(small, None, Addresses::From(u64::MAX));
+        assert!(
+            last.starts_with("`addresses` must end before row 2^64"),
+            "{last}"
+        );
+        for id in [1 << 64, -(1 << 63) - 1] {
+            let error = refused(
+                small,
+                None,
+                Addresses::Ids(&[Id::Integer(0), Id::Integer(id)]),
+            );
+            assert_eq!(
+                error,
+                "`addresses` must be whole numbers from -2^63 to 2^64 - 1; got another at position 1"
+            );
         }
     }
 }

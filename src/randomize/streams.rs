@@ -33,15 +33,17 @@ impl Streams {
                 more: stream(Purpose::More),
             };
         }
-        let needs = |kind| by == kind || by == By::Ids;
         Streams::Ids {
-            integer: needs(By::Integers).then(|| stream(Purpose::IdInteger)),
-            text: needs(By::Texts).then(|| make(Purpose::IdText)),
-            bytes: needs(By::Bytes).then(|| make(Purpose::IdBytes)),
+            integer: by.serves(By::Integers).then(|| stream(Purpose::IdInteger)),
+            text: by.serves(By::Texts).then(|| make(Purpose::IdText)),
+            bytes: by.serves(By::Bytes).then(|| make(Purpose::IdBytes)),
         }
     }
 
     /// The 64 bytes that an id and a code address.
+    ///
+    /// # Panics
+    /// No key was derived for ids of this kind. `Addresses::check` refuses that before anything is drawn.
     pub(super) fn id_block(&self, id: Id<'_>, code: u64) -> [u8; BLOCK] {
         let mut block = [0; BLOCK];
         let Streams::Ids {
@@ -50,7 +52,7 @@ impl Streams {
             bytes,
         } = self
         else {
-            return block;
+            unreachable!("keys of positions, or none, were asked for the words of an id");
         };
         let (key, id) = match (id, integer, text, bytes) {
             (Id::Integer(id), Some(integer), _, _) => {
@@ -68,7 +70,7 @@ impl Streams {
             }
             (Id::Text(id), _, Some(text), _) => (text, id),
             (Id::Bytes(id), _, _, Some(bytes)) => (bytes, id),
-            _ => return block,
+            _ => unreachable!("no key was derived for ids of this kind"),
         };
         let mut hasher = blake3::Hasher::new_keyed(key);
         let code = if mutant!("code-not-in-id") { 0 } else { code };
@@ -155,6 +157,28 @@ impl Drop for Further<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn streams(by: By) -> Streams {
+        Streams::new(by, |purpose| [purpose as u8; 32])
+    }
+
+    #[test]
+    #[should_panic = "keys of positions, or none, were asked for the words of an id"]
+    fn keys_of_positions_give_an_id_no_words() {
+        streams(By::Position).id_block(Id::Integer(1), 0);
+    }
+
+    #[test]
+    #[should_panic = "no key was derived for ids of this kind"]
+    fn keys_of_texts_give_a_number_no_words() {
+        streams(By::Texts).id_block(Id::Integer(1), 0);
+    }
+
+    #[test]
+    #[should_panic = "no key was derived for ids of this kind"]
+    fn keys_of_numbers_give_bytes_no_further_words() {
+        Further::of_id(&streams(By::Integers), Id::Bytes(b"1"), 0);
+    }
 
     /// What [`Further`] gives is what the law of addresses says.
     #[test]

@@ -32,6 +32,10 @@ impl<W: Word> Kind<W> {
         Kind::One(One::new(Law::Row(weights), sum, Then::Pick))
     }
 
+    /// Of a structure that is drawn from a first word.
+    ///
+    /// # Panics
+    /// Certain and composite structures are samplers of their own, to which `Sampler::new` turns them.
     pub(super) fn new(structure: Structure) -> Self {
         match structure {
             Structure::Circulant { first_row, total } => {
@@ -63,11 +67,12 @@ impl<W: Word> Kind<W> {
                 total,
                 size,
             } => Kind::Rows(Rows::new(counts, total, size)),
-            // Certain and composite structures are samplers of their own.
             Structure::Certain(_)
             | Structure::Kron(_)
             | Structure::Mix { .. }
-            | Structure::Product(_) => Kind::Classes(Classes::One(1)),
+            | Structure::Product(_) => {
+                unreachable!("certain and composite structures are not drawn from a first word")
+            }
         }
     }
 
@@ -100,5 +105,16 @@ impl<W: Word> Kind<W> {
             (v, false) => v,
             (_, true) => self.resolve(x, u, source),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic = "certain and composite structures are not drawn from a first word"]
+    fn a_composite_does_not_become_a_draw_that_is_always_0() {
+        Kind::<u16>::new(Structure::Product([].into()));
     }
 }

@@ -94,7 +94,7 @@ pub fn run<'py, T: Code + numpy::Element>(
                 work(Addresses::Ids(&ids?), u64::MAX)
             }
         };
-        done?.map_err(|position| refuse(start + position, size))?;
+        done?.map_err(|refused| refuse(refused, start, size))?;
         // Signals are looked at by the caller's thread, with the GIL, between batches.
         py.check_signals()?;
         let took = began.elapsed();

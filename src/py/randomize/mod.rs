@@ -174,7 +174,7 @@ impl Matrix {
         let mut out = [u];
         randomizer
             .run(None, &mut out, addresses, 1)
-            .map_err(|position| refuse(position, size))?;
+            .map_err(|refused| refuse(refused, 0, size))?;
         Ok(out[0])
     }
 }
