@@ -163,6 +163,8 @@ class Estimate:
                [-0.0025,  0.0025]])
         """
         r = self.matrix.size
+        # The unit matrix, its solution and their product.
+        _core.require_memory("covariance", r, r, 32)
         if self._per_record == math.inf:
             unknown = np.full((r, r), math.nan)
             np.fill_diagonal(unknown, math.inf)

@@ -9,6 +9,7 @@ import numpy as np
 
 from bistochastic import _core, operators
 from bistochastic.errors import SingularMatrixError
+from bistochastic.patience import interruptible
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -257,7 +258,7 @@ def _direct(
     equations = part @ part.T
     equations[np.diag_indices(len(live))] += z[live]
     try:
-        scaled[live] = np.linalg.solve(equations, right[live])
+        scaled[live] = interruptible(len(live), np.linalg.solve, equations, right[live])
     except np.linalg.LinAlgError:
         scaled[live] = math.nan
     return scaled

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bistochastic import vectors
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -62,8 +64,12 @@ def read(path: Path) -> NDArray[Any]:
     expected = shape[2] if form == "coordinate" else listed
     if len(entries) != expected:
         raise refuse(f"hold {expected} entries", len(entries))
+    # Before memory is asked for: a row without an entry cannot sum to 1. In half a matrix one serves two.
+    least = (size + 1) // 2 if half else size
+    if len(entries) < least:
+        raise refuse(f"hold at least {least} entries, so that no row is empty", len(entries))
     places = ((u, v) for v in range(size) for u in range(v if half else 0, size))
-    matrix = np.zeros((size, size), dtype=np.int64 if kind is int else np.float64)
+    matrix = vectors.zeros("matrix", size, np.int64 if kind is int else np.float64)
     for line, words in entries:
         try:
             if form == "coordinate":

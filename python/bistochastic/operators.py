@@ -14,6 +14,7 @@ import numpy as np
 
 from bistochastic import _core, vectors
 from bistochastic.errors import SingularMatrixError
+from bistochastic.patience import interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -256,7 +257,8 @@ def _dense_solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
     dense = matrix.to_dense()
     probes = np.random.default_rng(0).standard_normal((4, matrix.size))
     try:
-        found = np.linalg.solve(dense if back else dense.T, np.concatenate([rows, probes]).T).T
+        both = np.concatenate([rows, probes]).T
+        found = interruptible(matrix.size, np.linalg.solve, dense if back else dense.T, both).T
     except np.linalg.LinAlgError:
         raise _singular(matrix) from None
     grown = float(np.linalg.norm(found[len(rows) :], axis=1).max())
@@ -268,8 +270,9 @@ def _dense_solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
 def singular_values(dense: Array) -> Array:
     """All singular values, by the shorter way where the matrix is symmetric."""
     if np.array_equal(dense, dense.T):
-        return np.asarray(np.abs(np.linalg.eigvalsh(dense)))
-    return np.asarray(np.linalg.svd(dense, compute_uv=False))
+        return np.asarray(np.abs(interruptible(len(dense), np.linalg.eigvalsh, dense)))
+    values = interruptible(len(dense), lambda: np.linalg.svd(dense, compute_uv=False))
+    return np.asarray(values)
 
 
 def dense_rank(matrix: Matrix, values: Array) -> int:

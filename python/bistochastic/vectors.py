@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core
+from bistochastic.errors import OutOfMemoryError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,22 @@ SLACK = 1e-12
 
 # What NumPy and others raise for what is no array of theirs.
 _NO_ARRAY = (TypeError, ValueError, OverflowError, NotImplementedError, Warning)
+
+
+def zeros(what: str, size: int, dtype: Any) -> NDArray[Any]:
+    """A square array of zeros, for ``what``; OutOfMemoryError where it does not fit.
+
+    >>> zeros("matrix", 2, np.int64)
+    array([[0, 0],
+           [0, 0]])
+    """
+    each = np.dtype(dtype).itemsize
+    _core.require_memory(what, size, size, each)
+    try:
+        return np.zeros((size, size), dtype=dtype)
+    except MemoryError:
+        got = f"a {size} x {size} array of {size * size * each} bytes"
+        raise OutOfMemoryError(f"`{what}` must fit in memory; got {got}") from None
 
 
 def array(name: str, must: str, given: Any, *, by_code: bool = False) -> NDArray[Any]:

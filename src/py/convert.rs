@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use numpy::{
-    IntoPyArray, PyArrayDescr, PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray,
+    IntoPyArray, PyArray1, PyArrayDescr, PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray,
     PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
@@ -13,8 +13,10 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyT
 
 use super::exact;
 use super::matrix::Matrix;
+use super::work::guarded;
 use crate::error::Error;
 use crate::parameters::Value;
+use crate::system::memory;
 
 /// An exception of `bistochastic.errors`.
 fn named(class: &str, text: &str) -> PyErr {
@@ -320,21 +322,22 @@ fn cells(name: &str, array: &Bound<'_, PyAny>, kind: u8) -> PyResult<Value> {
         b'f' => {
             let array = as_doubles(name, array)?;
             let array: PyReadonlyArray1<'_, f64> = array.extract()?;
-            Ok(Value::Reals(array.as_slice()?.into()))
+            let numbers = array.as_slice()?;
+            Ok(Value::Reals(guarded(|| memory::shared_copy(numbers))?))
         }
         b'i' => {
             let array = cast("int64")?;
             let array: PyReadonlyArray1<'_, i64> = array.extract()?;
-            Ok(Value::Wholes(array.as_slice()?.into()))
+            let numbers = array.as_slice()?;
+            Ok(Value::Wholes(guarded(|| memory::shared_copy(numbers))?))
         }
         b'u' => {
             let array = cast("uint64")?;
             let array: PyReadonlyArray1<'_, u64> = array.extract()?;
-            let counts: std::result::Result<Arc<[i64]>, _> = array
-                .as_slice()?
-                .iter()
-                .map(|&c| i64::try_from(c))
-                .collect();
+            let numbers = array.as_slice()?;
+            let counts = guarded(|| {
+                memory::all(numbers.iter().map(|&c| i64::try_from(c))).map(memory::shared)
+            })?;
             counts
                 .map(Value::Wholes)
                 .map_err(|_| Error::value(name, "hold numbers below 2^63", "more").into())
@@ -387,10 +390,12 @@ fn to_python<'py>(py: Python<'py>, value: &Value, vectors: Vectors) -> PyResult<
         Value::Real(x) => x.into_pyobject(py)?.into_any(),
         Value::Ratio(n, d) => fraction(py)?.call1((n, d))?,
         Value::Wholes(counts) => match vectors {
-            Vectors::Lists => counts.to_vec().into_pyobject(py)?.into_any(),
-            Vectors::Arrays => counts.to_vec().into_pyarray(py).into_any(),
+            Vectors::Lists => listed(py, counts)?,
+            Vectors::Arrays => guarded(|| memory::copied(counts))?
+                .into_pyarray(py)
+                .into_any(),
         },
-        Value::Reals(reals) => reals.to_vec().into_pyobject(py)?.into_any(),
+        Value::Reals(reals) => listed(py, reals)?,
         Value::Matrices(matrices) => exact::list(py, matrices.iter().cloned().map(Into::into))?,
         Value::Table(rows, columns, cells) => {
             let array = to_python(py, cells, Vectors::Arrays)?
@@ -406,6 +411,20 @@ fn to_python<'py>(py: Python<'py>, value: &Value, vectors: Vectors) -> PyResult<
             list?.into_pyobject(py)?.into_any()
         }
     })
+}
+
+/// Numbers as a list, a stretch at a time: a long list can be interrupted, and memory that runs out is Python's.
+fn listed<'py, T: numpy::Element + Copy>(
+    py: Python<'py>,
+    numbers: &[T],
+) -> PyResult<Bound<'py, PyAny>> {
+    let list = PyList::empty(py);
+    for stretch in numbers.chunks(1 << 16) {
+        py.check_signals()?;
+        let stretch = PyArray1::from_slice(py, stretch).call_method0("tolist")?;
+        list.call_method1("extend", (stretch,))?;
+    }
+    Ok(list.into_any())
 }
 
 /// The class `fractions.Fraction`, imported when first needed.

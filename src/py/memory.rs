@@ -62,7 +62,7 @@ pub fn empty<'py>(
         })
 }
 
-/// Refuses what would not fit in memory: ``numbers`` numbers of ``each`` bytes, for ``what``.
+/// Raises OutOfMemoryError unless ``rows x columns`` numbers of ``each`` bytes fit in memory, for ``what``.
 #[pyfunction]
 pub fn require_memory(what: &str, rows: u64, columns: u64, each: u64) -> PyResult<()> {
     Ok(require(what, rows, columns, each)?)

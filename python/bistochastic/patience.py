@@ -1,0 +1,42 @@
+"""Long calls of LAPACK that Ctrl-C stops."""
+
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+# Up to this size LAPACK answers before anybody could press a key.
+SMALL = 512
+
+
+def interruptible(size: int, call: Callable[..., T], *arguments: Any) -> T:
+    """``call(*arguments)``, on a thread of its own where ``size`` is large.
+
+    LAPACK does not look at signals, and Python raises them on the main thread only. So the main thread waits,
+    and an interrupt ends the waiting. The call itself goes on in the background to its end; nobody reads what
+    it finds, and its memory is freed then.
+
+    >>> interruptible(1000, sum, [1, 2, 3])
+    6
+    """
+    if size <= SMALL or threading.current_thread() is not threading.main_thread():
+        return call(*arguments)
+    found: list[T] = []
+    raised: list[BaseException] = []
+    done = threading.Event()
+
+    def work() -> None:
+        try:
+            found.append(call(*arguments))
+        except BaseException as error:
+            raised.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=work, name="bistochastic-lapack", daemon=True).start()
+    while not done.wait(0.05):
+        pass
+    if raised:
+        raise raised[0]
+    return found[0]
