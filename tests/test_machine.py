@@ -1,0 +1,342 @@
+"""What the machine may do to a call: too little memory, a signal, a fork."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bistochastic as bs
+
+
+def child(code: str, *, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=timeout, check=False
+    )
+
+
+# --- memory -----------------------------------------------------------------------------------------
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
+
+TOO_LARGE: dict[str, Callable[[], object]] = {
+    "counting": lambda: bs.randomized_response(2**44, beta=0.6).estimate([0, 1]),
+    "a kernel": lambda: bs.geometric(2**44, temperature=3.0),
+    "a temperature": lambda: bs.geometric(2**44, beta=0.5),
+    "a table": lambda: bs.uniform(2**30).to_dense(),
+    "a row": lambda: bs.uniform(2**50).row(0),
+    "a product": lambda: bs.uniform(2**50).apply([1.0]),
+    "a covariance": lambda: bs.uniform(2**30).estimate(counts=[1] * 2).covariance,
+    "terms": lambda: bs.uniform(2**40).decompose().weights,
+    "samples": lambda: bs.uniform(2**20).decompose().sample(2**40),
+    "a posterior": lambda: bs.randomized_response(2**44, beta=0.6).posterior(0),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_what_cannot_fit_in_memory_is_refused_in_a_sentence(name: str) -> None:
+    # Sizes that do not match are refused first; nothing is allocated either way.
+    with pytest.raises((MemoryError, ValueError), match="must .*; got ") as caught:
+        TOO_LARGE[name]()
+    assert isinstance(caught.value, ValueError)
+    if isinstance(caught.value, MemoryError):
+        assert isinstance(caught.value, bs.errors.OutOfMemoryError)
+        assert "bytes" in str(caught.value)
+
+
+# Every call at every limit must answer or say that there is too little; whoever aborts ends the child.
+SWEEP = """
+import pickle, resource, sys
+import numpy as np, bistochastic as bs
+
+n = 1 << 19
+x = np.random.default_rng(0).random(n); x /= x.sum()
+k = np.random.default_rng(1).random(n + 1); k /= k[0] + 2 * k[1:-1].sum() + k[-1]
+a = np.random.default_rng(2).random(n - 1) * 0.5
+t = np.random.default_rng(3).random((700, 700)) + 0.1
+whole = np.arange(1, n + 1)
+code = np.zeros(n, np.uint32)
+key = bs.Key.insecure(1)
+
+def ready():
+    return {
+        "circulant": bs.circulant(x), "reflected": bs.reflected(k), "tridiagonal": bs.tridiagonal(a),
+        "geometric": bs.geometric(n, temperature=5.0), "permutation": bs.permutation(np.arange(n)[::-1]),
+        "dense": bs.balance(t), "blocks": bs.blocks([3] * (n // 3)),
+        "kron": bs.kron(bs.balance(t[:60, :60]), bs.geometric(700, temperature=2.0)),
+        "mix": bs.mix([bs.balance(t), bs.geometric(700, beta=0.5)], weights=[0.5, 0.5]),
+        "product": bs.balance(t) @ bs.geometric(700, beta=0.5),
+        "randomized_response": bs.randomized_response(n, beta=0.5),
+    }
+
+builds = {
+    "circulant": lambda: bs.circulant(x), "integers": lambda: bs.circulant(whole),
+    "reflected": lambda: bs.reflected(k), "tridiagonal": lambda: bs.tridiagonal(a),
+    "geometric": lambda: bs.geometric(n, beta=0.4), "permutation": lambda: bs.permutation(whole - 1),
+    "blocks": lambda: bs.blocks([3] * (n // 3)), "balance": lambda: bs.balance(t),
+    "gibbs": lambda: bs.gibbs(t, temperature=0.3), "dense": lambda: bs.dense(np.ones((800, 800), int)),
+}
+calls = {
+    "beta": lambda m: (m.beta, m.epsilon, m.truthfulness, m.is_ergodic),
+    "profile": lambda m: m.profile(),
+    "randomize": lambda m: m.randomize(code[: m.size]),
+    "respond": lambda m: m.respond(0),
+    "ids": lambda m: m.randomize(code[:99], key=key, stream="a", ids=np.arange(99)),
+    "apply": lambda m: m.apply(np.ones(m.size)),
+    "solve": lambda m: m.solve(np.ones(m.size)),
+    "estimate": lambda m: m.estimate(code[: m.size]),
+    "decompose": lambda m: m.decompose(max_terms=3),
+    "sample": lambda m: m.sample_permutation(),
+    "joint": lambda m: m.joint_entropy,
+    "pickle": lambda m: pickle.loads(pickle.dumps(m)),
+    "parameters": lambda m: (m.parameters, hash(m), m == m, repr(m)),
+    "row": lambda m: m.row(0),
+    "law": lambda m: m.same_law(m),
+}
+
+def status(name):
+    for line in open("/proc/self/status"):
+        if line.startswith(name):
+            return int(line.split()[1]) * 1024
+
+def attempt(what, call, extra):
+    resource.setrlimit(resource.RLIMIT_AS, (status("VmSize:") + extra, hard))
+    try:
+        call()
+        outcome = "done"
+    except MemoryError:
+        outcome = "short"
+    except (ValueError, TypeError) as error:
+        outcome = "refused"
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+    counted[outcome] = counted.get(outcome, 0) + 1
+
+hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+counted = {}
+part = sys.argv[1]
+for extra in (1 << 18, 1 << 21, 1 << 22, 3 << 22, 1 << 25):
+    if part == "build":
+        for name, call in builds.items():
+            print(name, extra, flush=True)
+            attempt(name, call, extra)
+    else:
+        # Fresh matrices, so that nothing is kept from the limit before.
+        for name, m in ready().items():
+            if name not in part.split(","):
+                continue
+            for what, call in calls.items():
+                print(name, what, extra, flush=True)
+                attempt(what, lambda: call(m), extra)
+print(counted, flush=True)
+"""
+
+PARTS = (
+    "build",
+    "circulant,reflected,geometric",
+    "tridiagonal,permutation,blocks,randomized_response",
+    "dense,kron,mix,product",
+)
+
+
+@linux
+@pytest.mark.parametrize("part", PARTS)
+def test_a_call_that_runs_out_of_memory_raises_and_never_ends_the_process(part: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SWEEP, part], capture_output=True, text=True, timeout=240, check=False
+    )
+    last = done.stdout.strip().splitlines()[-1:]
+    assert done.returncode == 0, (last, done.stderr[-500:])
+    assert "'done'" in last[0]
+    assert "'short'" in last[0]
+
+
+# --- signals ----------------------------------------------------------------------------------------
+
+
+class Halt(Exception):
+    """What the handler of a signal raises."""
+
+
+@contextmanager
+def alarms(handler: Callable[..., Any]) -> Iterator[None]:
+    """Calls ``handler`` every few milliseconds of computing, if Python gets to run it."""
+    before = signal.signal(signal.SIGVTALRM, handler)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.02, 0.02)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def random_law(n: int) -> Any:
+    law = np.random.default_rng(0).random(n)
+    return law / law.sum()
+
+
+def random_cost(n: int) -> Any:
+    return np.random.default_rng(0).random((n, n))
+
+
+# What is made before, and the call that takes a second or so.
+LONG: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
+    "a build by beta": (lambda: None, lambda _: bs.geometric(2_000_000, beta=0.5)),
+    "a rounding": (lambda: random_law(10_000_000), bs.circulant),
+    "a sum of logarithms": (lambda: bs.circulant(random_law(10_000_000)), lambda m: m.beta),
+    "tables": (lambda: bs.circulant(random_law(8_000_000)), lambda m: m.respond(0)),
+    "tables of rows": (lambda: bs.gibbs(random_cost(2500), temperature=1.0), lambda m: m.respond(0)),
+    "a scaling": (lambda: random_cost(1500), lambda c: bs.gibbs(c, temperature=0.05)),
+    "a table": (
+        lambda: bs.geometric(2500, beta=0.5) @ bs.circulant(np.arange(1, 2501)),
+        lambda m: m.to_dense(),
+    ),
+    "samples of terms": (lambda: bs.uniform(1 << 17).decompose(), lambda d: d.sample(1000)),
+    "a shuffle": (lambda: bs.uniform(1 << 24), lambda m: m.sample_permutation()),
+    "a permutation": (
+        lambda: bs.gibbs(random_cost(500), temperature=1.0),
+        lambda m: m.sample_permutation(),
+    ),
+    "singular values": (lambda: bs.gibbs(random_cost(1200), temperature=1.0), lambda m: m.condition),
+    "a profile": (
+        lambda: bs.mix(
+            [bs.geometric(2000, beta=0.5), bs.circulant(np.arange(1, 2001))], weights=[0.5, 0.5]
+        ),
+        lambda m: m.profile(),
+    ),
+    "an elimination": (
+        lambda: bs.tridiagonal(np.random.default_rng(0).random(8_000_000) * 0.5),
+        lambda m: m.solve(np.ones(m.size)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_signals_are_seen_while_a_long_call_runs(name: str) -> None:
+    # A call that looks at no signal before its end runs the handler once, however many came.
+    make, call = LONG[name]
+    subject = make()
+    seen: list[int] = []
+    with alarms(lambda number, _: seen.append(number)):
+        call(subject)
+    assert len(seen) >= 3
+
+
+def test_what_a_handler_raises_comes_out_and_the_matrix_is_as_good_as_new() -> None:
+    m = bs.circulant(random_law(8_000_000))
+
+    def halt(*_: object) -> None:
+        raise Halt
+
+    with alarms(halt):
+        for call in (lambda: m.respond(0), lambda: m.beta, lambda: m.sample_permutation()):
+            with pytest.raises((Halt, ValueError)):
+                call()
+    assert m.beta == pickle.loads(pickle.dumps(m)).beta
+    assert 0 <= m.respond(0) < m.size
+
+
+def test_a_signal_that_waits_at_the_first_use_of_numpy_is_an_interrupt() -> None:
+    code = (
+        "import signal, _thread, bistochastic as bs\n"
+        "m = bs.uniform(2**20)\n"
+        "try:\n"
+        "    _thread.interrupt_main(); m.sample_permutation()\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    done = child(code)
+    assert (done.stdout.strip(), done.returncode) == ("interrupted", 0), done.stderr[-500:]
+    assert "panic" not in done.stderr
+
+
+# --- forks ------------------------------------------------------------------------------------------
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+
+MEASURES: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
+    "beta": (lambda: bs.circulant(random_law(3_000_000)), lambda m: m.beta),
+    "epsilon": (lambda: bs.balance(random_cost(900)), lambda m: m.epsilon),
+    "reflected": (lambda: bs.geometric(10**6, temperature=300.0), lambda m: m.entropy_rate),
+    "operator": (
+        lambda: bs.tridiagonal(np.random.default_rng(0).random(3_000_000) * 0.4),
+        lambda m: m.condition,
+    ),
+    "spectrum": (lambda: bs.circulant(random_law(3_000_000)), lambda m: m.is_singular),
+    "product": (
+        lambda: bs.balance(random_cost(400)) @ bs.geometric(400, beta=0.5),
+        lambda m: m.beta,
+    ),
+    "hash": (lambda: bs.circulant(random_law(3_000_000)), hash),
+    "tables": (lambda: bs.circulant(random_law(3_000_000)), lambda m: m.respond(0)),
+}
+
+
+@forks
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", MEASURES)
+def test_a_child_forked_while_a_number_is_found_finds_it_itself(name: str) -> None:
+    make, measure = MEASURES[name]
+    m = make()
+    begun = threading.Event()
+
+    def find() -> None:
+        begun.set()
+        measure(m)
+
+    thread = threading.Thread(target=find)
+    thread.start()
+    begun.wait()
+    pid = os.fork()
+    if pid == 0:
+        # The default action of the alarm ends a child that hangs.
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(60)
+        try:
+            measure(m)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    thread.join()
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+@linux
+def test_a_child_with_its_parents_number_in_a_new_namespace_has_threads_of_its_own() -> None:
+    code = """
+import ctypes, os, signal, sys
+import numpy as np, bistochastic as bs
+libc = ctypes.CDLL(None, use_errno=True)
+p = np.full((512, 512), 1 / 512)
+
+def alone(work):
+    if libc.unshare(0x20000000) != 0:
+        os._exit(77)
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(60)
+        os._exit(work())
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+def inner():
+    return 0 if os.getpid() == 1 and bs.entropy_rate(p) == 9.0 else 1
+
+def outer():
+    assert os.getpid() == 1 and bs.entropy_rate(p) == 9.0
+    return alone(inner)
+
+sys.exit(alone(outer))
+"""
+    done = child(code)
+    if done.returncode == 77:
+        pytest.skip("namespaces are not to be had here")
+    assert done.returncode == 0, (done.returncode, done.stderr[-500:])
