@@ -73,7 +73,7 @@ def test_raw_bytes_are_a_key_only_when_said_so(tmp_path: Path) -> None:
         bs.Key.from_file(path, raw=True)
     for sentence in (COUNTING, b"any 32 bytes of text would do..."):
         path.write_bytes(sentence)
-        with pytest.raises(ValueError, match="`path` must hold 64 hex.*; got 32 bytes, .*raw=True"):
+        with pytest.raises(ValueError, match=r"`path` must hold 64 hex.*; got 32 bytes, .*raw=T"):
             bs.Key.from_file(path)
         assert bs.Key.from_file(path, raw=True) == bs.Key.from_bytes(sentence)
     for bad, got in (

@@ -73,17 +73,18 @@ class Conjunction:
 
 def conjunction(
     matrices: Sequence[Matrix],
-    codes: Sequence[Any],
+    codes: Any,
     events: Sequence[Any],
     *,
     population: Literal["sampled", "fixed"] = "sampled",
 ) -> Conjunction:
     """How many original records lie in all ``events``; attributes were randomized one by one.
 
-    ``codes`` holds a column of reports for each matrix, ``events`` the codes that count, one
-    collection an attribute. With ``f`` the indicator of an event and ``g = P^-1 f``, the mean of
-    ``g`` over the reports of a truth is ``f`` of that truth, so the product over attributes is
-    unbiased for a record in all events. Takes O(records x attributes) and no table.
+    ``codes`` holds a column of reports for each matrix, in a sequence or a frame, ``events`` the
+    codes that count, one collection an attribute. With ``f`` the indicator of an event and ``g =
+    P^-1 f``, the mean of ``g`` over the reports of a truth is ``f`` of that truth, so the product
+    over attributes is unbiased for a record in all events. Takes O(records x attributes) and no
+    table.
     ``population`` is ``"sampled"`` where the records are a sample of those to be described,
     ``"fixed"`` where they are all of them: errors are then of randomization alone.
     Codes out of range, columns of several lengths and no records raise ``ValueError``, a singular

@@ -3,9 +3,9 @@
 Every function returns an exact :class:`~bistochastic.Matrix`. Numbers given as floats live on the
 grid 2^-53; fractions and whole numbers are taken as they are. Where a beta or an epsilon is asked
 for, the reported beta is not below and the reported epsilon not above it. Vectors and tables may be
-lists, arrays, Series and frames (pandas, polars) or Arrow arrays. A ``numpy.longdouble`` is taken as
-the nearest double. Bad input, complex numbers and missing values among it, raises ``ValueError`` or
-``TypeError`` with one sentence.
+lists, arrays, Series and frames (pandas, polars) or Arrow arrays. A ``numpy.longdouble`` is taken
+as the nearest double. Bad input, complex numbers and missing values among it, raises ``ValueError``
+or ``TypeError`` with one sentence.
 """
 
 from __future__ import annotations
