@@ -231,8 +231,10 @@ def _arrow() -> Any:
 
 
 def _flat(v: Any) -> Any:
-    """Frames and columns hold one axis of plain numbers or texts."""
+    """Frames and columns hold one axis of plain numbers or texts; fractions they would round."""
     a = np.asarray(v)
+    if any(isinstance(x, Fraction) for x in a.flat):
+        raise UnbuiltError("fractions")
     return a.tolist() if a.ndim == 1 else a.ravel().tolist()
 
 
@@ -298,14 +300,12 @@ def chunked(v: Any) -> Any:
 
 
 def arrow(v: Any) -> Any:
-    if any(isinstance(x, Fraction) for x in np.asarray(v, dtype=object).flat):
-        return np.asarray(v)
     return _arrow().array(_flat(v)) if np.ndim(v) == 1 else _arrow().table(polars(v).to_arrow())
 
 
 def arrow_chunks(v: Any) -> Any:
     flat = _flat(v)
-    if np.ndim(v) != 1 or len(flat) < 2 or isinstance(flat[0], Fraction):
+    if np.ndim(v) != 1 or len(flat) < 2:
         return arrow(v)
     return _arrow().chunked_array([flat[:1], flat[1:]])
 

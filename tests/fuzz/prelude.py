@@ -20,7 +20,9 @@ import bistochastic as bs
 
 def spoil(vector: Any, where: float, value: Any) -> Any:
     """A list with one entry, at this share of it, replaced."""
-    listed = np.atleast_1d(vector).tolist() if isinstance(vector, np.ndarray) else list(vector)
+    if isinstance(vector, np.ndarray | np.generic):
+        vector = np.atleast_1d(vector).tolist()
+    listed = list(vector) if isinstance(vector, list | tuple) else [vector]
     inner = listed
     if listed and isinstance(listed[0], list):
         inner = listed[int(where * len(listed))]
@@ -95,20 +97,26 @@ def figure_axes(panels: int) -> Any:
 def names(home: Path) -> dict[str, Any]:
     """Everything by name; files go to the folder ``home``."""
 
+    def unused(name: str) -> Path:
+        while (home / name).exists():
+            name = f"_{name}"
+        return home / name
+
     def path(name: str) -> Path:
         if name == "key" and not (home / "key").exists():
             write("key", b"ab" * 32 + b"\n")
         return home / name
 
     def write(name: str, data: bytes) -> str:
-        file = home / name
+        file = unused(name)
         file.write_bytes(data)
         file.chmod(0o600)
         return str(file)
 
     def folder(name: str) -> str:
-        (home / name).mkdir()
-        return str(home / name)
+        place = unused(name)
+        place.mkdir()
+        return str(place)
 
     tools: list[Callable[..., Any]] = [
         spoil, infinite, npy, npy_header, npz, zipped, flip, junk, print_nothing, figure_axes, path,
