@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench adult paper pictures fmt build build-test wheel rust lint types
+.PHONY: demo test sanitize bench adult paper pictures fmt build build-test wheel rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -36,6 +36,10 @@ lint: build-test
 types: build-test
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest bistochastic._core
+
+# What this machine cannot run is said and is no failure. `NIGHTLY=` names another nightly toolchain.
+sanitize:
+	sh scripts/sanitize.sh
 
 bench: build-test
 	$(BIN)/python benches/compare.py
