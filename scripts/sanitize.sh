@@ -55,12 +55,12 @@ if [ "$host" != none ] && [ -d "$source" ] && cargo "+$nightly" miri --version >
         cargo "+$nightly" miri test --locked --lib -- keystream:: alias:: sampler:: kernel:: --skip family::
 else
     verdict "Miri: not run, no toolchain \"$nightly\" with the components miri and rust-src"
-    if command -v valgrind >/dev/null; then
+    if [ "$(uname -sm)" = "Linux x86_64" ] && command -v valgrind >/dev/null; then
         run valgrind env BISTOCHASTIC_CPU=avx2 BISTOCHASTIC_THREADS=1 \
             CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=1" \
             cargo test --locked --quiet --lib -- keystream:: kernel:: --skip family::
     else
-        verdict "valgrind: not run, it is not installed"
+        verdict "valgrind: not run, it is not installed, or the machine is not Linux on x86-64"
     fi
 fi
 
