@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test fuzz bench adult paper pictures licenses fmt build build-test wheel rust lint types
+.PHONY: demo test fuzz mutants sanitize bench adult paper pictures licenses fmt build build-test wheel rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -42,6 +42,14 @@ SECONDS ?= 60
 SEED ?=
 fuzz: build-test
 	$(BIN)/python tests/fuzz --seconds $(SECONDS) --seed "$(SEED)"
+
+# A build of its own below target/, with every fault on purpose; a table of who finds them.
+mutants: build-test
+	$(BIN)/python -m mutants
+
+# What this machine cannot run is said and is no failure. `NIGHTLY=` names another nightly toolchain.
+sanitize:
+	sh scripts/sanitize.sh
 
 bench: build-test
 	$(BIN)/python benches/compare.py

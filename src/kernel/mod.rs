@@ -27,6 +27,7 @@ pub struct Undecided {
 impl Undecided {
     /// None so far, of at most so many.
     pub fn new(records: usize) -> Self {
+        assert!(records <= 1 << 16, "positions have 16 bits");
         Undecided {
             at: memory::zeros(records).into(),
             n: 0,
@@ -52,7 +53,8 @@ impl Undecided {
     }
 }
 
-/// Reports for the codes `src`, and which of them are undecided.
+/// Reports for the codes `src`, and which of them are undecided. Codes are below the size: tables are read
+/// without asking again.
 ///
 /// # Panics
 /// There are not equally many of words, codes and reports: some would not be drawn.
@@ -167,14 +169,17 @@ fn sweep<W: Word, C: Code>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
     use crate::alias::More;
     use crate::family::Matrix;
     use crate::family::laws::make;
-    use crate::keystream::Keystream;
+    use crate::keystream::{BLOCK, Keystream};
     use crate::parameters::Value;
     use crate::randomize::RECORDS;
     use crate::sampler::Sampler;
+    use crate::sampler::classes::Classes;
 
     struct Always(u64);
 
@@ -196,13 +201,22 @@ mod tests {
         }
     }
 
+    /// Records in a block. Miri is slow, and there for memory alone: a few vectors and a rest.
+    const N: usize = if cfg!(miri) { 37 } else { RECORDS - 3 };
+
+    /// Bytes of several blocks, the last of which may be short.
+    static WORDS: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let blocks = if cfg!(miri) { 1 } else { 8 };
+        let mut words = vec![0; ((blocks - 1) * 8 * RECORDS + 8 * N).next_multiple_of(BLOCK)];
+        Keystream::new(&[1; 32]).fill(0, 0, &mut words);
+        words
+    });
+
     /// Both compilations agree on every record, decided at once or not.
     fn agree<W: Word, C: Code>(kind: &Kind<W>, size: u64) {
-        let n = RECORDS - 3;
+        let n = N;
         let edges = edges(kind);
-        let mut bytes = vec![0; 8 * RECORDS];
-        for nonce in 0..8 {
-            Keystream::new(&[1; 32]).fill(nonce, 0, &mut bytes);
+        for (block, bytes) in WORDS.chunks(8 * RECORDS).enumerate() {
             let mut words = bytes[..n * W::BITS as usize / 8].to_vec();
             // The last slots are the undecided ones.
             let width = W::BITS as usize / 8;
@@ -211,7 +225,7 @@ mod tests {
                 word.copy_from_slice(&x.to_le_bytes()[..width]);
             }
             let records = words.chunks_exact_mut(width).skip(1).step_by(2);
-            for (word, x) in records.zip(&edges).take(if nonce == 0 { n } else { 0 }) {
+            for (word, x) in records.zip(&edges).take(if block == 0 { n } else { 0 }) {
                 word.copy_from_slice(&x.to_le_bytes()[..width]);
             }
             let src: Vec<C> = (0..n as u64).map(|i| C::low(i * 31 % size)).collect();
@@ -242,6 +256,8 @@ mod tests {
             Sampler::Two(kind) => {
                 agree::<u16, u8>(kind, size);
                 agree::<u16, u64>(kind, size);
+                // Wider words than it would have.
+                agree::<u32, u32>(&Kind::new(matrix.family.structure()), size);
             }
             Sampler::Four(kind) => {
                 if size <= 1 << 16 {
@@ -259,21 +275,27 @@ mod tests {
         let sized = |family: &str, size: i128, name: &str, x: Value| {
             make(family, &[("size", Value::Whole(size)), (name, x)]).unwrap()
         };
-        for size in [
-            2,
-            5,
-            8,
-            12,
-            16,
-            17,
-            200,
-            256,
-            257,
-            5000,
-            65_536,
-            100_000,
-            1 << 25,
-        ] {
+        let (tables, dense) = if cfg!(miri) { (17, 17) } else { (1 << 17, 300) };
+        let sizes: &[i128] = if cfg!(miri) {
+            &[2, 17, 257]
+        } else {
+            &[
+                2,
+                5,
+                8,
+                12,
+                16,
+                17,
+                200,
+                256,
+                257,
+                5000,
+                65_536,
+                100_000,
+                1 << 25,
+            ]
+        };
+        for &size in sizes {
             check(&make("uniform", &[("size", Value::Whole(size))]).unwrap());
             check(&sized(
                 "randomized_response",
@@ -292,7 +314,7 @@ mod tests {
             }
             check(&sized("tridiagonal", size, "alphas", Value::Ratio(1, 2)));
             check(&sized("tridiagonal", size, "alphas", Value::Real(0.3)));
-            if size <= 1 << 17 {
+            if size <= tables {
                 check(&sized("geometric", size, "temperature", Value::Real(3.0)));
                 let alphas = (1..size).map(|i| [0.5, 0.5, 0.0, 0.2][i as usize % 4]);
                 let alphas = Value::Reals(alphas.collect());
@@ -302,7 +324,7 @@ mod tests {
                 let sizes = Value::Wholes([1, 1, size as i64 - 1, 1].into());
                 check(&make("blocks", &[("sizes", sizes)]).unwrap());
             }
-            if size <= 300 {
+            if size <= dense {
                 let n = size as usize;
                 let cells = (0..size * size).map(|i| ((i / size + i % size) % size) as i64 + 1);
                 let cells = Value::Table(n, n, Box::new(Value::Wholes(cells.collect())));
@@ -323,5 +345,9 @@ mod tests {
             ];
             check(&make("t_transform", &swap).unwrap());
         }
+        // The one kind of table that small sizes do not have.
+        let classes = [(0u32, 3u32), (0, 3), (0, 3), (3, 2), (3, 2)].map(Into::into);
+        let classes: Kind<u32> = Kind::Classes(Classes::Table(classes.into()));
+        agree::<u32, u32>(&classes, 5);
     }
 }

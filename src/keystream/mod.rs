@@ -357,6 +357,14 @@ mod tests {
         Keystream::new(&[9; SECRET]).first_words(&[1], &[0], &mut [0; 2]);
     }
 
+    /// `make sanitize` compiles for AVX-512 and interprets it, so that it is tested on any processor.
+    #[test]
+    fn levels_that_the_compiler_was_told_of_are_tested() {
+        let tested = |level| levels().any(|other| other == level);
+        assert!(tested(Level::Avx2) || !cfg!(target_feature = "avx2"));
+        assert!(tested(Level::Avx512) || !cfg!(target_feature = "avx512f"));
+    }
+
     #[test]
     fn a_level_is_trusted_when_it_agrees() {
         assert!(levels().all(agrees));

@@ -46,10 +46,10 @@ impl<'a> Addresses<'a> {
             Addresses::Unsigned(ids) => (By::Integers, ids.len()),
             Addresses::Ids(ids) => (By::Ids, ids.len()),
         };
-        let must = format!("be {}, as the keys were derived for", by.plural());
+        let must = || format!("be {}, as the keys were derived for", by.plural());
         // Ids of any kind say below, one by one, of which they are.
         if !by.serves(kind) && (kind != By::Ids || by == By::Position) {
-            return refuse(&must, kind.plural().into());
+            return refuse(&must(), kind.plural().into());
         }
         if given != records {
             let must = format!("be one for each of the {records} records");
@@ -63,7 +63,7 @@ impl<'a> Addresses<'a> {
                 for (i, &id) in ids.iter().enumerate() {
                     let kind = By::from(id);
                     if !by.serves(kind) {
-                        return refuse(&must, format!("{} at position {i}", kind.plural()));
+                        return refuse(&must(), format!("{} at position {i}", kind.plural()));
                     }
                     if let Id::Integer(n) = id
                         && !(-(1 << 63)..1 << 64).contains(&n)

@@ -32,9 +32,12 @@ pub(super) fn draw<C: Code>(
             Form::Kron(_) => kron(node, at, src, dst, space, work),
             Form::Mix(pick, _) => mix(node, pick, at, src, dst, space, work),
             Form::Product(_) => {
+                let [first, second] = &*node.parts else {
+                    unreachable!("a product has two parts");
+                };
                 let (middle, space) = space.split_at_mut(src.len());
-                draw(&node.parts[0], at, src, middle, space, work);
-                draw(&node.parts[1], at, middle, dst, space, work);
+                draw(first, at, src, middle, space, work);
+                draw(second, at, middle, dst, space, work);
             }
         },
         leaf => leaf_draw(leaf, &node.streams, at, src, dst, work),

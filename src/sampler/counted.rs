@@ -41,30 +41,40 @@ fn count_rest(
         return;
     }
     let n = bounds[words.len()];
-    for t in 0..n {
+    let step = if cfg!(miri) { n.max(2) - 1 } else { 1 };
+    for t in (0..n).step_by(step as usize) {
         words.push(word(t, n));
         count_rest(kind, (x, u), bounds, words, weight / u128::from(n), cases);
         words.pop();
     }
 }
 
-/// The whole of a row's law: every first word, and for undecided ones every further number.
+/// The whole of a row's law: every first word, and for undecided ones every further number. Miri is slow,
+/// and there for memory alone: it takes some of the words and numbers, and does not add them up.
 pub fn check(matrix: &Matrix, bounds: impl Fn(u64) -> Vec<u64>) {
     let family = &*matrix.family;
     let Sampler::Two(kind) = matrix.sampler() else {
         panic!("{matrix:?}");
     };
-    for u in 0..family.size() {
+    let (rows, step) = if cfg!(miri) {
+        (family.size().min(2), 977)
+    } else {
+        (family.size(), 1)
+    };
+    for u in 0..rows {
         let bounds = bounds(u);
         let each: u128 = bounds.iter().map(|&n| u128::from(n)).product();
         let mut cases = memory::zeros::<u128>(family.size() as usize);
-        for x in 0..1 << 16 {
+        for x in (0..65_520).step_by(step).chain(65_520..65_536) {
             match kind.decide(x, u) {
                 (v, false) => cases[v as usize] += each,
                 (_, true) => {
                     count_rest(kind, (x, u), &bounds, &mut Vec::new(), each, &mut cases);
                 }
             }
+        }
+        if cfg!(miri) {
+            continue;
         }
         for (v, cases) in (0..).zip(cases) {
             let (n, d) = family.entry(u, v).unwrap();

@@ -36,7 +36,7 @@ impl<W: Word> Kind<W> {
     ///
     /// # Panics
     /// Certain and composite structures are samplers of their own, to which `Sampler::new` turns them.
-    pub(super) fn new(structure: Structure) -> Self {
+    pub(crate) fn new(structure: Structure) -> Self {
         match structure {
             Structure::Circulant { first_row, total } => {
                 let then = Then::Shift(first_row.len() as u64);

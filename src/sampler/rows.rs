@@ -176,6 +176,7 @@ mod tests {
     /// On the grid 2^-53 the further numbers are too many to count: the slots are counted one by one,
     /// and the intervals of the rest by their ends.
     #[test]
+    #[cfg_attr(miri, ignore = "too slow")]
     fn slots_and_intervals_of_rows_on_the_grid_make_the_law() {
         for size in [12usize, 40, 100] {
             let cost = (0..size * size).map(|i| (i / size).abs_diff(i % size) as f64);

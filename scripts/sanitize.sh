@@ -1,0 +1,68 @@
+#!/bin/sh
+# The Rust tests under AddressSanitizer, and those of the rooms that draw under Miri, which interprets
+# AVX2 and AVX-512 too, whatever the processor has. Where Miri is not to be had, valgrind runs the tests
+# of the vector code. What cannot run here is said, and is no failure.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+export CARGO_TARGET_DIR=target/sanitize RUSTUP_AUTO_INSTALL=0
+nightly=${NIGHTLY:-nightly}
+verdicts=""
+failed=0
+
+verdict() {
+    verdicts="$verdicts$1
+"
+    echo "== $1"
+}
+
+run() {
+    name=$1
+    shift
+    echo "== $name: $*"
+    start=$(date +%s)
+    if "$@"; then
+        verdict "$name: passed in $(($(date +%s) - start)) s"
+    else
+        verdict "$name: FAILED"
+        failed=1
+    fi
+}
+
+if rustc "+$nightly" --version >/dev/null 2>&1; then
+    host=$(rustc "+$nightly" --version --verbose | sed -n 's/^host: //p')
+    library=$(rustc "+$nightly" --print target-libdir)
+    source=$(rustc "+$nightly" --print sysroot)/lib/rustlib/src/rust/library
+else
+    host=none
+fi
+
+if [ "$host" = none ]; then
+    verdict "AddressSanitizer: not run, no toolchain \"$nightly\""
+elif ! ls "$library"/*asan* >/dev/null 2>&1; then
+    verdict "AddressSanitizer: not run, toolchain \"$nightly\" has no runtime of it for $host"
+else
+    run AddressSanitizer env RUSTFLAGS=-Zsanitizer=address \
+        cargo "+$nightly" test --locked --quiet --lib --target "$host"
+fi
+
+if [ "$host" != none ] && [ -d "$source" ] && cargo "+$nightly" miri --version >/dev/null 2>&1; then
+    case $host in
+    x86_64-*) features="-Ctarget-feature=+avx2,+avx512f" ;;
+    *) features="" ;;
+    esac
+    # Miri wants every thread to end, and those of a pool do not.
+    run Miri env RUSTFLAGS="$features" MIRIFLAGS=-Zmiri-env-set=BISTOCHASTIC_THREADS=1 \
+        cargo "+$nightly" miri test --locked --lib -- keystream:: alias:: sampler:: kernel:: --skip family::
+else
+    verdict "Miri: not run, no toolchain \"$nightly\" with the components miri and rust-src"
+    if [ "$(uname -sm)" = "Linux x86_64" ] && command -v valgrind >/dev/null; then
+        run valgrind env BISTOCHASTIC_CPU=avx2 BISTOCHASTIC_THREADS=1 \
+            CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=1" \
+            cargo test --locked --quiet --lib -- keystream:: kernel:: --skip family::
+    else
+        verdict "valgrind: not run, it is not installed, or the machine is not Linux on x86-64"
+    fi
+fi
+
+printf '\n%s' "$verdicts"
+exit $failed
