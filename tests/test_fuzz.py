@@ -12,7 +12,7 @@ from bistochastic import _core
 from fuzz import case, judge, operations, oracle, parameters, report, surface, terminal
 from fuzz.watch import Watch
 
-SEED, CASES = "1", 12_000
+SEED, CASES = "1", 16_000
 
 
 @pytest.mark.timeout(1500)

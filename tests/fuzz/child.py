@@ -70,7 +70,7 @@ class Runner:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             wrong = self._run(case, Random(f"laws {self.seed}/{number}"))
-        return wrong or judge.of_warnings(warned)
+        return wrong or judge.of_warnings(warned, case)
 
     def _run(self, case: Case, rng: Random) -> str | None:
         try:

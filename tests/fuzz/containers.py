@@ -249,7 +249,9 @@ def shuffled_series(v: Any) -> Any:
 
 
 def extension(v: Any) -> Any:
-    return series(v).convert_dtypes() if np.ndim(v) == 1 else series(v)
+    # Floats stay floats: whole numbers are taken as they are, and would be another matrix.
+    whole = np.asarray(v).dtype.kind != "f"
+    return series(v).convert_dtypes(convert_integer=whole) if np.ndim(v) == 1 else series(v)
 
 
 def with_na(v: Any) -> Any:

@@ -68,8 +68,10 @@ def of_exception(error: BaseException, case: Case) -> str | None:
     return f"{name}: {text}"
 
 
-def of_warnings(warned: list[WarningMessage]) -> str | None:
+def of_warnings(warned: list[WarningMessage], case: Case) -> str | None:
     """What is wrong with what was warned of, or nothing: a sentence of our own is fine."""
+    if case.target.name in _BOTH and case.target.kind == "operation":
+        return None
     for one in warned:
         # A file that NumPy leaves open is closed when it is collected, in any later case.
         if not str(one.message).startswith("`") and one.category is not ResourceWarning:
