@@ -51,7 +51,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
 fn uniform(size: usize) -> Reflected {
     Reflected::new(
         "geometric",
-        memory::filled(1, size + 1).into(),
+        memory::shared(memory::filled(1, size + 1)),
         2 * size as u64,
     )
 }

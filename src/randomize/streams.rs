@@ -159,7 +159,9 @@ mod tests {
     use super::*;
 
     fn streams(by: By) -> Streams {
-        Streams::new(by, |purpose| [purpose as u8; 32])
+        Streams::new(by, |purpose| {
+            Box::new(zeroize::Zeroizing::new([purpose as u8; 32]))
+        })
     }
 
     #[test]
