@@ -109,7 +109,7 @@ pub fn bounded(cost: &[f64], size: usize, slack: f64) -> Vec<f64> {
             }
         })
         .gather();
-    steps.sort_by(f64::total_cmp);
+    steps.sort_unstable_by(f64::total_cmp);
     steps.dedup();
     let enough = |i: u64| {
         let most = steps[i as usize];

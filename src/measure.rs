@@ -9,7 +9,7 @@ use crate::entropy;
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::lattice::gcd;
-use crate::system::memory::Gather;
+use crate::system::memory::{self, Gather};
 
 /// A number of bits known up to `error`.
 #[derive(Debug, Clone, Copy)]
@@ -245,7 +245,7 @@ pub fn of_counts(
         for equal in counts.chunk_by(|a, b| a == b) {
             let weight = equal.len() as i128 * i128::from(times) * i128::from(equal[0]);
             terms[0].0 += weight;
-            terms.push((-weight, u128::from(equal[0])));
+            memory::push(&mut terms, (-weight, u128::from(equal[0])));
         }
         return Entropy::Exact(LogSum {
             terms,

@@ -67,6 +67,9 @@ whole = np.arange(1, n + 1)
 code = np.zeros(n, np.uint32)
 key = bs.Key.insecure(1)
 
+# OpenBLAS takes its own memory at first use and ends the process where there is none.
+np.linalg.svd(t), np.linalg.eigvalsh(t), np.linalg.solve(t, t @ t)
+
 def ready():
     return {
         "circulant": bs.circulant(x), "reflected": bs.reflected(k), "tridiagonal": bs.tridiagonal(a),
@@ -192,24 +195,24 @@ def random_cost(n: int) -> Any:
 LONG: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     "a build by beta": (lambda: None, lambda _: bs.geometric(2_000_000, beta=0.5)),
     "a rounding": (lambda: random_law(10_000_000), bs.circulant),
-    "a sum of logarithms": (lambda: bs.circulant(random_law(10_000_000)), lambda m: m.beta),
+    "a sum of logarithms": (lambda: bs.circulant(random_law(20_000_000)), lambda m: m.beta),
     "tables": (lambda: bs.circulant(random_law(8_000_000)), lambda m: m.respond(0)),
     "tables of rows": (lambda: bs.gibbs(random_cost(2500), temperature=1.0), lambda m: m.respond(0)),
     "a scaling": (lambda: random_cost(1500), lambda c: bs.gibbs(c, temperature=0.05)),
     "a table": (
-        lambda: bs.geometric(2500, beta=0.5) @ bs.circulant(np.arange(1, 2501)),
+        lambda: bs.geometric(400, beta=0.5) @ bs.circulant(np.arange(1, 401)),
         lambda m: m.to_dense(),
     ),
-    "samples of terms": (lambda: bs.uniform(1 << 17).decompose(), lambda d: d.sample(1000)),
+    "samples of terms": (lambda: bs.uniform(1 << 12).decompose(), lambda d: d.sample(50_000)),
     "a shuffle": (lambda: bs.uniform(1 << 24), lambda m: m.sample_permutation()),
     "a permutation": (
         lambda: bs.gibbs(random_cost(500), temperature=1.0),
         lambda m: m.sample_permutation(),
     ),
-    "singular values": (lambda: bs.gibbs(random_cost(1200), temperature=1.0), lambda m: m.condition),
+    "singular values": (lambda: bs.gibbs(random_cost(800), temperature=1.0), lambda m: m.condition),
     "a profile": (
         lambda: bs.mix(
-            [bs.geometric(2000, beta=0.5), bs.circulant(np.arange(1, 2001))], weights=[0.5, 0.5]
+            [bs.geometric(900, beta=0.5), bs.circulant(np.arange(1, 901))], weights=[0.5, 0.5]
         ),
         lambda m: m.profile(),
     ),
@@ -235,12 +238,13 @@ def test_what_a_handler_raises_comes_out_and_the_matrix_is_as_good_as_new() -> N
     m = bs.circulant(random_law(8_000_000))
 
     def halt(*_: object) -> None:
+        # Once: the next might come where the test itself is at work.
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         raise Halt
 
-    with alarms(halt):
-        for call in (lambda: m.respond(0), lambda: m.beta, lambda: m.sample_permutation()):
-            with pytest.raises((Halt, ValueError)):
-                call()
+    for call in (lambda: m.respond(0), lambda: m.beta, lambda: m.condition):
+        with pytest.raises(Halt), alarms(halt):
+            call()
     assert m.beta == pickle.loads(pickle.dumps(m)).beta
     assert 0 <= m.respond(0) < m.size
 

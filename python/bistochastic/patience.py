@@ -34,7 +34,11 @@ def interruptible(size: int, call: Callable[..., T], *arguments: Any) -> T:
         finally:
             done.set()
 
-    threading.Thread(target=work, name="bistochastic-lapack", daemon=True).start()
+    try:
+        threading.Thread(target=work, name="bistochastic-lapack", daemon=True).start()
+    except RuntimeError:
+        # No thread is to be had: without one, rather than not at all.
+        work()
     while not done.wait(0.05):
         pass
     if raised:

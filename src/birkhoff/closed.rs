@@ -219,13 +219,13 @@ fn pairs(size: u64, alphas: Pairs) -> Form {
             moments.map(|(i, &alpha)| moment(i, alpha as u64)).gather()
         }
     };
-    times.push(0);
+    memory::push(&mut times, 0);
     times.retain(|&time| time < total);
     times.sort_unstable();
     times.dedup();
     let ends = times.iter().skip(1).copied().chain([total]);
     let mut terms: Vec<(u64, u64)> = ends.zip(&times).map(|(end, &t)| (end - t, t)).gather();
-    terms.sort_by_key(|&(weight, time)| (Reverse(weight), time));
+    terms.sort_unstable_by_key(|&(weight, time)| (Reverse(weight), time));
     Form {
         size,
         weights: Weights::Units(terms.iter().map(|term| term.0).gather(), total),
@@ -242,7 +242,7 @@ fn classes(size: u64, lengths: impl IntoIterator<Item = (u64, u64)>) -> Result<F
     for (n, number) in lengths.into_iter().filter(|run| run.1 > 0) {
         match runs.last_mut() {
             Some(last) if last.1 == n => last.2 += number,
-            _ => runs.push((start, n, number)),
+            _ => memory::push(&mut runs, (start, n, number)),
         }
         start += n * number;
     }
@@ -281,6 +281,7 @@ fn classes(size: u64, lengths: impl IntoIterator<Item = (u64, u64)>) -> Result<F
             ((n / g, d / g), time)
         })
         .gather();
+    memory::probe(size_of_val(&*terms));
     terms.sort_by(|(a, _), (b, _)| {
         (u128::from(b.0) * u128::from(a.1)).cmp(&(u128::from(a.0) * u128::from(b.1)))
     });
@@ -443,7 +444,7 @@ fn circulant(row: &[i64], total: u64, bits: u32) -> Result<Matrix> {
     let mut counts: Vec<i64> = row.iter().map(|&c| (product(c) / total) as i64).gather();
     let missing = (1i64 << bits) - counts.iter().sum::<i64>();
     let mut order: Vec<usize> = (0..row.len()).gather();
-    order.sort_by_key(|&s| (Reverse(product(row[s]) % total), s));
+    order.sort_unstable_by_key(|&s| (Reverse(product(row[s]) % total), s));
     for &s in order.iter().take(missing as usize) {
         counts[s] += 1;
     }

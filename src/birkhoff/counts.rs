@@ -43,7 +43,7 @@ impl Counts {
                     memory::push(&mut counts.values, value);
                 }
             }
-            counts.starts.push(counts.values.len());
+            memory::push(&mut counts.starts, counts.values.len());
         }
         counts
     }
@@ -66,7 +66,7 @@ impl Counts {
                     memory::push(&mut counts.values, c as u64);
                 }
             }
-            counts.starts.push(counts.values.len());
+            memory::push(&mut counts.starts, counts.values.len());
         }
         counts
     }

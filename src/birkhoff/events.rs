@@ -57,7 +57,8 @@ pub fn simulate(
         for (&u, &v) in rows.iter().zip(&part.first) {
             all.first[usize::from(u)] = columns[usize::from(v)];
         }
-        all.changes.extend(
+        memory::extend(
+            &mut all.changes,
             (part.changes.iter())
                 .map(|&(t, u, v)| (t, rows[usize::from(u)], columns[usize::from(v)])),
         );
@@ -187,9 +188,9 @@ fn components(counts: &Counts) -> Vec<(Vec<u16>, Vec<u16>)> {
         }
         let part = &mut parts[index[r] as usize];
         if x < size {
-            part.0.push(x as u16);
+            memory::push(&mut part.0, x as u16);
         } else {
-            part.1.push((x - size) as u16);
+            memory::push(&mut part.1, (x - size) as u16);
         }
     }
     parts

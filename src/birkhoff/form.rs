@@ -341,15 +341,15 @@ impl Form {
             if weights.len() + 1 == terms {
                 break;
             }
-            weights.push(same[0].0 - time);
+            memory::push(&mut weights, same[0].0 - time);
             time = same[0].0;
-            moves.starts.push(moves.moves.len());
+            memory::push(&mut moves.starts, moves.moves.len());
             for &(_, u, v) in same {
                 memory::push(&mut moves.moves, (u, v));
                 now[usize::from(u)] = v;
             }
             if weights.len().is_multiple_of(every) {
-                moves.full.extend(&now);
+                memory::extend(&mut moves.full, now.iter().copied());
             }
         }
         // The last term lasts until the next event, or to the end.
@@ -358,8 +358,8 @@ impl Form {
             .changes
             .get(after)
             .map_or(events.end, |change| change.0);
-        weights.push(end - time);
-        moves.starts.push(moves.moves.len());
+        memory::push(&mut weights, end - time);
+        memory::push(&mut moves.starts, moves.moves.len());
         Form {
             size: size as u64,
             weights: Weights::Units(weights, total),
@@ -479,6 +479,7 @@ impl Form {
         if let Permutations::Classes(_, Times::Listed(times)) = &self.permutations {
             // In the order of time neighbouring fractions add up to short ones.
             let key = |j: u64| times[j as usize];
+            memory::probe(size_of_val(&*order));
             order.sort_by(|&a, &b| {
                 let ((a, b), (c, d)) = (key(a), key(b));
                 (u64::from(a) * u64::from(d)).cmp(&(u64::from(c) * u64::from(b)))

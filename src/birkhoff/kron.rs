@@ -5,7 +5,7 @@ use super::{Decomposition, Failure, Options, Sum};
 use crate::dd::Dd;
 use crate::error::Error;
 use crate::family::Matrix;
-use crate::system::memory::Gather;
+use crate::system::memory::{self, Gather};
 
 /// Terms of a kron among which the largest can be chosen.
 const CHOICE: u128 = 1 << 22;
@@ -67,7 +67,7 @@ pub fn decompose(
         let mut order: Vec<(Dd, u64)> = (0..terms as u64)
             .map(|j| (whole.precise_weight(j.into()), j))
             .gather();
-        order.sort_by(|(a, i), (b, j)| {
+        order.sort_unstable_by(|(a, i), (b, j)| {
             b.hi.total_cmp(&a.hi)
                 .then(b.lo.total_cmp(&a.lo))
                 .then(i.cmp(j))
@@ -81,7 +81,7 @@ pub fn decompose(
                 break;
             }
             sum = sum + weight;
-            chosen.push(j);
+            memory::push(&mut chosen, j);
         }
         if (chosen.len() as u128) < terms {
             whole.complete = false;

@@ -27,13 +27,13 @@ impl Listed {
     /// One more term.
     pub fn push(&mut self, weight: u64, columns: &[u32]) {
         memory::push(&mut self.weights, weight);
-        self.columns.extend(columns.iter().map(|&v| v as u16));
+        memory::extend(&mut self.columns, columns.iter().map(|&v| v as u16));
     }
 
     /// Largest weights first, otherwise as they were.
     pub fn sort(&mut self) {
         let mut order: Vec<usize> = (0..self.weights.len()).gather();
-        order.sort_by_key(|&j| std::cmp::Reverse(self.weights[j]));
+        order.sort_unstable_by_key(|&j| (std::cmp::Reverse(self.weights[j]), j));
         let columns = order
             .iter()
             .flat_map(|&j| &self.columns[j * self.size..][..self.size]);

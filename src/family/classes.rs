@@ -48,11 +48,14 @@ impl Classes {
         for (class_size, classes) in lengths {
             match runs.last_mut() {
                 Some(last) if last.class_size == class_size => last.classes += classes,
-                _ => runs.push(Run {
-                    start: size,
-                    class_size,
-                    classes,
-                }),
+                _ => memory::push(
+                    &mut runs,
+                    Run {
+                        start: size,
+                        class_size,
+                        classes,
+                    },
+                ),
             }
             size += class_size * classes;
             count += classes;

@@ -478,7 +478,7 @@ pub fn is_ergodic(size: usize, reaches: impl Fn(usize) -> Vec<usize>) -> bool {
         for v in reaches(u) {
             if level[v] == usize::MAX {
                 level[v] = level[u] + 1;
-                queue.push(v);
+                memory::push(&mut queue, v);
             }
             let around = (level[u] + 1).abs_diff(level[v]);
             period = crate::lattice::gcd(period, around as u128);

@@ -297,7 +297,7 @@ impl<K: Count> Kernel<'_, K> {
                 }
                 corners.pop();
             }
-            corners.push(j);
+            memory::push(&mut corners, j);
         }
         let mut below = memory::room(r + 1);
         for pair in corners.windows(2) {
@@ -489,7 +489,7 @@ impl Ranges {
             Some(*a)
         };
         let mut prefix = vec![(u128::MAX, 0)];
-        prefix.extend(kernel[1..=w].iter().scan((u128::MAX, 0), join));
+        memory::extend(&mut prefix, kernel[1..=w].iter().scan((u128::MAX, 0), join));
         let mut suffix: Vec<_> = kernel[..w].iter().rev().scan((u128::MAX, 0), join).gather();
         suffix.reverse();
         Ranges { prefix, suffix }

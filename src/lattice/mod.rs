@@ -298,7 +298,7 @@ impl Cut {
 fn level_off(counts: &mut [u64], excess: u128) {
     let mut order: Vec<usize> = (0..counts.len()).gather();
     let pace = stop::Tick::default();
-    order.sort_by(|&a, &b| {
+    order.sort_unstable_by(|&a, &b| {
         pace.tick();
         counts[b].cmp(&counts[a]).then(a.cmp(&b))
     });

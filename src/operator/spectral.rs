@@ -9,6 +9,7 @@ use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 
 use super::{LEAST, Operator, Scratch, Shift, Way};
 use crate::system::memory::{self, Gather};
+use crate::system::stop;
 
 /// Eigenvalues in a basis that other matrices share.
 #[derive(Debug, Clone)]
@@ -24,15 +25,25 @@ pub enum Spectrum {
 /// Largest size whose eigenvalues are worth writing down.
 const MOST: usize = 1 << 28;
 
+/// Stops unless a plan can be made: its tables and its scratch cannot be refused. Sizes with large prime factors
+/// go through a transform of more than twice the length.
+fn probe(size: usize) {
+    stop::point();
+    let each = if size.is_power_of_two() { 64 } else { 256 };
+    memory::probe(each * size);
+}
+
 fn forward(size: usize) -> Arc<dyn RealToComplex<f64>> {
+    probe(size);
     RealFftPlanner::new().plan_fft_forward(size)
 }
 
 /// The transform of a real vector. The lengths fit by construction, so the plan cannot refuse them.
 fn transform(x: &mut [f64]) -> Vec<Complex64> {
     let plan = forward(x.len());
-    let mut out = plan.make_output_vec();
-    let done = plan.process(x, &mut out);
+    let mut out = memory::filled(Complex64::default(), x.len() / 2 + 1);
+    let mut scratch = memory::filled(Complex64::default(), plan.get_scratch_len());
+    let done = plan.process_with_scratch(x, &mut out, &mut scratch);
     debug_assert!(done.is_ok());
     out
 }
@@ -51,7 +62,7 @@ impl Spectrum {
             return None;
         }
         let mut cycle = memory::copied(kernel);
-        cycle.extend(kernel[1..r].iter().rev());
+        memory::extend(&mut cycle, kernel[1..r].iter().rev().copied());
         let mut values: Vec<f64> = transform(&mut cycle).iter().map(|z| z.re).gather();
         values.truncate(r);
         Some(Spectrum::Cosine(values))
@@ -165,6 +176,7 @@ impl fmt::Debug for Spectral {
 
 impl Spectral {
     fn new(size: usize, spectrum: Spectrum) -> Self {
+        probe(size);
         let mut planner = RealFftPlanner::new();
         let turns = match spectrum {
             Spectrum::Cosine(_) => (0..=size / 2)

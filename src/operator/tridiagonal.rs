@@ -118,7 +118,7 @@ fn pivoted(diagonal: &[f64], beside: &[f64]) -> Factors {
     let (mut pivot, mut above) = (memory::copied(diagonal), memory::copied(beside));
     let (mut above2, mut below) = (memory::zeros(n), memory::zeros(n));
     let mut swapped = memory::filled(false, n);
-    above.push(0.0);
+    memory::push(&mut above, 0.0);
     for i in (0..n - 1).paced() {
         let low = beside[i];
         if pivot[i].abs() >= low {

@@ -1,6 +1,8 @@
 //! Long work on a thread of its own, watched and stopped from Python.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -36,16 +38,24 @@ pub fn supervised<T: Send>(
                 PyResult::Ok(())
             })
         };
+        let (control, held) = (&control, &Mutex::new(Some(work)));
         py.detach(|| {
-            std::thread::scope(|scope| {
+            thread::scope(|scope| {
                 let (done, wait) = mpsc::channel();
-                let control = &control;
-                let worker = scope.spawn(move || {
-                    let outcome = stop::guarded_for(control.wish(), || work(control));
+                // Taken once: by the thread, or here where there is none to be had.
+                let run = move || {
+                    let work = held.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    stop::guarded_for(control.wish(), || work.map(|work| work(control)))
+                };
+                let worker = thread::Builder::new().spawn_scoped(scope, move || {
+                    let outcome = run();
                     // Who waits may have given up; then nobody reads this.
                     let _ = done.send(());
                     outcome
                 });
+                let Ok(worker) = worker else {
+                    return Ok(run());
+                };
                 let mut raised = Ok(());
                 while let Err(RecvTimeoutError::Timeout) = wait.recv_timeout(PULSE) {
                     if raised.is_ok() {
@@ -62,6 +72,7 @@ pub fn supervised<T: Send>(
                 raised.map(|()| outcome)
             })
         })??
+        .unwrap_or(Err(Failure::Stopped))
     };
     match outcome {
         Ok(value) => {

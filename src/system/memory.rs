@@ -116,6 +116,11 @@ pub fn reserve<T>(vector: &mut Vec<T>, n: usize) {
     }
 }
 
+/// Stops unless `bytes` can be had now: for what others allocate and cannot be refused.
+pub fn probe(bytes: usize) {
+    drop(room::<u8>(bytes));
+}
+
 /// An empty vector with room for `n`.
 pub fn room<T>(n: usize) -> Vec<T> {
     let mut vector = Vec::new();
@@ -211,6 +216,13 @@ pub fn push<T>(vector: &mut Vec<T>, item: T) {
         reserve(vector, vector.len().max(16));
     }
     vector.push(item);
+}
+
+/// All of them more.
+pub fn extend<T>(vector: &mut Vec<T>, items: impl Iterator<Item = T>) {
+    for item in items {
+        push(vector, item);
+    }
 }
 
 /// Iterators that are collected into memory that was asked for.
