@@ -116,7 +116,8 @@ impl Label {
 }
 
 /// 32 secret bytes for one purpose under one set of labels, at one place of a composite (the indices
-/// of the parts from the outside in), for one matrix.
+/// of the parts from the outside in), for one matrix. Whoever asks overwrites the stack when all is done:
+/// see [`erase`].
 pub fn derive(
     key: &Key,
     purpose: Purpose,
@@ -125,18 +126,6 @@ pub fn derive(
     digest: &[u8; 32],
 ) -> Secret {
     let mut derived = erase::empty();
-    erase::after(|| fill(key, purpose, labels, path, digest, &mut derived));
-    derived
-}
-
-fn fill(
-    key: &Key,
-    purpose: Purpose,
-    labels: &[Label],
-    path: &[u64],
-    digest: &[u8; 32],
-    derived: &mut Secret,
-) {
     let mut hasher = Hasher::new_derive_key(CONTEXT);
     hasher.update(key.expose());
     let mut tuple = Encoder(&mut hasher);
@@ -161,6 +150,7 @@ fn fill(
     output.fill(&mut derived[..]);
     output.zeroize();
     hasher.zeroize();
+    derived
 }
 
 /// The digest of a family with its realised parameters.

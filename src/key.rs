@@ -84,7 +84,8 @@ impl Key {
     pub fn insecure(seed: u64) -> Self {
         let nothing = Key::from_bytes([0; SECRET]);
         let labels = [Label::Integer(seed.into())];
-        let bytes = derive::derive(&nothing, Purpose::Insecure, &labels, &[], &[0; 32]);
+        let derive = || derive::derive(&nothing, Purpose::Insecure, &labels, &[], &[0; 32]);
+        let bytes = erase::after(derive);
         Key {
             bytes,
             insecure: true,
@@ -186,7 +187,8 @@ impl Key {
         if self.insecure {
             return "insecure".into();
         }
-        let digest = derive::derive(self, Purpose::Fingerprint, &[], &[], &[0; 32]);
+        let derive = || derive::derive(self, Purpose::Fingerprint, &[], &[], &[0; 32]);
+        let digest = erase::after(derive);
         digest[..8].iter().map(|b| format!("{b:02x}")).collect()
     }
 

@@ -76,7 +76,8 @@ impl<'a> Randomizer<'a> {
         })
     }
 
-    /// Draw a report for every code. `codes` are the true ones; without them they stand in `out`.
+    /// Draw a report for every code, and leave traces of keys on the caller's stack alone: see
+    /// [`erase`]. `codes` are the true ones; without them they stand in `out`.
     ///
     /// # Errors
     /// Addresses for which the keys were not derived, or arrays that do not fit: nothing is drawn then.
@@ -145,8 +146,13 @@ impl<'a> Randomizer<'a> {
             let end = start + out.len();
             let codes = codes.map(|codes| &codes[start..end]);
             let addresses = addresses.part(start, end);
-            // Keys and words pass through the stack of this thread, whichever it is.
-            let done = erase::after(|| self.chunk(codes, out, addresses, scratch));
+            let mut chunk = || self.chunk(codes, out, addresses, scratch);
+            // Keys and words pass through the stack. That of the caller is the caller's to overwrite.
+            let done = if workers > 1 {
+                erase::after(chunk)
+            } else {
+                chunk()
+            };
             if let Err(position) = done {
                 bad.fetch_min(start + position, Ordering::Relaxed);
             }
