@@ -12,6 +12,7 @@
 //! | [`survey`] | the single lines: worst row and column, peaks, deniability | families, `py` |
 //! | [`support`] | does every positive entry lie on a positive diagonal? matching, components | scaling, families |
 //! | [`scaling`], [`potentials`] | rows and columns scaled to sums of 1, in doubles and in their logarithms | dense families |
+//! | [`assignment`] | the cheapest assignment in integers, and what entries cost beyond it | gibbs |
 //! | [`calibrate`] | exact search for the parameter that reaches a wanted number | families |
 //! | [`count`] | how often each code occurs in a column | `py` |
 //! | [`law`] | whether two matrices are the same law | `py` |

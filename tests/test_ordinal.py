@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -140,6 +141,85 @@ def test_gibbs_with_costs_of_very_different_size_is_still_the_coldest() -> None:
         m.require(beta=0.1)
         assert m.beta - 0.1 < 1e-9
         assert m.requested["temperature"] == pytest.approx(0.3121, abs=1e-4)
+
+
+def is_gibbs(m: bs.Matrix, cost: list[list[float]], temperature: float) -> bool:
+    """Whether ``sum of ln p + cost/T`` is one number for every permutation, up to three units an entry.
+
+    Sums of costs are exact, logarithms have 60 digits.
+    """
+    counts, total, size = m.parameters["counts"], m.parameters["total"], m.size
+    low, high = -mp.inf, mp.inf
+    with mp.workdps(60):
+        for s in itertools.permutations(range(size)):
+            cells = [(counts[u][v], cost[u][v]) for u, v in enumerate(s)]
+            if any(math.isinf(c) for _, c in cells):
+                continue
+            price = sum(Fraction(c) for _, c in cells) / Fraction(temperature)
+            price = mpf(price.numerator) / price.denominator
+            near = mpf(10) ** -10
+            most = [mp.log((n * (1 + near) + 3 * size) / total) for n, _ in cells]
+            least = [n * (1 - near) - 3 * size for n, _ in cells]
+            high = min(high, mp.fsum(most) + price)
+            if min(least) > 0:
+                low = max(low, mp.fsum(mp.log(n / total) for n in least) + price)
+        return bool(low <= high)
+
+
+FAR: dict[str, list[list[float]]] = {
+    "a scale": [[0, 1, 2], [1, 0, 1], [2, 1, 0]],
+    "ties": [[0, 0, 1], [0, 0, 1], [1, 2, 0]],
+    "two ties": [[2, 1, 1], [1, 2, 1], [1, 1, 2]],
+    "asymmetric": [[3, 1, 4], [1, 5, 9], [2, 6, 5]],
+    "forbidden": [[0, 1, math.inf], [2, 0, 1], [math.inf, 3, 0]],
+    "two": [[0, 1], [3, 1]],
+    "four": [[1, 2, 2, 1], [0, 0, 3, 1], [1, 1, 1, 1], [2, 1, 0, 0]],
+}
+
+
+@pytest.mark.parametrize("name", sorted(FAR))
+def test_gibbs_is_right_however_far_costs_are_from_the_temperature(name: str) -> None:
+    for scale in (1e-300, 1e-20, 1.0, 1e25, 1e60, 1e100, 1e307):
+        cost = [[c * scale for c in row] for row in FAR[name]]
+        for temperature in (5e-324, 1e-300, 1e-20, 0.3, 1.0, 1e25, 1e100, 1e308):
+            m = bs.gibbs(cost, temperature=temperature)
+            assert is_gibbs(m, cost, temperature), (scale, temperature)
+            positive = m.to_dense() > 0
+            assert (positive == np.isfinite(cost)).all()
+
+
+def test_gibbs_far_out_shares_out_among_the_cheapest_assignments() -> None:
+    # Two of three codes can change places for nothing; 1/3 everywhere is what doubles made of it.
+    cost = np.array([[0, 0, 1], [0, 0, 1], [1, 1, 0]]) * 1e25
+    want = np.array([[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0, 1]])
+    assert np.abs(bs.gibbs(cost, temperature=1).to_dense() - want).max() < 1e-14
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e10, 2.0**51])
+def test_gibbs_does_not_see_what_a_line_costs_in_common(offset: float) -> None:
+    rows = np.array([0, 1, 0.5])[:, None] * offset
+    columns = np.array([0.25, 0, 1]) * offset
+    cost = [[0.0, 1.0, 3.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]
+    plain = bs.gibbs(cost, temperature=0.8).to_dense()
+    moved = bs.gibbs((np.array(cost) + rows + columns).tolist(), temperature=0.8)
+    assert np.abs(moved.to_dense() - plain).max() < 1e-11
+
+
+def test_gibbs_by_beta_finds_the_scale_that_decides() -> None:
+    cost = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 1.0]])
+    plain = bs.gibbs(cost, beta=0.3)
+    for offset in (1e6, 1e10, 1e15):
+        m = bs.gibbs(cost + np.array([[offset], [0], [3 * offset]]), beta=0.3)
+        assert m.beta >= 0.3
+        assert m.requested["temperature"] == pytest.approx(plain.requested["temperature"], rel=1e-6)
+        assert np.abs(m.to_dense() - plain.to_dense()).max() < 1e-6
+
+
+def test_gibbs_refuses_costs_that_need_too_many_digits_at_once() -> None:
+    cost = [[1e100, 1, 0], [3, 1e100, 1e60], [1e100, 1e60, 1e80]]
+    must = r"`cost` must need at most 2\^60 times `temperature`, or 2\^67 times its own smallest"
+    with pytest.raises(ValueError, match=must):
+        bs.gibbs(cost, temperature=1)
 
 
 @given(kernel=kernels())

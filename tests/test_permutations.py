@@ -259,3 +259,15 @@ def test_joint_entropy_is_not_said_where_no_permutation_is_drawn() -> None:
     assert large.joint_entropy is None
     assert bs.kron(large, bs.uniform(2)).joint_entropy is None
     assert (large @ bs.uniform(5000)).joint_entropy is None
+
+
+def test_joint_entropy_has_the_same_bits_every_time() -> None:
+    rng = np.random.default_rng(1)
+    targets = [rng.permutation(8).tolist() for _ in range(3000)]
+    weights = rng.random(3000)
+    weights /= weights.sum()
+    found = {
+        bs.mix([bs.permutation(t) for t in targets], weights=weights).joint_entropy.hex()
+        for _ in range(8)
+    }
+    assert len(found) == 1

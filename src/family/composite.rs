@@ -77,9 +77,14 @@ impl Nesting {
         Ok(nesting)
     }
 
-    /// Whether all `size` rows can be had in seconds or minutes.
+    /// Whether all `size` rows can be had at all.
     pub fn can_be_written(&self, size: u64) -> bool {
-        self.parts <= FEW || size <= TABLE || self.row.saturating_mul(size.into()) <= STEPS
+        self.parts <= MANY || size <= TABLE || self.row.saturating_mul(size.into()) <= STEPS
+    }
+
+    /// Whether they can be had in seconds, of a composite of more than a few parts.
+    pub fn is_quick(&self, size: u64) -> bool {
+        self.parts <= FEW || size <= TABLE || self.row.saturating_mul(size.into()) <= QUICK
     }
 }
 
@@ -89,8 +94,14 @@ const FEW: u64 = 64;
 /// Size up to which a composite of more of them is written out, each distinct part once.
 const TABLE: u64 = 256;
 
-/// Steps that a matrix may take to be written out.
-const STEPS: u128 = 1 << 42;
+/// Parts up to which a matrix is written out whatever that takes; more are parts held many times.
+const MANY: u64 = 1 << 16;
+
+/// Steps that it may take beyond.
+const STEPS: u128 = 1 << 36;
+
+/// Steps that are taken for a measure that can be done without.
+const QUICK: u128 = 1 << 31;
 
 /// Every entry of a composite.
 #[derive(Debug)]
@@ -309,28 +320,42 @@ fn joined(family: &dyn Family, tables: &[Arc<Table>]) -> Table {
                 }
             }
         }
-        _ => match total {
-            Some(total) => {
-                let cell = |u: usize, v: usize| {
-                    let terms = (0..size).map(|w| count(0, u * size + w) * count(1, w * size + v));
-                    terms.sum()
-                };
-                Table::Counts(all(size, cell), total)
-            }
-            None => {
-                let cell = |u: usize, v: usize| {
-                    (0..size).fold(Dd::ZERO, |sum, w| {
-                        let a = precise(0, u * size + w);
-                        if a.hi > 0.0 {
-                            sum + a * precise(1, w * size + v)
-                        } else {
-                            sum
+        _ => {
+            // A row of the first, then the rows of the second that it leads to.
+            let rows = |u: usize| (0..size).map(move |w| (u * size + w, w * size));
+            match total {
+                Some(total) => {
+                    let row = |u: usize| {
+                        let mut sum = memory::zeros::<u128>(size);
+                        for (at, start) in rows(u).filter(|&(at, _)| count(0, at) > 0) {
+                            let a = count(0, at);
+                            for (v, sum) in sum.iter_mut().enumerate() {
+                                *sum += a * count(1, start + v);
+                            }
                         }
-                    })
-                };
-                Table::Precise(all(size, cell))
+                        sum
+                    };
+                    let counts = pool::map(size, size < 64, row).into_iter().flatten();
+                    Table::Counts(counts.gather(), total)
+                }
+                None => {
+                    let row = |u: usize| {
+                        let mut sum = memory::filled(Dd::ZERO, size);
+                        for (at, start) in rows(u) {
+                            let a = precise(0, at);
+                            if a.hi > 0.0 {
+                                for (v, sum) in sum.iter_mut().enumerate() {
+                                    *sum = *sum + a * precise(1, start + v);
+                                }
+                            }
+                        }
+                        sum
+                    };
+                    let cells = pool::map(size, size < 64, row).into_iter().flatten();
+                    Table::Precise(cells.gather())
+                }
             }
-        },
+        }
     }
 }
 

@@ -117,7 +117,7 @@ impl Mix {
     }
 
     fn entry_by_entry(&self) -> Option<Measures> {
-        let can = self.size() <= SIZE && self.nesting.can_be_written(self.size());
+        let can = self.size() <= SIZE && self.nesting.is_quick(self.size());
         let total = self.total().filter(|_| can)?;
         if self.written.of(self).is_some() {
             return composite::measures(self.size() as usize, total, |u, row| {
@@ -268,7 +268,7 @@ impl Family for Mix {
     }
 
     fn knows_ergodic(&self) -> bool {
-        self.size() <= SIZE && self.nesting.can_be_written(self.size()) || self.is_ergodic()
+        self.size() <= SIZE && self.nesting.is_quick(self.size()) || self.is_ergodic()
     }
 
     fn composition(&self) -> Option<Composition<'_>> {
@@ -304,7 +304,7 @@ impl Family for Mix {
         }
         let size = self.size();
         size <= SIZE
-            && self.nesting.can_be_written(size)
+            && self.nesting.is_quick(size)
             && composite::is_ergodic(size as usize, |u| {
                 let mut row = memory::zeros(size as usize);
                 let mut seen = memory::filled(false, size as usize);

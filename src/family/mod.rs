@@ -272,7 +272,7 @@ impl Matrix {
         if self.family.nesting().can_be_written(self.family.size()) {
             return Ok(());
         }
-        let must = "take at most 2^42 steps to be written out";
+        let must = "take at most 2^36 steps to be written out";
         Err(Error::value("matrix", must, "more in nested composites"))
     }
 
@@ -294,8 +294,8 @@ impl Matrix {
         let family = &*self.family;
         family.survey(gammas).or_else(|| {
             let nesting = family.nesting();
-            let look = full || family.size() <= nesting.look;
-            let look = look && nesting.can_be_written(family.size());
+            let quick = family.size() <= nesting.look && nesting.is_quick(family.size());
+            let look = quick || full && nesting.can_be_written(family.size());
             look.then(|| survey::by_table(family, gammas))
         })
     }

@@ -89,7 +89,7 @@ impl Product {
     fn second_counts(&self) -> Option<&[u128]> {
         let counts = self.second_counts.get_or_make(|| {
             let size = u128::from(self.size());
-            let can = size.pow(3) <= WORK && self.nesting.can_be_written(self.size());
+            let can = size.pow(3) <= WORK && self.nesting.is_quick(self.size());
             let total = self.pair[1].total().filter(|_| can)?;
             let n = size as usize;
             let mut counts = memory::zeros(n * n);
@@ -294,7 +294,7 @@ impl Family for Product {
         if let Some(keep) = collapse::product_keeps(&self.pair[0], &self.pair[1]) {
             return keep;
         }
-        if size > 1 << 13 || !self.nesting.can_be_written(size) {
+        if size > 1 << 13 || !self.nesting.is_quick(size) {
             return f64::NAN;
         }
         if size > 256 {
@@ -310,7 +310,7 @@ impl Family for Product {
     }
 
     fn knows_ergodic(&self) -> bool {
-        self.size() <= 4096 && self.nesting.can_be_written(self.size()) || self.is_ergodic()
+        self.size() <= 4096 && self.nesting.is_quick(self.size()) || self.is_ergodic()
     }
 
     /// A positive factor makes the product positive. Otherwise the support decides, beyond size 4096
@@ -331,7 +331,7 @@ impl Family for Product {
             f.fill_row(u, &mut row);
             (0..size as usize).filter(|&v| row[v] > 0.0).gather()
         };
-        if size > 4096 || !self.nesting.can_be_written(size) {
+        if size > 4096 || !self.nesting.is_quick(size) {
             return false;
         }
         let second: Vec<Vec<usize>> = (0..size).map(|w| support(b, w)).gather();

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::family::{Composition, Matrix};
 
 /// Bits of a denominator from which on fractions take longer than anyone waits.
-const BITS: u64 = 1 << 22;
+const BITS: u64 = 1 << 20;
 
 /// Steps to a row that are taken in Python's integers.
 const STEPS: u128 = 1 << 26;
@@ -61,6 +61,32 @@ impl<'py> Rows<'py> {
 
     fn whole(&self, n: u128) -> PyResult<Bound<'py, PyAny>> {
         Ok(n.into_pyobject(self.py)?.into_any())
+    }
+
+    /// The least common multiple of the totals, and how many times each is in it.
+    fn common(
+        &self,
+        rows: &[Rc<Row<'py>>],
+    ) -> PyResult<(Bound<'py, PyAny>, Vec<Bound<'py, PyAny>>)> {
+        let one = self.whole(1)?;
+        let Some(first) = rows.first() else {
+            return Ok((one, Vec::new()));
+        };
+        // Rows of one matrix have one total; to find that out of long integers takes long.
+        let mut alike = true;
+        for row in rows {
+            alike = alike && row.total.eq(&first.total)?;
+        }
+        if alike {
+            return Ok((first.total.clone(), vec![one; rows.len()]));
+        }
+        let totals = PyTuple::new(self.py, rows.iter().map(|row| &row.total))?;
+        let common = self.lcm.call1(totals)?;
+        let times: PyResult<Vec<_>> = rows
+            .iter()
+            .map(|row| common.floor_div(&row.total))
+            .collect();
+        Ok((common, times?))
     }
 
     fn of(&mut self, matrix: &Matrix, u: u64) -> PyResult<Rc<Row<'py>>> {
@@ -133,17 +159,13 @@ impl<'py> Rows<'py> {
             Some(Composition::Mix(parts)) => {
                 let of = self.whole(parts.first().map_or(1, |part| part.0.1) as u128)?;
                 let drawn = parts.iter().filter(|((weight, _), _)| *weight > 0);
-                let rows: PyResult<Vec<_>> = drawn
-                    .map(|((weight, _), part)| {
-                        Ok((self.whole(*weight as u128)?, self.of(part, u)?))
-                    })
-                    .collect();
+                let drawn: Vec<_> = drawn.collect();
+                let rows: PyResult<Vec<_>> = drawn.iter().map(|part| self.of(part.1, u)).collect();
                 let rows = rows?;
-                let totals = PyTuple::new(self.py, rows.iter().map(|row| &row.1.total))?;
-                let inner = self.lcm.call1(totals)?;
+                let (inner, times) = self.common(&rows)?;
                 let mut sum = vec![zero; size as usize];
-                for (weight, row) in rows {
-                    let weight = weight.mul(inner.floor_div(&row.total)?)?;
+                for ((row, part), times) in rows.iter().zip(&drawn).zip(&times) {
+                    let weight = self.whole(part.0.0 as u128)?.mul(times)?;
                     for (s, n) in sum.iter_mut().zip(&row.counts) {
                         *s = s.add(n.mul(&weight)?)?;
                     }
@@ -156,21 +178,21 @@ impl<'py> Rows<'py> {
             Some(Composition::Product(first, second)) => {
                 let before = self.of(first, u)?;
                 let mut sum = vec![zero.clone(); size as usize];
-                let mut rows = Vec::new();
+                let (mut shares, mut rows) = (Vec::new(), Vec::new());
                 for (w, a) in (0..).zip(&before.counts) {
                     if !a.eq(&zero)? {
-                        rows.push((a, self.of(second, w)?));
+                        shares.push(a);
+                        rows.push(self.of(second, w)?);
                     }
                 }
-                let totals = PyTuple::new(self.py, rows.iter().map(|row| &row.1.total))?;
-                let inner = self.lcm.call1(totals)?;
+                let (inner, times) = self.common(&rows)?;
                 self.steps += rows.len() as u128 * u128::from(size);
                 if self.steps > STEPS {
                     let must = format!("take at most {STEPS} steps with long integers");
                     return Err(Error::value("exact_row", must, "more").into());
                 }
-                for (a, row) in rows {
-                    let a = a.mul(inner.floor_div(&row.total)?)?;
+                for ((a, row), times) in shares.into_iter().zip(rows).zip(times) {
+                    let a = a.mul(times)?;
                     for (s, b) in sum.iter_mut().zip(&row.counts) {
                         *s = s.add(b.mul(&a)?)?;
                     }

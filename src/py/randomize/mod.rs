@@ -48,7 +48,7 @@ impl Matrix {
     ///
     /// Circulant, randomized response, reflected, geometric, uniform and T-transform matrices draw alike
     /// for every code: the code selects no branch and no address. ``threads`` is at most the
-    /// number of threads to use, all of them (or ``BISTOCHASTIC_THREADS``) by default. Arrays must not be
+    /// number of threads to use, all of them (or ``BISTOCHASTIC_THREADS``, at most 1024) by default. Arrays must not be
     /// changed by another thread meanwhile.
     ///
     /// >>> import numpy as np

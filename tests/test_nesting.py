@@ -1,0 +1,245 @@
+"""Composites nested deep, and holding one matrix many times: every distinct part is visited once."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bistochastic as bs
+from bistochastic import _core
+
+ROWS = [[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]]
+DEEP = 255
+
+
+def squares(m: bs.Matrix, times: int) -> bs.Matrix:
+    for _ in range(times):
+        m = m @ m
+    return m
+
+
+def krons(m: bs.Matrix, times: int) -> bs.Matrix:
+    for _ in range(times):
+        m = bs.kron(m, m)
+    return m
+
+
+def mixtures(m: bs.Matrix, times: int) -> bs.Matrix:
+    for _ in range(times):
+        m = bs.mix([m, m @ m], weights=[0.25, 0.75])
+    return m
+
+
+SHARED: dict[str, Callable[[], bs.Matrix]] = {
+    "squares": lambda: squares(bs.circulant([3, 2, 1]), DEEP),
+    "squares on the grid": lambda: squares(bs.dense(np.array(ROWS)), DEEP),
+    "squares of permutations": lambda: squares(bs.permutation([*range(1, 200), 0]), DEEP),
+    "squares too large to write down": lambda: squares(bs.tridiagonal(0.3, size=2000), 40),
+    "krons": lambda: krons(bs.uniform(1), DEEP),
+    "krons with a factor": lambda: bs.kron(bs.dense(np.array(ROWS)), krons(bs.uniform(1), 254)),
+    "mixtures": lambda: mixtures(bs.dense(np.array(ROWS)), 120),
+    "mixtures of large ones": lambda: mixtures(bs.tridiagonal(0.3, size=3000), 60),
+}
+shared = pytest.mark.parametrize("name", sorted(SHARED))
+
+
+def refused(ask: Callable[[], Any]) -> str | None:
+    """The sentence of a refusal, in our form."""
+    try:
+        ask()
+    except ValueError as error:
+        assert str(error).startswith("`"), error
+        assert " must " in str(error), error
+        return str(error)
+    return None
+
+
+def test_rows_of_a_square_squared_fourteen_times_are_exact() -> None:
+    m = squares(bs.circulant([3, 2, 1]), 14)
+    row = m.exact_row(1)
+    assert sum(row) == 1
+    # Eigenvalues of the cycle: the power is within 2^-1000 of perfect secrecy, and not it.
+    assert all(0 < abs(p - Fraction(1, 3)) < Fraction(1, 2**1000) for p in row)
+    four = squares(bs.circulant([3, 2, 1]), 2)
+    want = np.linalg.matrix_power(np.array([[3, 2, 1], [1, 3, 2], [2, 1, 3]], dtype=object), 4)
+    assert four.exact_row(2) == [Fraction(int(n), 6**4) for n in want[2]]
+
+
+def test_denominators_that_grow_without_end_are_refused() -> None:
+    m = squares(bs.dense(np.array(ROWS)), 40)
+    assert "denominators of at most 1048576 bits" in str(refused(lambda: m.exact_row(0)))
+    assert m.row(0) == pytest.approx(1 / 3)
+
+
+@shared
+def test_every_question_of_shared_parts_is_answered_or_refused(name: str) -> None:
+    m, again = SHARED[name](), SHARED[name]()
+    assert m == again
+    assert hash(m) == hash(again)
+    assert m.same_law(again)
+    for measure in ("entropy_rate", "beta", "epsilon", "truthfulness", "is_ergodic", "certified"):
+        getattr(m, measure)
+    assert repr(m) == repr(again)
+    m.profile()
+    u = np.full(m.size, 1 / m.size)
+    for ask in (
+        lambda: m.row(0).sum() == pytest.approx(1),
+        lambda: m[0, 0],
+        lambda: m.exact_row(0),
+        lambda: m.to_dense(),
+        lambda: m.posterior(0),
+        lambda: m.deniability(2),
+        lambda: m.apply(u),
+        lambda: m.solve(u),
+        lambda: m.condition,
+        lambda: m.joint_entropy,
+        lambda: m.sample_permutation(),
+        lambda: m.randomize([0, 0]),
+        lambda: m.respond(0),
+        lambda: m.decompose(bits=20),
+        lambda: m.estimate(counts=u * 100),
+        lambda: m.estimate(counts=u * 100, method="mle"),
+        lambda: m.required_records(0.1),
+    ):
+        refused(ask)
+
+
+@shared
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles_are_short_and_share_as_before(name: str, protocol: int) -> None:
+    m = SHARED[name]()
+    text = pickle.dumps(m, protocol)
+    assert len(text) < 200_000
+    twin = pickle.loads(text)
+    assert twin == m
+    assert _core.parts_in(twin) == _core.parts_in(m)
+    parts = twin.parameters["matrices"]
+    assert _core.identity_of(parts[0]) == _core.identity_of(parts[-1]) or parts[0] != parts[-1]
+    assert copy.deepcopy(m) == copy.copy(m) == m
+
+
+def test_pickles_of_before_still_load() -> None:
+    a, b = bs.uniform(3), bs.circulant([3, 2, 1])
+
+    class Before:
+        """What composites were pickled as."""
+
+        def __reduce__(self) -> Any:
+            return _core.restore, ("product", {"matrices": [a, b]}, {})
+
+    assert pickle.loads(pickle.dumps(Before())) == a @ b
+
+
+def test_shared_parts_give_the_numbers_of_separate_ones() -> None:
+    m = bs.dense(np.array(ROWS))
+    nested, power = m, np.array(ROWS)
+    for _ in range(7):
+        nested = bs.mix([nested @ nested, nested], weights=[0.25, 0.75])
+        power = 0.25 * power @ power + 0.75 * power
+    assert np.abs(nested.to_dense() - power).max() < 1e-13
+    assert nested.apply([1.0, 0.0, 0.0]) == pytest.approx(power[0], abs=1e-13)
+    assert nested.posterior(1) == pytest.approx(power[:, 1], abs=1e-13)
+    assert nested.condition == pytest.approx(np.linalg.cond(power), rel=1e-9)
+
+
+def test_separately_built_composites_are_told_apart() -> None:
+    a, b = (squares(bs.circulant(row), 60) for row in ([3, 2, 1], [3, 1, 2]))
+    assert a != b
+    assert {a, b, squares(bs.circulant([3, 2, 1]), 60)} == {a, b}
+
+
+NESTED = {
+    "products": "m = m @ p",
+    "products inside": "m = p @ m",
+    "krons": "m = bs.kron(m)",
+    "krons of one": "m = bs.kron(bs.uniform(1), m)",
+    "mixtures": "m = bs.mix([p, m], weights=[.5, .5])",
+}
+
+
+@pytest.mark.parametrize("name", sorted(NESTED))
+def test_the_deepest_nesting_fits_a_small_stack(name: str) -> None:
+    code = f"""
+import copy, gc, pickle, threading
+import numpy as np, bistochastic as bs
+from bistochastic.errors import SingularMatrixError
+
+def build():
+    p = bs.dense(np.array({ROWS}))
+    m = p
+    for _ in range({DEEP}):
+        {NESTED[name]}
+    return m
+
+def run():
+    m, again = build(), build()
+    assert m == again and hash(m) == hash(again) and m.same_law(again)
+    repr(m), m._repr_html_(), str(m.profile(cost="ordinal", prior=[.5, .25, .25]))
+    for protocol in range(2, 6):
+        assert pickle.loads(pickle.dumps(m, protocol)) == m
+    assert copy.deepcopy(m) == m
+    m.exact_row(0), m.to_dense(), m.posterior(0), m.deniability(2), m.joint_entropy
+    m.randomize([0, 1]), m.respond(0), m.sample_permutation(), m.decompose(bits=20)
+    m.randomize([0], ids=["a"], key=bs.Key.insecure(1), stream="s")
+    for ask in (
+        lambda: m.estimate(counts=[3, 2, 1]).interval(), lambda: m.solve(np.ones(3)),
+        lambda: m.estimate(counts=[3, 2, 1], method="mle"), lambda: m.required_records(.1),
+        lambda: m.estimate(counts=[3, 2, 1], method="shrunk"),
+    ):
+        try:
+            ask()
+        except SingularMatrixError:
+            pass
+    del m, again
+    gc.collect()
+    print("done")
+
+threading.stack_size(512 * 1024)
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "done"), done.stderr[-2000:]
+
+
+def test_what_is_singular_deep_inside_is_said_in_one_short_sentence() -> None:
+    with pytest.raises(ValueError, match="whose factor 0 is one") as refusal:
+        squares(bs.dense(np.array(ROWS)), DEEP).solve(np.ones(3))
+    assert len(str(refusal.value)) < 300
+
+
+def test_a_kron_of_many_ones_is_its_factor() -> None:
+    m = bs.kron(bs.dense(np.array(ROWS)), krons(bs.uniform(1), 200))
+    plain = bs.dense(np.array(ROWS))
+    assert (m.to_dense() == plain.to_dense()).all()
+    assert (m.beta, m.epsilon, m.truthfulness) == (plain.beta, plain.epsilon, plain.truthfulness)
+    assert m.profile().capacity == pytest.approx(plain.profile().capacity, abs=1e-9)
+    assert m.estimate(counts=[5, 3, 2]).frequencies == pytest.approx(
+        plain.estimate(counts=[5, 3, 2]).frequencies
+    )
+    assert not math.isnan(m.condition)
+
+
+def test_more_threads_than_a_machine_has_are_asked_for_in_the_environment() -> None:
+    code = "import bistochastic as bs, numpy as np; print(bs.entropy_rate(np.full((256, 256), 1 / 256)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+        env={"BISTOCHASTIC_THREADS": str(10**9)},
+    )
+    assert done.stdout.strip() == "8.0"
