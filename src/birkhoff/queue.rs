@@ -42,7 +42,7 @@ impl Queue {
             lengths[queue.bucket(item.0)] += 1;
         }
         for (bucket, length) in queue.buckets.iter_mut().zip(lengths) {
-            bucket.reserve_exact(length);
+            memory::reserve(bucket, length);
         }
         items.for_each(|item| queue.file(item));
         queue
@@ -67,7 +67,7 @@ impl Queue {
         if self.buckets[i].capacity() == 0 {
             self.buckets[i] = self.spare.pop().unwrap_or_default();
         }
-        self.buckets[i].push(item);
+        memory::push(&mut self.buckets[i], item);
         self.filled |= 1 << i;
     }
 
