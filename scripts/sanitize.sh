@@ -56,7 +56,7 @@ if [ "$host" != none ] && [ -d "$source" ] && cargo "+$nightly" miri --version >
 else
     verdict "Miri: not run, no toolchain \"$nightly\" with the components miri and rust-src"
     if [ "$(uname -sm)" = "Linux x86_64" ] && command -v valgrind >/dev/null; then
-        run valgrind env BISTOCHASTIC_CPU=avx2 BISTOCHASTIC_THREADS=1 \
+        run valgrind env CARGO_PROFILE_TEST_OPT_LEVEL=2 BISTOCHASTIC_CPU=avx2 BISTOCHASTIC_THREADS=1 \
             CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=1" \
             cargo test --locked --quiet --lib -- keystream:: kernel:: --skip family::
     else
