@@ -200,11 +200,11 @@ LONG: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     "tables of rows": (lambda: bs.gibbs(random_cost(2500), temperature=1.0), lambda m: m.respond(0)),
     "a scaling": (lambda: random_cost(1500), lambda c: bs.gibbs(c, temperature=0.05)),
     "a table": (
-        lambda: bs.geometric(400, beta=0.5) @ bs.circulant(np.arange(1, 401)),
+        lambda: bs.geometric(700, beta=0.5) @ bs.circulant(np.arange(1, 701)),
         lambda m: m.to_dense(),
     ),
-    "samples of terms": (lambda: bs.uniform(1 << 12).decompose(), lambda d: d.sample(50_000)),
-    "a shuffle": (lambda: bs.uniform(1 << 24), lambda m: m.sample_permutation()),
+    "samples of terms": (lambda: bs.uniform(1 << 12).decompose(), lambda d: d.sample(12_000)),
+    "a shuffle": (lambda: bs.uniform(1 << 23), lambda m: m.sample_permutation()),
     "a permutation": (
         lambda: bs.gibbs(random_cost(500), temperature=1.0),
         lambda m: m.sample_permutation(),
@@ -212,7 +212,7 @@ LONG: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     "singular values": (lambda: bs.gibbs(random_cost(800), temperature=1.0), lambda m: m.condition),
     "a profile": (
         lambda: bs.mix(
-            [bs.geometric(900, beta=0.5), bs.circulant(np.arange(1, 901))], weights=[0.5, 0.5]
+            [bs.geometric(500, beta=0.5), bs.circulant(np.arange(1, 501))], weights=[0.5, 0.5]
         ),
         lambda m: m.profile(),
     ),
@@ -225,13 +225,14 @@ LONG: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
 
 @pytest.mark.parametrize("name", LONG)
 def test_signals_are_seen_while_a_long_call_runs(name: str) -> None:
-    # A call that looks at no signal before its end runs the handler once, however many came.
+    # A call that looks at no signal before its end runs the handler once, however many came: the second
+    # one shows that it looked. No time is measured.
     make, call = LONG[name]
     subject = make()
     seen: list[int] = []
     with alarms(lambda number, _: seen.append(number)):
         call(subject)
-    assert len(seen) >= 3
+    assert len(seen) >= 2
 
 
 def test_what_a_handler_raises_comes_out_and_the_matrix_is_as_good_as_new() -> None:
