@@ -268,3 +268,12 @@ def test_text_in_tables_is_escaped() -> None:
     from bistochastic.report import cells
 
     assert cells(("td", "<b>&")) == "<tr><td>&lt;b&gt;&amp;</td></tr>"
+
+
+def test_products_that_do_not_fit_in_memory_are_refused_in_a_sentence() -> None:
+    m = bs.randomized_response(2**53, beta=0.3) @ bs.k_anonymous(2**53, k=7)
+    for ask in (lambda: m.beta, lambda: repr(m), lambda: m[3, 4]):
+        with pytest.raises(
+            bs.errors.OutOfMemoryError, match=r"^`memory` must hold \d+ bytes more; got"
+        ):
+            ask()

@@ -542,6 +542,76 @@ def test_sums_of_a_matrix_market_file_do_not_wrap(tmp_path: Path) -> None:
     run("inspect", str(path))
 
 
+LAZY = pl.LazyFrame({"a": [1]})
+FOREIGN: dict[str, Callable[[], Any]] = {
+    "mix of a number": lambda: loose.mix(1, weights=[1.0]),
+    "mix of an array without an axis": lambda: loose.mix(np.array(1), weights=[1.0]),
+    "mix of a lazy frame": lambda: loose.mix(LAZY, weights=[1.0]),
+    "conjunction of an array without an axis": lambda: loose.conjunction(np.array(1), [[0]], [[0]]),
+    "conjunction of a lazy frame": lambda: loose.conjunction(LAZY, [[0]], [[0]]),
+    "an empty prior": lambda: M.posterior(1, prior=pa.array([])),
+    "decompose a lazy frame": lambda: loose.decompose_all(LAZY),
+    "decompose an array without an axis": lambda: loose.decompose_all(np.array(1)),
+    "majorizes a lazy frame": lambda: loose.majorizes([1, 2], LAZY),
+    "a span of time": lambda: loose.majorizes([10.0, np.timedelta64(1, "s")], [9.0, 2.0]),
+    "panels": lambda: loose.plot.tradeoff(6, against=256),
+    "panels without an axis": lambda: loose.plot.tradeoff(6, against=np.array("epsilon")),
+    "families of a number": lambda: loose.plot.tradeoff_points(6, families=[10**5000]),
+    "betas without an axis": lambda: loose.plot.tradeoff_points(6, betas=np.array(0.5)),
+    "a huge size": lambda: loose.plot.tradeoff_points(-(10**5000)),
+    "a family that is a number": lambda: loose.build(5),
+    "a device": lambda: bs.kron(bs.uniform(12), bs.uniform(9)).decompose().to_npz("/dev/null"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(FOREIGN))
+def test_no_other_librarys_words_are_heard(name: str) -> None:
+    if name == "a device" and sys.platform == "win32":
+        pytest.skip("no such device")
+    with pytest.raises((TypeError, ValueError), match=r"^`\w+` must [^\n]*; got [^\n]*$"):
+        FOREIGN[name]()
+
+
+def test_arrays_from_anywhere_in_memory_are_read() -> None:
+    for m in (M, bs.dense([[2, 1, 1, 1], [1, 2, 1, 1], [1, 1, 2, 1], [1, 1, 1, 2]])):
+        for shape in ((4,), (4, 3)):
+            x = np.arange(np.prod(shape), dtype=float).reshape(shape)
+            askew = np.zeros(x.nbytes + 1, np.uint8)[1:].view(np.float64).reshape(shape)
+            askew[:] = x
+            assert not askew.flags.aligned
+            assert np.array_equal(m.apply(askew), m.apply(x))
+            assert np.array_equal(m.solve(askew), m.solve(x))
+
+
+def test_names_of_files_are_shown_in_one_sentence(tmp_path: Path) -> None:
+    npy = tmp_path / "m.npz"
+    with npy.open("wb") as file:
+        np.save(file, np.eye(2))
+    for words in (
+        ["inspect", "dense", "--array", "`x` must"],
+        ["inspect", "dense", "--array", ""],
+        ["inspect", "dense", "--cost", "a\nb"],
+        ["inspect", "x\udcff.npy"],
+        ["inspect", str(npy)],
+        ["decompose", "\udcff"],
+        ["decompose", "uniform size=2", "--out", "x.`\n"],
+        ["compare", "uniform `size`"],
+        ["key", "new", str(tmp_path / "no" / "key")],
+        ["key", "new", str(npy)],
+        ["key", "fingerprint", str(tmp_path / "`")],
+    ):
+        out = CliRunner().invoke(cli.main, words)
+        assert out.exit_code == 1, words
+        assert re.fullmatch(r"Error: `[^`\n]+` must [^\n`]*; got [^\n`]*\n", out.stderr), out.stderr
+
+
+def test_a_name_without_letters_is_printed(tmp_path: Path) -> None:
+    name = str(tmp_path / "\udcff.npz")
+    out = CliRunner().invoke(cli.main, ["decompose", "uniform size=2", "--out", name])
+    assert out.exit_code == 0, out.output
+    assert r"\udcff.npz" in out.output
+
+
 def test_the_wheel_names_the_crates_in_it() -> None:
     import shutil
     import tomllib

@@ -5,6 +5,7 @@ Exact coverage sums the probabilities of all counts of n records: it has no erro
 
 from __future__ import annotations
 
+import copy
 import math
 import pickle
 from typing import Any
@@ -344,6 +345,32 @@ def test_counts_beyond_what_doubles_hold() -> None:
         found = m.estimate(counts=huge)
         assert np.ptp(found.interval(), axis=1).max() < 1e-8
         assert found.records == 2**62 + 2**61 + 2**60
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))]
+)
+def test_copies_of_an_estimate_stay_frozen(copied: Any) -> None:
+    one = bs.tridiagonal(0.1, size=3).estimate(counts=[5, 3, 2], method="simplex")
+    one.interval()
+    other = copied(one)
+    for name in ("frequencies", "reports"):
+        assert np.array_equal(getattr(other, name), getattr(one, name))
+        assert not getattr(other, name).flags.writeable
+    assert np.array_equal(other.interval(), one.interval())
+    assert (other.records, other.method, other.matrix) == (one.records, one.method, one.matrix)
+
+
+@pytest.mark.parametrize("population", ["sampled", "fixed"])
+def test_bounds_of_a_conjunction_are_in_order_and_are_counts(population: Any) -> None:
+    # All bounds lie above what a count can be, or all below: both are cut, and no truth is lost.
+    m = bs.randomized_response(6, keep=0.2621187006206698)
+    for n, report in ((3, 0), (3000, 0), (3, 1), (3000, 1)):
+        found = bs.conjunction([m], [[report] * n], [[0]], population=population)
+        for confidence in (0.01, 0.9, 0.999):
+            low, high = found.interval(confidence)
+            assert 0 <= low <= high <= n
+            assert high == n if report == 0 else low == 0
 
 
 BAD: list[tuple[Any, str]] = [

@@ -444,3 +444,9 @@ def test_qif_says_the_same(m: bs.Matrix) -> None:
     assert p.remaining_uncertainty == pytest.approx(shannon.posterior(prior, dense), abs=1e-9)
     assert p.mutual_information == pytest.approx(shannon.add_leakage(flat, dense), abs=1e-9)
     assert p.capacity == pytest.approx(shannon.add_capacity(dense)[0], abs=1e-5)
+
+
+def test_nothing_is_shown_as_nothing() -> None:
+    shown = {entry.name: entry.text for entry in bs.uniform(12).profile()}
+    for name in ("mutual_information", "capacity", "max_leakage", "guaranteed_max_leakage"):
+        assert shown[name] == "0"

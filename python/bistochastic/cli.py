@@ -11,7 +11,7 @@ import click
 
 import bistochastic
 from bistochastic import decomposition, demo, families, matrix_market, paper
-from bistochastic.report import compare, down, facts, table
+from bistochastic.report import compare, down, facts, shown, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,9 +57,11 @@ def _table(path: str) -> NDArray[Any]:
     file = Path(path)
     kind = file.suffix.lower()
     if kind not in _FILES:
-        raise ValueError(f"`{path}` must end in {', '.join(_FILES)}; got {kind or 'no ending'}")
+        raise ValueError(
+            f"`{shown(path)}` must end in {', '.join(_FILES)}; got {kind or 'no ending'}"
+        )
     if not file.is_file():
-        raise ValueError(f"`{path}` must be a file; got none there")
+        raise ValueError(f"`{shown(path)}` must be a file; got none there")
     if kind == ".csv":
         return _csv(file)
     if kind == ".mtx":
@@ -68,6 +70,8 @@ def _table(path: str) -> NDArray[Any]:
         loaded = np.load(file, allow_pickle=False)
         if kind == ".npy":
             return np.asarray(loaded)
+        if not isinstance(loaded, np.lib.npyio.NpzFile):
+            raise TypeError
         with loaded as arrays:
             found = [np.asarray(arrays[name]) for name in arrays.files]
     except MemoryError:
@@ -75,9 +79,11 @@ def _table(path: str) -> NDArray[Any]:
     except Exception as error:
         # Whatever a broken header makes of NumPy's parser, the file is no file of numbers.
         got = f"one that NumPy refuses ({type(error).__name__})"
-        raise ValueError(f"`{path}` must be a whole {kind} file of numbers; got {got}") from None
+        raise ValueError(
+            f"`{shown(path)}` must be a whole {kind} file of numbers; got {got}"
+        ) from None
     if len(found) != 1:
-        raise ValueError(f"`{path}` must hold one array; got {len(found)}")
+        raise ValueError(f"`{shown(path)}` must hold one array; got {len(found)}")
     return found[0]
 
 
@@ -88,10 +94,10 @@ def _csv(file: Path) -> NDArray[Any]:
         # A mark at the beginning, as spreadsheets write it, is no part of the first number.
         text = file.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise ValueError(f"`{file}` must be readable; got {error.strerror}") from None
+        raise ValueError(f"`{shown(file)}` must be readable; got {error.strerror}") from None
     except UnicodeDecodeError as error:
         got = f"none at byte {error.start}"
-        raise ValueError(f"`{file}` must be readable UTF-8 text; got {got}") from None
+        raise ValueError(f"`{shown(file)}` must be readable UTF-8 text; got {got}") from None
     rows: list[list[int | float | Fraction]] = []
     for line in (line for line in text.splitlines() if line.strip()):
         row: list[int | float | Fraction] = []
@@ -99,11 +105,11 @@ def _csv(file: Path) -> NDArray[Any]:
             try:
                 row.append(_number(part.strip()))
             except click.BadParameter:
-                place = f"row {len(rows)}, column {len(row)}"
-                raise ValueError(f"`{file}` must hold numbers; got none in {place}") from None
+                got = f"none in row {len(rows)}, column {len(row)}"
+                raise ValueError(f"`{shown(file)}` must hold numbers; got {got}") from None
         rows.append(row)
     if not rows or len({len(row) for row in rows}) > 1:
-        raise ValueError(f"`{file}` must have rows of one length; got several or none")
+        raise ValueError(f"`{shown(file)}` must have rows of one length; got several or none")
     numbers = [number for row in rows for number in row]
     if any(isinstance(number, float) for number in numbers):
         return np.asarray([[float(number) for number in row] for row in rows])
@@ -130,7 +136,7 @@ def _from_words(words: str) -> Matrix:
         known = (*_NUMBERS, *_VECTORS, *_EITHER, *_TABLES)
         if not equals or name not in known or name in given:
             got = "no =" if not equals else "a name twice" if name in given else "an unknown name"
-            raise ValueError(f"`{pair}` must be name=value, once for a name; got {got}")
+            raise ValueError(f"`{shown(pair)}` must be name=value, once for a name; got {got}")
         given[name] = _value(name, text)
     return families.build(family, **given)
 
@@ -141,7 +147,7 @@ class _Sentence(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (ValueError, TypeError, IndexError) as error:
+        except (ValueError, TypeError, IndexError, FileExistsError) as error:
             raise click.ClickException(str(error)) from error
         except (MemoryError, OverflowError) as error:
             raise click.ClickException("`size` must fit in memory; got more") from error
@@ -172,9 +178,12 @@ def _key_new(file: Path) -> None:
     fresh = bistochastic.Key.generate()
     try:
         fresh.to_file(file)
+    except FileExistsError:
+        raise
     except OSError as error:
-        raise click.ClickException(str(error)) from error
-    click.echo(f"{file}: key {fresh.fingerprint}, readable by you alone")
+        must = f"`{shown(file)}` must be a new file that can be written"
+        raise ValueError(f"{must}; got {error.strerror}") from None
+    click.echo(f"{shown(file)}: key {fresh.fingerprint}, readable by you alone")
     click.echo("Keep it as confidential as the original data; destroy it when no wave is due.")
 
 
@@ -194,7 +203,8 @@ def _key(file: Path) -> bistochastic.Key:
         try:
             found = bistochastic.Key.from_file(file)
         except OSError as error:
-            raise click.ClickException(str(error)) from error
+            must = f"`{shown(file)}` must be a file that can be read"
+            raise ValueError(f"{must}; got {error.strerror}") from None
     for warning in said:
         click.echo(f"Warning: {warning.message}", err=True)
     return found
@@ -312,7 +322,8 @@ def decompose(matrix: str, top: int, out: str | None, **options: Any) -> None:
     bistochastic decompose "tridiagonal alphas=0.3 size=12"
     """
     if out is not None and not out.lower().endswith((".npz", ".csv")):
-        raise ValueError(f"`out` must end in .npz, .csv; got {Path(out).suffix or 'no ending'}")
+        got = shown(Path(out).suffix or "no ending")
+        raise ValueError(f"`out` must end in .npz, .csv; got {got}")
     law = _from_words(matrix)
     if sys.stderr.isatty():
         with click.progressbar(length=1000, label="decomposing", file=sys.stderr) as bar:
@@ -342,4 +353,4 @@ def decompose(matrix: str, top: int, out: str | None, **options: Any) -> None:
                 decomposition.to_csv(found, out)
         except OSError as error:
             raise ValueError(f"`out` must be a file to write; got {error.strerror}") from None
-        click.echo(f"written to {out}")
+        click.echo(f"written to {shown(out)}")

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bistochastic import _core, operators
+from bistochastic import _core, operators, vectors
 from bistochastic.intervals import confidence_of, mean_bounds
 from bistochastic.tallies import code_array
-from bistochastic.vectors import array, columns_of, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,11 +43,12 @@ class Conjunction:
     """``"sampled"`` where the records are a sample, ``"fixed"`` where they are everyone."""
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Bounds of the count, cut to what a count can be.
+        """Bounds of the count, cut to what a count can be, from 0 to ``records``.
 
         As :meth:`Estimate.interval`: normal, widened for skewness, where the pseudo-responses vary
         enough, else the bounds of a mean of numbers in a known range. Of a sample they are of
-        ``records`` times the share of those the sample is from.
+        ``records`` times the share of those the sample is from. Bounds without any room between
+        them at 0 or ``records`` say that such reports are unlikely from these matrices.
 
         >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, keep=0.75)
@@ -68,7 +68,9 @@ class Conjunction:
         low, high = mean_bounds(
             np.array([share]), np.array([spread]), (ends[0], ends[1]), n, alpha, fixed=fixed
         )
-        return max(0.0, n * float(low[0])), min(float(n), n * float(high[0]))
+        # Both on both sides: unlikely reports may put all of the bounds outside.
+        least, most = np.clip([n * float(low[0]), n * float(high[0])], 0.0, float(n)).tolist()
+        return least, most
 
 
 def conjunction(
@@ -95,12 +97,12 @@ def conjunction(
     >>> bs.conjunction([m, m], [[0, 0, 1, 1], [0, 1, 0, 1]], [[1], [0, 1]]).count
     2.0
     """
-    one_of("population", population, ("sampled", "fixed"))
-    codes = columns_of(codes)
-    for name, given in (("matrices", matrices), ("codes", codes), ("events", events)):
-        if not hasattr(given, "__len__"):
-            must = f"`{name}` must be a sequence with one for each attribute"
-            raise TypeError(f"{must}; got {type(given).__name__}")
+    vectors.one_of("population", population, ("sampled", "fixed"))
+    codes = vectors.columns_of(codes)
+    must = "be a sequence with one for each attribute"
+    matrices = vectors.items("matrices", must, matrices)
+    codes = vectors.items("codes", must, codes)
+    events = vectors.items("events", must, events)
     if not len(matrices) == len(codes) == len(events) or not len(matrices):
         got = f"{len(matrices)}, {len(codes)} and {len(events)}"
         must = "`conjunction` must be given as many matrices, columns and events, one at least"
@@ -156,7 +158,7 @@ def _event(matrix: Matrix, given: Any, k: int) -> list[int]:
         raise TypeError(f"`events` must {must}; got {type(given).__name__}")
     # A set has no order, and a range of many codes no need to be an array.
     if not isinstance(given, set | frozenset | range | list | tuple):
-        given = array("events", must, given).ravel().tolist()
+        given = vectors.array("events", must, given).ravel().tolist()
     codes = [_core.as_whole("events", must, code) for code in given]
     for at, code in enumerate(codes):
         if not 0 <= code < matrix.size:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +43,12 @@ def to_npz(decomposition: Decomposition, path: str | PathLike[str]) -> None:
     if residual is not None:
         arrays["residual"] = residual.to_dense()
     with open(path, "wb") as file:  # noqa: PTH123 - a file object keeps the name as it is
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        try:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+        except struct.error:
+            # Some devices say where one is and are not there; a pipe says that it does not know.
+            must = "`path` must be a file or a pipe"
+            raise ValueError(f"{must}; got a device that cannot be gone back in") from None
 
 
 def to_csv(decomposition: Decomposition, path: str | PathLike[str]) -> None:

@@ -8,7 +8,7 @@ its variance is theirs over the number of records.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -79,6 +79,10 @@ class Estimate:
         # Frozen is frozen: arrays too.
         self.frequencies.flags.writeable = False
         self.reports.flags.writeable = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy is made anew and frozen again: NumPy does not pickle that an array is.
+        return type(self), tuple(getattr(self, one.name) for one in fields(self))
 
     @property
     def counts(self) -> Array:

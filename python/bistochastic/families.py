@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core
+from bistochastic import _core, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
     """Matrices as a list, since NumPy would make something else of arrays among them."""
     if isinstance(matrices, _core.Matrix):
         raise TypeError("`matrices` must be a sequence of matrices; got one matrix")
-    listed = list(matrices)
+    listed = vectors.items("matrices", "be a sequence of matrices", matrices)
     for matrix in listed:
         if not isinstance(matrix, _core.Matrix):
             raise TypeError(f"`matrices` must hold matrices; got {type(matrix).__name__}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import vectors
+from bistochastic.report import shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +32,7 @@ def read(path: Path) -> NDArray[Any]:
     """
 
     def refuse(must: str, got: object) -> ValueError:
-        return ValueError(f"`{path}` must {must}; got {got}")
+        return ValueError(f"`{shown(path)}` must {must}; got {got}")
 
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -45,7 +46,7 @@ def read(path: Path) -> NDArray[Any]:
     form, field, symmetry = header[2:]
     for word, known in ((form, _FORMATS), (field, _FIELDS), (symmetry, _SYMMETRIES)):
         if word not in known:
-            raise refuse(f"be {' or '.join(known)}", word)
+            raise refuse(f"be {' or '.join(known)}", shown(word))
     rows = [(i, line.split()) for i, line in enumerate(lines, 1) if line.strip()]
     rows = [(i, words) for i, words in rows[1:] if not words[0].startswith("%")]
     kind: type[int] | type[float] = float if field == "real" else int

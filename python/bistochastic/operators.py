@@ -106,7 +106,8 @@ def _rows(name: str, matrix: Matrix, given: Any) -> tuple[Array, int]:
         raise TypeError(f"`{name}` must {must}; got dtype {array.dtype}")
     if array.ndim not in (1, 2) or array.shape[0] != r:
         raise ValueError(f"`{name}` must {must}; got shape {array.shape}")
-    rows = np.ascontiguousarray(array.reshape(r, -1).T)
+    # Aligned, too: an array may be a look into bytes from anywhere.
+    rows = np.require(array.reshape(r, -1).T, requirements=["C", "A"])
     if rows.dtype != np.float64:
         rows = vectors.doubles(name, rows)
     at = _core.not_finite(rows)

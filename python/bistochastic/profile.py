@@ -88,7 +88,9 @@ class Entry:
         if isinstance(x, int):
             return str(x)
         # A unit in the last place, by which a value may have been moved to be safe, is not shown.
-        unit = 4 * math.ulp(x) if math.isfinite(x) and self.name not in _TO_THE_DIGIT else 0.0
+        # Zero was not moved: nothing is below it.
+        moved = x != 0 and math.isfinite(x) and self.name not in _TO_THE_DIGIT
+        unit = 4 * math.ulp(x) if moved else 0.0
         if direction > 0:
             return up(x - unit)
         return down(x + unit) if direction < 0 else f"{x:.6g}"

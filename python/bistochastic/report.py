@@ -48,6 +48,16 @@ def up(x: float, digits: int = 6) -> str:
     return _digits(x, digits, +1)
 
 
+def shown(name: object) -> str:
+    """A name in a sentence: what would end it there, or cannot be printed, as Python writes it.
+
+    >>> print(shown("a`b\\ud800.csv"), shown(""))
+    a\\x60b\\ud800.csv ''
+    """
+    escaped = (r"\x60" if c == "`" else c if c.isprintable() else ascii(c)[1:-1] for c in str(name))
+    return "".join(escaped) or "''"
+
+
 def line(matrix: Matrix) -> str:
     """A matrix in one line."""
     n = matrix.size

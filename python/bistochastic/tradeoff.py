@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core
+from bistochastic.vectors import items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -200,13 +201,12 @@ def _makers(families: Any) -> dict[str, Make]:
                 must = "`families` must map labels to functions of a size and a beta"
                 raise TypeError(f"{must}; got {type(make).__name__}")
     else:
-        must = f"`families` must hold names out of {', '.join(FAMILIES)}, or be a mapping"
-        if not hasattr(families, "__iter__"):
-            raise TypeError(f"{must}; got {type(families).__name__}")
-        names = list(families)
+        must = f"hold names out of {', '.join(FAMILIES)}, or be a mapping"
+        names = items("families", must, families)
         for name in names:
             if not isinstance(name, str) or name not in FAMILIES:
-                raise ValueError(f"{must}; got {name!r}")
+                got = repr(name) if isinstance(name, str) else type(name).__name__
+                raise ValueError(f"`families` must {must}; got {got}")
         made = {name: _by_name(name) for name in names}
     if not made:
         raise ValueError("`families` must hold at least one; got none")
@@ -218,16 +218,16 @@ def _by_name(name: str) -> Make:
 
 
 def _betas(given: Any) -> list[float]:
-    must = "`betas` must hold numbers from 0 to 1"
-    if given is not None and (isinstance(given, str) or not hasattr(given, "__iter__")):
-        raise TypeError(f"{must}; got {type(given).__name__}")
-    listed = BETAS if given is None else given
-    betas = [_core.as_real("betas", "hold numbers from 0 to 1", beta) for beta in listed]
+    must = "hold numbers from 0 to 1"
+    if isinstance(given, str):
+        raise TypeError(f"`betas` must {must}; got str")
+    listed = BETAS if given is None else items("betas", must, given)
+    betas = [_core.as_real("betas", must, beta) for beta in listed]
     if not betas:
-        raise ValueError(f"{must}; got none")
+        raise ValueError(f"`betas` must {must}; got none")
     for beta in betas:
         if not 0 <= beta <= 1:
-            raise ValueError(f"{must}; got {beta:g}")
+            raise ValueError(f"`betas` must {must}; got {beta:g}")
     return sorted(betas)
 
 

@@ -83,7 +83,8 @@ def floats(name: str, must: str, given: Any, *, by_code: bool = True) -> Floats:
     if plain.dtype.kind == "O":
         flat = [_core.as_real(name, must, item) for item in plain.ravel().tolist()]
         found = np.array(flat, dtype=np.float64).reshape(plain.shape)
-        known = np.array([isinstance(item, float) for item in plain.ravel()]).reshape(plain.shape)
+        reals = [isinstance(item, float) for item in plain.ravel()]
+        known = np.array(reals, dtype=bool).reshape(plain.shape)
         _refuse_larger(name, found, np.isinf(found) & known)
         return found
     if plain.dtype.kind not in "fiu":
@@ -113,6 +114,25 @@ def columns_of(given: Any) -> Any:
         return [given.iloc[:, i] for i in range(given.shape[1])]
     columns = _columns(given)
     return given if columns is None else columns
+
+
+def items(name: str, must: str, given: Any) -> list[Any]:
+    """Things one after the other, as a list.
+
+    >>> items("matrices", "be a sequence", np.array(1))
+    Traceback (most recent call last):
+        ...
+    TypeError: `matrices` must be a sequence; got ndarray
+    """
+    kind = type(given)
+    # A lazy frame has an index alone, and Python would take it for a sequence.
+    if hasattr(kind, "__iter__") or (hasattr(kind, "__len__") and hasattr(kind, "__getitem__")):
+        try:
+            return list(iter(given))
+        except TypeError:
+            # An array without an axis.
+            pass
+    raise TypeError(f"`{name}` must {must}; got {kind.__name__}")
 
 
 def one_of(name: str, given: Any, known: tuple[str, ...]) -> str:
@@ -208,6 +228,9 @@ def refuse_another_order(name: str, given: Any, *, columns: bool = True) -> None
 
     Of a table the ``columns`` are codes too, unless each of them is a vector of its own.
     """
+    if not hasattr(type(given), "iloc"):
+        # Others have no labels; to ask a lazy frame for its columns would make it work.
+        return
     for side in ("index", "columns") if columns else ("index",):
         labels = getattr(given, side, None)
         if labels is None or callable(labels) or not hasattr(labels, "is_unique"):
@@ -371,6 +394,7 @@ def _number(name: str, at: int, value: Any) -> int | float | Fraction:
         return value
     if isinstance(value, float | np.floating):
         return float(value)
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+    # A span of time is an integer of NumPy's, too.
+    if isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64):
         return int(value)
     raise TypeError(f"`{name}` must hold numbers; got {type(value).__name__} at {at}")

@@ -1,13 +1,16 @@
 //! Values and errors across the boundary.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use numpy::{
     IntoPyArray, PyArray1, PyArrayDescr, PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray,
     PyUntypedArrayMethods,
 };
-use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyIndexError, PyOSError, PyOverflowError, PyTypeError, PyUnicodeError, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyType};
 
@@ -513,15 +516,38 @@ pub fn text<'a>(name: &str, must: &str, given: &'a Bound<'_, PyAny>) -> PyResult
     }
 }
 
-/// The path of a file.
+/// The path of a file: text, or what says that it is a path, but no number, which would be an open file.
 pub fn path(name: &str, given: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
-    given.extract().map_err(|error: PyErr| {
-        if error.is_instance_of::<PyTypeError>(given.py()) {
-            Error::type_(name, "be the path of a file", type_name(given)).into()
+    let py = given.py();
+    let must = "be the path of a file";
+    let path: PathBuf = given.extract().map_err(|error: PyErr| {
+        if error.is_instance_of::<PyTypeError>(py) {
+            Error::type_(name, must, type_name(given)).into()
+        } else if error.is_instance_of::<PyUnicodeError>(py) {
+            let got = "one with a character that file names cannot have";
+            Error::value(name, must, got).into()
         } else {
             error
         }
-    })
+    })?;
+    if path.as_os_str().as_encoded_bytes().contains(&0) {
+        return Err(Error::value(name, must, "one with a zero byte").into());
+    }
+    Ok(path)
+}
+
+/// What the system says of a file, as Python says it: its own exception with number, words and name.
+pub fn file_error(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
+    let Some(number) = error.raw_os_error() else {
+        return error.into();
+    };
+    let words = py
+        .import("os")
+        .and_then(|os| os.call_method1("strerror", (number,))?.extract::<String>());
+    match words {
+        Ok(words) => PyOSError::new_err((number, words, path.as_os_str().to_owned())),
+        Err(error) => error,
+    }
 }
 
 /// One number as a double, the nearest to it.

@@ -8,8 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use super::convert::fraction;
+use super::work::guarded;
 use crate::error::Error;
 use crate::family::{Composition, Matrix};
+use crate::system::memory;
 
 /// Bits of a denominator from which on fractions take longer than anyone waits.
 const BITS: u64 = 1 << 20;
@@ -94,7 +96,7 @@ impl<'py> Rows<'py> {
         if let Some(row) = self.made.get(&place) {
             return Ok(Rc::clone(row));
         }
-        let row = Rc::new(match matrix.total() {
+        let row = Rc::new(match guarded(|| matrix.total())? {
             Some(total) => self.counted(matrix, u, total)?,
             None => self.joined(matrix, u)?,
         });
@@ -104,10 +106,14 @@ impl<'py> Rows<'py> {
 
     /// Where the integers are short.
     fn counted(&mut self, matrix: &Matrix, u: u64, total: u128) -> PyResult<Row<'py>> {
-        let mut counts = vec![0; matrix.family.size() as usize];
-        if !matrix.family.add_counts(u, total, 1, &mut counts) {
+        let counts = guarded(|| {
+            let mut counts = memory::zeros(matrix.family.size() as usize);
+            let short = matrix.family.add_counts(u, total, 1, &mut counts);
+            short.then_some(counts)
+        })?;
+        let Some(counts) = counts else {
             return self.joined(matrix, u);
-        }
+        };
         let counts: PyResult<Vec<_>> = counts.into_iter().map(|n| self.whole(n)).collect();
         Ok(Row {
             counts: counts?,

@@ -1,6 +1,7 @@
 //! `Key`: the secret behind a release. It goes in, and never comes out but to a file.
 
 use std::ffi::CString;
+use std::path::Path;
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyUserWarning};
@@ -42,15 +43,14 @@ impl From<key::Key> for Key {
     }
 }
 
-impl From<KeyFileError> for PyErr {
-    fn from(error: KeyFileError) -> PyErr {
-        match error {
-            KeyFileError::Content(error) => error.into(),
-            KeyFileError::Io(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                PyFileExistsError::new_err("`path` must be a new file; got one that exists")
-            }
-            KeyFileError::Io(error) => error.into(),
+/// What went wrong with a key file; of the system's errors Python's own, with number and name.
+fn refused(py: Python<'_>, path: &Path, error: KeyFileError) -> PyErr {
+    match error {
+        KeyFileError::Content(error) => error.into(),
+        KeyFileError::Io(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            PyFileExistsError::new_err("`path` must be a new file; got one that exists")
         }
+        KeyFileError::Io(error) => convert::file_error(py, path, error),
     }
 }
 
@@ -100,7 +100,9 @@ impl Key {
         let py = path.py();
         let raw = raw.map_or(Ok(false), |raw| convert::flag("raw", raw))?;
         let path = convert::path("path", path)?;
-        let (key, open) = py.detach(|| key::Key::from_file(&path, raw))?;
+        let (key, open) = py
+            .detach(|| key::Key::from_file(&path, raw))
+            .map_err(|error| refused(py, &path, error))?;
         if open {
             let text = "the key file can be read by others than its owner; chmod 600 shuts it";
             PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(text)?, 1)?;
@@ -134,7 +136,8 @@ impl Key {
     fn to_file(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = path.py();
         let path = convert::path("path", path)?;
-        Ok(py.detach(|| self.inner.to_file(&path))?)
+        py.detach(|| self.inner.to_file(&path))
+            .map_err(|error| refused(py, &path, error))
     }
 
     /// 16 hexadecimal digits that identify the key and say nothing else of it; ``insecure`` for one

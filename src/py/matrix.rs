@@ -107,7 +107,7 @@ impl Matrix {
     /// [4503599627370496, 2251799813685248, 2251799813685248]
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let parameters = self.family().parameters();
+        let parameters = guarded(|| self.family().parameters())?;
         convert::dictionary(py, parameters.iter().map(|(n, v)| (*n, v)), Vectors::Lists)
     }
 
@@ -269,7 +269,10 @@ impl Matrix {
         let size = self.family().size();
         let (u, v) = (convert::code("u", &u, size)?, convert::code("v", &v, size)?);
         self.inner.check_written()?;
-        Ok(self.family().probability(u, v))
+        let family = self.family();
+        // A product takes a whole row through its factors.
+        let numbers = family.composition().map_or(1, |_| size);
+        detached(index.py(), numbers, || family.probability(u, v))
     }
 
     /// Raise :class:`bistochastic.errors.GuaranteeError` unless ``beta`` is at least, and ``epsilon``
@@ -301,24 +304,26 @@ impl Matrix {
         )?)
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> Py<PyAny> {
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let py = other.py();
-        match other.cast::<Matrix>() {
+        Ok(match other.cast::<Matrix>() {
             Ok(other) => {
-                let equal = self.inner == other.get().inner;
+                let equal = guarded(|| self.inner == other.get().inner)?;
                 pyo3::types::PyBool::new(py, equal)
                     .to_owned()
                     .into_any()
                     .unbind()
             }
             Err(_) => py.NotImplemented(),
-        }
+        })
     }
 
-    fn __hash__(&self) -> u64 {
-        let mut state = DefaultHasher::new();
-        self.inner.hash(&mut state);
-        state.finish()
+    fn __hash__(&self) -> PyResult<u64> {
+        guarded(|| {
+            let mut state = DefaultHasher::new();
+            self.inner.hash(&mut state);
+            state.finish()
+        })
     }
 
     /// First this matrix, then ``other``: a release that is randomized again.
@@ -360,7 +365,7 @@ impl Matrix {
             for matrix in below.into_iter().chain([&self.inner]) {
                 let given = Matrix::from(matrix.clone());
                 let parameters = PyDict::new(py);
-                for (name, value) in matrix.family.parameters() {
+                for (name, value) in guarded(|| matrix.family.parameters())? {
                     let Value::Matrices(parts) = &value else {
                         let one = convert::dictionary(py, [(name, &value)], Vectors::Arrays)?;
                         parameters.update(one.as_mapping())?;
@@ -413,7 +418,7 @@ pub fn build(
 /// The realised parameters with arrays instead of lists.
 #[pyfunction]
 pub fn arrays<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Bound<'py, PyDict>> {
-    let parameters = matrix.family().parameters();
+    let parameters = guarded(|| matrix.family().parameters())?;
     convert::dictionary(py, parameters.iter().map(|(n, v)| (*n, v)), Vectors::Arrays)
 }
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure
 from bistochastic.report import down
 from bistochastic.tradeoff import FAMILIES, Point, tradeoff_points
+from bistochastic.vectors import items
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,11 +56,13 @@ def tradeoff(
     >>> [axes.get_title(loc="left") for axes in figure.axes]
     ['truthfulness: high is useful', 'epsilon: low is safe', 'standard error: low is useful']
     """
-    panels = [against] if isinstance(against, str) else list(against)
+    must = f"hold names out of {', '.join(_PANELS)}"
+    panels = [against] if isinstance(against, str) else items("against", must, against)
     for name in panels:
-        if not isinstance(name, str) or name not in _PANELS:
-            must = f"`against` must hold names out of {', '.join(_PANELS)}"
-            raise ValueError(f"{must}; got {name!r}")
+        if not isinstance(name, str):
+            raise TypeError(f"`against` must {must}; got {type(name).__name__}")
+        if name not in _PANELS:
+            raise ValueError(f"`against` must {must}; got {name!r}")
     if not panels:
         raise ValueError("`against` must hold at least one name; got none")
     if axes is None:

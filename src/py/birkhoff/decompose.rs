@@ -98,7 +98,10 @@ pub fn decompose_all(
         return Err(other(matrices));
     }
     let mut given = Vec::new();
-    for item in matrices.try_iter().map_err(|_| other(matrices))? {
+    let items = py
+        .import("bistochastic.vectors")?
+        .call_method1("items", ("matrices", must, matrices))?;
+    for item in items.try_iter()? {
         let item = item?;
         let matrix = item.cast::<Matrix>().map_err(|_| other(&item))?;
         fits(matrix.get().inner())?;

@@ -278,7 +278,8 @@ impl Decomposition {
     /// array([1, 1, 1], dtype=uint64)
     fn to_npz(slf: &Bound<'_, Self>, path: &Bound<'_, PyAny>) -> PyResult<()> {
         let module = slf.py().import("bistochastic.decomposition")?;
-        module.call_method1("to_npz", (slf, path))?;
+        let path = convert::path("path", path)?;
+        module.call_method1("to_npz", (slf, path.as_os_str()))?;
         Ok(())
     }
 
