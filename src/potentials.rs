@@ -78,7 +78,12 @@ impl<'a> Potentials<'a> {
     /// Scale at temperature `t`. From far above, cool down by halves: the potentials of one
     /// temperature keep the next kernel within the range of a double.
     pub fn settle(&mut self, t: f64, target: f64) {
-        self.most = self.reach * t;
+        let before = std::mem::replace(&mut self.most, self.reach * t);
+        if before.min(self.most) < self.largest {
+            // Potentials of costs that counted as others are none of these.
+            self.temperature = f64::INFINITY;
+            self.off = f64::INFINITY;
+        }
         self.approach(t, target);
         // Entries were kept positive that are smaller: from the potentials so far they come out as they are.
         for _ in 0..100 {

@@ -144,7 +144,7 @@ def test_gibbs_with_costs_of_very_different_size_is_still_the_coldest() -> None:
 
 
 def is_gibbs(m: bs.Matrix, cost: list[list[float]], temperature: float) -> bool:
-    """Whether ``sum of ln p + cost/T`` is one number for every permutation, up to three units an entry.
+    """Whether ``sum of ln p + cost/T`` is one number for every permutation, as far as units tell.
 
     Sums of costs are exact, logarithms have 60 digits.
     """

@@ -237,9 +237,9 @@ def gibbs(cost: Table, *, temperature: float | None = None, beta: float | None =
     response, costs 0 and ``inf`` give blocks.
 
     Give exactly one of ``temperature`` > 0 and ``beta``, for the coldest law that reaches it; what
-    the allowed reports cannot reach is refused with what they can. Far below the costs the law tends
-    to the cheapest assignment, or evenly to several. Differences of costs decide there and are
-    taken exactly; costs that need more than some 2^60 temperatures at once are refused.
+    the allowed reports cannot reach is refused with what they can. Far below the costs the law
+    tends to the cheapest assignment, or is shared out among several. Differences of costs decide
+    there and are taken exactly; costs that need some 2^60 temperatures at once are refused.
 
     >>> import bistochastic as bs
     >>> import numpy as np

@@ -103,6 +103,9 @@ const STEPS: u128 = 1 << 36;
 /// Steps that are taken for a measure that can be done without.
 const QUICK: u128 = 1 << 31;
 
+/// Composites inside of it whose tables are kept too.
+const KEPT: usize = 512;
+
 /// Every entry of a composite.
 #[derive(Debug)]
 pub enum Table {
@@ -126,7 +129,7 @@ impl Written {
 
 impl Written {
     /// The table, if it is made already.
-    pub fn made(&self) -> Option<&Arc<Table>> {
+    fn made(&self) -> Option<&Arc<Table>> {
         self.0.get()
     }
 }
@@ -185,6 +188,10 @@ pub fn parts_of(family: &dyn Family) -> Vec<&Matrix> {
     }
 }
 
+fn made(family: &dyn Family) -> Option<&Arc<Table>> {
+    family.written()?.made()
+}
+
 /// All entries, from those of the parts, each distinct one written out once and without recursion.
 fn write(root: &dyn Family) -> Arc<Table> {
     // Parts before what they are parts of; those with few parts are asked for their rows.
@@ -202,7 +209,7 @@ fn write(root: &dyn Family) -> Arc<Table> {
             continue;
         }
         stack.push((family, true));
-        if family.nesting().parts > FEW && family.written().is_none() {
+        if family.nesting().parts > FEW && made(family).is_none() {
             stack.extend(
                 parts_of(family)
                     .into_iter()
@@ -210,15 +217,15 @@ fn write(root: &dyn Family) -> Arc<Table> {
             );
         }
     }
-    let mut made: HashMap<*const (), Arc<Table>> = HashMap::new();
+    let mut tables_made: HashMap<*const (), Arc<Table>> = HashMap::new();
     for family in &order {
-        let many = family.nesting().parts > FEW && family.written().is_none();
+        let many = family.nesting().parts > FEW && made(*family).is_none();
         let parts = if many { parts_of(*family) } else { Vec::new() };
         let tables: Vec<Arc<Table>> = parts
             .iter()
-            .filter_map(|part| made.get(&place(&*part.family)).cloned())
+            .filter_map(|part| tables_made.get(&place(&*part.family)).cloned())
             .gather();
-        let table = match family.written() {
+        let table = match made(*family) {
             Some(table) => Arc::clone(table),
             None if many => Arc::new(joined(*family, &tables)),
             None => Arc::new(rows_of(*family)),
@@ -228,14 +235,21 @@ fn write(root: &dyn Family) -> Arc<Table> {
             if let Some(left) = uses.get_mut(&place(&*part.family)) {
                 *left -= 1;
                 if *left == 0 {
-                    made.remove(&place(&*part.family));
+                    tables_made.remove(&place(&*part.family));
                 }
             }
         }
         drop(tables);
-        made.insert(place(*family), table);
+        // Whoever asks this composite will ask those in it, which would write the same again.
+        if let Some(written) = family.written()
+            && many
+            && order.len() <= KEPT
+        {
+            written.0.get_or_make(|| Arc::clone(&table));
+        }
+        tables_made.insert(place(*family), table);
     }
-    let root = made.remove(&place(root));
+    let root = tables_made.remove(&place(root));
     root.unwrap_or_else(|| Arc::new(Table::Precise(Vec::new())))
 }
 

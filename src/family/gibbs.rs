@@ -205,7 +205,10 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
     let top = largest(&moderate);
     let bounded = assignment::bounded(&moderate, size, reach(size) * top / SEARCHED);
     let reduced = assignment::reduce(&bounded, size, -1074, true)?;
-    let left = reduced.in_units(0);
+    // In units of the largest.
+    let most = reduced.units.iter().flatten().fold(1, |m, &n| n.max(m));
+    let e = reduced.exponent + most.ilog2() as i32;
+    let left = reduced.in_units(e);
     let positive = left.iter().filter(|c| **c > 0.0);
     let least = positive.fold(f64::INFINITY, |m, &c| m.min(c));
     let far = Search {
@@ -215,11 +218,11 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
         // Colder than that, all that costs anything is as good as forbidden.
         coldest: Some(least / (4.0 * reach(size))),
         finest: if reduced.is_rounded {
-            assignment::scaled(1.0, reduced.exponent + 50)
+            assignment::scaled(1.0, reduced.exponent - e + 50)
         } else {
             0.0
         },
-        by,
+        by: by - e,
     };
     let refused = || Error::value("beta", "be reached with reduced costs", beta);
     far.run(arguments, beta)?.ok_or_else(refused)
@@ -383,6 +386,9 @@ impl Search<'_> {
         }
         // What is reported is what was rounded: warm up by hairs until it keeps the request.
         for k in 0..60 {
+            if near && !state.is_held() {
+                return Ok(None);
+            }
             let law = rounded(arguments, &state)?;
             if measure::beta(&law) >= beta {
                 arguments.note("temperature", assignment::scaled(t, -self.by));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::dd::Dd;
 use crate::error::{Error, Result};
 use crate::family::composite::Written;
-use crate::family::{Composition, Family, Matrix, Nesting, Table};
+use crate::family::{Composition, Family, Matrix, Nesting};
 use crate::lattice::MAX_SIZE;
 use crate::measure::{Entropy, LogSum};
 use crate::parameters::{Arguments, Parameters, Value};
@@ -125,8 +125,8 @@ impl Family for Kron {
         self.nesting
     }
 
-    fn written(&self) -> Option<&Arc<Table>> {
-        self.written.made()
+    fn written(&self) -> Option<&Written> {
+        Some(&self.written)
     }
 
     fn knows_ergodic(&self) -> bool {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::dd::{Dd, RELATIVE_ERROR};
 use crate::error::{Error, Result};
 use crate::family::composite::{self, Measures, Written};
-use crate::family::{Composition, Family, Matrix, Nesting, Table, collapse};
+use crate::family::{Composition, Family, Matrix, Nesting, collapse};
 use crate::lattice::{self, gcd};
 use crate::measure::Entropy;
 use crate::operator::Spectrum;
@@ -236,8 +236,8 @@ impl Family for Mix {
         self.nesting
     }
 
-    fn written(&self) -> Option<&Arc<Table>> {
-        self.written.made()
+    fn written(&self) -> Option<&Written> {
+        Some(&self.written)
     }
 
     fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {

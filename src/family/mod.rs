@@ -41,7 +41,7 @@ mod t_transform;
 mod tridiagonal;
 mod uniform;
 
-pub use composite::{Nesting, Table};
+pub use composite::{Nesting, Written};
 
 /// A bistochastic matrix as exact rational laws, one a row, by its structure.
 pub trait Family: Debug + Send + Sync {
@@ -101,8 +101,8 @@ pub trait Family: Debug + Send + Sync {
         Nesting::none(self, survey::SIZE)
     }
 
-    /// The entries of a composite, where they were written out before.
-    fn written(&self) -> Option<&Arc<Table>> {
+    /// Where the entries of a composite are written out.
+    fn written(&self) -> Option<&Written> {
         None
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::dd::Dd;
 use crate::error::{Error, Result};
 use crate::family::composite::{self, Measures, Written};
-use crate::family::{Composition, Family, Matrix, Nesting, Table, collapse};
+use crate::family::{Composition, Family, Matrix, Nesting, collapse};
 use crate::measure::Entropy;
 use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
@@ -244,8 +244,8 @@ impl Family for Product {
         self.nesting
     }
 
-    fn written(&self) -> Option<&Arc<Table>> {
-        self.written.made()
+    fn written(&self) -> Option<&Written> {
+        Some(&self.written)
     }
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {

@@ -48,8 +48,8 @@ impl Matrix {
     ///
     /// Circulant, randomized response, reflected, geometric, uniform and T-transform matrices draw alike
     /// for every code: the code selects no branch and no address. ``threads`` is at most the
-    /// number of threads to use, all of them (or ``BISTOCHASTIC_THREADS``, at most 1024) by default. Arrays must not be
-    /// changed by another thread meanwhile.
+    /// number of threads to use, all of them (or ``BISTOCHASTIC_THREADS``, at most 1024) by default. Arrays
+    /// must not be changed by another thread meanwhile.
     ///
     /// >>> import numpy as np
     /// >>> m = bs.randomized_response(4, beta=0.6)
