@@ -24,7 +24,7 @@ def child(code: str, *, timeout: float = 120) -> subprocess.CompletedProcess[str
     )
 
 
-# --- memory -----------------------------------------------------------------------------------------
+# --- memory --------------------------------------------------------------------------------
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
 
@@ -45,7 +45,7 @@ TOO_LARGE: dict[str, Callable[[], object]] = {
 @pytest.mark.parametrize("name", TOO_LARGE)
 def test_what_cannot_fit_in_memory_is_refused_in_a_sentence(name: str) -> None:
     # Sizes that do not match are refused first; nothing is allocated either way.
-    with pytest.raises((MemoryError, ValueError), match="must .*; got ") as caught:
+    with pytest.raises((MemoryError, ValueError), match=r"must .*; got ") as caught:
         TOO_LARGE[name]()
     assert isinstance(caught.value, ValueError)
     if isinstance(caught.value, MemoryError):
@@ -53,7 +53,7 @@ def test_what_cannot_fit_in_memory_is_refused_in_a_sentence(name: str) -> None:
         assert "bytes" in str(caught.value)
 
 
-# Every call at every limit must answer or say that there is too little; whoever aborts ends the child.
+# Every call at every limit must answer or say that there is too little; an abort ends the child.
 SWEEP = """
 import pickle, resource, sys
 import numpy as np, bistochastic as bs
@@ -72,8 +72,9 @@ np.linalg.svd(t), np.linalg.eigvalsh(t), np.linalg.solve(t, t @ t)
 
 def ready():
     return {
-        "circulant": bs.circulant(x), "reflected": bs.reflected(k), "tridiagonal": bs.tridiagonal(a),
-        "geometric": bs.geometric(n, temperature=5.0), "permutation": bs.permutation(np.arange(n)[::-1]),
+        "circulant": bs.circulant(x), "reflected": bs.reflected(k),
+        "tridiagonal": bs.tridiagonal(a), "geometric": bs.geometric(n, temperature=5.0),
+        "permutation": bs.permutation(np.arange(n)[::-1]),
         "dense": bs.balance(t), "blocks": bs.blocks([3] * (n // 3)),
         "kron": bs.kron(bs.balance(t[:60, :60]), bs.geometric(700, temperature=2.0)),
         "mix": bs.mix([bs.balance(t), bs.geometric(700, beta=0.5)], weights=[0.5, 0.5]),
@@ -84,9 +85,11 @@ def ready():
 builds = {
     "circulant": lambda: bs.circulant(x), "integers": lambda: bs.circulant(whole),
     "reflected": lambda: bs.reflected(k), "tridiagonal": lambda: bs.tridiagonal(a),
-    "geometric": lambda: bs.geometric(n, beta=0.4), "permutation": lambda: bs.permutation(whole - 1),
+    "geometric": lambda: bs.geometric(n, beta=0.4),
+    "permutation": lambda: bs.permutation(whole - 1),
     "blocks": lambda: bs.blocks([3] * (n // 3)), "balance": lambda: bs.balance(t),
-    "gibbs": lambda: bs.gibbs(t, temperature=0.3), "dense": lambda: bs.dense(np.ones((800, 800), int)),
+    "gibbs": lambda: bs.gibbs(t, temperature=0.3),
+    "dense": lambda: bs.dense(np.ones((800, 800), int)),
 }
 calls = {
     "beta": lambda m: (m.beta, m.epsilon, m.truthfulness, m.is_ergodic),
@@ -155,7 +158,11 @@ PARTS = (
 @pytest.mark.parametrize("part", PARTS)
 def test_a_call_that_runs_out_of_memory_raises_and_never_ends_the_process(part: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", SWEEP, part], capture_output=True, text=True, timeout=240, check=False
+        [sys.executable, "-c", SWEEP, part],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
     )
     last = done.stdout.strip().splitlines()[-1:]
     assert done.returncode == 0, (last, done.stderr[-500:])
@@ -163,10 +170,10 @@ def test_a_call_that_runs_out_of_memory_raises_and_never_ends_the_process(part: 
     assert "'short'" in last[0]
 
 
-# --- signals ----------------------------------------------------------------------------------------
+# --- signals --------------------------------------------------------------------------------
 
 
-class Halt(Exception):
+class HaltError(Exception):
     """What the handler of a signal raises."""
 
 
@@ -197,7 +204,10 @@ LONG: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     "a rounding": (lambda: random_law(10_000_000), bs.circulant),
     "a sum of logarithms": (lambda: bs.circulant(random_law(20_000_000)), lambda m: m.beta),
     "tables": (lambda: bs.circulant(random_law(8_000_000)), lambda m: m.respond(0)),
-    "tables of rows": (lambda: bs.gibbs(random_cost(2500), temperature=1.0), lambda m: m.respond(0)),
+    "tables of rows": (
+        lambda: bs.gibbs(random_cost(2500), temperature=1.0),
+        lambda m: m.respond(0),
+    ),
     "a scaling": (lambda: random_cost(1500), lambda c: bs.gibbs(c, temperature=0.05)),
     "a table": (
         lambda: bs.geometric(700, beta=0.5) @ bs.circulant(np.arange(1, 701)),
@@ -225,8 +235,8 @@ LONG: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
 
 @pytest.mark.parametrize("name", LONG)
 def test_signals_are_seen_while_a_long_call_runs(name: str) -> None:
-    # A call that looks at no signal before its end runs the handler once, however many came: the second
-    # one shows that it looked. No time is measured.
+    # A call that looks at no signal before its end runs the handler once, however many came: the
+    # second one shows that it looked. No time is measured.
     make, call = LONG[name]
     subject = make()
     seen: list[int] = []
@@ -241,10 +251,10 @@ def test_what_a_handler_raises_comes_out_and_the_matrix_is_as_good_as_new() -> N
     def halt(*_: object) -> None:
         # Once: the next might come where the test itself is at work.
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        raise Halt
+        raise HaltError
 
     for call in (lambda: m.respond(0), lambda: m.beta, lambda: m.condition):
-        with pytest.raises(Halt), alarms(halt):
+        with pytest.raises(HaltError), alarms(halt):
             call()
     assert m.beta == pickle.loads(pickle.dumps(m)).beta
     assert 0 <= m.respond(0) < m.size
@@ -264,7 +274,7 @@ def test_a_signal_that_waits_at_the_first_use_of_numpy_is_an_interrupt() -> None
     assert "panic" not in done.stderr
 
 
-# --- forks ------------------------------------------------------------------------------------------
+# --- forks --------------------------------------------------------------------------------
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
 

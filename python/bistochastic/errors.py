@@ -33,5 +33,5 @@ class OutOfMemoryError(MemoryError, ValueError):
     ...     bs.uniform(10**9).to_dense()
     ... except bs.errors.OutOfMemoryError as error:
     ...     print(error)  # doctest: +ELLIPSIS
-    `to_dense` must fit in ... bytes ...; got a 1000000000 x 1000000000 array of 8000000000000000000 bytes
+    `to_dense` must fit in ...; got a 1000000000 x 1000000000 array of 8000000000000000000 bytes
     """

@@ -13,9 +13,9 @@ SMALL = 512
 def interruptible(size: int, call: Callable[..., T], *arguments: Any) -> T:
     """``call(*arguments)``, on a thread of its own where ``size`` is large.
 
-    LAPACK does not look at signals, and Python raises them on the main thread only. So the main thread waits,
-    and an interrupt ends the waiting. The call itself goes on in the background to its end; nobody reads what
-    it finds, and its memory is freed then.
+    LAPACK does not look at signals, and Python raises them on the main thread only. So the main
+    thread waits, and an interrupt ends the waiting. The call itself goes on in the background to
+    its end; nobody reads what it finds, and its memory is freed then.
 
     >>> interruptible(1000, sum, [1, 2, 3])
     6
