@@ -82,7 +82,7 @@ pub fn exponent(x: f64) -> i32 {
 /// least cost is taken out of it, and costs beyond all that the cheapest assignment can take are cut down to
 /// `slack` above.
 pub fn bounded(cost: &[f64], size: usize, slack: f64) -> Vec<f64> {
-    let mut left = cost.to_vec();
+    let mut left = memory::copied(cost);
     let mut take = |cells: &mut dyn Iterator<Item = usize>| {
         let cells: Vec<usize> = cells.filter(|&i| left[i].is_finite()).gather();
         let least = cells.iter().fold(f64::INFINITY, |m, &i| m.min(left[i]));

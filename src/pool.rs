@@ -93,8 +93,12 @@ pub fn map<T: Send>(tasks: usize, small: bool, f: impl Fn(usize) -> T + Sync + S
     };
     match current().filter(|_| !small && tasks > 1) {
         Some(pool) => {
-            memory::require((tasks * size_of::<T>()) as u128);
-            install(pool, || (0..tasks).into_par_iter().map(task).collect())
+            let mut out = memory::room(tasks);
+            install(pool, || {
+                let tasks = (0..tasks).into_par_iter().map(task);
+                tasks.collect_into_vec(&mut out);
+            });
+            out
         }
         None => memory::collected((0..tasks).map(task)),
     }

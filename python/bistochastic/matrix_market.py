@@ -65,8 +65,8 @@ def read(path: Path) -> NDArray[Any]:
     expected = shape[2] if form == "coordinate" else listed
     if len(entries) != expected:
         raise refuse(f"hold {expected} entries", len(entries))
-    # Before memory is asked for: a row without an entry cannot sum to 1. Half a matrix needs half as
-    # many, since an entry beside the diagonal serves two rows.
+    # Before memory is asked for: a row without an entry cannot sum to 1. Half a matrix needs half
+    # as many, since an entry beside the diagonal serves two rows.
     least = (size + 1) // 2 if half else size
     if len(entries) < least:
         raise refuse(f"hold at least {least} entries, so that no row is empty", len(entries))

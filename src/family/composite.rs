@@ -280,9 +280,7 @@ fn joined(family: &dyn Family, tables: &[Arc<Table>]) -> Table {
     let precise = |k: usize, at: usize| tables[k].precise(at);
     /// `f` of every place, a row at a time.
     fn all<T: Send>(size: usize, f: impl Fn(usize, usize) -> T + Sync + Send) -> Vec<T> {
-        let rows = pool::map(size, size < 64, |u| {
-            (0..size).map(|v| f(u, v)).collect::<Vec<T>>()
-        });
+        let rows = pool::map(size, size < 64, |u| (0..size).map(|v| f(u, v)).gather());
         rows.into_iter().flatten().gather()
     }
     match family.composition() {
