@@ -555,3 +555,17 @@ def test_a_kernel_without_a_structure_does_not_hang_beyond_dense_sizes() -> None
     _core.keep_condition(m, 5.0)
     e = m.estimate(counts=counts, method="mle")
     assert e.gap <= 1e-10
+
+
+@pytest.mark.parametrize("far", [1.0, 1e6, 5e11])
+def test_the_nearest_distribution_is_one_however_far(far: float) -> None:
+    found = project(np.array([far + 0.25, far, -far, far / 3, 0.0]))
+    np.testing.assert_allclose(found, [0.625, 0.375, 0, 0, 0], atol=1e-4 * far / 5e11)
+    assert abs(found.sum() - 1) < 1e-15
+    assert (found >= 0).all()
+
+
+def test_counts_next_to_none_have_bounds_without_a_word() -> None:
+    bounds = bs.identity(2).estimate(counts=[5.2e-9, 99.9999999948]).interval(0.5)
+    assert bounds[1, 1] == 1
+    assert ((bounds[:, 0] <= bounds[:, 1]) & (bounds >= 0).all() & (bounds <= 1).all()).all()

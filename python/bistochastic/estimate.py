@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 METHODS = ("inverse", "mle", "simplex", "shrunk")
 POPULATIONS = ("sampled", "fixed")
+# Shares beyond this are those of a matrix close to singular, and rounding shows in their sums.
+_FAR = 1e3
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,6 +367,9 @@ def project(x: Array) -> Array:
     >>> project(np.array([0.7, 0.5, -0.2]))
     array([0.6, 0.4, 0. ])
     """
+    if np.abs(x).max() > _FAR:
+        # The same of all alike, so that the largest ones are not rounded to thousands.
+        x = x - x.max()
     falling = np.sort(x)[::-1]
     over = (np.cumsum(falling) - 1) / np.arange(1, len(x) + 1)
     last = int(np.nonzero(falling > over)[0][-1])

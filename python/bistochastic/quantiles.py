@@ -99,7 +99,9 @@ def _beta_tail(a: Array, b: Array, x: Array, log_beta: Array, *, upper: bool) ->
     """The regularised incomplete beta function, or 1 without it, number by number."""
     flip = x > (a + 1) / (a + b + 2)
     p, q, y = np.where(flip, b, a), np.where(flip, a, b), np.where(flip, 1 - x, x)
-    front = np.exp(a * np.log(x) + b * np.log1p(-x) - log_beta) / p
+    # A bracket may close at 0 or 1 itself, where the tail is 0.
+    with np.errstate(divide="ignore"):
+        front = np.exp(a * np.log(x) + b * np.log1p(-x) - log_beta) / p
     # Lentz's way through the continued fraction, all numbers at once until the last has settled.
     tiny = 1e-300
     c = np.ones_like(y)

@@ -8,9 +8,7 @@ use numpy::{
     IntoPyArray, PyArray1, PyArrayDescr, PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray,
     PyUntypedArrayMethods,
 };
-use pyo3::exceptions::{
-    PyIndexError, PyOSError, PyOverflowError, PyTypeError, PyUnicodeError, PyValueError,
-};
+use pyo3::exceptions::{PyIndexError, PyOSError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyType};
 
@@ -523,7 +521,8 @@ pub fn path(name: &str, given: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
     let path: PathBuf = given.extract().map_err(|error: PyErr| {
         if error.is_instance_of::<PyTypeError>(py) {
             Error::type_(name, must, type_name(given)).into()
-        } else if error.is_instance_of::<PyUnicodeError>(py) {
+        } else if error.is_instance_of::<PyValueError>(py) {
+            // No bytes for it, or a zero byte.
             let got = "one with a character that file names cannot have";
             Error::value(name, must, got).into()
         } else {
@@ -531,7 +530,8 @@ pub fn path(name: &str, given: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
         }
     })?;
     if path.as_os_str().as_encoded_bytes().contains(&0) {
-        return Err(Error::value(name, must, "one with a zero byte").into());
+        let got = "one with a character that file names cannot have";
+        return Err(Error::value(name, must, got).into());
     }
     Ok(path)
 }

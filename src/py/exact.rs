@@ -19,6 +19,16 @@ const BITS: u64 = 1 << 20;
 /// Steps to a row that are taken in Python's integers.
 const STEPS: u128 = 1 << 26;
 
+/// The length of a whole number of Python's.
+fn bits(number: &Bound<'_, PyAny>) -> PyResult<u64> {
+    number.call_method0("bit_length")?.extract()
+}
+
+/// What a product of two such numbers takes, in steps with short ones: Karatsuba's way, from 2048 bits on.
+fn effort(bits: u64) -> u128 {
+    1 + (50.0 * (bits as f64 / 2048.0).powf(1.585)) as u128
+}
+
 /// Row `u` of `matrix`, entry by entry.
 pub fn row<'py>(py: Python<'py>, matrix: &Matrix, u: u64) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let family = &*matrix.family;
@@ -192,13 +202,15 @@ impl<'py> Rows<'py> {
                     }
                 }
                 let (inner, times) = self.common(&rows)?;
-                self.steps += rows.len() as u128 * u128::from(size);
+                let longer = bits(&before.total)?.max(bits(&inner)?);
+                self.steps += rows.len() as u128 * u128::from(size) * effort(longer);
                 if self.steps > STEPS {
                     let must = format!("take at most {STEPS} steps with long integers");
                     return Err(Error::value("exact_row", must, "more").into());
                 }
                 for ((a, row), times) in shares.into_iter().zip(rows).zip(times) {
                     let a = a.mul(times)?;
+                    self.py.check_signals()?;
                     for (s, b) in sum.iter_mut().zip(&row.counts) {
                         *s = s.add(b.mul(&a)?)?;
                     }
@@ -209,8 +221,7 @@ impl<'py> Rows<'py> {
                 }
             }
         };
-        let bits: u64 = row.total.call_method0("bit_length")?.extract()?;
-        if bits > BITS {
+        if bits(&row.total)? > BITS {
             let must = format!("have denominators of at most {BITS} bits");
             return Err(Error::value("exact_row", must, "longer ones in nested composites").into());
         }

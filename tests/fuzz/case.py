@@ -169,7 +169,8 @@ def _spoilt(rng: Random, case: Case) -> Case:
         )
     if vector and luck < 0.38 and case.valid:
         empty = source.replace(" ", "") in ("[]", "[[]]")
-        there = not empty and "arange(0" not in source and known not in ("betas", "weights")
+        empty = empty or source.startswith(("np.array([],", "np.arange(0"))
+        there = not empty and known not in ("betas", "weights")
         return replace(case, arguments=put(values.missing(rng, source)), missing=there, valid=False)
     if vector and luck < 0.65:
         new = values.spoilt(rng, source)

@@ -25,9 +25,9 @@ def spoil(vector: Any, where: float, value: Any) -> Any:
     listed = list(vector) if isinstance(vector, list | tuple) else [vector]
     inner = listed
     if listed and isinstance(listed[0], list):
-        inner = listed[int(where * len(listed))]
+        inner = listed[min(int(where * len(listed)), len(listed) - 1)]
     if inner:
-        inner[int(where * len(inner))] = value
+        inner[min(int(where * len(inner)), len(inner) - 1)] = value
     return listed
 
 

@@ -11,11 +11,12 @@ import click
 from bistochastic.cli import main
 from fuzz import files, matrices
 
+# No zero bytes: what is called from a shell cannot have any.
 _TEXTS = [
     "", "nan", "inf", "-1", "0", "1", "2", "0.5", "1e999", "2/3", "1/0", "x", "9" * 30, "9" * 5000,
     "4294967296",
     "9007199254740992", "1,2", ",", "1,,2", "\u0661", "1_0", "--", "-", "=", "a=b=c", "`x` must",
-    "\x00", "\udcff",
+    "\udcff",
     "{}%s", "True", "ordinal", "é", "1e-400", "-0.0", " 3 ", "3.0", "0x3", "uniform", "1;2",
     "(" * 300,
 ]  # fmt: skip
