@@ -192,9 +192,11 @@ fn made(family: &dyn Family) -> Option<&Arc<Table>> {
     family.written()?.made()
 }
 
-/// All entries, from those of the parts, each distinct one written out once and without recursion.
+/// All entries, from those of the parts, each distinct one of many parts written out once and without
+/// recursion. Those of few parts are asked for their rows.
 fn write(root: &dyn Family) -> Arc<Table> {
-    // Parts before what they are parts of; those with few parts are asked for their rows.
+    let many = |family: &dyn Family| family.nesting().parts > FEW;
+    // Parts before what they are parts of, and how often each is one.
     let mut order = Vec::new();
     let mut uses: HashMap<*const (), usize> = HashMap::new();
     let mut stack = vec![(root, false)];
@@ -209,47 +211,41 @@ fn write(root: &dyn Family) -> Arc<Table> {
             continue;
         }
         stack.push((family, true));
-        if family.nesting().parts > FEW && made(family).is_none() {
-            stack.extend(
-                parts_of(family)
-                    .into_iter()
-                    .map(|part| (&*part.family, false)),
-            );
+        if made(family).is_none() {
+            let parts = parts_of(family).into_iter().map(|part| &*part.family);
+            stack.extend(parts.filter(|part| many(*part)).map(|part| (part, false)));
         }
     }
-    let mut tables_made: HashMap<*const (), Arc<Table>> = HashMap::new();
+    let mut tables: HashMap<*const (), Arc<Table>> = HashMap::new();
     for family in &order {
-        let many = family.nesting().parts > FEW && made(*family).is_none();
-        let parts = if many { parts_of(*family) } else { Vec::new() };
-        let tables: Vec<Arc<Table>> = parts
+        if let Some(table) = made(*family) {
+            tables.insert(place(*family), Arc::clone(table));
+            continue;
+        }
+        let parts = parts_of(*family);
+        let of_parts = parts
             .iter()
-            .filter_map(|part| tables_made.get(&place(&*part.family)).cloned())
+            .map(|part| tables.get(&place(&*part.family)).cloned())
             .gather();
-        let table = match made(*family) {
-            Some(table) => Arc::clone(table),
-            None if many => Arc::new(joined(*family, &tables)),
-            None => Arc::new(rows_of(*family)),
-        };
-        for part in parts {
+        let table = Arc::new(joined(*family, &parts, of_parts));
+        for part in parts.iter().filter(|part| many(&*part.family)) {
             // What nobody needs any more goes.
             if let Some(left) = uses.get_mut(&place(&*part.family)) {
                 *left -= 1;
                 if *left == 0 {
-                    tables_made.remove(&place(&*part.family));
+                    tables.remove(&place(&*part.family));
                 }
             }
         }
-        drop(tables);
         // Whoever asks this composite will ask those in it, which would write the same again.
         if let Some(written) = family.written()
-            && many
             && order.len() <= KEPT
         {
             written.0.get_or_make(|| Arc::clone(&table));
         }
-        tables_made.insert(place(*family), table);
+        tables.insert(place(*family), table);
     }
-    let root = tables_made.remove(&place(root));
+    let root = tables.remove(&place(root));
     root.unwrap_or_else(|| Arc::new(Table::Precise(Vec::new())))
 }
 
@@ -263,112 +259,140 @@ fn rows_of(family: &dyn Family) -> Table {
             return Table::Counts(counts, total);
         }
     }
-    Table::Precise(
-        (0..size as u64)
-            .flat_map(|u| family.precise_row(u))
-            .gather(),
-    )
+    let rows = (0..size as u64).flat_map(|u| family.precise_row(u));
+    Table::Precise(rows.gather())
 }
 
-/// The table of a composite from those of its parts, in the order in which its rows are summed.
-fn joined(family: &dyn Family, tables: &[Arc<Table>]) -> Table {
+/// The table of a composite from those of its parts, summed in the order of its rows.
+fn joined(family: &dyn Family, parts: &[&Matrix], mut tables: Vec<Option<Arc<Table>>>) -> Table {
     let size = family.size() as usize;
-    let counted = |table: &Arc<Table>| matches!(**table, Table::Counts(..));
-    let total = family.total().filter(|_| tables.iter().all(counted));
-    let count = |k: usize, at: usize| tables[k].entry(at).map_or(0, |entry| entry.0);
-    let whole = |k: usize| tables[k].entry(0).map_or(1, |entry| entry.1);
-    let precise = |k: usize, at: usize| tables[k].precise(at);
-    /// `f` of every place, a row at a time.
-    fn all<T: Send>(size: usize, f: impl Fn(usize, usize) -> T + Sync + Send) -> Vec<T> {
-        let rows = pool::map(size, size < 64, |u| (0..size).map(|v| f(u, v)).gather());
-        rows.into_iter().flatten().gather()
-    }
     match family.composition() {
-        Some(Composition::Kron(factors)) => {
-            let digits = |u: usize, v: usize| {
-                let mut rest = (u, v);
-                factors.iter().enumerate().rev().map(move |(k, factor)| {
-                    let n = factor.family.size() as usize;
-                    let at = rest.0 % n * n + rest.1 % n;
-                    rest = (rest.0 / n, rest.1 / n);
-                    (k, at)
-                })
-            };
-            match total {
-                Some(total) => {
-                    let cell = |u, v| digits(u, v).map(|(k, at)| count(k, at)).product();
-                    Table::Counts(all(size, cell), total)
-                }
-                None => {
-                    let cell = |u, v| digits(u, v).fold(Dd::ONE, |p, (k, at)| p * precise(k, at));
-                    Table::Precise(all(size, cell))
+        // Of a mixture a row takes one row of each part, so that few parts need no table.
+        Some(Composition::Mix(_)) => {}
+        _ => {
+            for (part, table) in parts.iter().zip(&mut tables) {
+                if table.is_none() && part.family.size() > 1 {
+                    *table = Some(Arc::new(rows_of(&*part.family)));
                 }
             }
         }
+    }
+    let counts = family.total().and_then(|total| {
+        let rows = pool::map(size, size < 64, |u| {
+            let mut row = memory::zeros(size);
+            row_of_counts(family, parts, &tables, u, total, &mut row).then_some(row)
+        });
+        let rows: Option<Vec<Vec<u128>>> = rows.into_iter().collect::<Option<_>>();
+        Some(Table::Counts(rows?.into_iter().flatten().gather(), total))
+    });
+    counts.unwrap_or_else(|| {
+        let rows = pool::map(size, size < 64, |u| {
+            precise_row_of(family, parts, &tables, u)
+        });
+        Table::Precise(rows.into_iter().flatten().gather())
+    })
+}
+
+/// The places of the digits of `u` and `v` in the tables of the factors of a kron, the last first.
+fn digits(factors: &[Matrix], u: usize, v: usize) -> impl Iterator<Item = (usize, usize)> {
+    let mut rest = (u, v);
+    factors.iter().enumerate().rev().map(move |(k, factor)| {
+        let n = factor.family.size() as usize;
+        let at = rest.0 % n * n + rest.1 % n;
+        rest = (rest.0 / n, rest.1 / n);
+        (k, at)
+    })
+}
+
+/// Row `u` of a composite as counts out of `total`; false where a part has none.
+fn row_of_counts(
+    family: &dyn Family,
+    parts: &[&Matrix],
+    tables: &[Option<Arc<Table>>],
+    u: usize,
+    total: u128,
+    row: &mut [u128],
+) -> bool {
+    let size = row.len();
+    let count = |k: usize, at: usize| match &tables[k] {
+        Some(table) => table.entry(at).map(|entry| entry.0),
+        // All of it, where there is one code.
+        None => parts[k].total(),
+    };
+    match family.composition() {
+        Some(Composition::Kron(factors)) => (0..size).all(|v| {
+            let mut cell = digits(factors, u, v);
+            let product = cell.try_fold(1u128, |p, (k, at)| Some(p * count(k, at)?));
+            row[v] = product.unwrap_or(0);
+            product.is_some()
+        }),
         Some(Composition::Mix(parts)) => {
-            let drawn: Vec<(usize, u128, u128)> = parts
-                .iter()
-                .enumerate()
-                .filter(|(_, ((w, _), _))| *w > 0)
-                .map(|(k, ((w, sum), _))| (k, *w as u128, *sum as u128))
-                .gather();
-            match total {
-                Some(total) => {
-                    let cell = |u: usize, v: usize| {
-                        let terms = drawn.iter().map(|&(k, w, sum)| {
-                            w * (count(k, u * size + v) * (total / sum / whole(k)))
-                        });
-                        terms.sum()
-                    };
-                    Table::Counts(all(size, cell), total)
-                }
-                None => {
-                    let cell = |u: usize, v: usize| {
-                        drawn.iter().fold(Dd::ZERO, |sum, &(k, w, of)| {
-                            sum + Dd::from(w) / Dd::from(of) * precise(k, u * size + v)
-                        })
-                    };
-                    Table::Precise(all(size, cell))
+            parts.iter().zip(tables).all(|(((w, sum), part), table)| {
+                let (w, inner) = (*w as u128, total / *sum as u128);
+                w == 0
+                    || match table {
+                        Some(table) => table.add_counts(u as u64, inner, w, row),
+                        None => part.family.add_counts(u as u64, inner, w, row),
+                    }
+            })
+        }
+        _ => (0..size).all(|w| {
+            let Some(a) = count(0, u * size + w) else {
+                return false;
+            };
+            a == 0
+                || row.iter_mut().enumerate().all(|(v, sum)| {
+                    let b = count(1, w * size + v);
+                    *sum += a * b.unwrap_or(0);
+                    b.is_some()
+                })
+        }),
+    }
+}
+
+/// Row `u` of a composite to 30 digits.
+fn precise_row_of(
+    family: &dyn Family,
+    parts: &[&Matrix],
+    tables: &[Option<Arc<Table>>],
+    u: usize,
+) -> Vec<Dd> {
+    let size = family.size() as usize;
+    let precise = |k: usize, at: usize| match &tables[k] {
+        Some(table) => table.precise(at),
+        None => Dd::ONE,
+    };
+    let mut row = memory::filled(Dd::ZERO, size);
+    match family.composition() {
+        Some(Composition::Kron(factors)) => {
+            for (v, cell) in row.iter_mut().enumerate() {
+                *cell = digits(factors, u, v).fold(Dd::ONE, |p, (k, at)| p * precise(k, at));
+            }
+        }
+        Some(Composition::Mix(weighted)) => {
+            for (k, ((w, sum), _)) in weighted.iter().enumerate().filter(|(_, p)| p.0.0 > 0) {
+                let share = Dd::from(*w as u128) / Dd::from(*sum as u128);
+                let part = match &tables[k] {
+                    Some(table) => table.precise_row(u as u64, size as u64),
+                    None => parts[k].family.precise_row(u as u64),
+                };
+                for (s, p) in row.iter_mut().zip(part) {
+                    *s = *s + share * p;
                 }
             }
         }
         _ => {
-            // A row of the first, then the rows of the second that it leads to.
-            let rows = |u: usize| (0..size).map(move |w| (u * size + w, w * size));
-            match total {
-                Some(total) => {
-                    let row = |u: usize| {
-                        let mut sum = memory::zeros::<u128>(size);
-                        for (at, start) in rows(u).filter(|&(at, _)| count(0, at) > 0) {
-                            let a = count(0, at);
-                            for (v, sum) in sum.iter_mut().enumerate() {
-                                *sum += a * count(1, start + v);
-                            }
-                        }
-                        sum
-                    };
-                    let counts = pool::map(size, size < 64, row).into_iter().flatten();
-                    Table::Counts(counts.gather(), total)
-                }
-                None => {
-                    let row = |u: usize| {
-                        let mut sum = memory::filled(Dd::ZERO, size);
-                        for (at, start) in rows(u) {
-                            let a = precise(0, at);
-                            if a.hi > 0.0 {
-                                for (v, sum) in sum.iter_mut().enumerate() {
-                                    *sum = *sum + a * precise(1, start + v);
-                                }
-                            }
-                        }
-                        sum
-                    };
-                    let cells = pool::map(size, size < 64, row).into_iter().flatten();
-                    Table::Precise(cells.gather())
+            for w in 0..size {
+                let a = precise(0, u * size + w);
+                if a.hi > 0.0 {
+                    for (v, sum) in row.iter_mut().enumerate() {
+                        *sum = *sum + a * precise(1, w * size + v);
+                    }
                 }
             }
         }
     }
+    row
 }
 
 /// A row as the nearest doubles: from exact counts out of `total` where `fill` can write them into

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use crate::dd::Dd;
 use crate::error::{Error, Result};
 use crate::family::composite::Written;
-use crate::family::{Composition, Family, Matrix, Nesting};
+use crate::family::{Composition, Family, Matrix, Nesting, composite};
 use crate::lattice::MAX_SIZE;
 use crate::measure::{Entropy, LogSum};
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::Structure;
 use crate::survey;
-use crate::system::memory::Gather;
+use crate::system::memory::{self, Gather};
 
 /// # Law
 /// `probability(u, v)` is the product of the factors' at the digits of `u` and `v`, the joint code
@@ -37,7 +37,11 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     let steps = factors.iter().fold(0u128, |sum, factor| {
         sum.saturating_add(factor.family.nesting().entry)
     });
-    let row = steps.saturating_mul(size.unwrap_or(u64::MAX).into());
+    let row = factors
+        .iter()
+        .fold(size.unwrap_or(u64::MAX).into(), |sum: u128, factor| {
+            sum.saturating_add(factor.family.nesting().row)
+        });
     let nesting = Nesting::of(&factors, survey::SIZE, (steps, row))?;
     match size {
         Some(size) => Ok(Arc::new(Kron {
@@ -109,6 +113,64 @@ impl Family for Kron {
         }
         self.digits(u, v)
             .fold(Dd::ONE, |p, (factor, u, v)| p * factor.family.precise(u, v))
+    }
+
+    /// From a row of each factor, multiplied in the order of [`Family::precise`].
+    fn precise_row(&self, u: u64) -> Vec<Dd> {
+        if let Some(table) = self.written.of(self) {
+            return table.precise_row(u, self.size);
+        }
+        let mut row = vec![Dd::ONE];
+        for (factor, u, _) in self.digits(u, 0) {
+            let part = factor.family.precise_row(u);
+            row = part
+                .iter()
+                .flat_map(|&p| row.iter().map(move |&q| q * p))
+                .gather();
+        }
+        row
+    }
+
+    fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
+        if let Some(table) = self.written.of(self) {
+            return table.add_counts(u, total, weight, out);
+        }
+        let Some(own) = self.total() else {
+            return out.iter_mut().enumerate().all(|(v, out)| {
+                let entry = self.entry(u, v as u64);
+                *out += entry.map_or(0, |(n, d)| weight * (n * (total / d)));
+                entry.is_some()
+            });
+        };
+        let mut row = vec![weight * (total / own)];
+        for (factor, u, _) in self.digits(u, 0) {
+            let mut part = memory::zeros(factor.family.size() as usize);
+            let of = factor.total().unwrap_or(0);
+            if !factor.family.add_counts(u, of, 1, &mut part) {
+                return false;
+            }
+            row = part
+                .iter()
+                .flat_map(|&c| row.iter().map(move |&d| d * c))
+                .gather();
+        }
+        out.iter_mut().zip(row).for_each(|(out, c)| *out += c);
+        true
+    }
+
+    /// Entries of factors that are composites take a row each, so that rows are taken whole.
+    fn fill_row(&self, u: u64, out: &mut [f64]) {
+        if self
+            .wide()
+            .all(|factor| factor.family.composition().is_none())
+        {
+            for (v, x) in out.iter_mut().enumerate() {
+                *x = self.probability(u, v as u64);
+            }
+            return;
+        }
+        let fill = |total: u128, row: &mut [u128]| self.add_counts(u, total, 1, row);
+        composite::fill_row(self, u, self.total(), fill, out);
     }
 
     fn structure(&self) -> Structure {

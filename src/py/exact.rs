@@ -13,8 +13,11 @@ use crate::error::Error;
 use crate::family::{Composition, Matrix};
 use crate::system::memory;
 
-/// Bits of a denominator from which on fractions take longer than anyone waits.
-const BITS: u64 = 1 << 20;
+/// Bits of a denominator beyond which the fractions of a row of `size` take longer than anyone waits: a
+/// greatest common divisor takes the square of the bits.
+fn most_bits(size: u64) -> u64 {
+    ((1u64 << 42) / size).isqrt().max(1 << 16)
+}
 
 /// Steps to a row that are taken in Python's integers.
 const STEPS: u128 = 1 << 26;
@@ -91,6 +94,25 @@ impl<'py> Rows<'py> {
         }
         if alike {
             return Ok((first.total.clone(), vec![one; rows.len()]));
+        }
+        // Mostly the largest is a multiple of all, which divisions tell sooner than common divisors.
+        let mut largest = &first.total;
+        for row in rows {
+            if row.total.gt(largest)? {
+                largest = &row.total;
+            }
+        }
+        let mut times = Vec::new();
+        for row in rows {
+            let (quotient, rest): (Bound<'py, PyAny>, Bound<'py, PyAny>) =
+                largest.divmod(&row.total)?.extract()?;
+            if rest.is_truthy()? {
+                break;
+            }
+            times.push(quotient);
+        }
+        if times.len() == rows.len() {
+            return Ok((largest.clone(), times));
         }
         let totals = PyTuple::new(self.py, rows.iter().map(|row| &row.total))?;
         let common = self.lcm.call1(totals)?;
@@ -221,8 +243,9 @@ impl<'py> Rows<'py> {
                 }
             }
         };
-        if bits(&row.total)? > BITS {
-            let must = format!("have denominators of at most {BITS} bits");
+        let most = most_bits(size);
+        if bits(&row.total)? > most {
+            let must = format!("have denominators of at most {most} bits");
             return Err(Error::value("exact_row", must, "longer ones in nested composites").into());
         }
         Ok(row)
