@@ -337,7 +337,7 @@ MUTANTS = [
         "python/bistochastic/intervals.py",
         "the rare and the others may both miss all that the region may",
         (EDGES + "test_half_of_what_a_region_may_miss_goes_to_the_rare",),
-        old="confidence = (1 + confidence) / 2",
+        old="confidence = min((1 + confidence) / 2, math.nextafter(1, 0))",
         new="confidence = confidence",
     ),
     Mutant(
