@@ -14,6 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::erase;
 use crate::system::fork::PerProcess;
 use crate::system::memory;
 use crate::system::stop::{self, Payload};
@@ -50,11 +51,16 @@ fn current() -> Option<&'static ThreadPool> {
     // A machine that refuses threads still computes, on the caller's.
     let make = || match threads() {
         1 => None,
-        n => ThreadPoolBuilder::new()
-            .num_threads(n)
-            .thread_name(|i| format!("bistochastic-{i}"))
-            .build()
-            .ok(),
+        n => {
+            // What a pool is made of goes from the stack to the heap with its padding, and with what
+            // a caller that handles secrets left there.
+            erase::stack();
+            ThreadPoolBuilder::new()
+                .num_threads(n)
+                .thread_name(|i| format!("bistochastic-{i}"))
+                .build()
+                .ok()
+        }
     };
     CURRENT.get(make, |_| ()).as_ref()
 }
@@ -163,6 +169,8 @@ pub fn share_out<T: Send, S: Send>(
         }),
         // More threads than the pool has, by request. One that cannot start is done without.
         None => std::thread::scope(|scope| {
+            // As where the pool is made.
+            erase::stack();
             for state in others {
                 let _ = std::thread::Builder::new().spawn_scoped(scope, move || help(state));
             }

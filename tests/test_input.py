@@ -556,6 +556,7 @@ FOREIGN: dict[str, Callable[[], Any]] = {
     "a span of time": lambda: loose.majorizes([10.0, np.timedelta64(1, "s")], [9.0, 2.0]),
     "panels": lambda: loose.plot.tradeoff(6, against=256),
     "panels without an axis": lambda: loose.plot.tradeoff(6, against=np.array("epsilon")),
+    "axes without an axis": lambda: loose.plot.tradeoff(6, axes=np.array(1.0)),
     "families of a number": lambda: loose.plot.tradeoff_points(6, families=[10**5000]),
     "betas without an axis": lambda: loose.plot.tradeoff_points(6, betas=np.array(0.5)),
     "a huge size": lambda: loose.plot.tradeoff_points(-(10**5000)),

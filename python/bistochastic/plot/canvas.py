@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.report import down, up
+from bistochastic.vectors import items
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,11 +42,11 @@ def given_axes(axes: Any, panels: int = 1) -> list[Axes]:
     _matplotlib()
     from matplotlib.axes import Axes
 
-    listed = [axes] if isinstance(axes, Axes) else list(axes) if hasattr(axes, "__iter__") else []
+    must = f"be {'' if panels == 1 else f'{panels} '}matplotlib axes"
+    listed = [axes] if isinstance(axes, Axes) else items("axes", must, axes)
     if len(listed) != panels or not all(isinstance(one, Axes) for one in listed):
-        many = "matplotlib axes" if panels == 1 else f"{panels} matplotlib axes"
         got = f"{len(listed)} axes" if listed else type(axes).__name__
-        raise TypeError(f"`axes` must be {many}; got {got}")
+        raise TypeError(f"`axes` must {must}; got {got}")
     return listed
 
 
