@@ -213,7 +213,7 @@ LONG: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
         lambda: bs.geometric(700, beta=0.5) @ bs.circulant(np.arange(1, 701)),
         lambda m: m.to_dense(),
     ),
-    "samples of terms": (lambda: bs.uniform(1 << 12).decompose(), lambda d: d.sample(12_000)),
+    "samples of terms": (lambda: bs.uniform(1 << 12).decompose(), lambda d: d.sample(30_000)),
     "a shuffle": (lambda: bs.uniform(1 << 23), lambda m: m.sample_permutation()),
     "a permutation": (
         lambda: bs.gibbs(random_cost(500), temperature=1.0),
