@@ -160,7 +160,7 @@ impl<'a> Scaling<'a> {
                 break;
             }
             let (before, dual) = (worst, self.dual());
-            let kept = self.y.clone();
+            let kept = memory::copied(&self.y);
             let step = self.newton_step(&off);
             let longest = step.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
             let mut share = (4.0 / longest).min(1.0);
@@ -207,7 +207,7 @@ impl<'a> Scaling<'a> {
             |r: &[f64]| -> Vec<f64> { r.iter().zip(&diagonal).map(|(r, d)| r / d).gather() };
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let mut z = precondition(&residual);
-        let mut direction = z.clone();
+        let mut direction = memory::copied(&z);
         let mut rho = dot(&residual, &z);
         let goal = rho * 1e-6;
         for _ in 0..(2 * size).min(300) {

@@ -62,7 +62,7 @@ n = 1 << 19
 x = np.random.default_rng(0).random(n); x /= x.sum()
 k = np.random.default_rng(1).random(n + 1); k /= k[0] + 2 * k[1:-1].sum() + k[-1]
 a = np.random.default_rng(2).random(n - 1) * 0.5
-t = np.random.default_rng(3).random((700, 700)) + 0.1
+t = np.random.default_rng(3).random((500, 500)) + 0.1
 whole = np.arange(1, n + 1)
 code = np.zeros(n, np.uint32)
 key = bs.Key.insecure(1)
@@ -76,9 +76,9 @@ def ready():
         "tridiagonal": bs.tridiagonal(a), "geometric": bs.geometric(n, temperature=5.0),
         "permutation": bs.permutation(np.arange(n)[::-1]),
         "dense": bs.balance(t), "blocks": bs.blocks([3] * (n // 3)),
-        "kron": bs.kron(bs.balance(t[:60, :60]), bs.geometric(700, temperature=2.0)),
-        "mix": bs.mix([bs.balance(t), bs.geometric(700, beta=0.5)], weights=[0.5, 0.5]),
-        "product": bs.balance(t) @ bs.geometric(700, beta=0.5),
+        "kron": bs.kron(bs.balance(t[:60, :60]), bs.geometric(500, temperature=2.0)),
+        "mix": bs.mix([bs.balance(t), bs.geometric(500, beta=0.5)], weights=[0.5, 0.5]),
+        "product": bs.balance(t) @ bs.geometric(500, beta=0.5),
         "randomized_response": bs.randomized_response(n, beta=0.5),
     }
 

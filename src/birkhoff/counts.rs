@@ -8,7 +8,7 @@ pub const MAX_SIZE: u64 = 1 << 16;
 /// # Law
 /// `values[i]` at `(u, columns[i])` for `i` in `starts[u]..starts[u + 1]`, columns increasing, values
 /// positive, every line summing to `total`, which is below 2^63.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Number of rows.
     pub size: usize,
@@ -20,6 +20,18 @@ pub struct Counts {
     pub columns: Vec<u16>,
     /// Each entry.
     pub values: Vec<u64>,
+}
+
+impl Clone for Counts {
+    fn clone(&self) -> Self {
+        Counts {
+            size: self.size,
+            total: self.total,
+            starts: memory::copied(&self.starts),
+            columns: memory::copied(&self.columns),
+            values: memory::copied(&self.values),
+        }
+    }
 }
 
 impl Counts {

@@ -12,7 +12,7 @@ use crate::system::memory::{self, Gather};
 use crate::system::stop;
 
 /// Eigenvalues in a basis that other matrices share.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub enum Spectrum {
     /// 1 for the vector of ones and this for everything that sums to 0: diagonal in every basis below.
     Flat(f64),
@@ -20,6 +20,16 @@ pub enum Spectrum {
     Cyclic(Vec<Complex64>),
     /// Of a reflected kernel, in the cosine basis (DCT-II): one for each code.
     Cosine(Vec<f64>),
+}
+
+impl Clone for Spectrum {
+    fn clone(&self) -> Self {
+        match self {
+            Spectrum::Flat(other) => Spectrum::Flat(*other),
+            Spectrum::Cyclic(values) => Spectrum::Cyclic(memory::copied(values)),
+            Spectrum::Cosine(values) => Spectrum::Cosine(memory::copied(values)),
+        }
+    }
 }
 
 /// Largest size whose eigenvalues are worth writing down.
