@@ -45,7 +45,13 @@ def of_decomposition(d: Any, rng: Random) -> None:
             "terms and residual are not the matrix",
         )
         near = np.array([[float(x) for x in row] for row in summed(d)])
-        hold(np.allclose(d.reconstruct(), near, rtol=0, atol=1e-12), "reconstruct")
+        try:
+            again = d.reconstruct()
+        except ValueError as error:
+            # Factors of one category may have long denominators of their own.
+            hold(str(error).startswith("`terms` must add up to fractions below"), str(error))
+            return
+        hold(np.allclose(again, near, rtol=0, atol=1e-12), "reconstruct")
 
 
 def of_estimate(e: Any, rng: Random) -> None:
