@@ -35,6 +35,8 @@ pub struct Nesting {
     pub entry: u128,
     /// The same to one row.
     pub row: u128,
+    /// The same to take a vector through the matrix.
+    pub through: u128,
     /// Size up to which looking at every entry takes seconds.
     pub look: u64,
 }
@@ -47,6 +49,7 @@ impl Nesting {
             parts: 1,
             entry: 1,
             row: family.size().into(),
+            through: u128::from(family.size()).pow(2),
             look,
         }
     }
@@ -55,12 +58,13 @@ impl Nesting {
     ///
     /// # Errors
     /// Nested too deep.
-    pub fn of(parts: &[Matrix], look: u64, steps: (u128, u128)) -> Result<Self> {
+    pub fn of(parts: &[Matrix], look: u64, steps: (u128, u128, u128)) -> Result<Self> {
         let mut nesting = Nesting {
             depth: 0,
             parts: 1,
             entry: steps.0,
             row: steps.1,
+            through: steps.2,
             look,
         };
         for part in parts {
@@ -77,9 +81,9 @@ impl Nesting {
         Ok(nesting)
     }
 
-    /// Whether all `size` rows can be had at all.
+    /// Whether a row can be had in a minute or so; where no matrix is held many times it may take less.
     pub fn can_be_written(&self, size: u64) -> bool {
-        self.parts <= MANY || size <= TABLE || self.row.saturating_mul(size.into()) <= STEPS
+        self.parts <= FEW || size <= TABLE || self.row <= STEPS
     }
 
     /// Whether they can be had in seconds, of a composite of more than a few parts.
@@ -94,11 +98,8 @@ const FEW: u64 = 64;
 /// Size up to which a composite of more of them is written out, each distinct part once.
 const TABLE: u64 = 256;
 
-/// Parts up to which a matrix is written out whatever that takes; more are parts held many times.
-const MANY: u64 = 1 << 16;
-
-/// Steps that it may take beyond.
-const STEPS: u128 = 1 << 36;
+/// Steps that a row may take beyond.
+const STEPS: u128 = 1 << 34;
 
 /// Steps that are taken for a measure that can be done without.
 const QUICK: u128 = 1 << 31;

@@ -42,7 +42,8 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         .fold(size.unwrap_or(u64::MAX).into(), |sum: u128, factor| {
             sum.saturating_add(factor.family.nesting().row)
         });
-    let nesting = Nesting::of(&factors, survey::SIZE, (steps, row))?;
+    let through = row.saturating_mul(size.unwrap_or(u64::MAX).into());
+    let nesting = Nesting::of(&factors, survey::SIZE, (steps, row, through))?;
     match size {
         Some(size) => Ok(Arc::new(Kron {
             factors,

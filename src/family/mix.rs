@@ -48,9 +48,13 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         return Err(Error::value("matrices", must, other.family.size()));
     }
     let add = |a: u128, b: u128| a.saturating_add(b);
-    let steps = parts.iter().fold((0, size.into()), |sum, part| {
+    let steps = parts.iter().fold((0, size.into(), 0), |sum, part| {
         let inner = part.family.nesting();
-        (add(sum.0, inner.entry), add(sum.1, inner.row))
+        (
+            add(sum.0, inner.entry),
+            add(sum.1, inner.row),
+            add(sum.2, inner.through),
+        )
     });
     Ok(Arc::new(Mix {
         nesting: Nesting::of(&parts, SIZE, steps)?,
@@ -253,6 +257,25 @@ impl Family for Mix {
         })
     }
 
+    fn add_counts_through(&self, weights: &[u128], total: u128, out: &mut [u128]) -> bool {
+        let inner = total / u128::from(self.sum);
+        self.weighted().iter().all(|(w, part)| {
+            let weights: Vec<u128> = weights.iter().map(|x| x * u128::from(*w)).gather();
+            part.family.add_counts_through(&weights, inner, out)
+        })
+    }
+
+    fn precise_through(&self, weights: &[Dd]) -> Vec<Dd> {
+        let mut sum = memory::filled(Dd::ZERO, weights.len());
+        for (w, part) in self.weighted() {
+            let share = self.share(w);
+            for (s, p) in sum.iter_mut().zip(part.family.precise_through(weights)) {
+                *s = *s + share * p;
+            }
+        }
+        sum
+    }
+
     fn precise_row(&self, u: u64) -> Vec<Dd> {
         if let Some(table) = self.written.of(self) {
             return table.precise_row(u, self.size());
@@ -396,7 +419,7 @@ mod tests {
         let mixed = Mix {
             weights: [1, 3].into(),
             sum: 4,
-            nesting: Nesting::of(&parts, SIZE, (1, 1)).unwrap(),
+            nesting: Nesting::of(&parts, SIZE, (1, 1, 1)).unwrap(),
             parts: parts.into(),
             written: Written::default(),
             measures: Kept::new(),

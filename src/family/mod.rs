@@ -17,7 +17,7 @@ use crate::parameters::{Arguments, Parameters, Value};
 use crate::sampler::{Sampler, Structure};
 use crate::survey::{self, Survey};
 use crate::system::kept::Kept;
-use crate::system::memory::Gather;
+use crate::system::memory::{self, Gather};
 
 mod balance;
 mod blocks;
@@ -117,6 +117,23 @@ pub trait Family: Debug + Send + Sync {
                 true
             })
         })
+    }
+
+    /// The same for the sum of all rows with a weight each.
+    fn add_counts_through(&self, weights: &[u128], total: u128, out: &mut [u128]) -> bool {
+        let mut rows = (0..).zip(weights).filter(|(_, weight)| **weight > 0);
+        rows.all(|(w, &weight)| self.add_counts(w, total, weight, out))
+    }
+
+    /// The sum of all rows with a weight each, to 30 digits.
+    fn precise_through(&self, weights: &[Dd]) -> Vec<Dd> {
+        let mut sum = memory::filled(Dd::ZERO, weights.len());
+        for (w, &a) in (0..).zip(weights).filter(|(_, a)| a.hi > 0.0) {
+            for (s, b) in sum.iter_mut().zip(self.precise_row(w)) {
+                *s = *s + a * b;
+            }
+        }
+        sum
     }
 
     /// Row `u` to 30 digits.
@@ -269,10 +286,15 @@ impl Matrix {
     /// # Errors
     /// Parts that are nested in each other so that every row takes too long.
     pub fn check_written(&self) -> Result<()> {
-        if self.family.nesting().can_be_written(self.family.size()) {
+        let nesting = self.family.nesting();
+        if nesting.can_be_written(self.family.size()) {
             return Ok(());
         }
-        let must = "take at most 2^36 steps to be written out";
+        // Without sharing there is no more to do than there was to build.
+        if nesting.parts / 4 <= self.below(|_| false).len() as u64 {
+            return Ok(());
+        }
+        let must = "take at most 2^34 steps a row to be written out";
         Err(Error::value("matrix", must, "more in nested composites"))
     }
 

@@ -50,16 +50,21 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         let must = format!("have one size, {a} as the first");
         return Err(Error::value("matrices", must, b));
     }
-    let (size, second) = (u128::from(a), second.family.nesting().row);
+    let (size, before, after) = (
+        u128::from(a),
+        first.family.nesting(),
+        second.family.nesting(),
+    );
     // The rows of the second matrix are kept up to a size.
     let own = if a <= KEPT {
         size * size
     } else {
-        second.saturating_mul(size)
+        after.through
     };
-    let row = first.family.nesting().row.saturating_add(own);
+    let row = before.row.saturating_add(own);
+    let through = before.through.saturating_add(after.through);
     Ok(Arc::new(Product {
-        nesting: Nesting::of(&pair, LOOK, (row, row))?,
+        nesting: Nesting::of(&pair, LOOK, (row, row, through))?,
         written: Written::default(),
         pair,
         measures: Kept::new(),
@@ -195,20 +200,35 @@ impl Family for Product {
         if !self.first().add_counts(u, a, 1, &mut first) {
             return false;
         }
-        let second = self.second_counts();
-        (0u64..)
-            .zip(first)
-            .filter(|(_, n)| *n > 0)
-            .all(|(w, n)| match second {
-                Some(second) => {
-                    let row = &second[w as usize * out.len()..][..out.len()];
-                    out.iter_mut()
-                        .zip(row)
-                        .for_each(|(out, c)| *out += weight * n * c);
-                    true
-                }
-                None => self.second().add_counts(w, b, weight * n, out),
-            })
+        let Some(second) = self.second_counts() else {
+            first.iter_mut().for_each(|n| *n *= weight);
+            return self.second().add_counts_through(&first, b, out);
+        };
+        for (row, n) in second.chunks(out.len()).zip(first).filter(|(_, n)| *n > 0) {
+            out.iter_mut()
+                .zip(row)
+                .for_each(|(out, c)| *out += weight * n * c);
+        }
+        true
+    }
+
+    /// First through the one, then through the other.
+    fn add_counts_through(&self, weights: &[u128], total: u128, out: &mut [u128]) -> bool {
+        let totals = (self.pair[0].total(), self.pair[1].total(), self.total());
+        let (Some(a), Some(b), Some(own)) = totals else {
+            return false;
+        };
+        let mut between = memory::zeros(out.len());
+        if !self.first().add_counts_through(weights, a, &mut between) {
+            return false;
+        }
+        between.iter_mut().for_each(|n| *n *= total / own);
+        self.second().add_counts_through(&between, b, out)
+    }
+
+    fn precise_through(&self, weights: &[Dd]) -> Vec<Dd> {
+        let between = self.first().precise_through(weights);
+        self.second().precise_through(&between)
     }
 
     fn precise(&self, u: u64, v: u64) -> Dd {
@@ -223,18 +243,16 @@ impl Family for Product {
         if let Some(table) = self.written.of(self) {
             return table.precise_row(u, size);
         }
+        let first = self.first().precise_row(u);
+        if size > KEPT {
+            return self.second().precise_through(&first);
+        }
+        let all = || (0..size).map(|w| self.second().precise_row(w)).gather();
+        let rows = self.second_rows.get_or_make(all);
         let mut sum = memory::filled(Dd::ZERO, size as usize);
-        let mut add = |a: Dd, row: &[Dd]| {
+        for (a, row) in first.into_iter().zip(rows).filter(|(a, _)| a.hi > 0.0) {
             for (s, b) in sum.iter_mut().zip(row) {
                 *s = *s + a * *b;
-            }
-        };
-        for (w, a) in (0u64..).zip(self.first().precise_row(u)) {
-            if a.hi > 0.0 && size <= KEPT {
-                let all = || (0..size).map(|w| self.second().precise_row(w)).gather();
-                add(a, &self.second_rows.get_or_make(all)[w as usize]);
-            } else if a.hi > 0.0 {
-                add(a, &self.second().precise_row(w));
             }
         }
         sum
