@@ -16,7 +16,7 @@ demo: build
 	$(BIN)/bistochastic demo
 
 test: rust build-test lint types
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 # qif is an independent judge of leakage and entropy; its tests are skipped where it has no wheel.
 build-test: .venv/ready
