@@ -41,6 +41,7 @@ __all__ = [
     "parts_in",
     "quick_rate",
     "rank",
+    "require_memory",
     "restore",
     "restore_parts",
     "spectrum",
