@@ -35,7 +35,13 @@ def of_decomposition(d: Any, rng: Random) -> None:
     if n <= 12:
         total, left = summed(d), d.residual_weight
         if left:
-            rest = [d.residual.exact_row(u) for u in range(n)]
+            try:
+                residual = d.residual
+            except ValueError as error:
+                # What is left of a kron or a long product may need longer integers than there are.
+                hold(str(error).startswith("`residual` must have a common denominator"), str(error))
+                return
+            rest = [residual.exact_row(u) for u in range(n)]
             total = [
                 [a + left * b for a, b in zip(x, y, strict=True)]
                 for x, y in zip(total, rest, strict=True)
