@@ -8,6 +8,7 @@ use crate::dd::Dd;
 use crate::error::{Error, Result};
 use crate::lattice::{gcd, nearest};
 use crate::system::memory::{self, Gather};
+use crate::system::stop::{self, Paced};
 
 /// The weights of the terms, as fractions of 1.
 #[derive(Debug, Clone)]
@@ -463,7 +464,7 @@ impl Form {
             (&self.weights, &self.permutations)
         {
             let mut units = memory::zeros(size * size);
-            for (&weight, term) in weights.iter().zip(columns.chunks(size)) {
+            for (&weight, term) in weights.iter().zip(columns.chunks(size)).paced() {
                 for (row, &v) in units.chunks_mut(size).zip(term) {
                     row[usize::from(v)] += weight;
                 }
@@ -488,6 +489,7 @@ impl Form {
         let mut ratios = memory::filled((0, 1), size * size);
         let mut term = memory::zeros(size);
         for j in order {
+            stop::point();
             self.fill(j, &mut term);
             let weight = self.weights.ratio(j);
             for (row, &v) in ratios.chunks_mut(size).zip(&term) {
@@ -507,7 +509,7 @@ impl Moves {
         let mut now: Vec<u16> = memory::copied(&self.full[..size]);
         let mut since = memory::zeros::<u64>(size);
         let mut time = 0;
-        for (j, &weight) in weights.iter().enumerate() {
+        for (j, &weight) in weights.iter().enumerate().paced() {
             for &(u, v) in &self.moves[self.starts[j]..self.starts[j + 1]] {
                 let u = usize::from(u);
                 units[u * size + usize::from(now[u])] += time - since[u];

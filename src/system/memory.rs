@@ -131,7 +131,11 @@ pub fn room<T>(n: usize) -> Vec<T> {
 /// `n` times `value`. Of zeros, see [`zeros`].
 pub fn filled<T: Clone>(value: T, n: usize) -> Vec<T> {
     let mut vector = room(n);
-    vector.resize(n, value);
+    while vector.len() < n {
+        stop::point();
+        let next = n.min(vector.len() + STRETCH);
+        vector.resize(next, value.clone());
+    }
     vector
 }
 
