@@ -229,14 +229,17 @@ fn hand_out(
             Cut::of_largest(counts.len(), spare, |i| key(i, counts[i]))
         };
         let mut ties = cut.ties;
-        for (i, count) in counts.iter_mut().enumerate().paced() {
-            // Which entries are served is as good as random, so nothing branches on it.
-            if let Some(key) = key(i, *count) {
-                let tie = u64::from(key == cut.key && ties > 0);
-                let served = u64::from(key > cut.key) + tie;
-                ties -= tie;
-                *count += served;
-                spare -= served;
+        for (task, part) in counts.chunks_mut(TASK).enumerate() {
+            stop::point();
+            for (i, count) in (task * TASK..).zip(part) {
+                // Which entries are served is as good as random, so nothing branches on it.
+                if let Some(key) = key(i, *count) {
+                    let tie = u64::from(key == cut.key && ties > 0);
+                    let served = u64::from(key > cut.key) + tie;
+                    ties -= tie;
+                    *count += served;
+                    spare -= served;
+                }
             }
         }
     }
