@@ -68,8 +68,8 @@ whole = np.arange(1, n + 1)
 code = np.zeros(n, np.uint32)
 key = bs.Key.insecure(1)
 
-# OpenBLAS takes its own memory at first use and ends the process where there is none.
-np.linalg.svd(t), np.linalg.eigvalsh(t), np.linalg.solve(t, t @ t)
+# NumPy's OpenBLAS ends the process where its own memory runs out, so what it works on is left out.
+dense = ("dense", "kron", "mix", "product")
 
 def ready():
     return {
@@ -142,6 +142,8 @@ for extra in (1 << 18, 1 << 21, 1 << 22, 3 << 22, 1 << 25):
             if name not in part.split(","):
                 continue
             for what, call in calls.items():
+                if name in dense and what in ("profile", "apply", "solve", "estimate"):
+                    continue
                 print(name, what, extra, flush=True)
                 attempt(what, lambda: call(m), extra)
 print(counted, flush=True)
