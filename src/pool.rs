@@ -106,7 +106,10 @@ pub fn map<T: Send>(tasks: usize, small: bool, f: impl Fn(usize) -> T + Sync + S
             });
             out
         }
-        None => memory::collected((0..tasks).map(task)),
+        None => memory::collected((0..tasks).map(|i| {
+            stop::point();
+            f(i)
+        })),
     }
 }
 
@@ -126,7 +129,10 @@ pub fn for_each_chunk<T: Send>(
     };
     match current().filter(|_| !small && out.len() > chunk) {
         Some(pool) => install(pool, || out.par_chunks_mut(chunk).enumerate().for_each(run)),
-        None => out.chunks_mut(chunk).enumerate().for_each(run),
+        None => out.chunks_mut(chunk).enumerate().for_each(|(i, part)| {
+            stop::point();
+            f(i, part);
+        }),
     }
 }
 

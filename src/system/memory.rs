@@ -207,9 +207,8 @@ pub fn collected<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
         }
         return vector;
     }
-    for item in items {
-        push(&mut vector, item);
-    }
+    // Nested iterators are quicker from the inside.
+    items.for_each(|item| push(&mut vector, item));
     vector
 }
 
@@ -224,9 +223,24 @@ pub fn push<T>(vector: &mut Vec<T>, item: T) {
 
 /// All of them more.
 pub fn extend<T>(vector: &mut Vec<T>, items: impl Iterator<Item = T>) {
-    for item in items {
-        push(vector, item);
-    }
+    items.for_each(|item| push(vector, item));
+}
+
+/// `n` items where they will stay: a copy of millions is felt.
+fn written<T>(n: usize, mut items: impl Iterator<Item = T>) -> Arc<[T]> {
+    // As in [`shared`].
+    drop(room::<T>(n + 2 * size_of::<usize>()));
+    // A range is known to the standard library to be as long as it says, so this allocates once.
+    let next = |i: usize| {
+        if i.is_multiple_of(STRETCH) {
+            stop::point();
+        }
+        let Some(item) = items.next() else {
+            unreachable!("an iterator gave fewer items than it announced");
+        };
+        item
+    };
+    (0..n).map(next).collect()
 }
 
 /// Iterators that are collected into memory that was asked for.
@@ -238,7 +252,10 @@ pub trait Gather: Iterator + Sized {
 
     /// All items, to be shared.
     fn gather_shared(self) -> Arc<[Self::Item]> {
-        shared(collected(self))
+        match self.size_hint() {
+            (announced, Some(most)) if announced == most => written(announced, self),
+            _ => shared(collected(self)),
+        }
     }
 }
 

@@ -7,9 +7,12 @@
 //! Rules: every loop that may run longer than a tenth of a second passes [`point`] on the way; the tasks of
 //! [`pool`](crate::pool) do so by themselves. `point` costs a few nanoseconds, so it stands outside of the
 //! innermost loops. Outside of [`guarded`] it does nothing.
+//!
+//! Looking at the clock takes longer than what many loops do between two points. Where points follow
+//! each other quickly, only every eighth one looks: [`SKIPPED`].
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,15 +55,34 @@ impl Wish {
     }
 }
 
+/// Who waits for work on this thread.
+struct Caller {
+    /// Whether they want to stop.
+    asked: fn() -> bool,
+    /// When they were last asked.
+    last: Instant,
+    /// When the clock was last looked at.
+    looked: Instant,
+}
+
 /// What a thread is doing.
 struct Current {
     wish: Arc<Wish>,
-    /// On the thread of who waits: whether they want to stop, and when they were last asked.
-    caller: Option<(fn() -> bool, Instant)>,
+    /// On the thread of who waits.
+    caller: Option<Caller>,
 }
+
+/// Points in a row that may be passed without a look. So few, that points a tenth of a second apart still stop
+/// within a second, whatever the ones before them were like.
+const SKIPPED: u32 = 7;
+
+/// Looks that follow each other within this time are too many.
+const QUICK: Duration = Duration::from_micros(100);
 
 thread_local! {
     static CURRENT: RefCell<Option<Current>> = const { RefCell::new(None) };
+    /// Points that are left to be passed without a look.
+    static LEFT: Cell<u32> = const { Cell::new(0) };
 }
 
 /// Sets what this thread is doing, and back when dropped.
@@ -68,12 +90,14 @@ struct Turn(Option<Current>);
 
 impl Turn {
     fn new(current: Option<Current>) -> Self {
+        LEFT.set(0);
         Turn(CURRENT.replace(current))
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
+        LEFT.set(0);
         CURRENT.replace(self.0.take());
     }
 }
@@ -92,9 +116,14 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Stop> {
 /// # Errors
 /// Why it stopped.
 pub fn guarded<T>(asked: fn() -> bool, work: impl FnOnce() -> T) -> Result<T, Stop> {
+    let now = Instant::now();
     let _turn = Turn::new(Some(Current {
         wish: Arc::default(),
-        caller: Some((asked, Instant::now())),
+        caller: Some(Caller {
+            asked,
+            last: now,
+            looked: now,
+        }),
     }));
     caught(work)
 }
@@ -112,17 +141,24 @@ pub fn guarded_for<T>(wish: &Arc<Wish>, work: impl FnOnce() -> T) -> Result<T, S
 }
 
 /// Whether the work of this thread is to stop. Asks the caller where it is time and this is their thread.
-fn is_stop() -> bool {
-    let due = CURRENT.with_borrow(|current| {
-        let (asked, last) = current.as_ref()?.caller?;
-        (last.elapsed() >= PULSE).then_some(asked)
+#[inline(never)]
+fn look() -> bool {
+    let due = CURRENT.with_borrow_mut(|current| {
+        // The threads that help have no clock to look at.
+        let caller = current.as_mut()?.caller.as_mut()?;
+        let now = Instant::now();
+        let quick = now - std::mem::replace(&mut caller.looked, now) < QUICK;
+        LEFT.set(if quick { SKIPPED } else { 0 });
+        (now - caller.last >= PULSE).then_some(caller.asked)
     });
     if let Some(asked) = due {
         // Nothing is borrowed here: whoever is asked may start work of its own on this thread.
         let stop = asked();
         CURRENT.with_borrow_mut(|current| {
             if let Some(current) = current {
-                current.caller = Some((asked, Instant::now()));
+                if let Some(caller) = &mut current.caller {
+                    caller.last = Instant::now();
+                }
                 if stop {
                     current.wish.stop();
                 }
@@ -135,8 +171,13 @@ fn is_stop() -> bool {
 /// A place where work may stop.
 #[inline]
 pub fn point() {
-    if is_stop() {
-        Stop::Interrupted.throw();
+    match LEFT.get() {
+        0 => {
+            if look() {
+                Stop::Interrupted.throw();
+            }
+        }
+        left => LEFT.set(left - 1),
     }
 }
 
@@ -236,7 +277,7 @@ pub fn handed() -> Handed {
 
 /// While others work: ask the caller, whose thread this is. The others see it; this does not unwind.
 pub fn ask() {
-    let _ = is_stop();
+    let _ = look();
 }
 
 /// The first of several payloads that threads unwound with, to go on with it elsewhere.
@@ -279,6 +320,27 @@ mod tests {
         assert_eq!(endless, Err::<(), _>(Stop::Interrupted));
         // And nothing is left behind.
         point();
+    }
+
+    /// Points that follow each other quickly are passed; slow ones after them are not.
+    #[test]
+    fn work_that_becomes_slow_stops_soon() {
+        let slow = Cell::new(0);
+        let stopped = guarded(
+            || true,
+            || {
+                for _ in 0..1000 {
+                    point();
+                }
+                loop {
+                    slow.set(slow.get() + 1);
+                    std::thread::sleep(2 * PULSE);
+                    point();
+                }
+            },
+        );
+        assert_eq!(stopped, Err::<(), _>(Stop::Interrupted));
+        assert!(slow.get() <= SKIPPED + 1, "{}", slow.get());
     }
 
     #[test]
