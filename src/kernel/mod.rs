@@ -6,11 +6,12 @@
 #[cfg(target_arch = "x86_64")]
 use zeroize::Zeroize;
 
-use crate::keystream::{Level, level};
 use crate::randomize::Code;
 use crate::sampler::Kind;
 use crate::sampler::one::Then;
 use crate::system::memory;
+#[cfg(target_arch = "x86_64")]
+use crate::system::processor::{Level, level};
 use crate::word::Word;
 
 #[cfg(target_arch = "x86_64")]
