@@ -3,7 +3,6 @@
 //! Each loop is compiled twice, plainly and for AVX2, from one source. Only the look-up in a table of
 //! sixteen columns is written by hand: such a table fits in two registers.
 
-#[cfg(target_arch = "x86_64")]
 use zeroize::Zeroize;
 
 use crate::randomize::Code;
