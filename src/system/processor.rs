@@ -96,4 +96,10 @@ mod tests {
         let had: Vec<bool> = Level::ALL.iter().map(|l| l.is_had()).collect();
         assert!(had.is_sorted_by(|a, b| a >= b), "{had:?}");
     }
+
+    /// `make sanitize` compiles for AVX2 and interprets it, so that it is tested on any processor.
+    #[test]
+    fn a_level_that_the_compiler_was_told_of_is_had() {
+        assert!(Level::Avx2.is_had() || !cfg!(target_feature = "avx2"));
+    }
 }
