@@ -222,7 +222,7 @@ def test_ids_follow_the_person_and_not_the_row() -> None:
 
 
 def test_every_processor_gives_the_same_bits() -> None:
-    """Keystream, inner loops, entropy and joint tables, each held to a level in a process of its own."""
+    """Keystream, inner loops, entropy and joint tables, with each level in its own process."""
     code = """if True:
         import sys, hashlib
         sys.path.insert(0, "tests")
