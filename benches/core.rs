@@ -3,8 +3,10 @@
 use std::hint::black_box;
 
 use _core::family::build;
+use _core::keystream::Keystream;
 use _core::measure;
 use _core::parameters::Value;
+use _core::system::processor::Level;
 use criterion::{Criterion, criterion_group, criterion_main};
 
 fn entropy_of_an_array(c: &mut Criterion) {
@@ -44,5 +46,30 @@ fn rounding(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, entropy_of_an_array, calibration, rounding);
+/// At each level that the processor has: blocks in order, and first words of blocks in none.
+fn keystream(c: &mut Criterion) {
+    let mut bytes = vec![0; 1 << 16];
+    let unrelated = |by: u64| (0..4096u64).map(move |i| i.wrapping_mul(by)).collect();
+    let counters: Vec<u64> = unrelated(0x9e37_79b9_7f4a_7c15);
+    let nonces: Vec<u64> = unrelated(0xd1b5_4a32_d192_ed03);
+    let mut words = vec![0; 4096];
+    for level in Level::ALL.into_iter().filter(|level| level.is_had()) {
+        let stream = Keystream::at(&[7; 32], level);
+        let name = level.name();
+        c.bench_function(&format!("keystream of 64 KiB, {name}"), |b| {
+            b.iter(|| stream.fill(3, black_box(5), &mut bytes));
+        });
+        c.bench_function(&format!("4096 first words, {name}"), |b| {
+            b.iter(|| stream.first_words(black_box(&counters), &nonces, &mut words));
+        });
+    }
+}
+
+criterion_group!(
+    benches,
+    entropy_of_an_array,
+    calibration,
+    rounding,
+    keystream
+);
 criterion_main!(benches);

@@ -153,7 +153,7 @@ MUTANTS = [
     # Derivation.
     Mutant(
         "counter-of-32-bits",
-        "src/keystream/mod.rs",
+        "src/keystream/lanes.rs",
         "the upper half of the block counter is lost",
         ("keystream::tests::the_counter_carries_into_its_upper_half",),
     ),

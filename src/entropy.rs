@@ -16,6 +16,7 @@ use std::ops::Range;
 use crate::dd::Dd;
 use crate::pool;
 use crate::system::memory::{self, Gather};
+use crate::system::processor::{Level, level};
 
 /// Bound on the relative error of a sum of terms of one sign.
 pub const RELATIVE_ERROR: f64 = 1.0 / (1u64 << 45) as f64;
@@ -128,37 +129,25 @@ mod x86 {
     }
 
     pub fn avx2<const COLUMNS: bool>(p: &[f64], columns: &mut [f64]) -> Scan {
-        // SAFETY: `kernels` offers this function only where AVX2 was detected.
+        // SAFETY: `kernel` is asked for this function only where the processor has AVX2.
         unsafe { avx2_inner::<COLUMNS>(p, columns) }
     }
 
     pub fn avx512<const COLUMNS: bool>(p: &[f64], columns: &mut [f64]) -> Scan {
-        // SAFETY: `kernels` offers this function only where these AVX-512 parts were detected.
+        // SAFETY: `kernel` is asked for this function only where the processor has these parts.
         unsafe { avx512_inner::<COLUMNS>(p, columns) }
     }
 }
 
-/// Every kernel that this machine can run, the best last.
-fn kernels<const COLUMNS: bool>() -> Vec<Kernel> {
-    #[allow(unused_mut)]
-    let mut found: Vec<Kernel> = vec![plain::<COLUMNS>];
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx2") {
-            found.push(x86::avx2::<COLUMNS>);
-        }
-        if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-        {
-            found.push(x86::avx512::<COLUMNS>);
-        }
+/// The kernel of a level that the processor has.
+fn kernel<const COLUMNS: bool>(level: Level) -> Kernel {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => x86::avx2::<COLUMNS>,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => x86::avx512::<COLUMNS>,
+        _ => plain::<COLUMNS>,
     }
-    found
-}
-
-fn best<const COLUMNS: bool>() -> Kernel {
-    kernels::<COLUMNS>().pop().unwrap_or(plain::<COLUMNS>)
 }
 
 /// `sum of -p log2 p` over `len` numbers that `fill(start, buffer)` produces chunk by chunk.
@@ -182,7 +171,7 @@ impl Summer {
     /// With the best kernel of this machine.
     pub fn new() -> Self {
         Summer {
-            kernel: best::<false>(),
+            kernel: kernel::<false>(level()),
         }
     }
 
@@ -219,7 +208,7 @@ pub fn scan_matrix(matrix: &[f64], size: usize) -> (Vec<Scan>, Vec<f64>) {
     let bands = size.div_ceil(height);
     let mut columns = memory::zeros(bands * size);
     let mut rows = memory::filled(Scan::default(), size);
-    let kernel = best::<true>();
+    let kernel = kernel::<true>(level());
     let mut work: Vec<(&[f64], &mut [f64], &mut [Scan])> = matrix
         .chunks(height * size)
         .zip(columns.chunks_mut(size))
@@ -282,15 +271,14 @@ mod tests {
         for p in [&numbers()[..], &numbers()[..7], &[]] {
             let mut want_columns = vec![0.25; p.len()];
             let want = plain::<true>(p, &mut want_columns);
-            for kernel in kernels::<true>() {
+            for level in Level::ALL.into_iter().filter(|l| l.is_had()) {
                 let mut columns = vec![0.25; p.len()];
-                let got = kernel(p, &mut columns);
+                let got = kernel::<true>(level)(p, &mut columns);
                 assert_eq!(got.entropy.to_bits(), want.entropy.to_bits());
                 assert_eq!(got.sum.to_bits(), want.sum.to_bits());
                 assert_eq!(columns, want_columns);
-            }
-            for kernel in kernels::<false>() {
-                assert_eq!(kernel(p, &mut []).entropy.to_bits(), want.entropy.to_bits());
+                let got = kernel::<false>(level)(p, &mut []);
+                assert_eq!(got.entropy.to_bits(), want.entropy.to_bits());
             }
         }
     }

@@ -29,7 +29,7 @@
 //! | [`birkhoff`] | matrices as sums of permutations: matching, closed forms, sampling | `py` |
 //! | [`pool`] | the threads; survives `fork` | entropy, lattice, `py` |
 //! | [`mutant`] | faults on purpose, for `make mutants`; compiled to nothing elsewhere | all |
-//! | [`system`] | memory, how work stops, forks, numbers that are found once | all |
+//! | [`system`] | memory, how work stops, forks, numbers that are found once, the processor's level | all |
 //! | `py` | every `#[pyclass]` and `#[pyfunction]`; the only folder that names pyo3 or numpy | this file |
 //!
 //! Where to start: [`family::Family`], then one family, then [`measure`].

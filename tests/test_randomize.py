@@ -221,27 +221,48 @@ def test_ids_follow_the_person_and_not_the_row() -> None:
     assert not np.array_equal(as_bytes, m.randomize(codes, key=KEY, ids=whole))
 
 
-def test_without_simd_the_output_is_the_same() -> None:
-    code = (
-        "import sys, hashlib; sys.path.insert(0, 'tests'); from test_randomize import *\n"
-        "h = hashlib.sha256()\n"
-        "for m in MATRICES.values():\n"
-        "    c = codes_for(m, 20011)\n"
-        "    h.update(m.randomize(c, key=KEY, start=5).tobytes())\n"
-        "    h.update(m.randomize(c, key=KEY, ids=c * 3 - 7).tobytes())\n"
-        "print(h.hexdigest())"
-    )
-    outputs = {
-        subprocess.run(
+def test_every_processor_gives_the_same_bits() -> None:
+    """Keystream, inner loops, entropy and joint tables, with each level in its own process."""
+    code = """if True:
+        import sys, hashlib
+        sys.path.insert(0, "tests")
+        from test_randomize import *
+
+        print(bs._core.processor())
+        h = hashlib.sha256()
+        for m in MATRICES.values():
+            c = codes_for(m, 20011)
+            h.update(m.randomize(c, key=KEY, start=5).tobytes())
+            h.update(m.randomize(c, key=KEY, ids=c * 3 - 7).tobytes())
+        print(h.hexdigest())
+        array = np.arange(1.0, 300 * 300 + 1).reshape(300, 300) % 17
+        dense = bs.balance(array + 1.0)
+        print(bs.entropy_rate(dense.to_dense()).hex(), dense.entropy_rate.hex())
+        parts = [bs.randomized_response(n, beta=0.5) for n in (2, 3, 4, 7)]
+        joint = bs.kron(*parts, bs.tridiagonal(5, beta=0.3), bs.permutation([2, 0, 1]))
+        x = np.random.default_rng(1).random(joint.size)
+        print(hashlib.sha256(joint.apply(x).tobytes() + joint.solve(x).tobytes()).hexdigest())
+    """
+    levels = ("plain", "base", "avx2", "avx512")
+    seen = {}
+    for cpu, threads in (("plain", "1"), ("base", "2"), ("avx2", "2"), ("avx512", "3"), ("", "7")):
+        done = subprocess.run(
             [sys.executable, "-c", code],
             env={**os.environ, "BISTOCHASTIC_CPU": cpu, "BISTOCHASTIC_THREADS": threads},
             capture_output=True,
             text=True,
             check=True,
-        ).stdout
-        for cpu, threads in (("plain", "1"), ("avx2", "2"), ("", "7"))
-    }
-    assert len(outputs) == 1
+        )
+        level, *bits = done.stdout.split()
+        seen[cpu] = level
+        assert len(bits) == 4
+        if cpu == "plain":
+            want = bits
+        assert bits == want, (cpu, level)
+    assert seen["plain"] == "plain"
+    assert all(levels.index(level) <= levels.index(cpu) for cpu, level in seen.items() if cpu)
+    # An unknown name is no bound, so it is the best of all.
+    assert seen[""] == seen["avx512"] == max(seen.values(), key=levels.index)
 
 
 def test_golden_outputs() -> None:

@@ -3,14 +3,14 @@
 //! Each loop is compiled twice, plainly and for AVX2, from one source. Only the look-up in a table of
 //! sixteen columns is written by hand: such a table fits in two registers.
 
-#[cfg(target_arch = "x86_64")]
 use zeroize::Zeroize;
 
-use crate::keystream::{Level, level};
 use crate::randomize::Code;
 use crate::sampler::Kind;
 use crate::sampler::one::Then;
 use crate::system::memory;
+#[cfg(target_arch = "x86_64")]
+use crate::system::processor::{Level, level};
 use crate::word::Word;
 
 #[cfg(target_arch = "x86_64")]

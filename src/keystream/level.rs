@@ -1,71 +1,95 @@
-//! What the processor can do, believed after it has agreed with the plain function.
+//! The block function compiled for each level of processor; a level is believed after it has agreed with the
+//! plain one.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use super::{BLOCK, Keystream, lanes};
+use crate::system::kept::Kept;
+use crate::system::processor::{self, Level};
 
-use super::{BLOCK, Keystream};
-
-/// What the processor can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// One block at a time, on any machine.
-    Plain = 1,
-    /// Eight.
-    Avx2 = 2,
-    /// Sixteen.
-    Avx512 = 3,
-}
-
-/// The best level that this processor has and that agrees with the plain one. `BISTOCHASTIC_CPU` may
-/// name a lower one (`plain`, `avx2`), for tests.
+/// The best level that this processor has and that agrees with the plain one.
 pub fn level() -> Level {
-    static SEEN: AtomicU8 = AtomicU8::new(0);
-    match SEEN.load(Ordering::Relaxed) {
-        1 => Level::Plain,
-        2 => Level::Avx2,
-        3 => Level::Avx512,
-        _ => {
-            let most = match std::env::var("BISTOCHASTIC_CPU").as_deref() {
-                Ok("plain") => Level::Plain,
-                Ok("avx2") => Level::Avx2,
-                _ => Level::Avx512,
-            };
-            let best = [Level::Avx512, Level::Avx2]
-                .into_iter()
-                .find(|&level| level <= most && has(level) && agrees(level))
-                .unwrap_or(Level::Plain);
-            SEEN.store(best as u8, Ordering::Relaxed);
-            best
-        }
-    }
+    static FOUND: Kept<Level> = Kept::new();
+    *FOUND.get_or_make(|| {
+        let most = processor::level();
+        let had = |level: &Level| *level <= most && level.is_had();
+        let mut levels = Level::ALL.into_iter().rev().filter(had);
+        levels.find(|&l| agrees(l)).unwrap_or(Level::Plain)
+    })
 }
 
-/// Whether the processor has what the level needs.
-pub fn has(level: Level) -> bool {
-    #[cfg(target_arch = "x86_64")]
-    match level {
-        Level::Plain => true,
-        Level::Avx2 => is_x86_feature_detected!("avx2"),
-        Level::Avx512 => is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx2"),
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        level == Level::Plain
-    }
-}
-
-/// Whether the level computes what the plain function does, over a carry of the counter.
+/// Whether the level computes what the plain function does, over a carry of the counter and with lanes left
+/// over.
 pub(super) fn agrees(level: Level) -> bool {
     let stream = |level| Keystream {
         key: Box::new(std::array::from_fn(|i| 0x0102_0304 * i as u32).into()),
         level,
     };
-    let mut got = [[0u8; 16 * BLOCK]; 2];
-    let mut words = [[0u64; 16]; 2];
-    let counters: [u64; 16] = std::array::from_fn(|i| (i as u64) << (4 * i));
-    let nonces: [u64; 16] = std::array::from_fn(|i| (i as u64) << (60 - 3 * i));
+    let mut got = [[0u8; 18 * BLOCK]; 2];
+    let mut words = [[0u64; 18]; 2];
+    let counters: [u64; 18] = std::array::from_fn(|i| (i as u64) << (3 * i));
+    let nonces: [u64; 18] = std::array::from_fn(|i| (i as u64) << (59 - 3 * i));
     for (i, level) in [Level::Plain, level].into_iter().enumerate() {
         stream(level).fill(0x0123_4567_89ab_cdef, u64::from(u32::MAX) - 3, &mut got[i]);
         stream(level).first_words(&counters, &nonces, &mut words[i]);
     }
     got[0] == got[1] && words[0] == words[1]
+}
+
+/// [`lanes::fill`] as the level has it, which the processor has.
+pub(super) fn fill(level: Level, key: &[u32; 8], nonce: u64, first: u64, out: &mut [u8]) {
+    match level {
+        Level::Plain => lanes::fill::<1>(key, nonce, first, out),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: streams have this level only where the processor has AVX2.
+        Level::Avx2 => unsafe { x86::fill_avx2(key, nonce, first, out) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: streams have this level only where the processor has AVX-512.
+        Level::Avx512 => unsafe { x86::fill_avx512(key, nonce, first, out) },
+        _ => lanes::fill::<4>(key, nonce, first, out),
+    }
+}
+
+/// [`lanes::first_words`] as the level has it, which the processor has.
+pub(super) fn first_words(
+    level: Level,
+    key: &[u32; 8],
+    counters: &[u64],
+    nonces: &[u64],
+    out: &mut [u64],
+) {
+    match level {
+        Level::Plain => lanes::first_words::<1>(key, counters, nonces, out),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: streams have this level only where the processor has AVX2.
+        Level::Avx2 => unsafe { x86::first_words_avx2(key, counters, nonces, out) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: streams have this level only where the processor has AVX-512.
+        Level::Avx512 => unsafe { x86::first_words_avx512(key, counters, nonces, out) },
+        _ => lanes::first_words::<4>(key, counters, nonces, out),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::lanes;
+
+    #[target_feature(enable = "avx2")]
+    pub fn fill_avx2(key: &[u32; 8], nonce: u64, first: u64, out: &mut [u8]) {
+        lanes::fill::<8>(key, nonce, first, out);
+    }
+
+    // F alone of AVX-512: with VL the compiler prefers vectors of half the width for the transpose.
+    #[target_feature(enable = "avx512f")]
+    pub fn fill_avx512(key: &[u32; 8], nonce: u64, first: u64, out: &mut [u8]) {
+        lanes::fill::<16>(key, nonce, first, out);
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub fn first_words_avx2(key: &[u32; 8], counters: &[u64], nonces: &[u64], out: &mut [u64]) {
+        lanes::first_words::<8>(key, counters, nonces, out);
+    }
+
+    #[target_feature(enable = "avx512f")]
+    pub fn first_words_avx512(key: &[u32; 8], counters: &[u64], nonces: &[u64], out: &mut [u64]) {
+        lanes::first_words::<16>(key, counters, nonces, out);
+    }
 }

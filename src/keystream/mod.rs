@@ -6,23 +6,18 @@
 //! little-endian order. Byte `i` of a stream is byte `i mod 64` of block `i / 64`. So any part of a
 //! stream can be had without the rest, in any order and on any thread.
 //!
-//! One block function does it all, eight blocks at a time with AVX2, sixteen with AVX-512, one at a
-//! time elsewhere. A vector unit is used after it has agreed with the plain function in this process.
+//! One block function does it all, compiled for vectors of four, eight or sixteen blocks: see `lanes`. A
+//! vector unit is used after it has agreed with the plain function in this process.
 
 use zeroize::Zeroizing;
 
 use crate::key::SECRET;
+use crate::system::processor::Level;
 
+mod lanes;
 mod level;
-#[cfg(target_arch = "x86_64")]
-#[macro_use]
-mod rounds;
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
 
-pub use level::{Level, level};
+pub use level::level;
 
 /// Bytes in a block.
 pub const BLOCK: usize = 64;
@@ -31,6 +26,7 @@ pub const BLOCK: usize = 64;
 pub struct Keystream {
     // On the heap, so that moving a stream leaves no copies of its key behind.
     key: Box<Zeroizing<[u32; 8]>>,
+    // One that the processor has, or vectors would be computed that it lacks.
     level: Level,
 }
 
@@ -40,34 +36,29 @@ const SIGMA: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 impl Keystream {
     /// The stream of a derived key.
     pub fn new(secret: &[u8; SECRET]) -> Self {
+        Keystream::with(secret, level())
+    }
+
+    /// The same at another level, for tests and benchmarks.
+    ///
+    /// # Panics
+    /// The processor lacks the level.
+    pub fn at(secret: &[u8; SECRET], level: Level) -> Self {
+        assert!(level.is_had(), "a level that the processor lacks");
+        Keystream::with(secret, level)
+    }
+
+    fn with(secret: &[u8; SECRET], level: Level) -> Self {
         let mut key = Box::new(Zeroizing::new([0; 8]));
         for (word, bytes) in key.iter_mut().zip(secret.chunks_exact(4)) {
             *word = self::word(bytes);
         }
-        Keystream {
-            key,
-            level: level(),
-        }
+        Keystream { key, level }
     }
 
     /// One block, as words.
     pub fn block(&self, counter: u64, nonce: u64) -> [u32; 16] {
-        let initial = state(&self.key, counter, nonce);
-        let mut x = initial;
-        for _ in 0..10 {
-            quarter(&mut x, 0, 4, 8, 12);
-            quarter(&mut x, 1, 5, 9, 13);
-            quarter(&mut x, 2, 6, 10, 14);
-            quarter(&mut x, 3, 7, 11, 15);
-            quarter(&mut x, 0, 5, 10, 15);
-            quarter(&mut x, 1, 6, 11, 12);
-            quarter(&mut x, 2, 7, 8, 13);
-            quarter(&mut x, 3, 4, 9, 14);
-        }
-        for (x, i) in x.iter_mut().zip(initial) {
-            *x = x.wrapping_add(i);
-        }
-        x
+        lanes::blocks::<1, 16>(&self.key, &[counter], &[nonce]).map(|[word]| word)
     }
 
     /// The words of the stream one after the other, for what is drawn in one go.
@@ -91,30 +82,7 @@ impl Keystream {
     /// The length is no multiple of 64: the rest would keep what it held.
     pub fn fill(&self, nonce: u64, first: u64, out: &mut [u8]) {
         assert!(out.len().is_multiple_of(BLOCK), "a part of a block");
-        let mut first = first;
-        #[cfg(target_arch = "x86_64")]
-        let out = {
-            let mut out = out;
-            while self.level == Level::Avx512 && out.len() >= 16 * BLOCK {
-                let (now, rest) = out.split_at_mut(16 * BLOCK);
-                // SAFETY: the level is AVX-512 only where `has` found it, and `now` has 1024 bytes.
-                unsafe { avx512::fill(&self.key, first, nonce, now) };
-                (out, first) = (rest, first.wrapping_add(16));
-            }
-            while self.level >= Level::Avx2 && out.len() >= 8 * BLOCK {
-                let (now, rest) = out.split_at_mut(8 * BLOCK);
-                // SAFETY: the level is AVX2 or above only where `has` found it, and `now` has 512 bytes.
-                unsafe { avx2::fill(&self.key, first, nonce, now) };
-                (out, first) = (rest, first.wrapping_add(8));
-            }
-            out
-        };
-        for block in out.chunks_exact_mut(BLOCK) {
-            for (bytes, word) in block.chunks_exact_mut(4).zip(self.block(first, nonce)) {
-                bytes.copy_from_slice(&word.to_le_bytes());
-            }
-            first = first.wrapping_add(1);
-        }
+        level::fill(self.level, &self.key, nonce, first, out);
     }
 
     /// The first eight bytes, as a number, of the block at each `(counter, nonce)`.
@@ -127,50 +95,7 @@ impl Keystream {
             counters.len() == n && nonces.len() == n,
             "an address a word"
         );
-        let mut done = 0;
-        #[cfg(target_arch = "x86_64")]
-        {
-            while self.level == Level::Avx512 && done + 16 <= n {
-                let range = done..done + 16;
-                // SAFETY: AVX-512 was found, and all three slices have 16 items.
-                unsafe {
-                    avx512::first_words(
-                        &self.key,
-                        &counters[range.clone()],
-                        &nonces[range.clone()],
-                        &mut out[range],
-                    );
-                }
-                done += 16;
-            }
-            while self.level >= Level::Avx2 && done + 8 <= n {
-                let range = done..done + 8;
-                // SAFETY: AVX2 was found, and all three slices have 8 items.
-                unsafe {
-                    avx2::first_words(
-                        &self.key,
-                        &counters[range.clone()],
-                        &nonces[range.clone()],
-                        &mut out[range],
-                    );
-                }
-                done += 8;
-            }
-            // A short rest is not worth a second kind of work: fill up the lanes.
-            if self.level >= Level::Avx2 && done + 2 <= n {
-                let (mut c, mut m, mut w) = ([0; 8], [0; 8], [0; 8]);
-                c[..n - done].copy_from_slice(&counters[done..n]);
-                m[..n - done].copy_from_slice(&nonces[done..n]);
-                // SAFETY: AVX2 was found, and all three arrays have 8 items.
-                unsafe { avx2::first_words(&self.key, &c, &m, &mut w) };
-                out[done..n].copy_from_slice(&w[..n - done]);
-                return;
-            }
-        }
-        for ((&counter, &nonce), out) in counters.iter().zip(nonces).zip(out).skip(done) {
-            let block = self.block(counter, nonce);
-            *out = u64::from(block[0]) | u64::from(block[1]) << 32;
-        }
+        level::first_words(self.level, &self.key, counters, nonces, out);
     }
 }
 
@@ -178,49 +103,64 @@ fn word(bytes: &[u8]) -> u32 {
     u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
-fn state(key: &[u32; 8], counter: u64, nonce: u64) -> [u32; 16] {
-    let mut state = [0; 16];
-    state[..4].copy_from_slice(&SIGMA);
-    state[4..12].copy_from_slice(key);
-    state[12..].copy_from_slice(&[
-        counter as u32,
-        if mutant!("counter-of-32-bits") {
-            0
-        } else {
-            (counter >> 32) as u32
-        },
-        nonce as u32,
-        (nonce >> 32) as u32,
-    ]);
-    state
-}
-
-#[inline(always)]
-fn quarter(x: &mut [u32; 16], a: usize, b: usize, c: usize, d: usize) {
-    x[a] = x[a].wrapping_add(x[b]);
-    x[d] = (x[d] ^ x[a]).rotate_left(16);
-    x[c] = x[c].wrapping_add(x[d]);
-    x[b] = (x[b] ^ x[c]).rotate_left(12);
-    x[a] = x[a].wrapping_add(x[b]);
-    x[d] = (x[d] ^ x[a]).rotate_left(8);
-    x[c] = x[c].wrapping_add(x[d]);
-    x[b] = (x[b] ^ x[c]).rotate_left(7);
-}
-
 #[cfg(test)]
 mod tests {
-    use super::level::{agrees, has};
+    use super::level::agrees;
     use super::*;
+    use chacha20::ChaCha20Rng;
+    use chacha20::rand_core::{Rng, SeedableRng};
 
-    fn levels() -> impl Iterator<Item = Level> {
-        let all = [Level::Plain, Level::Avx2, Level::Avx512];
-        all.into_iter().filter(|&level| has(level))
+    /// What is tested: a level that the processor has, or its lanes as the processor computes them that it has
+    /// not, so that each width is tested on each machine.
+    #[derive(Debug, Clone, Copy)]
+    enum Way {
+        Level(Level),
+        Lanes(usize),
     }
 
-    fn at(secret: &[u8; SECRET], level: Level) -> Keystream {
-        let mut stream = Keystream::new(secret);
-        stream.level = level;
-        stream
+    fn ways() -> impl Iterator<Item = Way> {
+        let had = Level::ALL.into_iter().filter(|l| l.is_had());
+        had.map(Way::Level).chain([1, 4, 8, 16].map(Way::Lanes))
+    }
+
+    impl Way {
+        fn fill(self, secret: &[u8; SECRET], nonce: u64, first: u64, blocks: usize) -> Vec<u8> {
+            let mut out = vec![0xa5; blocks * BLOCK];
+            let key = **Keystream::new(secret).key;
+            match self {
+                Way::Level(level) => Keystream::at(secret, level).fill(nonce, first, &mut out),
+                Way::Lanes(1) => lanes::fill::<1>(&key, nonce, first, &mut out),
+                Way::Lanes(4) => lanes::fill::<4>(&key, nonce, first, &mut out),
+                Way::Lanes(8) => lanes::fill::<8>(&key, nonce, first, &mut out),
+                Way::Lanes(_) => lanes::fill::<16>(&key, nonce, first, &mut out),
+            }
+            out
+        }
+
+        fn first_words(self, secret: &[u8; SECRET], counters: &[u64], nonces: &[u64]) -> Vec<u64> {
+            let mut out = vec![0xa5; counters.len()];
+            let key = **Keystream::new(secret).key;
+            match self {
+                Way::Level(level) => {
+                    Keystream::at(secret, level).first_words(counters, nonces, &mut out);
+                }
+                Way::Lanes(1) => lanes::first_words::<1>(&key, counters, nonces, &mut out),
+                Way::Lanes(4) => lanes::first_words::<4>(&key, counters, nonces, &mut out),
+                Way::Lanes(8) => lanes::first_words::<8>(&key, counters, nonces, &mut out),
+                Way::Lanes(_) => lanes::first_words::<16>(&key, counters, nonces, &mut out),
+            }
+            out
+        }
+    }
+
+    /// The same by the crate `chacha20`, whose generator has our counter and nonce.
+    fn judge(secret: &[u8; SECRET], nonce: u64, first: u64, blocks: usize) -> Vec<u8> {
+        let mut out = vec![0; blocks * BLOCK];
+        let mut stream = ChaCha20Rng::from_seed(*secret);
+        stream.set_stream(nonce);
+        stream.set_block_pos(first);
+        stream.fill_bytes(&mut out);
+        out
     }
 
     fn bytes(hex: &str) -> Vec<u8> {
@@ -239,19 +179,16 @@ mod tests {
         let counter = u64::from(counter) | u64::from(word(&nonce)) << 32;
         let nonce = u64::from(word(&nonce[4..])) | u64::from(word(&nonce[8..])) << 32;
         let want = bytes(block);
-        for level in levels() {
-            let stream = at(&secret, level);
+        for way in ways() {
             // First, and within a full vector.
             for before in [0, 5] {
-                let mut got = [0; 16 * BLOCK];
-                stream.fill(nonce, counter.wrapping_sub(before), &mut got);
+                let got = way.fill(&secret, nonce, counter.wrapping_sub(before), 16);
                 let start = before as usize * BLOCK;
-                assert_eq!(got[start..start + want.len()], want, "{level:?}");
+                assert_eq!(got[start..start + want.len()], want, "{way:?}");
             }
-            let mut first = [0; 9];
-            stream.first_words(&[counter; 9], &[nonce; 9], &mut first);
+            let first = way.first_words(&secret, &[counter; 9], &[nonce; 9]);
             let word = u64::from_le_bytes(<[u8; 8]>::try_from(&want[..8]).unwrap());
-            assert_eq!(first, [word; 9], "{level:?}");
+            assert_eq!(first, [word; 9], "{way:?}");
         }
     }
 
@@ -312,37 +249,81 @@ mod tests {
     #[test]
     fn the_counter_carries_into_its_upper_half() {
         let secret = [7; SECRET];
-        let mut want = [0; 16 * BLOCK];
-        let first = u64::from(u32::MAX) - 2;
-        at(&secret, Level::Plain).fill(3, first, &mut want);
-        let mut one = [0; BLOCK];
-        at(&secret, Level::Plain).fill(3, 1 << 32, &mut one);
-        assert_eq!(want[3 * BLOCK..4 * BLOCK], one);
-        for level in levels() {
-            let mut got = [0; 16 * BLOCK];
-            at(&secret, level).fill(3, first, &mut got);
-            assert_eq!(got, want, "{level:?}");
+        for way in ways() {
+            for before in 0..17 {
+                let first = (1 << 32) - before;
+                let got = way.fill(&secret, 3, first, 19);
+                assert_eq!(got, judge(&secret, 3, first, 19), "{way:?}");
+            }
         }
     }
 
     #[test]
-    fn any_length_and_any_level_give_the_same_words() {
-        let secret = [9; SECRET];
-        let mut want = vec![0; 40 * BLOCK];
-        at(&secret, Level::Plain).fill(1, 5, &mut want);
-        let counters: Vec<u64> = (0..40).map(|i| 5 + i).collect();
-        for level in levels() {
-            for blocks in [0, 1, 7, 8, 9, 16, 23, 33, 40] {
-                let mut got = vec![0; blocks * BLOCK];
-                at(&secret, level).fill(1, 5, &mut got);
-                assert_eq!(got, want[..blocks * BLOCK], "{level:?}");
-                let mut words = vec![0; blocks];
-                at(&secret, level).first_words(&counters[..blocks], &[1; 40][..blocks], &mut words);
-                for (block, word) in want.chunks(BLOCK).zip(words) {
-                    assert_eq!(block[..8], word.to_le_bytes(), "{level:?}");
-                }
+    fn the_last_block_is_followed_by_the_first() {
+        let secret = [8; SECRET];
+        let mut want = judge(&secret, 3, u64::MAX, 1);
+        want.extend(judge(&secret, 3, 0, 32));
+        for way in ways() {
+            assert_eq!(way.fill(&secret, 3, u64::MAX, 33), want, "{way:?}");
+        }
+    }
+
+    #[test]
+    fn any_length_gives_the_blocks_of_the_judge() {
+        let secret = std::array::from_fn(|i| 3 * i as u8);
+        let nonce = 0x0123_4567_89ab_cdef;
+        let want = judge(&secret, nonce, 5, 50);
+        let counters: Vec<u64> = (5..55).collect();
+        for way in ways() {
+            for blocks in 0..=50 {
+                let got = way.fill(&secret, nonce, 5, blocks);
+                assert_eq!(got, want[..blocks * BLOCK], "{way:?}");
+                let words = way.first_words(&secret, &counters[..blocks], &[nonce; 50][..blocks]);
+                let first = want
+                    .chunks(BLOCK)
+                    .map(|block| block[..8].try_into().unwrap());
+                let first: Vec<u64> = first.map(u64::from_le_bytes).take(blocks).collect();
+                assert_eq!(words, first, "{way:?}");
             }
         }
+    }
+
+    #[test]
+    fn unrelated_counters_and_nonces_give_the_words_of_the_judge() {
+        let secret = std::array::from_fn(|i| 255 - i as u8);
+        let mix = |i: u64, by: u64| (i + 1).wrapping_mul(by).rotate_left(i as u32);
+        let edges = [0, u64::from(u32::MAX), 1 << 32, u64::MAX];
+        let numbers = |by| (0..37).map(move |i| mix(i, by)).chain(edges);
+        let counters: Vec<u64> = numbers(0x9e37_79b9_7f4a_7c15).collect();
+        let nonces: Vec<u64> = numbers(0xd1b5_4a32_d192_ed03).rev().collect();
+        let want: Vec<u64> = counters
+            .iter()
+            .zip(&nonces)
+            .map(|(&counter, &nonce)| judge(&secret, nonce, counter, 1))
+            .map(|block| u64::from_le_bytes(block[..8].try_into().unwrap()))
+            .collect();
+        for way in ways() {
+            assert_eq!(
+                way.first_words(&secret, &counters, &nonces),
+                want,
+                "{way:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_block_and_words_in_turn_are_those_of_the_judge() {
+        let stream = Keystream::new(&[6; SECRET]);
+        let far = 7 << 40;
+        let block: Vec<u8> = stream
+            .block(far, 9)
+            .iter()
+            .flat_map(|w| w.to_le_bytes())
+            .collect();
+        assert_eq!(block, judge(&[6; SECRET], 9, far, 1));
+        let mut next = stream.words();
+        let words: Vec<u8> = (0..24).flat_map(|_| next().to_le_bytes()).collect();
+        assert_eq!(words, judge(&[6; SECRET], 0, 0, 3));
     }
 
     #[test]
@@ -357,16 +338,9 @@ mod tests {
         Keystream::new(&[9; SECRET]).first_words(&[1], &[0], &mut [0; 2]);
     }
 
-    /// `make sanitize` compiles for AVX-512 and interprets it, so that it is tested on any processor.
-    #[test]
-    fn levels_that_the_compiler_was_told_of_are_tested() {
-        let tested = |level| levels().any(|other| other == level);
-        assert!(tested(Level::Avx2) || !cfg!(target_feature = "avx2"));
-        assert!(tested(Level::Avx512) || !cfg!(target_feature = "avx512f"));
-    }
-
     #[test]
     fn a_level_is_trusted_when_it_agrees() {
-        assert!(levels().all(agrees));
+        assert!(Level::ALL.into_iter().filter(|l| l.is_had()).all(agrees));
+        assert!(level().is_had() && level() <= crate::system::processor::level());
     }
 }

@@ -318,6 +318,8 @@ fn tail_of(group: &[Axis]) -> (usize, usize) {
 /// that the numbers are the same.
 mod kernels {
     use super::Room;
+    #[cfg(target_arch = "x86_64")]
+    use crate::system::processor::{Level, level};
 
     macro_rules! dispatched {
         ($($name:ident($($argument:ident: $type:ty),*);)*) => {$(
@@ -328,8 +330,8 @@ mod kernels {
                     fn avx2($($argument: $type),*) {
                         super::$name($($argument),*);
                     }
-                    if is_x86_feature_detected!("avx2") {
-                        // SAFETY: AVX2 was just detected.
+                    if level() >= Level::Avx2 {
+                        // SAFETY: the level is AVX2 or above only where the processor has it.
                         return unsafe { avx2($($argument),*) };
                     }
                 }

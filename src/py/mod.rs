@@ -26,6 +26,7 @@ mod law;
 mod matrix;
 mod memory;
 mod operator;
+mod processor;
 mod randomize;
 mod secret;
 mod supervise;
@@ -70,6 +71,8 @@ mod _core {
         along_axes, basis, column, keep_condition, known_condition, not_finite, operate, rank,
         spectrum, structure_is_singular,
     };
+    #[pymodule_export]
+    use super::processor::processor;
     #[pymodule_export]
     use super::randomize::bench_floor;
     #[pymodule_export]

@@ -1,7 +1,8 @@
 //! What the machine is to the mathematics: memory that can run out, people who press Ctrl-C, processes
-//! that fork.
+//! that fork, processors with more or fewer vectors.
 
 pub mod fork;
 pub mod kept;
 pub mod memory;
+pub mod processor;
 pub mod stop;

@@ -1,0 +1,105 @@
+//! What the processor can do, asked once for all rooms that are compiled more than once.
+
+use super::kept::Kept;
+
+/// What the processor can do. Each level has what those before it have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// No vectors, on any machine.
+    Plain,
+    /// What every processor of the architecture has: SSE2 or NEON, four words of 32 bits.
+    Base,
+    /// AVX2: eight.
+    Avx2,
+    /// AVX-512 with its parts F, DQ and VL, as every server has that has it at all: sixteen.
+    Avx512,
+}
+
+impl Level {
+    /// All, the least first.
+    pub const ALL: [Level; 4] = [Level::Plain, Level::Base, Level::Avx2, Level::Avx512];
+
+    /// As `BISTOCHASTIC_CPU` spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Plain => "plain",
+            Level::Base => "base",
+            Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
+        }
+    }
+
+    /// Whether the processor has what the level needs.
+    pub fn is_had(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        match self {
+            Level::Plain | Level::Base => true,
+            Level::Avx2 => is_x86_feature_detected!("avx2"),
+            Level::Avx512 => {
+                Level::Avx2.is_had()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        match self {
+            Level::Plain => true,
+            Level::Base => cfg!(any(target_feature = "neon", target_feature = "sse2")),
+            Level::Avx2 | Level::Avx512 => false,
+        }
+    }
+}
+
+/// The best level that this processor has. `BISTOCHASTIC_CPU` may name a lower one, for tests.
+pub fn level() -> Level {
+    static FOUND: Kept<Level> = Kept::new();
+    *FOUND.get_or_make(|| best(std::env::var("BISTOCHASTIC_CPU").ok().as_deref()))
+}
+
+/// The best level up to the named one; up to the last where none has that name.
+fn best(most: Option<&str>) -> Level {
+    let named = Level::ALL.iter().position(|l| Some(l.name()) == most);
+    let most = named.unwrap_or(Level::ALL.len() - 1);
+    let had = Level::ALL[..=most].iter().rev().find(|l| l.is_had());
+    *had.unwrap_or(&Level::Plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_named_level_is_the_most_that_is_taken() {
+        for level in Level::ALL {
+            let found = best(Some(level.name()));
+            assert!(found.is_had() && found <= level, "{level:?}");
+            assert!(found == level || !level.is_had(), "{level:?}");
+        }
+        assert_eq!(best(Some("plain")), Level::Plain);
+    }
+
+    #[test]
+    fn an_unknown_name_is_no_bound() {
+        let most = Level::ALL.into_iter().rfind(|l| l.is_had());
+        for name in [None, Some(""), Some("avx1024"), Some("PLAIN")] {
+            assert_eq!(Some(best(name)), most);
+        }
+    }
+
+    #[test]
+    fn a_processor_has_what_lower_levels_need() {
+        // SSE2 and NEON are part of these architectures.
+        assert!(
+            Level::Base.is_had() || !cfg!(any(target_arch = "x86_64", target_arch = "aarch64"))
+        );
+        let had: Vec<bool> = Level::ALL.iter().map(|l| l.is_had()).collect();
+        assert!(had.is_sorted_by(|a, b| a >= b), "{had:?}");
+    }
+
+    /// `make sanitize` compiles for AVX2 and interprets it, so that it is tested on any processor.
+    #[test]
+    fn a_level_that_the_compiler_was_told_of_is_had() {
+        assert!(Level::Avx2.is_had() || !cfg!(target_feature = "avx2"));
+    }
+}
