@@ -10,14 +10,13 @@ import numpy as np
 
 from bistochastic import _core, operators, vectors
 from bistochastic.intervals import confidence_of, mean_bounds
+from bistochastic.matrix import Matrix
 from bistochastic.tallies import code_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from bistochastic._core import Matrix
 
     Array = NDArray[np.float64]
 
@@ -110,7 +109,7 @@ def conjunction(
     product: Array | None = None
     least = most = 1.0
     for k, (matrix, column, event) in enumerate(zip(matrices, codes, events, strict=True)):
-        if not isinstance(matrix, _core.Matrix):
+        if not isinstance(matrix, Matrix):
             must = "`matrices` must hold matrices"
             raise TypeError(f"{must}; got {type(matrix).__name__} at {k}")
         indicator = np.zeros(matrix.size)

@@ -1,5 +1,7 @@
 """The exceptions that callers act on. Everything else is a plain ValueError or TypeError."""
 
+from bistochastic import _core
+
 
 class GuaranteeError(ValueError):
     """A required beta or epsilon is not kept.
@@ -35,3 +37,6 @@ class OutOfMemoryError(MemoryError, ValueError):
     ...     print(error)  # doctest: +ELLIPSIS
     `to_dense` must fit in ...; got a 1000000000 x 1000000000 array of 8000000000000000000 bytes
     """
+
+
+_core.register(GuaranteeError=GuaranteeError, OutOfMemoryError=OutOfMemoryError)

@@ -12,7 +12,7 @@ from bistochastic import _core, intervals, measures, operators, quantiles
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
 
     Array = NDArray[np.float64]
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core
+from bistochastic.matrix import Matrix
 from bistochastic.vectors import items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from bistochastic._core import Matrix
 
     Make = Callable[[int, float], Matrix]
 
@@ -170,7 +169,7 @@ def _points(
                     raise
                 yield Point(family, beta, most=float(ends[1]), note=str(error))
                 continue
-            if not isinstance(matrix, _core.Matrix):
+            if not isinstance(matrix, Matrix):
                 must = "`families` must hold functions that return a matrix"
                 raise TypeError(f"{must}; got {type(matrix).__name__}")
             error_of_share = standard_error(matrix, records=records)

@@ -398,3 +398,6 @@ def _number(name: str, at: int, value: Any) -> int | float | Fraction:
     if isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64):
         return int(value)
     raise TypeError(f"`{name}` must hold numbers; got {type(value).__name__} at {at}")
+
+
+_core.register(array=array, items=items)

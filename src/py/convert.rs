@@ -1,5 +1,6 @@
 //! Values and errors across the boundary.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,23 +15,20 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyT
 
 use super::exact;
 use super::matrix::Matrix;
+use super::package::{self, Slot};
 use super::work::guarded;
 use crate::error::Error;
 use crate::parameters::Value;
 use crate::system::memory;
 
-/// An exception of `bistochastic.errors`.
-fn named(class: &str, text: &str) -> PyErr {
-    Python::attach(|py| {
-        let error = py
-            .import("bistochastic.errors")
-            .and_then(|errors| errors.getattr(class))
-            .and_then(|class| class.call1((text,)));
-        match error {
+/// An exception of the package.
+fn named(class: &Slot, text: &str) -> PyErr {
+    Python::attach(
+        |py| match class.get(py).and_then(|class| class.call1((text,))) {
             Ok(error) => PyErr::from_value(error),
             Err(error) => error,
-        }
-    })
+        },
+    )
 }
 
 impl From<Error> for PyErr {
@@ -40,8 +38,8 @@ impl From<Error> for PyErr {
             Error::Value(_) => PyValueError::new_err(text),
             Error::Type(_) => PyTypeError::new_err(text),
             Error::Index(_) => PyIndexError::new_err(text),
-            Error::Guarantee(_) => named("GuaranteeError", &text),
-            Error::Memory(_) => named("OutOfMemoryError", &text),
+            Error::Guarantee(_) => named(&package::GUARANTEE, &text),
+            Error::Memory(_) => named(&package::MEMORY, &text),
         }
     }
 }
@@ -262,11 +260,9 @@ pub fn as_array<'py>(
     let py = given.py();
     let options = PyDict::new(py);
     options.set_item("by_code", by_code)?;
-    let array = py.import("bistochastic.vectors")?.call_method(
-        "array",
-        (name, must, given),
-        Some(&options),
-    )?;
+    let array = package::ARRAY
+        .get(py)?
+        .call((name, must, given), Some(&options))?;
     Ok(array.cast_into()?)
 }
 
@@ -397,7 +393,7 @@ fn to_python<'py>(py: Python<'py>, value: &Value, vectors: Vectors) -> PyResult<
                 .into_any(),
         },
         Value::Reals(reals) => listed(py, reals)?,
-        Value::Matrices(matrices) => exact::list(py, matrices.iter().cloned().map(Into::into))?,
+        Value::Matrices(matrices) => exact::list(py, matrices.iter().cloned())?,
         Value::Table(rows, columns, cells) => {
             let array = to_python(py, cells, Vectors::Arrays)?
                 .call_method1("reshape", (*rows, *columns))?;
@@ -585,4 +581,10 @@ pub fn as_whole(name: &str, must: &str, given: &Bound<'_, PyAny>) -> PyResult<i1
 #[pyfunction]
 pub fn as_flag(name: &str, given: &Bound<'_, PyAny>) -> PyResult<bool> {
     flag(name, given)
+}
+
+/// The path of a file, as text.
+#[pyfunction]
+pub fn as_path(name: &str, given: &Bound<'_, PyAny>) -> PyResult<OsString> {
+    path(name, given).map(PathBuf::into_os_string)
 }

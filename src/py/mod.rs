@@ -6,19 +6,19 @@
 //! | `float`, anything with `__float__` | `Value::Real` | by value; `numpy.longdouble` as the nearest double |
 //! | `Fraction` | `Value::Ratio` | by value, exactly |
 //! | `complex`, `bool`, text | none | refused |
-//! | sequence, array, series, frame, Arrow | `Value::Wholes`, `Reals`, `Ratios` | through `bistochastic.vectors.array`, copied |
+//! | sequence, array, series, frame, Arrow | `Value::Wholes`, `Reals`, `Ratios` | through [`package::ARRAY`], copied |
 //! | array of integers, any layout | `&[u8]` to `&[u64]` | borrowed; copied into the answer where strided or swapped |
 //! | `ndarray` of float64, two axes | `&[f64]` | borrowed, copied only where not contiguous |
 //!
 //! The GIL is released by [`work::detached`] wherever the work grows with the size; it also catches what stops
-//! work before its end. Nothing here computes.
+//! work before its end. Nothing here computes, and nothing here imports the package: it hands in its classes,
+//! exceptions and readers by [`package::register`].
 
 use pyo3::prelude::*;
 
 mod birkhoff;
 mod convert;
 mod count;
-mod estimate;
 mod exact;
 mod gradients;
 mod key;
@@ -26,6 +26,7 @@ mod law;
 mod matrix;
 mod memory;
 mod operator;
+mod package;
 mod randomize;
 mod secret;
 mod supervise;
@@ -37,11 +38,14 @@ mod _core {
     use numpy::{PyArray1, PyArrayMethods};
     use pyo3::prelude::*;
 
+    use super::package;
+
     /// The bridge to NumPy looks up NumPy's functions when it first needs them, and panics if a signal is pending
     /// then. So it needs them now.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
+        package::CORE.hold(module.as_any().clone());
         py.import("numpy")?;
         py.check_signals()?;
         drop(PyArray1::<u8>::zeros(py, 1, false).readwrite());
@@ -49,9 +53,11 @@ mod _core {
     }
 
     #[pymodule_export]
-    use super::birkhoff::{_draw_terms, _sample_permutation, Decomposition, decompose_all};
+    use super::birkhoff::{
+        _draw_terms, _sample_permutation, Decomposition, decompose_all, decompose_one,
+    };
     #[pymodule_export]
-    use super::convert::{as_flag, as_real, as_whole};
+    use super::convert::{as_flag, as_path, as_real, as_whole};
     #[pymodule_export]
     use super::count::count;
     #[pymodule_export]
@@ -70,6 +76,8 @@ mod _core {
         along_axes, basis, column, keep_condition, known_condition, not_finite, operate, rank,
         spectrum, structure_is_singular,
     };
+    #[pymodule_export]
+    use super::package::register;
     #[pymodule_export]
     use super::randomize::bench_floor;
     #[pymodule_export]

@@ -10,67 +10,6 @@ use super::work::detached;
 use crate::operator::{self, Way};
 use crate::rank::modulo_prime;
 
-#[pymethods]
-impl Matrix {
-    /// ``P.T @ x``: the expected reports of frequencies ``x``, by the structure of the matrix.
-    ///
-    /// ``x`` is a vector of ``size`` finite numbers, or an array with one column per vector; the result has
-    /// its shape, in float64. Structured families take O(r) or O(r log r), :func:`kron` goes axis by axis,
-    /// ``a @ b`` factor by factor.
-    ///
-    /// >>> bs.blocks([1, 2]).apply([10, 3, 5])
-    /// array([10.,  4.,  4.])
-    fn apply<'py>(slf: &Bound<'py, Self>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let operators = slf.py().import("bistochastic.operators")?;
-        operators.call_method1("apply", (slf, x))
-    }
-
-    /// The ``x`` with ``apply(x) = y``: frequencies before randomization, unbiased, possibly negative.
-    ///
-    /// Takes what :meth:`apply` takes. Errors of ``y`` grow by up to :attr:`condition`. Raises
-    /// :class:`bistochastic.errors.SingularMatrixError`, with what can still be told apart, where
-    /// :attr:`is_singular`.
-    ///
-    /// >>> m = bs.randomized_response(4, keep=0.5)
-    /// >>> m.solve(m.apply([8, 4, 2, 1])).round(12)
-    /// array([8., 4., 2., 1.])
-    /// >>> bs.blocks([1, 2]).solve([10, 4, 4])
-    /// Traceback (most recent call last):
-    ///     ...
-    /// bistochastic.errors.SingularMatrixError: `solve` must be asked of an invertible matrix; got one ...
-    fn solve<'py>(slf: &Bound<'py, Self>, y: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let operators = slf.py().import("bistochastic.operators")?;
-        operators.call_method1("solve", (slf, y))
-    }
-
-    /// The condition number in the 2-norm: how much errors may grow in :meth:`solve`.
-    ///
-    /// The largest singular value is 1, so this is the inverse of the least one; ``inf`` where that is 0 or,
-    /// found by a transform or elimination, cannot be told from it (below 2^-50). Dense matrices take a
-    /// singular value decomposition. For a very large product of matrices of different structure it is
-    /// found by iteration and may come out low; :meth:`profile` says so.
-    ///
-    /// >>> round(bs.randomized_response(12, epsilon=3).condition, 6)
-    /// 1.628748
-    /// >>> bs.blocks([3, 3]).condition
-    /// inf
-    #[getter]
-    fn condition<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let operators = slf.py().import("bistochastic.operators")?;
-        operators.call_method1("condition", (slf,))
-    }
-
-    /// Whether the matrix is singular: known exactly, or its :attr:`condition` exceeds 2^50.
-    ///
-    /// >>> bs.tridiagonal(0.5, size=4).is_singular, bs.tridiagonal(0.4, size=4).is_singular
-    /// (True, False)
-    #[getter]
-    fn is_singular<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let operators = slf.py().import("bistochastic.operators")?;
-        operators.call_method1("is_singular", (slf,))
-    }
-}
-
 /// Each row of ``rows`` through the matrix or back; None where it has no structure of its own.
 ///
 /// ``inverse`` solves, ``back`` takes ``P`` instead of its transpose.
