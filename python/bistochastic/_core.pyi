@@ -11,12 +11,13 @@ from bistochastic.decomposition import Decomposition
 from bistochastic.matrix import Matrix
 
 __all__ = [
+    "Equations",
     "Key",
     "Law",
     "Terms",
+    "Walk",
     "_draw_terms",
     "_sample_permutation",
-    "along_axes",
     "arrays",
     "as_flag",
     "as_path",
@@ -31,9 +32,6 @@ __all__ = [
     "decompose_all",
     "entropy_rate",
     "families",
-    "gradients_advance",
-    "gradients_image",
-    "gradients_turn",
     "identity_of",
     "keep_condition",
     "known_condition",
@@ -45,6 +43,7 @@ __all__ = [
     "rank",
     "register",
     "require_memory",
+    "rest_of_uniform",
     "restore",
     "restore_parts",
     "spectrum",
@@ -199,32 +198,33 @@ def arrays(matrix: Law) -> dict[str, Any]: ...
 def operate(
     matrix: Law, rows: NDArray[np.float64], inverse: bool, back: bool
 ) -> NDArray[np.float64] | None: ...
-def along_axes(
-    matrix: Law, tables: NDArray[np.float64], inverse: bool, back: bool
-) -> list[int]: ...
-def gradients_turn(
-    keep: float,
-    inverse: NDArray[np.float64],
-    rest: NDArray[np.float64],
-    root: NDArray[np.float64],
-    direction: NDArray[np.float64],
-    work: NDArray[np.float64],
-) -> None: ...
-def gradients_image(
-    z: NDArray[np.float64],
-    root: NDArray[np.float64],
-    work: NDArray[np.float64],
-    direction: NDArray[np.float64],
-    image: NDArray[np.float64],
-) -> float: ...
-def gradients_advance(
-    length: float,
-    inverse: NDArray[np.float64],
-    direction: NDArray[np.float64],
-    image: NDArray[np.float64],
-    found: NDArray[np.float64],
-    rest: NDArray[np.float64],
-) -> tuple[float, float]: ...
+
+@final
+class Walk:
+    def __new__(cls, matrix: Law, rows: NDArray[np.float64], inverse: bool, back: bool) -> Self: ...
+    @property
+    def asked(self) -> list[Matrix]: ...
+    def resume(self) -> tuple[Matrix, NDArray[np.float64]] | None: ...
+    def put(self, rows: NDArray[np.float64]) -> None: ...
+    def rows(self) -> NDArray[np.float64]: ...
+
+@final
+class Equations:
+    def __new__(cls, matrix: Law) -> Self: ...
+    @property
+    def dense(self) -> list[Matrix]: ...
+    def solve(
+        self,
+        tables: list[NDArray[np.float64]],
+        weights: NDArray[np.float64],
+        root: NDArray[np.float64],
+        z: NDArray[np.float64],
+        right: NDArray[np.float64],
+        within: float,
+        turns: int,
+    ) -> tuple[NDArray[np.float64], int]: ...
+
+def rest_of_uniform(matrix: Law) -> tuple[float, Matrix] | None: ...
 def not_finite(rows: NDArray[np.float64]) -> int | None: ...
 def spectrum(matrix: Law) -> tuple[float, int] | None: ...
 def structure_is_singular(matrix: Law) -> bool | None: ...

@@ -61,7 +61,7 @@ mod _core {
     #[pymodule_export]
     use super::count::count;
     #[pymodule_export]
-    use super::gradients::{gradients_advance, gradients_image, gradients_turn};
+    use super::gradients::Equations;
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
@@ -73,8 +73,8 @@ mod _core {
     use super::memory::require_memory;
     #[pymodule_export]
     use super::operator::{
-        along_axes, basis, column, keep_condition, known_condition, not_finite, operate, rank,
-        spectrum, structure_is_singular,
+        Walk, basis, column, keep_condition, known_condition, not_finite, operate, rank,
+        rest_of_uniform, spectrum, structure_is_singular,
     };
     #[pymodule_export]
     use super::package::register;

@@ -1,14 +1,17 @@
-//! `apply`, `solve` and what they need of the core; dense and composite work is NumPy's.
+//! What `apply`, `solve` and their like need of the core; dense work is NumPy's.
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 
-use super::convert;
-use super::matrix::Matrix;
-use super::memory;
+use super::matrix::{self, Matrix};
 use super::work::detached;
-use crate::operator::{self, Way};
+use super::{convert, exact, memory};
+use crate::error::Error;
+use crate::operator::{self, Program, Way};
 use crate::rank::modulo_prime;
+use crate::system;
 
 /// Each row of ``rows`` through the matrix or back; None where it has no structure of its own.
 ///
@@ -41,26 +44,90 @@ pub fn operate<'py>(
     Ok(Some(array))
 }
 
-/// Each row of ``tables`` through a kron or back, in place and axis by axis; the axes that are left to do.
-///
-/// An axis is left where its matrix has no structure and is not small.
+/// Rows on their way through any matrix, or back through its inverse: what is left to whoever walks with it are
+/// the matrices without a structure.
+#[pyclass(module = "bistochastic._core")]
+pub struct Walk {
+    program: Program,
+    inner: operator::Walk,
+    size: usize,
+}
+
+impl Walk {
+    fn array<'py>(&mut self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyAny>> {
+        let rows = std::mem::take(&mut self.inner.rows);
+        let height = rows.len() / size.max(1);
+        rows.into_pyarray(py)
+            .call_method1("reshape", (height, size))
+    }
+}
+
+#[pymethods]
+impl Walk {
+    #[new]
+    fn new<'py>(
+        py: Python<'py>,
+        matrix: &Matrix,
+        rows: PyReadonlyArray2<'py, f64>,
+        inverse: bool,
+        back: bool,
+    ) -> PyResult<Self> {
+        let way = if back { Way::Back } else { Way::Forth };
+        let (matrix, given) = (matrix.inner(), rows.as_slice()?);
+        let (program, inner) = detached(py, given.len() as u64, || {
+            let program = Program::new(matrix, way, inverse)?;
+            Ok::<_, Error>((program, operator::Walk::new(system::memory::copied(given))))
+        })??;
+        let size = rows.shape()[1];
+        Ok(Walk {
+            program,
+            inner,
+            size,
+        })
+    }
+
+    /// The matrices that must not be singular for an inverse to mean anything.
+    #[getter]
+    fn asked<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        exact::list(py, self.program.asked.iter().cloned())
+    }
+
+    /// Goes on to the next matrix without a structure: that matrix, and the rows to take through it. None at
+    /// the end.
+    fn resume<'py>(
+        &mut self,
+        py: Python<'py>,
+    ) -> PyResult<Option<(matrix::Made, Bound<'py, PyAny>)>> {
+        let (inner, program) = (&mut self.inner, &self.program);
+        let numbers = inner.rows.len() as u64;
+        let Some((index, size)) = detached(py, numbers, || inner.resume(program))? else {
+            return Ok(None);
+        };
+        let matrix = matrix::Made(self.program.dense[index].clone());
+        Ok(Some((matrix, self.array(py, size)?)))
+    }
+
+    /// What became of the rows that :meth:`resume` gave.
+    fn put(&mut self, py: Python<'_>, rows: PyReadonlyArray2<'_, f64>) -> PyResult<()> {
+        let rows = rows.as_slice()?;
+        self.inner.rows = detached(py, rows.len() as u64, || system::memory::copied(rows))?;
+        Ok(())
+    }
+
+    /// The rows at the end, once.
+    fn rows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.array(py, self.size)
+    }
+}
+
+/// The weight and the part of a mixture beside perfect secrecy, where there is one such part.
 #[pyfunction]
-pub fn along_axes(
-    py: Python<'_>,
-    matrix: &Matrix,
-    tables: &Bound<'_, PyArray2<f64>>,
-    inverse: bool,
-    back: bool,
-) -> PyResult<Vec<usize>> {
-    let inner = matrix.inner();
-    let way = if back { Way::Back } else { Way::Forth };
-    let mut tables = tables.readwrite();
-    let cells = tables.as_slice_mut()?;
-    detached(py, cells.len() as u64, || {
-        let joint = operator::Joint::new(inner, way, inverse);
-        joint.run(cells);
-        joint.left
-    })
+pub fn rest_of_uniform(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<(f64, matrix::Made)>> {
+    let matrix = matrix.inner();
+    let rest = detached(py, matrix.family.size(), || {
+        operator::rest_of_uniform(matrix).map(|(weight, part)| (weight, part.clone()))
+    })?;
+    Ok(rest.map(|(weight, part)| (weight, matrix::Made(part))))
 }
 
 /// The position of the first number that is not finite, of a contiguous array; None where all are.
