@@ -38,6 +38,7 @@ __all__ = [
     "metric_epsilon",
     "not_finite",
     "operate",
+    "operate_vector",
     "parts_in",
     "quick_rate",
     "rank",
@@ -198,6 +199,7 @@ def arrays(matrix: Law) -> dict[str, Any]: ...
 def operate(
     matrix: Law, rows: NDArray[np.float64], inverse: bool, back: bool
 ) -> NDArray[np.float64] | None: ...
+def operate_vector(matrix: Law, given: object, inverse: bool) -> NDArray[np.float64] | None: ...
 
 @final
 class Walk:

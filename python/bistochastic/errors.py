@@ -15,6 +15,31 @@ class GuaranteeError(ValueError):
     """
 
 
+class OutOfReachError(ValueError):
+    """A wanted beta that no matrix of the family has.
+
+    ``most`` is the largest that can be reached and ``least`` the smallest, None where it is not
+    known. Asking again for ``most`` succeeds.
+
+    >>> import bistochastic as bs
+    >>> try:
+    ...     bs.tridiagonal(size=12, beta=0.6)
+    ... except bs.errors.OutOfReachError as error:
+    ...     print(error)
+    ...     most = error.most
+    `beta` must be at most 0.4112897665259084 for one alpha at size 12; got 0.6
+    >>> bs.tridiagonal(size=12, beta=most).beta == most
+    True
+    """
+
+    def __init__(
+        self, *words: object, most: float | None = None, least: float | None = None
+    ) -> None:
+        super().__init__(*words)
+        self.most = most
+        self.least = least
+
+
 class SingularMatrixError(ValueError):
     """What was asked for cannot be told from the reports of this matrix.
 
@@ -39,4 +64,8 @@ class OutOfMemoryError(MemoryError, ValueError):
     """
 
 
-_core.register(GuaranteeError=GuaranteeError, OutOfMemoryError=OutOfMemoryError)
+_core.register(
+    GuaranteeError=GuaranteeError,
+    OutOfMemoryError=OutOfMemoryError,
+    OutOfReachError=OutOfReachError,
+)

@@ -87,15 +87,18 @@ def _rows(name: str, matrix: Matrix, given: Any) -> tuple[Array, int]:
     r = matrix.size
     must = f"hold {r} finite numbers, or that many rows with a vector a column"
     array = vectors.array(name, must, given)
-    vectors.refuse_another_order(name, given, columns=False)
+    if type(given) is not list:
+        vectors.refuse_another_order(name, given, columns=False)
     if array.dtype.kind not in "fiu":
         raise TypeError(f"`{name}` must {must}; got dtype {array.dtype}")
     if array.ndim not in (1, 2) or array.shape[0] != r:
         raise ValueError(f"`{name}` must {must}; got shape {array.shape}")
-    # Aligned, too: an array may be a look into bytes from anywhere.
-    rows = np.require(array.reshape(r, -1).T, requirements=["C", "A"])
+    rows = array.reshape(r, -1).T
     if rows.dtype != np.float64:
-        rows = vectors.doubles(name, rows)
+        rows = vectors.doubles(name, np.ascontiguousarray(rows))
+    # Aligned, too: an array may be a look into bytes from anywhere.
+    if not (rows.flags.c_contiguous and rows.flags.aligned):
+        rows = np.require(rows, requirements=["C", "A"])
     at = _core.not_finite(rows)
     if at is not None:
         got = f"one that is not finite at position {at % r}"
@@ -109,12 +112,18 @@ def _shaped(rows: Array, axes: int) -> Array:
 
 def apply(matrix: Matrix, x: Any) -> Array:
     """``P.T @ x``; see :meth:`bistochastic.Matrix.apply`."""
+    done = _core.operate_vector(matrix, x, False)
+    if done is not None:
+        return done
     rows, axes = _rows("x", matrix, x)
     return _shaped(forth(matrix, rows), axes)
 
 
 def solve(matrix: Matrix, y: Any) -> Array:
     """The ``x`` with ``P.T @ x = y``; see :meth:`bistochastic.Matrix.solve`."""
+    done = _core.operate_vector(matrix, y, True)
+    if done is not None:
+        return done
     rows, axes = _rows("y", matrix, y)
     return _shaped(_solve(matrix, rows, back=False), axes)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core
+from bistochastic.errors import OutOfReachError
 from bistochastic.matrix import Matrix
 from bistochastic.vectors import items
 
@@ -22,8 +22,6 @@ FAMILIES = ("randomized_response", "geometric", "tridiagonal", "k_anonymous")
 BETAS = tuple(step / 20 for step in range(1, 20))
 # Size up to which singular values are computed where no structure gives them.
 _DENSE = 1500
-# What a family says that is asked for more than it has.
-_END = re.compile(r"`beta` must be at most ([0-9.e+-]+)")
 
 
 @dataclass(frozen=True)
@@ -162,12 +160,11 @@ def _points(
         for beta in betas:
             try:
                 matrix = make(size, beta)
-            except ValueError as error:
+            except OutOfReachError as error:
                 # A family that ends below this beta says where; other mistakes are to be heard.
-                ends = _END.match(str(error))
-                if ends is None:
+                if error.most is None:
                     raise
-                yield Point(family, beta, most=float(ends[1]), note=str(error))
+                yield Point(family, beta, most=error.most, note=str(error))
                 continue
             if not isinstance(matrix, Matrix):
                 must = "`families` must hold functions that return a matrix"

@@ -30,6 +30,8 @@ SLACK = 1e-12
 
 # What NumPy and others raise for what is no array of theirs.
 _NO_ARRAY = (TypeError, ValueError, OverflowError, NotImplementedError, Warning)
+# Types of Python's that NumPy reads without asking them anything.
+_NUMBERS = frozenset((int, float))
 
 
 def zeros(what: str, size: int, dtype: Any) -> NDArray[Any]:
@@ -61,12 +63,14 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> NDArray
     """
     if type(given) is np.ndarray:
         return given
-    if by_code:
+    # The common case: nothing can be missing, and nothing has labels.
+    numbers = type(given) is list and _NUMBERS.issuperset(map(type, given))
+    if by_code and not numbers:
         refuse_another_order(name, given)
     try:
-        missing = _missing(given)
+        missing = None if numbers else _missing(given)
         if missing is None or not missing.any():
-            return _plain(given)
+            return np.array(given) if numbers else _plain(given)
     except _NO_ARRAY:
         ragged = isinstance(given, list | tuple) and any(hasattr(x, "__len__") for x in given)
         got = "rows of several lengths or kinds" if ragged else type(given).__name__
@@ -95,10 +99,11 @@ def floats(name: str, must: str, given: Any, *, by_code: bool = True) -> Floats:
 
 def doubles(name: str, plain: NDArray[Any]) -> Floats:
     """Numbers of NumPy's as doubles, of longer ones the nearest; a finite one stays finite."""
+    if plain.dtype.itemsize <= 8:
+        return plain.astype(np.float64)
     with np.errstate(over="ignore"):
         found = plain.astype(np.float64)
-    if plain.dtype.itemsize > 8:
-        _refuse_larger(name, found, np.isinf(plain))
+    _refuse_larger(name, found, np.isinf(plain))
     return found
 
 

@@ -88,10 +88,11 @@ impl Tridiagonal {
         let peak = calibrate::largest(1, end, rises);
         let most = reported(peak);
         if !(beta <= most) {
-            return Err(Error::value(
+            return Err(Error::reach(
                 "beta",
                 format!("be at most {most} for one alpha at size {size}"),
                 beta,
+                Some(most),
             ));
         }
         Ok(law(calibrate::smallest(0, peak, |a| reported(a) >= beta)))

@@ -21,14 +21,24 @@ use crate::error::Error;
 use crate::parameters::Value;
 use crate::system::memory;
 
-/// An exception of the package.
-fn named(class: &Slot, text: &str) -> PyErr {
-    Python::attach(
-        |py| match class.get(py).and_then(|class| class.call1((text,))) {
+/// An exception of the package, with what it knows beside its sentence.
+fn named(class: &Slot, text: &str, known: &[(&str, Option<f64>)]) -> PyErr {
+    Python::attach(|py| {
+        let made = || -> PyResult<Bound<'_, PyAny>> {
+            if known.is_empty() {
+                return class.get(py)?.call1((text,));
+            }
+            let named = PyDict::new(py);
+            for (name, number) in known {
+                named.set_item(name, number)?;
+            }
+            class.get(py)?.call((text,), Some(&named))
+        };
+        match made() {
             Ok(error) => PyErr::from_value(error),
             Err(error) => error,
-        },
-    )
+        }
+    })
 }
 
 impl From<Error> for PyErr {
@@ -38,8 +48,11 @@ impl From<Error> for PyErr {
             Error::Value(_) => PyValueError::new_err(text),
             Error::Type(_) => PyTypeError::new_err(text),
             Error::Index(_) => PyIndexError::new_err(text),
-            Error::Guarantee(_) => named(&package::GUARANTEE, &text),
-            Error::Memory(_) => named(&package::MEMORY, &text),
+            Error::Guarantee(_) => named(&package::GUARANTEE, &text, &[]),
+            Error::Memory(_) => named(&package::MEMORY, &text, &[]),
+            Error::Reach { least, most, .. } => {
+                named(&package::REACH, &text, &[("least", least), ("most", most)])
+            }
         }
     }
 }

@@ -246,8 +246,7 @@ impl Matrix {
         let family = self.family();
         let u = convert::code("u", u, family.size())?;
         self.inner.check_written()?;
-        let array = memory::empty(py, "row", &[family.size()], "float64")?;
-        let array = array.cast_into::<PyArray1<f64>>()?;
+        let array = memory::doubles(py, "row", family.size())?;
         {
             let mut out = array.readwrite();
             let out = out.as_slice_mut()?;

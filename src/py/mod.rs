@@ -73,8 +73,8 @@ mod _core {
     use super::memory::require_memory;
     #[pymodule_export]
     use super::operator::{
-        Walk, basis, column, keep_condition, known_condition, not_finite, operate, rank,
-        rest_of_uniform, spectrum, structure_is_singular,
+        Walk, basis, column, keep_condition, known_condition, not_finite, operate, operate_vector,
+        rank, rest_of_uniform, spectrum, structure_is_singular,
     };
     #[pymodule_export]
     use super::package::register;

@@ -1,7 +1,8 @@
 //! What `apply`, `solve` and their like need of the core; dense work is NumPy's.
 
 use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods,
+    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArray,
+    PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 
@@ -39,6 +40,46 @@ pub fn operate<'py>(
         let way = if back { Way::Back } else { Way::Forth };
         detached(py, x.len() as u64, || {
             operator::run(operator, way, inverse, size, x, out);
+        })?;
+    }
+    Ok(Some(array))
+}
+
+/// One vector through the matrix, or back, in one step: None where it is no plain vector of finite doubles, or
+/// where the matrix has no structure of its own or is singular, which others look into.
+#[pyfunction]
+pub fn operate_vector<'py>(
+    py: Python<'py>,
+    matrix: &Matrix,
+    given: &Bound<'py, PyAny>,
+    inverse: bool,
+) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+    let inner = matrix.inner();
+    let size = inner.family.size();
+    let Ok(array) = given.cast_exact::<PyUntypedArray>() else {
+        return Ok(None);
+    };
+    let Ok(array) = array.cast::<PyArray1<f64>>() else {
+        return Ok(None);
+    };
+    if array.len() as u64 != size || !array.is_c_contiguous() || !array.data().is_aligned() {
+        return Ok(None);
+    }
+    let x = array.readonly();
+    let x = x.as_slice()?;
+    let operator = detached(py, size, || match inner.operator() {
+        Some(operator) if operator::not_finite(x).is_none() => Some(operator),
+        _ => None,
+    })?;
+    let Some(operator) = operator.filter(|operator| !inverse || !operator.is_singular()) else {
+        return Ok(None);
+    };
+    let array = memory::doubles(py, "apply", size)?;
+    {
+        let mut out = array.readwrite();
+        let out = out.as_slice_mut()?;
+        detached(py, size, || {
+            operator::run(operator, Way::Forth, inverse, x.len(), x, out);
         })?;
     }
     Ok(Some(array))
@@ -180,8 +221,7 @@ pub fn column<'py>(matrix: &Matrix, v: &Bound<'py, PyAny>) -> PyResult<Bound<'py
     let family = &*matrix.inner().family;
     let size = family.size();
     let v = convert::code("v", v, size)?;
-    let array = memory::empty(py, "posterior", &[size], "float64")?;
-    let array = array.cast_into::<PyArray1<f64>>()?;
+    let array = memory::doubles(py, "posterior", size)?;
     {
         let mut out = array.readwrite();
         let out = out.as_slice_mut()?;

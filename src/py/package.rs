@@ -55,6 +55,8 @@ pub static MATRIX: Slot = Slot::new("Matrix");
 pub static DECOMPOSITION: Slot = Slot::new("Decomposition");
 /// A promise that is not kept.
 pub static GUARANTEE: Slot = Slot::new("GuaranteeError");
+/// A wanted number that is out of reach.
+pub static REACH: Slot = Slot::new("OutOfReachError");
 /// More bytes than there are.
 pub static MEMORY: Slot = Slot::new("OutOfMemoryError");
 /// A caller's sequence, series, frame or Arrow array as a plain array.
@@ -62,7 +64,15 @@ pub static ARRAY: Slot = Slot::new("array");
 /// Things one after the other, as a list.
 pub static ITEMS: Slot = Slot::new("items");
 
-const SLOTS: [&Slot; 6] = [&MATRIX, &DECOMPOSITION, &GUARANTEE, &MEMORY, &ARRAY, &ITEMS];
+const SLOTS: [&Slot; 7] = [
+    &MATRIX,
+    &DECOMPOSITION,
+    &GUARANTEE,
+    &REACH,
+    &MEMORY,
+    &ARRAY,
+    &ITEMS,
+];
 
 /// Hands things of the package to the core, by name. A package that is imported anew hands in its new ones.
 #[pyfunction]
