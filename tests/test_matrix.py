@@ -202,5 +202,7 @@ def test_a_package_that_is_imported_anew_makes_its_own_class() -> None:
 
 
 def test_the_core_refuses_things_that_it_does_not_know() -> None:
-    with pytest.raises(TypeError, match=r"^`Other` must be known to the core; got another name$"):
+    with pytest.raises(
+        TypeError, match=r"^`Other` must be a name that the core knows; got an unknown one$"
+    ):
         _core.register(Other=1)

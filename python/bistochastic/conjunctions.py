@@ -146,20 +146,22 @@ def _codes(matrix: Matrix, given: Any, k: int) -> NDArray[Any]:
         raise TypeError(f"{must}; got {column.ndim} axes at {k}")
     wrong = (column < 0) | (column >= matrix.size)
     if wrong.any():
-        must = f"`codes` must be from 0 to {matrix.size - 1} in column {k}"
-        raise ValueError(f"{must}; got another at position {int(wrong.argmax())}")
+        must = f"`codes` must hold whole numbers from 0 to {matrix.size - 1} in column {k}"
+        raise ValueError(f"{must}; got one outside at position {int(wrong.argmax())}")
     return column
 
 
 def _event(matrix: Matrix, given: Any, k: int) -> list[int]:
-    must = f"hold codes from 0 to {matrix.size - 1} at {k}"
+    must = f"hold whole numbers from 0 to {matrix.size - 1} at {k}"
     if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
         raise TypeError(f"`events` must {must}; got {type(given).__name__}")
     # A set has no order, and a range of many codes no need to be an array.
     if not isinstance(given, set | frozenset | range | list | tuple):
         given = vectors.array("events", must, given).ravel().tolist()
-    codes = [_core.as_whole("events", must, code) for code in given]
-    for at, code in enumerate(codes):
-        if not 0 <= code < matrix.size:
-            raise ValueError(f"`events` must {must}; got one outside at position {at}")
+    codes = []
+    for at, code in enumerate(given):
+        try:
+            codes.append(_core.as_code("events", code, matrix.size))
+        except IndexError:
+            raise ValueError(f"`events` must {must}; got one outside at position {at}") from None
     return codes

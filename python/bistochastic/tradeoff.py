@@ -76,7 +76,7 @@ def standard_error(matrix: Matrix, *, records: int = 1) -> float | None:
     >>> standard_error(bs.k_anonymous(4, k=2)) is None
     True
     """
-    count, r = _whole("records", records), matrix.size
+    count, r = _core.as_whole("records", records, 1), matrix.size
     total = None if matrix.is_singular else _inverse_squares(matrix)
     if total is None or not math.isfinite(total):
         return None
@@ -146,8 +146,8 @@ def tradeoff_points(
     >>> bs.plot.tradeoff_points(3, families=own, betas=[0.5])[0].beta >= 0.5
     True
     """
-    many = _whole("size", size, least=2)
-    count = _whole("records", records)
+    many = _core.as_whole("size", size, 2)
+    count = _core.as_whole("records", records, 1)
     made = _makers(families)
     asked = _betas(betas)
     return tuple(_points(made, many, asked, count))
@@ -225,11 +225,3 @@ def _betas(given: Any) -> list[float]:
         if not 0 <= beta <= 1:
             raise ValueError(f"`betas` must {must}; got {beta:g}")
     return sorted(betas)
-
-
-def _whole(name: str, given: Any, *, least: int = 1) -> int:
-    must = f"be a whole number of at least {least}"
-    number = _core.as_whole(name, must, given)
-    if number < least:
-        raise ValueError(f"`{name}` must {must}; got {number}")
-    return number

@@ -113,6 +113,17 @@ def _refuse_larger(name: str, found: Floats, infinite: NDArray[np.bool_]) -> Non
         raise ValueError(f"`{name}` must hold numbers below 2^1024; got a larger one")
 
 
+def fault(number: float) -> str:
+    """What is wrong with a number that should be finite and not negative.
+
+    >>> fault(-2.0), fault(float("nan"))
+    ('a negative number', 'NaN')
+    """
+    if np.isnan(number):
+        return "NaN"
+    return "a negative number" if number < 0 else "an infinite number"
+
+
 def columns_of(given: Any) -> Any:
     """The columns of a frame as a list; what is no frame as it is."""
     if hasattr(type(given), "iloc") and getattr(given, "ndim", 1) == 2:

@@ -39,7 +39,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
             .iter()
             .map(|&(n, d)| n as f64 / d as f64)
             .gather_shared(),
-        _ => return Err(Error::type_("cost", "be a table of numbers", "others")),
+        other => return Err(Error::type_("cost", "be a table of numbers", other.kind())),
     };
     if let Some(i) = cost.iter().position(|c| !(*c >= 0.0)) {
         let got = format!("{} at ({}, {})", cost[i], i / size, i % size);

@@ -116,7 +116,11 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         _ => false,
     };
     if total.is_some() && !whole {
-        return Err(Error::type_("total", "go with whole numbers", "others"));
+        return Err(Error::type_(
+            "total",
+            "go with whole numbers",
+            alphas.kind(),
+        ));
     }
     let law = match alphas {
         Value::Whole(n) => {

@@ -455,17 +455,6 @@ pub fn dictionary<'py, 'a>(
     Ok(dictionary)
 }
 
-/// A category given by a caller, from 0 to `size - 1`.
-pub fn code(name: &str, given: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
-    let must = format!("be from 0 to {}", size - 1);
-    match scalar(given)? {
-        Scalar::Whole(code) if (0..i128::from(size)).contains(&code) => Ok(code as u64),
-        Scalar::Whole(code) => Err(Error::index(name, must, code).into()),
-        Scalar::Beyond => Err(Error::index(name, must, "a number beyond 2^127").into()),
-        _ => Err(Error::type_(name, must, type_name(given)).into()),
-    }
-}
-
 /// A number given by a caller to be checked against.
 pub fn real(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<f64>> {
     Ok(match given {
@@ -479,26 +468,50 @@ pub fn real(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<f64
     })
 }
 
-/// A whole number from `low` to `high`.
-pub fn whole(name: &str, given: &Bound<'_, PyAny>, low: u64, high: u64) -> PyResult<u64> {
-    let must = format!("be a whole number from {low} to {high}");
-    whole_within(name, &must, given, low, high)
+/// What a whole number from `low` to `high` must be; without an end, what one of at least `low` must be. The only
+/// sentence about whole numbers.
+fn range(low: i128, high: Option<i128>) -> String {
+    match high {
+        None => format!("be a whole number of at least {low}"),
+        // In digits nobody would know it.
+        Some(high) if high == i128::from(u64::MAX) => {
+            format!("be a whole number from {low} to 2^64 - 1")
+        }
+        Some(high) => format!("be a whole number from {low} to {high}"),
+    }
 }
 
-/// The same in other words.
-pub fn whole_within(
+/// One whole number of a caller, read here and nowhere else; `outside` says what one out of range is.
+fn whole_number(
     name: &str,
-    must: &str,
     given: &Bound<'_, PyAny>,
-    low: u64,
-    high: u64,
-) -> PyResult<u64> {
+    low: i128,
+    high: Option<i128>,
+    outside: impl Fn(&str, String, String) -> Error,
+) -> PyResult<i128> {
     match scalar(given)? {
-        Scalar::Whole(n) if (i128::from(low)..=i128::from(high)).contains(&n) => Ok(n as u64),
-        Scalar::Whole(n) => Err(Error::value(name, must, n).into()),
-        Scalar::Beyond => Err(Error::value(name, must, "a number beyond 2^127").into()),
-        _ => Err(Error::type_(name, must, type_name(given)).into()),
+        Scalar::Whole(n) if n >= low && high.is_none_or(|high| n <= high) => Ok(n),
+        Scalar::Whole(n) => Err(outside(name, range(low, high), n.to_string()).into()),
+        Scalar::Beyond => {
+            let got = "a number beyond 2^127".to_owned();
+            Err(outside(name, range(low, high), got).into())
+        }
+        _ => Err(Error::type_(name, range(low, high), type_name(given)).into()),
     }
+}
+
+/// A whole number from `low` to `high`.
+pub fn whole(name: &str, given: &Bound<'_, PyAny>, low: u64, high: u64) -> PyResult<u64> {
+    let outside = |name: &str, must, got| Error::value(name, must, got);
+    let high = Some(i128::from(high));
+    whole_number(name, given, low.into(), high, outside).map(|n| n as u64)
+}
+
+/// A category given by a caller, from 0 to `size - 1`.
+pub fn code(name: &str, given: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
+    let outside = |name: &str, must, got| Error::index(name, must, got);
+    let high = Some(i128::from(size) - 1);
+    whole_number(name, given, 0, high, outside).map(|n| n as u64)
 }
 
 /// True or false, as Python or NumPy writes them; nothing else counts as either.
@@ -580,14 +593,17 @@ pub fn as_real(name: &str, must: &str, given: &Bound<'_, PyAny>) -> PyResult<f64
     }
 }
 
-/// One whole number below 2^127 in magnitude.
+/// One whole number of at least ``low``, below 2^127.
 #[pyfunction]
-pub fn as_whole(name: &str, must: &str, given: &Bound<'_, PyAny>) -> PyResult<i128> {
-    match scalar(given)? {
-        Scalar::Whole(n) => Ok(n),
-        Scalar::Beyond => Err(Error::value(name, must, "a number beyond 2^127").into()),
-        _ => Err(Error::type_(name, must, type_name(given)).into()),
-    }
+pub fn as_whole(name: &str, given: &Bound<'_, PyAny>, low: i128) -> PyResult<i128> {
+    let outside = |name: &str, must, got| Error::value(name, must, got);
+    whole_number(name, given, low, None, outside)
+}
+
+/// One code of ``size``; IndexError where it is outside.
+#[pyfunction]
+pub fn as_code(name: &str, given: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
+    code(name, given, size)
 }
 
 /// True or False, and nothing that only counts as one of them.

@@ -57,7 +57,7 @@ mod _core {
         _draw_terms, _sample_permutation, Decomposition, decompose_all, decompose_one,
     };
     #[pymodule_export]
-    use super::convert::{as_flag, as_path, as_real, as_whole};
+    use super::convert::{as_code, as_flag, as_path, as_real, as_whole};
     #[pymodule_export]
     use super::count::count;
     #[pymodule_export]

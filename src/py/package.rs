@@ -81,7 +81,9 @@ pub fn register(things: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
     for (name, thing) in things.into_iter().flatten() {
         let name: String = name.extract()?;
         let Some(slot) = SLOTS.iter().find(|slot| slot.name == name) else {
-            return Err(Error::type_(&name, "be known to the core", "another name").into());
+            return Err(
+                Error::type_(&name, "be a name that the core knows", "an unknown one").into(),
+            );
         };
         slot.hold(thing);
     }

@@ -7,24 +7,9 @@ use crate::birkhoff::{Options, Policy, realise};
 use crate::derive::Label;
 use crate::error::Error;
 use crate::family;
-use crate::parameters::Value;
-use crate::py::convert;
+use crate::py::convert::{self, whole};
 use crate::py::matrix::Matrix;
 use crate::py::memory;
-
-/// A whole number of at least `low` and at most `high`.
-fn whole(name: &str, given: &Bound<'_, PyAny>, low: u64, high: u64) -> PyResult<u64> {
-    match convert::value(name, given)? {
-        Value::Whole(n) => match u64::try_from(n) {
-            Ok(n) if (low..=high).contains(&n) => Ok(n),
-            _ if high == u64::MAX => {
-                Err(Error::value(name, format!("be at least {low}"), n).into())
-            }
-            _ => Err(Error::value(name, format!("be from {low} to {high}"), n).into()),
-        },
-        _ => Err(Error::type_(name, "be a whole number", convert::type_name(given)).into()),
-    }
-}
 
 /// What `decompose` and `decompose_all` are given.
 pub fn read(
