@@ -4,6 +4,7 @@
 //! |---|---|---|---|
 //! | input | [`Error::Value`] | a parameter has the right type and a wrong value | `ValueError` |
 //! | input | [`Error::Type`] | a parameter has the wrong type, or is unknown | `TypeError` |
+//! | input | [`Error::Reach`] | a wanted number that no parameter of the family gives | `OutOfReachError` |
 //! | promise | [`Error::Guarantee`] | a required beta or epsilon is not met | `GuaranteeError` |
 //! | index | [`Error::Index`] | a category outside `0..size` | `IndexError` |
 //! | machine | [`Error::Memory`] | the answer does not fit in memory | `OutOfMemoryError` |
@@ -14,7 +15,7 @@
 use std::fmt::Display;
 
 /// A sentence and the category that decides its Python exception.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// The right type with a wrong value.
     #[error("{0}")]
@@ -22,6 +23,16 @@ pub enum Error {
     /// The wrong type, or a name that is no parameter.
     #[error("{0}")]
     Type(String),
+    /// A wanted number that is out of reach.
+    #[error("{sentence}")]
+    Reach {
+        /// The sentence.
+        sentence: String,
+        /// The least and the most that can be reached, as far as they are known.
+        least: Option<f64>,
+        /// See `least`.
+        most: Option<f64>,
+    },
     /// A promise that the matrix does not keep.
     #[error("{0}")]
     Guarantee(String),
@@ -32,6 +43,9 @@ pub enum Error {
     #[error("{0}")]
     Memory(String),
 }
+
+// What can be reached is a number, never NaN.
+impl Eq for Error {}
 
 /// The crate's result.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -49,6 +63,20 @@ impl Error {
     /// The same about a type.
     pub fn type_(name: &str, requirement: impl Display, got: impl Display) -> Self {
         Error::Type(sentence(name, requirement, got))
+    }
+
+    /// The same about a number that cannot be reached, and the most that can, if it is known.
+    pub fn reach(
+        name: &str,
+        requirement: impl Display,
+        got: impl Display,
+        most: Option<f64>,
+    ) -> Self {
+        Error::Reach {
+            sentence: sentence(name, requirement, got),
+            least: None,
+            most,
+        }
     }
 
     /// The same about a promise.

@@ -1,22 +1,112 @@
-//! The passes over long vectors in a step of conjugate gradients, each number touched once a pass.
+//! Newton's equations of the likelihood by conjugate gradients, for matrices that are never written down.
 //!
-//! The equations are `(B B^T + diag z) y = right`, and `inverse` is a diagonal near the inverse of that
-//! matrix. Products with B are somebody else's. Sums are taken part by part in a fixed order, so that they do not depend on the
-//! number of threads.
+//! They are `(B B^T + diag z) y = right` with `B = root P sqrt(weights)`, and `inverse` is a diagonal near the
+//! inverse of that matrix. Vectors are long here, so that each pass touches a number once. Sums are taken part
+//! by part in a fixed order, so that they do not depend on the number of threads.
 
+use crate::error::Result;
+use crate::family::Matrix;
+use crate::operator::{Program, Walk, Way, is_same};
 use crate::pool;
-use crate::system::memory::Gather;
+use crate::system::memory::{self, Gather};
+use crate::system::stop;
+
+/// The diagonal of `B B^T` is between 0 and 1; this stands for it.
+const DIAGONAL: f64 = 0.3;
+
+/// A matrix both ways, its steps found once for many equations.
+#[derive(Debug)]
+pub struct Equations {
+    forth: Program,
+    back: Program,
+    /// Which of the tables of the first each table of the second is.
+    places: Vec<usize>,
+    size: usize,
+}
+
+impl Equations {
+    /// The steps of `matrix`.
+    pub fn new(matrix: &Matrix) -> Result<Self> {
+        let forth = Program::new(matrix, Way::Forth, false)?;
+        let back = Program::new(matrix, Way::Back, false)?;
+        let place = |m: &Matrix| forth.dense.iter().position(|other| is_same(m, other));
+        // Both hold the same matrices, in another order.
+        let places = back.dense.iter().map(|m| place(m).unwrap_or(0)).gather();
+        Ok(Equations {
+            forth,
+            back,
+            places,
+            size: matrix.family.size() as usize,
+        })
+    }
+
+    /// Number of categories.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The matrices whose entries are needed, all of them in this order.
+    pub fn dense(&self) -> &[Matrix] {
+        &self.forth.dense
+    }
+
+    /// The `y` that leaves at most the share `within` of the right side, which `rest` is at first, or what was
+    /// found in so many `turns`; how many were taken. `weights` are those of reports, 0 where none was seen.
+    pub fn solve(
+        &self,
+        tables: &[&[f64]],
+        [weights, root, z]: [&[f64]; 3],
+        rest: &mut [f64],
+        within: f64,
+        turns: usize,
+    ) -> (Vec<f64>, usize) {
+        let n = self.size;
+        let again: Vec<&[f64]> = self.places.iter().map(|&i| tables[i]).gather();
+        let mut found = memory::zeros(n);
+        let (mut direction, mut through) = (memory::zeros(n), memory::zeros(n));
+        let mut walk = Walk::new(memory::zeros(n));
+        let inverse: Vec<f64> = z.iter().map(|z| 1.0 / (z + DIAGONAL)).gather();
+        // Of no step at all only the sums are wanted.
+        let (right, mut product) = advance(0.0, [&inverse, &direction, &through], &mut found, rest);
+        let enough = within * within * right;
+        let mut keep = 0.0;
+        for taken in 0..turns {
+            stop::point();
+            let work = &mut walk.rows;
+            turn(keep, [&inverse, rest, root], &mut direction, work);
+            walk.run(&self.forth, tables);
+            scale(weights, &mut walk.rows);
+            walk.run(&self.back, &again);
+            let bent = image([z, root, &walk.rows, &direction], &mut through);
+            if !(bent > 0.0) {
+                return (found, taken + 1);
+            }
+            let given = [&inverse[..], &direction, &through];
+            let (left, after) = advance(product / bent, given, &mut found, rest);
+            if left <= enough {
+                return (found, taken + 1);
+            }
+            keep = after / product;
+            product = after;
+        }
+        (found, turns)
+    }
+}
+
+/// `work *= weights`.
+fn scale(weights: &[f64], work: &mut [f64]) {
+    let small = work.len() <= PART;
+    pool::for_each_chunk(work, PART, small, |part, work| {
+        let weights = &weights[part * PART..];
+        work.iter_mut().zip(weights).for_each(|(w, x)| *w *= x);
+    });
+}
 
 /// Numbers a task.
 const PART: usize = 1 << 14;
 
 /// `direction = inverse rest + keep direction` and `work = root direction`.
-pub fn turn(
-    keep: f64,
-    [inverse, rest, root]: [&[f64]; 3],
-    direction: &mut [f64],
-    work: &mut [f64],
-) {
+fn turn(keep: f64, [inverse, rest, root]: [&[f64]; 3], direction: &mut [f64], work: &mut [f64]) {
     let mut parts: Vec<_> = direction
         .chunks_mut(PART)
         .zip(work.chunks_mut(PART))
@@ -42,7 +132,7 @@ pub fn turn(
 
 /// `image = root work + z direction`, where `work` has been through B and back; its product with
 /// `direction`.
-pub fn image([z, root, work, direction]: [&[f64]; 4], image: &mut [f64]) -> f64 {
+fn image([z, root, work, direction]: [&[f64]; 4], image: &mut [f64]) -> f64 {
     let given = z
         .chunks(PART)
         .zip(root.chunks(PART))
@@ -69,7 +159,7 @@ pub fn image([z, root, work, direction]: [&[f64]; 4], image: &mut [f64]) -> f64 
 
 /// `found += length direction` and `rest -= length image`; the square of what rests, and its product with
 /// itself preconditioned.
-pub fn advance(
+fn advance(
     length: f64,
     [inverse, direction, image]: [&[f64]; 3],
     found: &mut [f64],
@@ -123,43 +213,63 @@ impl Lanes {
 mod tests {
     use super::*;
 
-    /// Solves `(diag(root b^2 root) + diag z) y = right` for a diagonal B, of which the answer is known.
+    use crate::family::laws::make;
+    use crate::parameters::Value;
+
+    /// What is found solves the equations, of a matrix without a structure and of a table with many parts.
     #[test]
-    fn the_passes_together_solve_equations() {
-        let n = 3 * PART + 5;
-        let each = |f: fn(f64) -> f64| -> Vec<f64> { (0..n).map(|i| f(i as f64)).collect() };
-        let z = each(|i| 0.1 + (i % 7.0) / 10.0);
-        let root = each(|i| 1.0 / (1.0 + i % 3.0));
-        let squares = each(|i| 0.5 + (i % 5.0) / 10.0);
-        let right = each(|i| (i % 11.0) - 5.0);
-        let inverse: Vec<f64> = z.iter().map(|z| 1.0 / (z + 0.3)).collect();
-        let mut rest = right.clone();
-        let (mut found, mut direction) = (vec![0.0; n], vec![0.0; n]);
-        let (mut work, mut through) = (vec![0.0; n], vec![0.0; n]);
-        let mut product: f64 = rest.iter().zip(&inverse).map(|(r, i)| i * r * r).sum();
-        let mut keep = 0.0;
-        for _ in 0..200 {
-            turn(keep, [&inverse, &rest, &root], &mut direction, &mut work);
-            for (w, s) in work.iter_mut().zip(&squares) {
-                *w *= s;
-            }
-            let bent = image([&z, &root, &work, &direction], &mut through);
-            let length = product / bent;
-            let (left, next) = advance(
-                length,
-                [&inverse, &direction, &through],
-                &mut found,
-                &mut rest,
-            );
-            keep = next / product;
-            product = next;
-            if left < 1e-24 {
-                break;
-            }
-        }
-        for i in 0..n {
-            let want = right[i] / (root[i] * squares[i] * root[i] + z[i]);
-            assert!((found[i] - want).abs() < 1e-11, "{i}: {} {want}", found[i]);
+    fn equations_are_solved() {
+        let law: Vec<i64> = (0..7).map(|j| 20 - 2 * j).collect();
+        let cells: Vec<i64> = (0..49).map(|i| law[(i % 7 + 7 - i / 7) % 7]).collect();
+        let table = Value::Table(7, 7, Box::new(Value::Wholes(cells.into())));
+        let dense = make("dense", &[("array", table)]).unwrap();
+        let response = |size| {
+            let given = [("size", Value::Whole(size)), ("beta", Value::Real(0.3))];
+            make("randomized_response", &given).unwrap()
+        };
+        let twice = Value::Matrices(vec![dense.clone(), response(7)].into());
+        let product = make("product", &[("matrices", twice)]).unwrap();
+        let factors = Value::Matrices(vec![response(250), product.clone(), response(29)].into());
+        let joint = make("kron", &[("matrices", factors)]).unwrap();
+        for matrix in [dense, product, joint] {
+            let n = matrix.family.size() as usize;
+            let each = |f: fn(f64) -> f64| -> Vec<f64> { (0..n).map(|i| f(i as f64)).collect() };
+            let z = each(|i| 0.1 + (i % 7.0) / 10.0);
+            let root = each(|i| 1.0 / (1.0 + i % 3.0));
+            // Some reports were not seen.
+            let weights = each(|i| (i % 5.0) / 2.0);
+            let right = each(|i| (i % 11.0) - 5.0);
+            let equations = Equations::new(&matrix).unwrap();
+            let tables: Vec<Vec<f64>> = equations
+                .dense()
+                .iter()
+                .map(|m| {
+                    let k = m.family.size() as usize;
+                    let mut table = vec![0.0; k * k];
+                    for (u, row) in table.chunks_mut(k).enumerate() {
+                        m.family.fill_row(u as u64, row);
+                    }
+                    table
+                })
+                .collect();
+            let tables: Vec<&[f64]> = tables.iter().map(|t| &t[..]).collect();
+            let mut rest = right.clone();
+            let (found, turns) =
+                equations.solve(&tables, [&weights, &root, &z], &mut rest, 1e-12, 1000);
+            assert!(turns < 500, "{turns}");
+            let mut walk = Walk::new(found.iter().zip(&root).map(|(y, r)| y * r).collect());
+            walk.run(&Program::new(&matrix, Way::Forth, false).unwrap(), &tables);
+            scale(&weights, &mut walk.rows);
+            walk.run(&Program::new(&matrix, Way::Back, false).unwrap(), &tables);
+            let squares: f64 = right.iter().map(|x| x * x).sum();
+            let missed: f64 = (0..n)
+                .map(|i| (root[i] * walk.rows[i] + z[i] * found[i] - right[i]).powi(2))
+                .sum();
+            assert!(missed < 1e-20 * squares, "{missed}");
+            // And no more turns than were allowed.
+            let mut rest = right.clone();
+            let (_, turns) = equations.solve(&tables, [&weights, &root, &z], &mut rest, 1e-12, 2);
+            assert_eq!(turns, 2);
         }
     }
 }

@@ -31,7 +31,8 @@ pub enum Value {
 }
 
 impl Value {
-    fn kind(&self) -> &'static str {
+    /// What it is, for a sentence.
+    pub fn kind(&self) -> &'static str {
         match self {
             Value::Whole(_) => "a whole number",
             Value::Ratio(..) => "a fraction",

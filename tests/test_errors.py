@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -97,8 +99,16 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: loose.randomized_response(3, beta=np.bool_(True)), TypeError, "`beta` must be a"),
     (lambda: loose.uniform({}), TypeError, "got dict"),
     (lambda: loose.uniform(b"3"), TypeError, "`size`"),
-    (lambda: loose.uniform(3).row(2**200), IndexError, "`u` must be from 0 to 2; got a number"),
-    (lambda: loose.uniform(3).row(1.0), TypeError, "`u` must be from 0 to 2; got float"),
+    (
+        lambda: loose.uniform(3).row(2**200),
+        IndexError,
+        "from 0 to 2; got a number",
+    ),
+    (
+        lambda: loose.uniform(3).row(1.0),
+        TypeError,
+        "be a whole number from 0 to 2; got float",
+    ),
     (lambda: loose.uniform(3).require(beta="x"), TypeError, "`beta` must be a number"),
     (lambda: loose.compare([loose.uniform(3)]), TypeError, "must be given matrices; got list"),
     (lambda: loose.tridiagonal(), ValueError, "exactly one of alphas, beta; got none"),
@@ -162,9 +172,13 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: np.eye(3) @ loose.uniform(3), TypeError, "`@` must join two matrices"),
     (lambda: loose.build("gauss"), ValueError, "`family` must be one of balance, "),
     (lambda: loose.build("uniform", size=3, k=2), TypeError, "`k` must be a parameter of uniform"),
-    (lambda: loose.uniform(3).row(3), IndexError, "`u` must be from 0 to 2; got 3"),
-    (lambda: loose.uniform(3).exact_row(-1), IndexError, "`u` must be from 0 to 2; got -1"),
-    (lambda: loose.uniform(3)[0, 3], IndexError, "`v` must be from 0 to 2; got 3"),
+    (lambda: loose.uniform(3).row(3), IndexError, "be a whole number from 0 to 2; got 3"),
+    (
+        lambda: loose.uniform(3).exact_row(-1),
+        IndexError,
+        "be a whole number from 0 to 2; got -1",
+    ),
+    (lambda: loose.uniform(3)[0, 3], IndexError, "be a whole number from 0 to 2; got 3"),
     (lambda: loose.uniform(3)[0], TypeError, "`index` must be a pair of codes"),
     (lambda: loose.uniform(10**7).to_dense(), ValueError, "of 800000000000000 bytes"),
     (lambda: loose.uniform(2**50).row(0), ValueError, "of 9007199254740992 bytes"),
@@ -277,3 +291,38 @@ def test_products_that_do_not_fit_in_memory_are_refused_in_a_sentence() -> None:
             bs.errors.OutOfMemoryError, match=r"^`memory` must hold \d+ bytes more; got"
         ):
             ask()
+
+
+def test_what_is_out_of_reach_says_what_is_not() -> None:
+    with pytest.raises(bs.errors.OutOfReachError, match=r"^`beta` must be at most 0\.") as caught:
+        bs.tridiagonal(size=12, beta=0.6)
+    error = caught.value
+    assert isinstance(error, ValueError)
+    assert error.most is not None
+    assert error.least is None
+    assert bs.tridiagonal(size=12, beta=error.most).beta == error.most
+    with pytest.raises(bs.errors.OutOfReachError):
+        bs.tridiagonal(size=12, beta=math.nextafter(error.most, 1))
+    # Reports that are not allowed keep the bits down.
+    inf = math.inf
+    with pytest.raises(bs.errors.OutOfReachError, match="for the reports that `cost`") as caught:
+        bs.gibbs([[0.0, inf], [inf, 0.0]], beta=0.5)
+    assert caught.value.most == 0
+    for twin in (copy.copy(error), copy.deepcopy(error), pickle.loads(pickle.dumps(error))):
+        assert type(twin) is bs.errors.OutOfReachError
+        assert (str(twin), twin.most, twin.least) == (str(error), error.most, None)
+    both = bs.errors.OutOfReachError("words", most=2.0, least=1.0)
+    assert pickle.loads(pickle.dumps(both)).least == 1.0
+
+
+def test_a_tradeoff_reads_the_number_and_not_the_sentence() -> None:
+    def own(size: int, beta: float) -> bs.Matrix:
+        raise bs.errors.OutOfReachError("no more", most=0.25)
+
+    def silent(size: int, beta: float) -> bs.Matrix:
+        raise bs.errors.OutOfReachError("nobody knows")
+
+    (point,) = bs.plot.tradeoff_points(5, families={"own": own}, betas=[0.5])
+    assert (point.most, point.note, point.beta) == (0.25, "no more", None)
+    with pytest.raises(bs.errors.OutOfReachError, match="nobody"):
+        bs.plot.tradeoff_points(5, families={"silent": silent}, betas=[0.5])

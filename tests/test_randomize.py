@@ -293,8 +293,8 @@ def test_golden_outputs() -> None:
 SECRET = bs.Key.from_bytes(bytes(range(32)))
 CODES = np.array([0, 1, 2, 3])
 BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
-    ({"codes": [0, 12, 77]}, ValueError, "from 0 to 11; got another at position 1"),
-    ({"codes": np.array([3, -1])}, ValueError, "from 0 to 11; got another at position 1"),
+    ({"codes": [0, 12, 77]}, ValueError, "from 0 to 11; got one outside at position 1"),
+    ({"codes": np.array([3, -1])}, ValueError, "from 0 to 11; got one outside at position 1"),
     ({"codes": np.array([0, 0, 200], np.uint8)}, ValueError, "position 2"),
     ({"codes": np.array([0, 77], ">i4")}, ValueError, "position 1"),
     (
@@ -371,7 +371,7 @@ def test_the_first_bad_code_is_named_on_any_number_of_threads() -> None:
     codes = np.zeros(1_000_000, np.uint8)
     codes[[400_000, 700_000, 999_999]] = 12
     for threads in (1, 2, 7):
-        with pytest.raises(ValueError, match=r"got another at position 400000$"):
+        with pytest.raises(ValueError, match=r"got one outside at position 400000$"):
             MATRICES["rr"].randomize(codes, threads=threads)
 
 

@@ -50,3 +50,17 @@ def test_the_test_would_see_an_allocation() -> None:
         assert ALLOCATES.search(line), line
     for line in ("vec![a, b]", ".collect::<Option<_>>()", "x.gather()", "memory::zeros(n)"):
         assert not ALLOCATES.search(line), line
+
+
+@pytest.mark.skipif(not SOURCE.is_dir(), reason="runs in a checkout")
+def test_the_core_imports_nothing_of_the_package() -> None:
+    # It is handed what it needs when the package is imported: `py/package.rs`.
+    names = re.compile(r"import\(\s*\"(\w+)")
+    found = [
+        (path.relative_to(SOURCE).as_posix(), name)
+        for path in sorted(SOURCE.rglob("*.rs"))
+        for name in names.findall(path.read_text())
+    ]
+    assert len(found) > 5
+    foreign = {"numpy", "fractions", "math", "os", "builtins"}
+    assert [(path, name) for path, name in found if name not in foreign] == []

@@ -14,7 +14,8 @@ True
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import errors
-from bistochastic._core import Decomposition, Key, Matrix, decompose_all, entropy_rate
+from bistochastic._core import Key, entropy_rate
+from bistochastic.decomposition import Decomposition, decompose_all
 from bistochastic.families import (
     balance,
     blocks,
@@ -35,6 +36,7 @@ from bistochastic.families import (
     uniform,
 )
 from bistochastic.majorization import majorizes, t_transforms
+from bistochastic.matrix import Matrix
 from bistochastic.report import compare
 
 if TYPE_CHECKING:

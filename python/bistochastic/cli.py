@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
 
 # How the text of a parameter is read: a number, a vector, either, or a file with a table.
 _NUMBERS = ("size", "k", "epsilon", "beta", "keep", "temperature", "i", "j")

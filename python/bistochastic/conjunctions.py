@@ -10,14 +10,13 @@ import numpy as np
 
 from bistochastic import _core, operators, vectors
 from bistochastic.intervals import confidence_of, mean_bounds
+from bistochastic.matrix import Matrix
 from bistochastic.tallies import code_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from bistochastic._core import Matrix
 
     Array = NDArray[np.float64]
 
@@ -110,7 +109,7 @@ def conjunction(
     product: Array | None = None
     least = most = 1.0
     for k, (matrix, column, event) in enumerate(zip(matrices, codes, events, strict=True)):
-        if not isinstance(matrix, _core.Matrix):
+        if not isinstance(matrix, Matrix):
             must = "`matrices` must hold matrices"
             raise TypeError(f"{must}; got {type(matrix).__name__} at {k}")
         indicator = np.zeros(matrix.size)
@@ -147,20 +146,22 @@ def _codes(matrix: Matrix, given: Any, k: int) -> NDArray[Any]:
         raise TypeError(f"{must}; got {column.ndim} axes at {k}")
     wrong = (column < 0) | (column >= matrix.size)
     if wrong.any():
-        must = f"`codes` must be from 0 to {matrix.size - 1} in column {k}"
-        raise ValueError(f"{must}; got another at position {int(wrong.argmax())}")
+        must = f"`codes` must hold whole numbers from 0 to {matrix.size - 1} in column {k}"
+        raise ValueError(f"{must}; got one outside at position {int(wrong.argmax())}")
     return column
 
 
 def _event(matrix: Matrix, given: Any, k: int) -> list[int]:
-    must = f"hold codes from 0 to {matrix.size - 1} at {k}"
+    must = f"hold whole numbers from 0 to {matrix.size - 1} at {k}"
     if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
         raise TypeError(f"`events` must {must}; got {type(given).__name__}")
     # A set has no order, and a range of many codes no need to be an array.
     if not isinstance(given, set | frozenset | range | list | tuple):
         given = vectors.array("events", must, given).ravel().tolist()
-    codes = [_core.as_whole("events", must, code) for code in given]
-    for at, code in enumerate(codes):
-        if not 0 <= code < matrix.size:
-            raise ValueError(f"`events` must {must}; got one outside at position {at}")
+    codes = []
+    for at, code in enumerate(given):
+        try:
+            codes.append(_core.as_code("events", code, matrix.size))
+        except IndexError:
+            raise ValueError(f"`events` must {must}; got one outside at position {at}") from None
     return codes

@@ -1,26 +1,87 @@
-"""What a decomposition looks like outside: one term after the other, files, a table."""
+"""``Decomposition``: the class that users see, over the core's terms; files, a table."""
 
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from bistochastic import _core
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from fractions import Fraction
     from os import PathLike
 
     from numpy.typing import NDArray
 
-    from bistochastic._core import Decomposition
+    from bistochastic.matrix import Matrix
 
 
-def walk(decomposition: Decomposition) -> Iterator[tuple[Fraction, NDArray[np.int64]]]:
-    """Exact weights and permutations, one after the other."""
-    for j in range(decomposition.terms):
-        yield decomposition[j]
+class Decomposition(_core.Terms):
+    """A matrix as a weighted sum of permutations; see :meth:`Matrix.decompose`.
+
+    Iteration gives pairs of an exact weight and a permutation. Structured families describe their
+    permutations: of the million shifts of a circulant of size a million only the shifts are stored.
+
+    >>> d = bs.circulant([3, 0, 1]).decompose()
+    >>> d
+    <Decomposition circulant 3 x 3: 2 terms, 0.811278 bits>
+    >>> for weight, permutation in d:
+    ...     print(weight, permutation)
+    3/4 [0 1 2]
+    1/4 [2 0 1]
+    """
+
+    # Where it is found, whatever file it is written in.
+    __module__ = "bistochastic"
+    __slots__ = ()
+
+    def __init_subclass__(cls, **_named: Any) -> NoReturn:
+        raise TypeError("type 'bistochastic.Decomposition' is not an acceptable base type")
+
+    def to_npz(self, path: str | PathLike[str]) -> None:
+        """Write weights and permutations to a NumPy archive, the weights also as exact fractions.
+
+        The arrays are ``weights``, ``numerators`` and ``denominators`` (as decimal text where 64
+        bits do not hold them), ``permutations`` and, if something was left out, ``residual``.
+
+        >>> import numpy as np, pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "terms.npz"
+        >>> bs.uniform(3).decompose().to_npz(path)
+        >>> np.load(path)["numerators"]
+        array([1, 1, 1], dtype=uint64)
+        """
+        to_npz(self, _core.as_path("path", path))
+
+    def __iter__(self) -> Iterator[tuple[Fraction, NDArray[np.int64]]]:
+        for j in range(self.terms):
+            yield self[j]
+
+
+_core.register(Decomposition=Decomposition)
+
+
+def decompose_all(
+    matrices: Iterable[Matrix],
+    *,
+    policy: str = "bottleneck",
+    bits: int | None = None,
+    mass: float = 1.0,
+    max_terms: int | None = None,
+    restarts: int = 1,
+    progress: Callable[[float], object] | None = None,
+) -> list[Decomposition]:
+    """Several matrices decomposed side by side, on all threads.
+
+    The options are those of :meth:`Matrix.decompose`, and so are the results.
+
+    >>> import bistochastic as bs
+    >>> [d.terms for d in bs.decompose_all([bs.uniform(5), bs.identity(3)])]
+    [5, 1]
+    """
+    return _core.decompose_all(matrices, policy, bits, mass, max_terms, restarts, progress)
 
 
 def _integers(numbers: list[int]) -> NDArray[Any]:
@@ -56,15 +117,13 @@ def to_csv(decomposition: Decomposition, path: str | PathLike[str]) -> None:
     codes = ",".join(str(u) for u in range(decomposition.matrix.size))
     with open(path, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 - see above
         file.write(f"weight,exact,{codes}\n")
-        for weight, permutation in walk(decomposition):
+        for weight, permutation in decomposition:
             targets = ",".join(map(str, permutation.tolist()))
             file.write(f"{float(weight)!r},{weight},{targets}\n")
 
 
 def _order(decomposition: Decomposition, terms: int) -> list[int]:
     """The numbers of the largest terms; of very many, which only a kron has, those of the first."""
-    import numpy as np
-
     if decomposition.terms > 1 << 22:
         return list(range(terms))
     order = np.argsort(-decomposition.weights, kind="stable")

@@ -16,7 +16,7 @@ from bistochastic.report import down, table, up
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
 
 DOMAINS: dict[str, tuple[str, ...]] = {
     "class": ("1st", "2nd", "3rd", "crew"),

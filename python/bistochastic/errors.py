@@ -1,5 +1,7 @@
 """The exceptions that callers act on. Everything else is a plain ValueError or TypeError."""
 
+from bistochastic import _core
+
 
 class GuaranteeError(ValueError):
     """A required beta or epsilon is not kept.
@@ -11,6 +13,31 @@ class GuaranteeError(ValueError):
     ...     print(error)
     `beta` must be at least 0.5; got 0
     """
+
+
+class OutOfReachError(ValueError):
+    """A wanted beta that no matrix of the family has.
+
+    ``most`` is the largest that can be reached and ``least`` the smallest, None where it is not
+    known. Asking again for ``most`` succeeds.
+
+    >>> import bistochastic as bs
+    >>> try:
+    ...     bs.tridiagonal(size=12, beta=0.6)
+    ... except bs.errors.OutOfReachError as error:
+    ...     print(error)
+    ...     most = error.most
+    `beta` must be at most 0.4112897665259084 for one alpha at size 12; got 0.6
+    >>> bs.tridiagonal(size=12, beta=most).beta == most
+    True
+    """
+
+    def __init__(
+        self, *words: object, most: float | None = None, least: float | None = None
+    ) -> None:
+        super().__init__(*words)
+        self.most = most
+        self.least = least
 
 
 class SingularMatrixError(ValueError):
@@ -35,3 +62,10 @@ class OutOfMemoryError(MemoryError, ValueError):
     ...     print(error)  # doctest: +ELLIPSIS
     `to_dense` must fit in ...; got a 1000000000 x 1000000000 array of 8000000000000000000 bytes
     """
+
+
+_core.register(
+    GuaranteeError=GuaranteeError,
+    OutOfMemoryError=OutOfMemoryError,
+    OutOfReachError=OutOfReachError,
+)

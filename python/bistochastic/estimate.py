@@ -30,7 +30,7 @@ from bistochastic.report import cells, table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
 
     Array = NDArray[np.float64]
     Method = Literal["inverse", "mle", "simplex", "shrunk"]

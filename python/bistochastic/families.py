@@ -13,14 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core, vectors
+from bistochastic.matrix import Matrix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
-
-    from bistochastic._core import Matrix
 
     Number = int | float | Fraction
     Vector = Sequence[int] | Sequence[float] | Sequence[Fraction] | NDArray[Any]
@@ -29,11 +28,11 @@ if TYPE_CHECKING:
 
 def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
     """Matrices as a list, since NumPy would make something else of arrays among them."""
-    if isinstance(matrices, _core.Matrix):
+    if isinstance(matrices, Matrix):
         raise TypeError("`matrices` must be a sequence of matrices; got one matrix")
     listed = vectors.items("matrices", "be a sequence of matrices", matrices)
     for matrix in listed:
-        if not isinstance(matrix, _core.Matrix):
+        if not isinstance(matrix, Matrix):
             raise TypeError(f"`matrices` must hold matrices; got {type(matrix).__name__}")
     return listed
 

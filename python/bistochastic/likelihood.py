@@ -14,7 +14,7 @@ from bistochastic.patience import interruptible
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
 
     Array = NDArray[np.float64]
 
@@ -98,6 +98,8 @@ class _Search:
         self.seen = np.flatnonzero(reports)
         self.phi = reports[self.seen]
         self.steps, self.unknown, self.noise = 0, False, 0.0
+        self.equations: _core.Equations | None = None
+        self.tables: list[Array] = []
         self.wanted = _JOINT_GAP if self.joint else _GAP
         self.most = _JOINT_STEPS if self.joint else _STEPS
 
@@ -106,35 +108,40 @@ class _Search:
         self.dense, self.direct, self.joint = self.matrix.to_dense(), True, False
 
     def forth(self, x: Array) -> Array:
-        """``P^T x``; a joint table is changed in place."""
+        """``P^T x``."""
         if self.dense is not None:
             return np.asarray(x @ self.dense)
         return self._structured(x, back=False)
 
     def back(self, y: Array) -> Array:
-        """``P y``; a joint table is changed in place."""
+        """``P y``."""
         if self.dense is not None:
             return np.asarray(self.dense @ y)
         return self._structured(y, back=True)
 
     def _structured(self, x: Array, *, back: bool) -> Array:
         row = np.ascontiguousarray(x)[None, :]
-        if self.joint:
-            operators.along_axes(self.matrix, row, inverse=False, back=back)
-            return np.asarray(row[0])
         return np.asarray(operators.forth(self.matrix, row, back=back)[0])
 
-    def onto_seen(self, table: Array, weights: Array) -> Array:
-        """The table times weights of the reports that were seen, 0 elsewhere; may overwrite it."""
-        values = table[self.seen] * weights
-        table.fill(0.0)
-        table[self.seen] = values
-        return table
+    def solve(self, weights: Array, root: Array, z: Array, right: Array, within: float) -> Array:
+        """Newton's equations by conjugate gradients, for matrices that are never written down."""
+        if self.equations is None:
+            self.equations = _core.Equations(self.matrix)
+            # Without a structure the matrix is all there is, and known already.
+            bare = self.dense
+            parts = self.equations.dense
+            self.tables = [part.to_dense() for part in parts] if bare is None else [bare]
+        everywhere = np.zeros(self.size)
+        everywhere[self.seen] = weights
+        turns = max(0, min(_TURNS, self.most - self.steps))
+        found, taken = self.equations.solve(self.tables, everywhere, root, z, right, within, turns)
+        self.steps += taken
+        return found
 
     def look(self, pi: Array) -> tuple[float, Array, Array]:
         """The log-likelihood a record, the factor of the next step, and the expected reports."""
         self.steps += 1
-        table = self.forth(pi.copy() if self.joint else pi)
+        table = self.forth(pi)
         expected = table[self.seen]
         # A transform leaves its rounding where there is next to nothing.
         plain = self.dense is not None or self.joint
@@ -227,7 +234,7 @@ def _inside(search: _Search) -> tuple[Array, float]:
         if search.direct and search.dense is not None:
             scaled = _direct(search, search.dense, weights, root, z, right)
         else:
-            scaled = _iterative(search, weights, root, z, right, min(0.01, 0.1 * gap**0.5))
+            scaled = search.solve(weights, root, z, right, min(0.01, 0.1 * gap**0.5))
         if not np.isfinite(scaled).all():
             break
         step = root * scaled
@@ -262,34 +269,3 @@ def _direct(
     except np.linalg.LinAlgError:
         scaled[live] = math.nan
     return scaled
-
-
-def _iterative(
-    search: _Search, weights: Array, root: Array, z: Array, rest: Array, within: float
-) -> Array:
-    """Newton's equations by conjugate gradients, for matrices that are never written down.
-
-    Tables are long here, so that every pass over one counts; the core has the few that it takes.
-    ``rest`` begins as the right side and is changed.
-    """
-    found, direction = np.zeros_like(rest), np.zeros_like(rest)
-    image, work = np.zeros_like(rest), np.empty_like(rest)
-    keep = 0.0
-    # The diagonal of B B^T is between 0 and 1; this stands for it.
-    inverse = 1 / (z + 0.3)
-    enough = within**2 * float(rest @ rest)
-    # Of no step at all only the product is wanted.
-    _, product = _core.gradients_advance(0.0, inverse, direction, image, found, rest)
-    for _ in range(min(_TURNS, search.most - search.steps)):
-        search.steps += 1
-        _core.gradients_turn(keep, inverse, rest, root, direction, work)
-        work = search.back(search.onto_seen(search.forth(work), weights))
-        bent = _core.gradients_image(z, root, work, direction, image)
-        if not bent > 0:
-            break
-        length = product / bent
-        left, after = _core.gradients_advance(length, inverse, direction, image, found, rest)
-        if left <= enough:
-            break
-        keep, product = after / product, after
-    return found

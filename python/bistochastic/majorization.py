@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
 
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
     from bistochastic.vectors import Exact, Vector
 
 # Keeps that come from floats are whole numbers of this unit, 2^-53.

@@ -86,5 +86,7 @@ def read(path: Path) -> NDArray[Any]:
             if half and u != v:
                 matrix[v, u] = matrix[v, u].item() + number
         except (IndexError, ValueError, OverflowError):
-            raise refuse("hold entries of the kind it says", f"another in line {line}") from None
+            raise refuse(
+                "hold entries of the kind it says", f"a word that is none in line {line}"
+            ) from None
     return matrix

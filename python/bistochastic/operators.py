@@ -1,7 +1,7 @@
-"""``P.T @ x`` and its inverse: checks, composites, and dense matrices through LAPACK.
+"""``P.T @ x`` and its inverse: checks, and dense matrices through LAPACK.
 
-Structured families are done in the core. A composite is taken apart: :func:`kron` axis by axis,
-``a @ b`` factor by factor, and a mixture with perfect secrecy by what it leaves of the rest.
+Structured families are done in the core, which takes composites apart, too, and leaves here what
+has no structure.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
 
     Array = NDArray[np.float64]
 
@@ -31,11 +31,6 @@ T = TypeVar("T")
 MOST = 2.0**50
 # Size up to which a composite without a common structure is made dense for its condition.
 _DENSE = 2048
-# Parts of a composite that are taken one by one where it can be written down, and where it cannot.
-_FEW = 1 << 12
-_MANY = 1 << 18
-# Size up to which a composite of more parts is written down.
-_WRITTEN = 1024
 
 
 def parts(mix: Matrix) -> list[tuple[float, Matrix]]:
@@ -87,29 +82,23 @@ def by_parts(
     return found(matrix)
 
 
-def _is_crowded(matrix: Matrix) -> bool:
-    """Whether so many parts are held in each other that the matrix is better written down."""
-    parts = _core.parts_in(matrix)
-    if parts > _MANY and matrix.size > _WRITTEN:
-        must = f"`matrix` must hold at most {_MANY} parts to be taken one by one"
-        raise ValueError(f"{must}; got more in nested composites")
-    return parts > _FEW and matrix.size <= _WRITTEN
-
-
 def _rows(name: str, matrix: Matrix, given: Any) -> tuple[Array, int]:
     """The vectors as contiguous rows, and the axes that were given."""
     r = matrix.size
     must = f"hold {r} finite numbers, or that many rows with a vector a column"
     array = vectors.array(name, must, given)
-    vectors.refuse_another_order(name, given, columns=False)
+    if type(given) is not list:
+        vectors.refuse_another_order(name, given, columns=False)
     if array.dtype.kind not in "fiu":
         raise TypeError(f"`{name}` must {must}; got dtype {array.dtype}")
     if array.ndim not in (1, 2) or array.shape[0] != r:
         raise ValueError(f"`{name}` must {must}; got shape {array.shape}")
-    # Aligned, too: an array may be a look into bytes from anywhere.
-    rows = np.require(array.reshape(r, -1).T, requirements=["C", "A"])
+    rows = array.reshape(r, -1).T
     if rows.dtype != np.float64:
-        rows = vectors.doubles(name, rows)
+        rows = vectors.doubles(name, np.ascontiguousarray(rows))
+    # Aligned, too: an array may be a look into bytes from anywhere.
+    if not (rows.flags.c_contiguous and rows.flags.aligned):
+        rows = np.require(rows, requirements=["C", "A"])
     at = _core.not_finite(rows)
     if at is not None:
         got = f"one that is not finite at position {at % r}"
@@ -123,12 +112,18 @@ def _shaped(rows: Array, axes: int) -> Array:
 
 def apply(matrix: Matrix, x: Any) -> Array:
     """``P.T @ x``; see :meth:`bistochastic.Matrix.apply`."""
+    done = _core.operate_vector(matrix, x, False)
+    if done is not None:
+        return done
     rows, axes = _rows("x", matrix, x)
     return _shaped(forth(matrix, rows), axes)
 
 
 def solve(matrix: Matrix, y: Any) -> Array:
     """The ``x`` with ``P.T @ x = y``; see :meth:`bistochastic.Matrix.solve`."""
+    done = _core.operate_vector(matrix, y, True)
+    if done is not None:
+        return done
     rows, axes = _rows("y", matrix, y)
     return _shaped(_solve(matrix, rows, back=False), axes)
 
@@ -146,34 +141,12 @@ def forth(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
     done = _core.operate(matrix, rows, False, back)
     if done is not None:
         return done
-    match matrix.family:
-        case "kron":
-            return _along_axes(matrix, rows, inverse=False, back=back)
-        case "product" if not _is_crowded(matrix):
-            for factor in _in_turn(matrix, back=back):
-                rows = forth(factor, rows, back=back)
-            return rows
-        case "mix" if not _is_crowded(matrix):
-            total = np.zeros_like(rows)
-            for weight, part in parts(matrix):
-                total = total + weight * forth(part, rows, back=back)
-            return total
-    dense = matrix.to_dense()
-    return rows @ (dense.T if back else dense)
-
-
-def _in_turn(product: Matrix, *, back: bool) -> Iterator[Matrix]:
-    """The factors of a product, those of a product without a structure inside it among them."""
-    stack = [product]
-    while stack:
-        here = stack.pop()
-        if here is product or (
-            here.family == "product" and _core.structure_is_singular(here) is None
-        ):
-            pair = here.parameters["matrices"]
-            stack += pair if back else reversed(pair)
-        else:
-            yield here
+    walk = _core.Walk(matrix, rows, False, back)
+    while (left := walk.resume()) is not None:
+        part, some = left
+        dense = part.to_dense()
+        walk.put(some @ (dense.T if back else dense))
+    return walk.rows()
 
 
 def axes(matrix: Matrix) -> list[Matrix]:
@@ -192,33 +165,6 @@ def axes(matrix: Matrix) -> list[Matrix]:
     return found
 
 
-def along_axes(kron: Matrix, tables: Array, *, inverse: bool, back: bool) -> None:
-    """Each row of ``tables`` through the matrices of its axes, in place."""
-    left = _core.along_axes(kron, tables, inverse, back)
-    if not left:
-        return
-    each = axes(kron)
-    cells = tables.reshape(-1, *(factor.size for factor in each))
-    for axis in left:
-        factor = each[axis]
-        moved = np.ascontiguousarray(np.moveaxis(cells, axis + 1, -1))
-        rows = moved.reshape(-1, factor.size)
-        done = (_solve if inverse else forth)(factor, rows, back=back).reshape(moved.shape)
-        cells[...] = np.moveaxis(done, -1, axis + 1)
-
-
-def _along_axes(kron: Matrix, rows: Array, *, inverse: bool, back: bool) -> Array:
-    tables = rows.copy()
-    along_axes(kron, tables, inverse=inverse, back=back)
-    return tables
-
-
-def _rest_of_uniform(mix: Matrix) -> tuple[float, Matrix] | None:
-    """``(w, A)`` where the mixture is ``w A + (1 - w) U``, U perfect secrecy; else None."""
-    rest = [(weight, part) for weight, part in parts(mix) if part.family != "uniform"]
-    return rest[0] if len(rest) == 1 and rest[0][0] < 1 else None
-
-
 def _solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
     singular = _core.structure_is_singular(matrix)
     if singular:
@@ -227,25 +173,19 @@ def _solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
         done = _core.operate(matrix, rows, True, back)
         if done is not None:
             return done
-    match matrix.family:
-        case "kron":
-            if is_singular(matrix):
-                raise _singular(matrix)
-            return _along_axes(matrix, rows, inverse=True, back=back)
-        case "product":
-            if is_singular(matrix):
-                raise _singular(matrix)
-            if _is_crowded(matrix):
-                return _dense_solve(matrix, rows, back=back)
-            return _undo(matrix, rows, back=back)
-        case "mix" if (rest := _rest_of_uniform(matrix)) is not None:
-            if is_singular(matrix):
-                raise _singular(matrix)
-            # Sums are kept, so what perfect secrecy adds is known: a share of the mean.
-            weight, part = rest
-            mean = rows.mean(axis=1, keepdims=True)
-            return _solve(part, (rows - (1 - weight) * mean) / weight, back=back)
-    return _dense_solve(matrix, rows, back=back)
+    walk = _core.Walk(matrix, rows, True, back)
+    return _undone(walk, walk.asked, back=back)
+
+
+def _undone(walk: _core.Walk, asked: list[Matrix], *, back: bool) -> Array:
+    """Rows back through the inverse, matrices without a structure by LAPACK."""
+    for part in asked:
+        if is_singular(part):
+            raise _singular(part)
+    while (left := walk.resume()) is not None:
+        part, some = left
+        walk.put(_dense_solve(part, some, back=back))
+    return walk.rows()
 
 
 def _dense_solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
@@ -313,10 +253,11 @@ def by_iteration(matrix: Matrix) -> float:
 
 
 def _undo(product: Matrix, rows: Array, *, back: bool) -> Array:
-    """A product undone factor by factor."""
-    for factor in _in_turn(product, back=not back):
-        rows = _solve(factor, rows, back=back)
-    return rows
+    """A product undone factor by factor, whatever it is itself."""
+    walk = _core.Walk(product, rows, True, back)
+    own = _core.identity_of(product)
+    asked = [part for part in walk.asked if _core.identity_of(part) != own]
+    return _undone(walk, asked, back=back)
 
 
 def condition(matrix: Matrix) -> float:
@@ -333,7 +274,7 @@ def _deciding(matrix: Matrix) -> list[Matrix]:
             return factors(matrix)
         case "product":
             return list(matrix.parameters["matrices"])
-        case "mix" if (rest := _rest_of_uniform(matrix)) is not None and matrix.size > 1:
+        case "mix" if (rest := _core.rest_of_uniform(matrix)) is not None and matrix.size > 1:
             return [rest[1]]
     return []
 
@@ -360,7 +301,7 @@ def _condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
                 return max(pair)
             if matrix.size > _DENSE:
                 return by_iteration(matrix)
-        case "mix" if (rest := _rest_of_uniform(matrix)) is not None and matrix.size > 1:
+        case "mix" if (rest := _core.rest_of_uniform(matrix)) is not None and matrix.size > 1:
             # On what sums to 0 perfect secrecy is 0, so only the rest is left there.
             return found(rest[1]) / rest[0]
     return _of_dense(matrix)

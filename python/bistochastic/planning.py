@@ -12,7 +12,7 @@ from bistochastic import _core, intervals, measures, operators, quantiles
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
 
     Array = NDArray[np.float64]
 
@@ -23,19 +23,11 @@ _EXACT = 4096
 def standard_error(matrix: Matrix, pi: Any, n: Any) -> Array:
     """See :meth:`bistochastic.Matrix.standard_error`."""
     law = measures.distribution("pi", matrix.size, pi)
-    records = _records(n)
+    records = _core.as_whole("n", n, 1)
     reports = np.maximum(operators.apply(matrix, law), 0.0)
     with operators.said_of("standard_error", matrix):
         spread, _ = intervals.scatter(matrix, reports, law)
     return np.sqrt(spread / records)
-
-
-def _records(given: Any) -> int:
-    must = "be a whole number of at least 1"
-    records = _core.as_whole("n", must, given)
-    if records < 1:
-        raise ValueError(f"`n` must {must}; got {records}")
-    return records
 
 
 def required_records(matrix: Matrix, tolerance: Any, confidence: Any = 0.95) -> int:

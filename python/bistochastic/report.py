@@ -8,14 +8,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from bistochastic import _core
+from bistochastic.matrix import Matrix
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from numpy.typing import ArrayLike
 
-    from bistochastic._core import Matrix
     from bistochastic.profile import Profile
 
 
@@ -92,7 +91,7 @@ def _short(parameters: dict[str, object]) -> str:
     def value(x: object) -> str:
         if isinstance(x, list) and x and isinstance(x[0], list):
             return f"{len(x)} x {len(x[0])} counts"
-        if isinstance(x, list) and len(x) > 4 and not isinstance(x[0], _core.Matrix):
+        if isinstance(x, list) and len(x) > 4 and not isinstance(x[0], Matrix):
             return f"[{x[0]}, {x[1]}, ..., {x[-1]}] ({len(x)} numbers)"
         return str(x)
 
@@ -201,6 +200,6 @@ def compare(
     if not matrices:
         raise ValueError("`compare` must be given matrices; got none")
     for matrix in matrices:
-        if not isinstance(matrix, _core.Matrix):
+        if not isinstance(matrix, Matrix):
             raise TypeError(f"`compare` must be given matrices; got {type(matrix).__name__}")
     return Comparison(tuple(m.profile(cost=cost, prior=prior, full=full) for m in matrices))

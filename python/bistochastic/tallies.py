@@ -11,7 +11,7 @@ from bistochastic import _core, operators, vectors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
 
     Array = NDArray[np.float64]
 
@@ -68,7 +68,8 @@ def _of_counts(matrix: Matrix, counts: Any) -> Array:
     flat = vectors.doubles("counts", numbers).reshape(-1)
     wrong = ~((flat >= 0) & np.isfinite(flat))
     if wrong.any():
-        raise ValueError(f"{must}; got another at position {int(wrong.argmax())}")
+        at = int(wrong.argmax())
+        raise ValueError(f"{must}; got {vectors.fault(flat[at])} at position {at}")
     if (flat % 1 > 0).any() and float(flat.sum()) < 1.5:
         raise ValueError(f"{must} of records; got shares that sum to {float(flat.sum()):g}")
     return flat

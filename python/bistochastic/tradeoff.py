@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core
+from bistochastic.errors import OutOfReachError
+from bistochastic.matrix import Matrix
 from bistochastic.vectors import items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from bistochastic._core import Matrix
 
     Make = Callable[[int, float], Matrix]
 
@@ -23,8 +22,6 @@ FAMILIES = ("randomized_response", "geometric", "tridiagonal", "k_anonymous")
 BETAS = tuple(step / 20 for step in range(1, 20))
 # Size up to which singular values are computed where no structure gives them.
 _DENSE = 1500
-# What a family says that is asked for more than it has.
-_END = re.compile(r"`beta` must be at most ([0-9.e+-]+)")
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ def standard_error(matrix: Matrix, *, records: int = 1) -> float | None:
     >>> standard_error(bs.k_anonymous(4, k=2)) is None
     True
     """
-    count, r = _whole("records", records), matrix.size
+    count, r = _core.as_whole("records", records, 1), matrix.size
     total = None if matrix.is_singular else _inverse_squares(matrix)
     if total is None or not math.isfinite(total):
         return None
@@ -149,8 +146,8 @@ def tradeoff_points(
     >>> bs.plot.tradeoff_points(3, families=own, betas=[0.5])[0].beta >= 0.5
     True
     """
-    many = _whole("size", size, least=2)
-    count = _whole("records", records)
+    many = _core.as_whole("size", size, 2)
+    count = _core.as_whole("records", records, 1)
     made = _makers(families)
     asked = _betas(betas)
     return tuple(_points(made, many, asked, count))
@@ -163,14 +160,13 @@ def _points(
         for beta in betas:
             try:
                 matrix = make(size, beta)
-            except ValueError as error:
+            except OutOfReachError as error:
                 # A family that ends below this beta says where; other mistakes are to be heard.
-                ends = _END.match(str(error))
-                if ends is None:
+                if error.most is None:
                     raise
-                yield Point(family, beta, most=float(ends[1]), note=str(error))
+                yield Point(family, beta, most=error.most, note=str(error))
                 continue
-            if not isinstance(matrix, _core.Matrix):
+            if not isinstance(matrix, Matrix):
                 must = "`families` must hold functions that return a matrix"
                 raise TypeError(f"{must}; got {type(matrix).__name__}")
             error_of_share = standard_error(matrix, records=records)
@@ -229,11 +225,3 @@ def _betas(given: Any) -> list[float]:
         if not 0 <= beta <= 1:
             raise ValueError(f"`betas` must {must}; got {beta:g}")
     return sorted(betas)
-
-
-def _whole(name: str, given: Any, *, least: int = 1) -> int:
-    must = f"be a whole number of at least {least}"
-    number = _core.as_whole(name, must, given)
-    if number < least:
-        raise ValueError(f"`{name}` must {must}; got {number}")
-    return number

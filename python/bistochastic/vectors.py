@@ -30,6 +30,8 @@ SLACK = 1e-12
 
 # What NumPy and others raise for what is no array of theirs.
 _NO_ARRAY = (TypeError, ValueError, OverflowError, NotImplementedError, Warning)
+# Types of Python's that NumPy reads without asking them anything.
+_NUMBERS = frozenset((int, float))
 
 
 def zeros(what: str, size: int, dtype: Any) -> NDArray[Any]:
@@ -61,12 +63,14 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> NDArray
     """
     if type(given) is np.ndarray:
         return given
-    if by_code:
+    # The common case: nothing can be missing, and nothing has labels.
+    numbers = type(given) is list and _NUMBERS.issuperset(map(type, given))
+    if by_code and not numbers:
         refuse_another_order(name, given)
     try:
-        missing = _missing(given)
+        missing = None if numbers else _missing(given)
         if missing is None or not missing.any():
-            return _plain(given)
+            return np.array(given) if numbers else _plain(given)
     except _NO_ARRAY:
         ragged = isinstance(given, list | tuple) and any(hasattr(x, "__len__") for x in given)
         got = "rows of several lengths or kinds" if ragged else type(given).__name__
@@ -95,10 +99,11 @@ def floats(name: str, must: str, given: Any, *, by_code: bool = True) -> Floats:
 
 def doubles(name: str, plain: NDArray[Any]) -> Floats:
     """Numbers of NumPy's as doubles, of longer ones the nearest; a finite one stays finite."""
+    if plain.dtype.itemsize <= 8:
+        return plain.astype(np.float64)
     with np.errstate(over="ignore"):
         found = plain.astype(np.float64)
-    if plain.dtype.itemsize > 8:
-        _refuse_larger(name, found, np.isinf(plain))
+    _refuse_larger(name, found, np.isinf(plain))
     return found
 
 
@@ -106,6 +111,17 @@ def _refuse_larger(name: str, found: Floats, infinite: NDArray[np.bool_]) -> Non
     """What is infinite as a double and was not before would mean something else."""
     if not np.array_equal(np.isinf(found), infinite):
         raise ValueError(f"`{name}` must hold numbers below 2^1024; got a larger one")
+
+
+def fault(number: float) -> str:
+    """What is wrong with a number that should be finite and not negative.
+
+    >>> fault(-2.0), fault(float("nan"))
+    ('a negative number', 'NaN')
+    """
+    if np.isnan(number):
+        return "NaN"
+    return "a negative number" if number < 0 else "an infinite number"
 
 
 def columns_of(given: Any) -> Any:
@@ -398,3 +414,6 @@ def _number(name: str, at: int, value: Any) -> int | float | Fraction:
     if isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64):
         return int(value)
     raise TypeError(f"`{name}` must hold numbers; got {type(value).__name__} at {at}")
+
+
+_core.register(array=array, items=items)

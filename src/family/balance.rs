@@ -23,7 +23,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         Value::Reals(reals) => memory::copied(&reals),
         Value::Wholes(wholes) => wholes.iter().map(|&n| n as f64).gather(),
         Value::Ratios(ratios) => ratios.iter().map(|&(n, d)| n as f64 / d as f64).gather(),
-        _ => return Err(Error::type_("array", "be a table of numbers", "others")),
+        other => return Err(Error::type_("array", "be a table of numbers", other.kind())),
     };
     refuse_negative("array", "hold non-negative numbers", &reals, size)?;
     check_support("array", &reals, size)?;

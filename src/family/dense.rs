@@ -46,7 +46,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
             Dense::of_counts("dense", "array", size, counts, total.into())?
         }
         Value::Reals(reals) => of_reals(arguments, size, reals)?,
-        _ => return Err(Error::type_("array", "be a table of numbers", "others")),
+        other => return Err(Error::type_("array", "be a table of numbers", other.kind())),
     };
     Ok(Arc::new(law))
 }
@@ -129,7 +129,7 @@ impl Dense {
         let (size, cells) = arguments.square("counts")?;
         match cells {
             Value::Wholes(counts) => Dense::of_counts(name, "counts", size, counts, total.into()),
-            _ => Err(Error::type_("counts", "hold whole numbers", "others")),
+            other => Err(Error::type_("counts", "hold whole numbers", other.kind())),
         }
         .map(Some)
     }

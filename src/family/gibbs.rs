@@ -39,7 +39,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
             .iter()
             .map(|&(n, d)| n as f64 / d as f64)
             .gather_shared(),
-        _ => return Err(Error::type_("cost", "be a table of numbers", "others")),
+        other => return Err(Error::type_("cost", "be a table of numbers", other.kind())),
     };
     if let Some(i) = cost.iter().position(|c| !(*c >= 0.0)) {
         let got = format!("{} at ({}, {})", cost[i], i / size, i % size);
@@ -224,7 +224,7 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
         },
         by: by - e,
     };
-    let refused = || Error::value("beta", "be reached with reduced costs", beta);
+    let refused = || Error::reach("beta", "be reached with reduced costs", beta, None);
     far.run(arguments, beta)?.ok_or_else(refused)
 }
 
@@ -289,7 +289,7 @@ impl Search<'_> {
             let most = measure::beta(&hottest);
             if !(beta <= most) {
                 let must = format!("be at most {most} for the reports that `cost` allows");
-                return Err(Error::value("beta", must, beta));
+                return Err(Error::reach("beta", must, beta, Some(most)));
             }
             if largest == 0.0 || beta == most {
                 return Ok(Some(hottest));
@@ -323,7 +323,7 @@ impl Search<'_> {
         }
         if low.0 < self.finest {
             let must = "be reached where the costs that decide are within 2^50 of each other";
-            return Err(Error::value("beta", must, beta));
+            return Err(Error::reach("beta", must, beta, None));
         }
         let far = largest / low.0 > SEARCHED;
         let frozen = low.1 > 0.0 && self.is_frozen(low.0)?;

@@ -79,7 +79,13 @@ fn weights(arguments: &mut Arguments) -> Result<(Arc<[i64]>, u64)> {
             let ratios: Vec<(i128, i128)> = wholes.iter().map(|&n| (n.into(), 1)).gather();
             lattice::common_total("weights", &ratios)?
         }
-        _ => return Err(Error::type_("weights", "be a vector of numbers", "others")),
+        other => {
+            return Err(Error::type_(
+                "weights",
+                "be a vector of numbers",
+                other.kind(),
+            ));
+        }
     };
     let sum: u128 = counts.iter().map(|&c| u128::from(c)).sum();
     if sum != u128::from(total) {

@@ -48,8 +48,8 @@ impl Reflected {
                 let total = total.map_or_else(|| mass(&kernel), i128::from);
                 (kernel, total)
             }
-            _ if total.is_some() => {
-                return Err(Error::type_("total", "go with whole numbers", "others"));
+            other if total.is_some() => {
+                return Err(Error::type_("total", "go with whole numbers", other.kind()));
             }
             Value::Ratios(ratios) => {
                 let (counts, total) = lattice::common_total("kernel", &ratios)?;

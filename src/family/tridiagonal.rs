@@ -88,10 +88,11 @@ impl Tridiagonal {
         let peak = calibrate::largest(1, end, rises);
         let most = reported(peak);
         if !(beta <= most) {
-            return Err(Error::value(
+            return Err(Error::reach(
                 "beta",
                 format!("be at most {most} for one alpha at size {size}"),
                 beta,
+                Some(most),
             ));
         }
         Ok(law(calibrate::smallest(0, peak, |a| reported(a) >= beta)))
@@ -115,7 +116,11 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         _ => false,
     };
     if total.is_some() && !whole {
-        return Err(Error::type_("total", "go with whole numbers", "others"));
+        return Err(Error::type_(
+            "total",
+            "go with whole numbers",
+            alphas.kind(),
+        ));
     }
     let law = match alphas {
         Value::Whole(n) => {

@@ -65,7 +65,7 @@ struct Room {
 
 /// The matrices of the axes, those of a kron inside a kron among them; none of one code, of which there may
 /// be very many.
-fn axes_of<'a>(matrix: &'a Matrix, out: &mut Vec<&'a Matrix>) {
+pub(super) fn axes_of<'a>(matrix: &'a Matrix, out: &mut Vec<&'a Matrix>) {
     if matrix.family.size() == 1 {
         return;
     }
@@ -127,7 +127,9 @@ impl Joint {
             .enumerate()
             .map(|(axis, matrix)| {
                 let size = matrix.family.size() as usize;
-                let still = size == 1 || matrix.family.name() == "identity";
+                // Flat at 1 is the identity.
+                let still =
+                    size == 1 || matches!(matrix.spectrum(), Some(Spectrum::Flat(a)) if a == 1.0);
                 let step = if still {
                     None
                 } else {
@@ -345,6 +347,11 @@ mod kernels {
         shift(part: &mut [f64], size: usize, inner: usize, own: f64, all: f64, sums: &mut [f64]);
         multiply(part: &mut [f64], size: usize, inner: usize, table: &[f64], room: &mut Room);
     }
+}
+
+/// The transpose of a table with so many columns, compiled for the machine.
+pub(super) fn transpose(from: &[f64], columns: usize, to: &mut [f64]) {
+    kernels::turn(from, columns, to);
 }
 
 /// The transpose of a table with so many columns.

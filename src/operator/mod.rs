@@ -1,7 +1,8 @@
 //! `P^T x` and its inverse by structure, in doubles: expected reports, and the way back.
 //!
-//! A family hands out an [`Operator`] where it knows a way that is shorter than the dense one; where
-//! it does not, NumPy's LAPACK does the work from the Python layer.
+//! A family hands out an [`Operator`] where it knows a way that is shorter than the dense one. Composites are
+//! taken apart by a [`Program`]; what is left without any structure is done by NumPy's LAPACK from the Python
+//! layer, or in conjugate gradients by [`dense`].
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -12,11 +13,14 @@ use crate::pool;
 use crate::system::memory::Gather;
 
 mod closed;
+mod composite;
+pub mod dense;
 mod joint;
 mod spectral;
 mod tridiagonal;
 
 pub use closed::{Means, Scatter, Shift, Swap};
+pub use composite::{Program, Walk, is_same, rest_of_uniform};
 pub use joint::Joint;
 pub use spectral::{Spectral, Spectrum};
 pub use tridiagonal::{Source, Tridiagonal};

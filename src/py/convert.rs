@@ -1,5 +1,6 @@
 //! Values and errors across the boundary.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,19 +15,26 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyT
 
 use super::exact;
 use super::matrix::Matrix;
+use super::package::{self, Slot};
 use super::work::guarded;
 use crate::error::Error;
 use crate::parameters::Value;
 use crate::system::memory;
 
-/// An exception of `bistochastic.errors`.
-fn named(class: &str, text: &str) -> PyErr {
+/// An exception of the package, with what it knows beside its sentence.
+fn named(class: &Slot, text: &str, known: &[(&str, Option<f64>)]) -> PyErr {
     Python::attach(|py| {
-        let error = py
-            .import("bistochastic.errors")
-            .and_then(|errors| errors.getattr(class))
-            .and_then(|class| class.call1((text,)));
-        match error {
+        let made = || -> PyResult<Bound<'_, PyAny>> {
+            if known.is_empty() {
+                return class.get(py)?.call1((text,));
+            }
+            let named = PyDict::new(py);
+            for (name, number) in known {
+                named.set_item(name, number)?;
+            }
+            class.get(py)?.call((text,), Some(&named))
+        };
+        match made() {
             Ok(error) => PyErr::from_value(error),
             Err(error) => error,
         }
@@ -40,8 +48,11 @@ impl From<Error> for PyErr {
             Error::Value(_) => PyValueError::new_err(text),
             Error::Type(_) => PyTypeError::new_err(text),
             Error::Index(_) => PyIndexError::new_err(text),
-            Error::Guarantee(_) => named("GuaranteeError", &text),
-            Error::Memory(_) => named("OutOfMemoryError", &text),
+            Error::Guarantee(_) => named(&package::GUARANTEE, &text, &[]),
+            Error::Memory(_) => named(&package::MEMORY, &text, &[]),
+            Error::Reach { least, most, .. } => {
+                named(&package::REACH, &text, &[("least", least), ("most", most)])
+            }
         }
     }
 }
@@ -262,11 +273,9 @@ pub fn as_array<'py>(
     let py = given.py();
     let options = PyDict::new(py);
     options.set_item("by_code", by_code)?;
-    let array = py.import("bistochastic.vectors")?.call_method(
-        "array",
-        (name, must, given),
-        Some(&options),
-    )?;
+    let array = package::ARRAY
+        .get(py)?
+        .call((name, must, given), Some(&options))?;
     Ok(array.cast_into()?)
 }
 
@@ -397,7 +406,7 @@ fn to_python<'py>(py: Python<'py>, value: &Value, vectors: Vectors) -> PyResult<
                 .into_any(),
         },
         Value::Reals(reals) => listed(py, reals)?,
-        Value::Matrices(matrices) => exact::list(py, matrices.iter().cloned().map(Into::into))?,
+        Value::Matrices(matrices) => exact::list(py, matrices.iter().cloned())?,
         Value::Table(rows, columns, cells) => {
             let array = to_python(py, cells, Vectors::Arrays)?
                 .call_method1("reshape", (*rows, *columns))?;
@@ -446,17 +455,6 @@ pub fn dictionary<'py, 'a>(
     Ok(dictionary)
 }
 
-/// A category given by a caller, from 0 to `size - 1`.
-pub fn code(name: &str, given: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
-    let must = format!("be from 0 to {}", size - 1);
-    match scalar(given)? {
-        Scalar::Whole(code) if (0..i128::from(size)).contains(&code) => Ok(code as u64),
-        Scalar::Whole(code) => Err(Error::index(name, must, code).into()),
-        Scalar::Beyond => Err(Error::index(name, must, "a number beyond 2^127").into()),
-        _ => Err(Error::type_(name, must, type_name(given)).into()),
-    }
-}
-
 /// A number given by a caller to be checked against.
 pub fn real(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<f64>> {
     Ok(match given {
@@ -470,26 +468,50 @@ pub fn real(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<f64
     })
 }
 
-/// A whole number from `low` to `high`.
-pub fn whole(name: &str, given: &Bound<'_, PyAny>, low: u64, high: u64) -> PyResult<u64> {
-    let must = format!("be a whole number from {low} to {high}");
-    whole_within(name, &must, given, low, high)
+/// What a whole number from `low` to `high` must be; without an end, what one of at least `low` must be. The only
+/// sentence about whole numbers.
+fn range(low: i128, high: Option<i128>) -> String {
+    match high {
+        None => format!("be a whole number of at least {low}"),
+        // In digits nobody would know it.
+        Some(high) if high == i128::from(u64::MAX) => {
+            format!("be a whole number from {low} to 2^64 - 1")
+        }
+        Some(high) => format!("be a whole number from {low} to {high}"),
+    }
 }
 
-/// The same in other words.
-pub fn whole_within(
+/// One whole number of a caller, read here and nowhere else; `outside` says what one out of range is.
+fn whole_number(
     name: &str,
-    must: &str,
     given: &Bound<'_, PyAny>,
-    low: u64,
-    high: u64,
-) -> PyResult<u64> {
+    low: i128,
+    high: Option<i128>,
+    outside: impl Fn(&str, String, String) -> Error,
+) -> PyResult<i128> {
     match scalar(given)? {
-        Scalar::Whole(n) if (i128::from(low)..=i128::from(high)).contains(&n) => Ok(n as u64),
-        Scalar::Whole(n) => Err(Error::value(name, must, n).into()),
-        Scalar::Beyond => Err(Error::value(name, must, "a number beyond 2^127").into()),
-        _ => Err(Error::type_(name, must, type_name(given)).into()),
+        Scalar::Whole(n) if n >= low && high.is_none_or(|high| n <= high) => Ok(n),
+        Scalar::Whole(n) => Err(outside(name, range(low, high), n.to_string()).into()),
+        Scalar::Beyond => {
+            let got = "a number beyond 2^127".to_owned();
+            Err(outside(name, range(low, high), got).into())
+        }
+        _ => Err(Error::type_(name, range(low, high), type_name(given)).into()),
     }
+}
+
+/// A whole number from `low` to `high`.
+pub fn whole(name: &str, given: &Bound<'_, PyAny>, low: u64, high: u64) -> PyResult<u64> {
+    let outside = |name: &str, must, got| Error::value(name, must, got);
+    let high = Some(i128::from(high));
+    whole_number(name, given, low.into(), high, outside).map(|n| n as u64)
+}
+
+/// A category given by a caller, from 0 to `size - 1`.
+pub fn code(name: &str, given: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
+    let outside = |name: &str, must, got| Error::index(name, must, got);
+    let high = Some(i128::from(size) - 1);
+    whole_number(name, given, 0, high, outside).map(|n| n as u64)
 }
 
 /// True or false, as Python or NumPy writes them; nothing else counts as either.
@@ -571,18 +593,27 @@ pub fn as_real(name: &str, must: &str, given: &Bound<'_, PyAny>) -> PyResult<f64
     }
 }
 
-/// One whole number below 2^127 in magnitude.
+/// One whole number of at least ``low``, below 2^127.
 #[pyfunction]
-pub fn as_whole(name: &str, must: &str, given: &Bound<'_, PyAny>) -> PyResult<i128> {
-    match scalar(given)? {
-        Scalar::Whole(n) => Ok(n),
-        Scalar::Beyond => Err(Error::value(name, must, "a number beyond 2^127").into()),
-        _ => Err(Error::type_(name, must, type_name(given)).into()),
-    }
+pub fn as_whole(name: &str, given: &Bound<'_, PyAny>, low: i128) -> PyResult<i128> {
+    let outside = |name: &str, must, got| Error::value(name, must, got);
+    whole_number(name, given, low, None, outside)
+}
+
+/// One code of ``size``; IndexError where it is outside.
+#[pyfunction]
+pub fn as_code(name: &str, given: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
+    code(name, given, size)
 }
 
 /// True or False, and nothing that only counts as one of them.
 #[pyfunction]
 pub fn as_flag(name: &str, given: &Bound<'_, PyAny>) -> PyResult<bool> {
     flag(name, given)
+}
+
+/// The path of a file, as text.
+#[pyfunction]
+pub fn as_path(name: &str, given: &Bound<'_, PyAny>) -> PyResult<OsString> {
+    path(name, given).map(PathBuf::into_os_string)
 }

@@ -18,8 +18,8 @@ fn counted<'py, T: Code + numpy::Element>(
     match counts {
         Ok(counts) => Ok(PyArray1::from_vec(py, counts)),
         Err(position) => {
-            let must = format!("hold codes from 0 to {}", size - 1);
-            let got = format!("another at position {position}");
+            let must = format!("hold whole numbers from 0 to {}", size - 1);
+            let got = format!("one outside at position {position}");
             Err(Error::value("codes", must, got).into())
         }
     }

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use super::convert::fraction;
+use super::matrix::Made;
 use super::work::guarded;
 use crate::error::Error;
 use crate::family::{Composition, Matrix};
@@ -255,11 +256,11 @@ impl<'py> Rows<'py> {
 /// A list of matrices for Python.
 pub fn list<'py>(
     py: Python<'py>,
-    matrices: impl Iterator<Item = super::matrix::Matrix>,
+    matrices: impl Iterator<Item = Matrix>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let list = PyList::empty(py);
     for matrix in matrices {
-        list.append(Bound::new(py, matrix)?)?;
+        list.append(Made(matrix))?;
     }
     Ok(list.into_any())
 }

@@ -1,74 +1,75 @@
-//! Passes of conjugate gradients over NumPy's vectors, changed in place.
+//! Newton's equations of the likelihood, from NumPy's vectors.
 
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
+use super::exact;
+use super::matrix::Matrix;
 use super::work::detached;
+use crate::error::Error;
 use crate::gradients;
 
 type Given<'py> = PyReadonlyArray1<'py, f64>;
-type Mine<'a, 'py> = &'a Bound<'py, PyArray1<f64>>;
 
-/// ``direction = inverse * rest + keep * direction`` and ``work = root * direction``.
-#[pyfunction]
-pub fn gradients_turn<'py>(
-    py: Python<'py>,
-    keep: f64,
-    inverse: Given<'py>,
-    rest: Given<'py>,
-    root: Given<'py>,
-    direction: Mine<'_, 'py>,
-    work: Mine<'_, 'py>,
-) -> PyResult<()> {
-    let given = [inverse.as_slice()?, rest.as_slice()?, root.as_slice()?];
-    let (mut direction, mut work) = (direction.readwrite(), work.readwrite());
-    let (direction, work) = (direction.as_slice_mut()?, work.as_slice_mut()?);
-    detached(py, work.len() as u64, || {
-        gradients::turn(keep, given, direction, work);
-    })
+/// ``(B B^T + diag z) y = right`` with ``B = root P sqrt(weights)``, for many ``root``, ``weights`` and ``z``.
+///
+/// ``dense`` are the matrices whose entries are needed.
+#[pyclass(frozen, module = "bistochastic._core")]
+pub struct Equations {
+    inner: gradients::Equations,
 }
 
-/// ``image = root * work + z * direction``; its product with ``direction``.
-#[pyfunction]
-pub fn gradients_image<'py>(
-    py: Python<'py>,
-    z: Given<'py>,
-    root: Given<'py>,
-    work: Given<'py>,
-    direction: Given<'py>,
-    image: Mine<'_, 'py>,
-) -> PyResult<f64> {
-    let given = [
-        z.as_slice()?,
-        root.as_slice()?,
-        work.as_slice()?,
-        direction.as_slice()?,
-    ];
-    let mut image = image.readwrite();
-    let image = image.as_slice_mut()?;
-    detached(py, image.len() as u64, || gradients::image(given, image))
-}
+#[pymethods]
+impl Equations {
+    #[new]
+    fn new(py: Python<'_>, matrix: &Matrix) -> PyResult<Self> {
+        let matrix = matrix.inner();
+        let inner = detached(py, u64::MAX, || gradients::Equations::new(matrix))??;
+        Ok(Equations { inner })
+    }
 
-/// ``found += length * direction`` and ``rest -= length * image``; the square of ``rest``, and its product
-/// with itself preconditioned.
-#[pyfunction]
-pub fn gradients_advance<'py>(
-    py: Python<'py>,
-    length: f64,
-    inverse: Given<'py>,
-    direction: Given<'py>,
-    image: Given<'py>,
-    found: Mine<'_, 'py>,
-    rest: Mine<'_, 'py>,
-) -> PyResult<(f64, f64)> {
-    let given = [
-        inverse.as_slice()?,
-        direction.as_slice()?,
-        image.as_slice()?,
-    ];
-    let (mut found, mut rest) = (found.readwrite(), rest.readwrite());
-    let (found, rest) = (found.as_slice_mut()?, rest.as_slice_mut()?);
-    detached(py, rest.len() as u64, || {
-        gradients::advance(length, given, found, rest)
-    })
+    #[getter]
+    fn dense<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        exact::list(py, self.inner.dense().iter().cloned())
+    }
+
+    /// ``y`` up to the share ``within`` of ``right``, by at most so many ``turns`` of conjugate gradients, and
+    /// how many were taken. ``tables`` are the entries of ``dense``.
+    #[allow(clippy::too_many_arguments)]
+    fn solve<'py>(
+        &self,
+        py: Python<'py>,
+        tables: &Bound<'py, PyList>,
+        weights: Given<'py>,
+        root: Given<'py>,
+        z: Given<'py>,
+        right: Given<'py>,
+        within: f64,
+        turns: usize,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, usize)> {
+        let tables: Vec<PyReadonlyArray2<'py, f64>> = tables.extract()?;
+        let each = tables.iter().map(|table| table.as_slice());
+        let each = each.collect::<Result<Vec<&[f64]>, _>>()?;
+        let given = [weights.as_slice()?, root.as_slice()?, z.as_slice()?];
+        let right = right.as_slice()?;
+        let n = self.inner.size();
+        let sizes = self.inner.dense().iter().map(|m| m.family.size() as usize);
+        let fit = each.len() == self.inner.dense().len()
+            && each
+                .iter()
+                .zip(sizes)
+                .all(|(table, r)| table.len() == r * r)
+            && given.iter().all(|vector| vector.len() == n)
+            && right.len() == n;
+        if !fit {
+            let must = format!("be given vectors of {n} numbers and the tables of `dense`");
+            return Err(Error::value("solve", must, "arrays of another size").into());
+        }
+        let (found, taken) = detached(py, u64::MAX, || {
+            let mut rest = crate::system::memory::copied(right);
+            self.inner.solve(&each, given, &mut rest, within, turns)
+        })?;
+        Ok((found.into_pyarray(py), taken))
+    }
 }

@@ -117,8 +117,7 @@ impl Key {
     /// 'insecure'
     #[staticmethod]
     fn insecure(seed: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let must = "be a whole number from 0 to below 2^64";
-        let seed = convert::whole_within("seed", must, seed, 0, u64::MAX)?;
+        let seed = convert::whole("seed", seed, 0, u64::MAX)?;
         Ok(key::Key::insecure(seed).into())
     }
 

@@ -1,5 +1,6 @@
-//! `Matrix` and the functions that make one.
+//! The law behind a `Matrix`, and the functions that make one.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -13,40 +14,39 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::convert::{self, Vectors, type_name};
 use super::work::{detached, guarded};
-use super::{exact, memory};
+use super::{exact, memory, package};
 use crate::error::Error;
 use crate::family::{self, Family};
 use crate::parameters::Value;
 use crate::{measure, pool};
 
-/// A bistochastic matrix: exact rational laws, one a row.
-///
-/// Row ``u`` gives the probability with which the true category ``u`` is reported as each ``v``. All
-/// rows and columns sum to 1, exactly. Matrices come from the functions of their families
-/// (:func:`randomized_response`, :func:`k_anonymous`, ...) or from :func:`build`; they are immutable,
-/// hashable, picklable, and equal where family and realised parameters are.
-///
-/// >>> import bistochastic as bs
-/// >>> m = bs.randomized_response(12, beta=0.6)
-/// >>> m
-/// <Matrix randomized_response 12 x 12: beta 0.6, epsilon 3.01077, exact>
-/// >>> sum(m.exact_row(3)) == 1
-/// True
-#[pyclass(frozen, module = "bistochastic", name = "Matrix")]
+/// The law of a :class:`bistochastic.Matrix`, which is this class with what Python adds to it.
+#[pyclass(frozen, subclass, module = "bistochastic._core", name = "Law")]
 pub struct Matrix {
     inner: family::Matrix,
+}
+
+thread_local! {
+    static WAITING: Cell<Option<family::Matrix>> = const { Cell::new(None) };
+}
+
+/// A matrix on its way to Python, where it becomes one of the class that callers see.
+pub struct Made(pub family::Matrix);
+
+impl<'py> IntoPyObject<'py> for Made {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        package::make(py, &package::MATRIX, &WAITING, self.0)
+    }
 }
 
 impl Matrix {
     /// The core's matrix.
     pub fn inner(&self) -> &family::Matrix {
         &self.inner
-    }
-}
-
-impl From<family::Matrix> for Matrix {
-    fn from(inner: family::Matrix) -> Self {
-        Matrix { inner }
     }
 }
 
@@ -74,6 +74,14 @@ impl Matrix {
 
 #[pymethods]
 impl Matrix {
+    /// Matrices come from the functions of their families.
+    #[new]
+    #[pyo3(signature = (*_given, **_named))]
+    fn new(_given: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let inner = package::taken(&WAITING, &package::MATRIX)?;
+        Ok(Matrix { inner })
+    }
+
     /// Number of categories, the paper's r.
     ///
     /// >>> bs.uniform(5).size
@@ -238,8 +246,7 @@ impl Matrix {
         let family = self.family();
         let u = convert::code("u", u, family.size())?;
         self.inner.check_written()?;
-        let array = memory::empty(py, "row", &[family.size()], "float64")?;
-        let array = array.cast_into::<PyArray1<f64>>()?;
+        let array = memory::doubles(py, "row", family.size())?;
         {
             let mut out = array.readwrite();
             let out = out.as_slice_mut()?;
@@ -327,14 +334,14 @@ impl Matrix {
     }
 
     /// First this matrix, then ``other``: a release that is randomized again.
-    fn __matmul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Matrix> {
+    fn __matmul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Made> {
         let other = other.cast::<Matrix>().map_err(|_| not_joined(other))?;
         let pair = Value::Matrices(vec![self.inner.clone(), other.get().inner.clone()].into());
         let given = vec![("matrices".to_owned(), pair)];
-        Ok(guarded(|| family::build("product", given))??.into())
+        Ok(Made(guarded(|| family::build("product", given))??))
     }
 
-    fn __rmatmul__(&self, _other: &Bound<'_, PyAny>) -> PyResult<Matrix> {
+    fn __rmatmul__(&self, _other: &Bound<'_, PyAny>) -> PyResult<Made> {
         Err(not_joined(_other).into())
     }
 
@@ -356,14 +363,15 @@ impl Matrix {
     /// A composite as the list of the distinct matrices in it, parts first, each naming its parts by their
     /// places: as deep as it is nested, and as often as it holds one matrix.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let core = py.import("bistochastic._core")?;
-        let restore = core.getattr("restore")?;
+        let core = package::CORE.get(py)?;
         if self.family().composition().is_some() {
             let list = PyList::empty(py);
             let mut places = HashMap::new();
             let below = self.inner.below(|_| false);
             for matrix in below.into_iter().chain([&self.inner]) {
-                let given = Matrix::from(matrix.clone());
+                let given = Matrix {
+                    inner: matrix.clone(),
+                };
                 let parameters = PyDict::new(py);
                 for (name, value) in guarded(|| matrix.family.parameters())? {
                     let Value::Matrices(parts) = &value else {
@@ -381,20 +389,10 @@ impl Matrix {
             return (core.getattr("restore_parts")?, (list,)).into_pyobject(py);
         }
         (
-            restore,
+            core.getattr("restore")?,
             (self.family().name(), arrays(py, self)?, self.requested(py)?),
         )
             .into_pyobject(py)
-    }
-
-    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let report = slf.py().import("bistochastic.report")?;
-        report.call_method1("line", (slf,))
-    }
-
-    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let report = slf.py().import("bistochastic.report")?;
-        report.call_method1("html", (slf,))
     }
 }
 
@@ -409,10 +407,18 @@ pub fn build(
     py: Python<'_>,
     family: &Bound<'_, PyAny>,
     parameters: &Bound<'_, PyDict>,
-) -> PyResult<Matrix> {
+) -> PyResult<Made> {
+    built(py, family, parameters).map(Made)
+}
+
+fn built(
+    py: Python<'_>,
+    family: &Bound<'_, PyAny>,
+    parameters: &Bound<'_, PyDict>,
+) -> PyResult<family::Matrix> {
     let family = convert::text("family", "be the name of a family", family)?;
     let given = convert::arguments(parameters)?;
-    Ok(detached(py, u64::MAX, || family::build(family, given))??.into())
+    Ok(detached(py, u64::MAX, || family::build(family, given))??)
 }
 
 /// The realised parameters with arrays instead of lists.
@@ -429,15 +435,18 @@ pub fn restore(
     family: &Bound<'_, PyAny>,
     parameters: &Bound<'_, PyDict>,
     requested: &Bound<'_, PyDict>,
-) -> PyResult<Matrix> {
-    let mut matrix = build(py, family, parameters)?;
-    matrix.inner.requested = convert::arguments(requested)?;
-    Ok(matrix)
+) -> PyResult<Made> {
+    let mut matrix = built(py, family, parameters)?;
+    matrix.requested = convert::arguments(requested)?;
+    Ok(Made(matrix))
 }
 
 /// A pickled composite again, from the list of the distinct matrices in it.
 #[pyfunction]
-pub fn restore_parts(py: Python<'_>, parts: &Bound<'_, PyList>) -> PyResult<Py<Matrix>> {
+pub fn restore_parts<'py>(
+    py: Python<'py>,
+    parts: &Bound<'py, PyList>,
+) -> PyResult<Bound<'py, PyAny>> {
     let made = PyList::empty(py);
     for part in parts {
         let (family, parameters, requested): (
@@ -451,13 +460,10 @@ pub fn restore_parts(py: Python<'_>, parts: &Bound<'_, PyList>) -> PyResult<Py<M
             let matrices: PyResult<Vec<_>> = places.iter().map(|&i| made.get_item(i)).collect();
             parameters.set_item("matrices", matrices?)?;
         }
-        made.append(Bound::new(
-            py,
-            restore(py, &family, &parameters, &requested)?,
-        )?)?;
+        made.append(restore(py, &family, &parameters, &requested)?)?;
     }
     match made.iter().last() {
-        Some(last) => Ok(last.cast_into::<Matrix>()?.unbind()),
+        Some(last) => Ok(last),
         None => Err(Error::value("parts", "hold matrices", "none").into()),
     }
 }

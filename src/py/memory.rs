@@ -1,5 +1,6 @@
 //! Arrays of Python, asked for with a look at what memory there is.
 
+use numpy::PyArray1;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -9,6 +10,9 @@ use crate::system::memory;
 
 /// Bytes that no machine has, where the system does not say: more than a laptop's.
 const UNKNOWN: u128 = 1 << 36;
+
+/// Numbers that there is always room for.
+const SHORT: u64 = 1 << 12;
 
 /// Refuses what would not fit: `rows * columns` numbers of `each` bytes.
 pub fn require(what: &str, rows: u64, columns: u64, each: u64) -> Result<(), Error> {
@@ -61,6 +65,14 @@ pub fn empty<'py>(
                 error
             }
         })
+}
+
+/// A vector of doubles; a short one without asking anybody.
+pub fn doubles<'py>(py: Python<'py>, what: &str, size: u64) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    if size <= SHORT {
+        return Ok(PyArray1::zeros(py, size as usize, false));
+    }
+    Ok(empty(py, what, &[size], "float64")?.cast_into()?)
 }
 
 /// Raises OutOfMemoryError unless ``rows x columns`` numbers of ``each`` bytes fit in memory, for ``what``.

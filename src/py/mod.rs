@@ -6,19 +6,19 @@
 //! | `float`, anything with `__float__` | `Value::Real` | by value; `numpy.longdouble` as the nearest double |
 //! | `Fraction` | `Value::Ratio` | by value, exactly |
 //! | `complex`, `bool`, text | none | refused |
-//! | sequence, array, series, frame, Arrow | `Value::Wholes`, `Reals`, `Ratios` | through `bistochastic.vectors.array`, copied |
+//! | sequence, array, series, frame, Arrow | `Value::Wholes`, `Reals`, `Ratios` | through [`package::ARRAY`], copied |
 //! | array of integers, any layout | `&[u8]` to `&[u64]` | borrowed; copied into the answer where strided or swapped |
 //! | `ndarray` of float64, two axes | `&[f64]` | borrowed, copied only where not contiguous |
 //!
 //! The GIL is released by [`work::detached`] wherever the work grows with the size; it also catches what stops
-//! work before its end. Nothing here computes.
+//! work before its end. Nothing here computes, and nothing here imports the package: it hands in its classes,
+//! exceptions and readers by [`package::register`].
 
 use pyo3::prelude::*;
 
 mod birkhoff;
 mod convert;
 mod count;
-mod estimate;
 mod exact;
 mod gradients;
 mod key;
@@ -26,6 +26,7 @@ mod law;
 mod matrix;
 mod memory;
 mod operator;
+mod package;
 mod processor;
 mod randomize;
 mod secret;
@@ -38,11 +39,14 @@ mod _core {
     use numpy::{PyArray1, PyArrayMethods};
     use pyo3::prelude::*;
 
+    use super::package;
+
     /// The bridge to NumPy looks up NumPy's functions when it first needs them, and panics if a signal is pending
     /// then. So it needs them now.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
+        package::CORE.hold(module.as_any().clone());
         py.import("numpy")?;
         py.check_signals()?;
         drop(PyArray1::<u8>::zeros(py, 1, false).readwrite());
@@ -50,13 +54,15 @@ mod _core {
     }
 
     #[pymodule_export]
-    use super::birkhoff::{_draw_terms, _sample_permutation, Decomposition, decompose_all};
+    use super::birkhoff::{
+        _draw_terms, _sample_permutation, Decomposition, decompose_all, decompose_one,
+    };
     #[pymodule_export]
-    use super::convert::{as_flag, as_real, as_whole};
+    use super::convert::{as_code, as_flag, as_path, as_real, as_whole};
     #[pymodule_export]
     use super::count::count;
     #[pymodule_export]
-    use super::gradients::{gradients_advance, gradients_image, gradients_turn};
+    use super::gradients::Equations;
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
@@ -68,9 +74,11 @@ mod _core {
     use super::memory::require_memory;
     #[pymodule_export]
     use super::operator::{
-        along_axes, basis, column, keep_condition, known_condition, not_finite, operate, rank,
-        spectrum, structure_is_singular,
+        Walk, basis, column, keep_condition, known_condition, not_finite, operate, operate_vector,
+        rank, rest_of_uniform, spectrum, structure_is_singular,
     };
+    #[pymodule_export]
+    use super::package::register;
     #[pymodule_export]
     use super::processor::processor;
     #[pymodule_export]

@@ -1,75 +1,18 @@
-//! `apply`, `solve` and what they need of the core; dense and composite work is NumPy's.
+//! What `apply`, `solve` and their like need of the core; dense work is NumPy's.
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArray,
+    PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 
-use super::convert;
-use super::matrix::Matrix;
-use super::memory;
+use super::matrix::{self, Matrix};
 use super::work::detached;
-use crate::operator::{self, Way};
+use super::{convert, exact, memory};
+use crate::error::Error;
+use crate::operator::{self, Program, Way};
 use crate::rank::modulo_prime;
-
-#[pymethods]
-impl Matrix {
-    /// ``P.T @ x``: the expected reports of frequencies ``x``, by the structure of the matrix.
-    ///
-    /// ``x`` is a vector of ``size`` finite numbers, or an array with one column per vector; the result has
-    /// its shape, in float64. Structured families take O(r) or O(r log r), :func:`kron` goes axis by axis,
-    /// ``a @ b`` factor by factor.
-    ///
-    /// >>> bs.blocks([1, 2]).apply([10, 3, 5])
-    /// array([10.,  4.,  4.])
-    fn apply<'py>(slf: &Bound<'py, Self>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let operators = slf.py().import("bistochastic.operators")?;
-        operators.call_method1("apply", (slf, x))
-    }
-
-    /// The ``x`` with ``apply(x) = y``: frequencies before randomization, unbiased, possibly negative.
-    ///
-    /// Takes what :meth:`apply` takes. Errors of ``y`` grow by up to :attr:`condition`. Raises
-    /// :class:`bistochastic.errors.SingularMatrixError`, with what can still be told apart, where
-    /// :attr:`is_singular`.
-    ///
-    /// >>> m = bs.randomized_response(4, keep=0.5)
-    /// >>> m.solve(m.apply([8, 4, 2, 1])).round(12)
-    /// array([8., 4., 2., 1.])
-    /// >>> bs.blocks([1, 2]).solve([10, 4, 4])
-    /// Traceback (most recent call last):
-    ///     ...
-    /// bistochastic.errors.SingularMatrixError: `solve` must be asked of an invertible matrix; got one ...
-    fn solve<'py>(slf: &Bound<'py, Self>, y: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let operators = slf.py().import("bistochastic.operators")?;
-        operators.call_method1("solve", (slf, y))
-    }
-
-    /// The condition number in the 2-norm: how much errors may grow in :meth:`solve`.
-    ///
-    /// The largest singular value is 1, so this is the inverse of the least one; ``inf`` where that is 0 or,
-    /// found by a transform or elimination, cannot be told from it (below 2^-50). Dense matrices take a
-    /// singular value decomposition. For a very large product of matrices of different structure it is
-    /// found by iteration and may come out low; :meth:`profile` says so.
-    ///
-    /// >>> round(bs.randomized_response(12, epsilon=3).condition, 6)
-    /// 1.628748
-    /// >>> bs.blocks([3, 3]).condition
-    /// inf
-    #[getter]
-    fn condition<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let operators = slf.py().import("bistochastic.operators")?;
-        operators.call_method1("condition", (slf,))
-    }
-
-    /// Whether the matrix is singular: known exactly, or its :attr:`condition` exceeds 2^50.
-    ///
-    /// >>> bs.tridiagonal(0.5, size=4).is_singular, bs.tridiagonal(0.4, size=4).is_singular
-    /// (True, False)
-    #[getter]
-    fn is_singular<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let operators = slf.py().import("bistochastic.operators")?;
-        operators.call_method1("is_singular", (slf,))
-    }
-}
+use crate::system;
 
 /// Each row of ``rows`` through the matrix or back; None where it has no structure of its own.
 ///
@@ -102,26 +45,130 @@ pub fn operate<'py>(
     Ok(Some(array))
 }
 
-/// Each row of ``tables`` through a kron or back, in place and axis by axis; the axes that are left to do.
-///
-/// An axis is left where its matrix has no structure and is not small.
+/// One vector through the matrix, or back, in one step: None where it is no plain vector of finite doubles, or
+/// where the matrix has no structure of its own or is singular, which others look into.
 #[pyfunction]
-pub fn along_axes(
-    py: Python<'_>,
+pub fn operate_vector<'py>(
+    py: Python<'py>,
     matrix: &Matrix,
-    tables: &Bound<'_, PyArray2<f64>>,
+    given: &Bound<'py, PyAny>,
     inverse: bool,
-    back: bool,
-) -> PyResult<Vec<usize>> {
+) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
     let inner = matrix.inner();
-    let way = if back { Way::Back } else { Way::Forth };
-    let mut tables = tables.readwrite();
-    let cells = tables.as_slice_mut()?;
-    detached(py, cells.len() as u64, || {
-        let joint = operator::Joint::new(inner, way, inverse);
-        joint.run(cells);
-        joint.left
-    })
+    let size = inner.family.size();
+    let Ok(array) = given.cast_exact::<PyUntypedArray>() else {
+        return Ok(None);
+    };
+    let Ok(array) = array.cast::<PyArray1<f64>>() else {
+        return Ok(None);
+    };
+    if array.len() as u64 != size || !array.is_c_contiguous() || !array.data().is_aligned() {
+        return Ok(None);
+    }
+    let x = array.readonly();
+    let x = x.as_slice()?;
+    let operator = detached(py, size, || match inner.operator() {
+        Some(operator) if operator::not_finite(x).is_none() => Some(operator),
+        _ => None,
+    })?;
+    let Some(operator) = operator.filter(|operator| !inverse || !operator.is_singular()) else {
+        return Ok(None);
+    };
+    let array = memory::doubles(py, "apply", size)?;
+    {
+        let mut out = array.readwrite();
+        let out = out.as_slice_mut()?;
+        detached(py, size, || {
+            operator::run(operator, Way::Forth, inverse, x.len(), x, out);
+        })?;
+    }
+    Ok(Some(array))
+}
+
+/// Rows on their way through any matrix, or back through its inverse: what is left to whoever walks with it are
+/// the matrices without a structure.
+#[pyclass(module = "bistochastic._core")]
+pub struct Walk {
+    program: Program,
+    inner: operator::Walk,
+    size: usize,
+}
+
+impl Walk {
+    fn array<'py>(&mut self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyAny>> {
+        let rows = std::mem::take(&mut self.inner.rows);
+        let height = rows.len() / size.max(1);
+        rows.into_pyarray(py)
+            .call_method1("reshape", (height, size))
+    }
+}
+
+#[pymethods]
+impl Walk {
+    #[new]
+    fn new<'py>(
+        py: Python<'py>,
+        matrix: &Matrix,
+        rows: PyReadonlyArray2<'py, f64>,
+        inverse: bool,
+        back: bool,
+    ) -> PyResult<Self> {
+        let way = if back { Way::Back } else { Way::Forth };
+        let (matrix, given) = (matrix.inner(), rows.as_slice()?);
+        let (program, inner) = detached(py, given.len() as u64, || {
+            let program = Program::new(matrix, way, inverse)?;
+            Ok::<_, Error>((program, operator::Walk::new(system::memory::copied(given))))
+        })??;
+        let size = rows.shape()[1];
+        Ok(Walk {
+            program,
+            inner,
+            size,
+        })
+    }
+
+    /// The matrices that must not be singular for an inverse to mean anything.
+    #[getter]
+    fn asked<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        exact::list(py, self.program.asked.iter().cloned())
+    }
+
+    /// Goes on to the next matrix without a structure: that matrix, and the rows to take through it. None at
+    /// the end.
+    fn resume<'py>(
+        &mut self,
+        py: Python<'py>,
+    ) -> PyResult<Option<(matrix::Made, Bound<'py, PyAny>)>> {
+        let (inner, program) = (&mut self.inner, &self.program);
+        let numbers = inner.rows.len() as u64;
+        let Some((index, size)) = detached(py, numbers, || inner.resume(program))? else {
+            return Ok(None);
+        };
+        let matrix = matrix::Made(self.program.dense[index].clone());
+        Ok(Some((matrix, self.array(py, size)?)))
+    }
+
+    /// What became of the rows that :meth:`resume` gave.
+    fn put(&mut self, py: Python<'_>, rows: PyReadonlyArray2<'_, f64>) -> PyResult<()> {
+        let rows = rows.as_slice()?;
+        self.inner.rows = detached(py, rows.len() as u64, || system::memory::copied(rows))?;
+        Ok(())
+    }
+
+    /// The rows at the end, once.
+    fn rows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.array(py, self.size)
+    }
+}
+
+/// The weight and the part of a mixture beside perfect secrecy, where there is one such part.
+#[pyfunction]
+pub fn rest_of_uniform(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<(f64, matrix::Made)>> {
+    let matrix = matrix.inner();
+    let rest = detached(py, matrix.family.size(), || {
+        operator::rest_of_uniform(matrix).map(|(weight, part)| (weight, part.clone()))
+    })?;
+    Ok(rest.map(|(weight, part)| (weight, matrix::Made(part))))
 }
 
 /// The position of the first number that is not finite, of a contiguous array; None where all are.
@@ -174,8 +221,7 @@ pub fn column<'py>(matrix: &Matrix, v: &Bound<'py, PyAny>) -> PyResult<Bound<'py
     let family = &*matrix.inner().family;
     let size = family.size();
     let v = convert::code("v", v, size)?;
-    let array = memory::empty(py, "posterior", &[size], "float64")?;
-    let array = array.cast_into::<PyArray1<f64>>()?;
+    let array = memory::doubles(py, "posterior", size)?;
     {
         let mut out = array.readwrite();
         let out = out.as_slice_mut()?;

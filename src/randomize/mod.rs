@@ -224,7 +224,7 @@ pub fn refuse(refused: Refused, before: usize, size: u64) -> Error {
         Refused::Code(position) => Error::value(
             "codes",
             format!("hold whole numbers from 0 to {}", size - 1),
-            format!("another at position {}", before + position),
+            format!("one outside at position {}", before + position),
         ),
         Refused::Call(error) => error,
     }

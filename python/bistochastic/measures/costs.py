@@ -14,7 +14,7 @@ from bistochastic.measures.structure import class_sizes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
 
     Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def cost_table(size: int, given: Any) -> Array | Literal["ordinal"]:
     wrong = ~(table >= 0)
     if wrong.any():
         u, v = divmod(int(wrong.argmax()), size)
-        raise ValueError(f"{must}; got another at ({u}, {v})")
+        raise ValueError(f"{must}; got {vectors.fault(table[u, v])} at ({u}, {v})")
     return np.ascontiguousarray(table)
 
 

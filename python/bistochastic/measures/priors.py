@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
 
     Array = NDArray[np.float64]
 
@@ -30,24 +30,17 @@ def distribution(name: str, size: int, given: Any) -> Array:
         raise ValueError(f"{must}; got shape {numbers.shape}")
     wrong = ~(numbers >= 0) | ~np.isfinite(numbers)
     if wrong.any():
-        raise ValueError(f"{must}; got another number at position {int(wrong.argmax())}")
+        at = int(wrong.argmax())
+        raise ValueError(f"{must}; got {vectors.fault(numbers[at])} at position {at}")
     total = math.fsum(numbers)
     if not abs(total - 1) <= 1e-9:
         raise ValueError(f"{must}; got a sum of {total:.10g}")
     return numbers / total
 
 
-def _code(name: str, matrix: Matrix, given: Any) -> int:
-    must = f"be from 0 to {matrix.size - 1}"
-    code = _core.as_whole(name, must, given)
-    if not 0 <= code < matrix.size:
-        raise IndexError(f"`{name}` must {must}; got {code}")
-    return code
-
-
 def posterior(matrix: Matrix, v: Any, prior: Any = None) -> Array:
     """``Pr(u | v)``; see :meth:`bistochastic.Matrix.posterior`."""
-    code = _code("v", matrix, v)
+    code = _core.as_code("v", v, matrix.size)
     if prior is None:
         return column(matrix, code)
     joint = distribution("prior", matrix.size, prior) * column(matrix, code)

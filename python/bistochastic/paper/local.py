@@ -12,7 +12,7 @@ from bistochastic.paper.section import Section
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
 
 
 @dataclass(frozen=True)

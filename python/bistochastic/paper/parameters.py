@@ -10,7 +10,7 @@ from bistochastic import families
 from bistochastic.paper.section import Section
 
 if TYPE_CHECKING:
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
 
 FILLED = 1000
 ALPHA = 0.1

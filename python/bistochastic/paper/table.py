@@ -11,7 +11,7 @@ from bistochastic.paper.section import Section
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
 
 SIZE = 12
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
     from bistochastic.profile import Entry, Profile
 
 # Groups of bars: heading, colour, and for each bar the measure, its words, and which way its bound

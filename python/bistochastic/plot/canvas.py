@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
 
 # The colour of what is said beside the numbers.
 QUIET = "#555555"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core
+from bistochastic.matrix import Matrix
 from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure, title
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bistochastic._core import Matrix
 
 # The largest matrix that is drawn, the most cells a side, and the most with their numbers written
 # in.
@@ -42,7 +41,7 @@ def heatmap(matrix: Matrix, *, scale: str | None = None, axes: Any = None) -> Fi
         ...
     ValueError: `matrix` must have at most 4096 categories for a heat map; got 5000
     """
-    if not isinstance(matrix, _core.Matrix):
+    if not isinstance(matrix, Matrix):
         raise TypeError(f"`matrix` must be a matrix; got {type(matrix).__name__}")
     if matrix.size > _LARGEST:
         must = f"`matrix` must have at most {_LARGEST} categories for a heat map"

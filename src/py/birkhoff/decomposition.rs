@@ -1,9 +1,11 @@
 //! `Decomposition`: terms, weights, what is left, written out or one by one.
 
+use std::cell::Cell;
+
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::options::labels;
 use crate::birkhoff::counts::MAX_SIZE;
@@ -11,38 +13,45 @@ use crate::birkhoff::{self, Options, Sum};
 use crate::derive::Label;
 use crate::pool;
 use crate::py::convert::{self, fraction};
-use crate::py::matrix::Matrix;
-use crate::py::memory;
 use crate::py::work::detached;
+use crate::py::{matrix, memory, package};
 use crate::system;
 
-/// A matrix as a weighted sum of permutations; see :meth:`Matrix.decompose`.
-///
-/// Iteration gives pairs of an exact weight and a permutation. Structured families describe their
-/// permutations: of the million shifts of a circulant of size a million only the shifts are stored.
-///
-/// >>> d = bs.circulant([3, 0, 1]).decompose()
-/// >>> d
-/// <Decomposition circulant 3 x 3: 2 terms, 0.811278 bits>
-/// >>> for weight, permutation in d:
-/// ...     print(weight, permutation)
-/// 3/4 [0 1 2]
-/// 1/4 [2 0 1]
-#[pyclass(frozen, module = "bistochastic", name = "Decomposition")]
+/// The terms of a :class:`bistochastic.Decomposition`, which is this class with what Python adds to it.
+#[pyclass(frozen, subclass, module = "bistochastic._core", name = "Terms")]
 pub struct Decomposition {
     pub(super) inner: birkhoff::Decomposition,
     /// What was asked for, as it enters the derivation of words.
     pub(super) options: Vec<Label>,
 }
 
-impl Decomposition {
+thread_local! {
+    static WAITING: Cell<Option<Decomposition>> = const { Cell::new(None) };
+}
+
+/// A decomposition on its way to Python, where it becomes one of the class that callers see.
+pub struct Made(Decomposition);
+
+impl Made {
     pub(super) fn new(inner: birkhoff::Decomposition, options: &Options) -> Self {
-        Decomposition {
+        Made(Decomposition {
             inner,
             options: labels(options),
-        }
+        })
     }
+}
 
+impl<'py> IntoPyObject<'py> for Made {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        package::make(py, &package::DECOMPOSITION, &WAITING, self.0)
+    }
+}
+
+impl Decomposition {
     pub(super) fn size(&self) -> u64 {
         self.inner.matrix.family.size()
     }
@@ -113,6 +122,13 @@ impl Decomposition {
 
 #[pymethods]
 impl Decomposition {
+    /// Decompositions come from matrices.
+    #[new]
+    #[pyo3(signature = (*_given, **_named))]
+    fn new(_given: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        package::taken(&WAITING, &package::DECOMPOSITION)
+    }
+
     /// Number of terms.
     ///
     /// >>> bs.uniform(7).decompose().terms
@@ -130,8 +146,8 @@ impl Decomposition {
     /// >>> m.decompose(bits=4).matrix.exact_row(0)
     /// [Fraction(11, 16), Fraction(3, 16), Fraction(1, 8)]
     #[getter]
-    fn matrix(&self) -> Matrix {
-        self.inner.matrix.clone().into()
+    fn matrix(&self) -> matrix::Made {
+        matrix::Made(self.inner.matrix.clone())
     }
 
     /// The weights as the nearest doubles.
@@ -228,14 +244,14 @@ impl Decomposition {
     /// >>> bs.circulant([5, 2, 1]).decompose().residual is None
     /// True
     #[getter]
-    fn residual(&self, py: Python<'_>) -> PyResult<Option<Matrix>> {
+    fn residual(&self, py: Python<'_>) -> PyResult<Option<matrix::Made>> {
         let (size, family) = (self.size(), self.inner.matrix.family.name());
         if size > 4096 && size <= u64::from(MAX_SIZE as u32) && family != "circulant" {
             // Written out entry by entry, two long integers each.
             memory::require("residual", size, size, 40)?;
         }
         let rest = detached(py, u64::MAX, || self.inner.residual())??;
-        Ok(rest.map(Into::into))
+        Ok(rest.map(matrix::Made))
     }
 
     /// The weight of what was left out: 1 minus the sum of the weights, exactly.
@@ -266,23 +282,6 @@ impl Decomposition {
         detached(py, u64::MAX, || self.inner.joint_entropy())
     }
 
-    /// Write weights and permutations to a NumPy archive, the weights also as exact fractions.
-    ///
-    /// The arrays are ``weights``, ``numerators`` and ``denominators`` (as decimal text where 64 bits do
-    /// not hold them), ``permutations`` and, if something was left out, ``residual``.
-    ///
-    /// >>> import numpy as np, pathlib, tempfile
-    /// >>> path = pathlib.Path(tempfile.mkdtemp()) / "terms.npz"
-    /// >>> bs.uniform(3).decompose().to_npz(path)
-    /// >>> np.load(path)["numerators"]
-    /// array([1, 1, 1], dtype=uint64)
-    fn to_npz(slf: &Bound<'_, Self>, path: &Bound<'_, PyAny>) -> PyResult<()> {
-        let module = slf.py().import("bistochastic.decomposition")?;
-        let path = convert::path("path", path)?;
-        module.call_method1("to_npz", (slf, path.as_os_str()))?;
-        Ok(())
-    }
-
     fn __len__(&self) -> PyResult<usize> {
         usize::try_from(self.count())
             .ok()
@@ -301,11 +300,6 @@ impl Decomposition {
             self.exact_weight(&fraction(py)?, code)?,
             self.term(py, code)?,
         ))
-    }
-
-    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let module = slf.py().import("bistochastic.decomposition")?;
-        module.call_method1("walk", (slf,))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

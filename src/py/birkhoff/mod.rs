@@ -5,6 +5,6 @@ mod decomposition;
 mod options;
 mod sample;
 
-pub use decompose::decompose_all;
+pub use decompose::{decompose_all, decompose_one};
 pub use decomposition::Decomposition;
 pub use sample::{_draw_terms, _sample_permutation};

@@ -7,37 +7,21 @@ use crate::birkhoff::{Options, Policy, realise};
 use crate::derive::Label;
 use crate::error::Error;
 use crate::family;
-use crate::parameters::Value;
-use crate::py::convert;
+use crate::py::convert::{self, whole};
 use crate::py::matrix::Matrix;
 use crate::py::memory;
 
-/// A whole number of at least `low` and at most `high`.
-fn whole(name: &str, given: &Bound<'_, PyAny>, low: u64, high: u64) -> PyResult<u64> {
-    match convert::value(name, given)? {
-        Value::Whole(n) => match u64::try_from(n) {
-            Ok(n) if (low..=high).contains(&n) => Ok(n),
-            _ if high == u64::MAX => {
-                Err(Error::value(name, format!("be at least {low}"), n).into())
-            }
-            _ => Err(Error::value(name, format!("be from {low} to {high}"), n).into()),
-        },
-        _ => Err(Error::type_(name, "be a whole number", convert::type_name(given)).into()),
-    }
-}
-
 /// What `decompose` and `decompose_all` are given.
 pub fn read(
-    policy: Option<&Bound<'_, PyAny>>,
+    policy: &Bound<'_, PyAny>,
     bits: Option<&Bound<'_, PyAny>>,
-    mass: Option<&Bound<'_, PyAny>>,
+    mass: &Bound<'_, PyAny>,
     max_terms: Option<&Bound<'_, PyAny>>,
-    restarts: Option<&Bound<'_, PyAny>>,
+    restarts: &Bound<'_, PyAny>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Options> {
     let must = "be \"bottleneck\" or \"any\"";
-    let policy = policy.map(|policy| convert::text("policy", must, policy));
-    let policy = match policy.transpose()?.unwrap_or("bottleneck") {
+    let policy = match convert::text("policy", must, policy)? {
         "bottleneck" => Policy::Bottleneck,
         "any" => Policy::Any,
         other => {
@@ -45,17 +29,17 @@ pub fn read(
         }
     };
     let bits = bits.map(|bits| whole("bits", bits, 1, realise::MAX_BITS.into()));
-    let mass = convert::real("mass", mass)?.unwrap_or(1.0);
+    let mass = convert::as_real("mass", "be a number", mass)?;
     if !(mass > 0.0 && mass <= 1.0) {
         return Err(Error::value("mass", "be above 0 and at most 1", mass).into());
     }
     let max_terms = max_terms.map(|terms| whole("max_terms", terms, 1, u64::MAX));
-    let restarts = restarts.map_or(Ok(1), |given| whole("restarts", given, 1, 1 << 16))?;
+    let restarts = whole("restarts", restarts, 1, 1 << 16)?;
     if let Some(progress) = progress
         && !progress.is_callable()
     {
         let must = "be a function of the share that is done";
-        return Err(Error::type_("progress", must, progress.get_type().name()?).into());
+        return Err(Error::type_("progress", must, convert::type_name(progress)).into());
     }
     Ok(Options {
         policy,

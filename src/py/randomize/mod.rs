@@ -65,7 +65,7 @@ impl Matrix {
     /// >>> m.randomize([0, 4])
     /// Traceback (most recent call last):
     ///     ...
-    /// ValueError: `codes` must hold whole numbers from 0 to 3; got another at position 1
+    /// ValueError: `codes` must hold whole numbers from 0 to 3; got one outside at position 1
     #[pyo3(signature = (codes, *, key=None, stream=None, start=None, ids=None, threads=None))]
     #[allow(clippy::too_many_arguments)]
     fn randomize<'py>(

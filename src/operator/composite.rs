@@ -1,0 +1,447 @@
+//! Any matrix as steps on vectors, one after the other: a composite is taken apart here and nowhere else.
+//!
+//! # Law
+//! A matrix with a structure is one step. Else a kron goes axis by axis, a product factor by factor and a
+//! mixture part by part; a mixture with perfect secrecy is undone by what that leaves of the rest. What is
+//! left, matrices without any structure, is [`Step::Dense`]: whoever walks the steps does it, by LAPACK or
+//! by [`super::dense::product`].
+
+use std::sync::Arc;
+
+use super::joint::{axes_of, transpose};
+use super::{Joint, Operator, Spectrum, Way, run};
+use crate::error::{Error, Result};
+use crate::family::{Composition, Matrix};
+use crate::lattice;
+use crate::system::memory;
+
+/// Parts of a composite that are taken one by one where it can be written down, and where it cannot.
+const FEW: u64 = 1 << 12;
+const MANY: u64 = 1 << 18;
+/// Size up to which a composite of more parts is written down.
+const WRITTEN: u64 = 1024;
+
+/// What happens to all rows.
+#[derive(Debug)]
+enum Step {
+    /// Through a map that takes a vector at a time.
+    Map(Arc<dyn Operator>),
+    /// Tables through the matrices of their axes; of those that it leaves, see `Last`.
+    Axes(Joint),
+    /// An axis with so many cells after it is moved to the end, so that rows are its vectors.
+    Last { after: usize },
+    /// And back.
+    Home { after: usize },
+    /// What `weight` of a matrix and the rest of perfect secrecy took them to, without the latter: sums are
+    /// kept, so that what it adds is known, a share of the mean.
+    Rest { weight: f64 },
+    /// What is here is kept, and a sum begins.
+    Open,
+    /// So many times what is here is added, and what was kept is here again.
+    Add(f64),
+    /// The sum is here, and nothing is kept.
+    Close,
+    /// A matrix without a structure, which is done elsewhere.
+    Dense(usize),
+}
+
+/// A matrix as steps.
+#[derive(Debug)]
+pub struct Program {
+    way: Way,
+    inverse: bool,
+    /// Each with the length of the rows that it takes.
+    steps: Vec<(usize, Step)>,
+    /// The matrices that [`Step::Dense`] names, each once.
+    pub dense: Vec<Matrix>,
+    /// Matrices that must not be singular for the inverse to mean anything; the matrix itself among them where
+    /// it is a composite.
+    pub asked: Vec<Matrix>,
+}
+
+/// The part of a mixture beside perfect secrecy, with its weight, where there is one such part.
+pub fn rest_of_uniform(matrix: &Matrix) -> Option<(f64, &Matrix)> {
+    let Some(Composition::Mix(parts)) = matrix.family.composition() else {
+        return None;
+    };
+    let flat = |part: &Matrix| matches!(part.spectrum(), Some(Spectrum::Flat(a)) if a == 0.0);
+    let mut rest = parts.iter().filter(|((n, _), part)| *n != 0 && !flat(part));
+    let (&(n, d), part) = rest.next().map(|(weight, part)| (weight, *part))?;
+    (rest.next().is_none() && n < d).then(|| (nearest(n, d), part))
+}
+
+/// A weight as the nearest double.
+fn nearest(numerator: i64, denominator: i64) -> f64 {
+    lattice::nearest(
+        u128::from(numerator.unsigned_abs()),
+        u128::from(denominator.unsigned_abs()),
+    )
+}
+
+/// Whether so many parts are held in each other that the matrix is better written down.
+fn is_crowded(matrix: &Matrix) -> Result<bool> {
+    let (parts, size) = (matrix.family.nesting().parts, matrix.family.size());
+    if parts > MANY && size > WRITTEN {
+        let must = format!("hold at most {MANY} parts to be taken one by one");
+        return Err(Error::value("matrix", must, "more in nested composites"));
+    }
+    Ok(parts > FEW && size <= WRITTEN)
+}
+
+impl Program {
+    /// The steps of `matrix`, or of its inverse.
+    pub fn new(matrix: &Matrix, way: Way, inverse: bool) -> Result<Self> {
+        let mut program = Program {
+            way,
+            inverse,
+            steps: Vec::new(),
+            dense: Vec::new(),
+            asked: Vec::new(),
+        };
+        program.of(matrix, true)?;
+        Ok(program)
+    }
+
+    fn add(&mut self, size: usize, step: Step) {
+        memory::push(&mut self.steps, (size, step));
+    }
+
+    /// Adds the steps of `matrix`. Composites are not nested deeper than a few hundred. A product `within` a
+    /// product is not asked for itself.
+    fn of(&mut self, matrix: &Matrix, asked: bool) -> Result<()> {
+        let size = matrix.family.size() as usize;
+        if let Some(operator) = matrix.operator() {
+            if self.inverse && operator.is_singular() {
+                memory::push(&mut self.asked, matrix.clone());
+            }
+            self.add(size, Step::Map(Arc::clone(operator)));
+            return Ok(());
+        }
+        let composite = matrix.family.composition();
+        if self.inverse && asked && composite.is_some() {
+            memory::push(&mut self.asked, matrix.clone());
+        }
+        match composite {
+            Some(Composition::Kron(_)) => self.axes(matrix, size)?,
+            Some(Composition::Product(first, second)) if !is_crowded(matrix)? => {
+                // P^T of a product takes the first factor first, P the second; inverses the other way round.
+                let pair = if (self.way == Way::Forth) != self.inverse {
+                    [first, second]
+                } else {
+                    [second, first]
+                };
+                for factor in pair {
+                    let inside = factor.operator().is_none()
+                        && matches!(
+                            factor.family.composition(),
+                            Some(Composition::Product(_, _))
+                        );
+                    self.of(factor, !inside)?;
+                }
+            }
+            Some(Composition::Mix(parts)) if !self.inverse && !is_crowded(matrix)? => {
+                self.add(size, Step::Open);
+                for ((n, d), part) in parts.into_iter().filter(|((n, _), _)| *n != 0) {
+                    self.of(part, true)?;
+                    self.add(size, Step::Add(nearest(n, d)));
+                }
+                self.add(size, Step::Close);
+            }
+            _ => match rest_of_uniform(matrix) {
+                Some((weight, part)) if self.inverse => {
+                    self.add(size, Step::Rest { weight });
+                    self.of(part, true)?;
+                }
+                _ => self.written(matrix, size),
+            },
+        }
+        Ok(())
+    }
+
+    fn written(&mut self, matrix: &Matrix, size: usize) {
+        let known = self.dense.iter().position(|m| is_same(m, matrix));
+        let index = known.unwrap_or(self.dense.len());
+        if known.is_none() {
+            memory::push(&mut self.dense, matrix.clone());
+        }
+        self.add(size, Step::Dense(index));
+    }
+
+    fn axes(&mut self, kron: &Matrix, size: usize) -> Result<()> {
+        let joint = Joint::new(kron, self.way, self.inverse);
+        let left = memory::copied(&joint.left);
+        let mut each = Vec::new();
+        axes_of(kron, &mut each);
+        if left.len() < each.len() {
+            self.add(size, Step::Axes(joint));
+        }
+        for axis in left {
+            let after = each[axis + 1..].iter().map(|m| m.family.size() as usize);
+            let (after, factor) = (after.product(), each[axis]);
+            let mine = factor.family.size() as usize;
+            if after > 1 {
+                self.add(mine, Step::Last { after });
+            }
+            self.of(factor, true)?;
+            if after > 1 {
+                self.add(mine, Step::Home { after });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether both are one and the same matrix.
+pub fn is_same(a: &Matrix, b: &Matrix) -> bool {
+    std::ptr::addr_eq(Arc::as_ptr(&a.family), Arc::as_ptr(&b.family))
+}
+
+/// Rows on their way through the steps of a matrix.
+#[derive(Debug)]
+pub struct Walk {
+    /// What is here now.
+    pub rows: Vec<f64>,
+    other: Vec<f64>,
+    /// What was kept, and the sums that were begun.
+    kept: Vec<(Vec<f64>, Vec<f64>)>,
+    at: usize,
+}
+
+impl Walk {
+    /// Rows one after the other, before the first step.
+    pub fn new(rows: Vec<f64>) -> Self {
+        Walk {
+            rows,
+            other: Vec::new(),
+            kept: Vec::new(),
+            at: 0,
+        }
+    }
+
+    /// Back to the first step, with the rows that are here now.
+    pub fn restart(&mut self) {
+        self.at = 0;
+        self.kept.clear();
+    }
+
+    /// Goes on to the next step that is not done here: which of the matrices without a structure, and the
+    /// length of the rows. None at the end. Called again it takes that step for done.
+    pub fn resume(&mut self, program: &Program) -> Option<(usize, usize)> {
+        while let Some((size, step)) = program.steps.get(self.at) {
+            self.at += 1;
+            if let Step::Dense(index) = step {
+                return Some((*index, *size));
+            }
+            self.step(program, *size, step);
+        }
+        None
+    }
+
+    /// All steps, the dense ones by `tables`, in the order of the program's.
+    pub fn run(&mut self, program: &Program, tables: &[&[f64]]) {
+        self.restart();
+        while let Some((index, size)) = self.resume(program) {
+            self.spare();
+            let out = &mut self.other;
+            super::dense::product(tables[index], program.way, size, &self.rows, out);
+            std::mem::swap(&mut self.rows, &mut self.other);
+        }
+    }
+
+    /// Room for all rows in another form.
+    fn spare(&mut self) {
+        if self.other.len() != self.rows.len() {
+            self.other = memory::zeros(self.rows.len());
+        }
+    }
+
+    fn step(&mut self, program: &Program, size: usize, step: &Step) {
+        match step {
+            Step::Map(map) => {
+                self.spare();
+                let (way, inverse) = (program.way, program.inverse);
+                run(map, way, inverse, size, &self.rows, &mut self.other);
+                std::mem::swap(&mut self.rows, &mut self.other);
+            }
+            Step::Axes(joint) => joint.run(&mut self.rows),
+            Step::Last { after } => self.turn(size, *after, *after),
+            Step::Home { after } => self.turn(size, *after, size),
+            Step::Rest { weight } => {
+                for row in self.rows.chunks_mut(size) {
+                    let mean = pairwise(row) / size as f64;
+                    let added = (1.0 - weight) * mean;
+                    row.iter_mut().for_each(|x| *x = (*x - added) / weight);
+                }
+            }
+            Step::Open => {
+                let pair = (memory::copied(&self.rows), memory::zeros(self.rows.len()));
+                self.kept.push(pair);
+            }
+            Step::Add(weight) => {
+                if let Some((kept, sum)) = self.kept.last_mut() {
+                    sum.iter_mut()
+                        .zip(&self.rows)
+                        .for_each(|(sum, x)| *sum += weight * x);
+                    self.rows.copy_from_slice(kept);
+                }
+            }
+            Step::Close => {
+                if let Some((_, sum)) = self.kept.pop() {
+                    self.rows = sum;
+                }
+            }
+            Step::Dense(_) => {}
+        }
+    }
+
+    /// Every table of `size` times `after` cells transposed; it has so many `columns` now.
+    fn turn(&mut self, size: usize, after: usize, columns: usize) {
+        self.spare();
+        let cells = size * after;
+        let tables = self.rows.chunks(cells).zip(self.other.chunks_mut(cells));
+        for (from, to) in tables {
+            transpose(from, columns, to);
+        }
+        std::mem::swap(&mut self.rows, &mut self.other);
+    }
+}
+
+/// The sum by halves, down to a few numbers eight at a time: NumPy's order, so that its numbers come out.
+fn pairwise(x: &[f64]) -> f64 {
+    let n = x.len();
+    if n < 8 {
+        return x.iter().sum();
+    }
+    if n > 128 {
+        let half = n / 2 - n / 2 % 8;
+        return pairwise(&x[..half]) + pairwise(&x[half..]);
+    }
+    let (eights, rest) = x.as_chunks::<8>();
+    let mut r = eights[0];
+    for eight in &eights[1..] {
+        r = std::array::from_fn(|i| r[i] + eight[i]);
+    }
+    let sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
+    rest.iter().fold(sum, |sum, x| sum + x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::laws::make;
+    use crate::parameters::Value;
+
+    fn dense(size: usize) -> Matrix {
+        // A circulant that only its entries show: no structure of its own.
+        let law: Vec<i64> = (0..size as i64).map(|j| 1 + j * j % 7).collect();
+        let cells: Vec<i64> = (0..size * size)
+            .map(|i| law[(i % size + size - i / size) % size])
+            .collect();
+        let table = Value::Table(size, size, Box::new(Value::Wholes(cells.into())));
+        make("dense", &[("array", table)]).unwrap()
+    }
+
+    fn joined(name: &str, parts: Vec<Matrix>, more: Vec<(&str, Value)>) -> Matrix {
+        let mut given = vec![("matrices", Value::Matrices(parts.into()))];
+        given.extend(more);
+        make(name, &given).unwrap()
+    }
+
+    fn rr(size: i128) -> Matrix {
+        let given = [("size", Value::Whole(size)), ("beta", Value::Real(0.5))];
+        make("randomized_response", &given).unwrap()
+    }
+
+    fn uniform(size: i128) -> Matrix {
+        make("uniform", &[("size", Value::Whole(size))]).unwrap()
+    }
+
+    fn halves() -> Vec<(&'static str, Value)> {
+        vec![("weights", Value::Reals(vec![0.5, 0.5].into()))]
+    }
+
+    fn tables(program: &Program) -> Vec<Vec<f64>> {
+        let each = program.dense.iter().map(|matrix| {
+            let n = matrix.family.size() as usize;
+            let mut table = vec![0.0; n * n];
+            for (u, row) in table.chunks_mut(n).enumerate() {
+                matrix.family.fill_row(u as u64, row);
+            }
+            table
+        });
+        each.collect()
+    }
+
+    fn composites() -> Vec<Matrix> {
+        let product = joined("product", vec![dense(5), rr(5)], vec![]);
+        let mixed = joined("mix", vec![product.clone(), dense(5)], halves());
+        let wide = joined("kron", vec![dense(131), mixed.clone(), rr(2)], vec![]);
+        vec![
+            joined("product", vec![product.clone(), dense(5)], vec![]),
+            joined("mix", vec![uniform(5), dense(5)], halves()),
+            joined("kron", vec![rr(3), dense(131)], vec![]),
+            mixed,
+            product,
+            wide,
+        ]
+    }
+
+    #[test]
+    fn steps_give_what_the_entries_give() {
+        for matrix in composites() {
+            let n = matrix.family.size() as usize;
+            let rows: Vec<f64> = (0..2 * n).map(|i| ((i * 37) % 11) as f64 - 4.0).collect();
+            let mut entries = vec![0.0; n * n];
+            for (u, row) in entries.chunks_mut(n).enumerate() {
+                matrix.family.fill_row(u as u64, row);
+            }
+            for way in [Way::Forth, Way::Back] {
+                let program = Program::new(&matrix, way, false).unwrap();
+                let tables = tables(&program);
+                let tables: Vec<&[f64]> = tables.iter().map(|t| &t[..]).collect();
+                let mut walk = Walk::new(rows.clone());
+                // Twice, as gradients do.
+                walk.run(&program, &tables);
+                walk.rows.copy_from_slice(&rows);
+                walk.run(&program, &tables);
+                let mut want = vec![0.0; 2 * n];
+                super::super::dense::product(&entries, way, n, &rows, &mut want);
+                for (got, want) in walk.rows.iter().zip(&want) {
+                    assert!((got - want).abs() < 1e-12, "{matrix:?} {got} {want}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn inverses_name_what_must_not_be_singular() {
+        let product = joined("product", vec![dense(5), rr(5)], vec![]);
+        let nested = joined("product", vec![product, dense(5)], vec![]);
+        let program = Program::new(&nested, Way::Forth, true).unwrap();
+        // The product inside is taken apart with the one around it.
+        assert_eq!(program.asked.len(), 1);
+        assert!(is_same(&program.asked[0], &nested));
+        let singular = joined("kron", vec![nested, uniform(2)], vec![]);
+        let program = Program::new(&singular, Way::Forth, true).unwrap();
+        assert!(is_same(&program.asked[0], &singular));
+    }
+
+    #[test]
+    fn perfect_secrecy_is_known_by_its_law() {
+        let mixed = joined("mix", vec![dense(5), uniform(5)], halves());
+        let (weight, part) = rest_of_uniform(&mixed).unwrap();
+        assert_eq!(weight, 0.5);
+        assert_eq!(part.family.name(), "dense");
+        let two = joined("mix", vec![dense(5), rr(5)], halves());
+        assert!(rest_of_uniform(&two).is_none());
+        assert!(rest_of_uniform(&dense(5)).is_none());
+    }
+
+    #[test]
+    fn sums_by_halves_are_sums() {
+        for n in [0, 1, 7, 8, 9, 127, 128, 129, 1000] {
+            let x: Vec<f64> = (0..n).map(f64::from).collect();
+            assert_eq!(pairwise(&x), f64::from(n) * (f64::from(n) - 1.0) / 2.0);
+        }
+    }
+}
