@@ -24,29 +24,43 @@ __all__ = [
     "basis",
     "bench_floor",
     "build",
+    "classes_of",
     "column",
     "count",
+    "counts_of",
+    "counts_rank",
     "decompose_all",
     "entropy_rate",
+    "factors_of",
     "families",
+    "first_row_of",
     "gradients_advance",
     "gradients_image",
     "gradients_turn",
+    "has_rows",
     "identity_of",
+    "is_certain",
     "keep_condition",
+    "kernel_of",
     "known_condition",
     "metric_epsilon",
+    "mixture_of",
     "not_finite",
     "operate",
     "parts_in",
+    "product_of",
     "quick_rate",
     "rank",
     "require_memory",
     "restore",
     "restore_parts",
     "spectrum",
+    "steps_of",
     "structure_is_singular",
     "survey",
+    "swap_of",
+    "targets_of",
+    "two_values_of",
 ]
 
 @final
@@ -261,3 +275,17 @@ def survey(matrix: Matrix, gammas: list[float], full: bool) -> dict[str, Any] | 
 def quick_rate(matrix: Matrix) -> tuple[float, float] | None: ...
 def metric_epsilon(dense: NDArray[np.float64], cost: NDArray[np.float64]) -> float: ...
 def bench_floor(codes: NDArray[np.uint8], threads: int) -> NDArray[np.uint8]: ...
+def factors_of(matrix: Matrix) -> list[Matrix] | None: ...
+def mixture_of(matrix: Matrix) -> tuple[list[float], list[Matrix]] | None: ...
+def product_of(matrix: Matrix) -> list[Matrix] | None: ...
+def classes_of(matrix: Matrix) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None: ...
+def two_values_of(matrix: Matrix) -> tuple[float, float] | None: ...
+def is_certain(matrix: Matrix) -> bool: ...
+def targets_of(matrix: Matrix) -> NDArray[np.int64] | None: ...
+def first_row_of(matrix: Matrix) -> tuple[NDArray[np.int64], int] | None: ...
+def kernel_of(matrix: Matrix) -> tuple[NDArray[np.int64], int] | None: ...
+def steps_of(matrix: Matrix) -> tuple[NDArray[np.int64], int] | None: ...
+def swap_of(matrix: Matrix) -> tuple[int, int, int, int] | None: ...
+def counts_of(matrix: Matrix) -> NDArray[np.int64] | None: ...
+def has_rows(matrix: Matrix) -> bool: ...
+def counts_rank(matrix: Matrix) -> bool: ...

@@ -2,8 +2,8 @@
 
 use super::ratio;
 use crate::family::Matrix;
+use crate::family::structure::{Alphas, Structure};
 use crate::lattice::gcd;
-use crate::sampler::{Alphas, Structure};
 
 /// What two closed forms of at least two codes say; none where they have to be compared by entries.
 pub(super) fn compare(a: &Matrix, b: &Matrix) -> Option<bool> {
@@ -77,16 +77,14 @@ pub(super) fn compare(a: &Matrix, b: &Matrix) -> Option<bool> {
                 ..
             },
         ) => {
-            let steps = |alphas: &Alphas, i: u64| match alphas {
-                Alphas::Constant(alpha) => u128::from(*alpha),
-                Alphas::Vector(alphas) => alphas[i as usize] as u128,
-            };
             if let (Alphas::Constant(a), Alphas::Constant(b)) = (a, b) {
                 let one = |alpha: u64| std::iter::once(u128::from(alpha));
                 return Some(alike((one(*a), *s), (one(*b), *t)));
             }
-            let all = |alphas| (0..size - 1).map(move |i| steps(alphas, i));
-            Some(alike((all(a), *s), (all(b), *t)))
+            fn all(alphas: &Alphas, size: u64) -> impl Iterator<Item = u128> + '_ {
+                (0..size - 1).map(|i| u128::from(alphas.at(i)))
+            }
+            Some(alike((all(a, size), *s), (all(b, size), *t)))
         }
         (
             Structure::Swap {
@@ -137,15 +135,9 @@ pub(super) fn flat(structure: &Structure, size: u64) -> Option<(u128, u128)> {
             others.iter().all(|&c| c == others[0]).then_some(keep)
         }
         Structure::Neighbours { alphas, total, .. } => {
-            let first = match alphas {
-                Alphas::Constant(alpha) => *alpha,
-                Alphas::Vector(alphas) => alphas[0] as u64,
-            };
-            let still = match alphas {
-                Alphas::Constant(alpha) => *alpha == 0,
-                Alphas::Vector(alphas) => alphas.iter().all(|&alpha| alpha == 0),
-            };
-            (still || size == 2).then(|| ratio((total - first).into(), (*total).into()))
+            let still = alphas.stored().all(|alpha| alpha == 0);
+            let keep = total - alphas.at(0);
+            (still || size == 2).then(|| ratio(keep.into(), (*total).into()))
         }
         Structure::Even { kernel, total } => {
             // A reflected law is given by its first column, and there is a flat one for each.

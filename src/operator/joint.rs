@@ -127,7 +127,7 @@ impl Joint {
             .enumerate()
             .map(|(axis, matrix)| {
                 let size = matrix.family.size() as usize;
-                let still = size == 1 || matrix.family.name() == "identity";
+                let still = size == 1 || matrix.is_identity();
                 let step = if still {
                     None
                 } else {

@@ -20,7 +20,7 @@ from bistochastic.measures.costs import (
 )
 from bistochastic.measures.leakage import guaranteed_max_leakage
 from bistochastic.measures.priors import best_guess, distribution, posterior, remaining_uncertainty
-from bistochastic.measures.structure import class_sizes, column
+from bistochastic.measures.structure import column
 from bistochastic.measures.survey import TABLE, Lines, deniability, lines
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "average",
     "best_guess",
     "capacity",
-    "class_sizes",
     "column",
     "cost_table",
     "deniability",
