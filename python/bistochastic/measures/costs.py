@@ -90,7 +90,8 @@ def ordinal_cost(matrix: Matrix) -> float | None:
     if found is not None:
         # A class of n codes has a mean of (n^2 - 1) / 3n; whole numbers, since squares are long.
         runs = zip(found.sizes.tolist(), found.many.tolist(), strict=True)
-        return sum(many * (n * n - 1) for n, many in runs) / 3 / r
+        total: int = sum(many * (n * n - 1) for n, many in runs)
+        return total / 3 / r
     if structure.steps(matrix) is not None:
         return 1.0 - matrix.truthfulness
     swap = structure.swap(matrix)

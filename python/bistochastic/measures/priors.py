@@ -9,7 +9,7 @@ import numpy as np
 
 from bistochastic import _core, operators, structure, vectors
 from bistochastic.measures.bits import SLACK, entropy
-from bistochastic.measures.structure import column
+from bistochastic.measures.columns import column
 from bistochastic.measures.survey import TABLE
 
 if TYPE_CHECKING:
