@@ -203,7 +203,7 @@ fn cases() -> Vec<Case> {
         ),
         case(
             plain(5, steps(5, Alphas::Vector([3, 5, 2, 7].into()), 10)),
-            Some(5),
+            Some(4),
             move |u, v| {
                 let step =
                     |i: Option<u64>| i.and_then(|i| apart.get(i as usize)).copied().unwrap_or(0);

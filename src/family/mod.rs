@@ -69,7 +69,8 @@ pub trait Family: Debug + Send + Sync {
         closed::of(self.structure(), self.size())
     }
 
-    /// What a composite is made of, as parts that can be borrowed; none for all others.
+    /// What a composite is made of, as parts that can be borrowed; none for all others. A family whose structure
+    /// has parts says so here too, or it is taken entry by entry where its parts could be.
     fn composition(&self) -> Option<Composition<'_>> {
         None
     }

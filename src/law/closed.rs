@@ -115,8 +115,10 @@ fn is_closed(structure: &Structure) -> bool {
 
 /// The diagonal entry of a law that has one, and one other entry everywhere else.
 pub(super) fn flat(structure: &Structure, size: u64) -> Option<(u128, u128)> {
+    if let Some(law) = structure.two_valued(size) {
+        return Some(ratio(law.diag, law.total));
+    }
     match structure {
-        Structure::Certain(None) => Some((1, 1)),
         Structure::Certain(Some(targets)) => {
             if (0..).zip(&**targets).all(|(u, &v)| u == v) {
                 Some((1, 1))
@@ -124,11 +126,6 @@ pub(super) fn flat(structure: &Structure, size: u64) -> Option<(u128, u128)> {
                 (size == 2).then_some((0, 1))
             }
         }
-        Structure::Lies { keep: (n, d), .. } => Some(ratio((*n).into(), (*d).into())),
-        Structure::Classes { runs, .. } => match runs[..] {
-            [(_, n)] if n == size || n == 1 => Some((1, n.into())),
-            _ => None,
-        },
         Structure::Circulant { first_row, total } => {
             let others = &first_row[1..];
             let keep = ratio(first_row[0] as u128, (*total).into());
@@ -151,10 +148,7 @@ pub(super) fn flat(structure: &Structure, size: u64) -> Option<(u128, u128)> {
         Structure::Swap { stay, sum, .. } => {
             (size == 2 || stay == sum).then(|| ratio((*stay).into(), (*sum).into()))
         }
-        Structure::Rows { .. }
-        | Structure::Kron(_)
-        | Structure::Mix { .. }
-        | Structure::Product(_) => None,
+        _ => None,
     }
 }
 
