@@ -10,14 +10,15 @@
 //! | [`operator`] | `P^T x` and its inverse by structure, in doubles | families, `py` |
 //! | [`rank`] | the rank of integers modulo a prime | `py` |
 //! | [`survey`] | the single lines: worst row and column, peaks, deniability | families, `py` |
-//! | [`support`] | does every positive entry lie on a positive diagonal? matching, components | scaling, families |
+//! | [`matching`] | perfect matchings in a graph that gains and loses edges | support, birkhoff |
+//! | [`support`] | does every positive entry lie on a positive diagonal? components | scaling, families |
 //! | [`scaling`], [`potentials`] | rows and columns scaled to sums of 1, in doubles and in their logarithms | dense families |
 //! | [`assignment`] | the cheapest assignment in integers, and what entries cost beyond it | gibbs |
 //! | [`calibrate`] | exact search for the parameter that reaches a wanted number | families |
 //! | [`count`] | how often each code occurs in a column | `py` |
 //! | [`law`] | whether two matrices are the same law | `py` |
 //! | [`parameters`] | parameters by name, in and out | families, `py` |
-//! | [`family`] | trait `Family`, `REGISTRY`, `build`; one file a family | `py` |
+//! | [`family`] | trait `Family`, `Structure`, `REGISTRY`, `build`; one file a family | all that has a closed form; `py` |
 //! | [`key`], [`derive`] | 32 secret bytes; from them and labels to the keys of all streams | randomize, `py` |
 //! | [`erase`] | secrets leave no copies behind | key, derive, keystream, randomize, respond, `py` |
 //! | [`keystream`] | (key, position) to random words; the only randomness | randomize, respond |
@@ -26,7 +27,7 @@
 //! | [`sampler`], [`kernel`] | how each structure is drawn; the inner loops | randomize, respond |
 //! | [`randomize`] | codes to protected codes in fixed blocks | `py` |
 //! | [`respond`] | words for one answer at a time; survives `fork` | `py` |
-//! | [`birkhoff`] | matrices as sums of permutations: matching, closed forms, sampling | `py` |
+//! | [`birkhoff`] | matrices as sums of permutations: search, closed forms, sampling | `py` |
 //! | [`pool`] | the threads; survives `fork` | entropy, lattice, `py` |
 //! | [`mutant`] | faults on purpose, for `make mutants`; compiled to nothing elsewhere | all |
 //! | [`system`] | memory, how work stops, forks, numbers that are found once, the processor's level | all |
@@ -58,6 +59,7 @@ pub mod key;
 pub mod keystream;
 pub mod lattice;
 pub mod law;
+pub mod matching;
 pub mod measure;
 pub mod operator;
 pub mod parameters;

@@ -2,8 +2,9 @@
 //!
 //! Only then (total support) can a matrix be scaled to a bistochastic one of the same pattern.
 
+use crate::matching::Matching;
 use crate::system::memory::{self, Gather};
-use crate::system::stop::{self, Paced};
+use crate::system::stop::Paced;
 
 /// What stands in the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,21 +15,21 @@ pub enum Unsupported {
     Entry(usize, usize),
 }
 
-/// Check total support: one perfect matching (Hopcroft and Karp), then the strongly connected
-/// components of the rows, where row `u` leads to the row matched with `v` for every positive `(u, v)`.
-/// An entry lies on a positive diagonal just when both rows are in one component (Dulmage and
-/// Mendelsohn). O(size^2.5) at worst.
+/// Check total support: one perfect matching, then the strongly connected components of the rows, where
+/// row `u` leads to the row matched with `v` for every positive `(u, v)`. An entry lies on a positive diagonal
+/// just when both rows are in one component (Dulmage and Mendelsohn), whichever matching was found.
 ///
 /// # Errors
 /// [`Unsupported`], the first entry in row-major order.
 pub fn check(size: usize, positive: impl Fn(usize, usize) -> bool) -> Result<(), Unsupported> {
-    let lists: Vec<Vec<usize>> = (0..size)
-        .map(|u| (0..size).filter(|&v| positive(u, v)).gather())
-        .gather();
-    let row_of = perfect_matching(&lists).ok_or(Unsupported::NoDiagonal)?;
-    let component = components(&lists, &row_of);
-    for (u, list) in lists.iter().enumerate() {
-        if let Some(&v) = list.iter().find(|&&v| component[row_of[v]] != component[u]) {
+    let mut graph = Matching::of(size, positive);
+    if !graph.complete() {
+        return Err(Unsupported::NoDiagonal);
+    }
+    let component = components(&graph, size);
+    for u in (0..size).paced() {
+        let apart = |&v: &usize| component[graph.row_of[v] as usize] != component[u];
+        if let Some(v) = graph.columns(u).find(apart) {
             return Err(Unsupported::Entry(u, v));
         }
     }
@@ -37,86 +38,17 @@ pub fn check(size: usize, positive: impl Fn(usize, usize) -> bool) -> Result<(),
 
 /// Whether some diagonal is positive throughout.
 pub fn has_diagonal(size: usize, positive: impl Fn(usize, usize) -> bool) -> bool {
-    let lists: Vec<Vec<usize>> = (0..size)
-        .map(|u| (0..size).filter(|&v| positive(u, v)).gather())
-        .gather();
-    perfect_matching(&lists).is_some()
+    Matching::of(size, positive).complete()
 }
 
 const NONE: usize = usize::MAX;
 
-/// The row matched with each column, if all can be matched.
-fn perfect_matching(lists: &[Vec<usize>]) -> Option<Vec<usize>> {
-    let size = lists.len();
-    let mut row_of = memory::filled(NONE, size);
-    let mut column_of = memory::filled(NONE, size);
-    for (u, list) in lists.iter().enumerate() {
-        if let Some(&v) = list.iter().find(|&&v| row_of[v] == NONE) {
-            (row_of[v], column_of[u]) = (u, v);
-        }
-    }
-    loop {
-        // Layers of rows, breadth first from the free ones.
-        let mut layer = memory::filled(NONE, size);
-        let mut queue: Vec<usize> = (0..size).filter(|&u| column_of[u] == NONE).gather();
-        if queue.is_empty() {
-            return Some(row_of);
-        }
-        queue.iter().for_each(|&u| layer[u] = 0);
-        let free = queue.clone();
-        let mut head = 0;
-        while let Some(&u) = queue.get(head) {
-            stop::point();
-            head += 1;
-            for &v in &lists[u] {
-                let w = row_of[v];
-                if w != NONE && layer[w] == NONE {
-                    layer[w] = layer[u] + 1;
-                    queue.push(w);
-                }
-            }
-        }
-        // Disjoint augmenting paths along the layers. `next[u]` only grows, so dead ends are left
-        // for good and a phase reads each entry once.
-        let mut next = memory::zeros::<usize>(size);
-        let mut grown = false;
-        for start in free {
-            let mut path = vec![start];
-            stop::point();
-            while let Some(&u) = path.last() {
-                let Some(&v) = lists[u].get(next[u]) else {
-                    path.pop();
-                    continue;
-                };
-                next[u] += 1;
-                let w = row_of[v];
-                if w == NONE {
-                    // Turn the path over: each row takes the column it looked at last.
-                    for &u in &path {
-                        let v = lists[u][next[u] - 1];
-                        (row_of[v], column_of[u]) = (u, v);
-                    }
-                    grown = true;
-                    break;
-                }
-                if layer[w] == layer[u] + 1 {
-                    path.push(w);
-                }
-            }
-        }
-        if !grown {
-            return None;
-        }
-    }
-}
-
 /// Strongly connected components of the rows (Tarjan, without recursion).
-fn components(lists: &[Vec<usize>], row_of: &[usize]) -> Vec<usize> {
-    let size = lists.len();
+fn components(graph: &Matching, size: usize) -> Vec<usize> {
     let mut index = memory::filled(NONE, size);
     let mut low = memory::zeros(size);
     let mut component = memory::filled(NONE, size);
-    let mut next = memory::zeros::<usize>(size);
+    let mut left: Vec<_> = (0..size).map(|u| graph.columns(u)).gather();
     let (mut stack, mut calls) = (Vec::new(), Vec::new());
     let (mut counter, mut found) = (0, 0);
     for start in (0..size).paced() {
@@ -130,9 +62,8 @@ fn components(lists: &[Vec<usize>], row_of: &[usize]) -> Vec<usize> {
                 counter += 1;
                 stack.push(u);
             }
-            if let Some(&v) = lists[u].get(next[u]) {
-                next[u] += 1;
-                let w = row_of[v];
+            if let Some(v) = left[u].next() {
+                let w = graph.row_of[v] as usize;
                 if index[w] == NONE {
                     calls.push(w);
                 } else if component[w] == NONE {

@@ -1,13 +1,17 @@
-"""Rules of the core's source that no compiler checks."""
+"""Rules of the source that no compiler checks."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 
+from bistochastic import _core
+
 SOURCE = Path(__file__).parents[1] / "src"
+PACKAGE = Path(__file__).parents[1] / "python" / "bistochastic"
 
 # What allocates as much as it is told and ends the process where it cannot. A list that is short
 # whatever a caller gives is written `vec![a, b]` or collected by type (`.collect::<Option<_>>()`).
@@ -64,3 +68,102 @@ def test_the_core_imports_nothing_of_the_package() -> None:
     assert len(found) > 5
     foreign = {"numpy", "fractions", "math", "os", "builtins"}
     assert [(path, name) for path, name in found if name not in foreign] == []
+
+
+# Whoever has a closed form asks a matrix for its structure, never for its name: else a new family
+# that is made of the same would have none of them.
+NAME = "(?:" + "|".join(sorted(_core.families())) + ")"
+COMPARES = re.compile(
+    rf"""
+    \.name\(\)\s*(?:==|!=)                         # m.family.name() == ...
+    | (?:==|!=)\s*[\w.&*]*\.name\(\)                # ... == m.family.name()
+    | \bmatch\b[^{{;]*(?<!get_type\(\))\.name\(\)                    # match m.family.name() {{ ...
+    | \bmatches!\([^;]*\.name\(\)                   # matches!(m.family.name(), ...)
+    | \bcontains\([^;)]*\.name\(\)                  # NAMES.contains(&m.family.name())
+    | (?:==|!=)\s*"{NAME}" | "{NAME}"\s*(?:==|!=)
+    | "{NAME}"\s*(?:=>|\||if\b) | \|\s*"{NAME}"      # arms of a match
+    | \[\s*"{NAME}"\s*,\s*"{NAME}"                  # a list of names to look in
+    """,
+    re.VERBOSE,
+)
+# The families themselves, and the command line, whose presets are names that people type.
+FAMILIES = ("family/", "families.py", "cli.py")
+# Still to be turned into questions of structure; to be emptied.
+LEFT = ("operators.py", "likelihood.py")
+
+
+def rust_comparisons(text: str) -> list[int]:
+    """Lines on which a family's name is compared, tests and comments left out."""
+    product = re.split(r"^#\[cfg\(test\)\]", text, maxsplit=1, flags=re.M)[0]
+    product = re.sub(r"//[^\n]*", "", product)
+    return [product.count("\n", 0, found.start()) + 1 for found in COMPARES.finditer(product)]
+
+
+def python_comparisons(text: str) -> list[int]:
+    """The same of Python: a name in a comparison or a pattern, or any comparison of ``.family``."""
+    names = set(_core.families())
+
+    def is_name(node: ast.AST) -> bool:
+        if isinstance(node, ast.Tuple | ast.List | ast.Set):
+            return any(is_name(item) for item in node.elts)
+        named = isinstance(node, ast.Attribute) and node.attr == "family"
+        return named or (isinstance(node, ast.Constant) and node.value in names)
+
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Compare(left=left, comparators=others):
+                if any(is_name(side) for side in (left, *others)):
+                    found.append(node.lineno)
+            case ast.Match(subject=subject) if is_name(subject):
+                found.append(node.lineno)
+            case ast.MatchValue(value=value) if is_name(value):
+                found.append(node.lineno)
+    return found
+
+
+@pytest.mark.skipif(not SOURCE.is_dir(), reason="runs in a checkout")
+def test_a_matrix_is_asked_for_its_structure_not_for_its_name() -> None:
+    found = []
+    for root, pattern, look in (
+        (SOURCE, "*.rs", rust_comparisons),
+        (PACKAGE, "*.py", python_comparisons),
+    ):
+        for path in sorted(root.rglob(pattern)):
+            name = path.relative_to(root).as_posix()
+            if not name.startswith(FAMILIES + LEFT):
+                found += [f"{name}:{line}" for line in look(path.read_text())]
+    assert not found, "ask for the structure (Structure, bistochastic.structure)\n" + "\n".join(
+        found
+    )
+
+
+def test_the_test_would_see_a_comparison() -> None:
+    for line in (
+        'if m.family.name() == "identity" {}',
+        'let x = family != "circulant";',
+        "match family.name() { _ => 1 }",
+        'match name { "kron" => 1 }',
+        '"identity"\n        | "uniform" => true,',
+        'const CLASSES: [&str; 2] = ["identity", "uniform"];',
+        "CLASSES.contains(&m.family.name())",
+    ):
+        assert rust_comparisons(line), line
+    for line in ('build("circulant", given)', 'format!("a {}", m.family.name())', '// == "mix"'):
+        assert not rust_comparisons(line), line
+    for line in (
+        'm.family == "kron"',
+        "m.family in NAMES",
+        'family != "permutation"',
+        'x in ("dense", "balance")',
+        "match m.family:\n    case _: pass",
+        'match x:\n    case "mix" | "product": pass',
+    ):
+        assert python_comparisons(line), line
+    for line in (
+        'build("kron", x)',
+        'f"{m.family}"',
+        'FAMILIES = ("geometric",)',
+        'x == "inverse"',
+    ):
+        assert not python_comparisons(line), line

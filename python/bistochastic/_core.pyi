@@ -27,21 +27,31 @@ __all__ = [
     "basis",
     "bench_floor",
     "build",
+    "classes_of",
     "column",
     "count",
+    "counts_of",
+    "counts_rank",
     "decompose",
     "decompose_all",
     "entropy_rate",
+    "factors_of",
     "families",
+    "first_row_of",
+    "has_rows",
     "identity_of",
+    "is_certain",
     "keep_condition",
+    "kernel_of",
     "known_condition",
     "metric_epsilon",
+    "mixture_of",
     "not_finite",
     "operate",
     "operate_vector",
     "parts_in",
     "processor",
+    "product_of",
     "quick_rate",
     "rank",
     "register",
@@ -50,8 +60,12 @@ __all__ = [
     "restore",
     "restore_parts",
     "spectrum",
+    "steps_of",
     "structure_is_singular",
     "survey",
+    "swap_of",
+    "targets_of",
+    "two_values_of",
 ]
 
 @final
@@ -243,3 +257,17 @@ def quick_rate(matrix: Law) -> tuple[float, float] | None: ...
 def metric_epsilon(dense: NDArray[np.float64], cost: NDArray[np.float64]) -> float: ...
 def processor() -> str: ...
 def bench_floor(codes: NDArray[np.uint8], threads: int) -> NDArray[np.uint8]: ...
+def factors_of(matrix: Law) -> list[Matrix] | None: ...
+def mixture_of(matrix: Law) -> tuple[list[float], list[Matrix]] | None: ...
+def product_of(matrix: Law) -> list[Matrix] | None: ...
+def classes_of(matrix: Law) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None: ...
+def two_values_of(matrix: Law) -> tuple[float, float] | None: ...
+def is_certain(matrix: Law) -> bool: ...
+def targets_of(matrix: Law) -> NDArray[np.int64] | None: ...
+def first_row_of(matrix: Law) -> tuple[NDArray[np.int64], int] | None: ...
+def kernel_of(matrix: Law) -> tuple[NDArray[np.int64], int] | None: ...
+def steps_of(matrix: Law) -> tuple[NDArray[np.int64], int] | None: ...
+def swap_of(matrix: Law) -> tuple[int, int, int, int] | None: ...
+def counts_of(matrix: Law) -> NDArray[np.int64] | None: ...
+def has_rows(matrix: Law) -> bool: ...
+def counts_rank(matrix: Law) -> bool: ...

@@ -22,6 +22,7 @@ from bistochastic import (
     measures,
     operators,
     shrinkage,
+    structure,
     tallies,
     vectors,
 )
@@ -210,12 +211,13 @@ class Estimate:
         r = self.matrix.size
         if _core.as_flag("simultaneous", simultaneous):
             alpha /= r
-        family, n = self.matrix.family, self.records
-        still = family == "permutation" or self.matrix.truthfulness == 1
+        n = self.records
+        certain = structure.is_certain(self.matrix)
+        still = certain or self.matrix.truthfulness == 1
         if r == 1 or (self.population == "fixed" and still):
             # Nothing was left to chance.
             low = high = self._unbiased
-        elif _core.basis(self.matrix) == "flat" or family == "permutation":
+        elif certain or _core.basis(self.matrix) == "flat":
             low, high = intervals.response_bounds(
                 self.matrix, self.reports, self._unbiased, n, alpha
             )
@@ -349,13 +351,11 @@ def estimate(
 
 def _class_totals(matrix: Matrix, seen: Array, n: int, population: str) -> Estimate:
     """What blocks let one estimate: every class is reported as it is, so the identity is undone."""
-    if matrix.family not in ("identity", "uniform", "blocks", "k_anonymous"):
+    classes = structure.classes(matrix)
+    if classes is None:
         must = "`classes` must be asked of identity, uniform, blocks or k_anonymous"
         raise ValueError(f"{must}; got {matrix.family}")
-    totals = seen
-    if matrix.family != "identity":
-        sizes = measures.class_sizes(matrix)
-        totals = np.add.reduceat(seen, np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int))
+    totals = np.add.reduceat(seen, classes.starts())
     shares = totals / totals.sum()
     told = families.identity(len(shares))
     return Estimate(shares, n, "classes", population, 0.0, 0, told, shares)

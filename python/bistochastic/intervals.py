@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core, operators, quantiles
+from bistochastic.structure import (
+    Kron,
+    Product,
+    composition,
+    is_certain,
+    shift_invariant,
+    wide_factors,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,8 +53,9 @@ def between(name: str, given: Any) -> float:
 def inverse_rows(matrix: Matrix) -> Iterator[tuple[slice, Array]]:
     """Rows of G a block at a time: row v holds the pseudo-responses of share v."""
     r = matrix.size
-    # LAPACK would factorise a dense matrix again for every block.
-    dense = matrix.family in ("dense", "balance", "gibbs", "mix")
+    # LAPACK would factorise a matrix without a structure again for every block.
+    bare = _core.structure_is_singular(matrix) is None
+    dense = bare and not isinstance(composition(matrix), Kron | Product)
     step = r if dense else max(1, _HELD // r)
     for start in range(0, r, step):
         stop = min(r, start + step)
@@ -62,13 +71,14 @@ def _first_column(matrix: Matrix) -> Array:
 
 
 def _has_closed_rows(matrix: Matrix) -> bool:
-    return _core.basis(matrix) in ("flat", "cyclic") or matrix.family in ("permutation", "kron")
+    return shift_invariant(matrix) or is_certain(matrix) or isinstance(composition(matrix), Kron)
 
 
 def is_quick(matrix: Matrix) -> bool:
     """Whether errors of all shares take no look at a large inverse, row by row or by probes."""
-    if matrix.family == "kron":
-        return all(is_quick(factor) for factor in operators.factors(matrix))
+    kron = composition(matrix)
+    if isinstance(kron, Kron):
+        return all(is_quick(factor) for factor in wide_factors(kron))
     return matrix.size <= _QUICK or _has_closed_rows(matrix)
 
 
@@ -110,10 +120,11 @@ def squared_rows(matrix: Matrix, weights: Array) -> tuple[Array, float]:
             # G is circulant too, and so are its squares: a cyclic convolution.
             spread = np.fft.rfft(_first_column(matrix) ** 2) * np.fft.rfft(weights)
             return np.maximum(np.fft.irfft(spread, r), 0.0), 0.0
-    if matrix.family == "permutation":
+    if is_certain(matrix):
         return operators.solve(matrix, weights), 0.0
-    if matrix.family == "kron":
-        return _joint_squares(matrix, weights)
+    kron = composition(matrix)
+    if isinstance(kron, Kron):
+        return _joint_squares(wide_factors(kron), weights)
     if r <= _EXACT:
         total = np.empty(r)
         for rows, block in inverse_rows(matrix):
@@ -122,9 +133,8 @@ def squared_rows(matrix: Matrix, weights: Array) -> tuple[Array, float]:
     return _probed(matrix, weights, np.zeros(r))
 
 
-def _joint_squares(matrix: Matrix, weights: Array) -> tuple[Array, float]:
+def _joint_squares(factors: list[Matrix], weights: Array) -> tuple[Array, float]:
     """Entries of a kron multiply, so its squared entries are taken axis by axis."""
-    factors = operators.factors(matrix)
     array = weights.reshape([factor.size for factor in factors])
     error = 0.0
     for axis, factor in enumerate(factors):
@@ -156,14 +166,15 @@ def extremes(matrix: Matrix) -> tuple[Array, Array]:
     bounds: no entry of the inverse is longer than its norm, the condition.
     """
     r = matrix.size
-    if _core.basis(matrix) in ("flat", "cyclic"):
+    if shift_invariant(matrix):
         column = _first_column(matrix)
         return np.full(r, column.min()), np.full(r, column.max())
-    if matrix.family == "permutation":
+    if is_certain(matrix):
         return np.zeros(r), np.ones(r)
-    if matrix.family == "kron":
+    kron = composition(matrix)
+    if isinstance(kron, Kron):
         least, most = np.ones(1), np.ones(1)
-        for factor in operators.factors(matrix):
+        for factor in wide_factors(kron):
             low, high = extremes(factor)
             # Of products of two the ends are at the corners.
             corners = [np.outer(a, b).ravel() for a in (least, most) for b in (low, high)]
@@ -186,7 +197,7 @@ def response_bounds(
     unlike indicators, which is less spread than the binomial of the same mean (Hoeffding 1956:
     tails further than 1 from it are no heavier; nearer ones are not missed at ``alpha`` to 1/2).
     """
-    if matrix.family == "permutation":
+    if is_certain(matrix):
         return quantiles.clopper_pearson(shares * n, n, alpha)
     own, other = _first_column(matrix)[:2]
     low, high = quantiles.clopper_pearson(reports * n, n, alpha)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bistochastic import _core, measures, operators
+from bistochastic import _core, measures, operators, structure
 from bistochastic.report import cells, down, table, up
 
 if TYPE_CHECKING:
@@ -341,16 +341,17 @@ def _conditioning(matrix: Matrix, *, full: bool) -> list[Entry]:
     def needed(part: Matrix) -> list[Matrix]:
         if _core.spectrum(part) is not None:
             return []
-        if part.family == "kron":
-            return operators.factors(part)
-        if part.family == "product" and not (full or part.size <= _WRITTEN):
-            return list(part.parameters["matrices"])
+        match structure.composition(part):
+            case structure.Kron() as kron:
+                return structure.wide_factors(kron)
+            case structure.Product(parts=parts) if not (full or part.size <= _WRITTEN):
+                return list(parts)
         return []
 
     def of(part: Matrix, known: Callable[[Matrix], list[Entry]]) -> list[Entry]:
         return _conditioning_of(part, known, full=full)
 
-    return operators.by_parts(matrix, needed, of)
+    return structure.by_parts(matrix, needed, of)
 
 
 def _conditioning_of(
@@ -359,10 +360,11 @@ def _conditioning_of(
     size = matrix.size
     spectrum = _core.spectrum(matrix)
     if spectrum is not None:
-        counted = spectrum[1] == size or matrix.family in _RANK_IN_INTEGERS
+        counted = spectrum[1] == size or structure.counts_rank(matrix)
         return [_rank(spectrum[1], counted), _condition(operators.condition(matrix), counted)]
-    if matrix.family == "kron":
-        each = [known_of(factor) for factor in operators.factors(matrix)]
+    made = structure.composition(matrix)
+    if isinstance(made, structure.Kron):
+        each = [known_of(factor) for factor in structure.wide_factors(made)]
         values = [[part.value for part in parts] for parts in each]
         if all(value is not None for pair in values for value in pair):
             known = _known(all(e.status == "exact" for pair in each for e in pair))
@@ -370,7 +372,7 @@ def _conditioning_of(
             product = math.prod(float(pair[1] or 0) for pair in values)
             return [Entry("rank", rank, known), Entry("condition", product, known)]
         return [_missing(name, "a factor is too large") for name in ("rank", "condition")]
-    composite = matrix.family in ("product", "mix")
+    composite = made is not None
     if full or size <= (_WRITTEN if composite else _SINGULAR_VALUES):
         values_of = operators.singular_values(matrix.to_dense())
         rank = operators.dense_rank(matrix, values_of)
@@ -379,23 +381,19 @@ def _conditioning_of(
         counted = rank == size or not composite
         return [_rank(rank, counted), _condition(operators.condition(matrix), counted)]
     why = "too large for singular values; full=True takes them"
-    if matrix.family == "product":
-        return _product_conditioning(matrix, why, known_of)
+    if isinstance(made, structure.Product):
+        return _product_conditioning(matrix, made, why, known_of)
     return [_missing("rank", why), _missing("condition", why)]
 
 
-# Families whose rank is read off integers, not off singular values in doubles.
-_RANK_IN_INTEGERS = (
-    "identity", "uniform", "blocks", "k_anonymous", "permutation", "randomized_response",
-    "t_transform",
-)  # fmt: skip
-
-
 def _product_conditioning(
-    matrix: Matrix, why: str, known_of: Callable[[Matrix], list[Entry]]
+    matrix: Matrix,
+    product: structure.Product,
+    why: str,
+    known_of: Callable[[Matrix], list[Entry]],
 ) -> list[Entry]:
     """A product too large to write out: from its factors, or by iteration through them."""
-    each = [known_of(factor)[1] for factor in matrix.parameters["matrices"]]
+    each = [known_of(factor)[1] for factor in product.parts]
     values = [entry.value for entry in each if entry.value is not None]
     if len(values) < len(each):
         return [_missing("rank", why), _missing("condition", why)]

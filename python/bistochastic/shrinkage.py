@@ -15,6 +15,7 @@ import numpy as np
 
 from bistochastic import operators
 from bistochastic.errors import SingularMatrixError
+from bistochastic.structure import Kron, composition, wide_factors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,11 +52,12 @@ def shrunk(matrix: Matrix, reports: Array, records: float) -> tuple[Array, float
     """
     if operators.is_singular(matrix):
         raise SingularMatrixError(operators.singular_sentence("estimate", matrix))
-    if matrix.family != "kron":
+    kron = composition(matrix)
+    if not isinstance(kron, Kron):
         guess = np.full(matrix.size, 1 / matrix.size)
         told = _information(matrix, guess)
         return _drawn(matrix, reports, records, guess, told, matrix.size - 1)
-    factors: Sequence[Matrix] = operators.factors(matrix)
+    factors: Sequence[Matrix] = wide_factors(kron)
     table = reports.reshape([factor.size for factor in factors])
     axes = set(range(table.ndim))
     marginals = [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core, operators, vectors
+from bistochastic.structure import Kron, composition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +30,7 @@ def tally(matrix: Matrix, codes: Any, counts: Any) -> Array:
 
 def _of_codes(matrix: Matrix, codes: Any) -> Array:
     array = code_array(codes)
-    if matrix.family == "kron" and array.ndim > 1:
+    if array.ndim > 1 and isinstance(composition(matrix), Kron):
         # Columns side by side look just like this, and would be counted as many records as cells.
         must = "`codes` must hold one joint code a record, as np.ravel_multi_index(columns, sizes)"
         raise ValueError(f"{must}; got shape {array.shape}")
@@ -59,8 +60,9 @@ def _of_counts(matrix: Matrix, counts: Any) -> Array:
         what = f"dtype {numbers.dtype}" if numbers.ndim else type(counts).__name__
         raise TypeError(f"{must}; got {what}")
     shapes = {(r,), _axes(matrix)}
-    if matrix.family == "kron":
-        shapes.add(tuple(factor.size for factor in matrix.parameters["matrices"]))
+    kron = composition(matrix)
+    if isinstance(kron, Kron):
+        shapes.add(tuple(factor.size for factor in kron.factors))
     if numbers.shape not in shapes:
         wanted = " or ".join(str(shape) for shape in sorted(shapes, key=len))
         raise ValueError(f"{must}, of shape {wanted}; got shape {numbers.shape}")
@@ -79,9 +81,10 @@ def _axes(matrix: Matrix) -> tuple[int, ...]:
     """The sizes of all axes; without those of one category where there are very many."""
     if _core.parts_in(matrix) > _FEW:
         return tuple(axis.size for axis in operators.axes(matrix))
-    if matrix.family != "kron":
+    kron = composition(matrix)
+    if not isinstance(kron, Kron):
         return (matrix.size,)
-    return tuple(size for factor in matrix.parameters["matrices"] for size in _axes(factor))
+    return tuple(size for factor in kron.factors for size in _axes(factor))
 
 
 def _refuse_another_order(counts: Any, size: int) -> None:

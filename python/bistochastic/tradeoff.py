@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core
-from bistochastic.errors import OutOfReachError
+from bistochastic.errors import OutOfReachError, SingularMatrixError
 from bistochastic.matrix import Matrix
+from bistochastic.planning import mean_standard_error
 from bistochastic.vectors import items
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 FAMILIES = ("randomized_response", "geometric", "tridiagonal", "k_anonymous")
 # From 0.05 to 0.95: the ends are the identity and perfect secrecy in every family.
 BETAS = tuple(step / 20 for step in range(1, 20))
-# Size up to which singular values are computed where no structure gives them.
-_DENSE = 1500
 
 
 @dataclass(frozen=True)
@@ -47,76 +46,6 @@ class Point:
     note: str = ""
 
 
-def standard_error(matrix: Matrix, *, records: int = 1) -> float | None:
-    """The standard error of a share estimated by inversion from ``records`` reports, truth uniform.
-
-    For true shares ``pi`` the reports follow ``lambda = P^T pi``, and the estimate ``P^-T`` times
-    their observed shares has the covariance ``(P^-T diag(lambda) P^-1 - pi pi^T) / n``. At uniform
-    ``pi`` both are ``1/r`` everywhere, so its trace, the mean squared error of all r shares
-    together, is
-
-        ``(tr(P^-T P^-1) - 1) / (n r) = (sum of sigma_k^-2 - 1) / (n r)``
-
-    over the singular values ``sigma_k``. One share has the r-th part of it, and its root is
-    ``sqrt((sum of sigma_k^-2 - 1) / n) / r``: the root mean square over the categories, which is
-    that of each category where all are alike. Without protection every ``sigma_k`` is 1, and what
-    is left is the error of sampling, ``sqrt((1/r) (1 - 1/r) / n)``.
-
-    Accurate to about ``1e-15 condition``, relatively. None where the matrix is singular, or so
-    close to it that doubles cannot tell, or beyond size 1500 where no structure gives the singular
-    values.
-
-    >>> import bistochastic as bs
-    >>> standard_error(bs.identity(4), records=300)
-    0.025
-    >>> from fractions import Fraction
-    >>> half = bs.randomized_response(4, keep=Fraction(5, 8))  # diag - off is 1/2
-    >>> standard_error(half, records=300)
-    0.05
-    >>> standard_error(bs.k_anonymous(4, k=2)) is None
-    True
-    """
-    count, r = _core.as_whole("records", records, 1), matrix.size
-    total = None if matrix.is_singular else _inverse_squares(matrix)
-    if total is None or not math.isfinite(total):
-        return None
-    # Rounding may not push the sum below r, which it never is: no singular value is above 1.
-    return math.sqrt((max(total, r) - 1) / count) / r
-
-
-def _inverse_squares(matrix: Matrix) -> float | None:
-    """The sum of ``sigma_k^-2`` of an invertible matrix; None where it would take too long."""
-    import numpy as np
-
-    from bistochastic import operators
-
-    if matrix.family == "kron":
-        # Singular values of a kron are all products of those of its factors.
-        each = [_inverse_squares(factor) for factor in operators.factors(matrix)]
-        return None if None in each else math.prod(part for part in each if part is not None)
-    r = matrix.size
-    spectrum = _core.spectrum(matrix)
-    match _core.basis(matrix):
-        case "flat" if spectrum is not None:
-            # 1 on the constants, and one and the same on all that sums to 0.
-            return 1 + (r - 1) / spectrum[0] ** 2
-        case "cyclic":
-            values = np.abs(np.fft.fft(matrix.row(0)))
-        case "cosine":
-            # cos(pi k (u + 1/2) / r) is an eigenvector: its value is read off row 0,
-            # lambda_k = sum of p_0v cos(pi k (v + 1/2) / r) / cos(pi k / 2r).
-            half = np.exp(-0.5j * np.pi * np.arange(r) / r)
-            values = (half * np.fft.fft(matrix.row(0), 2 * r)[:r]).real / half.real
-        case _ if matrix.family == "permutation":
-            return float(r)
-        case _ if r <= _DENSE:
-            values = operators.singular_values(matrix.to_dense())
-        case _:
-            return None
-    with np.errstate(divide="ignore"):
-        return float((values**-2.0).sum())
-
-
 def tradeoff_points(
     size: int,
     *,
@@ -130,7 +59,7 @@ def tradeoff_points(
     ``k_anonymous``, or a mapping from labels to functions that make a matrix of a size and a beta.
     ``betas`` are 0.05, 0.1, ..., 0.95 unless given. Families that come in steps overshoot: the
     point says what was realised. The standard error is that of one share estimated by inversion
-    from so many ``records``, see ``bistochastic.tradeoff.standard_error``.
+    from so many ``records``, see ``bistochastic.planning.mean_standard_error``.
 
     Needs no matplotlib.
 
@@ -169,12 +98,13 @@ def _points(
             if not isinstance(matrix, Matrix):
                 must = "`families` must hold functions that return a matrix"
                 raise TypeError(f"{must}; got {type(matrix).__name__}")
-            error_of_share = standard_error(matrix, records=records)
-            note = ""
-            if matrix.is_singular:
+            error_of_share, note = None, ""
+            try:
+                error_of_share = mean_standard_error(matrix, records)
+                if error_of_share is None:
+                    note = "not computed: too large, or too close to singular"
+            except SingularMatrixError:
                 note = "singular: single shares cannot be estimated"
-            elif error_of_share is None:
-                note = "not computed: too large, or too close to singular"
             truth = matrix.truthfulness
             yield Point(
                 family,

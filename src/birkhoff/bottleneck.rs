@@ -4,9 +4,9 @@ use super::Limits;
 use super::control::{Control, Stopped};
 use super::counts::Counts;
 use super::listed::Listed;
-use super::matching::Matching;
 use super::queue::Queue;
 use super::ties::{Assignment, FORBIDDEN};
+use crate::matching::Matching;
 use crate::system::memory;
 
 /// Sizes up to which the matching that empties most entries is looked for at every step. It costs

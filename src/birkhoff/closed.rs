@@ -1,20 +1,20 @@
-//! Structured families: sums of permutations that are known without a search.
+//! Structures whose sums of permutations are known without a search.
 //!
-//! | family | terms | why |
+//! | structure | terms | why |
 //! |---|---|---|
-//! | identity, permutation | 1 | it is one |
-//! | t_transform | 2 | by definition |
-//! | circulant, uniform, randomized response | one for each non-zero number of a row | shift `s` holds the entries `(u, u + s)`, which are all equal; a row with that many entries needs as many terms |
-//! | tridiagonal | at most `size`, 3 for one alpha | see [`pairs`] |
-//! | blocks, k_anonymous | at most the sum of the distinct class sizes | see [`classes`] |
+//! | certain | 1 | it is one |
+//! | a swap of two codes | 2 | by definition |
+//! | one diagonal and one other entry, circulant | one for each non-zero number of a row | shift `s` holds the entries `(u, u + s)`, which are all equal; a row with that many entries needs as many terms |
+//! | steps between neighbours | at most `size`, 3 for one alpha | see [`pairs`] |
+//! | classes | at most the sum of the distinct class sizes | see [`classes`] |
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
 use super::form::{Form, Pairs, Permutations, Times, Weights};
 use super::realise::{on_grid, refuse_loss};
 use super::{Decomposition, Options, Sum};
 use crate::error::{Error, Result};
+use crate::family::structure::{Alphas, Run, Structure, TwoValued};
 use crate::family::{self, Matrix};
 use crate::lattice::gcd;
 use crate::parameters::Value;
@@ -77,28 +77,6 @@ pub fn rest_of_shifts(matrix: &Matrix, form: &Form) -> Result<Option<Matrix>> {
     build("circulant", given).map(Some)
 }
 
-fn parameter(matrix: &Matrix, name: &str) -> Option<Value> {
-    let parameters = matrix.family.parameters();
-    parameters
-        .into_iter()
-        .find(|(n, _)| *n == name)
-        .map(|p| p.1)
-}
-
-fn whole(matrix: &Matrix, name: &str) -> Option<u64> {
-    match parameter(matrix, name)? {
-        Value::Whole(n) => u64::try_from(n).ok(),
-        _ => None,
-    }
-}
-
-fn wholes(matrix: &Matrix, name: &str) -> Option<Arc<[i64]>> {
-    match parameter(matrix, name)? {
-        Value::Wholes(numbers) => Some(numbers),
-        _ => None,
-    }
-}
-
 fn build(family: &str, given: Vec<(&str, Value)>) -> Result<Matrix> {
     let given = given.into_iter().map(|(n, v)| (n.to_owned(), v)).gather();
     family::build(family, given)
@@ -106,94 +84,69 @@ fn build(family: &str, given: Vec<(&str, Value)>) -> Result<Matrix> {
 
 fn form(matrix: &Matrix) -> Result<Option<Form>> {
     let size = matrix.family.size();
-    let form = |weights, permutations| Form {
-        size,
-        weights,
-        permutations,
+    let structure = matrix.structure();
+    let form = |weights, permutations| {
+        Some(Form {
+            size,
+            weights,
+            permutations,
+        })
     };
-    Ok(match matrix.family.name() {
-        "identity" => Some(form(Weights::Runs(vec![(1, 1)], 1), Permutations::Ramp(0))),
-        "uniform" => Some(form(
-            Weights::Runs(vec![(1, size)], size.into()),
-            Permutations::Ramp(0),
-        )),
-        "permutation" => wholes(matrix, "targets")
-            .map(|to| form(Weights::Runs(vec![(1, 1)], 1), Permutations::Given(to))),
-        "randomized_response" => {
-            let (diag, total) = matrix.family.entry(0, 0).unwrap_or((1, 1));
-            let (off, _) = if size > 1 {
-                matrix.family.entry(0, 1).unwrap_or((0, 1))
-            } else {
-                (0, 1)
-            };
-            let (stay, lies) = ((diag, u64::from(diag > 0)), (off, size - 1));
-            let (runs, first) = if diag >= off {
-                ([stay, lies], 0)
-            } else {
-                ([lies, stay], 1)
-            };
-            let runs = runs.into_iter().filter(|run| run.0 > 0 && run.1 > 0);
-            Some(form(
-                Weights::Runs(runs.gather(), total),
-                Permutations::Ramp(first),
-            ))
+    if let Some(law) = structure.two_valued(size) {
+        let TwoValued { diag, off, total } = law;
+        let (stay, lies) = ((diag, u64::from(diag > 0)), (off, size - 1));
+        let (runs, first) = match diag.cmp(&off) {
+            // All shifts alike are one run.
+            std::cmp::Ordering::Equal => (vec![(diag, size)], 0),
+            std::cmp::Ordering::Greater => (vec![stay, lies], 0),
+            std::cmp::Ordering::Less => (vec![lies, stay], 1),
+        };
+        let runs = runs.into_iter().filter(|run| run.0 > 0 && run.1 > 0);
+        return Ok(form(
+            Weights::Runs(runs.gather(), total),
+            Permutations::Ramp(first),
+        ));
+    }
+    Ok(match structure {
+        Structure::Certain(Some(to)) => {
+            let once = Weights::Runs(vec![(1, 1)], 1);
+            form(once, Permutations::Given(to.clone()))
         }
-        "circulant" => match (wholes(matrix, "first_row"), whole(matrix, "total")) {
-            (Some(row), Some(total)) if size < 1 << 32 => {
-                let shifts = (0u32..).zip(&*row).filter(|(_, c)| **c > 0);
-                let mut terms: Vec<_> = shifts.map(|(s, &c)| (Reverse(c), s)).gather();
-                terms.sort_unstable();
-                let shifts = terms.iter().map(|term| term.1).gather();
-                let weights = terms.iter().map(|term| term.0.0 as u64).gather();
-                Some(form(
-                    Weights::Units(weights, total),
-                    Permutations::Shifts(shifts),
-                ))
+        Structure::Circulant { first_row, total } if size < 1 << 32 => {
+            let shifts = (0u32..).zip(&**first_row).filter(|(_, c)| **c > 0);
+            let mut terms: Vec<_> = shifts.map(|(s, &c)| (Reverse(c), s)).gather();
+            terms.sort_unstable();
+            let shifts = terms.iter().map(|term| term.1).gather();
+            let weights = terms.iter().map(|term| term.0.0 as u64).gather();
+            form(
+                Weights::Units(weights, *total),
+                Permutations::Shifts(shifts),
+            )
+        }
+        Structure::Swap {
+            i, j, stay, sum, ..
+        } => {
+            let g = gcd((*stay).into(), (*sum).into());
+            let (stay, total) = (u128::from(*stay) / g, u128::from(*sum) / g);
+            let swap_first = 2 * stay < total;
+            let mut runs = vec![(stay, 1), (total - stay, 1)];
+            if swap_first {
+                runs.reverse();
             }
-            _ => None,
-        },
-        "t_transform" => match (
-            whole(matrix, "i"),
-            whole(matrix, "j"),
-            parameter(matrix, "keep"),
-        ) {
-            (Some(i), Some(j), Some(Value::Ratio(stay, total))) => {
-                let (stay, total) = (stay as u128, total as u128);
-                let swap_first = 2 * stay < total;
-                let mut runs = vec![(stay, 1), (total - stay, 1)];
-                if swap_first {
-                    runs.reverse();
-                }
-                runs.retain(|run| run.0 > 0);
-                Some(form(
-                    Weights::Runs(runs, total),
-                    Permutations::Swap(i, j, swap_first),
-                ))
-            }
-            _ => None,
-        },
-        "tridiagonal" => whole(matrix, "total").and_then(|total| {
-            let alphas = match parameter(matrix, "alphas")? {
-                Value::Whole(alpha) => Pairs::Constant(u64::try_from(alpha).ok()?, total),
-                Value::Wholes(alphas) => Pairs::Each(alphas, total),
-                // The matrix of one code.
-                _ => Pairs::Each([].into(), total),
-            };
-            Some(pairs(size, alphas))
-        }),
-        "blocks" => match wholes(matrix, "sizes") {
-            Some(sizes) => Some(classes(size, sizes.iter().map(|&n| (n as u64, 1)))?),
+            runs.retain(|run| run.0 > 0);
+            form(
+                Weights::Runs(runs, total),
+                Permutations::Swap(*i, *j, swap_first),
+            )
+        }
+        Structure::Neighbours { alphas, total, .. } => {
+            let (alphas, total) = (alphas.clone(), *total);
+            Some(pairs(size, Pairs { alphas, total }))
+        }
+        structure => match structure.classes(size) {
+            Some(runs) => Some(classes(size, &runs)?),
             None => None,
         },
-        "k_anonymous" => match whole(matrix, "k") {
-            Some(k) => {
-                let number = size / k;
-                let (n, larger) = (size / number, size % number);
-                Some(classes(size, [(n + 1, larger), (n, number - larger)])?)
-            }
-            None => None,
-        },
-        _ => None,
     })
 }
 
@@ -201,10 +154,8 @@ fn form(matrix: &Matrix) -> Result<Option<Form>> {
 /// places during `[0, alpha_i)` for even `i` and during `[total - alpha_i, total)` for odd `i`. Two pairs
 /// that share a code never do at once, since `alpha_i + alpha_{i+1} <= total`. A term ends where a pair
 /// begins or ends: at most one moment a pair.
-fn pairs(size: u64, alphas: Pairs) -> Form {
-    let total = match alphas {
-        Pairs::Constant(_, total) | Pairs::Each(_, total) => total,
-    };
+fn pairs(size: u64, pairs: Pairs) -> Form {
+    let total = pairs.total;
     let moment = |i: u64, alpha: u64| {
         if i.is_multiple_of(2) {
             alpha
@@ -212,13 +163,14 @@ fn pairs(size: u64, alphas: Pairs) -> Form {
             total - alpha
         }
     };
-    let mut times: Vec<u64> = match &alphas {
-        Pairs::Constant(alpha, _) => (0..(size - 1).min(2)).map(|i| moment(i, *alpha)).gather(),
-        Pairs::Each(alphas, _) => {
-            let moments = (0..).zip(&**alphas);
-            moments.map(|(i, &alpha)| moment(i, alpha as u64)).gather()
-        }
+    // One alpha for all makes the moments of two pairs.
+    let distinct = match &pairs.alphas {
+        Alphas::Constant(_) => (size - 1).min(2),
+        Alphas::Vector(_) => size - 1,
     };
+    let mut times: Vec<u64> = (0..distinct)
+        .map(|i| moment(i, pairs.alphas.at(i)))
+        .gather();
     memory::push(&mut times, 0);
     times.retain(|&time| time < total);
     times.sort_unstable();
@@ -229,23 +181,21 @@ fn pairs(size: u64, alphas: Pairs) -> Form {
     Form {
         size,
         weights: Weights::Units(terms.iter().map(|term| term.0).gather(), total),
-        permutations: Permutations::Pairs(alphas, terms.iter().map(|term| term.1).gather()),
+        permutations: Permutations::Pairs(pairs, terms.iter().map(|term| term.1).gather()),
     }
 }
 
 /// Classes of `n` codes, each uniform: at time `t` from 0 to 1 a class is shifted by `floor(t n)`, so
 /// that each shift lasts `1/n`. A term ends at every `j/n` of every distinct class size, a fraction of
 /// its own: no common denominator is needed.
-fn classes(size: u64, lengths: impl IntoIterator<Item = (u64, u64)>) -> Result<Form> {
-    let mut runs: Vec<(u64, u64, u64)> = Vec::new();
-    let mut start = 0;
-    for (n, number) in lengths.into_iter().filter(|run| run.1 > 0) {
-        match runs.last_mut() {
-            Some(last) if last.1 == n => last.2 += number,
-            _ => memory::push(&mut runs, (start, n, number)),
-        }
-        start += n * number;
-    }
+fn classes(size: u64, runs: &[Run]) -> Result<Form> {
+    let runs: Vec<(u64, u64, u64)> = runs
+        .chunk_by(|a, b| a.class_size == b.class_size)
+        .map(|equal| {
+            let classes = equal.iter().map(|run| run.classes).sum();
+            (equal[0].start, equal[0].class_size, classes)
+        })
+        .gather();
     let mut sizes: Vec<u64> = runs.iter().map(|run| run.1).gather();
     sizes.sort_unstable();
     sizes.dedup();
@@ -298,119 +248,78 @@ fn classes(size: u64, lengths: impl IntoIterator<Item = (u64, u64)>) -> Result<F
 /// Longest row that is written out to be rounded.
 const LISTED: u64 = 1 << 26;
 
-/// The same family on the grid `2^-bits`; none where that leaves the family.
+/// The same structure on the grid `2^-bits`; none where that leaves the structure.
 fn coarse(matrix: &Matrix, bits: u32) -> Result<Option<Matrix>> {
-    let family = matrix.family.name();
     let size = matrix.family.size();
     let Some(total) = matrix.total() else {
         return Ok(None);
     };
-    let structured = [
-        "identity",
-        "permutation",
-        "uniform",
-        "circulant",
-        "randomized_response",
-        "t_transform",
-        "tridiagonal",
-        "blocks",
-        "k_anonymous",
-    ];
     if on_grid(total, bits) {
-        return Ok(structured.contains(&family).then(|| matrix.clone()));
+        return Ok(Some(matrix.clone()));
     }
     let units = 1u128 << bits;
-    // `count` out of `total` as a number of units, rounded down.
-    let floor = |count: u128| scaled(count, total, bits);
-    let keeps = |smallest: u128| refuse_loss(bits, smallest, total);
-    Ok(match family {
-        "uniform" => {
-            keeps(1)?;
+    let keeps = |counts: &mut dyn Iterator<Item = u128>, total: u128| {
+        let smallest = counts.filter(|&c| c > 0).min();
+        refuse_loss(bits, smallest.unwrap_or(total), total)
+    };
+    let structure = matrix.structure();
+    if let Some(TwoValued { diag, off, total }) = structure.two_valued(size) {
+        keeps(&mut [diag, off].into_iter(), total)?;
+        if diag == 0 || structure.has_classes() {
+            // A truth that is never told stays so, and one class stays as even as the grid allows, which
+            // the lies cannot in general share out.
             if size > LISTED {
                 return Ok(None);
             }
-            Some(circulant(&memory::filled(1, size as usize), size, bits)?)
+            let mut row = memory::filled(1, size as usize);
+            row[0] = i64::from(diag > 0);
+            let sum = size - u64::from(diag == 0);
+            return Ok(Some(circulant(&row, sum, bits)?));
         }
-        "circulant" => {
-            let row = wholes(matrix, "first_row").unwrap_or_else(|| [].into());
-            let smallest = row.iter().copied().filter(|&c| c > 0).min();
-            keeps(smallest.unwrap_or(1) as u128)?;
-            Some(circulant(&row, total as u64, bits)?)
+        // The lies are rounded up where there is room, which only adds to what they hide.
+        let down = scaled(off, total, bits);
+        let up = down + u128::from(off > 0);
+        let lies = u128::from(size - 1);
+        let fits = (up * lies).checked_add(1);
+        let off = if off > 0 && fits.is_some_and(|sum| sum <= units) {
+            up
+        } else {
+            down
+        };
+        let diag = units - off * lies;
+        let keep = Value::Ratio(diag as i128, units as i128);
+        let given = vec![("size", Value::Whole(size.into())), ("keep", keep)];
+        return Ok(Some(build("randomized_response", given)?));
+    }
+    Ok(match structure {
+        Structure::Circulant { first_row, total } => {
+            keeps(&mut first_row.iter().map(|&c| c as u128), (*total).into())?;
+            Some(circulant(first_row, *total, bits)?)
         }
-        "randomized_response" => {
-            let (diag, _) = matrix.family.entry(0, 0).unwrap_or((1, 1));
-            let (off, _) = matrix.family.entry(0, 1).unwrap_or((0, 1));
-            keeps(
-                [diag, off]
-                    .into_iter()
-                    .filter(|&c| c > 0)
-                    .min()
-                    .unwrap_or(1),
-            )?;
-            if diag == 0 {
-                // A truth that is never told stays so, which the lies cannot in general share out.
-                if size > LISTED {
-                    return Ok(None);
-                }
-                let mut row = memory::filled(1, size as usize);
-                row[0] = 0;
-                return Ok(Some(circulant(&row, size - 1, bits)?));
-            }
-            // The lies are rounded up where there is room, which only adds to what they hide.
-            let up = floor(off) + u128::from(off > 0);
-            let lies = u128::from(size - 1);
-            let fits = (up * lies).checked_add(u128::from(diag > 0));
-            let off = if off > 0 && fits.is_some_and(|sum| sum <= units) {
-                up
-            } else {
-                floor(off)
-            };
-            let diag = units - off * lies;
-            let keep = Value::Ratio(diag as i128, units as i128);
-            let given = vec![("size", Value::Whole(size.into())), ("keep", keep)];
-            Some(build("randomized_response", given)?)
-        }
-        "t_transform" => {
-            let Some(Value::Ratio(stay, of)) = parameter(matrix, "keep") else {
-                return Ok(None);
-            };
-            let (stay, of) = (stay as u128, of as u128);
-            keeps(
-                [stay, of - stay]
-                    .into_iter()
-                    .filter(|&c| c > 0)
-                    .min()
-                    .unwrap_or(1),
-            )?;
-            let keep = Value::Ratio(floor(stay) as i128, units as i128);
-            let code = |name| whole(matrix, name).unwrap_or(0).into();
+        Structure::Swap {
+            i, j, stay, sum, ..
+        } => {
+            let (stay, sum) = (u128::from(*stay), u128::from(*sum));
+            keeps(&mut [stay, sum - stay].into_iter(), sum)?;
+            let keep = Value::Ratio(scaled(stay, sum, bits) as i128, units as i128);
             let given = vec![
                 ("size", Value::Whole(size.into())),
-                ("i", Value::Whole(code("i"))),
-                ("j", Value::Whole(code("j"))),
+                ("i", Value::Whole((*i).into())),
+                ("j", Value::Whole((*j).into())),
                 ("keep", keep),
             ];
             Some(build("t_transform", given)?)
         }
-        "tridiagonal" => {
-            let alphas = parameter(matrix, "alphas").unwrap_or(Value::Wholes([].into()));
+        Structure::Neighbours { alphas, total, .. } => {
+            let total = u128::from(*total);
+            keeps(&mut alphas.stored().map(u128::from), total)?;
             let mut given = vec![("total", Value::Whole(units as i128))];
-            match alphas {
-                Value::Whole(alpha) => {
-                    keeps(if alpha > 0 { alpha as u128 } else { total })?;
-                    given.push(("alphas", Value::Whole(floor(alpha as u128) as i128)));
+            match alphas.map(|alpha| scaled(alpha.into(), total, bits) as u64) {
+                Alphas::Constant(alpha) => {
+                    given.push(("alphas", Value::Whole(alpha.into())));
                     given.push(("size", Value::Whole(size.into())));
                 }
-                Value::Wholes(alphas) => {
-                    let smallest = alphas.iter().copied().filter(|&a| a > 0).min();
-                    keeps(smallest.map_or(total, |a| a as u128))?;
-                    let rounded = alphas
-                        .iter()
-                        .map(|&a| floor(a as u128) as i64)
-                        .gather_shared();
-                    given.push(("alphas", Value::Wholes(rounded)));
-                }
-                _ => return Ok(None),
+                Alphas::Vector(alphas) => given.push(("alphas", Value::Wholes(alphas))),
             }
             // What rounding down takes from the alphas goes to the diagonal, which so stays positive;
             // where it was zero it must stay zero, which only whole units do.

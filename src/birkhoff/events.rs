@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::control::{Control, Stopped};
 use super::counts::Counts;
-use super::matching::{Matching, NONE};
+use crate::matching::{Matching, NONE};
 use crate::pool;
 use crate::system::memory::{self, Gather};
 

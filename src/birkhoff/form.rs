@@ -6,6 +6,7 @@ use super::events::Events;
 use super::listed::Listed;
 use crate::dd::Dd;
 use crate::error::{Error, Result};
+use crate::family::structure::Alphas;
 use crate::lattice::{gcd, nearest};
 use crate::system::memory::{self, Gather};
 use crate::system::stop::{self, Paced};
@@ -53,26 +54,23 @@ pub enum Times {
     Listed(Vec<(u32, u32)>),
 }
 
-/// Alphas of a tridiagonal matrix, out of a total.
+/// Pairs of neighbours that change places, out of a total.
 #[derive(Debug, Clone)]
-pub enum Pairs {
-    /// One for all.
-    Constant(u64, u64),
-    /// One for each pair.
-    Each(Arc<[i64]>, u64),
+pub struct Pairs {
+    /// How often each pair does.
+    pub alphas: Alphas,
+    /// What that is out of.
+    pub total: u64,
 }
 
 impl Pairs {
     /// Whether codes `i` and `i + 1` change places at `time`.
     fn swaps(&self, i: u64, time: u64) -> bool {
-        let (alpha, total) = match self {
-            Pairs::Constant(alpha, total) => (*alpha, *total),
-            Pairs::Each(alphas, total) => (alphas[i as usize] as u64, *total),
-        };
+        let alpha = self.alphas.at(i);
         if i.is_multiple_of(2) {
             time < alpha
         } else {
-            time >= total - alpha
+            time >= self.total - alpha
         }
     }
 }
@@ -371,6 +369,14 @@ impl Form {
     /// Number of terms.
     pub fn terms(&self) -> u64 {
         self.weights.terms()
+    }
+
+    /// Whether every term is a shift of all codes.
+    pub fn is_shifts(&self) -> bool {
+        matches!(
+            self.permutations,
+            Permutations::Shifts(_) | Permutations::Ramp(_)
+        )
     }
 
     /// Keep the first terms only.

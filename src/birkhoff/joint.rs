@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 use super::counts::Counts;
 use super::realise;
-use super::sample::{CLASSES, SIZE};
+use super::sample::SIZE;
 use crate::dd::{self, Dd};
+use crate::family::structure::{Run, Structure};
 use crate::family::{Composition, Matrix};
 use crate::measure::{self, Entropy, LogSum};
-use crate::sampler::Structure;
 use crate::system::memory::Gather;
 
 /// Bits of the permutation that is drawn for `matrix`; none where none can be drawn.
@@ -49,9 +49,11 @@ fn of_matrix(matrix: &Matrix, seen: &mut Seen) -> Option<f64> {
             let parts = first.zip(second);
             parts.map(|(first, second)| first.max(second).max(row(matrix)))
         }
-        _ if CLASSES.contains(&matrix.family.name()) && short => Some(of_classes(matrix)),
-        _ if size > SIZE => None,
-        _ => realise::counts(matrix).ok().as_ref().map(richest_row),
+        _ => match matrix.structure().classes(size) {
+            Some(runs) if short => Some(of_classes(&runs)),
+            _ if size > SIZE => None,
+            _ => realise::counts(matrix).ok().as_ref().map(richest_row),
+        },
     };
     seen.insert(place, found);
     found
@@ -75,14 +77,10 @@ fn row(matrix: &Matrix) -> f64 {
 }
 
 /// Every class of n in one of n! orders, all as likely.
-fn of_classes(matrix: &Matrix) -> f64 {
-    let Structure::Classes { size, runs } = matrix.family.structure() else {
-        return 0.0;
-    };
+fn of_classes(runs: &[Run]) -> f64 {
     let mut classes: BTreeMap<u64, u64> = BTreeMap::new();
-    let ends = runs.iter().skip(1).map(|run| run.0);
-    for (&(start, n), end) in runs.iter().zip(ends.chain([size])) {
-        *classes.entry(n).or_default() += (end - start) / n;
+    for run in runs {
+        *classes.entry(run.class_size).or_default() += run.classes;
     }
     let largest = classes.keys().next_back().copied().unwrap_or(1);
     if largest <= SHORT {

@@ -4,9 +4,9 @@ use super::Limits;
 use super::control::{Control, Stopped};
 use super::counts::Counts;
 use super::listed::Listed;
-use super::matching::Matching;
 use super::random::Random;
 use super::ties::{Assignment, FORBIDDEN};
+use crate::matching::Matching;
 use crate::system::memory::{self, Gather};
 
 /// Sizes for which this is worth its time.

@@ -3,7 +3,7 @@
 //! | room | what lives there |
 //! |---|---|
 //! | [`counts`], [`realise`] | a matrix as whole numbers without zeros; any family as such, on its own grid or a coarser one |
-//! | [`matching`], [`queue`] | perfect matchings in a graph that changes; entries in falling order |
+//! | [`queue`] | entries in falling order; the graph is in [`matching`](crate::matching) |
 //! | [`bottleneck`], [`ties`], [`loose`] | the policy "bottleneck", and what it does with choices on small matrices |
 //! | [`events`] | the policy "any" |
 //! | [`closed`] | structured families, without a search |
@@ -34,7 +34,6 @@ pub mod kron;
 mod leaves;
 pub mod listed;
 pub mod loose;
-pub mod matching;
 pub mod queue;
 pub mod random;
 pub mod realise;

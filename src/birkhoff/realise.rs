@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::counts::{Counts, MAX_SIZE};
 use super::split::Halver;
 use crate::error::{Error, Result};
-use crate::family::{self, Composition, Matrix};
+use crate::family::{self, Composition, Matrix, Structure};
 use crate::lattice::{self, GRID};
 use crate::parameters::Value;
 use crate::pool;
@@ -146,18 +146,10 @@ fn small_enough(matrix: &Matrix) -> Result<usize> {
     }
 }
 
-/// The counts that a dense family keeps.
+/// The counts that a matrix keeps row by row.
 fn stored(matrix: &Matrix, size: usize) -> Option<Counts> {
-    let (mut cells, mut total) = (None, None);
-    for (name, value) in matrix.family.parameters() {
-        match (name, value) {
-            ("counts", Value::Table(_, _, table)) => cells = Some(table),
-            ("total", Value::Whole(n)) => total = u64::try_from(n).ok(),
-            _ => {}
-        }
-    }
-    match *cells? {
-        Value::Wholes(cells) => Some(Counts::from_dense(size, total?, &cells)),
+    match matrix.structure() {
+        Structure::Rows { counts, total, .. } => Some(Counts::from_dense(size, *total, counts)),
         _ => None,
     }
 }

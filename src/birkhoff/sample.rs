@@ -1,11 +1,12 @@
 //! One permutation with the matrix as its marginals, without decomposing: the bit-split sampler.
 
 use super::counts::Counts;
-use super::matching::Matching;
 use super::realise;
 use super::split::Halver;
 use crate::error::Error;
+use crate::family::structure::Run;
 use crate::family::{Composition, Matrix};
+use crate::matching::Matching;
 use crate::system::memory::Gather;
 use crate::system::stop::{self, Paced};
 
@@ -21,25 +22,19 @@ pub trait Coins {
 /// Largest matrix from which a permutation is drawn entry by entry.
 pub const SIZE: u64 = 4096;
 
-/// Families whose classes are each a perfect secret.
-pub(super) const CLASSES: [&str; 4] = ["identity", "uniform", "blocks", "k_anonymous"];
-
 /// Every class shuffled in itself: each place of a class of n is as likely, 1/n.
-fn within_classes<F: FnMut() -> u64>(matrix: &Matrix, words: &mut Words<F>) -> Vec<u32> {
-    let size = matrix.family.size();
+fn within_classes<F: FnMut() -> u64>(size: u64, runs: &[Run], words: &mut Words<F>) -> Vec<u32> {
     let mut drawn: Vec<u32> = (0..size as u32).gather();
-    let mut start = 0;
-    while start < size {
-        // The diagonal entry of a class of n is 1/n.
-        let n = matrix
-            .family
-            .entry(start, start)
-            .map_or(1, |(_, n)| n as u64);
-        for i in (1..n).rev().paced() {
-            let j = words.below(i + u64::from(!mutant!("nobody-stays-in-class")));
-            drawn.swap((start + i) as usize, (start + j) as usize);
+    // Nobody moves in a class of one.
+    for run in runs.iter().filter(|run| run.class_size > 1) {
+        let n = run.class_size;
+        let starts = (0..run.classes).map(|class| run.start + class * n);
+        for start in starts.paced() {
+            for i in (1..n).rev().paced() {
+                let j = words.below(i + u64::from(!mutant!("nobody-stays-in-class")));
+                drawn.swap((start + i) as usize, (start + j) as usize);
+            }
         }
-        start += n;
     }
     drawn
 }
@@ -110,8 +105,10 @@ fn leaf<F: FnMut() -> u64>(
     words: &mut Words<F>,
 ) -> crate::error::Result<Vec<u32>> {
     let size = matrix.family.size();
-    if CLASSES.contains(&matrix.family.name()) && size <= u64::from(u32::MAX) {
-        return Ok(within_classes(matrix, words));
+    if size <= u64::from(u32::MAX)
+        && let Some(runs) = matrix.structure().classes(size)
+    {
+        return Ok(within_classes(size, &runs, words));
     }
     if size > SIZE {
         let must = format!("be at most {SIZE} to draw a permutation entry by entry");

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::family::Family;
+use crate::family::structure::Structure;
 use crate::lattice::{gcd, nearest};
 use crate::measure::{self, Entropy, LogSum};
 use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
-use crate::sampler::Structure;
 use crate::survey::{self, Survey};
 use crate::system::memory::Gather;
 
@@ -19,9 +19,11 @@ use crate::system::memory::Gather;
 /// # Cost
 /// Build and entropy O(size); an entry O(1).
 #[derive(Debug)]
-struct Circulant {
-    first_row: Arc<[i64]>,
-    total: u64,
+pub struct Circulant {
+    /// Counts.
+    pub first_row: Arc<[i64]>,
+    /// Their sum.
+    pub total: u64,
 }
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
@@ -62,6 +64,10 @@ impl Family for Circulant {
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         let shift = (v + self.size() - u) % self.size();
         Some((self.first_row[shift as usize] as u128, self.total.into()))
+    }
+
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        None
     }
 
     fn structure(&self) -> Structure {

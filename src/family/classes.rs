@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use crate::family::Family;
+use crate::family::structure::{Run, Structure};
 use crate::lattice::{gcd, nearest};
 use crate::measure::{Entropy, LogSum};
 use crate::operator::{Means, Operator, Spectrum};
 use crate::parameters::Parameters;
-use crate::sampler::Structure;
 use crate::survey::{RowBits, Survey};
 use crate::system::memory::{self, Gather};
 
@@ -25,14 +25,6 @@ pub struct Classes {
     parameters: Parameters,
     runs: Vec<Run>,
     size: u64,
-    classes: u64,
-}
-
-/// `classes` classes of `class_size` codes each, from code `start` on.
-#[derive(Debug, Clone, Copy)]
-struct Run {
-    start: u64,
-    class_size: u64,
     classes: u64,
 }
 
@@ -94,6 +86,10 @@ impl Family for Classes {
         let (start, n) = self.class_of(u);
         let inside = v >= start && v - start < n;
         Some((u128::from(inside), u128::from(n)))
+    }
+
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        None
     }
 
     fn structure(&self) -> Structure {

@@ -6,10 +6,10 @@ use crate::entropy;
 use crate::family::composite::{Measures, common};
 use crate::family::kernel::Kernel;
 use crate::family::randomized_response::RandomizedResponse;
+use crate::family::structure::Structure;
 use crate::family::{Family, Matrix, composite};
 use crate::lattice::nearest;
 use crate::measure;
-use crate::parameters::Value;
 use crate::pool;
 use crate::system::memory::{self, Gather};
 
@@ -18,27 +18,18 @@ const WORK: u128 = 1 << 32;
 
 /// `(diag, off)` over `total`, of a matrix that has only these two entries.
 fn equal_lies(matrix: &Matrix, total: u128) -> Option<(u128, u128)> {
-    let family = &*matrix.family;
-    if !matches!(
-        family.name(),
-        "identity" | "uniform" | "randomized_response"
-    ) {
-        return None;
-    }
-    let scaled = |entry: (u128, u128)| entry.0 * (total / entry.1);
-    let diag = scaled(family.entry(0, 0)?);
-    let off = if family.size() > 1 {
-        scaled(family.entry(0, 1)?)
-    } else {
-        0
-    };
-    Some((diag, off))
+    let law = matrix.structure().two_valued(matrix.family.size())?;
+    let scale = total / law.total;
+    Some((law.diag * scale, law.off * scale))
 }
 
 /// Whether all rows are shifts of the first, and that is not too long to write down.
 fn has_first_row(matrix: &Matrix) -> bool {
-    let names = ["identity", "uniform", "randomized_response", "circulant"];
-    names.contains(&matrix.family.name()) && matrix.family.size() <= 1 << 27
+    let size = matrix.family.size();
+    let structure = matrix.structure();
+    let shifts =
+        matches!(structure, Structure::Circulant { .. }) || structure.two_valued(size).is_some();
+    shifts && size <= 1 << 27
 }
 
 /// The first row over `total`, of a matrix whose other rows are shifts of it.
@@ -53,13 +44,11 @@ fn first_row(matrix: &Matrix, total: u128) -> Option<Vec<u128>> {
 
 /// The kernel over `total`, of a reflected matrix.
 fn kernel(matrix: &Matrix, total: u128) -> Option<Vec<u128>> {
-    let family = &*matrix.family;
-    let counts = match (family.name(), family.parameters().into_iter().next()) {
-        ("reflected" | "geometric", Some((_, Value::Wholes(counts)))) => counts,
-        _ => return None,
+    let Structure::Even { kernel, total: own } = matrix.structure() else {
+        return None;
     };
-    let scale = total / matrix.total()?;
-    Some(counts.iter().map(|&k| k as u128 * scale).gather())
+    let scale = total / u128::from(*own);
+    Some(kernel.iter().map(|&k| k as u128 * scale).gather())
 }
 
 fn of_kernel(counts: &[u128], total: u128) -> Measures {
@@ -160,8 +149,7 @@ pub fn product_keeps(first: &Matrix, second: &Matrix) -> Option<f64> {
 
 /// The product of two matrices of one structured family.
 pub fn product(first: &Matrix, second: &Matrix) -> Option<Measures> {
-    let classes = ["identity", "uniform", "blocks", "k_anonymous"];
-    if classes.contains(&first.family.name()) && first == second {
+    if first.structure().has_classes() && first == second {
         // Averaging over classes twice is averaging once.
         return Some(of(&*first.family));
     }

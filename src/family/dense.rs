@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crate::entropy;
 use crate::error::{Error, Result};
+use crate::family::structure::Structure;
 use crate::family::{Family, composite};
 use crate::lattice::{self, GRID, TOLERANCE, nearest};
 use crate::measure::{self, Entropy};
 use crate::parameters::{Arguments, Parameters, Value};
 use crate::pool;
 use crate::potentials::Potentials;
-use crate::sampler::Structure;
 use crate::scaling::{DONE, Scaling};
 use crate::support::{self, Unsupported};
 use crate::system::memory::{self, Gather};
@@ -121,6 +121,16 @@ pub fn unsupported(name: &str, why: Unsupported) -> Error {
 }
 
 impl Dense {
+    /// Counts whose lines are known to sum to `total`.
+    pub fn new(name: &'static str, size: usize, counts: Arc<[i64]>, total: u64) -> Self {
+        Dense {
+            name,
+            size,
+            counts,
+            total,
+        }
+    }
+
     /// From `counts` and `total`, as they stand in the parameters, where they are given.
     pub fn realised(name: &'static str, arguments: &mut Arguments) -> Result<Option<Self>> {
         let Some(total) = arguments.whole("total", 1, (1 << 63) - 1)? else {
@@ -168,12 +178,7 @@ impl Dense {
             return Err(Error::value(parameter, must, got));
         }
         match u64::try_from(total) {
-            Ok(total) if (1..1 << 63).contains(&total) => Ok(Dense {
-                name,
-                size,
-                counts,
-                total,
-            }),
+            Ok(total) if (1..1 << 63).contains(&total) => Ok(Dense::new(name, size, counts, total)),
             _ => Err(Error::value(
                 parameter,
                 "have a sum from 1 to below 2^63",
@@ -201,12 +206,8 @@ impl Dense {
             arguments.note("moved", moved);
         }
         drop(reals);
-        Ok(Dense {
-            name,
-            size,
-            counts: cells.into_iter().map(|c| c as i64).gather_shared(),
-            total: GRID,
-        })
+        let counts = cells.into_iter().map(|c| c as i64).gather_shared();
+        Ok(Dense::new(name, size, counts, GRID))
     }
 
     /// Smallest and largest count of each column.
@@ -258,6 +259,10 @@ impl Family for Dense {
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         let count = self.counts[u as usize * self.size + v as usize];
         Some((count as u128, self.total.into()))
+    }
+
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        None
     }
 
     fn structure(&self) -> Structure {

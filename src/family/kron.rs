@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::dd::Dd;
 use crate::error::{Error, Result};
 use crate::family::composite::Written;
+use crate::family::structure::Structure;
 use crate::family::{Composition, Family, Matrix, Nesting, composite};
 use crate::lattice::MAX_SIZE;
 use crate::measure::{Entropy, LogSum};
 use crate::parameters::{Arguments, Parameters, Value};
-use crate::sampler::Structure;
 use crate::survey;
 use crate::system::memory::{self, Gather};
 
@@ -172,6 +172,10 @@ impl Family for Kron {
         }
         let fill = |total: u128, row: &mut [u128]| self.add_counts(u, total, 1, row);
         composite::fill_row(self, u, self.total(), fill, out);
+    }
+
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        None
     }
 
     fn structure(&self) -> Structure {

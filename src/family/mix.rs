@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crate::dd::{Dd, RELATIVE_ERROR};
 use crate::error::{Error, Result};
 use crate::family::composite::{self, Measures, Written};
+use crate::family::structure::Structure;
 use crate::family::{Composition, Family, Matrix, Nesting, collapse};
 use crate::lattice::{self, gcd};
 use crate::measure::Entropy;
 use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
-use crate::sampler::Structure;
 use crate::system::kept::Kept;
 use crate::system::memory::{self, Gather};
 
@@ -226,6 +226,10 @@ impl Family for Mix {
     fn fill_row(&self, u: u64, out: &mut [f64]) {
         let fill = |total: u128, row: &mut [u128]| self.add_counts(u, total, 1, row);
         composite::fill_row(self, u, self.total(), fill, out);
+    }
+
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        None
     }
 
     fn structure(&self) -> Structure {

@@ -1,6 +1,7 @@
 //! The families: what a bistochastic matrix is, their registry, and the laws they all obey.
 //!
-//! To add one: its file, a `mod` line and a line in [`REGISTRY`].
+//! To add one: its file, a `mod` line and a line in [`REGISTRY`]. It says its name, its size, its parameters
+//! and its [`Structure`]; all else follows from the structure, unless the family knows better.
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -11,10 +12,10 @@ use crate::dd::Dd;
 use crate::derive;
 use crate::error::{Error, Result};
 use crate::lattice;
-use crate::measure::{self, Entropy};
+use crate::measure::{self, Entropy, LogSum};
 use crate::operator::{Operator, Spectrum};
 use crate::parameters::{Arguments, Parameters, Value};
-use crate::sampler::{Sampler, Structure};
+use crate::sampler::Sampler;
 use crate::survey::{self, Survey};
 use crate::system::kept::Kept;
 use crate::system::memory::{self, Gather};
@@ -23,6 +24,7 @@ mod balance;
 mod blocks;
 mod circulant;
 mod classes;
+mod closed;
 mod collapse;
 mod composite;
 mod dense;
@@ -37,13 +39,18 @@ mod permutation;
 mod product;
 mod randomized_response;
 mod reflected;
+pub mod structure;
 mod t_transform;
 mod tridiagonal;
 mod uniform;
 
 pub use composite::{Nesting, Written};
+pub use structure::{Alphas, Structure};
 
 /// A bistochastic matrix as exact rational laws, one a row, by its structure.
+///
+/// The first four methods are what a new family has to say. The others have defaults that its
+/// [`Structure`] gives.
 pub trait Family: Debug + Send + Sync {
     /// The name in the registry.
     fn name(&self) -> &'static str;
@@ -54,12 +61,31 @@ pub trait Family: Debug + Send + Sync {
     /// The realised parameters: [`build`] with them gives the same matrix again.
     fn parameters(&self) -> Parameters;
 
+    /// What it is made of: what a draw from it takes, and which closed forms it has.
+    fn structure(&self) -> Structure;
+
+    /// The family that knows the closed forms of this structure; none of those that are it themselves.
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        closed::of(self.structure(), self.size())
+    }
+
+    /// What a composite is made of, as parts that can be borrowed; none for all others. A family whose structure
+    /// has parts says so here too, or it is taken entry by entry where its parts could be.
+    fn composition(&self) -> Option<Composition<'_>> {
+        None
+    }
+
     /// `Pr(report v | truth u)` as numerator and denominator below 2^127, for `u` and `v` below the
     /// size. None where a composite needs larger ones.
-    fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)>;
+    fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
+        self.closed()?.entry(u, v)
+    }
 
     /// The same to 30 digits.
     fn precise(&self, u: u64, v: u64) -> Dd {
+        if let Some(closed) = self.closed() {
+            return closed.precise(u, v);
+        }
         self.entry(u, v)
             .map_or(Dd::from(f64::NAN), |(n, d)| Dd::from(n) / Dd::from(d))
     }
@@ -74,31 +100,31 @@ pub trait Family: Debug + Send + Sync {
 
     /// Row `u` as the nearest doubles.
     fn fill_row(&self, u: u64, out: &mut [f64]) {
+        if let Some(closed) = self.closed() {
+            return closed.fill_row(u, out);
+        }
         for (v, x) in out.iter_mut().enumerate() {
             *x = self.probability(u, v as u64);
         }
     }
 
     /// A total below 2^127 of which every entry is a whole number, if there is one.
-    fn total(&self) -> Option<u128>;
+    fn total(&self) -> Option<u128> {
+        self.closed()?.total()
+    }
 
     /// Bounds of the smallest and the largest entry, where they are cheap, for families in which some
     /// column holds both.
     fn extremes(&self) -> Option<(f64, f64)> {
-        None
-    }
-
-    /// What a draw from it is made of.
-    fn structure(&self) -> Structure;
-
-    /// What a composite is made of; none for all others.
-    fn composition(&self) -> Option<Composition<'_>> {
-        None
+        self.closed()?.extremes()
     }
 
     /// How composites are nested in it.
     fn nesting(&self) -> Nesting {
-        Nesting::none(self, survey::SIZE)
+        match self.closed() {
+            Some(closed) => closed.nesting(),
+            None => Nesting::none(self, survey::SIZE),
+        }
     }
 
     /// Where the entries of a composite are written out.
@@ -109,6 +135,9 @@ pub trait Family: Debug + Send + Sync {
     /// Adds `weight * count of (u, v) out of total` to each number, where `total` is a multiple of every
     /// denominator. False where an entry has no 128-bit fraction.
     fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
+        if let Some(closed) = self.closed() {
+            return closed.add_counts(u, total, weight, out);
+        }
         out.iter_mut().enumerate().all(|(v, out)| {
             self.entry(u, v as u64).is_some_and(|(n, d)| {
                 if n > 0 {
@@ -121,12 +150,18 @@ pub trait Family: Debug + Send + Sync {
 
     /// The same for the sum of all rows with a weight each.
     fn add_counts_through(&self, weights: &[u128], total: u128, out: &mut [u128]) -> bool {
+        if let Some(closed) = self.closed() {
+            return closed.add_counts_through(weights, total, out);
+        }
         let mut rows = (0..).zip(weights).filter(|(_, weight)| **weight > 0);
         rows.all(|(w, &weight)| self.add_counts(w, total, weight, out))
     }
 
     /// The sum of all rows with a weight each, to 30 digits.
     fn precise_through(&self, weights: &[Dd]) -> Vec<Dd> {
+        if let Some(closed) = self.closed() {
+            return closed.precise_through(weights);
+        }
         let mut sum = memory::filled(Dd::ZERO, weights.len());
         for (w, &a) in (0..).zip(weights).filter(|(_, a)| a.hi > 0.0) {
             for (s, b) in sum.iter_mut().zip(self.precise_row(w)) {
@@ -138,55 +173,74 @@ pub trait Family: Debug + Send + Sync {
 
     /// Row `u` to 30 digits.
     fn precise_row(&self, u: u64) -> Vec<Dd> {
+        if let Some(closed) = self.closed() {
+            return closed.precise_row(u);
+        }
         (0..self.size()).map(|v| self.precise(u, v)).gather()
     }
 
     /// Whether [`Family::is_ergodic`] was decided, or was too much to look at.
     fn knows_ergodic(&self) -> bool {
-        true
+        self.closed().is_none_or(|closed| closed.knows_ergodic())
     }
 
     /// A beta that this one cannot be below, whatever rounding says.
     fn least_beta(&self) -> f64 {
-        0.0
+        self.closed().map_or(0.0, |closed| closed.least_beta())
     }
 
-    /// The entropy rate, Expression (4).
-    fn entropy_rate(&self) -> Entropy;
+    /// The entropy rate, Expression (4). No bits are promised where there is no closed form.
+    fn entropy_rate(&self) -> Entropy {
+        match self.closed() {
+            Some(closed) => closed.entropy_rate(),
+            None => Entropy::Exact(LogSum::zero()),
+        }
+    }
 
     /// A lower bound of it, where [`Family::entropy_rate`] is known only after a second or more.
     fn quick_entropy_rate(&self) -> Option<Entropy> {
-        None
+        self.closed()?.quick_entropy_rate()
     }
 
     /// `max over v of ln(max_u p_uv / min_u p_uv)`, rounded up; infinite where a column mixes zero
     /// and non-zero.
-    fn epsilon(&self) -> f64;
+    fn epsilon(&self) -> f64 {
+        self.closed()
+            .map_or(f64::INFINITY, |closed| closed.epsilon())
+    }
 
-    /// The mean of the diagonal, to nearest.
-    fn truthfulness(&self) -> f64;
+    /// The mean of the diagonal, to nearest; not a number where it is too much to look at.
+    fn truthfulness(&self) -> f64 {
+        self.closed()
+            .map_or(f64::NAN, |closed| closed.truthfulness())
+    }
 
     /// Whether some power of the matrix is positive: irreducible and aperiodic.
-    fn is_ergodic(&self) -> bool;
+    fn is_ergodic(&self) -> bool {
+        self.closed().is_some_and(|closed| closed.is_ergodic())
+    }
 
     /// Whether bits and epsilon are those of the law, or certified bounds of them.
     fn is_exact(&self) -> bool {
-        true
+        self.closed().is_none_or(|closed| closed.is_exact())
     }
 
     /// What the single lines say, deniability for each of `gammas`, where that takes no look at every
     /// entry.
-    fn survey(&self, _gammas: &[f64]) -> Option<Survey> {
-        None
+    fn survey(&self, gammas: &[f64]) -> Option<Survey> {
+        self.closed()?.survey(gammas)
     }
 
     /// The eigenvalues, where a transform that other matrices share makes it diagonal.
     fn spectrum(&self) -> Option<Spectrum> {
-        None
+        self.closed()?.spectrum()
     }
 
     /// The matrix as a linear map, where its structure gives a way shorter than the dense one.
     fn operator(&self) -> Option<Arc<dyn Operator>> {
+        if let Some(closed) = self.closed() {
+            return closed.operator();
+        }
         let size = self.size();
         self.spectrum().map(|spectrum| spectrum.operator(size))
     }
@@ -231,10 +285,36 @@ struct Reported {
     least: Kept<Option<(f64, u64)>>,
     condition: Kept<f64>,
     digest: Kept<[u8; 32]>,
+    structure: Kept<Structure>,
     sampler: Kept<Sampler>,
 }
 
 impl Matrix {
+    /// The matrix of any family, in the registry or not.
+    pub fn new(family: Arc<dyn Family>) -> Self {
+        Matrix {
+            family,
+            requested: Vec::new(),
+            reported: Arc::default(),
+        }
+    }
+
+    /// [`Family::structure`], handed in once.
+    pub fn structure(&self) -> &Structure {
+        let structure = &self.reported.structure;
+        structure.get_or_make(|| self.family.structure())
+    }
+
+    /// Whether everything is reported as it is, where that is seen at once.
+    pub fn is_identity(&self) -> bool {
+        self.structure().is_identity(self.family.size())
+    }
+
+    /// Whether every code is as likely, where that is seen at once.
+    pub fn is_uniform(&self) -> bool {
+        self.structure().is_uniform(self.family.size())
+    }
+
     /// The entropy rate in bits, as reported.
     pub fn entropy_rate(&self) -> f64 {
         let cell = &self.reported.entropy_rate;
@@ -474,10 +554,10 @@ pub fn build(family: &str, given: Vec<(String, Value)>) -> Result<Matrix> {
         })?;
     let mut arguments = Arguments::new(name, given);
     let family = builder(&mut arguments)?;
+    let requested = arguments.finish()?;
     Ok(Matrix {
-        requested: arguments.finish()?,
-        family,
-        reported: Arc::default(),
+        requested,
+        ..Matrix::new(family)
     })
 }
 

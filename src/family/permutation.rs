@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::family::Family;
+use crate::family::structure::Structure;
 use crate::measure::{Entropy, LogSum};
 use crate::operator::{Operator, Scatter};
 use crate::parameters::{Arguments, Parameters, Value};
-use crate::sampler::Structure;
 use crate::survey::{RowBits, Survey};
 use crate::system::memory;
 use crate::system::stop::Paced;
@@ -18,8 +18,9 @@ use crate::system::stop::Paced;
 /// # Cost
 /// O(size) to build and to keep.
 #[derive(Debug)]
-struct Permutation {
-    targets: Arc<[i64]>,
+pub struct Permutation {
+    /// Where each code goes.
+    pub targets: Arc<[i64]>,
 }
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
@@ -51,6 +52,10 @@ impl Family for Permutation {
 
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         Some((u128::from(self.targets[u as usize] as u64 == v), 1))
+    }
+
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        None
     }
 
     fn structure(&self) -> Structure {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::dd::Dd;
 use crate::error::{Error, Result};
 use crate::family::composite::{self, Measures, Written};
+use crate::family::structure::Structure;
 use crate::family::{Composition, Family, Matrix, Nesting, collapse};
 use crate::measure::Entropy;
 use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
-use crate::sampler::Structure;
 use crate::system::kept::Kept;
 use crate::system::memory::{self, Gather};
 
@@ -80,6 +80,15 @@ impl Product {
 
     fn second(&self) -> &dyn Family {
         &*self.pair[1].family
+    }
+
+    /// The one factor where the other leaves everything as it is.
+    fn beside_identity(&self) -> Option<&Matrix> {
+        match &*self.pair {
+            [first, second] if first.is_identity() => Some(second),
+            [first, second] if second.is_identity() => Some(first),
+            _ => None,
+        }
     }
 
     fn measures(&self) -> &Measures {
@@ -271,6 +280,10 @@ impl Family for Product {
         composite::fill_row(self, u, self.total(), fill, out);
     }
 
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        None
+    }
+
     fn structure(&self) -> Structure {
         Structure::Product(Arc::clone(&self.pair))
     }
@@ -303,11 +316,11 @@ impl Family for Product {
     fn truthfulness(&self) -> f64 {
         let (a, b) = (self.first(), self.second());
         let size = self.size();
-        match (a.name(), b.name()) {
-            ("uniform", _) | (_, "uniform") => return 1.0 / size as f64,
-            ("identity", _) => return self.pair[1].truthfulness(),
-            (_, "identity") => return self.pair[0].truthfulness(),
-            _ => {}
+        if self.pair.iter().any(Matrix::is_uniform) {
+            return 1.0 / size as f64;
+        }
+        if let Some(other) = self.beside_identity() {
+            return other.truthfulness();
         }
         if let Some(keep) = collapse::product_keeps(&self.pair[0], &self.pair[1]) {
             return keep;
@@ -338,10 +351,8 @@ impl Family for Product {
         if self.pair.iter().any(|part| part.epsilon().is_finite()) {
             return true;
         }
-        match (a.name(), b.name()) {
-            ("identity", _) => return self.pair[1].is_ergodic(),
-            (_, "identity") => return self.pair[0].is_ergodic(),
-            _ => {}
+        if let Some(other) = self.beside_identity() {
+            return other.is_ergodic();
         }
         let size = self.size();
         let support = |f: &dyn Family, u: u64| -> Vec<usize> {

@@ -6,11 +6,11 @@ use crate::calibrate;
 use crate::dd::Dd;
 use crate::error::{Error, Result};
 use crate::family::Family;
+use crate::family::structure::Structure;
 use crate::lattice::{GRID, gcd, nearest};
 use crate::measure::{self, Entropy, LogSum};
 use crate::operator::{Operator, Shift, Spectrum};
 use crate::parameters::{Arguments, Parameters, Value};
-use crate::sampler::Structure;
 use crate::survey::{self, RowBits, Survey};
 use crate::system::memory::Gather;
 
@@ -153,7 +153,7 @@ impl RandomizedResponse {
     }
 
     /// `keep = n/d` exactly: `diag : off = n (size - 1) : (d - n)`.
-    fn by_fraction(size: u64, n: u128, d: u128) -> Self {
+    pub fn by_fraction(size: u64, n: u128, d: u128) -> Self {
         Self::new(size, n * u128::from(size - 1), d - n)
     }
 }
@@ -247,6 +247,10 @@ impl Family for RandomizedResponse {
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         let count = if u == v { self.diag } else { self.off };
         Some((count, self.sum()))
+    }
+
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        None
     }
 
     fn structure(&self) -> Structure {

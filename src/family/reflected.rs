@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::family::kernel::Kernel;
+use crate::family::structure::Structure;
 use crate::lattice::{self, gcd};
 use crate::measure::Entropy;
 use crate::operator::Spectrum;
 use crate::parameters::{Arguments, Parameters, Value};
-use crate::sampler::Structure;
 use crate::survey::{self, Survey};
 use crate::system::kept::Kept;
 use crate::system::memory::Gather;
@@ -139,6 +139,10 @@ impl Family for Reflected {
             self.kernel().count(u as usize, v as usize),
             self.total.into(),
         ))
+    }
+
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        None
     }
 
     fn structure(&self) -> Structure {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::family::Family;
+use crate::family::structure::Structure;
 use crate::lattice::{self, GRID, gcd, nearest};
 use crate::measure::{self, Entropy, LogSum};
 use crate::operator::{Operator, Swap};
 use crate::parameters::{Arguments, Parameters, Value};
-use crate::sampler::Structure;
 use crate::survey::{self, RowBits, Survey};
 use crate::system::memory;
 
@@ -19,7 +19,7 @@ use crate::system::memory;
 /// # Cost
 /// Four integers.
 #[derive(Debug)]
-struct TTransform {
+pub struct TTransform {
     size: u64,
     i: u64,
     j: u64,
@@ -56,17 +56,22 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         }
         _ => return Err(Error::type_("keep", "be a number", "a vector")),
     };
-    let g = gcd(stay, sum);
-    Ok(Arc::new(TTransform {
-        size,
-        i: i.min(j),
-        j: i.max(j),
-        stay: stay / g,
-        sum: sum / g,
-    }))
+    Ok(Arc::new(TTransform::new(size, (i, j), (stay, sum))))
 }
 
 impl TTransform {
+    /// Two codes that are swapped unless they stay, with probability `stay / sum`.
+    pub fn new(size: u64, (i, j): (u64, u64), (stay, sum): (u128, u128)) -> Self {
+        let g = gcd(stay, sum);
+        TTransform {
+            size,
+            i: i.min(j),
+            j: i.max(j),
+            stay: stay / g,
+            sum: sum / g,
+        }
+    }
+
     fn moves(&self, u: u64) -> bool {
         u == self.i || u == self.j
     }
@@ -97,6 +102,10 @@ impl Family for TTransform {
             (false, true) => (1, 1),
             _ => (0, 1),
         })
+    }
+
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        None
     }
 
     fn structure(&self) -> Structure {

@@ -6,11 +6,11 @@ use crate::calibrate;
 use crate::dd::Dd;
 use crate::error::{Error, Result};
 use crate::family::Family;
+use crate::family::structure::{Alphas, Structure};
 use crate::lattice::{self, GRID, TOLERANCE};
 use crate::measure::{self, Entropy, LogSum};
 use crate::operator::{self, Operator, Spectrum};
 use crate::parameters::{Arguments, Parameters, Value};
-use crate::sampler::{Alphas as Steps, Structure};
 use crate::survey::{self, RowBits, Survey};
 use crate::system::memory::{self, Gather};
 use crate::system::stop::Paced;
@@ -23,21 +23,23 @@ use crate::system::stop::Paced;
 /// # Cost
 /// One alpha repeated is one integer, everything O(1); a vector O(size).
 #[derive(Debug)]
-struct Tridiagonal {
+pub struct Tridiagonal {
     size: u64,
     alphas: Alphas,
     total: u64,
 }
 
-#[derive(Debug)]
-enum Alphas {
-    Constant(u64),
-    Vector(Arc<[i64]>),
-}
-
 const MUST: &str = "be non-negative, each and with its neighbour at most 1";
 
 impl Tridiagonal {
+    /// The law of these steps.
+    pub fn new(size: u64, alphas: Alphas, total: u64) -> Result<Self> {
+        match alphas {
+            Alphas::Constant(alpha) => constant(size, alpha, total),
+            Alphas::Vector(alphas) => vector(alphas, total),
+        }
+    }
+
     fn constant(size: u64, alpha: u64, total: u64) -> Self {
         let alphas = if size == 1 {
             Alphas::Vector([].into())
@@ -53,11 +55,9 @@ impl Tridiagonal {
 
     /// The alpha between codes `i` and `i + 1`; 0 at the ends.
     fn alpha(&self, i: Option<u64>) -> u64 {
-        match (&self.alphas, i) {
-            (_, Some(i)) if i + 1 >= self.size => 0,
-            (_, None) => 0,
-            (Alphas::Constant(alpha), _) => *alpha,
-            (Alphas::Vector(alphas), Some(i)) => alphas[i as usize] as u64,
+        match i {
+            Some(i) if i + 1 < self.size => self.alphas.at(i),
+            _ => 0,
         }
     }
 
@@ -272,12 +272,13 @@ impl Family for Tridiagonal {
     fn structure(&self) -> Structure {
         Structure::Neighbours {
             size: self.size,
-            alphas: match &self.alphas {
-                Alphas::Constant(alpha) => Steps::Constant(*alpha),
-                Alphas::Vector(alphas) => Steps::Vector(Arc::clone(alphas)),
-            },
+            alphas: self.alphas.clone(),
             total: self.total,
         }
+    }
+
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        None
     }
 
     fn total(&self) -> Option<u128> {
@@ -391,12 +392,8 @@ impl Family for Tridiagonal {
     }
 
     fn operator(&self) -> Option<Arc<dyn Operator>> {
-        let alphas = match &self.alphas {
-            Alphas::Constant(alpha) => vec![*alpha],
-            Alphas::Vector(alphas) => alphas.iter().map(|&a| a as u64).gather(),
-        };
         Some(Arc::new(operator::Tridiagonal::new(operator::Source {
-            alphas,
+            alphas: self.alphas.stored().gather(),
             size: self.size as usize,
             total: self.total,
         })))

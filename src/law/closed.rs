@@ -2,8 +2,8 @@
 
 use super::ratio;
 use crate::family::Matrix;
+use crate::family::structure::{Alphas, Structure};
 use crate::lattice::gcd;
-use crate::sampler::{Alphas, Structure};
 
 /// What two closed forms of at least two codes say; none where they have to be compared by entries.
 pub(super) fn compare(a: &Matrix, b: &Matrix) -> Option<bool> {
@@ -77,16 +77,14 @@ pub(super) fn compare(a: &Matrix, b: &Matrix) -> Option<bool> {
                 ..
             },
         ) => {
-            let steps = |alphas: &Alphas, i: u64| match alphas {
-                Alphas::Constant(alpha) => u128::from(*alpha),
-                Alphas::Vector(alphas) => alphas[i as usize] as u128,
-            };
             if let (Alphas::Constant(a), Alphas::Constant(b)) = (a, b) {
                 let one = |alpha: u64| std::iter::once(u128::from(alpha));
                 return Some(alike((one(*a), *s), (one(*b), *t)));
             }
-            let all = |alphas| (0..size - 1).map(move |i| steps(alphas, i));
-            Some(alike((all(a), *s), (all(b), *t)))
+            fn all(alphas: &Alphas, size: u64) -> impl Iterator<Item = u128> + '_ {
+                (0..size - 1).map(|i| u128::from(alphas.at(i)))
+            }
+            Some(alike((all(a, size), *s), (all(b, size), *t)))
         }
         (
             Structure::Swap {
@@ -117,8 +115,10 @@ fn is_closed(structure: &Structure) -> bool {
 
 /// The diagonal entry of a law that has one, and one other entry everywhere else.
 pub(super) fn flat(structure: &Structure, size: u64) -> Option<(u128, u128)> {
+    if let Some(law) = structure.two_valued(size) {
+        return Some(ratio(law.diag, law.total));
+    }
     match structure {
-        Structure::Certain(None) => Some((1, 1)),
         Structure::Certain(Some(targets)) => {
             if (0..).zip(&**targets).all(|(u, &v)| u == v) {
                 Some((1, 1))
@@ -126,26 +126,15 @@ pub(super) fn flat(structure: &Structure, size: u64) -> Option<(u128, u128)> {
                 (size == 2).then_some((0, 1))
             }
         }
-        Structure::Lies { keep: (n, d), .. } => Some(ratio((*n).into(), (*d).into())),
-        Structure::Classes { runs, .. } => match runs[..] {
-            [(_, n)] if n == size || n == 1 => Some((1, n.into())),
-            _ => None,
-        },
         Structure::Circulant { first_row, total } => {
             let others = &first_row[1..];
             let keep = ratio(first_row[0] as u128, (*total).into());
             others.iter().all(|&c| c == others[0]).then_some(keep)
         }
         Structure::Neighbours { alphas, total, .. } => {
-            let first = match alphas {
-                Alphas::Constant(alpha) => *alpha,
-                Alphas::Vector(alphas) => alphas[0] as u64,
-            };
-            let still = match alphas {
-                Alphas::Constant(alpha) => *alpha == 0,
-                Alphas::Vector(alphas) => alphas.iter().all(|&alpha| alpha == 0),
-            };
-            (still || size == 2).then(|| ratio((total - first).into(), (*total).into()))
+            let still = alphas.stored().all(|alpha| alpha == 0);
+            let keep = total - alphas.at(0);
+            (still || size == 2).then(|| ratio(keep.into(), (*total).into()))
         }
         Structure::Even { kernel, total } => {
             // A reflected law is given by its first column, and there is a flat one for each.
@@ -159,10 +148,7 @@ pub(super) fn flat(structure: &Structure, size: u64) -> Option<(u128, u128)> {
         Structure::Swap { stay, sum, .. } => {
             (size == 2 || stay == sum).then(|| ratio((*stay).into(), (*sum).into()))
         }
-        Structure::Rows { .. }
-        | Structure::Kron(_)
-        | Structure::Mix { .. }
-        | Structure::Product(_) => None,
+        _ => None,
     }
 }
 

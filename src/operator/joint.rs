@@ -127,9 +127,7 @@ impl Joint {
             .enumerate()
             .map(|(axis, matrix)| {
                 let size = matrix.family.size() as usize;
-                // Flat at 1 is the identity.
-                let still =
-                    size == 1 || matches!(matrix.spectrum(), Some(Spectrum::Flat(a)) if a == 1.0);
+                let still = size == 1 || matrix.is_identity();
                 let step = if still {
                     None
                 } else {

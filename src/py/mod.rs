@@ -30,6 +30,7 @@ mod package;
 mod processor;
 mod randomize;
 mod secret;
+mod structure;
 mod supervise;
 mod survey;
 mod work;
@@ -83,6 +84,11 @@ mod _core {
     use super::processor::processor;
     #[pymodule_export]
     use super::randomize::bench_floor;
+    #[pymodule_export]
+    use super::structure::{
+        classes_of, counts_of, counts_rank, factors_of, first_row_of, has_rows, is_certain,
+        kernel_of, mixture_of, product_of, steps_of, swap_of, targets_of, two_values_of,
+    };
     #[pymodule_export]
     use super::survey::{metric_epsilon, of_lines, quick_rate};
 }

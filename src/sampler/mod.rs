@@ -18,7 +18,7 @@
 //! | kron, mix, `@` | those of the parts | as in the parts | as in the parts; digits through divisions |
 //!
 //! One file a structure, or several: [`one`] for a law that serves all codes, [`lies`], [`classes`],
-//! [`neighbours`], [`rows`]. [`structure`] is what families hand in, [`kind`] what a first word decides.
+//! [`neighbours`], [`rows`]. [`Structure`] is what families hand in, [`kind`] what a first word decides.
 
 use std::sync::Arc;
 
@@ -33,13 +33,12 @@ pub mod lies;
 pub mod neighbours;
 pub mod one;
 pub mod rows;
-pub mod structure;
 
 #[cfg(test)]
 mod counted;
 
+pub use crate::family::structure::{self, Alphas, Structure};
 pub use kind::Kind;
-pub use structure::{Alphas, Structure};
 
 /// A structure with its tables.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ from bistochastic.measures.channel import (
     capacity,
     mutual_information,
 )
+from bistochastic.measures.columns import column
 from bistochastic.measures.costs import (
     cost_table,
     expected_cost,
@@ -20,7 +21,6 @@ from bistochastic.measures.costs import (
 )
 from bistochastic.measures.leakage import guaranteed_max_leakage
 from bistochastic.measures.priors import best_guess, distribution, posterior, remaining_uncertainty
-from bistochastic.measures.structure import class_sizes, column
 from bistochastic.measures.survey import TABLE, Lines, deniability, lines
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "average",
     "best_guess",
     "capacity",
-    "class_sizes",
     "column",
     "cost_table",
     "deniability",

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, operators
+from bistochastic import _core, operators, structure
 from bistochastic.measures.bits import SLACK, entropy, log2_up
 from bistochastic.measures.survey import TABLE, Lines, lines
+from bistochastic.structure import Kron, Mixture, Product, composition, wide_factors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,19 +69,17 @@ def capacity(matrix: Matrix, found: Lines | None, *, full: bool = False) -> Capa
         return surveys[key]
 
     def needed(part: Matrix) -> list[Matrix]:
-        match part.family:
-            case "kron":
-                return operators.factors(part)
-            case "product" if survey(part) is None:
-                return list(part.parameters["matrices"])
-            case "mix" if survey(part) is None:
-                return [one for _, one in operators.parts(part)]
+        match composition(part):
+            case Kron() as kron:
+                return wide_factors(kron)
+            case Mixture(parts=parts) | Product(parts=parts) if survey(part) is None:
+                return list(parts)
         return []
 
     def of(part: Matrix, known: Callable[[Matrix], Capacity]) -> Capacity:
         return _capacity(part, survey(part), known, full=full)
 
-    return operators.by_parts(matrix, needed, of)
+    return structure.by_parts(matrix, needed, of)
 
 
 def _capacity(
@@ -88,23 +87,24 @@ def _capacity(
 ) -> Capacity:
     r = matrix.size
     at_uniform = mutual_information(matrix, average(matrix, full=full))
-    match matrix.family:
-        case "kron":
-            each = [known(factor) for factor in operators.factors(matrix)]
-            bits = math.fsum(part.bits for part in each)
-            how = "; ".join(sorted({part.how for part in each if part.how}))
-            return Capacity(bits, math.fsum(part.gap for part in each), how)
-        case "blocks" | "k_anonymous" | "uniform" | "identity":
-            classes = _core.spectrum(matrix)
-            return Capacity(log2_up(classes[1]) if classes else at_uniform, 0.0, "")
-        case "permutation":
-            return Capacity(log2_up(r), 0.0, "")
-        case "t_transform" if r > 2:
-            keep = float(matrix.parameters["keep"])
-            coin = entropy(np.array([keep, 1 - keep]))
-            bits = math.log2(r - 2 + 2 ** (1 - coin)) + SLACK
-            return Capacity(min(log2_up(r), bits), 0.0, "")
-    if _core.basis(matrix) in ("flat", "cyclic"):
+    kron = composition(matrix)
+    if isinstance(kron, Kron):
+        each = [known(factor) for factor in wide_factors(kron)]
+        bits = math.fsum(part.bits for part in each)
+        how = "; ".join(sorted({part.how for part in each if part.how}))
+        return Capacity(bits, math.fsum(part.gap for part in each), how)
+    classes = structure.classes(matrix)
+    if classes is not None:
+        return Capacity(log2_up(classes.number), 0.0, "")
+    if structure.is_certain(matrix):
+        return Capacity(log2_up(r), 0.0, "")
+    swap = structure.swap(matrix)
+    if swap is not None and r > 2:
+        keep = float(swap.keep)
+        coin = entropy(np.array([keep, 1 - keep]))
+        bits = math.log2(r - 2 + 2 ** (1 - coin)) + SLACK
+        return Capacity(min(log2_up(r), bits), 0.0, "")
+    if structure.shift_invariant(matrix):
         # Rows are permutations of each other and so are columns: the uniform prior is the best.
         certain = average(matrix, full=full).exact
         return Capacity(at_uniform, 0.0 if certain else math.inf, "")
@@ -120,13 +120,12 @@ def _capacity(
 
 def _by_parts(matrix: Matrix, known: Callable[[Matrix], Capacity]) -> Capacity:
     """Processing loses information, and capacity is convex in the matrix."""
-    if matrix.family == "product":
-        pair = matrix.parameters["matrices"]
-        each = [known(part).bits for part in pair]
-        return Capacity(min(each), math.inf, "from the factors")
-    if matrix.family == "mix":
-        bits = math.fsum(weight * known(part).bits for weight, part in operators.parts(matrix))
-        return Capacity(bits, math.inf, "from the parts")
+    match composition(matrix):
+        case Product(parts=parts):
+            return Capacity(min(known(part).bits for part in parts), math.inf, "from the factors")
+        case Mixture() as mixture:
+            bits = math.fsum(weight * known(part).bits for weight, part in mixture)
+            return Capacity(bits, math.inf, "from the parts")
     return Capacity(log2_up(matrix.size), math.inf, "from the size")
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bistochastic import _core, vectors
+from bistochastic import _core, structure, vectors
 from bistochastic.measures.bits import SLACK
-from bistochastic.measures.structure import class_sizes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,19 +65,17 @@ def expected_cost(dense: Array, cost: Array | Literal["ordinal"], prior: Array |
 
 def ordinal_epsilon(matrix: Matrix) -> tuple[float, bool] | None:
     """The metric epsilon under ``|u - v|`` of a structured matrix, and whether it is exact."""
-    if matrix.certified != "exact" and matrix.family not in ("reflected", "geometric"):
+    kernel = structure.even_kernel(matrix)
+    if kernel is not None:
+        # An entry is a sum of two of the kernel, and a step moves both by one place.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gaps = np.abs(np.diff(np.log(kernel.counts.astype(float))))
+        return float(np.fmax.reduce(gaps, initial=0.0)) * (1 + SLACK), False
+    if matrix.certified != "exact":
         return None
-    match matrix.family:
-        case "uniform":
-            return 0.0, True
-        case "randomized_response":
-            return matrix.epsilon, True
-        case "reflected" | "geometric":
-            # An entry is a sum of two of the kernel, and a step moves both by one place.
-            with np.errstate(divide="ignore", invalid="ignore"):
-                logs = np.log(_core.arrays(matrix)["kernel"].astype(float))
-                gaps = np.abs(np.diff(logs))
-            return float(np.fmax.reduce(gaps, initial=0.0)) * (1 + SLACK), False
+    if structure.two_valued(matrix) is not None:
+        # Neighbours differ by as much as any two.
+        return matrix.epsilon, True
     # Somewhere on the scale a report starts or ceases to be possible.
     return (math.inf, True) if math.isinf(matrix.epsilon) else None
 
@@ -86,40 +83,34 @@ def ordinal_epsilon(matrix: Matrix) -> tuple[float, bool] | None:
 def ordinal_cost(matrix: Matrix) -> float | None:
     """The mean of ``|u - v|`` of a structured matrix under a uniform truth."""
     r = matrix.size
-    match matrix.family:
-        case "identity":
-            return 0.0
-        case "uniform" | "randomized_response":
-            return matrix[0, 1] * (r * r - 1) / 3 if r > 1 else 0.0
-        case "blocks":
-            sizes = class_sizes(matrix).astype(float)
-            return float(((sizes**2 - 1) / 3).sum() / r)
-        case "k_anonymous":
-            # Classes of two sizes, one apart.
-            classes = round(r * matrix.truthfulness)
-            n, larger = divmod(r, classes)
-            each = (classes - larger) * (n * n - 1) + larger * ((n + 1) ** 2 - 1)
-            return each / 3 / r
-        case "tridiagonal":
-            return 1.0 - matrix.truthfulness
-        case "t_transform":
-            given = matrix.parameters
-            return float(2 * abs(given["i"] - given["j"]) * (1 - given["keep"]) / r)
-        case "permutation":
-            targets = _core.arrays(matrix)["targets"]
-            return float(np.abs(targets - np.arange(r)).mean())
-        case "circulant":
-            # A shift by j moves r - j codes up by j, and j codes down by r - j.
-            j = np.arange(r)
-            given = _core.arrays(matrix)
-            row = given["first_row"] / given["total"]
-            return float((row * (2.0 * j * (r - j) / r)).sum())
-        case "reflected" | "geometric":
-            # A step of j moves r - j codes by j; the j folded ones move by |2s + 1 - j|, s < j,
-            # whose sum is floor(j^2 / 2).
-            j = np.arange(r + 1).astype(float)
-            moved = ((r - j) * j + np.floor(j * j / 2)) / r
-            given = _core.arrays(matrix)
-            kernel = given["kernel"] / given["total"]
-            return float(2 * (kernel[1:-1] * moved[1:-1]).sum() + kernel[-1] * moved[-1])
+    pair = structure.two_valued(matrix)
+    if pair is not None:
+        return pair[1] * (r * r - 1) / 3
+    found = structure.classes(matrix)
+    if found is not None:
+        # A class of n codes has a mean of (n^2 - 1) / 3n; whole numbers, since squares are long.
+        runs = zip(found.sizes.tolist(), found.many.tolist(), strict=True)
+        total: int = sum(many * (n * n - 1) for n, many in runs)
+        return total / 3 / r
+    if structure.steps(matrix) is not None:
+        return 1.0 - matrix.truthfulness
+    swap = structure.swap(matrix)
+    if swap is not None:
+        return float(2 * abs(swap.i - swap.j) * (1 - swap.keep) / r)
+    targets = structure.targets(matrix)
+    if targets is not None:
+        return float(np.abs(targets - np.arange(r)).mean())
+    row = structure.first_row(matrix)
+    if row is not None:
+        # A shift by j moves r - j codes up by j, and j codes down by r - j.
+        j = np.arange(r)
+        return float((row.shares() * (2.0 * j * (r - j) / r)).sum())
+    kernel = structure.even_kernel(matrix)
+    if kernel is not None:
+        # A step of j moves r - j codes by j; the j folded ones move by |2s + 1 - j|, s < j,
+        # whose sum is floor(j^2 / 2).
+        far = np.arange(r + 1).astype(float)
+        moved = ((r - far) * far + np.floor(far * far / 2)) / r
+        shares = kernel.shares()
+        return float(2 * (shares[1:-1] * moved[1:-1]).sum() + shares[-1] * moved[-1])
     return None

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, operators, vectors
+from bistochastic import _core, operators, structure, vectors
 from bistochastic.measures.bits import SLACK, entropy
-from bistochastic.measures.structure import class_sizes, column
+from bistochastic.measures.columns import column
 from bistochastic.measures.survey import TABLE
 
 if TYPE_CHECKING:
@@ -66,25 +66,23 @@ def best_guess(matrix: Matrix, prior: Array, peaks: Fraction | None) -> tuple[fl
     """``sum over v of max_u prior_u p_uv``, not below it, and whether it is that or above."""
     r = matrix.size
     top = float(prior.max())
-    match matrix.family:
-        case "identity" | "permutation":
-            return 1.0, True
-        case "uniform":
-            return _up(top), True
-        case "blocks" | "k_anonymous":
-            sizes = class_sizes(matrix)
-            starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-            return _up(math.fsum(np.maximum.reduceat(prior, starts))), True
-        case "randomized_response" if r > 1:
-            diag, off = matrix[0, 0], matrix[0, 1]
-            second = float(np.partition(prior, -2)[-2])
-            # The likeliest other truth is the top one, except for the top one itself.
-            others = np.where(prior == top, top if (prior == top).sum() > 1 else second, top)
-            return _up(math.fsum(np.maximum(diag * prior, off * others))), True
+    if structure.is_certain(matrix):
+        return 1.0, True
+    classes = structure.classes(matrix)
+    if classes is not None:
+        return _up(math.fsum(np.maximum.reduceat(prior, classes.starts()))), True
+    pair = structure.two_valued(matrix)
+    if pair is not None:
+        diag, off = pair
+        second = float(np.partition(prior, -2)[-2])
+        # The likeliest other truth is the top one, except for the top one itself.
+        others = np.where(prior == top, top if (prior == top).sum() > 1 else second, top)
+        return _up(math.fsum(np.maximum(diag * prior, off * others))), True
     if r <= TABLE:
         return _up(math.fsum((prior[:, None] * matrix.to_dense()).max(axis=0))), True
-    if matrix.family == "tridiagonal":
-        joint = _tridiagonal_joint(matrix, prior)
+    steps = structure.steps(matrix)
+    if steps is not None:
+        joint = _joint_of_steps(steps, prior)
         return _up(math.fsum(np.maximum.reduce(joint))), True
     if peaks is None:
         return 1.0, False
@@ -92,11 +90,10 @@ def best_guess(matrix: Matrix, prior: Array, peaks: Fraction | None) -> tuple[fl
     return min(1.0, _up(top * float(peaks))), False
 
 
-def _tridiagonal_joint(matrix: Matrix, prior: Array) -> list[Array]:
+def _joint_of_steps(steps: structure.Vector, prior: Array) -> list[Array]:
     """``prior_u p_uv`` for u = v - 1, v, v + 1."""
-    given = _core.arrays(matrix)
-    alphas = np.broadcast_to(np.asarray(given["alphas"], dtype=float), matrix.size - 1)
-    step = np.concatenate([[0.0], alphas, [0.0]]) / given["total"]
+    alphas = np.broadcast_to(steps.counts.astype(float), len(prior) - 1)
+    step = np.concatenate([[0.0], alphas, [0.0]]) / steps.total
     left, right = np.roll(prior, 1) * step[:-1], np.roll(prior, -1) * step[1:]
     return [left, prior * (1 - step[:-1] - step[1:]), right]
 

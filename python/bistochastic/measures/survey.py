@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, operators
+from bistochastic import _core
+from bistochastic.structure import Kron, composition, wide_factors
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -42,8 +43,9 @@ def lines(matrix: Matrix, gammas: list[float], *, full: bool = False) -> Lines |
     """The survey of the lines; None where there are too many to look at."""
     from fractions import Fraction
 
-    if matrix.family == "kron":
-        return _of_factors(matrix, gammas, full=full)
+    kron = composition(matrix)
+    if isinstance(kron, Kron):
+        return _of_factors(matrix, wide_factors(kron), gammas, full=full)
     found = _core.survey(matrix, gammas, full)
     if found is None:
         return None
@@ -52,9 +54,10 @@ def lines(matrix: Matrix, gammas: list[float], *, full: bool = False) -> Lines |
     return Lines(**found)
 
 
-def _of_factors(matrix: Matrix, gammas: list[float], *, full: bool) -> Lines | None:
+def _of_factors(
+    matrix: Matrix, factors: list[Matrix], gammas: list[float], *, full: bool
+) -> Lines | None:
     """Bits add, peaks and diagonals multiply, joint codes are in C order."""
-    factors = operators.factors(matrix)
     # Truths within gamma_k of each other in every factor are within the product of the gammas.
     share = 1 / len(factors)
     split = [gamma if gamma in (1, math.inf) else max(1.0, gamma**share * (1 - 1e-12))

@@ -245,8 +245,9 @@ impl Decomposition {
     /// True
     #[getter]
     fn residual(&self, py: Python<'_>) -> PyResult<Option<matrix::Made>> {
-        let (size, family) = (self.size(), self.inner.matrix.family.name());
-        if size > 4096 && size <= u64::from(MAX_SIZE as u32) && family != "circulant" {
+        let size = self.size();
+        let shifts = matches!(&self.inner.sum, Sum::Plain(form) if form.is_shifts());
+        if size > 4096 && size <= u64::from(MAX_SIZE as u32) && !shifts {
             // Written out entry by entry, two long integers each.
             memory::require("residual", size, size, 40)?;
         }

@@ -6,7 +6,7 @@ use crate::birkhoff::counts::MAX_SIZE;
 use crate::birkhoff::{Options, Policy, realise};
 use crate::derive::Label;
 use crate::error::Error;
-use crate::family;
+use crate::family::{self, Structure};
 use crate::py::convert::{self, whole};
 use crate::py::matrix::Matrix;
 use crate::py::memory;
@@ -52,22 +52,30 @@ pub fn read(
 
 /// Whether the work is over before anybody could stop it.
 pub fn is_small(matrix: &Matrix, options: &Options) -> bool {
-    let family = &matrix.inner().family;
-    match family.name() {
-        "identity" | "uniform" | "randomized_response" | "t_transform" => true,
-        "permutation" | "circulant" | "tridiagonal" | "k_anonymous" if options.bits.is_none() => {
-            family.size() <= 1 << 16
+    let matrix = matrix.inner();
+    let size = matrix.family.size();
+    match matrix.structure() {
+        Structure::Swap { .. } => true,
+        structure if structure.two_valued(size).is_some() => true,
+        Structure::Certain(_)
+        | Structure::Circulant { .. }
+        | Structure::Neighbours { .. }
+        | Structure::Classes { .. }
+            if options.bits.is_none() =>
+        {
+            size <= 1 << 16
         }
-        _ => family.composition().is_none() && family.size() <= 32 && options.restarts == 1,
+        Structure::Kron(_) | Structure::Mix { .. } | Structure::Product(_) => false,
+        _ => size <= 32 && options.restarts == 1,
     }
 }
 
 /// Refuse a matrix without zeros whose entries, copied and queued, would not fit in memory.
 pub fn fits(matrix: &family::Matrix) -> Result<(), Error> {
-    let family = &matrix.family;
-    match family.name() {
-        "balance" | "dense" | "geometric" | "gibbs" | "reflected" if family.size() <= MAX_SIZE => {
-            memory::require("decompose", family.size(), family.size(), 32)
+    let size = matrix.family.size();
+    match matrix.structure() {
+        Structure::Rows { .. } | Structure::Even { .. } if size <= MAX_SIZE => {
+            memory::require("decompose", size, size, 32)
         }
         _ => Ok(()),
     }

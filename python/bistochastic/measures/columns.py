@@ -1,4 +1,4 @@
-"""Columns and classes of a matrix, by its structure."""
+"""Columns of a matrix, by its structure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import _core, operators
+from bistochastic.structure import (
+    Kron,
+    Mixture,
+    Product,
+    by_parts,
+    composition,
+    wide_factors,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,51 +31,37 @@ _PRODUCT = 512
 
 def column(matrix: Matrix, v: int) -> Array:
     """Column ``v`` as doubles, by the structure of the matrix."""
-    return operators.by_parts(matrix, _along, lambda part, found: _column(part, v, found))
+    return by_parts(matrix, _along, lambda part, found: _column(part, v, found))
 
 
 def _along(matrix: Matrix) -> list[Matrix]:
     """The parts whose column of the same code is needed."""
-    match matrix.family:
-        case "mix":
-            return [part for _, part in operators.parts(matrix)]
-        case "product" if matrix.size > _PRODUCT:
-            return [matrix.parameters["matrices"][1]]
+    match composition(matrix):
+        case Mixture(parts=parts):
+            return list(parts)
+        case Product(second=second) if matrix.size > _PRODUCT:
+            return [second]
     return []
 
 
 def _column(matrix: Matrix, v: int, found: Callable[[Matrix], Array]) -> Array:
-    match matrix.family:
-        case "kron":
+    match composition(matrix):
+        case Kron() as kron:
             joint = np.ones(1)
             place = matrix.size
-            for factor in operators.factors(matrix):
+            for factor in wide_factors(kron):
                 place //= factor.size
                 joint = np.multiply.outer(joint, column(factor, v // place % factor.size))
             return joint.reshape(-1)
-        case "mix":
+        case Mixture() as mixture:
             total = np.zeros(matrix.size)
-            for weight, part in operators.parts(matrix):
+            for weight, part in mixture:
                 total += weight * found(part)
             return total
-        case "product":
+        case Product(first=first, second=second):
             if matrix.size <= _PRODUCT:
                 return np.ascontiguousarray(matrix.to_dense()[:, v])
-            first, second = matrix.parameters["matrices"]
             row = np.ascontiguousarray(found(second)[None, :])
             # A transform leaves a little rounding where there is nothing.
             return np.asarray(np.maximum(operators.forth(first, row, back=True)[0], 0.0))
     return _core.column(matrix, v)
-
-
-def class_sizes(matrix: Matrix) -> NDArray[np.int64]:
-    """How many codes each class of blocks has."""
-    if matrix.family == "uniform":
-        return np.array([matrix.size])
-    if matrix.family == "blocks":
-        return np.asarray(_core.arrays(matrix)["sizes"])
-    spectrum = _core.spectrum(matrix)
-    classes = spectrum[1] if spectrum else 1
-    sizes = np.full(classes, matrix.size // classes, dtype=np.int64)
-    sizes[: matrix.size % classes] += 1
-    return sizes

@@ -5,6 +5,7 @@
 //! enter a column twice in a phase: dead ends stay marked, and a phase reads every row at most twice.
 
 use crate::system::memory::{self, Gather};
+use crate::system::stop::{self, Paced};
 
 /// No partner.
 pub const NONE: u32 = u32::MAX;
@@ -16,7 +17,8 @@ pub struct Matching {
     rows: Vec<u64>,
     /// The column of each row, or [`NONE`].
     pub column_of: Vec<u32>,
-    row_of: Vec<u32>,
+    /// The row of each column, or [`NONE`].
+    pub row_of: Vec<u32>,
     free_columns: Vec<u64>,
     all: Vec<u64>,
     free_rows: Vec<u32>,
@@ -56,6 +58,30 @@ impl Matching {
             hopeful: memory::room(words),
             changes: None,
         }
+    }
+
+    /// All edges that are there, nothing matched.
+    pub fn of(size: usize, edge: impl Fn(usize, usize) -> bool) -> Self {
+        let mut graph = Matching::new(size);
+        for u in (0..size).paced() {
+            for v in (0..size).filter(|&v| edge(u, v)) {
+                graph.insert(u, v);
+            }
+        }
+        graph
+    }
+
+    /// The columns that row `u` has an edge to, in order.
+    pub fn columns(&self, u: usize) -> impl Iterator<Item = usize> + '_ {
+        let row = &self.rows[u * self.words..][..self.words];
+        row.iter().enumerate().flat_map(|(word, &bits)| {
+            let mut left = bits;
+            std::iter::from_fn(move || {
+                let bit = left.trailing_zeros() as usize;
+                left &= left.wrapping_sub(1);
+                (bit < 64).then_some(word * 64 + bit)
+            })
+        })
     }
 
     /// Add an edge.
@@ -157,6 +183,7 @@ impl Matching {
 
     /// Search from a free row; true if it is matched now.
     fn search(&mut self, root: u32) -> bool {
+        stop::point();
         self.list_hopeful();
         if let Some(v) = self.look_ahead(root) {
             self.turn_over(root, v);
@@ -230,14 +257,13 @@ impl Matching {
 mod tests {
     use super::*;
 
-    fn graph(size: usize, edge: impl Fn(usize, usize) -> bool) -> Matching {
-        let mut graph = Matching::new(size);
-        for u in 0..size {
-            for v in (0..size).filter(|&v| edge(u, v)) {
-                graph.insert(u, v);
-            }
+    #[test]
+    fn edges_are_told_in_order() {
+        let graph = Matching::of(130, |u, v| (u + v) % 63 == 0);
+        for u in 0..130 {
+            let want: Vec<usize> = (0..130).filter(|v| (u + v) % 63 == 0).collect();
+            assert_eq!(graph.columns(u).collect::<Vec<_>>(), want);
         }
-        graph
     }
 
     fn check(graph: &Matching, edge: impl Fn(usize, usize) -> bool) {
@@ -256,11 +282,11 @@ mod tests {
             let size = 2 * layers;
             // The last two layers of columns are reached by one row too many, so that the search fails.
             let edge = |u: usize, v: usize| v / 2 == u / 2 || v / 2 == u / 2 + 1;
-            let mut found = graph(size, edge);
+            let mut found = Matching::of(size, edge);
             assert!(found.complete());
             check(&found, edge);
             let narrow = |u: usize, v: usize| edge(u, v) && v != size - 1;
-            let mut found = graph(size, narrow);
+            let mut found = Matching::of(size, narrow);
             assert!(!found.complete());
             found.insert(0, size - 1);
             assert!(found.extend(0, size - 1) || found.column_of[0] != NONE);
@@ -275,7 +301,7 @@ mod tests {
             |u: usize, v: usize| v == u || v == u + 1,
             |u: usize, v: usize| v == u || v + 1 == u,
         ] {
-            let mut found = graph(n, edge);
+            let mut found = Matching::of(n, edge);
             assert!(found.complete());
             check(&found, edge);
         }

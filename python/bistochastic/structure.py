@@ -1,0 +1,275 @@
+"""What a matrix is made of: asked here by all that has a closed form, never by a family's name.
+
+Every question gives None where the matrix is made of something else. Two families that are made of
+the same give the same answers, so that a new family has every short way that there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import numpy as np
+
+from bistochastic import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from bistochastic._core import Matrix
+
+    Array = NDArray[np.float64]
+    Counts = NDArray[np.int64]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Kron:
+    """Independent factors of a joint domain in C order."""
+
+    factors: tuple[Matrix, ...]
+
+    @property
+    def parts(self) -> tuple[Matrix, ...]:
+        """All of them."""
+        return self.factors
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """One of several, chosen with weights that are not 0."""
+
+    weights: tuple[float, ...]
+    parts: tuple[Matrix, ...]
+
+    def __iter__(self) -> Iterator[tuple[float, Matrix]]:
+        return zip(self.weights, self.parts, strict=True)
+
+
+@dataclass(frozen=True)
+class Product:
+    """First one, then the other."""
+
+    first: Matrix
+    second: Matrix
+
+    @property
+    def parts(self) -> tuple[Matrix, Matrix]:
+        """Both, in the order in which they are drawn from."""
+        return self.first, self.second
+
+
+Composition: TypeAlias = Kron | Mixture | Product
+
+
+def composition(matrix: Matrix) -> Composition | None:
+    """How a composite is put together.
+
+    >>> import bistochastic as bs
+    >>> a, b = bs.uniform(2), bs.identity(2)
+    >>> [type(composition(m)).__name__ for m in (bs.kron(a, b), a @ b, a)]
+    ['Kron', 'Product', 'NoneType']
+    >>> composition(bs.mix([a, b], weights=[0.25, 0.75])).weights
+    (0.25, 0.75)
+    """
+    factors = _core.factors_of(matrix)
+    if factors is not None:
+        return Kron(tuple(factors))
+    mixture = _core.mixture_of(matrix)
+    if mixture is not None:
+        drawn = [(weight, part) for weight, part in zip(*mixture, strict=True) if weight]
+        return Mixture(tuple(weight for weight, _ in drawn), tuple(part for _, part in drawn))
+    pair = _core.product_of(matrix)
+    return None if pair is None else Product(*pair)
+
+
+def wide_factors(kron: Kron) -> list[Matrix]:
+    """The factors with more than one category, or one of the others where there is none.
+
+    Those with one category say nothing, and there may be very many. Where that leaves one factor,
+    itself a kron, its factors.
+
+    >>> import bistochastic as bs
+    >>> inner = bs.kron(bs.uniform(2), bs.uniform(3))
+    >>> [m.size for m in wide_factors(composition(bs.kron(bs.identity(1), inner)))]
+    [2, 3]
+    """
+    while True:
+        wide = [factor for factor in kron.factors if factor.size > 1] or [kron.factors[0]]
+        inner = composition(wide[0]) if len(wide) == 1 else None
+        if not isinstance(inner, Kron):
+            return wide
+        kron = inner
+
+
+def by_parts(
+    matrix: Matrix,
+    parts_of: Callable[[Matrix], Iterable[Matrix]],
+    value: Callable[[Matrix, Callable[[Matrix], T]], T],
+) -> T:
+    """``value(matrix, found)``, where ``found`` gives those of the parts that ``parts_of`` names.
+
+    Every distinct matrix once, however often composites hold it, and without recursion.
+    """
+    known: dict[int, T] = {}
+
+    def found(part: Matrix) -> T:
+        return known[_core.identity_of(part)]
+
+    stack = [matrix]
+    while stack:
+        here = stack[-1]
+        key = _core.identity_of(here)
+        if key not in known:
+            left = [part for part in parts_of(here) if _core.identity_of(part) not in known]
+            if left:
+                stack += left
+                continue
+            known[key] = value(here, found)
+        stack.pop()
+    return found(matrix)
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Classes of consecutive codes, each a perfect secret: runs of classes of one size."""
+
+    sizes: Counts
+    many: Counts
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return int(self.many.sum())
+
+    def each(self) -> Counts:
+        """How many codes each class has."""
+        return np.repeat(self.sizes, self.many)
+
+    def starts(self) -> Counts:
+        """The first code of each class."""
+        each = self.each()
+        return np.cumsum(each) - each
+
+
+def classes(matrix: Matrix) -> Classes | None:
+    """The classes inside which nothing is told; of one code each where everything is.
+
+    >>> import bistochastic as bs
+    >>> classes(bs.k_anonymous(7, k=2)).each(), classes(bs.blocks([3, 1])).starts()
+    (array([3, 2, 2]), array([0, 3]))
+    >>> classes(bs.identity(4)).number, classes(bs.uniform(4)).number
+    (4, 1)
+    """
+    found = _core.classes_of(matrix)
+    return None if found is None else Classes(*found)
+
+
+def two_valued(matrix: Matrix) -> tuple[float, float] | None:
+    """The entry on the diagonal and the one everywhere else, where these two are all there is.
+
+    Identity, perfect secrecy and randomized response; of one category ``(1.0, 0.0)``.
+
+    >>> import bistochastic as bs
+    >>> two_valued(bs.randomized_response(3, keep=0.5)), two_valued(bs.uniform(4))
+    ((0.5, 0.25), (0.25, 0.25))
+    """
+    return _core.two_values_of(matrix)
+
+
+def is_uniform(matrix: Matrix) -> bool:
+    """Whether every report is as likely whatever the truth, where that is seen at once.
+
+    >>> import bistochastic as bs
+    >>> is_uniform(bs.blocks([4])), is_uniform(bs.blocks([2, 2]))
+    (True, False)
+    """
+    found = two_valued(matrix)
+    return found is not None and (matrix.size == 1 or found[0] == found[1])
+
+
+def is_certain(matrix: Matrix) -> bool:
+    """Whether every truth has one report."""
+    return _core.is_certain(matrix)
+
+
+def targets(matrix: Matrix) -> Counts | None:
+    """Where each code goes for certain; None, too, where all stay and nothing is written down."""
+    return _core.targets_of(matrix)
+
+
+@dataclass(frozen=True)
+class Vector:
+    """Counts out of a total."""
+
+    counts: Counts
+    total: int
+
+    def shares(self) -> Array:
+        """The same as doubles."""
+        return np.asarray(self.counts / self.total)
+
+
+def _vector(found: tuple[Counts, int] | None) -> Vector | None:
+    return None if found is None else Vector(*found)
+
+
+def first_row(matrix: Matrix) -> Vector | None:
+    """The first row, where the others are kept as shifts of it."""
+    return _vector(_core.first_row_of(matrix))
+
+
+def even_kernel(matrix: Matrix) -> Vector | None:
+    """``c_0`` to ``c_r`` of a step that is folded back at both ends of a scale."""
+    return _vector(_core.kernel_of(matrix))
+
+
+def steps(matrix: Matrix) -> Vector | None:
+    """The chances of a step between neighbours, one for all or one each; nobody goes further."""
+    return _vector(_core.steps_of(matrix))
+
+
+@dataclass(frozen=True)
+class Swap:
+    """Two codes that change places unless they stay."""
+
+    i: int
+    j: int
+    keep: Fraction
+
+
+def swap(matrix: Matrix) -> Swap | None:
+    """Two codes that may change places, while all others stay.
+
+    >>> import bistochastic as bs
+    >>> swap(bs.t_transform(5, 1, 3, keep=0.25))
+    Swap(i=1, j=3, keep=Fraction(1, 4))
+    """
+    from fractions import Fraction
+
+    found = _core.swap_of(matrix)
+    return None if found is None else Swap(found[0], found[1], Fraction(*found[2:]))
+
+
+def has_rows(matrix: Matrix) -> bool:
+    """Whether a matrix is kept row by row, without any structure."""
+    return _core.has_rows(matrix)
+
+
+def counts(matrix: Matrix) -> Counts | None:
+    """The whole numbers of a matrix that is kept row by row."""
+    return _core.counts_of(matrix)
+
+
+def shift_invariant(matrix: Matrix) -> bool:
+    """Whether all rows are shifts of the first, also of a composite of such matrices."""
+    return _core.basis(matrix) in ("flat", "cyclic")
+
+
+def counts_rank(matrix: Matrix) -> bool:
+    """Whether the rank is read off integers, not off singular values in doubles."""
+    return _core.counts_rank(matrix)
