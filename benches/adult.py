@@ -130,7 +130,7 @@ def estimates(
 ) -> Iterator[tuple[int, int, dict[str, Array]]]:
     """One randomization: of every pair the shares of its table by each estimator."""
     reports = [
-        matrix.randomize(column, key=key, stream=f"{stream}/{name}")
+        matrix.randomize(column, key=key, start=0, stream=f"{stream}/{name}")
         for matrix, column, name in zip(matrices, truth, ATTRIBUTES, strict=True)
     ]
     singles = [m.estimate(column) for m, column in zip(matrices, reports, strict=True)]

@@ -139,7 +139,7 @@ def joint() -> None:
     for p in (Fraction(1, 2), Fraction(7, 10)):
         matrices = [adult.mechanism(size, p) for size in sizes]
         reports = [
-            m.randomize(column, key=bs.Key.insecure(1), stream=name)
+            m.randomize(column, key=bs.Key.insecure(1), start=0, stream=name)
             for m, column, name in zip(matrices, columns, adult.ATTRIBUTES, strict=True)
         ]
         m = bs.kron(*matrices)

@@ -31,8 +31,10 @@ def line(what: str, nanoseconds: float, rest: str = "") -> None:
 
 def ours(matrix: bs.Matrix, codes: NDArray[Any], threads: int, repeats: int = 5) -> float:
     """Nanoseconds a record."""
-    matrix.randomize(codes[:1], key=KEY)  # tables are built once
-    seconds = best(lambda: matrix.randomize(codes, key=KEY, threads=threads), repeats)
+    matrix.randomize(codes[:1], key=KEY, stream="a", start=0)  # tables are built once
+    seconds = best(
+        lambda: matrix.randomize(codes, key=KEY, stream="a", start=0, threads=threads), repeats
+    )
     return 1e9 * seconds / len(codes)
 
 
@@ -211,7 +213,7 @@ def structured(base: tuple[float, float]) -> None:
         for name, make in families.items():
             start = time.perf_counter()
             m = make()
-            m.randomize(codes[:1], key=KEY)
+            m.randomize(codes[:1], key=KEY, stream="a", start=0)
             built = time.perf_counter() - start
             each = ours(m, codes, 1, 3)
             wanted = (
@@ -228,10 +230,12 @@ def identifiers() -> None:
     n = N // 20
     codes = codes_of(12, n, np.uint8)
     ids = np.random.default_rng(2).integers(0, 2**62, n)
-    seconds = best(lambda: m.randomize(codes, key=KEY, ids=ids, threads=1), 3)
+    seconds = best(lambda: m.randomize(codes, key=KEY, stream="a", ids=ids, threads=1), 3)
     line("ids, integers, 1 thread", 1e9 * seconds / n, "(wanted: 30 with AVX2, 15 with AVX-512)")
     texts = [str(i) for i in ids[: n // 10]]
-    seconds = best(lambda: m.randomize(codes[: n // 10], key=KEY, ids=texts, threads=1), 2)
+    seconds = best(
+        lambda: m.randomize(codes[: n // 10], key=KEY, stream="a", ids=texts, threads=1), 2
+    )
     line("ids, texts, 1 thread", 1e9 * seconds / (n // 10))
 
 
@@ -337,9 +341,9 @@ peak = lambda: 1024 * int(re.search(r"VmHWM:\\s*(\\d+)", status.read_text())[1])
 codes = np.ones((5 * 10**7, 2), np.uint8)
 codes = codes[:, 0] if sys.argv[1] == "strided" else codes.reshape(-1)
 m = bs.randomized_response(12, beta=0.6)
-m.randomize(codes[:1000], key=bs.Key.insecure(1))
+m.randomize(codes[:1000], key=bs.Key.insecure(1), stream="a", start=0)
 before = peak()
-out = m.randomize(codes, key=bs.Key.insecure(1), threads=2)
+out = m.randomize(codes, key=bs.Key.insecure(1), stream="a", start=0, threads=2)
 print((peak() - before - out.nbytes) / 2**20)
 """
     for layout in ("plain", "strided"):

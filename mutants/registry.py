@@ -55,6 +55,12 @@ MUTANTS = [
         avx2=True,
     ),
     Mutant(
+        "digits-uncorrected",
+        "src/randomize/code.rs",
+        "codes are split into digits without the correction of the quotient",
+        ("kernel::digits::tests::digits_are_quotients_and_rests",),
+    ),
+    Mutant(
         "rows-decided-as-the-best",
         "src/sampler/rows.rs",
         "vectors take the row that decides most words for all rows",

@@ -44,10 +44,10 @@ REALS: dict[str, Callable[[Any], Any]] = {
 WHOLES: dict[str, Callable[[Any], Any]] = {
     "size": lambda n: loose.uniform(n),
     "k": lambda n: loose.k_anonymous(4, k=n),
-    "threads": lambda n: M.randomize([1], key=KEY, threads=n).tolist(),
-    "start": lambda n: M.randomize([1], key=KEY, start=n).tolist(),
-    "code": lambda n: M.respond(n, key=KEY, id=1),
-    "id": lambda n: M.respond(1, key=KEY, id=n),
+    "threads": lambda n: M.randomize([1], key=KEY, stream="a", start=0, threads=n).tolist(),
+    "start": lambda n: M.randomize([1], key=KEY, stream="a", start=n).tolist(),
+    "code": lambda n: M.respond(n, key=KEY, stream="a", id=1),
+    "id": lambda n: M.respond(1, key=KEY, stream="a", id=n),
     "u": lambda n: M.row(n).tolist(),
     "index": lambda n: M[n, n],
     "v": lambda n: M.posterior(n).tolist(),
@@ -156,8 +156,8 @@ def test_hostile_objects_get_a_sentence_or_their_own_exception() -> None:
         lambda x: loose.circulant([x, x]),
         lambda x: loose.dense(x),
         lambda x: M.randomize(x),
-        lambda x: M.randomize([1], key=KEY, ids=x),
-        lambda x: M.randomize([1], key=KEY, ids=[x]),
+        lambda x: M.randomize([1], key=KEY, stream="a", ids=x),
+        lambda x: M.randomize([1], key=KEY, stream="a", ids=[x]),
         lambda x: M.estimate(x),
         lambda x: M.estimate(counts=x),
         lambda x: M.apply(x),
@@ -232,8 +232,8 @@ def test_codes_are_read_from_any_column(make: Callable[[list[Any]], Any]) -> Non
     assert M.estimate(make(codes)).counts.tolist() == M.estimate(codes).counts.tolist()
     two: Any = bs.randomized_response(2, beta=0.5)
     flags = [True, False, True]
-    want = two.randomize(flags, key=KEY, start=0).tolist()
-    assert two.randomize(make(flags), key=KEY, start=0).tolist() == want
+    want = two.randomize(flags, key=KEY, stream="a", start=0).tolist()
+    assert two.randomize(make(flags), key=KEY, stream="a", start=0).tolist() == want
     found = bs.conjunction([M, M], [make(codes), codes], [make([0, 1]), {2}])
     assert found == bs.conjunction([M, M], [codes, codes], [[0, 1], [2]])
 
@@ -278,8 +278,8 @@ def test_tables_are_read_from_any_frame(make: Callable[[np.ndarray[Any, Any]], A
     both = bs.kron(bs.identity(3), bs.identity(3))
     assert (both.estimate(counts=make(counts)).counts == counts.ravel()).all()
     m = bs.randomized_response(4, beta=0.5)
-    want = m.randomize(counts, key=KEY, start=0)
-    assert np.array_equal(m.randomize(make(counts), key=KEY, start=0), want)
+    want = m.randomize(counts, key=KEY, stream="a", start=0)
+    assert np.array_equal(m.randomize(make(counts), key=KEY, stream="a", start=0), want)
 
 
 def test_the_columns_of_a_frame_are_attributes() -> None:
@@ -340,7 +340,7 @@ def test_missing_values_are_refused_with_their_number(given: Any) -> None:
             call(given)
     if not isinstance(given, list):
         with pytest.raises(ValueError, match="`ids` must hold no missing values; got 2"):
-            M.randomize([0, 1, 2, 3], key=KEY, ids=given)
+            M.randomize([0, 1, 2, 3], key=KEY, stream="a", ids=given)
 
 
 def test_missing_values_of_a_table_are_refused_with_their_place() -> None:
@@ -411,29 +411,32 @@ def test_ids_address_the_same_people_in_every_container(make: Callable[[list[Any
         want = m.randomize(codes, key=KEY, stream="a", ids=list(ids))
         assert np.array_equal(m.randomize(codes, key=KEY, stream="a", ids=make(list(ids))), want)
         assert m.respond(0, key=KEY, stream="a", id=ids[0]) == want[0]
-    assert len(set(m.randomize([0] * 3, key=KEY, ids=make([b"ab", b"ab\0", b"ab\0\0"])))) == 3
+    assert (
+        len(set(m.randomize([0] * 3, key=KEY, stream="a", ids=make([b"ab", b"ab\0", b"ab\0\0"]))))
+        == 3
+    )
 
 
 @every_keeper
 def test_text_that_ends_in_a_zero_is_refused(make: Callable[[list[Any]], Any]) -> None:
     with pytest.raises(ValueError, match=r"`ids` must not end in .* at position 1") as caught:
-        M.randomize([0, 1], key=KEY, ids=make(["ann", "secret\0"]))
+        M.randomize([0, 1], key=KEY, stream="a", ids=make(["ann", "secret\0"]))
     assert "secret" not in str(caught.value)
 
 
 def test_fixed_widths_are_refused_or_read_as_shown() -> None:
     with pytest.raises(ValueError, match="`id` must not end in the character U"):
-        M.respond(1, key=KEY, id="ann\0")
+        M.respond(1, key=KEY, stream="a", id="ann\0")
     whole = np.array([b"ann", b"bob"])
-    want = M.randomize([0, 1], key=KEY, ids=[b"ann", b"bob"])
-    assert np.array_equal(M.randomize([0, 1], key=KEY, ids=whole), want)
+    want = M.randomize([0, 1], key=KEY, stream="a", ids=[b"ann", b"bob"])
+    assert np.array_equal(M.randomize([0, 1], key=KEY, stream="a", ids=whole), want)
     for short in (np.array([b"ann", b"bo\0"]), np.array([b"ann", b"bo"]), whole.astype("S4")):
         with pytest.raises(ValueError, match=r"`ids` must fill the . bytes .*Arrow binary; got"):
-            M.randomize([0, 1], key=KEY, ids=short)
+            M.randomize([0, 1], key=KEY, stream="a", ids=short)
     # As NumPy shows them.
     shown = np.array(["ann\0", "bob"])
-    want = M.randomize([0, 1], key=KEY, ids=["ann", "bob"])
-    assert np.array_equal(M.randomize([0, 1], key=KEY, ids=shown), want)
+    want = M.randomize([0, 1], key=KEY, stream="a", ids=["ann", "bob"])
+    assert np.array_equal(M.randomize([0, 1], key=KEY, stream="a", ids=shown), want)
     assert "as NumPy" in (bs.Matrix.randomize.__doc__ or "")
 
 
@@ -476,7 +479,7 @@ def test_words_and_texts_that_are_none_get_a_sentence() -> None:
         with pytest.raises(TypeError, match=text):
             call()
     streams: list[Callable[[], Any]] = [
-        lambda: M.randomize([0], key=KEY, stream="a\ud800"),
+        lambda: M.randomize([0], key=KEY, start=0, stream="a\ud800"),
         lambda: M.respond(0, key=KEY, stream="a\ud800", id=1),
         lambda: M.sample_permutation(key=KEY, stream="a\ud800"),
         lambda: M.decompose(policy="a\ud800"),

@@ -87,20 +87,20 @@ def test_threads_and_pieces_do_not_matter(name: str) -> None:
 def test_the_dtype_does_not_matter(name: str) -> None:
     m = MATRICES[name]
     codes = codes_for(m, 5000)
-    want = m.randomize(codes, key=KEY, start=3)
-    ids = m.randomize(codes, key=KEY, ids=np.arange(5000))
+    want = m.randomize(codes, key=KEY, stream="a", start=3)
+    ids = m.randomize(codes, key=KEY, stream="a", ids=np.arange(5000))
     for dtype in np.typecodes["AllInteger"]:
         if m.size - 1 > np.iinfo(dtype).max:
             with pytest.raises(ValueError, match="`codes` must have a dtype that holds"):
-                m.randomize(codes.astype(dtype), key=KEY, start=3)
+                m.randomize(codes.astype(dtype), key=KEY, stream="a", start=3)
             continue
         typed = codes.astype(dtype)
         for given in (typed, typed.astype(typed.dtype.newbyteorder())):
-            got = m.randomize(given, key=KEY, start=3)
+            got = m.randomize(given, key=KEY, stream="a", start=3)
             assert got.dtype == given.dtype
             assert got.dtype.byteorder == given.dtype.byteorder
             assert np.array_equal(got, want)
-            assert np.array_equal(m.randomize(given, key=KEY, ids=np.arange(5000)), ids)
+            assert np.array_equal(m.randomize(given, key=KEY, stream="a", ids=np.arange(5000)), ids)
 
 
 @every_matrix
@@ -123,7 +123,7 @@ def test_respond_is_randomize_of_one(name: str) -> None:
 def test_layout_and_shape_do_not_matter() -> None:
     m = MATRICES["rr"]
     codes = codes_for(m, 6000).astype(np.uint8)
-    want = m.randomize(codes, key=KEY)
+    want = m.randomize(codes, key=KEY, stream="a", start=0)
     wide = np.zeros((6000, 3), np.uint8)
     wide[:, 1] = codes
     read_only = codes.copy()
@@ -134,16 +134,18 @@ def test_layout_and_shape_do_not_matter() -> None:
     packed["b"] = codes
     views = (wide[:, 1], read_only, padded, codes[::-1][::-1], packed["b"], list(codes), codes.data)
     for view in views:
-        assert np.array_equal(m.randomize(view, key=KEY), want)
+        assert np.array_equal(m.randomize(view, key=KEY, stream="a", start=0), want)
     cube = codes.reshape(10, 20, 30)
-    assert np.array_equal(m.randomize(cube, key=KEY), want.reshape(10, 20, 30))
+    assert np.array_equal(m.randomize(cube, key=KEY, stream="a", start=0), want.reshape(10, 20, 30))
     # Rows are counted in C order, whatever the memory's.
     fortran = np.asfortranarray(cube)
-    assert np.array_equal(m.randomize(fortran, key=KEY), want.reshape(10, 20, 30))
-    assert m.randomize(codes[3], key=KEY, start=3).shape == ()
-    assert int(m.randomize(np.uint8(codes[3]), key=KEY, start=3)) == want[3]
+    assert np.array_equal(
+        m.randomize(fortran, key=KEY, stream="a", start=0), want.reshape(10, 20, 30)
+    )
+    assert m.randomize(codes[3], key=KEY, stream="a", start=3).shape == ()
+    assert int(m.randomize(np.uint8(codes[3]), key=KEY, stream="a", start=3)) == want[3]
     before = codes.copy()
-    m.randomize(codes, key=KEY)
+    m.randomize(codes, key=KEY, stream="a", start=0)
     assert np.array_equal(codes, before)
 
 
@@ -151,19 +153,19 @@ def test_nothing_in_nothing_out() -> None:
     m = MATRICES["rr"]
     for dtype in (np.uint8, np.int64, ">i4"):
         for shape in ((0,), (3, 0), (0, 2, 2)):
-            got = m.randomize(np.empty(shape, dtype), key=KEY)
+            got = m.randomize(np.empty(shape, dtype), key=KEY, stream="a", start=0)
             assert (got.dtype, got.shape) == (np.dtype(dtype), shape)
     assert m.randomize([]).shape == (0,)
-    assert m.randomize(np.empty(0, np.uint8), key=KEY, ids=[]).shape == (0,)
+    assert m.randomize(np.empty(0, np.uint8), key=KEY, stream="a", ids=[]).shape == (0,)
 
 
 def test_booleans_are_two_categories() -> None:
     m = bs.randomized_response(2, keep=0.75)
     codes = np.arange(1000) % 3 == 0
-    got = m.randomize(codes, key=KEY)
+    got = m.randomize(codes, key=KEY, stream="a", start=0)
     assert got.dtype == bool
-    assert np.array_equal(got, m.randomize(codes.astype(np.uint8), key=KEY))
-    assert m.randomize(codes[::2], key=KEY).dtype == bool
+    assert np.array_equal(got, m.randomize(codes.astype(np.uint8), key=KEY, stream="a", start=0))
+    assert m.randomize(codes[::2], key=KEY, stream="a", start=0).dtype == bool
     assert m.respond(True) in (0, 1)
     with pytest.raises(ValueError, match="a dtype that holds 2; got bool"):
         bs.uniform(3).randomize(codes)
@@ -173,11 +175,11 @@ def test_streams_keys_matrices_and_starts_give_other_words() -> None:
     m = MATRICES["rr"]
     codes = np.zeros(4000, np.uint8)
     seen = [
-        m.randomize(codes, key=KEY, stream="a"),
-        m.randomize(codes, key=KEY, stream="b"),
+        m.randomize(codes, key=KEY, start=0, stream="a"),
+        m.randomize(codes, key=KEY, start=0, stream="b"),
         m.randomize(codes, key=KEY, stream="a", start=1),
-        m.randomize(codes, key=bs.Key.insecure(1), stream="a"),
-        bs.randomized_response(12, beta=0.6000001).randomize(codes, key=KEY, stream="a"),
+        m.randomize(codes, key=bs.Key.insecure(1), start=0, stream="a"),
+        bs.randomized_response(12, beta=0.6000001).randomize(codes, key=KEY, start=0, stream="a"),
         m.randomize(codes, key=KEY, stream="a", ids=np.arange(4000)),
         m.randomize(codes, key=KEY, stream="a", ids=[str(i) for i in range(4000)]),
         m.randomize(codes, key=KEY, stream="a", ids=[str(i).encode() for i in range(4000)]),
@@ -203,22 +205,26 @@ def test_ids_follow_the_person_and_not_the_row() -> None:
     )
     # By value: any width, any layout, Python's integers.
     small = np.arange(3000) % 100
-    want = m.randomize(codes, key=KEY, ids=small)
+    want = m.randomize(codes, key=KEY, stream="a", ids=small)
     for same in (
         small.astype(np.uint8),
         small.astype(">i2"),
         np.repeat(small, 2)[::2],
         list(small),
     ):
-        assert np.array_equal(m.randomize(codes, key=KEY, ids=same), want)
-    assert np.array_equal(m.randomize(codes, key=KEY, ids=[int(i) for i in small]), want)
+        assert np.array_equal(m.randomize(codes, key=KEY, stream="a", ids=same), want)
+    assert np.array_equal(
+        m.randomize(codes, key=KEY, stream="a", ids=[int(i) for i in small]), want
+    )
     texts = np.array([f"p{i}" for i in small])
-    by_text = m.randomize(codes, key=KEY, ids=texts)
-    assert np.array_equal(m.randomize(codes, key=KEY, ids=texts.tolist()), by_text)
+    by_text = m.randomize(codes, key=KEY, stream="a", ids=texts)
+    assert np.array_equal(m.randomize(codes, key=KEY, stream="a", ids=texts.tolist()), by_text)
     whole = np.array([f"p{i:02}" for i in small])
-    as_bytes = m.randomize(codes, key=KEY, ids=whole.astype("S"))
-    assert np.array_equal(as_bytes, m.randomize(codes, key=KEY, ids=[t.encode() for t in whole]))
-    assert not np.array_equal(as_bytes, m.randomize(codes, key=KEY, ids=whole))
+    as_bytes = m.randomize(codes, key=KEY, stream="a", ids=whole.astype("S"))
+    assert np.array_equal(
+        as_bytes, m.randomize(codes, key=KEY, stream="a", ids=[t.encode() for t in whole])
+    )
+    assert not np.array_equal(as_bytes, m.randomize(codes, key=KEY, stream="a", ids=whole))
 
 
 def test_every_processor_gives_the_same_bits() -> None:
@@ -232,8 +238,8 @@ def test_every_processor_gives_the_same_bits() -> None:
         h = hashlib.sha256()
         for m in MATRICES.values():
             c = codes_for(m, 20011)
-            h.update(m.randomize(c, key=KEY, start=5).tobytes())
-            h.update(m.randomize(c, key=KEY, ids=c * 3 - 7).tobytes())
+            h.update(m.randomize(c, key=KEY, stream="a", start=5).tobytes())
+            h.update(m.randomize(c, key=KEY, stream="a", ids=c * 3 - 7).tobytes())
         print(h.hexdigest())
         array = np.arange(1.0, 300 * 300 + 1).reshape(300, 300) % 17
         dense = bs.balance(array + 1.0)
@@ -308,6 +314,11 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"codes": [[0], [1, 2]]}, TypeError, "`codes` must be an array of whole numbers"),
     ({"codes": np.zeros(0)}, TypeError, "got dtype float64"),
     ({"codes": np.ma.array([0, 1], mask=[False, True])}, ValueError, "must hold no missing values"),
+    # One rule for all keys: an example that works is a release that works.
+    ({"key": KEY}, ValueError, "`stream` must name what a key is used for; got none"),
+    ({"key": KEY, "start": 0}, ValueError, "`stream` must name"),
+    ({"key": KEY, "ids": CODES}, ValueError, "`stream` must name"),
+    ({"key": KEY, "stream": "a"}, ValueError, "`start` must be given with a key; got none"),
     ({"key": SECRET}, ValueError, "`stream` must name what a key is used for; got none"),
     ({"key": SECRET, "start": 0}, ValueError, "`stream` must name"),
     ({"key": SECRET, "stream": "a"}, ValueError, "`start` must be given with a key; got none"),
@@ -318,24 +329,40 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
         "`start` must be left out where ids address the records; got both",
     ),
     ({"ids": CODES}, ValueError, "`key` must be given with ids; got none"),
-    ({"key": KEY, "start": -1}, ValueError, "`start` must be a whole number from 0"),
-    ({"key": KEY, "start": 0.5}, TypeError, "`start` must be a whole number"),
-    ({"key": KEY, "start": 2**70}, ValueError, "`start` must be a whole number"),
+    ({"key": KEY, "stream": "a", "start": -1}, ValueError, "`start` must be a whole number from 0"),
+    ({"key": KEY, "stream": "a", "start": 0.5}, TypeError, "`start` must be a whole number"),
+    ({"key": KEY, "stream": "a", "start": 2**70}, ValueError, "`start` must be a whole number"),
     ({"threads": 0}, ValueError, "`threads` must be a whole number from 1 to 1024; got 0"),
     ({"threads": True}, TypeError, "`threads` must be a whole number"),
     (
-        {"key": KEY, "ids": CODES[:3]},
+        {"key": KEY, "stream": "a", "ids": CODES[:3]},
         ValueError,
         "`ids` must be one for each of the 4 records; got 3",
     ),
-    ({"key": KEY, "ids": [0, None, 77, 1]}, TypeError, "got none at position 1"),
-    ({"key": KEY, "ids": [0, 1.5, 77, 1]}, TypeError, "got float at position 1"),
-    ({"key": KEY, "ids": ["a", float("nan"), "b", "c"]}, TypeError, "float at position 1"),
-    ({"key": KEY, "ids": [0, 1, 2, 2**64]}, ValueError, "a number outside at position 3"),
-    ({"key": KEY, "ids": [0, 1, 2, 2**200]}, ValueError, "a number outside at position 3"),
-    ({"key": KEY, "ids": [0, 1, 2, True]}, TypeError, "bool at position 3"),
-    ({"key": KEY, "ids": CODES / 2}, TypeError, "`ids` must hold one whole number, text or bytes"),
-    ({"key": KEY, "ids": "abcd"}, TypeError, "`ids` must hold one whole number"),
+    ({"key": KEY, "stream": "a", "ids": [0, None, 77, 1]}, TypeError, "got none at position 1"),
+    ({"key": KEY, "stream": "a", "ids": [0, 1.5, 77, 1]}, TypeError, "got float at position 1"),
+    (
+        {"key": KEY, "stream": "a", "ids": ["a", float("nan"), "b", "c"]},
+        TypeError,
+        "float at position 1",
+    ),
+    (
+        {"key": KEY, "stream": "a", "ids": [0, 1, 2, 2**64]},
+        ValueError,
+        "a number outside at position 3",
+    ),
+    (
+        {"key": KEY, "stream": "a", "ids": [0, 1, 2, 2**200]},
+        ValueError,
+        "a number outside at position 3",
+    ),
+    ({"key": KEY, "stream": "a", "ids": [0, 1, 2, True]}, TypeError, "bool at position 3"),
+    (
+        {"key": KEY, "stream": "a", "ids": CODES / 2},
+        TypeError,
+        "`ids` must hold one whole number, text or bytes",
+    ),
+    ({"key": KEY, "stream": "a", "ids": "abcd"}, TypeError, "`ids` must hold one whole number"),
     ({"key": b"0" * 32, "stream": "a", "start": 0}, TypeError, "`key` must be a Key; got bytes"),
 ]
 
@@ -357,14 +384,19 @@ def test_bad_answers_are_one_sentence() -> None:
         assert "77" not in str(caught.value)
     with pytest.raises(TypeError, match="`code` must"):
         m.respond(True)
-    with pytest.raises(ValueError, match="`stream` must name"):
-        m.respond(1, key=SECRET, id=1)
-    with pytest.raises(ValueError, match="`id` must be given with a key"):
-        m.respond(1, key=SECRET, stream="a")
+    for key in (SECRET, KEY):
+        with pytest.raises(ValueError, match="`stream` must name"):
+            m.respond(1, key=key, id=1)
+        with pytest.raises(ValueError, match="`id` must be given with a key"):
+            m.respond(1, key=key, stream="a")
+        with pytest.raises(ValueError, match="`stream` must name"):
+            m.sample_permutation(key=key)
+        with pytest.raises(ValueError, match="`stream` must name"):
+            m.decompose().sample(1, key=key)
     with pytest.raises(ValueError, match="`key` must be given with an id"):
         m.respond(1, id=1)
     with pytest.raises(TypeError, match="`id` must be a whole number"):
-        m.respond(1, key=KEY, id=1.5)
+        m.respond(1, key=KEY, stream="a", id=1.5)
 
 
 def test_the_first_bad_code_is_named_on_any_number_of_threads() -> None:
@@ -385,7 +417,7 @@ def slow() -> tuple[bs.Matrix, Any]:
 @pytest.mark.parametrize("by_ids", [False, True])
 def test_ctrl_c_stops_a_long_call_within_a_second(by_ids: bool) -> None:
     m, codes = slow()
-    ids = np.arange(len(codes)) if by_ids else None
+    where: Any = {"ids": np.arange(len(codes))} if by_ids else {"start": 0}
     sent: list[float] = []
 
     def interrupt() -> None:
@@ -395,7 +427,7 @@ def test_ctrl_c_stops_a_long_call_within_a_second(by_ids: bool) -> None:
     timer = threading.Timer(0.5, interrupt)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        m.randomize(codes, key=KEY, ids=ids)
+        m.randomize(codes, key=KEY, stream="a", **where)
     assert time.monotonic() - sent[0] < 1
     timer.join()
 
@@ -415,8 +447,8 @@ def test_other_threads_run_meanwhile() -> None:
     thread = threading.Thread(target=tick)
     thread.start()
     start = time.monotonic()
-    want = m.randomize(codes, key=KEY, threads=1)
-    m.randomize(codes, key=KEY, ids=codes, threads=1)
+    want = m.randomize(codes, key=KEY, stream="a", start=0, threads=1)
+    m.randomize(codes, key=KEY, stream="a", ids=codes, threads=1)
     seconds = time.monotonic() - start
     done.set()
     thread.join()
@@ -424,7 +456,9 @@ def test_other_threads_run_meanwhile() -> None:
     seen: list[bool] = []
     threads = [
         threading.Thread(
-            target=lambda: seen.append(np.array_equal(m.randomize(codes, key=KEY), want))
+            target=lambda: seen.append(
+                np.array_equal(m.randomize(codes, key=KEY, stream="a", start=0), want)
+            )
         )
         for _ in range(4)
     ]
@@ -460,7 +494,7 @@ def in_child(work: Any) -> bytes:
 def test_a_forked_child_randomizes_and_repeats_nothing() -> None:
     m = MATRICES["rr"]
     codes = codes_for(m, 1_000_000)
-    want = m.randomize(codes, key=KEY, threads=2)
+    want = m.randomize(codes, key=KEY, stream="a", start=0, threads=2)
 
     def answers() -> bytes:
         return bytes(bs.uniform(256).respond(0) for _ in range(64))
@@ -471,7 +505,9 @@ def test_a_forked_child_randomizes_and_repeats_nothing() -> None:
     assert len({mine, *children}) == 4
     assert all(len(child) == 64 for child in children)
     same = in_child(
-        lambda: hashlib.sha256(m.randomize(codes, key=KEY, threads=2).tobytes()).digest()
+        lambda: hashlib.sha256(
+            m.randomize(codes, key=KEY, stream="a", start=0, threads=2).tobytes()
+        ).digest()
     )
     assert same == hashlib.sha256(want.tobytes()).digest()
 
@@ -496,9 +532,9 @@ def test_ids_are_never_lost_or_shown() -> None:
     m, key = bs.randomized_response(4, epsilon=1), bs.Key.insecure(3)
     masked = np.ma.masked_array([1, 2, 3], mask=[False, True, False])
     with pytest.raises(ValueError, match="hold no missing values; got 1, the first at position 1"):
-        m.randomize([1, 2, 3], key=key, ids=masked)
+        m.randomize([1, 2, 3], key=key, stream="a", ids=masked)
     with pytest.raises(ValueError, match="no Unicode at position 1") as caught:
-        m.randomize([1, 2, 3], key=key, ids=["a", "secret\ud800name", "c"])
+        m.randomize([1, 2, 3], key=key, stream="a", ids=["a", "secret\ud800name", "c"])
     assert "secret" not in repr(caught.value)
 
 
@@ -513,4 +549,4 @@ def test_an_interrupt_while_reading_is_passed_on() -> None:
     with pytest.raises(KeyboardInterrupt):
         loose.randomize(_Interrupted())
     with pytest.raises(KeyboardInterrupt):
-        loose.randomize([1], key=key, ids=_Interrupted())
+        loose.randomize([1], key=key, stream="a", ids=_Interrupted())

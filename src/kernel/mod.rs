@@ -13,6 +13,7 @@ use crate::system::memory;
 use crate::system::processor::{Level, level};
 use crate::word::Word;
 
+pub mod digits;
 #[cfg(target_arch = "x86_64")]
 mod eight;
 #[cfg(target_arch = "x86_64")]
@@ -91,7 +92,7 @@ fn draw_avx2<W: Word, C: Code>(
 ) {
     if let Kind::One(one) = kind
         && let (16, 4) = (W::BITS, one.slots.k)
-        && let Then::Shift(_) | Then::Fold(_) = one.then
+        && let Then::Shift(_) | Then::Fold(_) | Then::Pick = one.then
         && let Some((src, dst)) = C::bytes(src, dst)
     {
         return sixteen::draw(&one.slots, one.then, words, src, dst, undecided);
@@ -178,8 +179,9 @@ mod tests {
     use crate::keystream::{BLOCK, Keystream};
     use crate::parameters::Value;
     use crate::randomize::RECORDS;
-    use crate::sampler::Sampler;
     use crate::sampler::classes::Classes;
+    use crate::sampler::{Leaf, Sampler};
+    use crate::word::Width;
 
     struct Always(u64);
 
@@ -253,19 +255,24 @@ mod tests {
     fn check(matrix: &Matrix) {
         let size = matrix.family.size();
         match matrix.sampler() {
-            Sampler::Two(kind) => {
+            Sampler::Leaf(Leaf::Two(kind)) => {
                 agree::<u16, u8>(kind, size);
                 agree::<u16, u64>(kind, size);
                 // Wider words than it would have.
-                agree::<u32, u32>(&Kind::new(matrix.family.structure()), size);
+                let Sampler::Leaf(Leaf::Four(wider)) =
+                    Sampler::with(matrix.family.structure(), Width::Four)
+                else {
+                    panic!("{matrix:?}");
+                };
+                agree::<u32, u32>(&wider, size);
             }
-            Sampler::Four(kind) => {
+            Sampler::Leaf(Leaf::Four(kind)) => {
                 if size <= 1 << 16 {
                     agree::<u32, u16>(kind, size);
                 }
                 agree::<u32, u32>(kind, size);
             }
-            Sampler::Eight(kind) => agree::<u64, u64>(kind, size),
+            Sampler::Leaf(Leaf::Eight(kind)) => agree::<u64, u64>(kind, size),
             Sampler::Certain(_) | Sampler::Composite(_) => {}
         }
     }

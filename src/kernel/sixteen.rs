@@ -33,13 +33,16 @@ pub fn draw<W: Word>(
         high: _mm256_broadcastsi128_si256(high),
         last: _mm256_set1_epi16(slots.last as i16),
     };
-    let (size, fold) = match then {
-        Then::Fold(size) => (size, true),
-        Then::Shift(size) => (size, false),
-        Then::Swap(..) | Then::Pick => unreachable!("neither a shift nor a fold"),
+    // A choice shifts nothing, and no cycle is as long as 0.
+    let (size, fold, mask) = match then {
+        Then::Fold(size) => (size, true, -1),
+        Then::Shift(size) => (size, false, -1),
+        Then::Pick => (0, false, 0),
+        Then::Swap(..) => unreachable!("a swap is no shift, fold or choice"),
     };
+    let mask = _mm256_set1_epi8(mask);
     let cycle = _mm256_set1_epi8(if fold { 2 * size } else { size } as i8);
-    let mirror = _mm256_set1_epi8((2 * size - 1) as i8);
+    let mirror = _mm256_set1_epi8((2 * size).wrapping_sub(1) as i8);
     let whole = src.len() - src.len() % LANES;
     for start in (0..whole).step_by(LANES) {
         let (words, src) = (&words[2 * start..][..2 * LANES], &src[start..][..LANES]);
@@ -60,7 +63,7 @@ pub fn draw<W: Word>(
         } else {
             _mm256_permute4x64_epi64::<0b11_01_10_00>(packed)
         };
-        let v = _mm256_add_epi8(u, j);
+        let v = _mm256_add_epi8(_mm256_and_si256(u, mask), j);
         let mut v = _mm256_min_epu8(v, _mm256_sub_epi8(v, cycle));
         if fold {
             v = _mm256_min_epu8(v, _mm256_sub_epi8(mirror, v));

@@ -111,7 +111,7 @@ impl Key {
     }
 
     /// A key from a whole number below 2^64, for tests and examples: anyone can guess it, so it is
-    /// not for release. Labels may be left out with it.
+    /// not for release. What a call asks for beside a key it asks for beside this one.
     ///
     /// >>> bs.Key.insecure(7).fingerprint
     /// 'insecure'

@@ -16,7 +16,8 @@
 //! So a changed code has other words, unrelated to the first ones; and what is drawn under one purpose,
 //! path, label, matrix or key never meets what is drawn under another.
 //!
-//! [`address`] says where records are, [`streams`] which words that gives, [`draw`] makes them reports.
+//! [`address`] says where records are, [`streams`] which words that gives, [`draw`] makes them reports. The type of
+//! an address names the type of its keys, so that keys of one kind never meet addresses of another.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -31,14 +32,19 @@ pub mod address;
 pub mod code;
 mod draw;
 mod node;
+#[cfg(test)]
+mod slow;
 mod streams;
 mod work;
 
-pub use address::{Addresses, By, Id};
+pub use address::{Address, Id, Person, Rows};
 pub use code::Code;
+pub use streams::{AnyKeys, ByteKeys, IntegerKeys, Keys, RowKeys, TextKeys};
 
 use crate::system::memory::{self, Gather};
-use draw::draw;
+use address::Which;
+use code::{Room, narrow};
+use draw::{At, draw};
 use node::Node;
 use work::Scratch;
 
@@ -49,30 +55,71 @@ pub const RECORDS: usize = 1024;
 /// Records that a thread takes at a time.
 const CHUNK: usize = 1 << 16;
 
-/// A matrix under a key and labels, ready to randomize.
-pub struct Randomizer<'a> {
-    root: Node<'a>,
-    /// What the keys were derived for.
-    by: By,
-    /// Buffers of [`RECORDS`] codes that nested composites need.
-    buffers: usize,
+/// A matrix under a key and labels, ready to randomize records with addresses that take the keys `K`.
+///
+/// ```
+/// # use _core::{derive::Label, family, key::Key, parameters::Value};
+/// use _core::randomize::{Randomizer, RowKeys, Rows};
+/// # let matrix = family::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
+/// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
+/// let randomizer = Randomizer::<RowKeys>::new(&matrix, &key, &labels).unwrap();
+/// randomizer.run(None, &mut [0u8; 2], Rows(7), 1).unwrap();
+/// ```
+///
+/// Keys of one kind and addresses of another do not compile, as words would be missing, and a word of zeros
+/// often means the truth:
+///
+/// ```compile_fail,E0271
+/// # use _core::{derive::Label, family, key::Key, parameters::Value};
+/// use _core::randomize::{Randomizer, RowKeys, Rows};
+/// # let matrix = family::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
+/// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
+/// let randomizer = Randomizer::<RowKeys>::new(&matrix, &key, &labels).unwrap();
+/// randomizer.run(None, &mut [0u8; 2], &[7u64, 8][..], 1).unwrap();
+/// ```
+///
+/// Nor do texts under the keys of bytes, which would give a person other words:
+///
+/// ```
+/// # use _core::{derive::Label, family, key::Key, parameters::Value};
+/// use _core::randomize::{ByteKeys, Randomizer};
+/// # let matrix = family::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
+/// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
+/// let randomizer = Randomizer::<ByteKeys>::new(&matrix, &key, &labels).unwrap();
+/// randomizer.run(None, &mut [0u8; 2], &[&b"7"[..], b"8"][..], 1).unwrap();
+/// ```
+///
+/// ```compile_fail,E0271
+/// # use _core::{derive::Label, family, key::Key, parameters::Value};
+/// use _core::randomize::{ByteKeys, Randomizer};
+/// # let matrix = family::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
+/// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
+/// let randomizer = Randomizer::<ByteKeys>::new(&matrix, &key, &labels).unwrap();
+/// randomizer.run(None, &mut [0u8; 2], &["7", "8"][..], 1).unwrap();
+/// ```
+pub struct Randomizer<'a, K> {
+    root: Node<'a, K>,
+    size: u64,
+    /// What nested composites need.
+    room: Room,
 }
 
-impl<'a> Randomizer<'a> {
-    /// For records that are addressed in this way.
+impl<'a, K: Keys> Randomizer<'a, K> {
+    /// With keys of its own for every draw of the matrix.
     ///
     /// # Errors
     /// A composite that takes too many draws.
-    pub fn new(matrix: &'a Matrix, key: &Key, labels: &[Label], by: By) -> Result<Self> {
+    pub fn new(matrix: &'a Matrix, key: &Key, labels: &[Label]) -> Result<Self> {
         matrix.sampler().check()?;
         let digest = matrix.digest();
         let mut path = Vec::new();
         let make = |purpose, path: &[u64]| derive(key, purpose, labels, path, digest);
-        let root = Node::new(matrix, by, &mut path, &make);
+        let root = Node::new(matrix, &mut path, &make);
+        let size = matrix.family.size();
         Ok(Randomizer {
+            room: root.room(size),
             root,
-            by,
-            buffers: 2 * matrix.family.nesting().depth,
+            size,
         })
     }
 
@@ -80,33 +127,28 @@ impl<'a> Randomizer<'a> {
     /// [`erase`]. `codes` are the true ones; without them they stand in `out`.
     ///
     /// # Errors
-    /// Addresses for which the keys were not derived, or arrays that do not fit: nothing is drawn then.
-    /// A code that the matrix does not have; `out` means nothing then.
-    pub fn run<T: Code>(
+    /// Arrays that do not fit, or addresses that there are not: nothing is drawn then. A code that the
+    /// matrix does not have; `out` means nothing then.
+    pub fn run<T: Code, A: Address<Keys = K>>(
         &self,
         codes: Option<&[T]>,
         out: &mut [T],
-        addresses: Addresses<'_>,
+        addresses: A,
         threads: usize,
     ) -> std::result::Result<(), Refused> {
         self.check(codes, out, addresses).map_err(Refused::Call)?;
-        let done = match self.root.size {
-            0..=0x100 => self.run_as::<T, u8>(codes, out, addresses, threads),
-            0x101..=0x1_0000 => self.run_as::<T, u16>(codes, out, addresses, threads),
-            0x1_0001..=0x1_0000_0000 => self.run_as::<T, u32>(codes, out, addresses, threads),
-            _ => self.run_as::<T, u64>(codes, out, addresses, threads),
-        };
-        done.map_err(Refused::Code)
+        narrow!(self.size, C => self.run_as::<T, C, A>(codes, out, addresses, threads))
+            .map_err(Refused::Code)
     }
 
     /// What has to agree before anything is drawn.
-    fn check<T: Code>(
+    fn check<T: Code, A: Address<Keys = K>>(
         &self,
         codes: Option<&[T]>,
         out: &[T],
-        addresses: Addresses<'_>,
+        addresses: A,
     ) -> Result<()> {
-        let last = self.root.size - 1;
+        let last = self.size - 1;
         if T::low(last).get() != last {
             let (must, bytes) = (format!("have a type that holds {last}"), size_of::<T>());
             return Err(Error::value("codes", must, format!("one of {bytes} bytes")));
@@ -117,26 +159,23 @@ impl<'a> Randomizer<'a> {
             let must = format!("be one for each of the {} records", out.len());
             return Err(Error::value("codes", must, codes.len()));
         }
-        addresses.check(self.by, out.len())
+        addresses.check(out.len())
     }
 
-    fn run_as<T: Code, C: Code>(
+    fn run_as<T: Code, C: Code, A: Address<Keys = K>>(
         &self,
         codes: Option<&[T]>,
         out: &mut [T],
-        addresses: Addresses<'_>,
+        addresses: A,
         threads: usize,
     ) -> std::result::Result<(), usize> {
         let n = out.len();
         // The first chunk ends where a block of rows does, so that all others start with one.
-        let head = match addresses {
-            Addresses::From(row) => (CHUNK - (row % CHUNK as u64) as usize).min(n),
-            _ => CHUNK.min(n),
-        };
+        let head = addresses.room(CHUNK).min(n);
         let chunks = 1 + (n - head).div_ceil(CHUNK);
         let workers = threads.clamp(1, chunks);
         let mut states: Vec<Scratch<C>> = (0..workers)
-            .map(|_| Scratch::new(n.min(RECORDS), self.buffers))
+            .map(|_| Scratch::new(n.min(RECORDS), self.room))
             .gather();
         let bad = AtomicUsize::new(usize::MAX);
         let (first, rest) = out.split_at_mut(head);
@@ -163,26 +202,23 @@ impl<'a> Randomizer<'a> {
         }
     }
 
-    fn chunk<T: Code, C: Code>(
+    fn chunk<T: Code, C: Code, A: Address<Keys = K>>(
         &self,
         codes: Option<&[T]>,
         out: &mut [T],
-        addresses: Addresses<'_>,
+        addresses: A,
         scratch: &mut Scratch<C>,
     ) -> std::result::Result<(), usize> {
         let Scratch {
             src,
             dst,
-            space,
+            buffers,
             work,
         } = scratch;
-        let last = T::low(self.root.size - 1);
+        let last = T::low(self.size - 1);
         let mut start = 0;
         while start < out.len() {
-            let room = match addresses {
-                Addresses::From(row) => RECORDS - ((row + start as u64) % RECORDS as u64) as usize,
-                _ => RECORDS,
-            };
+            let room = addresses.part(start, out.len()).room(RECORDS);
             let end = out.len().min(start + room);
             let (src, dst) = (&mut src[..end - start], &mut dst[..end - start]);
             // From here on only our own copy is looked at: the caller's array may change meanwhile.
@@ -196,9 +232,11 @@ impl<'a> Randomizer<'a> {
                 let position = given.iter().position(|&code| code > last);
                 return Err(start + position.unwrap_or(0));
             }
-            let at = addresses.part(start, end);
-            work.address(at, src);
-            draw(&self.root, at, src, dst, space, work);
+            let address = addresses.part(start, end);
+            address.enter(src, work);
+            let which = Which::All(src.len());
+            let at = At { address, which };
+            draw(&self.root, at, src, dst, buffers.space(), work);
             for (out, v) in out[start..end].iter_mut().zip(dst) {
                 *out = T::low(v.get());
             }
@@ -289,14 +327,9 @@ mod tests {
         (0..n).map(|i| (i * 7919 % size) as u32).collect()
     }
 
-    fn run(m: &Matrix, codes: &[u32], at: Addresses<'_>, threads: usize) -> Vec<u32> {
-        let by = match at {
-            Addresses::From(_) => By::Position,
-            Addresses::Ids(_) => By::Ids,
-            _ => By::Integers,
-        };
+    fn run<A: Address>(m: &Matrix, codes: &[u32], at: A, threads: usize) -> Vec<u32> {
         let key = Key::insecure(5);
-        let randomizer = Randomizer::new(m, &key, &Label::stream("x"), by).unwrap();
+        let randomizer = Randomizer::<A::Keys>::new(m, &key, &Label::stream("x")).unwrap();
         let mut out = vec![0; codes.len()];
         randomizer.run(Some(codes), &mut out, at, threads).unwrap();
         let mut again = codes.to_vec();
@@ -311,9 +344,9 @@ mod tests {
             // Long enough for several chunks, for one of each kind.
             let n = if i % 3 == 0 { 140_000 } else { 6_000 };
             let codes = codes(m.family.size(), n);
-            let whole = run(&m, &codes, Addresses::From(77), 1);
+            let whole = run(&m, &codes, Rows(77), 1);
             for threads in [2, 7] {
-                assert_eq!(run(&m, &codes, Addresses::From(77), threads), whole);
+                assert_eq!(run(&m, &codes, Rows(77), threads), whole);
             }
             for (start, end) in [
                 (0, 1),
@@ -324,15 +357,10 @@ mod tests {
                 (65_000, 140_000),
             ] {
                 let (start, end) = (start.min(codes.len()), end.min(codes.len()));
-                let part = run(
-                    &m,
-                    &codes[start..end],
-                    Addresses::From(77 + start as u64),
-                    2,
-                );
+                let part = run(&m, &codes[start..end], Rows(77 + start as u64), 2);
                 assert_eq!(part, whole[start..end], "{start}..{end}");
             }
-            assert_ne!(run(&m, &codes, Addresses::From(78), 2), whole);
+            assert_ne!(run(&m, &codes, Rows(78), 2), whole);
         }
     }
 
@@ -342,23 +370,28 @@ mod tests {
             let size = m.family.size();
             let codes = codes(size, 3000);
             let ids: Vec<i64> = (0..3000).map(|i| i * i - 5_000).collect();
-            let signed = run(&m, &codes, Addresses::Signed(&ids), 1);
+            let signed = run(&m, &codes, &ids[..], 1);
             // Another order, the same people.
             let back: Vec<i64> = ids.iter().rev().copied().collect();
             let codes_back: Vec<u32> = codes.iter().rev().copied().collect();
-            let mut other = run(&m, &codes_back, Addresses::Signed(&back), 7);
+            let mut other = run(&m, &codes_back, &back[..], 7);
             other.reverse();
             assert_eq!(other, signed);
             // The same integers one by one.
             let one: Vec<Id<'_>> = ids.iter().map(|&id| Id::Integer(id.into())).collect();
-            assert_eq!(run(&m, &codes, Addresses::Ids(&one), 2), signed);
+            assert_eq!(run(&m, &codes, &one[..], 2), signed);
             let texts: Vec<String> = ids.iter().map(|id| id.to_string()).collect();
-            let text: Vec<Id<'_>> = texts.iter().map(|t| Id::Text(t.as_bytes())).collect();
+            let text: Vec<Id<'_>> = texts.iter().map(|t| Id::Text(t)).collect();
             let bytes: Vec<Id<'_>> = texts.iter().map(|t| Id::Bytes(t.as_bytes())).collect();
-            let by_text = run(&m, &codes, Addresses::Ids(&text), 2);
-            let by_bytes = run(&m, &codes, Addresses::Ids(&bytes), 2);
+            let by_text = run(&m, &codes, &text[..], 2);
+            let by_bytes = run(&m, &codes, &bytes[..], 2);
             assert_ne!(by_text, by_bytes);
             assert_ne!(by_text, signed);
+            // The same ids under keys of their kind alone.
+            let text: Vec<&str> = texts.iter().map(|t| &**t).collect();
+            let bytes: Vec<&[u8]> = texts.iter().map(|t| t.as_bytes()).collect();
+            assert_eq!(run(&m, &codes, &text[..], 2), by_text);
+            assert_eq!(run(&m, &codes, &bytes[..], 2), by_bytes);
         }
     }
 
@@ -370,15 +403,12 @@ mod tests {
         let signed: Vec<i64> = (0..n as i64).map(|i| -1 - i).collect();
         let unsigned: Vec<u64> = signed.iter().map(|&id| id as u64).collect();
         assert_ne!(
-            run(m, &codes, Addresses::Signed(&signed), 1),
-            run(m, &codes, Addresses::Unsigned(&unsigned), 1)
+            run(m, &codes, &signed[..], 1),
+            run(m, &codes, &unsigned[..], 1)
         );
         let small: Vec<u64> = (0..n as u64).collect();
         let same: Vec<i64> = (0..n as i64).collect();
-        assert_eq!(
-            run(m, &codes, Addresses::Signed(&same), 1),
-            run(m, &codes, Addresses::Unsigned(&small), 1)
-        );
+        assert_eq!(run(m, &codes, &same[..], 1), run(m, &codes, &small[..], 1));
     }
 
     /// Purposes, labels, paths and matrices: no two streams have a word in common.
@@ -408,111 +438,57 @@ mod tests {
     fn the_first_bad_code_is_found_on_any_number_of_threads() {
         let m = &matrices()[0];
         let key = Key::insecure(1);
-        let randomizer = Randomizer::new(m, &key, &[], By::Position).unwrap();
+        let randomizer = Randomizer::<RowKeys>::new(m, &key, &[]).unwrap();
         let mut codes = vec![0u8; 300_000];
         for position in [299_999, 200_000, 70_000, 3] {
             codes[position] = 12;
             for threads in [1, 2, 7] {
                 let mut out = vec![0; codes.len()];
-                let got = randomizer.run(Some(&codes), &mut out, Addresses::From(1), threads);
+                let got = randomizer.run(Some(&codes), &mut out, Rows(1), threads);
                 assert_eq!(got, Err(Refused::Code(position)));
             }
         }
     }
 
-    /// Word 0 is the truth in randomized response: words that are missing must not be zeros.
-    #[test]
-    fn keys_and_addresses_of_different_kinds_are_refused_before_anything_is_drawn() {
-        let mixed = [Id::Text(b"a"), Id::Bytes(b"a"), Id::Integer(1)];
-        let all = [
-            Addresses::From(0),
-            Addresses::Signed(&[1, 2, 3]),
-            Addresses::Unsigned(&[1, 2, 3]),
-            Addresses::Ids(&[Id::Integer(1), Id::Integer(2), Id::Integer(3)]),
-            Addresses::Ids(&[Id::Text(b"a"); 3]),
-            Addresses::Ids(&[Id::Bytes(b"a"); 3]),
-            Addresses::Ids(&mixed),
-        ];
-        let fits = [
-            (
-                By::Position,
-                [true, false, false, false, false, false, false],
-            ),
-            (By::Integers, [false, true, true, true, false, false, false]),
-            (By::Texts, [false, false, false, false, true, false, false]),
-            (By::Bytes, [false, false, false, false, false, true, false]),
-            (By::Ids, [false, true, true, true, true, true, true]),
-        ];
-        let key = Key::insecure(1);
-        for m in matrices() {
-            for (by, fits) in fits {
-                let randomizer = Randomizer::new(&m, &key, &[], by).unwrap();
-                for (at, fits) in all.into_iter().zip(fits) {
-                    let mut out = [9u32; 3];
-                    let got = randomizer.run(Some(&[1, 0, 1]), &mut out, at, 1);
-                    if fits {
-                        assert_eq!(got, Ok(()), "{by:?} {at:?}");
-                        continue;
-                    }
-                    let Err(Refused::Call(error)) = got else {
-                        panic!("{by:?} {at:?} {got:?}");
-                    };
-                    assert!(
-                        error.to_string().starts_with("`addresses` must be "),
-                        "{error}"
-                    );
-                    assert_eq!(out, [9; 3]);
-                }
-            }
+    fn refused<A: Address>(m: &Matrix, codes: Option<&[u8]>, at: A) -> String {
+        let randomizer = Randomizer::<A::Keys>::new(m, &Key::insecure(1), &[]).unwrap();
+        match randomizer.run(codes, &mut [0u8; 2], at, 1) {
+            Err(Refused::Call(error)) => error.to_string(),
+            other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn arrays_that_do_not_fit_are_refused() {
-        let key = Key::insecure(1);
         let (small, large) = (&matrices()[0], &matrices()[4]);
-        let refused = |m: &Matrix, codes: Option<&[u8]>, at: Addresses<'_>| {
-            let by = match at {
-                Addresses::From(_) => By::Position,
-                _ => By::Ids,
-            };
-            let randomizer = Randomizer::new(m, &key, &[], by).unwrap();
-            match randomizer.run(codes, &mut [0u8; 2], at, 1) {
-                Err(Refused::Call(error)) => error.to_string(),
-                other => panic!("{other:?}"),
-            }
-        };
         // A report of 299 would be cut to 43.
         assert_eq!(
-            refused(large, None, Addresses::From(0)),
+            refused(large, None, Rows(0)),
             "`codes` must have a type that holds 299; got one of 1 bytes"
         );
         assert_eq!(
-            refused(small, Some(&[0; 3]), Addresses::From(0)),
+            refused(small, Some(&[0; 3]), Rows(0)),
             "`codes` must be one for each of the 2 records; got 3"
         );
-        for at in [
-            Addresses::Signed(&[1]),
-            Addresses::Ids(&[Id::Text(b"a"); 3]),
-        ] {
-            let error = refused(small, None, at);
+        let errors = [
+            refused(small, None, &[1i64][..]),
+            refused(small, None, &[Id::Text("a"); 3][..]),
+            refused(small, None, &["a"; 3][..]),
+        ];
+        for error in errors {
             assert!(
                 error.starts_with("`addresses` must be one for each"),
                 "{error}"
             );
         }
         // Row 2^64 would have the words of row 0, and person 2^64 those of person 0.
-        let last = refused(small, None, Addresses::From(u64::MAX));
+        let last = refused(small, None, Rows(u64::MAX));
         assert!(
             last.starts_with("`addresses` must end before row 2^64"),
             "{last}"
         );
         for id in [1 << 64, -(1 << 63) - 1] {
-            let error = refused(
-                small,
-                None,
-                Addresses::Ids(&[Id::Integer(0), Id::Integer(id)]),
-            );
+            let error = refused(small, None, &[Id::Integer(0), Id::Integer(id)][..]);
             assert_eq!(
                 error,
                 "`addresses` must be whole numbers from -2^63 to 2^64 - 1; got another at position 1"

@@ -2,86 +2,116 @@
 
 use zeroize::Zeroize;
 
-use super::address::{By, Id, NEGATIVE};
+use super::address::NEGATIVE;
 use crate::alias::More;
 use crate::derive::Purpose;
 use crate::erase::Secret;
 use crate::keystream::{BLOCK, Keystream};
 
-/// The keys of one draw.
-pub(super) enum Streams {
-    None,
-    Position {
-        words: Keystream,
-        more: Keystream,
-    },
-    /// Those that are needed.
-    Ids {
-        integer: Option<Keystream>,
-        text: Option<Secret>,
-        bytes: Option<Secret>,
-    },
+/// The keys of one draw, for one kind of address.
+pub trait Keys: Send + Sync {
+    /// Those of the draw for which `make` derives secrets.
+    fn new(make: &dyn Fn(Purpose) -> Secret) -> Self;
 }
 
-impl Streams {
-    /// Those of the draw for which `make` derives keys.
-    pub(super) fn new(by: By, make: impl Fn(Purpose) -> Secret) -> Self {
-        let stream = |purpose| Keystream::new(&make(purpose));
-        if by == By::Position {
-            return Streams::Position {
-                words: stream(Purpose::Words),
-                more: stream(Purpose::More),
-            };
-        }
-        Streams::Ids {
-            integer: by.serves(By::Integers).then(|| stream(Purpose::IdInteger)),
-            text: by.serves(By::Texts).then(|| make(Purpose::IdText)),
-            bytes: by.serves(By::Bytes).then(|| make(Purpose::IdBytes)),
+/// For [`Rows`](super::Rows).
+pub struct RowKeys {
+    pub(super) words: Keystream,
+    pub(super) more: Keystream,
+}
+
+/// For whole numbers.
+pub struct IntegerKeys(pub(super) Keystream);
+
+/// For texts.
+pub struct TextKeys(Secret);
+
+/// For bytes.
+pub struct ByteKeys(Secret);
+
+/// For an [`Id`](super::Id), of whichever kind it is.
+pub struct AnyKeys {
+    pub(super) integer: IntegerKeys,
+    pub(super) text: TextKeys,
+    pub(super) bytes: ByteKeys,
+}
+
+impl Keys for RowKeys {
+    fn new(make: &dyn Fn(Purpose) -> Secret) -> Self {
+        RowKeys {
+            words: Keystream::new(&make(Purpose::Words)),
+            more: Keystream::new(&make(Purpose::More)),
         }
     }
+}
 
-    /// The 64 bytes that an id and a code address.
-    ///
-    /// # Panics
-    /// No key was derived for ids of this kind. `Addresses::check` refuses that before anything is drawn.
-    pub(super) fn id_block(&self, id: Id<'_>, code: u64) -> [u8; BLOCK] {
+impl Keys for IntegerKeys {
+    fn new(make: &dyn Fn(Purpose) -> Secret) -> Self {
+        IntegerKeys(Keystream::new(&make(Purpose::IdInteger)))
+    }
+}
+
+impl Keys for TextKeys {
+    fn new(make: &dyn Fn(Purpose) -> Secret) -> Self {
+        TextKeys(make(Purpose::IdText))
+    }
+}
+
+impl Keys for ByteKeys {
+    fn new(make: &dyn Fn(Purpose) -> Secret) -> Self {
+        ByteKeys(make(Purpose::IdBytes))
+    }
+}
+
+impl Keys for AnyKeys {
+    fn new(make: &dyn Fn(Purpose) -> Secret) -> Self {
+        AnyKeys {
+            integer: Keys::new(make),
+            text: Keys::new(make),
+            bytes: Keys::new(make),
+        }
+    }
+}
+
+impl IntegerKeys {
+    /// The 64 bytes that a whole number and a code address.
+    pub(super) fn block(&self, id: i128, code: u64) -> [u8; BLOCK] {
+        let negative = id < 0 && !mutant!("sign-of-id-lost");
+        let nonce = code | if negative { NEGATIVE } else { 0 };
         let mut block = [0; BLOCK];
-        let Streams::Ids {
-            integer,
-            text,
-            bytes,
-        } = self
-        else {
-            unreachable!("keys of positions, or none, were asked for the words of an id");
-        };
-        let (key, id) = match (id, integer, text, bytes) {
-            (Id::Integer(id), Some(integer), _, _) => {
-                let nonce = code
-                    | if id < 0 && !mutant!("sign-of-id-lost") {
-                        NEGATIVE
-                    } else {
-                        0
-                    };
-                let words = integer.block(id as u64, nonce);
-                for (to, word) in block.chunks_exact_mut(4).zip(words) {
-                    to.copy_from_slice(&word.to_le_bytes());
-                }
-                return block;
-            }
-            (Id::Text(id), _, Some(text), _) => (text, id),
-            (Id::Bytes(id), _, _, Some(bytes)) => (bytes, id),
-            _ => unreachable!("no key was derived for ids of this kind"),
-        };
-        let mut hasher = blake3::Hasher::new_keyed(key);
-        let code = if mutant!("code-not-in-id") { 0 } else { code };
-        hasher.update(&code.to_le_bytes());
-        hasher.update(id);
-        let mut output = hasher.finalize_xof();
-        output.fill(&mut block);
-        output.zeroize();
-        hasher.zeroize();
+        let words = self.0.block(id as u64, nonce);
+        for (to, word) in block.chunks_exact_mut(4).zip(words) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
         block
     }
+}
+
+impl TextKeys {
+    /// The 64 bytes that a text and a code address.
+    pub(super) fn block(&self, id: &str, code: u64) -> [u8; BLOCK] {
+        hashed(&self.0, id.as_bytes(), code)
+    }
+}
+
+impl ByteKeys {
+    /// The 64 bytes that bytes and a code address.
+    pub(super) fn block(&self, id: &[u8], code: u64) -> [u8; BLOCK] {
+        hashed(&self.0, id, code)
+    }
+}
+
+fn hashed(key: &Secret, id: &[u8], code: u64) -> [u8; BLOCK] {
+    let mut block = [0; BLOCK];
+    let mut hasher = blake3::Hasher::new_keyed(key);
+    let code = if mutant!("code-not-in-id") { 0 } else { code };
+    hasher.update(&code.to_le_bytes());
+    hasher.update(id);
+    let mut output = hasher.finalize_xof();
+    output.fill(&mut block);
+    output.zeroize();
+    hasher.zeroize();
+    block
 }
 
 /// Where further words come from.
@@ -93,7 +123,7 @@ enum Source<'a> {
 }
 
 /// A record's further words.
-pub(super) struct Further<'a> {
+pub struct Further<'a> {
     source: Source<'a>,
     drawn: u64,
     block: [u32; 16],
@@ -112,8 +142,7 @@ impl<'a> Further<'a> {
     }
 
     /// Those that belong to an id and a code: the last 32 bytes of their block are a key.
-    pub(super) fn of_id(streams: &Streams, id: Id<'_>, code: u64) -> Self {
-        let mut block = streams.id_block(id, code);
+    pub(super) fn of_block(mut block: [u8; BLOCK]) -> Self {
         let mut secret = [0; 32];
         secret.copy_from_slice(&block[32..]);
         let source = Source::Own(Keystream::new(&secret));
@@ -156,30 +185,24 @@ impl Drop for Further<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::address::{Id, Person};
     use super::*;
 
-    fn streams(by: By) -> Streams {
-        Streams::new(by, |purpose| {
-            Box::new(zeroize::Zeroizing::new([purpose as u8; 32]))
-        })
-    }
-
+    /// An id of any kind has the words that it has among its own.
     #[test]
-    #[should_panic = "keys of positions, or none, were asked for the words of an id"]
-    fn keys_of_positions_give_an_id_no_words() {
-        streams(By::Position).id_block(Id::Integer(1), 0);
-    }
-
-    #[test]
-    #[should_panic = "no key was derived for ids of this kind"]
-    fn keys_of_texts_give_a_number_no_words() {
-        streams(By::Texts).id_block(Id::Integer(1), 0);
-    }
-
-    #[test]
-    #[should_panic = "no key was derived for ids of this kind"]
-    fn keys_of_numbers_give_bytes_no_further_words() {
-        Further::of_id(&streams(By::Integers), Id::Bytes(b"1"), 0);
+    fn ids_of_any_kind_have_the_words_of_their_own() {
+        let make = |purpose| -> Secret { Box::new(zeroize::Zeroizing::new([purpose as u8; 32])) };
+        let any = AnyKeys::new(&make);
+        let (integer, text, bytes) = (
+            IntegerKeys::new(&make),
+            TextKeys::new(&make),
+            ByteKeys::new(&make),
+        );
+        assert_eq!(Id::Integer(-7).block(&any, 3), (-7i64).block(&integer, 3));
+        assert_eq!(Id::Integer(7).block(&any, 3), 7u64.block(&integer, 3));
+        assert_eq!(Id::Text("7").block(&any, 3), "7".block(&text, 3));
+        assert_eq!(Id::Bytes(b"7").block(&any, 3), (&b"7"[..]).block(&bytes, 3));
+        assert_ne!("7".block(&text, 3), (&b"7"[..]).block(&bytes, 3));
     }
 
     /// What [`Further`] gives is what the law of addresses says.

@@ -2,8 +2,7 @@
 
 use zeroize::Zeroize;
 
-use super::address::{Addresses, NEGATIVE};
-use super::code::Code;
+use super::code::{Buffers, Code, Room};
 use crate::kernel::Undecided;
 use crate::keystream::BLOCK;
 use crate::system::memory;
@@ -12,26 +11,26 @@ use crate::system::memory;
 pub(super) struct Scratch<C: Code> {
     pub src: Box<[C]>,
     pub dst: Box<[C]>,
-    pub space: Box<[C]>,
+    pub buffers: Buffers,
     pub work: Work,
 }
 
 impl<C: Code> Scratch<C> {
-    /// For blocks of `records`, with `buffers` more for composites.
-    pub(super) fn new(records: usize, buffers: usize) -> Self {
-        let codes = |n: usize| memory::filled(C::default(), n * records).into_boxed_slice();
+    /// For blocks of `records`, with more room for composites.
+    pub(super) fn new(records: usize, room: Room) -> Self {
+        let codes = || memory::filled(C::default(), records).into_boxed_slice();
         Scratch {
-            src: codes(1),
-            dst: codes(1),
-            space: codes(buffers),
-            work: Work::new(records, buffers / 2),
+            src: codes(),
+            dst: codes(),
+            buffers: Buffers::new(room, records),
+            work: Work::new(records),
         }
     }
 
     fn erase(&mut self) {
-        for codes in [&mut self.src, &mut self.dst, &mut self.space] {
-            codes.zeroize();
-        }
+        self.src.zeroize();
+        self.dst.zeroize();
+        self.buffers.erase();
         self.work.erase();
     }
 }
@@ -43,65 +42,50 @@ impl<C: Code> Drop for Scratch<C> {
 }
 
 /// What one draw of a block needs.
-pub(super) struct Work {
+pub struct Work {
     /// First words in the order of records, with room for a block that starts late.
-    pub words: Box<[u8]>,
+    pub(super) words: Box<[u8]>,
     /// First eight bytes of addressed blocks.
-    pub first: Box<[u64]>,
-    /// Addresses of blocks: counters, nonces.
-    pub counters: Box<[u64]>,
-    pub nonces: Box<[u64]>,
-    pub undecided: Undecided,
-    /// Which part of a mixture each record takes, one buffer for each level of nesting.
-    pub picks: Vec<Box<[u32]>>,
+    pub(super) first: Box<[u64]>,
+    /// What addresses the words of all people of a block: counters, and nonces with the codes in them.
+    pub(super) counters: Box<[u64]>,
+    pub(super) nonces: Box<[u64]>,
+    /// The same of those who are drawn, where not all are.
+    pub(super) own_counters: Box<[u64]>,
+    pub(super) own_nonces: Box<[u64]>,
+    pub(super) undecided: Undecided,
 }
 
 impl Work {
-    pub(super) fn new(records: usize, mixtures: usize) -> Self {
+    fn new(records: usize) -> Self {
         let numbers = || memory::zeros::<u64>(records).into_boxed_slice();
         Work {
-            words: memory::zeros(8 * records + 2 * BLOCK).into(),
+            words: memory::zeros((8 * records).next_multiple_of(BLOCK) + 2 * BLOCK).into(),
             first: numbers(),
             counters: numbers(),
             nonces: numbers(),
+            own_counters: numbers(),
+            own_nonces: numbers(),
             undecided: Undecided::new(records),
-            picks: memory::filled(memory::zeros(records).into(), mixtures),
         }
+    }
+
+    fn numbers(&mut self) -> [&mut Box<[u64]>; 5] {
+        [
+            &mut self.first,
+            &mut self.counters,
+            &mut self.nonces,
+            &mut self.own_counters,
+            &mut self.own_nonces,
+        ]
     }
 
     fn erase(&mut self) {
         self.words.zeroize();
-        for numbers in [&mut self.first, &mut self.counters, &mut self.nonces] {
+        for numbers in self.numbers() {
             numbers.zeroize();
         }
         self.undecided.erase();
-        for picks in &mut self.picks {
-            picks.zeroize();
-        }
-    }
-
-    /// Counters and nonces of a block with integer ids.
-    pub(super) fn address<C: Code>(&mut self, at: Addresses<'_>, codes: &[C]) {
-        let nonces = self.nonces.iter_mut().zip(codes);
-        match at {
-            Addresses::From(_) => {}
-            Addresses::Signed(ids) => {
-                for ((counter, (nonce, code)), id) in self.counters.iter_mut().zip(nonces).zip(ids)
-                {
-                    *counter = *id as u64;
-                    *nonce = code.get() | (*id as u64 & NEGATIVE);
-                }
-            }
-            Addresses::Unsigned(ids) => {
-                for ((counter, (nonce, code)), id) in self.counters.iter_mut().zip(nonces).zip(ids)
-                {
-                    *counter = *id;
-                    *nonce = code.get();
-                }
-            }
-            // The codes, for the hash.
-            Addresses::Ids(_) => nonces.for_each(|(nonce, code)| *nonce = code.get()),
-        }
     }
 }
 
@@ -111,37 +95,37 @@ mod tests {
 
     #[test]
     fn erased_buffers_hold_nothing() {
-        let mut scratch = Scratch::<u32>::new(5, 4);
-        for codes in [&mut scratch.src, &mut scratch.dst, &mut scratch.space] {
-            codes.fill(7);
+        let room = [200, 300, 70_000, 1 << 33].map(|size| Room::of(size, 2));
+        let room = room.into_iter().fold(Room::counts(7), Room::and);
+        let mut scratch = Scratch::<u32>::new(5, room);
+        scratch.src.fill(7);
+        scratch.dst.fill(7);
+        let mut space = scratch.buffers.space();
+        u8::take(&mut space, 10).fill(7);
+        u16::take(&mut space, 10).fill(7);
+        u32::take(&mut space, 17).fill(7);
+        u64::take(&mut space, 10).fill(7);
+        scratch.work.words.fill(7);
+        for numbers in scratch.work.numbers() {
+            numbers.fill(7);
         }
-        let ids = [-1, 2, 3, 4, 5];
-        let codes = scratch.src.clone();
-        let work = &mut scratch.work;
-        work.address(Addresses::Signed(&ids), &codes);
-        work.words.fill(7);
-        work.first.fill(7);
-        work.picks.iter_mut().for_each(|picks| picks.fill(7));
         scratch.erase();
         let Scratch {
             src,
             dst,
-            space,
+            buffers,
             work,
-        } = &scratch;
-        assert!(
-            [src, dst, space]
-                .iter()
-                .all(|codes| codes.iter().all(|&u| u == 0))
-        );
+        } = &mut scratch;
+        assert!([src, dst].iter().all(|codes| codes.iter().all(|&u| u == 0)));
+        let mut space = buffers.space();
+        assert!(u8::take(&mut space, 10).iter().all(|&x| x == 0));
+        assert!(u16::take(&mut space, 10).iter().all(|&x| x == 0));
+        assert!(u32::take(&mut space, 17).iter().all(|&x| x == 0));
+        assert!(u64::take(&mut space, 10).iter().all(|&x| x == 0));
         assert!(work.words.iter().all(|&x| x == 0));
-        let numbers = [&work.first, &work.counters, &work.nonces];
-        assert!(
-            numbers
-                .iter()
-                .all(|numbers| numbers.iter().all(|&x| x == 0))
-        );
+        for numbers in work.numbers() {
+            assert!(numbers.iter().all(|&x| x == 0));
+        }
         assert!(work.undecided.positions().is_empty());
-        assert!(work.picks.iter().all(|picks| picks.iter().all(|&x| x == 0)));
     }
 }

@@ -1,6 +1,6 @@
 //! For tests: every case of a sampler of 16 bits, counted one by one.
 
-use super::{Kind, Sampler};
+use super::{Kind, Leaf, Sampler};
 use crate::alias::More;
 use crate::family::Matrix;
 use crate::parameters::Value;
@@ -53,7 +53,7 @@ fn count_rest(
 /// and there for memory alone: it takes some of the words and numbers, and does not add them up.
 pub fn check(matrix: &Matrix, bounds: impl Fn(u64) -> Vec<u64>) {
     let family = &*matrix.family;
-    let Sampler::Two(kind) = matrix.sampler() else {
+    let Sampler::Leaf(Leaf::Two(kind)) = matrix.sampler() else {
         panic!("{matrix:?}");
     };
     let (rows, step) = if cfg!(miri) {

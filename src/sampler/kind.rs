@@ -7,7 +7,6 @@ use super::lies::{Lies, TABLE_OF_LIES};
 use super::neighbours::Neighbours;
 use super::one::{One, Then};
 use super::rows::Rows;
-use super::structure::Structure;
 use crate::alias::{Law, More};
 use crate::word::Word;
 
@@ -32,47 +31,30 @@ impl<W: Word> Kind<W> {
         Kind::One(One::new(Law::Row(weights), sum, Then::Pick))
     }
 
-    /// Of a structure that is drawn from a first word.
-    ///
-    /// # Panics
-    /// Certain and composite structures are samplers of their own, to which `Sampler::new` turns them.
-    pub(crate) fn new(structure: Structure) -> Self {
-        match structure {
-            Structure::Circulant { first_row, total } => {
-                let then = Then::Shift(first_row.len() as u64);
-                Kind::One(One::new(Law::Row(first_row), total, then))
-            }
-            Structure::Even { kernel, total } => {
-                let then = Then::Fold(kernel.len() as u64 - 1);
-                Kind::One(One::new(Law::Even(kernel), total, then))
-            }
-            Structure::Swap {
-                i, j, stay, sum, ..
-            } => {
-                let law = Law::Row([stay as i64, (sum - stay) as i64].into());
-                Kind::One(One::new(law, sum, Then::Swap(i, j)))
-            }
-            Structure::Lies { size, keep } if size <= TABLE_OF_LIES => {
-                Kind::One(One::lies(size, keep))
-            }
-            Structure::Lies { size, keep } => Kind::Lies(Lies::new::<W>(size, keep)),
-            Structure::Classes { size, runs } => Kind::Classes(Classes::new(size, runs)),
-            Structure::Neighbours {
-                size,
-                alphas,
-                total,
-            } => Kind::Neighbours(Neighbours::new(size, alphas, total)),
-            Structure::Rows {
-                counts,
-                total,
-                size,
-            } => Kind::Rows(Rows::new(counts, total, size)),
-            Structure::Certain(_)
-            | Structure::Kron(_)
-            | Structure::Mix { .. }
-            | Structure::Product(_) => {
-                unreachable!("certain and composite structures are not drawn from a first word")
-            }
+    /// `u + j mod size`, `j` from one row.
+    pub(super) fn circulant(first_row: Arc<[i64]>, total: u64) -> Self {
+        let then = Then::Shift(first_row.len() as u64);
+        Kind::One(One::new(Law::Row(first_row), total, then))
+    }
+
+    /// `u + j` on the cycle of `2 size`, folded.
+    pub(super) fn even(kernel: Arc<[i64]>, total: u64) -> Self {
+        let then = Then::Fold(kernel.len() as u64 - 1);
+        Kind::One(One::new(Law::Even(kernel), total, then))
+    }
+
+    /// Two codes that are swapped unless they stay.
+    pub(super) fn swap((i, j): (u64, u64), stay: u64, sum: u64) -> Self {
+        let law = Law::Row([stay as i64, (sum - stay) as i64].into());
+        Kind::One(One::new(law, sum, Then::Swap(i, j)))
+    }
+
+    /// The truth, or any other code.
+    pub(super) fn lies(size: u64, keep: (u64, u64)) -> Self {
+        if size <= TABLE_OF_LIES {
+            Kind::One(One::lies(size, keep))
+        } else {
+            Kind::Lies(Lies::new::<W>(size, keep))
         }
     }
 
@@ -105,16 +87,5 @@ impl<W: Word> Kind<W> {
             (v, false) => v,
             (_, true) => self.resolve(x, u, source),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    #[should_panic = "certain and composite structures are not drawn from a first word"]
-    fn a_composite_does_not_become_a_draw_that_is_always_0() {
-        Kind::<u16>::new(Structure::Product([].into()));
     }
 }

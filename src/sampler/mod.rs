@@ -15,10 +15,11 @@
 //! | tridiagonal | two thresholds | its thresholds, if they differ | thresholds, through the cache |
 //! | dense, balance, Gibbs | a table a row | its row | the row, through the cache |
 //! | identity, permutation | none | a look-up | through the cache |
-//! | kron, mix, `@` | those of the parts | as in the parts | as in the parts; digits through divisions |
+//! | kron, mix, `@` | those of the parts | as in the parts | as in the parts |
 //!
 //! One file a structure, or several: [`one`] for a law that serves all codes, [`lies`], [`classes`],
-//! [`neighbours`], [`rows`]. [`Structure`] is what families hand in, [`kind`] what a first word decides.
+//! [`neighbours`], [`rows`]. [`Structure`] is what families hand in, [`kind`] what a first word decides, [`leaf`]
+//! which width that word has.
 
 use std::sync::Arc;
 
@@ -26,9 +27,14 @@ use crate::alias::More;
 use crate::error::{Error, Result};
 use crate::family::Matrix;
 use crate::word::Width;
+use classes::Classes;
+use leaf::leaf;
+use neighbours::Neighbours;
+use rows::Rows;
 
 pub mod classes;
 pub mod kind;
+pub mod leaf;
 pub mod lies;
 pub mod neighbours;
 pub mod one;
@@ -39,18 +45,15 @@ mod counted;
 
 pub use crate::family::structure::{self, Alphas, Structure};
 pub use kind::Kind;
+pub use leaf::Leaf;
 
 /// A structure with its tables.
 #[derive(Debug)]
 pub enum Sampler {
     /// Every code has one report.
     Certain(Option<Arc<[i64]>>),
-    /// One draw a record, from a first word of two bytes.
-    Two(Kind<u16>),
-    /// Of four.
-    Four(Kind<u32>),
-    /// Of eight.
-    Eight(Kind<u64>),
+    /// One draw a record.
+    Leaf(Leaf),
     /// Several draws a record.
     Composite(Composite),
 }
@@ -72,9 +75,9 @@ pub enum Form {
     /// Factors.
     Kron(Arc<[Matrix]>),
     /// Parts, and the draw of one.
-    Mix(Box<Sampler>, Arc<[Matrix]>),
+    Mix(Leaf, Arc<[Matrix]>),
     /// Two in turn.
-    Product(Arc<[Matrix]>),
+    Product(Box<[Matrix; 2]>),
 }
 
 /// More draws a record than anyone waits for.
@@ -82,40 +85,75 @@ const DRAWS: u64 = 1 << 16;
 
 impl Sampler {
     /// The sampler of `structure` in a matrix of `size` codes.
+    ///
+    /// # Panics
+    /// A product of other than two matrices, which no family is.
     pub fn new(structure: Structure, size: u64) -> Self {
-        let composite = |form, parts: &[Matrix], own: u64| {
-            let draws = parts
-                .iter()
-                .fold(own, |sum, part| sum.saturating_add(part.sampler().draws()));
-            let all = parts.iter().fold(1, |sum: u64, part| {
-                sum.saturating_add(part.sampler().parts())
-            });
-            let parts = all;
-            Sampler::Composite(Composite { form, draws, parts })
-        };
-        match structure {
-            Structure::Certain(targets) => Sampler::Certain(targets),
-            Structure::Kron(parts) => composite(Form::Kron(Arc::clone(&parts)), &parts, 0),
-            Structure::Product(parts) => composite(Form::Product(Arc::clone(&parts)), &parts, 0),
+        Self::with(structure, Width::of(size))
+    }
+
+    /// With a first word of this width, if there is one draw.
+    pub(crate) fn with(structure: Structure, width: Width) -> Self {
+        Sampler::Leaf(match structure {
+            Structure::Circulant { first_row, total } => {
+                leaf!(width, Kind::circulant(first_row, total))
+            }
+            Structure::Even { kernel, total } => leaf!(width, Kind::even(kernel, total)),
+            Structure::Swap {
+                i, j, stay, sum, ..
+            } => leaf!(width, Kind::swap((i, j), stay, sum)),
+            Structure::Lies { size, keep } => leaf!(width, Kind::lies(size, keep)),
+            Structure::Classes { size, runs } => {
+                leaf!(width, Kind::Classes(Classes::new(size, runs)))
+            }
+            Structure::Neighbours {
+                size,
+                alphas,
+                total,
+            } => leaf!(
+                width,
+                Kind::Neighbours(Neighbours::new(size, alphas, total))
+            ),
+            Structure::Rows {
+                counts,
+                total,
+                size,
+            } => leaf!(width, Kind::Rows(Rows::new(counts, total, size))),
+            Structure::Certain(targets) => return Sampler::Certain(targets),
+            Structure::Kron(parts) => {
+                return Self::composite(Form::Kron(Arc::clone(&parts)), &parts, 0);
+            }
+            Structure::Product(parts) => {
+                let [first, second] = &*parts else {
+                    unreachable!("a product is of two matrices");
+                };
+                let pair = Box::new([first.clone(), second.clone()]);
+                return Self::composite(Form::Product(pair), &parts, 0);
+            }
             Structure::Mix {
                 parts,
                 weights,
                 sum,
             } => {
                 // The width follows what is drawn here: the number of parts.
-                let pick = Box::new(match Width::of(parts.len() as u64) {
-                    Width::Two => Sampler::Two(Kind::pick(weights, sum)),
-                    Width::Four => Sampler::Four(Kind::pick(weights, sum)),
-                    Width::Eight => Sampler::Eight(Kind::pick(weights, sum)),
-                });
-                composite(Form::Mix(pick, Arc::clone(&parts)), &parts, 1)
+                let pick = leaf!(Width::of(parts.len() as u64), Kind::pick(weights, sum));
+                return Self::composite(Form::Mix(pick, Arc::clone(&parts)), &parts, 1);
             }
-            leaf => match Width::of(size) {
-                Width::Two => Sampler::Two(Kind::new(leaf)),
-                Width::Four => Sampler::Four(Kind::new(leaf)),
-                Width::Eight => Sampler::Eight(Kind::new(leaf)),
-            },
-        }
+        })
+    }
+
+    /// With `own` draws beside those of the parts.
+    fn composite(form: Form, parts: &[Matrix], own: u64) -> Self {
+        let sum = |start, each: fn(&Sampler) -> u64| {
+            parts.iter().fold(start, |sum: u64, part| {
+                sum.saturating_add(each(part.sampler()))
+            })
+        };
+        Sampler::Composite(Composite {
+            form,
+            draws: sum(own, Sampler::draws),
+            parts: sum(1, Sampler::parts),
+        })
     }
 
     /// Draws a record.
@@ -123,7 +161,7 @@ impl Sampler {
         match self {
             Sampler::Certain(_) => 0,
             Sampler::Composite(composite) => composite.draws,
-            _ => 1,
+            Sampler::Leaf(_) => 1,
         }
     }
 
@@ -131,7 +169,7 @@ impl Sampler {
     fn parts(&self) -> u64 {
         match self {
             Sampler::Composite(composite) => composite.parts,
-            _ => 1,
+            Sampler::Certain(_) | Sampler::Leaf(_) => 1,
         }
     }
 
@@ -154,9 +192,7 @@ impl Sampler {
     pub fn respond(&self, u: u64, source: &mut impl More) -> u64 {
         match self {
             Sampler::Certain(targets) => certain(targets.as_deref(), u),
-            Sampler::Two(kind) => kind.respond(u, source),
-            Sampler::Four(kind) => kind.respond(u, source),
-            Sampler::Eight(kind) => kind.respond(u, source),
+            Sampler::Leaf(leaf) => leaf.respond(u, source),
             Sampler::Composite(composite) => match &composite.form {
                 Form::Kron(factors) => {
                     let (mut rest, mut place, mut v) = (u, 1, 0);
@@ -188,8 +224,15 @@ pub fn certain(targets: Option<&[i64]>, u: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::counted::whole;
+    use super::*;
     use crate::family::laws::make;
     use crate::parameters::Value;
+
+    #[test]
+    #[should_panic = "a product is of two matrices"]
+    fn a_product_of_nothing_does_not_become_the_truth() {
+        Sampler::new(Structure::Product([].into()), 2);
+    }
 
     #[test]
     fn refuses_more_draws_than_anyone_waits_for() {

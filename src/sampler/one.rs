@@ -107,7 +107,7 @@ mod tests {
     use crate::family::laws::make;
     use crate::parameters::Value;
     use crate::sampler::counted::{check, total, whole};
-    use crate::sampler::{Kind, Sampler};
+    use crate::sampler::{Kind, Leaf, Sampler};
 
     #[test]
     fn every_case_of_one_law_is_counted() {
@@ -144,7 +144,7 @@ mod tests {
             &[("first_row", Value::Wholes(row.clone().into()))],
         )
         .unwrap();
-        let Sampler::Four(Kind::One(one)) = m.sampler() else {
+        let Sampler::Leaf(Leaf::Four(Kind::One(one))) = m.sampler() else {
             panic!("{m:?}");
         };
         let slots = &one.slots;

@@ -149,7 +149,7 @@ mod tests {
     use crate::family::laws::make;
     use crate::parameters::Value;
     use crate::sampler::counted::{Script, check, total, word};
-    use crate::sampler::{Kind, Sampler};
+    use crate::sampler::{Kind, Leaf, Sampler};
 
     fn table(size: usize, cells: Vec<i64>) -> Matrix {
         let cells = Value::Table(size, size, Box::new(Value::Wholes(cells.into())));
@@ -186,7 +186,7 @@ mod tests {
                 &[("cost", cost), ("temperature", Value::Real(3.0))],
             )
             .unwrap();
-            let Sampler::Two(Kind::Rows(rows)) = m.sampler() else {
+            let Sampler::Leaf(Leaf::Two(Kind::Rows(rows))) = m.sampler() else {
                 panic!("{m:?}");
             };
             for u in 0..size as u64 {
@@ -218,7 +218,7 @@ mod tests {
         let size = 257;
         let cells = (0..size * size).map(|i| ((i / size + i % size) % size) as i64 + 1);
         let m = table(size, cells.collect());
-        let Sampler::Four(Kind::Rows(rows)) = m.sampler() else {
+        let Sampler::Leaf(Leaf::Four(Kind::Rows(rows))) = m.sampler() else {
             panic!("{m:?}");
         };
         let total = total(&m);

@@ -7,9 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice};
 
 use super::columns::Columns;
-use super::ids::{Given, id};
+use super::ids::{Keyed, id};
 use crate::py::work::detached;
-use crate::randomize::{Addresses, Code, Id, Randomizer, refuse};
+use crate::randomize::{Address, Code, Id, Randomizer, Refused, Rows, refuse};
 
 /// How long a batch should take before signals are looked at, and how many records the first one has.
 const BATCH_TIME: Duration = Duration::from_millis(50);
@@ -23,9 +23,8 @@ const FIRST_IDS: usize = 1 << 10;
 /// Draw for all records, a batch at a time, so that the caller's thread can look at signals.
 pub fn run<'py, T: Code + numpy::Element>(
     py: Python<'py>,
-    randomizer: &Randomizer<'_>,
     columns: &Columns<'py>,
-    given: &Given<'py>,
+    keyed: &Keyed<'_, 'py>,
     threads: usize,
     (size, draws): (u64, u64),
 ) -> PyResult<()> {
@@ -40,10 +39,10 @@ pub fn run<'py, T: Code + numpy::Element>(
     let mut start = 0;
     // A composite takes many draws a record.
     let draws = usize::try_from(draws).map_or(usize::MAX, |draws| draws.max(1));
-    let (first, least, most) = match given {
-        Given::From(_) => (FIRST_BATCH, LEAST_BATCH, 1 << 26),
+    let (first, least, most) = match keyed {
+        Keyed::Rows(..) => (FIRST_BATCH, LEAST_BATCH, 1 << 26),
         // Ids may be long, so the first batch is a short one.
-        _ => (FIRST_IDS, 1, IDS_BATCH),
+        Keyed::Integers(..) | Keyed::Objects(..) => (FIRST_IDS, 1, IDS_BATCH),
     };
     let mut batch = (first / draws).max(least);
     while start < out.len() {
@@ -53,17 +52,18 @@ pub fn run<'py, T: Code + numpy::Element>(
         let rows = PySlice::new(py, start as isize, end as isize, 1);
         let n = (end - start) as u64;
         let began = Instant::now();
-        let mut work = |addresses: Addresses<'_>, numbers: u64| {
-            detached(py, numbers, || {
-                randomizer.run(codes, &mut *part, addresses, threads)
-            })
+        let now = Batch {
+            py,
+            codes,
+            out: part,
+            threads,
         };
-        let done = match given {
-            Given::From(row) => work(
-                Addresses::From(row + start as u64),
-                n.saturating_mul(draws as u64),
-            ),
-            Given::Integers(ids, signed) => {
+        let done = match keyed {
+            Keyed::Rows(randomizer, row) => {
+                let rows = Rows(row + start as u64);
+                now.draw(randomizer, rows, n.saturating_mul(draws as u64))
+            }
+            Keyed::Integers(randomizer, ids, signed) => {
                 let ids = ids.get_item(&rows)?;
                 let numpy = py.import("numpy")?;
                 let wide = if *signed { "int64" } else { "uint64" };
@@ -72,13 +72,13 @@ pub fn run<'py, T: Code + numpy::Element>(
                 let long = (32 * n).saturating_mul(draws as u64);
                 if *signed {
                     let ids = ids.cast::<PyArray1<i64>>()?.readonly();
-                    work(Addresses::Signed(ids.as_slice()?), long)
+                    now.draw(randomizer, ids.as_slice()?, long)
                 } else {
                     let ids = ids.cast::<PyArray1<u64>>()?.readonly();
-                    work(Addresses::Unsigned(ids.as_slice()?), long)
+                    now.draw(randomizer, ids.as_slice()?, long)
                 }
             }
-            Given::Objects(items) => {
+            Keyed::Objects(randomizer, items) => {
                 let items = items.get_item(&rows)?;
                 let items = match items.cast_into::<PyList>() {
                     Ok(list) => list,
@@ -91,7 +91,7 @@ pub fn run<'py, T: Code + numpy::Element>(
                     .map(|(i, item)| id("ids", item, Some(start + i)))
                     .collect();
                 // Nobody knows how long they are.
-                work(Addresses::Ids(&ids?), u64::MAX)
+                now.draw(randomizer, &ids?[..], u64::MAX)
             }
         };
         done?.map_err(|refused| refuse(refused, start, size))?;
@@ -106,4 +106,32 @@ pub fn run<'py, T: Code + numpy::Element>(
         start = end;
     }
     Ok(())
+}
+
+/// Records that are drawn between two looks at signals.
+struct Batch<'py, 'a, T> {
+    py: Python<'py>,
+    codes: Option<&'a [T]>,
+    out: &'a mut [T],
+    threads: usize,
+}
+
+impl<T: Code> Batch<'_, '_, T> {
+    /// Work on so many `numbers`.
+    fn draw<A: Address>(
+        self,
+        randomizer: &Randomizer<'_, A::Keys>,
+        addresses: A,
+        numbers: u64,
+    ) -> PyResult<Result<(), Refused>> {
+        let Batch {
+            py,
+            codes,
+            out,
+            threads,
+        } = self;
+        detached(py, numbers, || {
+            randomizer.run(codes, out, addresses, threads)
+        })
+    }
 }

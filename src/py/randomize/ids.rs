@@ -1,61 +1,92 @@
-//! Where the records are, as the caller said it.
+//! Where the records are, as the caller said it, and the keys that go with that.
 
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use crate::error::Error;
+use crate::family::Matrix;
 use crate::py::convert::{as_array, integer, type_name};
-use crate::randomize::Id;
+use crate::py::secret::Secret;
+use crate::py::work::{DETACH_FROM, detached};
+use crate::randomize::{AnyKeys, Id, IntegerKeys, Keys, Randomizer, RowKeys};
 
-/// Where the records are, as the caller said it.
-pub enum Given<'py> {
+/// Where the records are, as the caller said it, with the draws that have keys for such addresses.
+pub enum Keyed<'m, 'py> {
     /// Consecutive rows from this one on.
-    From(u64),
+    Rows(Randomizer<'m, RowKeys>, u64),
     /// An array of integers, and whether they have a sign.
-    Integers(Bound<'py, PyAny>, bool),
+    Integers(Randomizer<'m, IntegerKeys>, Bound<'py, PyAny>, bool),
     /// Anything that can be cut and turned into a list.
-    Objects(Bound<'py, PyAny>),
+    Objects(Randomizer<'m, AnyKeys>, Bound<'py, PyAny>),
 }
 
-impl<'py> Given<'py> {
-    /// One id a record.
-    pub fn ids(ids: &Bound<'py, PyAny>, len: usize) -> PyResult<Self> {
+impl<'m, 'py> Keyed<'m, 'py> {
+    /// Consecutive rows from this one on.
+    pub fn rows(draws: Draws<'m, 'py>, row: u64) -> PyResult<Self> {
+        Ok(Keyed::Rows(draws.derive()?, row))
+    }
+
+    /// One id for each of `len` records.
+    pub fn ids(draws: Draws<'m, 'py>, ids: &Bound<'py, PyAny>, len: usize) -> PyResult<Self> {
         let must = "hold one whole number, text or bytes a record";
-        let given = if let Ok(tuple) = ids.cast::<PyTuple>() {
-            Given::Objects(tuple.to_list().into_any())
+        // Of integers, whether they have a sign.
+        let (items, signed) = if let Ok(tuple) = ids.cast::<PyTuple>() {
+            (tuple.to_list().into_any(), None)
         } else if let Ok(list) = ids.cast::<PyList>() {
             // As it is now: another thread may change the list meanwhile.
-            Given::Objects(list.get_slice(0, list.len()).into_any())
+            (list.get_slice(0, list.len()).into_any(), None)
         } else if ids.is_instance_of::<PyString>() || ids.is_instance_of::<PyBytes>() {
             return Err(Error::type_("ids", must, type_name(ids)).into());
         } else {
             let array = as_array("ids", must, ids, false)?.call_method1("reshape", (-1,))?;
             let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
-            match kind.as_str() {
-                "i" => Given::Integers(array, true),
-                "u" => Given::Integers(array, false),
+            let signed = match kind.as_str() {
+                "i" => Some(true),
+                "u" => Some(false),
                 "S" => {
                     refuse_short(&array)?;
-                    Given::Objects(array)
+                    None
                 }
-                "O" | "U" | "T" => Given::Objects(array),
+                "O" | "U" | "T" => None,
                 _ => {
                     let name: String = array.getattr("dtype")?.getattr("name")?.extract()?;
                     return Err(Error::type_("ids", must, format!("dtype {name}")).into());
                 }
-            }
+            };
+            (array, signed)
         };
-        let got = match &given {
-            Given::From(_) => len,
-            Given::Integers(array, _) => array.len()?,
-            Given::Objects(items) => items.len()?,
-        };
+        let got = items.len()?;
         if got != len {
             let must = format!("be one for each of the {len} records");
             return Err(Error::value("ids", must, got).into());
         }
-        Ok(given)
+        Ok(match signed {
+            Some(signed) => Keyed::Integers(draws.derive()?, items, signed),
+            None => Keyed::Objects(draws.derive()?, items),
+        })
+    }
+}
+
+/// A matrix and the key of a call.
+#[derive(Clone, Copy)]
+pub struct Draws<'m, 'py> {
+    pub py: Python<'py>,
+    pub matrix: &'m Matrix,
+    pub secret: &'m Secret<'m>,
+}
+
+impl<'m> Draws<'m, '_> {
+    /// The keys of all draws, for one kind of address.
+    fn derive<K: Keys>(self) -> PyResult<Randomizer<'m, K>> {
+        let Draws { py, matrix, secret } = self;
+        // Tables are built and hashed once a matrix, which may take a while.
+        let size = matrix.family.size();
+        let tables = size.saturating_mul(size).max(DETACH_FROM);
+        let (key, labels) = (secret.key(), &secret.labels);
+        Ok(detached(py, tables, || {
+            Randomizer::new(matrix, key, labels)
+        })??)
     }
 }
 
@@ -91,7 +122,7 @@ pub fn id<'a>(name: &str, item: &'a Bound<'_, PyAny>, position: Option<usize>) -
                 let must = "not end in the character U+0000";
                 Err(Error::value(name, must, at("one that does")).into())
             }
-            Ok(text) => Ok(Id::Text(text.as_bytes())),
+            Ok(text) => Ok(Id::Text(text)),
             Err(_) => Err(Error::value(name, must, at("a text that is no Unicode")).into()),
         };
     }

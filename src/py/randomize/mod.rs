@@ -7,11 +7,11 @@ use pyo3::types::PyInt;
 
 use super::convert::{self, type_name, whole};
 use super::matrix::Matrix;
-use super::secret::Secret;
-use super::work::{DETACH_FROM, detached};
+use super::secret::{Secret, missing};
+use super::work::detached;
 use crate::error::Error;
-use crate::randomize::{Addresses, By, Randomizer, floor, refuse};
-use crate::{pool, respond};
+use crate::randomize::{Address, Id, Randomizer, floor, refuse};
+use crate::{family, pool, respond};
 
 mod batches;
 mod columns;
@@ -19,7 +19,7 @@ mod ids;
 
 use batches::run;
 use columns::Columns;
-use ids::Given;
+use ids::{Draws, Keyed};
 
 /// Rows are counted below this.
 const ROWS: u64 = 1 << 62;
@@ -97,26 +97,21 @@ impl Matrix {
         let addressed = row.is_some() || ids.is_some();
         let secret = Secret::new(key, stream, addressed, "start")?;
         let columns = Columns::new(codes, size)?;
-        let given = match ids {
-            Some(ids) => Given::ids(ids, columns.len)?,
-            None => Given::From(row.unwrap_or(0)),
+        let draws = Draws {
+            py,
+            matrix,
+            secret: &secret,
         };
-        // Tables are built and hashed once a matrix, which may take a while.
-        let tables = size.saturating_mul(size).max(DETACH_FROM);
-        let by = match given {
-            Given::From(_) => By::Position,
-            Given::Integers(..) => By::Integers,
-            Given::Objects(_) => By::Ids,
+        let keyed = match ids {
+            Some(ids) => Keyed::ids(draws, ids, columns.len)?,
+            None => Keyed::rows(draws, row.unwrap_or(0))?,
         };
-        let randomizer = detached(py, tables, || {
-            Randomizer::new(matrix, secret.key(), &secret.labels, by)
-        })??;
         let sizes = (size, matrix.sampler().draws());
         match columns.bytes {
-            1 => run::<u8>(py, &randomizer, &columns, &given, threads, sizes),
-            2 => run::<u16>(py, &randomizer, &columns, &given, threads, sizes),
-            4 => run::<u32>(py, &randomizer, &columns, &given, threads, sizes),
-            _ => run::<u64>(py, &randomizer, &columns, &given, threads, sizes),
+            1 => run::<u8>(py, &columns, &keyed, threads, sizes),
+            2 => run::<u16>(py, &columns, &keyed, threads, sizes),
+            4 => run::<u32>(py, &columns, &keyed, threads, sizes),
+            _ => run::<u64>(py, &columns, &keyed, threads, sizes),
         }?;
         columns.finish()
     }
@@ -164,19 +159,34 @@ impl Matrix {
             return Ok(respond::with_words(|words| sampler.respond(u, words))?);
         }
         let secret = Secret::new(key, stream, id.is_some(), "id")?;
-        let id = id.map(|given| ids::id("id", given, None)).transpose()?;
-        let by = id.map_or(By::Position, By::from);
-        let randomizer = Randomizer::new(matrix, secret.key(), &secret.labels, by)?;
-        let ids = id.map(|id| [id]);
-        let addresses = ids
-            .as_ref()
-            .map_or(Addresses::From(0), |ids| Addresses::Ids(ids));
-        let mut out = [u];
-        randomizer
-            .run(None, &mut out, addresses, 1)
-            .map_err(|refused| refuse(refused, 0, size))?;
-        Ok(out[0])
+        let Some(id) = id else {
+            return Err(missing("id"));
+        };
+        // Under the keys of its own kind, so that no key is derived in vain.
+        match ids::id("id", id, None)? {
+            Id::Integer(id) => match u64::try_from(id) {
+                Ok(id) => answer(matrix, &secret, u, &[id][..]),
+                Err(_) => answer(matrix, &secret, u, &[id as i64][..]),
+            },
+            Id::Text(id) => answer(matrix, &secret, u, &[id][..]),
+            Id::Bytes(id) => answer(matrix, &secret, u, &[id][..]),
+        }
     }
+}
+
+/// The answer of one person.
+fn answer<A: Address>(
+    matrix: &family::Matrix,
+    secret: &Secret<'_>,
+    u: u64,
+    id: A,
+) -> PyResult<u64> {
+    let randomizer = Randomizer::<A::Keys>::new(matrix, secret.key(), &secret.labels)?;
+    let mut out = [u];
+    randomizer
+        .run(None, &mut out, id, 1)
+        .map_err(|refused| refuse(refused, 0, matrix.family.size()))?;
+    Ok(out[0])
 }
 
 /// A true code, never quoted.
