@@ -10,6 +10,7 @@ import numpy as np
 from bistochastic import _core, operators
 from bistochastic.errors import SingularMatrixError
 from bistochastic.patience import interruptible
+from bistochastic.structure import Kron, composition, two_valued
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,8 +50,9 @@ def maximum(matrix: Matrix, reports: Array) -> tuple[Array, float, int]:
         if gap <= search.wanted:
             # What is left then is rounding.
             return inverse, gap if gap > 1e-12 else 0.0, 0
-    if matrix.family == "randomized_response" and matrix[0, 0] > matrix[0, 1]:
-        return _response_likelihood(reports, matrix[0, 0], matrix[0, 1]), 0.0, 0
+    both = two_valued(matrix)
+    if both is not None and both[0] > both[1]:
+        return _response_likelihood(reports, *both), 0.0, 0
     # Counts over many decades can leave the range of doubles; the gap then says so.
     with np.errstate(all="ignore"):
         pi, gap = _inside(search)
@@ -92,9 +94,10 @@ class _Search:
         quick = _core.structure_is_singular(matrix) is not None
         self.direct = matrix.size <= (_QUICK if quick else _DENSE)
         # Without a structure every product is dense, so that the matrix is written down once.
-        bare = not quick and matrix.family not in ("kron", "mix", "product")
+        made = composition(matrix)
+        bare = not quick and made is None
         self.dense = matrix.to_dense() if self.direct or bare else None
-        self.joint = self.dense is None and matrix.family == "kron"
+        self.joint = self.dense is None and isinstance(made, Kron)
         self.seen = np.flatnonzero(reports)
         self.phi = reports[self.seen]
         self.steps, self.unknown, self.noise = 0, False, 0.0

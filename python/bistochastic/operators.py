@@ -8,16 +8,29 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bistochastic import _core, vectors
 from bistochastic.errors import SingularMatrixError
 from bistochastic.patience import interruptible
+from bistochastic.structure import (
+    Kron,
+    Mixture,
+    Product,
+    by_parts,
+    classes,
+    composition,
+    counts,
+    has_rows,
+    is_uniform,
+    swap,
+    wide_factors,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -25,61 +38,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-T = TypeVar("T")
-
 # Beyond this condition doubles cannot tell a matrix from a singular one.
 MOST = 2.0**50
 # Size up to which a composite without a common structure is made dense for its condition.
 _DENSE = 2048
-
-
-def parts(mix: Matrix) -> list[tuple[float, Matrix]]:
-    """The matrices of a mixture with the weights that are not 0."""
-    given = mix.parameters
-    pairs = zip(given["weights"], given["matrices"], strict=True)
-    return [(float(weight), part) for weight, part in pairs if weight]
-
-
-def factors(kron: Matrix) -> list[Matrix]:
-    """The factors of a kron with more than one category, or one of the others where there is none.
-
-    Those with one category say nothing, and there may be very many. Where that leaves one factor,
-    itself a kron, its factors.
-    """
-    while True:
-        given: list[Matrix] = kron.parameters["matrices"]
-        wide = [factor for factor in given if factor.size > 1] or given[:1]
-        if len(wide) > 1 or wide[0].family != "kron":
-            return wide
-        kron = wide[0]
-
-
-def by_parts(
-    matrix: Matrix,
-    parts_of: Callable[[Matrix], Iterable[Matrix]],
-    value: Callable[[Matrix, Callable[[Matrix], T]], T],
-) -> T:
-    """``value(matrix, found)``, where ``found`` gives those of the parts that ``parts_of`` names.
-
-    Every distinct matrix once, however often composites hold it, and without recursion.
-    """
-    known: dict[int, T] = {}
-
-    def found(part: Matrix) -> T:
-        return known[_core.identity_of(part)]
-
-    stack = [matrix]
-    while stack:
-        here = stack[-1]
-        key = _core.identity_of(here)
-        if key not in known:
-            left = [part for part in parts_of(here) if _core.identity_of(part) not in known]
-            if left:
-                stack += left
-                continue
-            known[key] = value(here, found)
-        stack.pop()
-    return found(matrix)
 
 
 def _rows(name: str, matrix: Matrix, given: Any) -> tuple[Array, int]:
@@ -149,22 +111,6 @@ def forth(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
     return walk.rows()
 
 
-def axes(matrix: Matrix) -> list[Matrix]:
-    """The matrices of the axes of a joint domain; those of a kron inside a kron among them.
-
-    None of one category, of which there may be very many.
-    """
-    found = []
-    stack = [matrix]
-    while stack:
-        here = stack.pop()
-        if here.size > 1 and here.family == "kron":
-            stack += reversed(here.parameters["matrices"])
-        elif here.size > 1:
-            found.append(here)
-    return found
-
-
 def _solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
     singular = _core.structure_is_singular(matrix)
     if singular:
@@ -220,9 +166,8 @@ def dense_rank(matrix: Matrix, values: Array) -> int:
     """The rank from singular values, and from the integers themselves where doubles cannot say."""
     r = matrix.size
     doubt = 8 * r * np.finfo(float).eps
-    if values.min() > doubt or matrix.family not in ("dense", "balance", "gibbs"):
-        return int((values > doubt).sum())
-    return _core.rank(_core.arrays(matrix)["counts"])
+    whole = counts(matrix) if values.min() <= doubt else None
+    return int((values > doubt).sum()) if whole is None else _core.rank(whole)
 
 
 def _of_dense(matrix: Matrix) -> float:
@@ -269,12 +214,12 @@ def _deciding(matrix: Matrix) -> list[Matrix]:
     """The parts whose conditions decide."""
     if _core.known_condition(matrix) is not None or _core.spectrum(matrix) is not None:
         return []
-    match matrix.family:
-        case "kron":
-            return factors(matrix)
-        case "product":
-            return list(matrix.parameters["matrices"])
-        case "mix" if (rest := _core.rest_of_uniform(matrix)) is not None and matrix.size > 1:
+    match composition(matrix):
+        case Kron() as kron:
+            return wide_factors(kron)
+        case Product(first, second):
+            return [first, second]
+        case Mixture() if (rest := _core.rest_of_uniform(matrix)) is not None and matrix.size > 1:
             return [rest[1]]
     return []
 
@@ -291,17 +236,17 @@ def _condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
     spectrum = _core.spectrum(matrix)
     if spectrum is not None:
         return inverse(spectrum[0])
-    match matrix.family:
-        case "kron":
-            return math.prod(found(factor) for factor in factors(matrix))
-        case "product":
-            pair = [found(factor) for factor in matrix.parameters["matrices"]]
+    match composition(matrix):
+        case Kron() as kron:
+            return math.prod(found(factor) for factor in wide_factors(kron))
+        case Product() as product:
+            pair = [found(factor) for factor in product.parts]
             # A permutation before or after changes no singular value.
             if min(pair) == 1 or max(pair) == math.inf:
                 return max(pair)
             if matrix.size > _DENSE:
                 return by_iteration(matrix)
-        case "mix" if (rest := _core.rest_of_uniform(matrix)) is not None and matrix.size > 1:
+        case Mixture() if (rest := _core.rest_of_uniform(matrix)) is not None and matrix.size > 1:
             # On what sums to 0 perfect secrecy is 0, so only the rest is left there.
             return found(rest[1]) / rest[0]
     return _of_dense(matrix)
@@ -334,8 +279,8 @@ def _singular(matrix: Matrix) -> SingularMatrixError:
 def _what_is_left(matrix: Matrix) -> str:
     """What a singular matrix still tells apart, found in its factors."""
     inside = []
-    while matrix.family in ("kron", "product"):
-        given = enumerate(matrix.parameters["matrices"])
+    while isinstance(made := composition(matrix), Kron | Product):
+        given = enumerate(made.parts)
         at = next(((i, factor) for i, factor in given if is_singular(factor)), None)
         if at is None:
             break
@@ -348,16 +293,13 @@ def _what_is_left(matrix: Matrix) -> str:
 
 def _what_it_tells(matrix: Matrix) -> str:
     r = matrix.size
-    match matrix.family:
-        case "uniform":
-            return "that tells only the total of all categories"
-        case "blocks" | "k_anonymous":
-            classes = _core.spectrum(matrix)
-            return f"that tells only the totals of its {classes[1] if classes else 0} classes"
-        case "t_transform":
-            given = matrix.parameters
-            return f"that tells categories {given['i']} and {given['j']} only together"
-    if matrix.family in ("dense", "balance", "gibbs") and r <= _DENSE:
+    if is_uniform(matrix):
+        return "that tells only the total of all categories"
+    if (secret := classes(matrix)) is not None:
+        return f"that tells only the totals of its {secret.number} classes"
+    if (pair := swap(matrix)) is not None:
+        return f"that tells categories {pair.i} and {pair.j} only together"
+    if has_rows(matrix) and r <= _DENSE:
         rank = dense_rank(matrix, singular_values(matrix.to_dense()))
         if rank < r:
             return f"of rank {rank}, that tells only so many combinations of {r} categories"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic._core import Matrix
+    from bistochastic.matrix import Matrix
 
     Array = NDArray[np.float64]
     Counts = NDArray[np.int64]
@@ -104,6 +104,29 @@ def wide_factors(kron: Kron) -> list[Matrix]:
         if not isinstance(inner, Kron):
             return wide
         kron = inner
+
+
+def axes(matrix: Matrix) -> list[Matrix]:
+    """The matrices of the axes of a joint domain; those of a kron inside a kron among them.
+
+    None of one category, of which there may be very many.
+
+    >>> import bistochastic as bs
+    >>> inner = bs.kron(bs.uniform(2), bs.uniform(3))
+    >>> [m.size for m in axes(bs.kron(inner, bs.identity(1), bs.uniform(5)))]
+    [2, 3, 5]
+    """
+    found = []
+    stack = [matrix]
+    while stack:
+        here = stack.pop()
+        if here.size > 1:
+            made = composition(here)
+            if isinstance(made, Kron):
+                stack += reversed(made.factors)
+            else:
+                found.append(here)
+    return found
 
 
 def by_parts(

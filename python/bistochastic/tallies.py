@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, operators, vectors
-from bistochastic.structure import Kron, composition
+from bistochastic import _core, vectors
+from bistochastic.structure import Kron, axes, composition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,7 +80,7 @@ def _of_counts(matrix: Matrix, counts: Any) -> Array:
 def _axes(matrix: Matrix) -> tuple[int, ...]:
     """The sizes of all axes; without those of one category where there are very many."""
     if _core.parts_in(matrix) > _FEW:
-        return tuple(axis.size for axis in operators.axes(matrix))
+        return tuple(axis.size for axis in axes(matrix))
     kron = composition(matrix)
     if not isinstance(kron, Kron):
         return (matrix.size,)
