@@ -8,6 +8,7 @@
 //! | [`entropy`] | `-p log2 p` over many numbers, vectorised | measure |
 //! | [`measure`] | bits, beta, epsilon of any family; `require` | families, `py` |
 //! | [`operator`] | `P^T x` and its inverse by structure, in doubles | families, `py` |
+//! | [`gradients`] | Newton's equations of the likelihood by conjugate gradients | `py` |
 //! | [`rank`] | the rank of integers modulo a prime | `py` |
 //! | [`survey`] | the single lines: worst row and column, peaks, deniability | families, `py` |
 //! | [`matching`] | perfect matchings in a graph that gains and loses edges | support, birkhoff |

@@ -569,8 +569,8 @@ def test_files_that_are_no_bistochastic_matrix_are_explained(tmp_path: Path) -> 
     )
     assert "be square; got 2 x 3" in refused("c.mtx", start + "real general\n2 3 1\n1 1 1\n")
     assert "hold 2 entries; got 1" in refused("d.mtx", start + "real general\n1 1 2\n1 1 1\n")
-    assert "another in line 3" in refused("e.mtx", start + "real general\n1 1 1\n1 2 1\n")
-    assert "another in line 3" in refused("f.mtx", start + "real general\n1 1 1\n1 1 x\n")
+    assert "one that is not in line 3" in refused("e.mtx", start + "real general\n1 1 1\n1 2 1\n")
+    assert "one that is not in line 3" in refused("f.mtx", start + "real general\n1 1 1\n1 1 x\n")
     assert "`out` must end in .npz, .csv; got .txt" in refused("d.csv", "1\n", "--out", "x.txt")
     code, text = run(str(tmp_path / "nothing.mtx"))
     assert code == 1

@@ -538,7 +538,7 @@ def test_sums_of_a_matrix_market_file_do_not_wrap(tmp_path: Path) -> None:
     }.items():
         lines = [f"{u} {v} {big}" for u, v in entries]
         path.write_text(f"{head} {kind}\n2 2 {len(lines)}\n" + "\n".join(lines) + "\n")
-        assert "got a word that is none in line 4" in run("inspect", str(path))
+        assert "got one that is not in line 4" in run("inspect", str(path))
     # Each entry fits, the lines do not.
     lines = [f"{u} {v} {2**63 - 1}" for u in (1, 2) for v in (1, 2)]
     path.write_text(f"{head} general\n2 2 4\n" + "\n".join(lines) + "\n")

@@ -87,6 +87,6 @@ def read(path: Path) -> NDArray[Any]:
                 matrix[v, u] = matrix[v, u].item() + number
         except (IndexError, ValueError, OverflowError):
             raise refuse(
-                "hold entries of the kind it says", f"a word that is none in line {line}"
+                "hold entries of the kind it says", f"one that is not in line {line}"
             ) from None
     return matrix
