@@ -74,6 +74,8 @@ mod _core {
     #[pymodule_export]
     use super::processor::processor;
     #[pymodule_export]
+    use super::processor::processor;
+    #[pymodule_export]
     use super::randomize::bench_floor;
     #[pymodule_export]
     use super::survey::{metric_epsilon, of_lines, quick_rate};
