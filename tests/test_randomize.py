@@ -245,7 +245,7 @@ def test_every_processor_gives_the_same_bits() -> None:
         dense = bs.balance(array + 1.0)
         print(bs.entropy_rate(dense.to_dense()).hex(), dense.entropy_rate.hex())
         parts = [bs.randomized_response(n, beta=0.5) for n in (2, 3, 4, 7)]
-        joint = bs.kron(*parts, bs.tridiagonal(5, beta=0.3), bs.permutation([2, 0, 1]))
+        joint = bs.kron(*parts, bs.tridiagonal(size=5, beta=0.3), bs.permutation([2, 0, 1]))
         x = np.random.default_rng(1).random(joint.size)
         print(hashlib.sha256(joint.apply(x).tobytes() + joint.solve(x).tobytes()).hexdigest())
     """
