@@ -569,3 +569,9 @@ def test_counts_next_to_none_have_bounds_without_a_word() -> None:
     bounds = bs.identity(2).estimate(counts=[5.2e-9, 99.9999999948]).interval(0.5)
     assert bounds[1, 1] == 1
     assert ((bounds[:, 0] <= bounds[:, 1]) & (bounds >= 0).all() & (bounds <= 1).all()).all()
+
+
+@pytest.mark.parametrize("dtype", [complex, [("a", "f8"), ("b", "i4")], "M8[s]", "U3"])
+def test_empty_codes_of_another_kind_are_refused_as_full_ones_are(dtype: Any) -> None:
+    with pytest.raises(TypeError, match=r"^`codes` must be an array of whole numbers; got dtype "):
+        bs.uniform(3).estimate(codes=np.zeros(0, dtype=dtype), method="simplex")

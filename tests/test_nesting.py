@@ -261,3 +261,14 @@ def test_a_row_of_a_large_product_goes_through_its_factors_in_turn() -> None:
             want = factor.apply(want)
         assert m.row(3) == pytest.approx(want, abs=1e-15)
         assert m[3, 2] == pytest.approx(want[2], abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "m", [bs.geometric(8, temperature=0.01), bs.randomized_response(9, epsilon=800)], ids=repr
+)
+def test_a_power_beyond_roundings_is_applied_as_its_rows_say(m: bs.Matrix) -> None:
+    # An eigenvalue next to 1 is 1 in doubles, and so were all of its powers.
+    m = squares(m, 120)
+    x = np.arange(float(m.size))
+    assert np.allclose(m.apply(x), x @ m.to_dense(), rtol=0, atol=1e-9)
+    assert np.allclose(m.apply(x), x.mean(), rtol=0, atol=1e-9)

@@ -43,7 +43,8 @@ def code_array(codes: Any) -> NDArray[Any]:
     """Codes as an array of whole numbers; true and false are 1 and 0."""
     must = "be an array of whole numbers"
     array = vectors.array("codes", must, codes)
-    if array.size == 0:
+    if array.size == 0 and array.dtype.kind in "fO":
+        # An empty list or series has no type.
         array = array.astype(np.int64)
     if array.dtype.kind == "b":
         array = array.astype(np.uint8)

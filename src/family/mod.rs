@@ -374,7 +374,7 @@ impl Matrix {
         if nesting.parts / 4 <= self.below(|_| false).len() as u64 {
             return Ok(());
         }
-        let must = "take at most 2^34 steps a row to be written out";
+        let must = "take at most 2^31 steps to be written out";
         Err(Error::value("matrix", must, "more in nested composites"))
     }
 

@@ -34,6 +34,9 @@ struct Product {
 
 const WORK: u128 = 1 << 32;
 
+/// Parts up to which eigenvalues are multiplied: the product is then right to ten digits.
+const ROUNDINGS: u64 = 1 << 18;
+
 /// Size up to which the rows of the second matrix are kept.
 const KEPT: u64 = 1024;
 
@@ -63,8 +66,12 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     };
     let row = before.row.saturating_add(own);
     let through = before.through.saturating_add(after.through);
+    let mut nesting = Nesting::of(&pair, LOOK, (row, row, through))?;
+    if a <= KEPT {
+        nesting.kept = nesting.kept.saturating_add(size.saturating_mul(after.row));
+    }
     Ok(Arc::new(Product {
-        nesting: Nesting::of(&pair, LOOK, (row, row, through))?,
+        nesting,
         written: Written::default(),
         pair,
         measures: Kept::new(),
@@ -377,13 +384,21 @@ impl Family for Product {
         self.measures().exact
     }
 
+    /// Every factor's eigenvalue is off by a rounding, and in a power those add up: one next to 1, raised to a
+    /// large power, may be anything.
     fn spectrum(&self) -> Option<Spectrum> {
         let parts: Option<Vec<(f64, Spectrum)>> = self
             .pair
             .iter()
             .map(|part| Some((1.0, part.spectrum()?)))
             .collect::<Option<_>>();
-        Spectrum::multiplied(parts?, usize::try_from(self.size()).ok()?)
+        let parts = parts?;
+        let exact =
+            |spectrum: &Spectrum| matches!(spectrum, Spectrum::Flat(a) if *a == 0.0 || *a == 1.0);
+        if self.nesting.parts > ROUNDINGS && !parts.iter().all(|(_, spectrum)| exact(spectrum)) {
+            return None;
+        }
+        Spectrum::multiplied(parts, usize::try_from(self.size()).ok()?)
     }
 }
 

@@ -83,8 +83,6 @@ mod _core {
     #[pymodule_export]
     use super::processor::processor;
     #[pymodule_export]
-    use super::processor::processor;
-    #[pymodule_export]
     use super::randomize::bench_floor;
     #[pymodule_export]
     use super::structure::{

@@ -1,5 +1,7 @@
 //! What `apply`, `solve` and their like need of the core; dense work is NumPy's.
 
+use std::sync::Arc;
+
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArray,
     PyUntypedArrayMethods,
@@ -10,7 +12,7 @@ use super::matrix::{self, Matrix};
 use super::work::detached;
 use super::{convert, exact, memory};
 use crate::error::Error;
-use crate::operator::{self, Program, Way};
+use crate::operator::{self, Operator, Program, Way};
 use crate::rank::modulo_prime;
 use crate::system;
 
@@ -67,11 +69,13 @@ pub fn operate_vector<'py>(
     }
     let x = array.readonly();
     let x = x.as_slice()?;
-    let operator = detached(py, size, || match inner.operator() {
-        Some(operator) if operator::not_finite(x).is_none() => Some(operator),
-        _ => None,
+    let operator = detached(py, size, || {
+        let can = |operator: &&Arc<dyn Operator>| {
+            operator::not_finite(x).is_none() && !(inverse && operator.is_singular())
+        };
+        inner.operator().filter(can)
     })?;
-    let Some(operator) = operator.filter(|operator| !inverse || !operator.is_singular()) else {
+    let Some(operator) = operator else {
         return Ok(None);
     };
     let array = memory::doubles(py, "apply", size)?;
