@@ -225,6 +225,44 @@ def structured(base: tuple[float, float]) -> None:
             line(f"  {name} {size}", each, rest)
 
 
+def composites() -> None:
+    print("composites against the sum of their parts (wanted: at most 2 times)")
+    rr, n = bs.randomized_response, N // 10
+
+    def geometric(size: int) -> bs.Matrix:
+        return bs.geometric(size, beta=0.5)
+
+    def halves(*parts: bs.Matrix) -> bs.Matrix:
+        return bs.mix(parts, weights=[0.5, 0.5])
+
+    twelve, square, byte = bs.dense(table(12)), bs.dense(table(64)), bs.dense(table(256))
+    cases: list[tuple[str, bs.Matrix, list[bs.Matrix]]] = [
+        ("kron, randomized response 12 x 12", bs.kron(rr(12, beta=0.6), rr(12, beta=0.6)),
+         [rr(12, beta=0.6)] * 2),
+        ("kron, dense 12 x 12", bs.kron(twelve, twelve), [twelve] * 2),
+        ("kron, dense 64 x 64", bs.kron(square, square), [square] * 2),
+        ("kron, dense 256 x 256", bs.kron(byte, byte), [byte] * 2),
+        ("kron, randomized response 16^4", bs.kron(*[rr(16, beta=0.6)] * 4),
+         [rr(16, beta=0.6)] * 4),
+        ("kron, randomized response 2^16", bs.kron(*[rr(2, beta=0.6)] * 16),
+         [rr(2, beta=0.6)] * 16),
+    ]  # fmt: skip
+    for size in (144, 4096, 65_536):
+        a, b = rr(size, beta=0.6), geometric(size)
+        cases.append((f"mix, two of {size}", halves(a, b), [a, b]))
+        cases.append((f"product, two of {size}", a @ b, [a, b]))
+
+    def codes_for(matrix: bs.Matrix) -> NDArray[Any]:
+        return codes_of(matrix.size, n, np.uint8 if matrix.size <= 256 else np.uint16)
+
+    for name, whole, parts in cases:
+        for threads in (1, 2):
+            mine = ours(whole, codes_for(whole), threads, 3)
+            least = sum(ours(part, codes_for(part), threads, 3) for part in parts)
+            rest = f"{mine / least:.2f} times its parts, {least:.2f} ns"
+            line(f"  {name}, {threads} thread(s)", mine, rest)
+
+
 def identifiers() -> None:
     m = bs.randomized_response(12, beta=0.6)
     n = N // 20
@@ -358,6 +396,7 @@ def main() -> None:
     flagship()
     base = dense()
     structured(base)
+    composites()
     identifiers()
     answer = respond()
     column = ours(bs.randomized_response(12, beta=0.6), codes_of(12, N // 10, np.uint8), 1)

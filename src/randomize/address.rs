@@ -129,7 +129,7 @@ fn gather<const N: usize>(
 
 impl Address for Rows {
     type Keys = RowKeys;
-    const FEW: usize = 32;
+    const FEW: usize = 16;
 
     fn part(self, start: usize, _end: usize) -> Self {
         Rows(self.0 + start as u64)

@@ -32,7 +32,6 @@ pub mod address;
 pub mod code;
 mod draw;
 mod node;
-#[cfg(test)]
 mod slow;
 mod streams;
 mod work;

@@ -1,6 +1,8 @@
 //! For tests: the law of addresses as it is written down, a record and a draw at a time, without blocks, vectors or
 //! narrow codes.
 
+#![cfg(test)]
+
 use super::streams::Further;
 use super::{Address, Id, Randomizer, Rows};
 use crate::derive::{Label, Purpose, derive};
