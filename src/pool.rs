@@ -138,6 +138,7 @@ pub fn for_each_chunk<T: Send>(
 
 /// `f(state, part)` for every part, on as many threads as there are states, the caller's among them. A
 /// state is one thread's own, so that nothing has to be allocated on the way.
+#[inline(never)] // In a frame of its own, which callers with secrets have overwritten.
 pub fn share_out<T: Send, S: Send>(
     parts: impl Iterator<Item = T> + Send,
     states: &mut [S],

@@ -180,6 +180,11 @@ impl<'a, K: Keys> Randomizer<'a, K> {
         let (first, rest) = out.split_at_mut(head);
         let starts = std::iter::once(0).chain((head..n).step_by(CHUNK));
         let parts = starts.zip(std::iter::once(first).chain(rest.chunks_mut(CHUNK)));
+        if workers > 1 {
+            // What derivations left lies where the frames that start threads will be, and what those leave out
+            // when they write goes to the heap with the rest.
+            erase::stack();
+        }
         pool::share_out(parts, &mut states, |scratch, (start, out)| {
             let end = start + out.len();
             let codes = codes.map(|codes| &codes[start..end]);
