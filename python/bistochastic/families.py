@@ -188,7 +188,7 @@ def tridiagonal(
     >>> bs.tridiagonal(size=12, beta=0.6)
     Traceback (most recent call last):
         ...
-    bistochastic.errors.OutOfReachError: `beta` must be at most 0.4112897665259084 for one alpha at size 12; got 0.6
+    bistochastic.errors.OutOfReachError: `beta` must be at most 0.4112897665259084 for one ...
     """
     return _core.build("tridiagonal", {"alphas": alphas, "size": size, "beta": beta})
 

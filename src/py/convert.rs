@@ -239,6 +239,10 @@ pub fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
 
 /// Whether several numbers are given: a sequence, an array with an axis, a series, a frame, Arrow.
 fn is_vector(given: &Bound<'_, PyAny>) -> PyResult<bool> {
+    // Most of what is given; all questions below would take as long as the matrix that is built.
+    if given.is_exact_instance_of::<PyFloat>() || given.is_exact_instance_of::<PyInt>() {
+        return Ok(false);
+    }
     if given.is_instance_of::<PyString>() || given.is_instance_of::<PyBytes>() {
         return Ok(false);
     }
