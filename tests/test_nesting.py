@@ -272,3 +272,13 @@ def test_a_power_beyond_roundings_is_applied_as_its_rows_say(m: bs.Matrix) -> No
     x = np.arange(float(m.size))
     assert np.allclose(m.apply(x), x @ m.to_dense(), rtol=0, atol=1e-9)
     assert np.allclose(m.apply(x), x.mean(), rtol=0, atol=1e-9)
+
+
+def test_rows_that_take_too_long_to_prepare_are_refused_before() -> None:
+    # Every level keeps the rows of its second factor, which are rows of the level below.
+    with pytest.raises(ValueError, match=r"^`matrix` must take at most 2\^31 steps"):
+        squares(bs.uniform(257), 40)[192, 1]
+    many = bs.k_anonymous(257, k=5)
+    for _ in range(40):
+        many = bs.mix([many, many], weights=[0.5, 0.5])
+    assert (bs.blocks([100, 157]) @ bs.mix([bs.uniform(257), many], weights=[0.5, 0.5])).epsilon > 0
