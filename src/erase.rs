@@ -30,12 +30,19 @@ pub fn stack() {
     black_box(&mut space);
 }
 
-/// Run `work`, which handles secrets, and overwrite its part of the stack. What it returns is moved, so
-/// it must hold no secret but behind a pointer.
+/// Run `work`, which handles secrets, and overwrite its part of the stack, also where it is stopped by
+/// unwinding. What it returns is moved, so it must hold no secret but behind a pointer.
 pub fn after<T>(work: impl FnOnce() -> T) -> T {
-    let outcome = below(work);
-    stack();
-    outcome
+    let _overwritten = Overwritten;
+    below(work)
+}
+
+struct Overwritten;
+
+impl Drop for Overwritten {
+    fn drop(&mut self) {
+        stack();
+    }
 }
 
 /// Lower on the stack by more than the first bytes of a frame, which [`stack`] does not reach.
@@ -64,14 +71,33 @@ mod tests {
         black_box(&mut trace).as_ptr() as usize
     }
 
-    #[test]
-    fn what_work_left_on_the_stack_is_overwritten() {
-        let at = after(leaves_a_trace) as *const u8;
-        let seen = (0..1024)
+    fn left_at(place: usize) -> usize {
+        let at = place as *const u8;
+        (0..1024)
             // SAFETY: the stack of this thread reaches below its frames, so the bytes can be read; they
             // belong to no variable, and are only compared.
             .filter(|&i| unsafe { at.add(i).read_volatile() } == 0xa5)
-            .count();
+            .count()
+    }
+
+    #[test]
+    fn what_work_left_on_the_stack_is_overwritten() {
+        let seen = left_at(after(leaves_a_trace));
+        assert!(seen < 16, "{seen} bytes of 1024 are left");
+    }
+
+    #[test]
+    fn work_that_is_stopped_leaves_nothing_either() {
+        let mut place = 0;
+        let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            after(|| {
+                place = leaves_a_trace();
+                // Silent, as stopping is: no hook is called.
+                std::panic::resume_unwind(Box::new(()));
+            });
+        }));
+        assert!(stopped.is_err());
+        let seen = left_at(place);
         assert!(seen < 16, "{seen} bytes of 1024 are left");
     }
 }

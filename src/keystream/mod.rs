@@ -6,14 +6,17 @@
 //! little-endian order. Byte `i` of a stream is byte `i mod 64` of block `i / 64`. So any part of a
 //! stream can be had without the rest, in any order and on any thread.
 //!
-//! One block function does it all, compiled for vectors of four, eight or sixteen blocks: see `lanes`. A
-//! vector unit is used after it has agreed with the plain function in this process.
+//! One block function does it all, compiled for vectors of four or sixteen blocks: see `lanes`. AVX2, with
+//! eight, has instructions of its own. A vector unit is used after it has agreed with the plain function in
+//! this process.
 
 use zeroize::Zeroizing;
 
 use crate::key::SECRET;
 use crate::system::processor::Level;
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod lanes;
 mod level;
 

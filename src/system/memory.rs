@@ -4,7 +4,7 @@
 //! the work instead ([`Stop::Memory`]), with a sentence that has the bytes. Most systems promise more than
 //! they have and end the process when it is used, so large requests are first compared with what is there.
 
-use std::alloc::{Layout, alloc_zeroed};
+use std::alloc::{Layout, alloc, alloc_zeroed};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -160,6 +160,9 @@ zero!(
 // SAFETY: an array of zeros is all zero bytes.
 unsafe impl<T: Zero, const N: usize> Zero for [T; N] {}
 
+/// Bytes that are zeroed here rather than by the allocator.
+const FEW: usize = 1 << 10;
+
 /// `n` zeros, from the system where it has them ready.
 pub fn zeros<T: Zero>(n: usize) -> Vec<T> {
     let bytes = bytes_of::<T>(n);
@@ -173,11 +176,20 @@ pub fn zeros<T: Zero>(n: usize) -> Vec<T> {
     // SAFETY: the layout has a size. The memory is that of `n` numbers, all zero bytes, which `Zero` says are
     // numbers, and comes from the allocator that a `Vec` gives it back to, with the layout of `n` of them.
     unsafe {
-        let memory = alloc_zeroed(layout).cast::<T>();
+        // Few zeros are sooner written than asked for: allocators keep small pieces ready, not zeroed ones.
+        let few = layout.size() < FEW;
+        let memory = if few {
+            alloc(layout)
+        } else {
+            alloc_zeroed(layout)
+        };
         if memory.is_null() {
             refused(bytes);
         }
-        Vec::from_raw_parts(memory, n, n)
+        if few {
+            memory.write_bytes(0, layout.size());
+        }
+        Vec::from_raw_parts(memory.cast::<T>(), n, n)
     }
 }
 
@@ -213,12 +225,20 @@ pub fn collected<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
 }
 
 /// One more, with room for as many again where there is none left.
+#[inline]
 pub fn push<T>(vector: &mut Vec<T>, item: T) {
     if vector.len() == vector.capacity() {
-        stop::point();
-        reserve(vector, vector.len().max(16));
+        grow(vector);
     }
     vector.push(item);
+}
+
+/// Apart, so that what pushes stays short.
+#[cold]
+#[inline(never)]
+fn grow<T>(vector: &mut Vec<T>) {
+    stop::point();
+    reserve(vector, vector.len().max(16));
 }
 
 /// All of them more.

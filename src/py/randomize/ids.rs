@@ -49,6 +49,8 @@ impl<'m, 'py> Keyed<'m, 'py> {
                     None
                 }
                 "O" | "U" | "T" => None,
+                // None at all are of every kind, in whatever they come: an empty column has lost its own.
+                _ if array.len()? == 0 => None,
                 _ => {
                     let name: String = array.getattr("dtype")?.getattr("name")?.extract()?;
                     return Err(Error::type_("ids", must, format!("dtype {name}")).into());
