@@ -6,6 +6,7 @@
 
 use std::alloc::{Layout, alloc, alloc_zeroed};
 use std::fmt;
+use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -179,7 +180,8 @@ pub fn zeros<T: Zero>(n: usize) -> Vec<T> {
         // Few zeros are sooner written than asked for: allocators keep small pieces ready, not zeroed ones.
         let few = layout.size() < FEW;
         let memory = if few {
-            alloc(layout)
+            // Hidden, or the compiler asks for zeroed memory all the same.
+            black_box(alloc(layout))
         } else {
             alloc_zeroed(layout)
         };
