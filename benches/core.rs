@@ -2,10 +2,10 @@
 
 use std::hint::black_box;
 
-use _core::family::build;
-use _core::keystream::Keystream;
+use _core::draw::keystream::Keystream;
+use _core::law::build;
+use _core::law::parameters::Value;
 use _core::measure;
-use _core::parameters::Value;
 use _core::system::processor::Level;
 use criterion::{Criterion, criterion_group, criterion_main};
 

@@ -26,7 +26,7 @@ class Mutant:
     """And what by."""
 
 
-KERNELS = "kernel::tests::both_compilations_draw_the_same"
+KERNELS = "draw::kernel::tests::both_compilations_draw_the_same"
 EDGES = "tests/test_edges.py::"
 ESTIMATE = "tests/test_estimate.py::"
 INTERVALS = "tests/test_intervals.py::"
@@ -35,34 +35,34 @@ MUTANTS = [
     # Sampling: the inner loops.
     Mutant(
         "quotient-uncorrected",
-        "src/kernel/eight.rs",
+        "src/draw/kernel/eight.rs",
         "lies of eight records at a time without the correction of the quotient",
         (KERNELS,),
         avx2=True,
     ),
     Mutant(
         "gathered-threshold-inclusive",
-        "src/kernel/eight.rs",
+        "src/draw/kernel/eight.rs",
         "a column of a gathered table keeps one word more",
         (KERNELS,),
         avx2=True,
     ),
     Mutant(
         "halves-out-of-order",
-        "src/kernel/sixteen.rs",
+        "src/draw/kernel/sixteen.rs",
         "packed reports stay in the order of the halves of a register",
         (KERNELS,),
         avx2=True,
     ),
     Mutant(
         "digits-uncorrected",
-        "src/randomize/code.rs",
+        "src/draw/randomize/code.rs",
         "codes are split into digits without the correction of the quotient",
-        ("kernel::digits::tests::digits_are_quotients_and_rests",),
+        ("draw::kernel::digits::tests::digits_are_quotients_and_rests",),
     ),
     Mutant(
         "rows-decided-as-the-best",
-        "src/sampler/rows.rs",
+        "src/draw/sampler/rows.rs",
         "vectors take the row that decides most words for all rows",
         (KERNELS,),
         avx2=True,
@@ -70,57 +70,57 @@ MUTANTS = [
     # Sampling: what a first word decides, and what further ones do.
     Mutant(
         "threshold-inclusive",
-        "src/alias.rs",
+        "src/draw/alias.rs",
         "a column of an alias table keeps one word more",
-        ("alias::tests::every_slot_is_what_the_table_says",),
+        ("draw::alias::tests::every_slot_is_what_the_table_says",),
     ),
     Mutant(
         "first-word-decides",
-        "src/alias.rs",
+        "src/draw/alias.rs",
         "a number below n from one word, biased by 2^-64",
-        ("alias::tests::below_is_the_whole_part_of_the_product_with_all_digits",),
+        ("draw::alias::tests::below_is_the_whole_part_of_the_product_with_all_digits",),
     ),
     Mutant(
         "undecided-slots-alike",
-        "src/alias.rs",
+        "src/draw/alias.rs",
         "every undecided word decides as the first of them",
-        ("sampler::one::tests::every_case_of_one_law_is_counted",),
+        ("draw::sampler::one::tests::every_case_of_one_law_is_counted",),
     ),
     Mutant(
         "inverse-rounded-down",
-        "src/sampler/lies.rs",
+        "src/draw/sampler/lies.rs",
         "the number to divide by multiplication with is one too small",
-        ("sampler::lies::tests::lies_without_a_table_own_equal_shares",),
+        ("draw::sampler::lies::tests::lies_without_a_table_own_equal_shares",),
     ),
     Mutant(
         "truth-one-case-more",
-        "src/sampler/lies.rs",
+        "src/draw/sampler/lies.rs",
         "an undecided record tells the truth in one case too many",
-        ("sampler::lies::tests::every_case_of_randomized_response_is_counted",),
+        ("draw::sampler::lies::tests::every_case_of_randomized_response_is_counted",),
     ),
     Mutant(
         "spare-products-kept",
-        "src/sampler/classes.rs",
+        "src/draw/sampler/classes.rs",
         "a class by multiplication alone, some codes with a word too many",
-        ("sampler::classes::tests::every_case_of_classes_is_counted",),
+        ("draw::sampler::classes::tests::every_case_of_classes_is_counted",),
     ),
     Mutant(
         "staying-always-decided",
-        "src/sampler/neighbours.rs",
+        "src/draw/sampler/neighbours.rs",
         "the last words let everyone stay",
-        ("sampler::neighbours::tests::every_case_of_neighbours_is_counted",),
+        ("draw::sampler::neighbours::tests::every_case_of_neighbours_is_counted",),
     ),
     Mutant(
         "mirror-off-by-one",
-        "src/sampler/one.rs",
+        "src/draw/sampler/one.rs",
         "an ordinal scale is folded one step too late",
-        ("sampler::one::tests::every_case_of_one_law_is_counted",),
+        ("draw::sampler::one::tests::every_case_of_one_law_is_counted",),
     ),
     Mutant(
         "rest-in-first-mark",
-        "src/sampler/rows.rs",
+        "src/draw/sampler/rows.rs",
         "undecided records of rows beyond 256 search the first 32 outcomes",
-        ("sampler::rows::tests::undecided_words_of_a_long_row_find_their_owner",),
+        ("draw::sampler::rows::tests::undecided_words_of_a_long_row_find_their_owner",),
     ),
     # Sampling: permutations.
     Mutant(
@@ -159,74 +159,74 @@ MUTANTS = [
     # Derivation.
     Mutant(
         "counter-of-32-bits",
-        "src/keystream/lanes.rs",
+        "src/draw/keystream/lanes.rs",
         "the upper half of the block counter is lost",
-        ("keystream::tests::the_counter_carries_into_its_upper_half",),
+        ("draw::keystream::tests::the_counter_carries_into_its_upper_half",),
     ),
     Mutant(
         "further-words-repeat",
-        "src/randomize/streams.rs",
+        "src/draw/randomize/streams.rs",
         "a record's ninth further word is its first again",
-        ("randomize::streams::tests::further_words_are_the_blocks_of_the_row",),
+        ("draw::randomize::streams::tests::further_words_are_the_blocks_of_the_row",),
     ),
     Mutant(
         "code-not-in-id",
-        "src/randomize/streams.rs",
+        "src/draw/randomize/streams.rs",
         "a changed code draws from the same words, so that the change shows",
         ("tests/test_words.py::test_by_id",),
     ),
     Mutant(
         "sign-of-id-lost",
-        "src/randomize/streams.rs",
+        "src/draw/randomize/streams.rs",
         "ids that differ by 2^64 share their words",
-        ("randomize::tests::ids_address_people_and_the_code_enters",),
+        ("draw::randomize::tests::ids_address_people_and_the_code_enters",),
     ),
     Mutant(
         "path-not-derived",
-        "src/derive.rs",
+        "src/draw/derive.rs",
         "factors of a composite share their words",
-        ("randomize::tests::no_words_are_shared",),
+        ("draw::randomize::tests::no_words_are_shared",),
     ),
     Mutant(
         "labels-run-together",
-        "src/derive.rs",
+        "src/draw/derive.rs",
         "the length of a text is not hashed, so that labels can meet",
-        ("derive::tests::derivation_is_derive_key_of_the_key_and_the_encoded_tuple",),
+        ("draw::derive::tests::derivation_is_derive_key_of_the_key_and_the_encoded_tuple",),
     ),
     Mutant(
         "matrix-not-derived",
-        "src/derive.rs",
+        "src/draw/derive.rs",
         "two matrices share their words",
-        ("derive::tests::neighbouring_tuples_do_not_meet",),
+        ("draw::derive::tests::neighbouring_tuples_do_not_meet",),
     ),
     # Rounding.
     Mutant(
         "beta-nearest",
-        "src/measure.rs",
+        "src/measure/mod.rs",
         "bits and beta in closed form to nearest",
         ("tests/test_laws.py::test_reported_bits_are_never_above_the_truth",),
     ),
     Mutant(
         "long-sum-error-upwards",
-        "src/measure.rs",
+        "src/measure/mod.rs",
         "bits of a long sum to the far end of their error",
-        ("family::circulant::tests::long_rows_are_measured_in_the_safe_direction",),
+        ("law::family::circulant::tests::long_rows_are_measured_in_the_safe_direction",),
     ),
     Mutant(
         "epsilon-nearest",
-        "src/measure.rs",
+        "src/measure/mod.rs",
         "epsilon to nearest",
         ("tests/test_laws.py::test_reported_epsilon_is_never_below_the_truth",),
     ),
     Mutant(
         "kron-epsilon-nearest",
-        "src/family/kron.rs",
+        "src/law/family/kron.rs",
         "the epsilon of a kron to nearest",
         (EDGES + "test_the_epsilon_of_a_kron_is_never_below_the_truth",),
     ),
     Mutant(
         "joint-entropy-nearest",
-        "src/measure.rs",
+        "src/measure/mod.rs",
         "bits of one permutation to nearest",
         (
             EDGES + "test_joint_entropy_of_one_coin_is_never_above_the_truth",
@@ -248,39 +248,39 @@ MUTANTS = [
     ),
     Mutant(
         "odd-unit-on-a-zero",
-        "src/lattice/mod.rs",
+        "src/number/lattice/mod.rs",
         "the odd unit of a kernel goes to c_0 even where that is 0",
         (EDGES + "test_a_kernel_that_never_stays_keeps_its_zero",),
     ),
     Mutant(
         "faint-entries-vanish",
-        "src/lattice/mod.rs",
+        "src/number/lattice/mod.rs",
         "entries below a unit of the grid become 0",
-        ("lattice::tests::tiny_entries_survive_at_the_cost_of_the_largest",),
+        ("number::lattice::tests::tiny_entries_survive_at_the_cost_of_the_largest",),
     ),
     Mutant(
         "faint-cells-vanish",
-        "src/lattice/matrix.rs",
+        "src/law/scaling/rounding.rs",
         "the same in a dense matrix",
-        ("lattice::matrix::tests::tiny_entries_survive",),
+        ("law::scaling::rounding::tests::tiny_entries_survive",),
     ),
     Mutant(
         "flatter-is-sharper",
-        "src/lattice/mod.rs",
+        "src/number/lattice/mod.rs",
         "what rounding leaves over goes to the largest where it should flatten",
-        ("lattice::tests::the_direction_decides_who_gets_the_rest",),
+        ("number::lattice::tests::the_direction_decides_who_gets_the_rest",),
     ),
     Mutant(
         "remainder-not-seen",
-        "src/lattice/mod.rs",
+        "src/number/lattice/mod.rs",
         "a quotient a hair above half a step counts as a tie",
-        ("lattice::tests::the_nearest_double_is_exact_where_it_can_be",),
+        ("number::lattice::tests::the_nearest_double_is_exact_where_it_can_be",),
     ),
     Mutant(
         "request-missed-by-one",
-        "src/calibrate.rs",
+        "src/number/calibrate.rs",
         "the parameter found is one short of what was asked for",
-        ("family::randomized_response::tests::the_report_keeps_what_was_asked",),
+        ("law::family::randomized_response::tests::the_report_keeps_what_was_asked",),
     ),
     # Decomposition.
     Mutant(

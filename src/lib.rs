@@ -43,38 +43,14 @@
 #[macro_use]
 pub mod mutant;
 
-pub mod alias;
-pub mod assignment;
 pub mod birkhoff;
-pub mod calibrate;
-pub mod count;
-pub mod dd;
-pub mod derive;
-pub mod entropy;
-pub mod erase;
+pub mod draw;
 pub mod error;
-pub mod family;
-pub mod gradients;
-pub mod kernel;
-pub mod key;
-pub mod keystream;
-pub mod lattice;
 pub mod law;
-pub mod matching;
 pub mod measure;
+pub mod number;
 pub mod operator;
-pub mod parameters;
-pub mod pool;
-pub mod potentials;
-pub mod randomize;
-pub mod rank;
-pub mod respond;
-pub mod sampler;
-pub mod scaling;
-pub mod support;
-pub mod survey;
 pub mod system;
-pub mod word;
 
 #[cfg(feature = "python")]
 mod py;

@@ -4,16 +4,16 @@
 
 use std::sync::Arc;
 
-use _core::alias::More;
-use _core::birkhoff::control::Control;
 use _core::birkhoff::{Options, Policy, Sum, closed, decompose};
+use _core::draw::alias::More;
 use _core::error::Result;
-use _core::family::{self, Alphas, Family, Matrix, Structure};
-use _core::law;
+use _core::law::parameters::{Arguments, Parameters, Value};
+use _core::law::same;
+use _core::law::{self, Alphas, Family, Matrix, Structure};
 use _core::measure;
+use _core::measure::survey::{self, Survey};
 use _core::operator::{self, Way};
-use _core::parameters::{Arguments, Parameters, Value};
-use _core::survey::{self, Survey};
+use _core::system::control::Control;
 
 /// Warner's question: a coin shows the truth with probability `keep`, and any other answer else.
 ///
@@ -494,7 +494,7 @@ fn a_billion_codes_are_no_more_work() {
 fn composites_of_new_families_have_the_short_cuts_too() {
     let product = |a: &Matrix, b: &Matrix| {
         let pair = Value::Matrices([a.clone(), b.clone()].into());
-        family::build("product", vec![("matrices".to_owned(), pair)]).unwrap()
+        law::build("product", vec![("matrices".to_owned(), pair)]).unwrap()
     };
     let size = 1 << 20;
     let secret = plain(
@@ -526,10 +526,10 @@ fn a_new_family_is_another_matrix_of_the_same_law() {
     ];
     let (m, known) = (
         warner(4, 5, 8),
-        family::build("randomized_response", given).unwrap(),
+        law::build("randomized_response", given).unwrap(),
     );
     let mut left = Vec::new();
-    assert!(law::same(&m, &known, &mut left, &Control::default()).unwrap());
+    assert!(same::same(&m, &known, &mut left, &Control::default()).unwrap());
     assert!(left.is_empty() && m != known && m.digest() != known.digest());
     assert_eq!((m.beta(), m.epsilon()), (known.beta(), known.epsilon()));
 }

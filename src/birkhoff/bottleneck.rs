@@ -1,12 +1,12 @@
 //! Policy "bottleneck": every term is a permutation whose smallest entry is as large as possible.
 
 use super::Limits;
-use super::control::{Control, Stopped};
 use super::counts::Counts;
 use super::listed::Listed;
 use super::queue::Queue;
 use super::ties::{Assignment, FORBIDDEN};
-use crate::matching::Matching;
+use crate::law::scaling::matching::Matching;
+use crate::system::control::{Control, Stopped};
 use crate::system::memory;
 
 /// Sizes up to which the matching that empties most entries is looked for at every step. It costs

@@ -14,10 +14,10 @@ use super::form::{Form, Pairs, Permutations, Times, Weights};
 use super::realise::{on_grid, refuse_loss};
 use super::{Decomposition, Options, Sum};
 use crate::error::{Error, Result};
-use crate::family::structure::{Alphas, Run, Structure, TwoValued};
-use crate::family::{self, Matrix};
-use crate::lattice::gcd;
-use crate::parameters::Value;
+use crate::law::parameters::Value;
+use crate::law::structure::{Alphas, Run, Structure, TwoValued};
+use crate::law::{self, Matrix};
+use crate::number::lattice::gcd;
 use crate::system::memory::{self, Gather};
 
 /// The decomposition, of a matrix on a coarser grid if asked; none where a search is needed.
@@ -79,7 +79,7 @@ pub fn rest_of_shifts(matrix: &Matrix, form: &Form) -> Result<Option<Matrix>> {
 
 fn build(family: &str, given: Vec<(&str, Value)>) -> Result<Matrix> {
     let given = given.into_iter().map(|(n, v)| (n.to_owned(), v)).gather();
-    family::build(family, given)
+    law::build(family, given)
 }
 
 fn form(matrix: &Matrix) -> Result<Option<Form>> {

@@ -2,12 +2,12 @@
 
 use super::form::{self, Cells, Form};
 use super::{closed, realise};
-use crate::dd::Dd;
 use crate::error::Error;
-use crate::family::Matrix;
-use crate::lattice::nearest;
-use crate::pool;
+use crate::law::Matrix;
+use crate::number::dd::Dd;
+use crate::number::lattice::nearest;
 use crate::system::memory::{self, Gather};
+use crate::system::pool;
 
 /// A matrix as a sum of permutations.
 #[derive(Debug, Clone)]

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::control::{Control, Stopped};
 use super::counts::Counts;
-use crate::matching::{Matching, NONE};
-use crate::pool;
+use crate::law::scaling::matching::{Matching, NONE};
+use crate::system::control::{Control, Stopped};
 use crate::system::memory::{self, Gather};
+use crate::system::pool;
 
 /// Permutations along an axis of time from 0 to the total: the first, and then who goes where.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

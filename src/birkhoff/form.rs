@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::events::Events;
 use super::listed::Listed;
-use crate::dd::Dd;
 use crate::error::{Error, Result};
-use crate::family::structure::Alphas;
-use crate::lattice::{gcd, nearest};
+use crate::law::structure::Alphas;
+use crate::number::dd::Dd;
+use crate::number::lattice::{gcd, nearest};
 use crate::system::memory::{self, Gather};
 use crate::system::stop::{self, Paced};
 

@@ -17,10 +17,10 @@ use std::sync::Arc;
 use super::counts::Counts;
 use super::realise;
 use super::sample::SIZE;
-use crate::dd::{self, Dd};
-use crate::family::structure::{Run, Structure};
-use crate::family::{Composition, Matrix};
+use crate::law::structure::{Run, Structure};
+use crate::law::{Composition, Matrix};
 use crate::measure::{self, Entropy, LogSum};
+use crate::number::dd::{self, Dd};
 use crate::system::memory::Gather;
 
 /// Bits of the permutation that is drawn for `matrix`; none where none can be drawn.
@@ -210,8 +210,8 @@ mod tests {
     use super::*;
     use crate::birkhoff::leaves::Leaves;
     use crate::birkhoff::sample;
-    use crate::family::laws::make;
-    use crate::parameters::Value;
+    use crate::law::laws::make;
+    use crate::law::parameters::Value;
 
     fn table(size: usize, cells: &[i64]) -> Matrix {
         let cells = Value::Wholes(cells.into());

@@ -1,10 +1,10 @@
 //! A kron, decomposed by its factors; where it is cut short, the largest terms are chosen.
 
-use super::control::Control;
 use super::{Decomposition, Failure, Options, Sum};
-use crate::dd::Dd;
 use crate::error::Error;
-use crate::family::Matrix;
+use crate::law::Matrix;
+use crate::number::dd::Dd;
+use crate::system::control::Control;
 use crate::system::memory::{self, Gather};
 
 /// Terms of a kron among which the largest can be chosen.
@@ -41,8 +41,8 @@ pub fn decompose(
     let parts = parts?;
     let law = if options.bits.is_some() {
         let matrices = parts.iter().map(|part| part.matrix.clone()).gather_shared();
-        let given = crate::parameters::Value::Matrices(matrices);
-        crate::family::build("kron", vec![("matrices".to_owned(), given)])?
+        let given = crate::law::parameters::Value::Matrices(matrices);
+        crate::law::build("kron", vec![("matrices".to_owned(), given)])?
     } else {
         matrix.clone()
     };

@@ -53,7 +53,7 @@ impl Leaves {
         for &(answer, of) in &script.asked {
             n *= if answer { 1 } else { u128::from(of - 1) };
             d *= u128::from(of);
-            let g = crate::lattice::gcd(n, d);
+            let g = crate::number::lattice::gcd(n, d);
             (n, d) = (n / g, d / g);
         }
         // The next leaf: the last decision that was false becomes true.

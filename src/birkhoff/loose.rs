@@ -1,12 +1,12 @@
 //! Small matrices with fewer terms: steps that are shorter than they could be and empty more entries.
 
 use super::Limits;
-use super::control::{Control, Stopped};
 use super::counts::Counts;
 use super::listed::Listed;
 use super::random::Random;
 use super::ties::{Assignment, FORBIDDEN};
-use crate::matching::Matching;
+use crate::law::scaling::matching::Matching;
+use crate::system::control::{Control, Stopped};
 use crate::system::memory::{self, Gather};
 
 /// Sizes for which this is worth its time.

@@ -3,7 +3,7 @@
 //! | room | what lives there |
 //! |---|---|
 //! | [`counts`], [`realise`] | a matrix as whole numbers without zeros; any family as such, on its own grid or a coarser one |
-//! | [`queue`] | entries in falling order; the graph is in [`matching`](crate::matching) |
+//! | [`queue`] | entries in falling order; the graph is in [`matching`](crate::law::scaling::matching) |
 //! | [`bottleneck`], [`ties`], [`loose`] | the policy "bottleneck", and what it does with choices on small matrices |
 //! | [`events`] | the policy "any" |
 //! | [`closed`] | structured families, without a search |
@@ -17,12 +17,11 @@
 //! Where to start: [`decompose`], then [`bottleneck`].
 
 use crate::error::Error;
-use crate::family::{Composition, Matrix};
-use crate::pool;
+use crate::law::{Composition, Matrix};
+use crate::system::pool;
 
 pub mod bottleneck;
 pub mod closed;
-pub mod control;
 pub mod counts;
 pub mod decomposition;
 pub mod draw;
@@ -43,7 +42,7 @@ pub mod ties;
 
 pub use decomposition::{Decomposition, Sum};
 
-use control::{Control, Stopped};
+use crate::system::control::{Control, Stopped};
 use counts::Counts;
 use form::{Form, units_for};
 use listed::Listed;

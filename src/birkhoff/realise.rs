@@ -7,11 +7,12 @@ use std::sync::Arc;
 use super::counts::{Counts, MAX_SIZE};
 use super::split::Halver;
 use crate::error::{Error, Result};
-use crate::family::{self, Composition, Matrix, Structure};
-use crate::lattice::{self, GRID};
-use crate::parameters::Value;
-use crate::pool;
+use crate::law::parameters::Value;
+use crate::law::scaling::rounding;
+use crate::law::{self, Composition, Matrix, Structure};
+use crate::number::lattice::{self, GRID};
 use crate::system::memory::{self, Gather};
+use crate::system::pool;
 
 /// Finest grid that can be asked for.
 pub const MAX_BITS: u32 = 53;
@@ -122,7 +123,7 @@ pub fn coarse(matrix: &Matrix, bits: u32) -> Result<(Counts, bool)> {
 pub fn dense(counts: &Counts) -> Result<Matrix> {
     let cells: Arc<[i64]> = memory::shared(counts.to_dense());
     let table = Value::Table(counts.size, counts.size, Box::new(Value::Wholes(cells)));
-    family::build(
+    law::build(
         "dense",
         vec![
             ("counts".to_owned(), table),
@@ -277,7 +278,7 @@ fn on_double_grid(matrix: &Matrix, size: usize, bits: Option<u32>) -> Result<Cou
         refuse_faint(matrix, &cells, size, bits)?;
     }
     let ones = memory::filled(1.0, size);
-    lattice::round_matrix(&mut cells, size, &ones, &ones).map_err(|_| {
+    rounding::round_matrix(&mut cells, size, &ones, &ones).map_err(|_| {
         Error::value(
             "bits",
             "leave a matrix that can be rounded",

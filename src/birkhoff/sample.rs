@@ -4,9 +4,9 @@ use super::counts::Counts;
 use super::realise;
 use super::split::Halver;
 use crate::error::Error;
-use crate::family::structure::Run;
-use crate::family::{Composition, Matrix};
-use crate::matching::Matching;
+use crate::law::scaling::matching::Matching;
+use crate::law::structure::Run;
+use crate::law::{Composition, Matrix};
 use crate::system::memory::Gather;
 use crate::system::stop::{self, Paced};
 
@@ -238,11 +238,11 @@ mod tests {
     use std::collections::HashSet;
 
     use crate::birkhoff::leaves::Leaves;
-    use crate::family::laws::make;
-    use crate::parameters::Value;
+    use crate::law::laws::make;
+    use crate::law::parameters::Value;
 
     fn gcd(a: u128, b: u128) -> u128 {
-        crate::lattice::gcd(a, b)
+        crate::number::lattice::gcd(a, b)
     }
 
     /// Every leaf of the tree of decisions, with its exact chance: the sum over leaves is the matrix.

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use super::joint::{axes_of, transpose};
 use super::{Joint, Operator, Spectrum, Way, run};
 use crate::error::{Error, Result};
-use crate::family::{Composition, Matrix};
-use crate::lattice;
+use crate::law::{Composition, Matrix};
+use crate::number::lattice;
 use crate::system::memory;
 
 /// Parts of a composite that are taken one by one where it can be written down, and where it cannot.
@@ -328,8 +328,8 @@ fn pairwise(x: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::family::laws::make;
-    use crate::parameters::Value;
+    use crate::law::laws::make;
+    use crate::law::parameters::Value;
 
     fn dense(size: usize) -> Matrix {
         // A circulant that only its entries show: no structure of its own.

@@ -1,7 +1,7 @@
 //! Vectors times a matrix that is written out: what conjugate gradients take where no structure helps.
 
 use super::Way;
-use crate::pool;
+use crate::system::pool;
 
 /// Numbers of a stripe of columns: their sums stay in a core's first cache.
 const STRIPE: usize = 512;

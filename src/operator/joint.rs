@@ -10,9 +10,9 @@
 use std::sync::Arc;
 
 use super::{Operator, Scratch, Spectrum, Way};
-use crate::family::{Composition, Matrix};
-use crate::pool;
+use crate::law::{Composition, Matrix};
 use crate::system::memory::{self, Gather};
+use crate::system::pool;
 
 /// Cells of a part: a quarter of a megabyte.
 const PART: usize = 1 << 15;
@@ -469,8 +469,8 @@ fn multiply(part: &mut [f64], size: usize, inner: usize, table: &[f64], room: &m
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::family::laws::make;
-    use crate::parameters::Value;
+    use crate::law::laws::make;
+    use crate::law::parameters::Value;
 
     fn rr(size: i128) -> Matrix {
         let given = [("size", Value::Whole(size)), ("beta", Value::Real(0.5))];

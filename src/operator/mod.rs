@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use realfft::num_complex::Complex64;
 
-use crate::pool;
 use crate::system::memory::Gather;
+use crate::system::pool;
 
 mod closed;
 mod composite;
 pub mod dense;
+pub mod gradients;
 mod joint;
 mod spectral;
 mod tridiagonal;
@@ -125,7 +126,7 @@ pub(crate) mod laws {
     //! What every operator obeys, against the entries of its family.
 
     use super::*;
-    use crate::family::Matrix;
+    use crate::law::Matrix;
 
     fn numbers(n: usize) -> Vec<f64> {
         (0..n)

@@ -18,7 +18,7 @@ use super::matrix::Matrix;
 use super::package::{self, Slot};
 use super::work::guarded;
 use crate::error::Error;
-use crate::parameters::Value;
+use crate::law::parameters::Value;
 use crate::system::memory;
 
 /// An exception of the package, with what it knows beside its sentence.

@@ -4,7 +4,7 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 
 use super::work::detached;
-use crate::count::{Code, codes as counts_of};
+use crate::draw::count::{Code, codes as counts_of};
 use crate::error::Error;
 
 fn counted<'py, T: Code + numpy::Element>(

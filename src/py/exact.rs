@@ -11,7 +11,7 @@ use super::convert::fraction;
 use super::matrix::Made;
 use super::work::guarded;
 use crate::error::Error;
-use crate::family::{Composition, Matrix};
+use crate::law::{Composition, Matrix};
 use crate::system::memory;
 
 /// Bits of a denominator beyond which the fractions of a row of `size` take longer than anyone waits: a

@@ -8,7 +8,7 @@ use super::exact;
 use super::matrix::Matrix;
 use super::work::detached;
 use crate::error::Error;
-use crate::gradients;
+use crate::operator::gradients;
 
 type Given<'py> = PyReadonlyArray1<'py, f64>;
 

@@ -10,8 +10,8 @@ use pyo3::types::{PyBool, PyBytes};
 use zeroize::Zeroizing;
 
 use super::convert::{self, type_name};
+use crate::draw::key::{self, KeyFileError};
 use crate::error::Error;
-use crate::key::{self, KeyFileError};
 
 /// 32 secret bytes from which all randomness of a release is derived.
 ///

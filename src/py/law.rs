@@ -7,7 +7,7 @@ use super::exact;
 use super::matrix::Matrix;
 use super::supervise::supervised;
 use crate::error::Error;
-use crate::law;
+use crate::law::same;
 
 /// Up to this size a comparison is over before anybody could stop it.
 const SMALL: u64 = 64;
@@ -39,7 +39,7 @@ impl Matrix {
         let mut left = Vec::new();
         let small = simple && a.family.size() <= SMALL;
         let same = supervised(py, small, None, |control| {
-            law::same(a, b, &mut left, control)
+            same::same(a, b, &mut left, control)
         })?;
         if !same {
             return Ok(false);

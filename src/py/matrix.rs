@@ -16,22 +16,23 @@ use super::convert::{self, Vectors, type_name};
 use super::work::{detached, guarded};
 use super::{exact, memory, package};
 use crate::error::Error;
-use crate::family::{self, Family};
-use crate::parameters::Value;
-use crate::{measure, pool};
+use crate::law::parameters::Value;
+use crate::law::{self, Family};
+use crate::measure;
+use crate::system::pool;
 
 /// The law of a :class:`bistochastic.Matrix`, which is this class with what Python adds to it.
 #[pyclass(frozen, subclass, module = "bistochastic._core", name = "Law")]
 pub struct Matrix {
-    inner: family::Matrix,
+    inner: law::Matrix,
 }
 
 thread_local! {
-    static WAITING: Cell<Option<family::Matrix>> = const { Cell::new(None) };
+    static WAITING: Cell<Option<law::Matrix>> = const { Cell::new(None) };
 }
 
 /// A matrix on its way to Python, where it becomes one of the class that callers see.
-pub struct Made(pub family::Matrix);
+pub struct Made(pub law::Matrix);
 
 impl<'py> IntoPyObject<'py> for Made {
     type Target = PyAny;
@@ -45,7 +46,7 @@ impl<'py> IntoPyObject<'py> for Made {
 
 impl Matrix {
     /// The core's matrix.
-    pub fn inner(&self) -> &family::Matrix {
+    pub fn inner(&self) -> &law::Matrix {
         &self.inner
     }
 }
@@ -59,7 +60,7 @@ impl Matrix {
     fn measured<T: Send>(
         &self,
         py: Python<'_>,
-        measure: impl Fn(&family::Matrix) -> T + Send + Sync,
+        measure: impl Fn(&law::Matrix) -> T + Send + Sync,
     ) -> PyResult<T> {
         // A composite of small parts may still be long work.
         let small = self.family().composition().is_none();
@@ -136,7 +137,7 @@ impl Matrix {
     /// 'exact'
     #[getter]
     fn certified(&self, py: Python<'_>) -> PyResult<&'static str> {
-        let exact = self.measured(py, family::Matrix::is_exact)?;
+        let exact = self.measured(py, law::Matrix::is_exact)?;
         Ok(if exact { "exact" } else { "bound" })
     }
 
@@ -148,7 +149,7 @@ impl Matrix {
     /// 2.0
     #[getter]
     fn entropy_rate(&self, py: Python<'_>) -> PyResult<f64> {
-        self.measured(py, family::Matrix::entropy_rate)
+        self.measured(py, law::Matrix::entropy_rate)
     }
 
     /// The most bits a row can hold: ``log2(size)``.
@@ -172,7 +173,7 @@ impl Matrix {
     /// 1.0
     #[getter]
     fn beta(&self, py: Python<'_>) -> PyResult<f64> {
-        self.measured(py, family::Matrix::beta)
+        self.measured(py, law::Matrix::beta)
     }
 
     /// Local differential privacy: ``max over v of ln(max_u p_uv / min_u p_uv)``.
@@ -186,7 +187,7 @@ impl Matrix {
     /// inf
     #[getter]
     fn epsilon(&self, py: Python<'_>) -> PyResult<f64> {
-        self.measured(py, family::Matrix::epsilon)
+        self.measured(py, law::Matrix::epsilon)
     }
 
     /// Mean of the diagonal: the share of truthful answers if all categories are equally frequent.
@@ -195,7 +196,7 @@ impl Matrix {
     /// True
     #[getter]
     fn truthfulness(&self, py: Python<'_>) -> PyResult<f64> {
-        self.measured(py, family::Matrix::truthfulness)
+        self.measured(py, law::Matrix::truthfulness)
     }
 
     /// Whether some power of the matrix is positive (irreducible and aperiodic).
@@ -338,7 +339,7 @@ impl Matrix {
         let other = other.cast::<Matrix>().map_err(|_| not_joined(other))?;
         let pair = Value::Matrices(vec![self.inner.clone(), other.get().inner.clone()].into());
         let given = vec![("matrices".to_owned(), pair)];
-        Ok(Made(guarded(|| family::build("product", given))??))
+        Ok(Made(guarded(|| law::build("product", given))??))
     }
 
     fn __rmatmul__(&self, _other: &Bound<'_, PyAny>) -> PyResult<Made> {
@@ -415,10 +416,10 @@ fn built(
     py: Python<'_>,
     family: &Bound<'_, PyAny>,
     parameters: &Bound<'_, PyDict>,
-) -> PyResult<family::Matrix> {
+) -> PyResult<law::Matrix> {
     let family = convert::text("family", "be the name of a family", family)?;
     let given = convert::arguments(parameters)?;
-    Ok(detached(py, u64::MAX, || family::build(family, given))??)
+    Ok(detached(py, u64::MAX, || law::build(family, given))??)
 }
 
 /// The realised parameters with arrays instead of lists.
@@ -481,14 +482,14 @@ pub fn parts_in(matrix: &Matrix) -> u64 {
 }
 
 /// Where the law is kept.
-fn place(matrix: &family::Matrix) -> usize {
+fn place(matrix: &law::Matrix) -> usize {
     Arc::as_ptr(&matrix.family).cast::<()>() as usize
 }
 
 /// The names of all families.
 #[pyfunction]
 pub fn families() -> Vec<&'static str> {
-    family::REGISTRY.iter().map(|(name, _)| *name).collect()
+    law::REGISTRY.iter().map(|(name, _)| *name).collect()
 }
 
 /// Entropy rate in bits of a plain bistochastic array, Expression (4), in one parallel pass.

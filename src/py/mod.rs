@@ -2,7 +2,7 @@
 //!
 //! | Python | Rust | how |
 //! |---|---|---|
-//! | `int`, anything with `__index__` | [`Value::Whole`](crate::parameters::Value) | by value |
+//! | `int`, anything with `__index__` | [`Value::Whole`](crate::law::parameters::Value) | by value |
 //! | `float`, anything with `__float__` | `Value::Real` | by value; `numpy.longdouble` as the nearest double |
 //! | `Fraction` | `Value::Ratio` | by value, exactly |
 //! | `complex`, `bool`, text | none | refused |

@@ -12,8 +12,8 @@ use super::matrix::{self, Matrix};
 use super::work::detached;
 use super::{convert, exact, memory};
 use crate::error::Error;
+use crate::number::rank::modulo_prime;
 use crate::operator::{self, Operator, Program, Way};
-use crate::rank::modulo_prime;
 use crate::system;
 
 /// Each row of ``rows`` through the matrix or back; None where it has no structure of its own.

@@ -4,11 +4,11 @@ use pyo3::prelude::*;
 
 use super::convert::{text, type_name};
 use super::key::Key;
-use crate::derive::{Label, Purpose, derive};
-use crate::erase;
+use crate::draw::derive::{Label, Purpose, derive};
+use crate::draw::key;
+use crate::draw::keystream::Keystream;
 use crate::error::Error;
-use crate::key;
-use crate::keystream::Keystream;
+use crate::system::erase;
 
 /// The key of a call.
 enum Held<'a> {

@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use super::convert::{self, Vectors};
 use super::matrix::Matrix;
 use super::work::guarded;
-use crate::family::{self, Alphas, Structure};
-use crate::lattice::nearest;
-use crate::parameters::Value;
+use crate::law::parameters::Value;
+use crate::law::{self, Alphas, Structure};
+use crate::number::lattice::nearest;
 use crate::system::memory::{self, Gather};
 
 type Counts<'py> = Bound<'py, PyArray1<i64>>;
@@ -22,7 +22,7 @@ fn of(matrix: &Matrix) -> PyResult<&Structure> {
 }
 
 /// Matrices as parameters hand them out.
-fn listed<'py>(py: Python<'py>, parts: &Arc<[family::Matrix]>) -> PyResult<Bound<'py, PyAny>> {
+fn listed<'py>(py: Python<'py>, parts: &Arc<[law::Matrix]>) -> PyResult<Bound<'py, PyAny>> {
     let value = Value::Matrices(Arc::clone(parts));
     let given = convert::dictionary(py, [("matrices", &value)], Vectors::Arrays)?;
     given.as_any().get_item("matrices")

@@ -9,8 +9,8 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use crate::birkhoff::Failure;
-use crate::birkhoff::control::Control;
 use crate::py::work::guarded;
+use crate::system::control::Control;
 use crate::system::stop;
 
 /// How often Python is asked whether to go on.

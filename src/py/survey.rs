@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyTuple};
 use super::matrix::Matrix;
 use super::work::detached;
 use crate::measure;
-use crate::survey::{self, RowBits};
+use crate::measure::survey::{self, RowBits};
 
 /// The survey of the lines as a dictionary; None where there are too many to look at.
 #[pyfunction(name = "survey")]

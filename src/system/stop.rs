@@ -5,7 +5,7 @@
 //! on the way are dropped as after any return; cells ([`Kept`](super::kept::Kept)) stay empty.
 //!
 //! Rules: every loop that may run longer than a tenth of a second passes [`point`] on the way; the tasks of
-//! [`pool`](crate::pool) do so by themselves. `point` costs a few nanoseconds, so it stands outside of the
+//! [`pool`](crate::system::pool) do so by themselves. `point` costs a few nanoseconds, so it stands outside of the
 //! innermost loops. Outside of [`guarded`] it does nothing.
 //!
 //! Looking at the clock takes longer than what many loops do between two points. Where points follow

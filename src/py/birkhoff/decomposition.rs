@@ -10,12 +10,12 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use super::options::labels;
 use crate::birkhoff::counts::MAX_SIZE;
 use crate::birkhoff::{self, Options, Sum};
-use crate::derive::Label;
-use crate::pool;
+use crate::draw::derive::Label;
 use crate::py::convert::{self, fraction};
 use crate::py::work::detached;
 use crate::py::{matrix, memory, package};
 use crate::system;
+use crate::system::pool;
 
 /// The terms of a :class:`bistochastic.Decomposition`, which is this class with what Python adds to it.
 #[pyclass(frozen, subclass, module = "bistochastic._core", name = "Terms")]

@@ -4,9 +4,9 @@ use pyo3::prelude::*;
 
 use crate::birkhoff::counts::MAX_SIZE;
 use crate::birkhoff::{Options, Policy, realise};
-use crate::derive::Label;
+use crate::draw::derive::Label;
 use crate::error::Error;
-use crate::family::{self, Structure};
+use crate::law::{self, Structure};
 use crate::py::convert::{self, whole};
 use crate::py::matrix::Matrix;
 use crate::py::memory;
@@ -71,7 +71,7 @@ pub fn is_small(matrix: &Matrix, options: &Options) -> bool {
 }
 
 /// Refuse a matrix without zeros whose entries, copied and queued, would not fit in memory.
-pub fn fits(matrix: &family::Matrix) -> Result<(), Error> {
+pub fn fits(matrix: &law::Matrix) -> Result<(), Error> {
     let size = matrix.family.size();
     match matrix.structure() {
         Structure::Rows { .. } | Structure::Even { .. } if size <= MAX_SIZE => {

@@ -8,7 +8,7 @@ use super::Decomposition;
 use crate::birkhoff::draw::Drawer;
 use crate::birkhoff::joint;
 use crate::birkhoff::sample::{self, Words};
-use crate::derive::Purpose;
+use crate::draw::derive::Purpose;
 use crate::error::Error;
 use crate::py::convert::whole;
 use crate::py::matrix::Matrix;

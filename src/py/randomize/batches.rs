@@ -8,8 +8,8 @@ use pyo3::types::{PyList, PySlice};
 
 use super::columns::Columns;
 use super::ids::{Keyed, id};
+use crate::draw::randomize::{Address, Code, Id, Randomizer, Refused, Rows, refuse};
 use crate::py::work::detached;
-use crate::randomize::{Address, Code, Id, Randomizer, Refused, Rows, refuse};
 
 /// How long a batch should take before signals are looked at, and how many records the first one has.
 const BATCH_TIME: Duration = Duration::from_millis(50);

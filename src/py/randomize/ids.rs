@@ -4,12 +4,12 @@ use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
+use crate::draw::randomize::{AnyKeys, Id, IntegerKeys, Keys, Randomizer, RowKeys};
 use crate::error::Error;
-use crate::family::Matrix;
+use crate::law::Matrix;
 use crate::py::convert::{as_array, integer, type_name};
 use crate::py::secret::Secret;
 use crate::py::work::{DETACH_FROM, detached};
-use crate::randomize::{AnyKeys, Id, IntegerKeys, Keys, Randomizer, RowKeys};
 
 /// Where the records are, as the caller said it, with the draws that have keys for such addresses.
 pub enum Keyed<'m, 'py> {

@@ -9,9 +9,11 @@ use super::convert::{self, type_name, whole};
 use super::matrix::Matrix;
 use super::secret::{Secret, missing};
 use super::work::detached;
+use crate::draw::randomize::{Address, Id, Randomizer, floor, refuse};
+use crate::draw::respond;
 use crate::error::Error;
-use crate::randomize::{Address, Id, Randomizer, floor, refuse};
-use crate::{family, pool, respond};
+use crate::law;
+use crate::system::pool;
 
 mod batches;
 mod columns;
@@ -175,12 +177,7 @@ impl Matrix {
 }
 
 /// The answer of one person.
-fn answer<A: Address>(
-    matrix: &family::Matrix,
-    secret: &Secret<'_>,
-    u: u64,
-    id: A,
-) -> PyResult<u64> {
+fn answer<A: Address>(matrix: &law::Matrix, secret: &Secret<'_>, u: u64, id: A) -> PyResult<u64> {
     let randomizer = Randomizer::<A::Keys>::new(matrix, secret.key(), &secret.labels)?;
     let mut out = [u];
     randomizer

@@ -1,0 +1,423 @@
+//! From one key to the keys of all streams, and from a matrix to its digest.
+//!
+//! # The law of derivation
+//! ```text
+//! derived = blake3::derive_key(CONTEXT, key || (purpose, labels, path, digest))
+//! ```
+//! The context is one constant; a user's text is always input, never context. The key is 32 bytes; the
+//! tuple follows it, encoded item by item:
+//!
+//! | item | tag | then |
+//! |---|---|---|
+//! | bytes | 01 | length, the bytes |
+//! | text | 02 | length, its UTF-8 |
+//! | integer | 03 | 16 bytes, two's complement |
+//! | list, tuple | 04 | number of items, the items |
+//! | fraction | 05 | numerator and denominator, 16 bytes each |
+//! | double | 06 | its 8 bytes |
+//! | vector of integers | 07 | length, 8 bytes each, two's complement |
+//! | vector of fractions | 08 | length, 32 bytes each |
+//! | vector of doubles | 09 | length, 8 bytes each |
+//! | table | 0a | rows, columns, its numbers as an item |
+//!
+//! Lengths, rows and columns are 8 bytes; all numbers are little-endian, on every platform.
+//!
+//! # Why two tuples never meet
+//! The first byte of an item tells its form, and the form tells how many bytes follow, either outright
+//! or by a length that stands before them. So whoever reads from the left always knows where an item
+//! ends, and the encoding of a list can be read back in one way only: no two different tuples have
+//! the same encoding, and none is the beginning of another. With 32 bytes of key in front, two inputs
+//! are equal only where keys and tuples are; beyond that, streams meet only where blake3 collides.
+//!
+//! The digest of a matrix is blake3 of the list of its family and the list of its realised
+//! parameters, each a list of name and value; a composite lists the digests of its parts. Equal
+//! matrices have equal parameters, so equal digests.
+
+use blake3::Hasher;
+use zeroize::Zeroize;
+
+use crate::draw::key::Key;
+use crate::law::Matrix;
+use crate::law::parameters::Value;
+use crate::system::erase::{self, Secret};
+
+/// The one context. Changing it changes every release.
+const CONTEXT: &str = "bistochastic 2026-11-16 every derivation, version 1";
+
+/// What derived words are for. No two purposes share words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// The fixed words of a record by position.
+    Words,
+    /// Further words of a record that those left undecided.
+    More,
+    /// Words of a record by an integer id and its code.
+    IdInteger,
+    /// The same by a text.
+    IdText,
+    /// The same by bytes.
+    IdBytes,
+    /// The words of one permutation of a matrix.
+    Permutation,
+    /// The words that draw terms of a decomposition.
+    Terms,
+    /// What identifies a key.
+    Fingerprint,
+    /// A key from a small seed.
+    Insecure,
+}
+
+impl Purpose {
+    /// All of them, for tests that no two meet.
+    pub const ALL: [Purpose; 9] = [
+        Purpose::Words,
+        Purpose::More,
+        Purpose::IdInteger,
+        Purpose::IdText,
+        Purpose::IdBytes,
+        Purpose::Permutation,
+        Purpose::Terms,
+        Purpose::Fingerprint,
+        Purpose::Insecure,
+    ];
+
+    /// The name that is hashed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Purpose::Words => "randomize words",
+            Purpose::More => "randomize more",
+            Purpose::IdInteger => "randomize id integer",
+            Purpose::IdText => "randomize id text",
+            Purpose::IdBytes => "randomize id bytes",
+            Purpose::Permutation => "permutation",
+            Purpose::Terms => "decomposition terms",
+            Purpose::Fingerprint => "fingerprint",
+            Purpose::Insecure => "insecure",
+        }
+    }
+}
+
+/// What the caller called the draw: `[Text("stream"), Text(name)]` for methods of a matrix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Label {
+    /// A name.
+    Text(String),
+    /// A number.
+    Integer(i128),
+    /// Several, as the columns of a joint attribute.
+    List(Vec<Label>),
+}
+
+impl Label {
+    /// The labels of a method of a matrix.
+    pub fn stream(name: &str) -> Vec<Label> {
+        vec![Label::Text("stream".into()), Label::Text(name.into())]
+    }
+}
+
+/// 32 secret bytes for one purpose under one set of labels, at one place of a composite (the indices
+/// of the parts from the outside in), for one matrix. Whoever asks overwrites the stack when all is done:
+/// see [`erase`].
+pub fn derive(
+    key: &Key,
+    purpose: Purpose,
+    labels: &[Label],
+    path: &[u64],
+    digest: &[u8; 32],
+) -> Secret {
+    let mut derived = erase::empty();
+    let mut hasher = Hasher::new_derive_key(CONTEXT);
+    hasher.update(key.expose());
+    let mut tuple = Encoder(&mut hasher);
+    tuple.list(4);
+    tuple.text(purpose.name());
+    tuple.labels(labels);
+    tuple.list(path.len());
+    for &index in path {
+        tuple.integer(if mutant!("path-not-derived") {
+            0
+        } else {
+            index.into()
+        });
+    }
+    tuple.bytes(if mutant!("matrix-not-derived") {
+        &[0; 32]
+    } else {
+        digest
+    });
+    // The first 32 bytes of the output are the hash, written where they stay.
+    let mut output = hasher.finalize_xof();
+    output.fill(&mut derived[..]);
+    output.zeroize();
+    hasher.zeroize();
+    derived
+}
+
+/// The digest of a family with its realised parameters.
+pub fn digest(family: &str, parameters: &[(&'static str, Value)]) -> [u8; 32] {
+    let mut hasher = Hasher::new();
+    let mut list = Encoder(&mut hasher);
+    list.list(2);
+    list.text(family);
+    list.list(parameters.len());
+    for (name, value) in parameters {
+        list.list(2);
+        list.text(name);
+        list.value(value);
+    }
+    hasher.finalize().into()
+}
+
+/// Items, in the encoding of the module.
+struct Encoder<'a>(&'a mut Hasher);
+
+impl Encoder<'_> {
+    fn head(&mut self, tag: u8, length: usize) {
+        self.0.update(&[tag]);
+        self.0.update(&(length as u64).to_le_bytes());
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.head(0x01, bytes.len());
+        self.0.update(bytes);
+    }
+
+    fn text(&mut self, text: &str) {
+        let length = if mutant!("labels-run-together") {
+            0
+        } else {
+            text.len()
+        };
+        self.head(0x02, length);
+        self.0.update(text.as_bytes());
+    }
+
+    fn integer(&mut self, n: i128) {
+        self.0.update(&[0x03]);
+        self.0.update(&n.to_le_bytes());
+    }
+
+    fn list(&mut self, items: usize) {
+        self.head(0x04, items);
+    }
+
+    fn labels(&mut self, labels: &[Label]) {
+        self.list(labels.len());
+        for label in labels {
+            match label {
+                Label::Text(text) => self.text(text),
+                Label::Integer(n) => self.integer(*n),
+                Label::List(labels) => self.labels(labels),
+            }
+        }
+    }
+
+    /// Many numbers of 8 bytes, through a buffer so that the hash sees long runs.
+    fn words(&mut self, tag: u8, count: usize, mut words: impl Iterator<Item = u64>) {
+        self.head(tag, count);
+        let mut buffer = [0u8; 4096];
+        loop {
+            let mut filled = 0;
+            for (cell, word) in buffer.chunks_exact_mut(8).zip(&mut words) {
+                cell.copy_from_slice(&word.to_le_bytes());
+                filled += 8;
+            }
+            self.0.update(&buffer[..filled]);
+            if filled < buffer.len() {
+                return;
+            }
+        }
+    }
+
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Whole(n) => self.integer(*n),
+            Value::Ratio(n, d) => {
+                self.0.update(&[0x05]);
+                self.0.update(&n.to_le_bytes());
+                self.0.update(&d.to_le_bytes());
+            }
+            Value::Real(x) => {
+                self.0.update(&[0x06]);
+                self.0.update(&x.to_bits().to_le_bytes());
+            }
+            Value::Wholes(numbers) => {
+                self.words(0x07, numbers.len(), numbers.iter().map(|&n| n as u64));
+            }
+            Value::Ratios(ratios) => {
+                self.head(0x08, ratios.len());
+                for (n, d) in ratios.iter() {
+                    self.0.update(&n.to_le_bytes());
+                    self.0.update(&d.to_le_bytes());
+                }
+            }
+            Value::Reals(reals) => {
+                self.words(0x09, reals.len(), reals.iter().map(|x| x.to_bits()));
+            }
+            Value::Table(rows, columns, cells) => {
+                self.head(0x0a, *rows);
+                self.0.update(&(*columns as u64).to_le_bytes());
+                self.value(cells);
+            }
+            Value::Matrices(parts) => {
+                self.list(parts.len());
+                for part in parts.iter() {
+                    self.bytes(Matrix::digest(part));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::law::laws::make;
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|b| format!("{b:02x}")).collect()
+    }
+
+    fn counting() -> Key {
+        Key::from_bytes(std::array::from_fn(|i| i as u8))
+    }
+
+    fn text(text: &str) -> Label {
+        Label::Text(text.into())
+    }
+
+    /// The encoding spelled out byte by byte, hashed by blake3's own one-shot function.
+    #[test]
+    fn derivation_is_derive_key_of_the_key_and_the_encoded_tuple() {
+        let mut input: Vec<u8> = (0..32).collect();
+        let length = |n: u64| n.to_le_bytes();
+        input.extend([4]);
+        input.extend(length(4));
+        input.extend([2]);
+        input.extend(length(15));
+        input.extend(b"randomize words");
+        input.extend([4]);
+        input.extend(length(2));
+        for label in ["stream", "s\u{e9}x"] {
+            input.extend([2]);
+            input.extend(length(label.len() as u64));
+            input.extend(label.as_bytes());
+        }
+        input.extend([4]);
+        input.extend(length(1));
+        input.extend([3]);
+        input.extend(7i128.to_le_bytes());
+        input.extend([1]);
+        input.extend(length(32));
+        input.extend([9; 32]);
+        let labels = Label::stream("s\u{e9}x");
+        assert_eq!(
+            **derive(&counting(), Purpose::Words, &labels, &[7], &[9; 32]),
+            blake3::derive_key(CONTEXT, &input)
+        );
+    }
+
+    /// A change here changes every release: an entry under "Values" in the changelog.
+    #[test]
+    fn golden() {
+        let derived = |purpose| {
+            let labels = Label::stream("survey");
+            hex(&derive(&counting(), purpose, &labels, &[], &[0; 32])[..])
+        };
+        let golden: Vec<String> = Purpose::ALL.map(derived).into();
+        assert_eq!(
+            golden,
+            [
+                "a7003913a27a98a047566ada8a5307d737a24b75215ea4ec0134c1c70b862eed",
+                "691864be2d8c674b571d01acf04b615a415357d4c1680674021d77a68e5b9a56",
+                "ac2cff51b8a073423e9c993da50ebb94e00de3723579e6bfe9b0b5d23fd15dad",
+                "85b3b243397d1e6577beb7d7ea80434c8b36651528afce4bd5dc92c8de86c4f8",
+                "152e12c7e86071369f3647a239878ff4c5d10acca4c45f7decc48591cc7f0428",
+                "ceb2970a49d5d7dde3dd83ebe47c3932c54b443c15dcbdc610b9dee60cea8ba6",
+                "a5f730d5bb20f263989dc4694e27b2ca1dd51b98154ecccab8a6182194683168",
+                "3732fcb012c2145cbc044bf10742879bad4c4c8e90edd10024f464a8400c5701",
+                "18a291d02d9301feccda30813b7f128aa3c284f10b0f1f9e097c829ad63fd031"
+            ]
+        );
+    }
+
+    #[test]
+    fn golden_digests() {
+        let whole = |name, n| (name, Value::Whole(n));
+        let uniform = make("uniform", &[whole("size", 5)]).unwrap();
+        let row = ("first_row", Value::Wholes([3, 2, 1].into()));
+        let circulant = make("circulant", &[row]).unwrap();
+        let parts = Value::Matrices([uniform.clone(), circulant.clone()].into());
+        let kron = make("kron", &[("matrices", parts)]).unwrap();
+        let digests: Vec<String> = [uniform, circulant, kron]
+            .iter()
+            .map(|m| hex(m.digest()))
+            .collect();
+        assert_eq!(
+            digests,
+            [
+                "67fd0e53643b28d929dbb2781fc3353eeb95743ac8886f1eb2c5be34988459d3",
+                "f6223d1d25ca1f323542bce5cd10af067dc31b7ab1a36b4954be255a0bb8214c",
+                "2f1acc50f44282dba1c429fcf6b6e5d73bc5ecb7a0f28ec2043c16edabddbb02"
+            ]
+        );
+    }
+
+    #[test]
+    fn neighbouring_tuples_do_not_meet() {
+        let key = counting();
+        let labels = [
+            vec![],
+            vec![text("")],
+            vec![text(""), text("")],
+            vec![text("ab"), text("c")],
+            vec![text("a"), text("bc")],
+            vec![text("abc")],
+            vec![Label::List(vec![text("abc")])],
+            vec![Label::List(vec![text("a")]), text("bc")],
+            vec![Label::List(vec![text("a"), text("bc")])],
+            vec![text("1")],
+            vec![Label::Integer(1)],
+            vec![Label::List(vec![])],
+            vec![text("a\u{301}")],
+            vec![text("\u{e1}")],
+        ];
+        let paths: [&[u64]; 6] = [&[], &[0], &[1], &[0, 0], &[0, 1], &[1, 0]];
+        let mut seen = HashSet::new();
+        for purpose in Purpose::ALL {
+            for labels in &labels {
+                for path in paths {
+                    for digest in [[0; 32], [1; 32]] {
+                        assert!(seen.insert(**derive(&key, purpose, labels, path, &digest)));
+                    }
+                }
+            }
+        }
+        let other = Key::from_bytes([0; 32]);
+        assert!(seen.insert(**derive(&other, Purpose::Words, &[], &[], &[0; 32])));
+    }
+
+    #[test]
+    fn a_digest_is_of_family_and_parameters() {
+        let size = |n| [("size", Value::Whole(n))];
+        let all: HashSet<[u8; 32]> = [
+            digest("uniform", &size(5)),
+            digest("identity", &size(5)),
+            digest("uniform", &size(6)),
+            digest("uniform", &[("size", Value::Ratio(5, 1))]),
+            digest("uniform", &[("size", Value::Real(5.0))]),
+            digest("uniform", &[("size", Value::Wholes([5].into()))]),
+            digest("uniform", &[("size", Value::Reals([5.0].into()))]),
+            digest("uniform", &[("size", Value::Ratios([(5, 1)].into()))]),
+            digest("uniform", &[]),
+        ]
+        .into();
+        assert_eq!(all.len(), 9);
+        // Longer than the buffer, and exactly as long.
+        let long = |n: i64| digest("x", &[("v", Value::Wholes((0..n).collect()))]);
+        assert_ne!(long(512), long(513));
+        assert_ne!(long(511), long(512));
+    }
+}

@@ -1,0 +1,186 @@
+//! Codes to digits and back, and reports chosen one by one: what composites do between the draws of their parts.
+//!
+//! Plain loops without branches, which the compiler turns into vectors, compiled for AVX2 too.
+
+use crate::draw::randomize::Code;
+#[cfg(target_arch = "x86_64")]
+use crate::system::processor::{Level, level};
+
+/// A number to divide codes by.
+///
+/// With `s = floor(log2 d)` and `m = floor(2^(w+s) / d)`, or one less than `2^w` where that is `2^w`,
+/// `floor(x m / 2^(w+s))` is `floor(x / d)` or one less for any `x` below `2^w`: `m` is above
+/// `2^(w+s) / d - 1`, so that `x m / 2^(w+s)` is above `x / d - 1`.
+#[derive(Debug, Clone, Copy)]
+pub struct Divisor {
+    /// The number.
+    pub size: u64,
+}
+
+impl Divisor {
+    /// To divide by `size`, which is not 0.
+    pub fn new(size: u64) -> Self {
+        Divisor { size }
+    }
+
+    /// `d`, `m` and `s` for codes of this type, if it holds the number.
+    fn numbers<C: Code>(self) -> Option<(C, C, u32)> {
+        let d = C::low(self.size);
+        if d.get() != self.size {
+            return None;
+        }
+        let (bits, s) = (8 * size_of::<C>() as u32, self.size.ilog2());
+        let m = (1u128 << (bits + s)) / u128::from(self.size);
+        Some((d, C::low(m.min((1 << bits) - 1) as u64), s))
+    }
+}
+
+/// A function of slices, compiled plainly and for AVX2.
+macro_rules! twice {
+    ($(#[$doc:meta])* $name:ident <$($T:ident),*> ($($arg:ident: $type:ty),*) $body:block) => {
+        $(#[$doc])*
+        pub(crate) fn $name<$($T: Code),*>($($arg: $type),*) {
+            #[inline(always)]
+            fn any<$($T: Code),*>($($arg: $type),*) $body
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2")]
+                fn avx2<$($T: Code),*>($($arg: $type),*) {
+                    any($($arg),*)
+                }
+                if level() >= Level::Avx2 {
+                    // SAFETY: the level is AVX2 or above only where the processor has it.
+                    return unsafe { avx2($($arg),*) };
+                }
+            }
+            any($($arg),*)
+        }
+    };
+}
+
+twice! {
+    /// Leave the quotients of the codes in `rest`, and put what they leave over into `digits`.
+    split<C, D>(divisor: &Divisor, rest: &mut [C], digits: &mut [D]) {
+        let pairs = rest.iter_mut().zip(digits);
+        match divisor.numbers::<C>() {
+            Some((d, m, s)) => pairs.for_each(|(rest, digit)| {
+                let (quotient, left) = rest.divide(d, m, s);
+                *rest = quotient;
+                *digit = D::low(left.get());
+            }),
+            // All codes are below it.
+            None => pairs.for_each(|(rest, digit)| {
+                *digit = D::low(rest.get());
+                *rest = C::default();
+            }),
+        }
+    }
+}
+
+twice! {
+    /// Codes that fit into a narrower type.
+    narrow<C, D>(codes: &[C], digits: &mut [D]) {
+        for (code, digit) in codes.iter().zip(digits) {
+            *digit = D::low(code.get());
+        }
+    }
+}
+
+twice! {
+    /// Add digits at their place.
+    join<C, D>(codes: &mut [C], place: u64, digits: &[D]) {
+        // Beyond all codes where it does not fit, and then all digits are 0.
+        let place = C::low(place);
+        for (code, digit) in codes.iter_mut().zip(digits) {
+            *code = code.with_digit(place, C::low(digit.get()));
+        }
+    }
+}
+
+twice! {
+    /// Take the new codes where the pick is `this`.
+    select<C, P>(codes: &mut [C], new: &[C], picks: &[P], this: P) {
+        for ((code, new), pick) in codes.iter_mut().zip(new).zip(picks) {
+            *code = code.replace(*new, *pick == this);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agree<C: Code, D: Code>(size: u64, most: u64) {
+        let n = if cfg!(miri) { 20 } else { 70_000 };
+        let codes: Vec<C> = (0..=most.min(n))
+            .flat_map(|x| {
+                [
+                    x,
+                    most - x,
+                    x.saturating_mul(size).saturating_sub(1).min(most),
+                ]
+            })
+            .map(C::low)
+            .collect();
+        let mut rest = codes.clone();
+        let mut digits = vec![D::default(); codes.len()];
+        split(&Divisor::new(size), &mut rest, &mut digits);
+        for ((code, rest), digit) in codes.iter().zip(&rest).zip(&digits) {
+            let x = code.get();
+            assert_eq!(
+                (rest.get(), digit.get()),
+                (x / size, x % size),
+                "{x} by {size}"
+            );
+        }
+        // And back: the quotients as digits of their own.
+        let mut joined = vec![C::default(); codes.len()];
+        join(&mut joined, 1, &digits);
+        join(&mut joined, size, &rest);
+        assert_eq!(joined, codes);
+    }
+
+    #[test]
+    fn digits_are_quotients_and_rests() {
+        for size in (1..=256).step_by(if cfg!(miri) { 51 } else { 1 }) {
+            agree::<u8, u8>(size, u8::MAX.into());
+        }
+        let sizes = [
+            1, 2, 3, 7, 12, 16, 255, 256, 257, 4095, 4096, 65_535, 65_536,
+        ];
+        for size in
+            sizes
+                .into_iter()
+                .chain((1..65_536).step_by(if cfg!(miri) { 16_001 } else { 997 }))
+        {
+            agree::<u16, u16>(size, u16::MAX.into());
+        }
+        let wide = [65_537, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32];
+        for size in sizes.into_iter().chain(wide) {
+            agree::<u32, u32>(size, u32::MAX.into());
+            agree::<u64, u64>(size, u64::MAX);
+            agree::<u64, u64>(size, (1 << 53) - 1);
+        }
+        agree::<u16, u8>(256, u16::MAX.into());
+        agree::<u32, u8>(200, u32::MAX.into());
+        agree::<u64, u16>(65_536, u64::MAX);
+        agree::<u64, u64>((1 << 32) + 1, u64::MAX);
+        agree::<u64, u64>(u64::MAX, u64::MAX);
+    }
+
+    #[test]
+    fn picked_codes_are_taken() {
+        let picks: Vec<u8> = (0..1000).map(|i| (i * i % 7) as u8).collect();
+        let new: Vec<u16> = (0..1000).map(|i| 60_000 + i).collect();
+        let mut codes: Vec<u16> = (0..1000).collect();
+        select(&mut codes, &new, &picks, 4);
+        for (i, code) in (0..).zip(codes) {
+            let want = if i as u64 * i as u64 % 7 == 4 {
+                60_000 + i
+            } else {
+                i
+            };
+            assert_eq!(code, want);
+        }
+    }
+}

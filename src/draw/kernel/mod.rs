@@ -1,0 +1,360 @@
+//! The inner loops: first words and codes to reports, a block at a time.
+//!
+//! Each loop is compiled twice, plainly and for AVX2, from one source. Only the look-up in a table of
+//! sixteen columns is written by hand: such a table fits in two registers.
+
+use zeroize::Zeroize;
+
+use crate::draw::randomize::Code;
+use crate::draw::sampler::Kind;
+use crate::draw::sampler::one::Then;
+use crate::draw::word::Word;
+use crate::system::memory;
+#[cfg(target_arch = "x86_64")]
+use crate::system::processor::{Level, level};
+
+pub mod digits;
+#[cfg(target_arch = "x86_64")]
+mod eight;
+#[cfg(target_arch = "x86_64")]
+mod sixteen;
+
+/// Positions in a block that the first word did not decide.
+pub struct Undecided {
+    at: Box<[u16]>,
+    n: usize,
+}
+
+impl Undecided {
+    /// None so far, of at most so many.
+    pub fn new(records: usize) -> Self {
+        assert!(records <= 1 << 16, "positions have 16 bits");
+        Undecided {
+            at: memory::zeros(records).into(),
+            n: 0,
+        }
+    }
+
+    /// All of them, in order.
+    pub fn positions(&self) -> &[u16] {
+        &self.at[..self.n]
+    }
+
+    /// Forget which they were.
+    pub fn erase(&mut self) {
+        self.at.zeroize();
+        self.n = 0;
+    }
+
+    #[inline]
+    fn push(&mut self, i: usize) {
+        // A block has no more records than there is room; one that is lost would be released undrawn.
+        self.at[self.n] = i as u16;
+        self.n += 1;
+    }
+}
+
+/// Reports for the codes `src`, and which of them are undecided. Codes are below the size: tables are read
+/// without asking again.
+///
+/// # Panics
+/// There are not equally many of words, codes and reports: some would not be drawn.
+pub(crate) fn draw<W: Word, C: Code>(
+    kind: &Kind<W>,
+    words: &[u8],
+    src: &[C],
+    dst: &mut [C],
+    undecided: &mut Undecided,
+) {
+    let bytes = W::BITS as usize / 8;
+    assert!(
+        words.len() == bytes * src.len() && src.len() == dst.len(),
+        "a word and a report for each code"
+    );
+    undecided.n = 0;
+    #[cfg(target_arch = "x86_64")]
+    if level() >= Level::Avx2 {
+        // SAFETY: the level is AVX2 or above only where the processor has it.
+        unsafe { draw_avx2(kind, words, src, dst, undecided) };
+        return;
+    }
+    draw_any(kind, words, src, dst, undecided);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn draw_avx2<W: Word, C: Code>(
+    kind: &Kind<W>,
+    words: &[u8],
+    src: &[C],
+    dst: &mut [C],
+    undecided: &mut Undecided,
+) {
+    if let Kind::One(one) = kind
+        && let (16, 4) = (W::BITS, one.slots.k)
+        && let Then::Shift(_) | Then::Fold(_) | Then::Pick = one.then
+        && let Some((src, dst)) = C::bytes(src, dst)
+    {
+        return sixteen::draw(&one.slots, one.then, words, src, dst, undecided);
+    }
+    if W::BITS <= 32 && eight::draw(kind, words, src, dst, undecided) {
+        return;
+    }
+    draw_any(kind, words, src, dst, undecided);
+}
+
+#[inline(always)]
+fn draw_any<W: Word, C: Code>(
+    kind: &Kind<W>,
+    words: &[u8],
+    src: &[C],
+    dst: &mut [C],
+    undecided: &mut Undecided,
+) {
+    // One loop a structure, so that nothing is asked a record that does not depend on it.
+    match kind {
+        Kind::One(one) => {
+            let slots = &one.slots;
+            let draw = |x, u, then: Then| {
+                let (j, undecided) = slots.draw(x);
+                (then.apply(u, j), undecided)
+            };
+            match one.then {
+                Then::Shift(size) => sweep::<W, C>(words, src, dst, undecided, |x, u| {
+                    draw(x, u, Then::Shift(size))
+                }),
+                Then::Fold(size) => sweep::<W, C>(words, src, dst, undecided, |x, u| {
+                    draw(x, u, Then::Fold(size))
+                }),
+                Then::Swap(a, b) => sweep::<W, C>(words, src, dst, undecided, |x, u| {
+                    draw(x, u, Then::Swap(a, b))
+                }),
+                Then::Pick => sweep::<W, C>(words, src, dst, undecided, |x, _| slots.draw(x)),
+            }
+        }
+        Kind::Lies(_) | Kind::Classes(_) | Kind::Neighbours(_) | Kind::Rows(_) => {
+            sweep::<W, C>(words, src, dst, undecided, |x, u| kind.decide(x, u));
+        }
+    }
+}
+
+/// `decide(word, code)` for all records. What is undecided is rare, so a run of records is asked
+/// again only if one of them is.
+#[inline(always)]
+fn sweep<W: Word, C: Code>(
+    words: &[u8],
+    src: &[C],
+    dst: &mut [C],
+    undecided: &mut Undecided,
+    decide: impl Fn(u64, u64) -> (u64, bool),
+) {
+    const RUN: usize = 64;
+    let bytes = W::BITS as usize / 8;
+    let runs = words.chunks(RUN * bytes).zip(src.chunks(RUN));
+    for (run, ((words, src), dst)) in runs.zip(dst.chunks_mut(RUN)).enumerate() {
+        let mut any = false;
+        for ((word, u), v) in words.chunks_exact(bytes).zip(src).zip(&mut *dst) {
+            let (report, unsure) = decide(W::read(word).get(), u.get());
+            *v = C::low(report);
+            any |= unsure;
+        }
+        if any {
+            for (i, (word, u)) in words.chunks_exact(bytes).zip(src).enumerate() {
+                if decide(W::read(word).get(), u.get()).1 {
+                    undecided.push(RUN * run + i);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use super::*;
+    use crate::draw::alias::More;
+    use crate::draw::keystream::{BLOCK, Keystream};
+    use crate::draw::randomize::RECORDS;
+    use crate::draw::sampler::classes::Classes;
+    use crate::draw::sampler::{Leaf, Sampler};
+    use crate::draw::word::Width;
+    use crate::law::Matrix;
+    use crate::law::laws::make;
+    use crate::law::parameters::Value;
+
+    struct Always(u64);
+
+    impl More for Always {
+        fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            self.0
+        }
+    }
+
+    /// Words on both sides of where one lie ends and the next begins.
+    fn edges<W: Word>(kind: &Kind<W>) -> Vec<u64> {
+        match kind {
+            Kind::Lies(lies) if lies.each > 0 => (0..1500)
+                .map(|i| lies.stay + (i * 0x9e37_79b1 % (lies.size - 1)) * lies.each)
+                .flat_map(|first| [first.saturating_sub(1), first])
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Records in a block. Miri is slow, and there for memory alone: a few vectors and a rest.
+    const N: usize = if cfg!(miri) { 37 } else { RECORDS - 3 };
+
+    /// Bytes of several blocks, the last of which may be short.
+    static WORDS: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let blocks = if cfg!(miri) { 1 } else { 8 };
+        let mut words = vec![0; ((blocks - 1) * 8 * RECORDS + 8 * N).next_multiple_of(BLOCK)];
+        Keystream::new(&[1; 32]).fill(0, 0, &mut words);
+        words
+    });
+
+    /// Both compilations agree on every record, decided at once or not.
+    fn agree<W: Word, C: Code>(kind: &Kind<W>, size: u64) {
+        let n = N;
+        let edges = edges(kind);
+        for (block, bytes) in WORDS.chunks(8 * RECORDS).enumerate() {
+            let mut words = bytes[..n * W::BITS as usize / 8].to_vec();
+            // The last slots are the undecided ones.
+            let width = W::BITS as usize / 8;
+            for (i, word) in words.chunks_exact_mut(width).step_by(7).enumerate() {
+                let x = W::MOST - (i as u64 % 40);
+                word.copy_from_slice(&x.to_le_bytes()[..width]);
+            }
+            let records = words.chunks_exact_mut(width).skip(1).step_by(2);
+            for (word, x) in records.zip(&edges).take(if block == 0 { n } else { 0 }) {
+                word.copy_from_slice(&x.to_le_bytes()[..width]);
+            }
+            let src: Vec<C> = (0..n as u64).map(|i| C::low(i * 31 % size)).collect();
+            let run = |plain: bool| {
+                let mut dst = vec![C::low(0); n];
+                let mut undecided = Undecided::new(n);
+                if plain {
+                    draw_any(kind, &words, &src, &mut dst, &mut undecided);
+                } else {
+                    draw(kind, &words, &src, &mut dst, &mut undecided);
+                }
+                for &i in undecided.positions() {
+                    let i = usize::from(i);
+                    let x = W::read(&words[i * width..][..width]).get();
+                    dst[i] = C::low(kind.resolve(x, src[i].get(), &mut Always(i as u64)));
+                }
+                dst.iter().map(|v| v.get()).collect::<Vec<u64>>()
+            };
+            let (plain, best) = (run(true), run(false));
+            assert_eq!(plain, best);
+            assert!(plain.iter().all(|&v| v < size));
+        }
+    }
+
+    fn check(matrix: &Matrix) {
+        let size = matrix.family.size();
+        match matrix.sampler() {
+            Sampler::Leaf(Leaf::Two(kind)) => {
+                agree::<u16, u8>(kind, size);
+                agree::<u16, u64>(kind, size);
+                // Wider words than it would have.
+                let Sampler::Leaf(Leaf::Four(wider)) =
+                    Sampler::with(matrix.family.structure(), Width::Four)
+                else {
+                    panic!("{matrix:?}");
+                };
+                agree::<u32, u32>(&wider, size);
+            }
+            Sampler::Leaf(Leaf::Four(kind)) => {
+                if size <= 1 << 16 {
+                    agree::<u32, u16>(kind, size);
+                }
+                agree::<u32, u32>(kind, size);
+            }
+            Sampler::Leaf(Leaf::Eight(kind)) => agree::<u64, u64>(kind, size),
+            Sampler::Certain(_) | Sampler::Composite(_) => {}
+        }
+    }
+
+    #[test]
+    fn both_compilations_draw_the_same() {
+        let sized = |family: &str, size: i128, name: &str, x: Value| {
+            make(family, &[("size", Value::Whole(size)), (name, x)]).unwrap()
+        };
+        let (tables, dense) = if cfg!(miri) { (17, 17) } else { (1 << 17, 300) };
+        let sizes: &[i128] = if cfg!(miri) {
+            &[2, 17, 257]
+        } else {
+            &[
+                2,
+                5,
+                8,
+                12,
+                16,
+                17,
+                200,
+                256,
+                257,
+                5000,
+                65_536,
+                100_000,
+                1 << 25,
+            ]
+        };
+        for &size in sizes {
+            check(&make("uniform", &[("size", Value::Whole(size))]).unwrap());
+            check(&sized(
+                "randomized_response",
+                size,
+                "beta",
+                Value::Real(0.6),
+            ));
+            check(&sized(
+                "randomized_response",
+                size,
+                "keep",
+                Value::Ratio(3, 7),
+            ));
+            if size > 2 {
+                check(&sized("k_anonymous", size, "k", Value::Whole(2 + size / 9)));
+            }
+            check(&sized("tridiagonal", size, "alphas", Value::Ratio(1, 2)));
+            check(&sized("tridiagonal", size, "alphas", Value::Real(0.3)));
+            if size <= tables {
+                check(&sized("geometric", size, "temperature", Value::Real(3.0)));
+                let alphas = (1..size).map(|i| [0.5, 0.5, 0.0, 0.2][i as usize % 4]);
+                let alphas = Value::Reals(alphas.collect());
+                check(&make("tridiagonal", &[("alphas", alphas)]).unwrap());
+                let row = (0..size as i64).map(|i| i * i % 11 + 1).collect();
+                check(&make("circulant", &[("first_row", Value::Wholes(row))]).unwrap());
+                let sizes = Value::Wholes([1, 1, size as i64 - 1, 1].into());
+                check(&make("blocks", &[("sizes", sizes)]).unwrap());
+            }
+            if size <= dense {
+                let n = size as usize;
+                let cells = (0..size * size).map(|i| ((i / size + i % size) % size) as i64 + 1);
+                let cells = Value::Table(n, n, Box::new(Value::Wholes(cells.collect())));
+                check(&make("dense", &[("array", cells)]).unwrap());
+                // Rows of which one leaves more words undecided than another.
+                let cells = (0..size * size).map(|i| match (i / size, i % size) {
+                    (0 | 1, 0 | 1) => 4,
+                    (u, v) => 1 + 6 * i64::from(u == v && u > 1),
+                });
+                let cells = Value::Table(n, n, Box::new(Value::Wholes(cells.collect())));
+                check(&make("dense", &[("array", cells)]).unwrap());
+            }
+            let swap = [
+                ("size", Value::Whole(size)),
+                ("i", Value::Whole(0)),
+                ("j", Value::Whole(size - 1)),
+                ("keep", Value::Real(0.3)),
+            ];
+            check(&make("t_transform", &swap).unwrap());
+        }
+        // The one kind of table that small sizes do not have.
+        let classes = [(0u32, 3u32), (0, 3), (0, 3), (3, 2), (3, 2)].map(Into::into);
+        let classes: Kind<u32> = Kind::Classes(Classes::Table(classes.into()));
+        agree::<u32, u32>(&classes, 5);
+    }
+}

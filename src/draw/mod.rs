@@ -1,0 +1,12 @@
+//! From a key and a matrix to reports: every random word, and what is drawn by it.
+
+pub mod alias;
+pub mod count;
+pub mod derive;
+pub mod kernel;
+pub mod key;
+pub mod keystream;
+pub mod randomize;
+pub mod respond;
+pub mod sampler;
+pub mod word;

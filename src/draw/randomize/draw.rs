@@ -1,0 +1,186 @@
+//! Reports for a block of records: first words, the kernel, further words for the undecided. Composites draw
+//! part by part, in codes as narrow as the part allows.
+
+use super::address::{Address, Which};
+use super::code::{Code, Space, narrow};
+use super::node::{Factor, Mixture, Node};
+use super::work::Work;
+use crate::draw::kernel::{self, digits};
+use crate::draw::sampler::{Leaf, certain};
+
+/// Records of a block: where the whole block is, and which of it.
+#[derive(Clone, Copy)]
+pub(super) struct At<'a, A> {
+    pub address: A,
+    pub which: Which<'a>,
+}
+
+/// Reports of records of a block.
+pub(super) fn draw<C: Code, A: Address>(
+    node: &Node<'_, A::Keys>,
+    at: At<'_, A>,
+    src: &[C],
+    dst: &mut [C],
+    mut space: Space<'_>,
+    work: &mut Work,
+) {
+    match node {
+        Node::Certain(targets) => {
+            for (v, u) in dst.iter_mut().zip(src) {
+                *v = C::low(certain(*targets, u.get()));
+            }
+        }
+        Node::Leaf(leaf, keys) => leaf_draw(leaf, keys, at, src, dst, work),
+        Node::Kron(factors) => {
+            let rest = C::take(&mut space, src.len());
+            rest.copy_from_slice(src);
+            dst.fill(C::default());
+            let mut place = 1;
+            for (i, factor) in factors.iter().enumerate().rev() {
+                let space = space.again();
+                narrow!(factor.divisor.size, D => {
+                    digit::<C, D, A>(factor, i == 0, place, at, rest, dst, space, work)
+                });
+                place *= factor.divisor.size;
+            }
+        }
+        Node::Mix(mixture) => narrow!(mixture.parts.len() as u64, P => {
+            mix::<C, P, A>(mixture, at, src, dst, space, work)
+        }),
+        Node::Product(pair) => {
+            let [first, second] = &**pair;
+            let middle = C::take(&mut space, src.len());
+            draw(first, at, src, middle, space.again(), work);
+            draw(second, at, middle, dst, space, work);
+        }
+    }
+}
+
+/// Split the last digit off the codes, the only one if it is the `leading` one, and put its report into its place.
+#[allow(clippy::too_many_arguments)]
+fn digit<C: Code, D: Code, A: Address>(
+    factor: &Factor<'_, A::Keys>,
+    leading: bool,
+    place: u64,
+    at: At<'_, A>,
+    rest: &mut [C],
+    dst: &mut [C],
+    mut space: Space<'_>,
+    work: &mut Work,
+) {
+    let digits = D::take(&mut space, rest.len());
+    let reports = D::take(&mut space, rest.len());
+    if leading {
+        digits::narrow(rest, digits);
+    } else {
+        digits::split(&factor.divisor, rest, digits);
+    }
+    draw(&factor.node, at, digits, reports, space, work);
+    digits::join(dst, place, reports);
+}
+
+fn mix<C: Code, P: Code, A: Address>(
+    mixture: &Mixture<'_, A::Keys>,
+    at: At<'_, A>,
+    src: &[C],
+    dst: &mut [C],
+    mut space: Space<'_>,
+    work: &mut Work,
+) {
+    let n = src.len();
+    let picks = P::take(&mut space, n);
+    // Codes do not enter the choice, but all words are addressed alike.
+    leaf_draw(mixture.pick, &mixture.keys, at, &P::ZEROS[..n], picks, work);
+    if mixture.parts.len() > A::FEW {
+        return taken(&mixture.parts, at, picks, src, dst, space, work);
+    }
+    let reports = C::take(&mut space, n);
+    for (i, part) in (0..).zip(&mixture.parts) {
+        if i == 0 {
+            draw(part, at, src, dst, space.again(), work);
+        } else if picks.contains(&P::low(i)) {
+            // Words are addressed, so a part that nobody takes can be left out.
+            draw(part, at, src, reports, space.again(), work);
+            digits::select(dst, reports, picks, P::low(i));
+        }
+    }
+}
+
+/// Draw from each part for the records that take it.
+fn taken<C: Code, P: Code, A: Address>(
+    parts: &[Node<'_, A::Keys>],
+    at: At<'_, A>,
+    picks: &[P],
+    src: &[C],
+    dst: &mut [C],
+    mut space: Space<'_>,
+    work: &mut Work,
+) {
+    let n = src.len();
+    // Records in the order of their parts: after this, those of part `i` end at `ends[i]`.
+    let ends = u32::take(&mut space, parts.len() + 1);
+    ends.fill(0);
+    for pick in picks {
+        ends[pick.get() as usize + 1] += 1;
+    }
+    for i in 1..ends.len() {
+        ends[i] += ends[i - 1];
+    }
+    let order = u16::take(&mut space, n);
+    for (i, pick) in (0..).zip(picks) {
+        let end = &mut ends[pick.get() as usize];
+        order[*end as usize] = i;
+        *end += 1;
+    }
+    let which = u16::take(&mut space, n);
+    for (to, &i) in which.iter_mut().zip(&*order) {
+        *to = at.which.at(i.into()) as u16;
+    }
+    let own = C::take(&mut space, n);
+    for (to, &i) in own.iter_mut().zip(&*order) {
+        *to = src[usize::from(i)];
+    }
+    let reports = C::take(&mut space, n);
+    let mut start = 0;
+    for (part, &end) in parts.iter().zip(&*ends) {
+        let some = start..end as usize;
+        if some.is_empty() {
+            continue;
+        }
+        start = some.end;
+        let at = At {
+            which: Which::Some(&which[some.clone()]),
+            ..at
+        };
+        let (own, reports) = (&own[some.clone()], &mut reports[some]);
+        draw(part, at, own, reports, space.again(), work);
+    }
+    for (&i, &report) in order.iter().zip(&*reports) {
+        dst[usize::from(i)] = report;
+    }
+}
+
+/// One draw for records of a block. Not inlined, as a stack may hold hundreds of those above.
+#[inline(never)]
+fn leaf_draw<C: Code, A: Address>(
+    leaf: &Leaf,
+    keys: &A::Keys,
+    at: At<'_, A>,
+    src: &[C],
+    dst: &mut [C],
+    work: &mut Work,
+) {
+    let bytes = leaf.width().bytes();
+    let skip = at.address.first_words(keys, at.which, bytes, work);
+    let words = &work.words[skip..skip + src.len() * bytes];
+    let undecided = &mut work.undecided;
+    match leaf {
+        Leaf::Two(kind) => kernel::draw(kind, words, src, dst, undecided),
+        Leaf::Four(kind) => kernel::draw(kind, words, src, dst, undecided),
+        Leaf::Eight(kind) => kernel::draw(kind, words, src, dst, undecided),
+    }
+    at.address.further(keys, at.which, work, |i, more| {
+        let word = &work.words[skip + i * bytes..][..bytes];
+        dst[i] = C::low(leaf.resolve(word, src[i].get(), more));
+    });
+}

@@ -1,0 +1,502 @@
+//! Codes to protected codes, in fixed blocks, the same on any number of threads.
+//!
+//! # The law of addresses
+//! A record's words depend on its address and on nothing else. Every draw of a matrix (a composite has
+//! several, told apart by their path) has keys of its own, derived in [`derive`](crate::draw::derive).
+//!
+//! - **By position.** Row `i` has the bytes `i w / 8` to `(i + 1) w / 8 - 1` of the stream of
+//!   `Purpose::Words`, `w` the draw's width. Its further words are those of blocks `i` under the nonces
+//!   0, 1, 2, ... of `Purpose::More`, eight a block.
+//! - **By id.** An integer id and the original code (of the composite as a whole) address one block of
+//!   `Purpose::IdInteger`: the id modulo 2^64 is the counter, the code the nonce, with its highest bit
+//!   set for a negative id. A text or bytes and the code are hashed by blake3 under the key of their
+//!   purpose (the code's eight bytes, then the id's) to as many bytes. The first bytes are the record's
+//!   word; the last 32 are the key of a stream of its own, whose blocks are its further words.
+//!
+//! So a changed code has other words, unrelated to the first ones; and what is drawn under one purpose,
+//! path, label, matrix or key never meets what is drawn under another.
+//!
+//! [`address`] says where records are, [`streams`] which words that gives, [`draw`] makes them reports. The type of
+//! an address names the type of its keys, so that keys of one kind never meet addresses of another.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::draw::derive::{Label, derive};
+use crate::draw::key::Key;
+use crate::draw::keystream::{BLOCK, Keystream};
+use crate::error::{Error, Result};
+use crate::law::Matrix;
+use crate::system::{erase, pool};
+
+pub mod address;
+pub mod code;
+mod draw;
+mod node;
+mod slow;
+mod streams;
+mod work;
+
+pub use address::{Address, Id, Person, Rows};
+pub use code::Code;
+pub use streams::{AnyKeys, ByteKeys, IntegerKeys, Keys, RowKeys, TextKeys};
+
+use crate::system::memory::{self, Gather};
+use address::Which;
+use code::{Room, narrow};
+use draw::{At, draw};
+use node::Node;
+use work::Scratch;
+
+/// Records that are drawn together: their words stay in the nearest cache. Blocks start at multiples
+/// of it, counted from row 0.
+pub const RECORDS: usize = 1024;
+
+/// Records that a thread takes at a time.
+const CHUNK: usize = 1 << 16;
+
+/// A matrix under a key and labels, ready to randomize records with addresses that take the keys `K`.
+///
+/// ```
+/// # use _core::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
+/// use _core::draw::randomize::{Randomizer, RowKeys, Rows};
+/// # let matrix = law::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
+/// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
+/// let randomizer = Randomizer::<RowKeys>::new(&matrix, &key, &labels).unwrap();
+/// randomizer.run(None, &mut [0u8; 2], Rows(7), 1).unwrap();
+/// ```
+///
+/// Keys of one kind and addresses of another do not compile, as words would be missing, and a word of zeros
+/// often means the truth:
+///
+/// ```compile_fail,E0271
+/// # use _core::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
+/// use _core::draw::randomize::{Randomizer, RowKeys, Rows};
+/// # let matrix = law::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
+/// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
+/// let randomizer = Randomizer::<RowKeys>::new(&matrix, &key, &labels).unwrap();
+/// randomizer.run(None, &mut [0u8; 2], &[7u64, 8][..], 1).unwrap();
+/// ```
+///
+/// Nor do texts under the keys of bytes, which would give a person other words:
+///
+/// ```
+/// # use _core::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
+/// use _core::draw::randomize::{ByteKeys, Randomizer};
+/// # let matrix = law::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
+/// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
+/// let randomizer = Randomizer::<ByteKeys>::new(&matrix, &key, &labels).unwrap();
+/// randomizer.run(None, &mut [0u8; 2], &[&b"7"[..], b"8"][..], 1).unwrap();
+/// ```
+///
+/// ```compile_fail,E0271
+/// # use _core::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
+/// use _core::draw::randomize::{ByteKeys, Randomizer};
+/// # let matrix = law::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
+/// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
+/// let randomizer = Randomizer::<ByteKeys>::new(&matrix, &key, &labels).unwrap();
+/// randomizer.run(None, &mut [0u8; 2], &["7", "8"][..], 1).unwrap();
+/// ```
+pub struct Randomizer<'a, K> {
+    root: Node<'a, K>,
+    size: u64,
+    /// What nested composites need.
+    room: Room,
+}
+
+impl<'a, K: Keys> Randomizer<'a, K> {
+    /// With keys of its own for every draw of the matrix.
+    ///
+    /// # Errors
+    /// A composite that takes too many draws.
+    pub fn new(matrix: &'a Matrix, key: &Key, labels: &[Label]) -> Result<Self> {
+        matrix.sampler().check()?;
+        let digest = matrix.digest();
+        let mut path = Vec::new();
+        let make = |purpose, path: &[u64]| derive(key, purpose, labels, path, digest);
+        let root = Node::new(matrix, &mut path, &make);
+        let size = matrix.family.size();
+        Ok(Randomizer {
+            room: root.room(size),
+            root,
+            size,
+        })
+    }
+
+    /// Draw a report for every code, and leave traces of keys on the caller's stack alone: see
+    /// [`erase`]. `codes` are the true ones; without them they stand in `out`.
+    ///
+    /// # Errors
+    /// Arrays that do not fit, or addresses that there are not: nothing is drawn then. A code that the
+    /// matrix does not have; `out` means nothing then.
+    pub fn run<T: Code, A: Address<Keys = K>>(
+        &self,
+        codes: Option<&[T]>,
+        out: &mut [T],
+        addresses: A,
+        threads: usize,
+    ) -> std::result::Result<(), Refused> {
+        self.check(codes, out, addresses).map_err(Refused::Call)?;
+        narrow!(self.size, C => self.run_as::<T, C, A>(codes, out, addresses, threads))
+            .map_err(Refused::Code)
+    }
+
+    /// What has to agree before anything is drawn.
+    fn check<T: Code, A: Address<Keys = K>>(
+        &self,
+        codes: Option<&[T]>,
+        out: &[T],
+        addresses: A,
+    ) -> Result<()> {
+        let last = self.size - 1;
+        if T::low(last).get() != last {
+            let (must, bytes) = (format!("have a type that holds {last}"), size_of::<T>());
+            return Err(Error::value("codes", must, format!("one of {bytes} bytes")));
+        }
+        if let Some(codes) = codes
+            && codes.len() != out.len()
+        {
+            let must = format!("be one for each of the {} records", out.len());
+            return Err(Error::value("codes", must, codes.len()));
+        }
+        addresses.check(out.len())
+    }
+
+    fn run_as<T: Code, C: Code, A: Address<Keys = K>>(
+        &self,
+        codes: Option<&[T]>,
+        out: &mut [T],
+        addresses: A,
+        threads: usize,
+    ) -> std::result::Result<(), usize> {
+        let n = out.len();
+        // The first chunk ends where a block of rows does, so that all others start with one.
+        let head = addresses.room(CHUNK).min(n);
+        let chunks = 1 + (n - head).div_ceil(CHUNK);
+        let workers = threads.clamp(1, chunks);
+        let mut states: Vec<Scratch<C>> = (0..workers)
+            .map(|_| Scratch::new(n.min(RECORDS), self.room))
+            .gather();
+        let bad = AtomicUsize::new(usize::MAX);
+        let (first, rest) = out.split_at_mut(head);
+        let starts = std::iter::once(0).chain((head..n).step_by(CHUNK));
+        let parts = starts.zip(std::iter::once(first).chain(rest.chunks_mut(CHUNK)));
+        if workers > 1 {
+            // What derivations left lies where the frames that start threads will be, and what those leave out
+            // when they write goes to the heap with the rest.
+            erase::stack();
+        }
+        pool::share_out(parts, &mut states, |scratch, (start, out)| {
+            let end = start + out.len();
+            let codes = codes.map(|codes| &codes[start..end]);
+            let addresses = addresses.part(start, end);
+            let mut chunk = || self.chunk(codes, out, addresses, scratch);
+            // Keys and words pass through the stack. That of the caller is the caller's to overwrite.
+            let done = if workers > 1 {
+                erase::after(chunk)
+            } else {
+                chunk()
+            };
+            if let Err(position) = done {
+                bad.fetch_min(start + position, Ordering::Relaxed);
+            }
+        });
+        match bad.into_inner() {
+            usize::MAX => Ok(()),
+            position => Err(position),
+        }
+    }
+
+    fn chunk<T: Code, C: Code, A: Address<Keys = K>>(
+        &self,
+        codes: Option<&[T]>,
+        out: &mut [T],
+        addresses: A,
+        scratch: &mut Scratch<C>,
+    ) -> std::result::Result<(), usize> {
+        let Scratch {
+            src,
+            dst,
+            buffers,
+            work,
+        } = scratch;
+        let last = T::low(self.size - 1);
+        let mut start = 0;
+        while start < out.len() {
+            let room = addresses.part(start, out.len()).room(RECORDS);
+            let end = out.len().min(start + room);
+            let (src, dst) = (&mut src[..end - start], &mut dst[..end - start]);
+            // From here on only our own copy is looked at: the caller's array may change meanwhile.
+            let given = codes.map_or(&out[start..end], |codes| &codes[start..end]);
+            let mut beyond = false;
+            for (src, &code) in src.iter_mut().zip(given) {
+                beyond |= code > last;
+                *src = C::low(code.get());
+            }
+            if beyond {
+                let position = given.iter().position(|&code| code > last);
+                return Err(start + position.unwrap_or(0));
+            }
+            let address = addresses.part(start, end);
+            address.enter(src, work);
+            let which = Which::All(src.len());
+            let at = At { address, which };
+            draw(&self.root, at, src, dst, buffers.space(), work);
+            for (out, v) in out[start..end].iter_mut().zip(dst) {
+                *out = T::low(v.get());
+            }
+            start = end;
+        }
+        Ok(())
+    }
+}
+
+/// Why there are no reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// The position of the first code that the matrix does not have.
+    Code(usize),
+    /// What the caller put together does not fit.
+    Call(Error),
+}
+
+/// The error of a call on the codes after the first `before`. For a code that the matrix does not have
+/// it says where, never which.
+pub fn refuse(refused: Refused, before: usize, size: u64) -> Error {
+    match refused {
+        Refused::Code(position) => Error::value(
+            "codes",
+            format!("hold whole numbers from 0 to {}", size - 1),
+            format!("one outside at position {}", before + position),
+        ),
+        Refused::Call(error) => error,
+    }
+}
+
+/// The least that randomizing a column of bytes takes, for benchmarks: two bytes of the keystream a
+/// record, and a copy.
+pub fn floor(codes: &[u8], out: &mut [u8], threads: usize) {
+    let stream = Keystream::new(&[0; 32]);
+    let mut states = memory::filled(memory::zeros(2 * RECORDS), threads.max(1));
+    let parts = (0..).zip(codes.chunks(CHUNK)).zip(out.chunks_mut(CHUNK));
+    pool::share_out(parts, &mut states, |words, ((i, codes), out)| {
+        for (j, (codes, out)) in codes
+            .chunks(RECORDS)
+            .zip(out.chunks_mut(RECORDS))
+            .enumerate()
+        {
+            let block = (i * CHUNK + j * RECORDS) * 2 / BLOCK;
+            stream.fill(0, block as u64, std::hint::black_box(words));
+            out.copy_from_slice(codes);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::draw::derive::Purpose;
+    use crate::law::laws::make;
+    use crate::law::parameters::Value;
+
+    fn matrices() -> Vec<Matrix> {
+        let sized = |family: &str, size: i128, name: &str, x: Value| {
+            make(family, &[("size", Value::Whole(size)), (name, x)]).unwrap()
+        };
+        let rr = |size| sized("randomized_response", size, "beta", Value::Real(0.6));
+        let parts = |parts: &[Matrix]| ("matrices", Value::Matrices(parts.into()));
+        let mix = |a: Matrix, b: Matrix| {
+            let weights = ("weights", Value::Ratios([(1, 3), (2, 3)].into()));
+            make("mix", &[parts(&[a, b]), weights]).unwrap()
+        };
+        let geometric = |size| sized("geometric", size, "temperature", Value::Real(2.0));
+        let nested = make("product", &[parts(&[mix(rr(12), geometric(12)), rr(12)])]).unwrap();
+        vec![
+            rr(12),
+            rr(200),
+            rr(70_000),
+            geometric(12),
+            geometric(300),
+            sized("k_anonymous", 12, "k", Value::Whole(5)),
+            sized("tridiagonal", 12, "alphas", Value::Real(0.3)),
+            make("kron", &[parts(&[rr(3), geometric(4)])]).unwrap(),
+            make("kron", &[parts(&[nested.clone(), rr(2)])]).unwrap(),
+            mix(nested.clone(), rr(12)),
+            nested,
+        ]
+    }
+
+    fn codes(size: u64, n: u64) -> Vec<u32> {
+        (0..n).map(|i| (i * 7919 % size) as u32).collect()
+    }
+
+    fn run<A: Address>(m: &Matrix, codes: &[u32], at: A, threads: usize) -> Vec<u32> {
+        let key = Key::insecure(5);
+        let randomizer = Randomizer::<A::Keys>::new(m, &key, &Label::stream("x")).unwrap();
+        let mut out = vec![0; codes.len()];
+        randomizer.run(Some(codes), &mut out, at, threads).unwrap();
+        let mut again = codes.to_vec();
+        randomizer.run(None, &mut again, at, threads).unwrap();
+        assert_eq!(out, again);
+        out
+    }
+
+    #[test]
+    fn threads_and_pieces_do_not_matter() {
+        for (i, m) in matrices().into_iter().enumerate() {
+            // Long enough for several chunks, for one of each kind.
+            let n = if i % 3 == 0 { 140_000 } else { 6_000 };
+            let codes = codes(m.family.size(), n);
+            let whole = run(&m, &codes, Rows(77), 1);
+            for threads in [2, 7] {
+                assert_eq!(run(&m, &codes, Rows(77), threads), whole);
+            }
+            for (start, end) in [
+                (0, 1),
+                (1, 2),
+                (5, 1000),
+                (1023, 3000),
+                (65_459, 66_000),
+                (65_000, 140_000),
+            ] {
+                let (start, end) = (start.min(codes.len()), end.min(codes.len()));
+                let part = run(&m, &codes[start..end], Rows(77 + start as u64), 2);
+                assert_eq!(part, whole[start..end], "{start}..{end}");
+            }
+            assert_ne!(run(&m, &codes, Rows(78), 2), whole);
+        }
+    }
+
+    #[test]
+    fn ids_address_people_and_the_code_enters() {
+        for m in matrices() {
+            let size = m.family.size();
+            let codes = codes(size, 3000);
+            let ids: Vec<i64> = (0..3000).map(|i| i * i - 5_000).collect();
+            let signed = run(&m, &codes, &ids[..], 1);
+            // Another order, the same people.
+            let back: Vec<i64> = ids.iter().rev().copied().collect();
+            let codes_back: Vec<u32> = codes.iter().rev().copied().collect();
+            let mut other = run(&m, &codes_back, &back[..], 7);
+            other.reverse();
+            assert_eq!(other, signed);
+            // The same integers one by one.
+            let one: Vec<Id<'_>> = ids.iter().map(|&id| Id::Integer(id.into())).collect();
+            assert_eq!(run(&m, &codes, &one[..], 2), signed);
+            let texts: Vec<String> = ids.iter().map(|id| id.to_string()).collect();
+            let text: Vec<Id<'_>> = texts.iter().map(|t| Id::Text(t)).collect();
+            let bytes: Vec<Id<'_>> = texts.iter().map(|t| Id::Bytes(t.as_bytes())).collect();
+            let by_text = run(&m, &codes, &text[..], 2);
+            let by_bytes = run(&m, &codes, &bytes[..], 2);
+            assert_ne!(by_text, by_bytes);
+            assert_ne!(by_text, signed);
+            // The same ids under keys of their kind alone.
+            let text: Vec<&str> = texts.iter().map(|t| &**t).collect();
+            let bytes: Vec<&[u8]> = texts.iter().map(|t| t.as_bytes()).collect();
+            assert_eq!(run(&m, &codes, &text[..], 2), by_text);
+            assert_eq!(run(&m, &codes, &bytes[..], 2), by_bytes);
+        }
+    }
+
+    #[test]
+    fn a_negative_id_is_not_the_large_one_with_its_bits() {
+        let m = &matrices()[0];
+        let n = 500;
+        let codes = vec![3; n];
+        let signed: Vec<i64> = (0..n as i64).map(|i| -1 - i).collect();
+        let unsigned: Vec<u64> = signed.iter().map(|&id| id as u64).collect();
+        assert_ne!(
+            run(m, &codes, &signed[..], 1),
+            run(m, &codes, &unsigned[..], 1)
+        );
+        let small: Vec<u64> = (0..n as u64).collect();
+        let same: Vec<i64> = (0..n as i64).collect();
+        assert_eq!(run(m, &codes, &same[..], 1), run(m, &codes, &small[..], 1));
+    }
+
+    /// Purposes, labels, paths and matrices: no two streams have a word in common.
+    #[test]
+    fn no_words_are_shared() {
+        let (a, b) = (&matrices()[0], &matrices()[1]);
+        let key = Key::insecure(1);
+        let mut seen = HashSet::new();
+        for purpose in Purpose::ALL {
+            for label in ["sex", "race"] {
+                for path in [&[][..], &[0], &[1], &[0, 0]] {
+                    for matrix in [a, b] {
+                        let labels = Label::stream(label);
+                        let secret = derive(&key, purpose, &labels, path, matrix.digest());
+                        let mut bytes = [0; 16 * BLOCK];
+                        Keystream::new(&secret).fill(0, 0, &mut bytes);
+                        for word in bytes.chunks_exact(8) {
+                            assert!(seen.insert(word.to_vec()), "{purpose:?} {label} {path:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_bad_code_is_found_on_any_number_of_threads() {
+        let m = &matrices()[0];
+        let key = Key::insecure(1);
+        let randomizer = Randomizer::<RowKeys>::new(m, &key, &[]).unwrap();
+        let mut codes = vec![0u8; 300_000];
+        for position in [299_999, 200_000, 70_000, 3] {
+            codes[position] = 12;
+            for threads in [1, 2, 7] {
+                let mut out = vec![0; codes.len()];
+                let got = randomizer.run(Some(&codes), &mut out, Rows(1), threads);
+                assert_eq!(got, Err(Refused::Code(position)));
+            }
+        }
+    }
+
+    fn refused<A: Address>(m: &Matrix, codes: Option<&[u8]>, at: A) -> String {
+        let randomizer = Randomizer::<A::Keys>::new(m, &Key::insecure(1), &[]).unwrap();
+        match randomizer.run(codes, &mut [0u8; 2], at, 1) {
+            Err(Refused::Call(error)) => error.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn arrays_that_do_not_fit_are_refused() {
+        let (small, large) = (&matrices()[0], &matrices()[4]);
+        // A report of 299 would be cut to 43.
+        assert_eq!(
+            refused(large, None, Rows(0)),
+            "`codes` must have a type that holds 299; got one of 1 bytes"
+        );
+        assert_eq!(
+            refused(small, Some(&[0; 3]), Rows(0)),
+            "`codes` must be one for each of the 2 records; got 3"
+        );
+        let errors = [
+            refused(small, None, &[1i64][..]),
+            refused(small, None, &[Id::Text("a"); 3][..]),
+            refused(small, None, &["a"; 3][..]),
+        ];
+        for error in errors {
+            assert!(
+                error.starts_with("`addresses` must be one for each"),
+                "{error}"
+            );
+        }
+        // Row 2^64 would have the words of row 0, and person 2^64 those of person 0.
+        let last = refused(small, None, Rows(u64::MAX));
+        assert!(
+            last.starts_with("`addresses` must end before row 2^64"),
+            "{last}"
+        );
+        for id in [1 << 64, -(1 << 63) - 1] {
+            let error = refused(small, None, &[Id::Integer(0), Id::Integer(id)][..]);
+            assert_eq!(
+                error,
+                "`addresses` must be whole numbers from -2^63 to 2^64 - 1; got another at position 1"
+            );
+        }
+    }
+}

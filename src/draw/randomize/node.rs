@@ -1,0 +1,114 @@
+//! A matrix as draws with keys of their own, told apart by their path.
+
+use super::code::Room;
+use super::streams::Keys;
+use crate::draw::derive::Purpose;
+use crate::draw::kernel::digits::Divisor;
+use crate::draw::sampler::{Form, Leaf, Sampler};
+use crate::law::Matrix;
+use crate::system::erase::Secret;
+use crate::system::memory::Gather;
+
+/// A draw, or a composite of draws, with its keys. What draws nothing itself has none.
+pub(super) enum Node<'a, K> {
+    /// Every code has one report.
+    Certain(Option<&'a [i64]>),
+    /// One draw.
+    Leaf(&'a Leaf, K),
+    /// A digit each.
+    Kron(Vec<Factor<'a, K>>),
+    /// The part that is drawn.
+    Mix(Mixture<'a, K>),
+    /// One after the other.
+    Product(Box<[Node<'a, K>; 2]>),
+}
+
+/// A part that draws a digit.
+pub(super) struct Factor<'a, K> {
+    pub node: Node<'a, K>,
+    pub divisor: Divisor,
+}
+
+/// Parts, and the draw of one.
+pub(super) struct Mixture<'a, K> {
+    pub pick: &'a Leaf,
+    pub keys: K,
+    pub parts: Vec<Node<'a, K>>,
+}
+
+/// Derives a secret for a purpose, at a path.
+pub(super) type Make<'m> = &'m dyn Fn(Purpose, &[u64]) -> Secret;
+
+impl<'a, K: Keys> Node<'a, K> {
+    pub(super) fn new(matrix: &'a Matrix, path: &mut Vec<u64>, make: Make<'_>) -> Self {
+        let form = match matrix.sampler() {
+            Sampler::Certain(targets) => return Node::Certain(targets.as_deref()),
+            Sampler::Leaf(leaf) => return Node::Leaf(leaf, keys(path, make)),
+            Sampler::Composite(composite) => &composite.form,
+        };
+        let mut part = |i, part| {
+            path.push(i);
+            let node = Node::new(part, path, make);
+            path.pop();
+            node
+        };
+        match form {
+            Form::Kron(parts) => {
+                let factor = |(i, matrix): (u64, &'a Matrix)| Factor {
+                    node: part(i, matrix),
+                    divisor: Divisor::new(matrix.family.size()),
+                };
+                Node::Kron((0..).zip(parts.iter()).map(factor).gather())
+            }
+            Form::Mix(pick, parts) => {
+                let all = (0..).zip(parts.iter());
+                let parts = all.map(|(i, matrix)| part(i, matrix)).gather();
+                Node::Mix(Mixture {
+                    pick,
+                    keys: keys(path, make),
+                    parts,
+                })
+            }
+            Form::Product(pair) => {
+                let [first, second] = &**pair;
+                Node::Product(Box::new([part(0, first), part(1, second)]))
+            }
+        }
+    }
+
+    /// Room for what [`draw`](super::draw) takes for codes below `size`.
+    pub(super) fn room(&self, size: u64) -> Room {
+        match self {
+            Node::Certain(_) | Node::Leaf(..) => Room::default(),
+            // What is left of the codes; digits and reports of one factor at a time.
+            Node::Kron(factors) => factors
+                .iter()
+                .map(|factor| {
+                    let size = factor.divisor.size;
+                    Room::of(size, 2).and(factor.node.room(size))
+                })
+                .fold(Room::default(), Room::or)
+                .and(Room::of(size, 1)),
+            // Codes and reports of a part; which part each record takes, and who takes each, twice.
+            Node::Mix(Mixture { parts, .. }) => parts
+                .iter()
+                .map(|part| part.room(size))
+                .fold(Room::default(), Room::or)
+                .and(Room::of(size, 2))
+                .and(Room::of(parts.len() as u64, 1))
+                .and(Room::of(1 << 16, 2))
+                .and(Room::counts(parts.len() + 1)),
+            // What the first reports.
+            Node::Product(pair) => {
+                let [first, second] = pair.each_ref().map(|part| part.room(size));
+                first.or(second).and(Room::of(size, 1))
+            }
+        }
+    }
+}
+
+/// Not inlined, as a stack may hold hundreds of those above.
+#[inline(never)]
+fn keys<K: Keys>(path: &[u64], make: Make<'_>) -> K {
+    K::new(&|purpose| make(purpose, path))
+}

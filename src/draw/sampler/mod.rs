@@ -1,0 +1,257 @@
+//! How each structure is drawn: from a record's first word to a report, or to "undecided".
+//!
+//! A family says what it is made of ([`Structure`]); a [`Sampler`] is that with its tables, built once.
+//! [`Kind::decide`] takes a first word and a code; [`Kind::resolve`] takes further words for the few
+//! records that the first one leaves undecided. Both follow the scheme of [`alias`](crate::draw::alias): slots
+//! that are decided, and integer intervals for the rest, which together are the law exactly.
+//!
+//! | structure | first word | code enters by | timing shows the code |
+//! |---|---|---|---|
+//! | circulant, randomized response | one table or two numbers | a shift | no |
+//! | reflected, geometric | one table | a shift and a fold | no |
+//! | uniform | a product | not at all | no |
+//! | T-transform | one table of two outcomes | a comparison | no |
+//! | blocks, k-anonymity | a product with the class size | its class | the class, through the cache |
+//! | tridiagonal | two thresholds | its thresholds, if they differ | thresholds, through the cache |
+//! | dense, balance, Gibbs | a table a row | its row | the row, through the cache |
+//! | identity, permutation | none | a look-up | through the cache |
+//! | kron, mix, `@` | those of the parts | as in the parts | as in the parts |
+//!
+//! One file a structure, or several: [`one`] for a law that serves all codes, [`lies`], [`classes`],
+//! [`neighbours`], [`rows`]. [`Structure`] is what families hand in, [`kind`] what a first word decides, [`leaf`]
+//! which width that word has.
+
+use std::sync::Arc;
+
+use crate::draw::alias::More;
+use crate::draw::word::Width;
+use crate::error::{Error, Result};
+use crate::law::Matrix;
+use classes::Classes;
+use leaf::leaf;
+use neighbours::Neighbours;
+use rows::Rows;
+
+pub mod classes;
+pub mod kind;
+pub mod leaf;
+pub mod lies;
+pub mod neighbours;
+pub mod one;
+pub mod rows;
+
+#[cfg(test)]
+mod counted;
+
+pub use crate::law::structure::{self, Alphas, Structure};
+pub use kind::Kind;
+pub use leaf::Leaf;
+
+/// A structure with its tables.
+#[derive(Debug)]
+pub enum Sampler {
+    /// Every code has one report.
+    Certain(Option<Arc<[i64]>>),
+    /// One draw a record.
+    Leaf(Leaf),
+    /// Several draws a record.
+    Composite(Composite),
+}
+
+/// A composite and the number of draws that it takes.
+#[derive(Debug)]
+pub struct Composite {
+    /// How the parts go together.
+    pub form: Form,
+    /// Draws a record, saturating.
+    pub draws: u64,
+    /// Matrices in it, those that draw nothing among them, saturating.
+    pub parts: u64,
+}
+
+/// How parts go together.
+#[derive(Debug)]
+pub enum Form {
+    /// Factors.
+    Kron(Arc<[Matrix]>),
+    /// Parts, and the draw of one.
+    Mix(Leaf, Arc<[Matrix]>),
+    /// Two in turn.
+    Product(Box<[Matrix; 2]>),
+}
+
+/// More draws a record than anyone waits for.
+const DRAWS: u64 = 1 << 16;
+
+impl Sampler {
+    /// The sampler of `structure` in a matrix of `size` codes.
+    ///
+    /// # Panics
+    /// A product of other than two matrices, which no family is.
+    pub fn new(structure: Structure, size: u64) -> Self {
+        Self::with(structure, Width::of(size))
+    }
+
+    /// With a first word of this width, if there is one draw.
+    pub(crate) fn with(structure: Structure, width: Width) -> Self {
+        Sampler::Leaf(match structure {
+            Structure::Circulant { first_row, total } => {
+                leaf!(width, Kind::circulant(first_row, total))
+            }
+            Structure::Even { kernel, total } => leaf!(width, Kind::even(kernel, total)),
+            Structure::Swap {
+                i, j, stay, sum, ..
+            } => leaf!(width, Kind::swap((i, j), stay, sum)),
+            Structure::Lies { size, keep } => leaf!(width, Kind::lies(size, keep)),
+            Structure::Classes { size, runs } => {
+                leaf!(width, Kind::Classes(Classes::new(size, runs)))
+            }
+            Structure::Neighbours {
+                size,
+                alphas,
+                total,
+            } => leaf!(
+                width,
+                Kind::Neighbours(Neighbours::new(size, alphas, total))
+            ),
+            Structure::Rows {
+                counts,
+                total,
+                size,
+            } => leaf!(width, Kind::Rows(Rows::new(counts, total, size))),
+            Structure::Certain(targets) => return Sampler::Certain(targets),
+            Structure::Kron(parts) => {
+                return Self::composite(Form::Kron(Arc::clone(&parts)), &parts, 0);
+            }
+            Structure::Product(parts) => {
+                let [first, second] = &*parts else {
+                    unreachable!("a product is of two matrices");
+                };
+                let pair = Box::new([first.clone(), second.clone()]);
+                return Self::composite(Form::Product(pair), &parts, 0);
+            }
+            Structure::Mix {
+                parts,
+                weights,
+                sum,
+            } => {
+                // The width follows what is drawn here: the number of parts.
+                let pick = leaf!(Width::of(parts.len() as u64), Kind::pick(weights, sum));
+                return Self::composite(Form::Mix(pick, Arc::clone(&parts)), &parts, 1);
+            }
+        })
+    }
+
+    /// With `own` draws beside those of the parts.
+    fn composite(form: Form, parts: &[Matrix], own: u64) -> Self {
+        let sum = |start, each: fn(&Sampler) -> u64| {
+            parts.iter().fold(start, |sum: u64, part| {
+                sum.saturating_add(each(part.sampler()))
+            })
+        };
+        Sampler::Composite(Composite {
+            form,
+            draws: sum(own, Sampler::draws),
+            parts: sum(1, Sampler::parts),
+        })
+    }
+
+    /// Draws a record.
+    pub fn draws(&self) -> u64 {
+        match self {
+            Sampler::Certain(_) => 0,
+            Sampler::Composite(composite) => composite.draws,
+            Sampler::Leaf(_) => 1,
+        }
+    }
+
+    /// Matrices in it, itself among them.
+    fn parts(&self) -> u64 {
+        match self {
+            Sampler::Composite(composite) => composite.parts,
+            Sampler::Certain(_) | Sampler::Leaf(_) => 1,
+        }
+    }
+
+    /// Refuse a composite that nests too many draws.
+    ///
+    /// # Errors
+    /// More than 65,536 draws a record, or four times as many matrices.
+    pub fn check(&self) -> Result<()> {
+        match self.draws() {
+            draws if draws > DRAWS || self.parts() > 4 * DRAWS => Err(Error::value(
+                "matrix",
+                format!("take at most {DRAWS} draws a record"),
+                "more in nested composites",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// One answer, all its words from one source that is never used again.
+    pub fn respond(&self, u: u64, source: &mut impl More) -> u64 {
+        match self {
+            Sampler::Certain(targets) => certain(targets.as_deref(), u),
+            Sampler::Leaf(leaf) => leaf.respond(u, source),
+            Sampler::Composite(composite) => match &composite.form {
+                Form::Kron(factors) => {
+                    let (mut rest, mut place, mut v) = (u, 1, 0);
+                    for factor in factors.iter().rev() {
+                        let n = factor.family.size();
+                        v += place * factor.sampler().respond(rest % n, source);
+                        (rest, place) = (rest / n, place * n);
+                    }
+                    v
+                }
+                Form::Mix(pick, parts) => {
+                    let part = pick.respond(0, source);
+                    parts[part as usize].sampler().respond(u, source)
+                }
+                Form::Product(pair) => pair
+                    .iter()
+                    .fold(u, |u, part| part.sampler().respond(u, source)),
+            },
+        }
+    }
+}
+
+/// The report of a certain matrix.
+#[inline]
+pub fn certain(targets: Option<&[i64]>, u: u64) -> u64 {
+    targets.map_or(u, |targets| targets[u as usize] as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counted::whole;
+    use super::*;
+    use crate::law::laws::make;
+    use crate::law::parameters::Value;
+
+    #[test]
+    #[should_panic = "a product is of two matrices"]
+    fn a_product_of_nothing_does_not_become_the_truth() {
+        Sampler::new(Structure::Product([].into()), 2);
+    }
+
+    #[test]
+    fn refuses_more_draws_than_anyone_waits_for() {
+        let mut m = make(
+            "randomized_response",
+            &[("size", whole(2)), ("beta", Value::Real(0.5))],
+        )
+        .unwrap();
+        for _ in 0..17 {
+            m = make(
+                "product",
+                &[("matrices", Value::Matrices([m.clone(), m].into()))],
+            )
+            .unwrap();
+        }
+        let error = m.sampler().check().unwrap_err().to_string();
+        assert!(
+            error.starts_with("`matrix` must take at most 65536 draws"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,174 @@
+//! One law for all codes: a table of `j`, and what becomes of a code `u` and `j`.
+
+use std::hint::select_unpredictable;
+
+use super::lies::{self, Lie};
+use crate::draw::alias::{Law, More, Rest, Slots, share};
+use crate::draw::word::Word;
+
+/// One law for all codes.
+#[derive(Debug)]
+pub struct One<W> {
+    /// The decided slots of `j`.
+    pub slots: Slots<W>,
+    /// The others.
+    rest: Undecided,
+    /// How `j` enters.
+    pub then: Then,
+}
+
+/// The undecided slots of one law.
+#[derive(Debug)]
+enum Undecided {
+    /// From counts.
+    Counts(Rest),
+    /// From the truth and the lies.
+    Lies(Lie),
+}
+
+impl<W: Word> One<W> {
+    pub(super) fn new(law: Law, total: u64, then: Then) -> Self {
+        let count = |v| share::<W>(law.count(v), total);
+        One {
+            slots: Slots::new(law.len(), count),
+            rest: Undecided::Counts(Rest::new::<W>(law, total)),
+            then,
+        }
+    }
+
+    /// Randomized response with a table.
+    pub(super) fn lies(size: u64, keep: (u64, u64)) -> Self {
+        let (stay, each, rest) = lies::slots::<W>(size, keep);
+        let slots = |v| if v == 0 { stay } else { each };
+        One {
+            slots: Slots::new(size as usize, slots),
+            rest: Undecided::Lies(rest),
+            then: Then::Shift(size),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn decide(&self, x: u64, u: u64) -> (u64, bool) {
+        let (j, undecided) = self.slots.draw(x);
+        (self.then.apply(u, j), undecided)
+    }
+
+    pub(super) fn resolve(&self, x: u64, u: u64, more: &mut impl More) -> u64 {
+        let j = match &self.rest {
+            Undecided::Counts(rest) => rest.draw::<W>(x - self.slots.last - 1, more),
+            Undecided::Lies(rest) => rest.draw(x, more),
+        };
+        self.then.apply(u, j)
+    }
+}
+
+/// What a draw `j` from one law does to a code `u`.
+#[derive(Debug, Clone, Copy)]
+pub enum Then {
+    /// `u + j mod size`.
+    Shift(u64),
+    /// `u + j` on the cycle of `2 size`, folded.
+    Fold(u64),
+    /// `u` and its partner are swapped where `j` is 1.
+    Swap(u64, u64),
+    /// `j` itself.
+    Pick,
+}
+
+impl Then {
+    /// The report.
+    #[inline(always)]
+    pub fn apply(self, u: u64, j: u64) -> u64 {
+        match self {
+            Then::Shift(size) => {
+                let v = u + j;
+                v.min(v.wrapping_sub(size))
+            }
+            Then::Fold(size) => {
+                let v = u + j;
+                let v = v.min(v.wrapping_sub(2 * size));
+                let end = u64::from(!mutant!("mirror-off-by-one"));
+                v.min((2 * size - end).wrapping_sub(v))
+            }
+            Then::Swap(a, b) => {
+                // The partner is always computed, so that timing does not show who has one.
+                let partner = select_unpredictable(u == a, b, u);
+                let partner = select_unpredictable(u == b, a, partner);
+                select_unpredictable(j == 1, partner, u)
+            }
+            Then::Pick => j,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::draw::alias::share;
+    use crate::draw::sampler::counted::{check, total, whole};
+    use crate::draw::sampler::{Kind, Leaf, Sampler};
+    use crate::law::laws::make;
+    use crate::law::parameters::Value;
+
+    #[test]
+    fn every_case_of_one_law_is_counted() {
+        for row in [
+            vec![3, 2, 1],
+            vec![0, 7],
+            vec![5],
+            vec![1; 13],
+            vec![1000, 0, 0, 1],
+        ] {
+            let m = make("circulant", &[("first_row", Value::Wholes(row.into()))]).unwrap();
+            check(&m, |_| vec![total(&m)]);
+        }
+        for kernel in [vec![3, 2, 1], vec![0, 1], vec![4, 0, 0, 0, 9], vec![1; 20]] {
+            let m = make("reflected", &[("kernel", Value::Wholes(kernel.into()))]).unwrap();
+            check(&m, |_| vec![total(&m)]);
+        }
+        let swap = [
+            ("size", whole(4)),
+            ("i", whole(3)),
+            ("j", whole(1)),
+            ("keep", Value::Ratio(5, 7)),
+        ];
+        let m = make("t_transform", &swap).unwrap();
+        check(&m, |_| vec![7]);
+    }
+
+    #[test]
+    fn wide_tables_own_the_slots_they_state() {
+        let wide = if cfg!(miri) { 300 } else { 5000 };
+        let row: Vec<i64> = (0..wide).map(|i| i * i % 97).collect();
+        let m = make(
+            "circulant",
+            &[("first_row", Value::Wholes(row.clone().into()))],
+        )
+        .unwrap();
+        let Sampler::Leaf(Leaf::Four(Kind::One(one))) = m.sampler() else {
+            panic!("{m:?}");
+        };
+        let slots = &one.slots;
+        let law = slots.law();
+        for (v, &count) in row.iter().enumerate() {
+            assert_eq!(law[v], share::<u32>(count as u64, total(&m)));
+        }
+        // Every column at the ends of its two parts.
+        let width = 1u64 << (32 - slots.k);
+        for column in 0..1u64 << slots.k {
+            let entry = slots.table[column as usize];
+            let (threshold, alias) = (
+                u64::from(entry >> slots.k),
+                u64::from(entry) & ((1 << slots.k) - 1),
+            );
+            for below in [
+                0,
+                threshold.saturating_sub(1),
+                threshold.min(width - 1),
+                width - 1,
+            ] {
+                let want = if below < threshold { column } else { alias };
+                assert_eq!(slots.draw(column * width + below).0, want);
+            }
+        }
+    }
+}

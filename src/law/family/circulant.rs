@@ -1,0 +1,224 @@
+//! Circulant family, Expression (6): row `u` is the first row shifted right by `u`.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::law::Family;
+use crate::law::parameters::{Arguments, Parameters, Value};
+use crate::law::structure::Structure;
+use crate::measure::survey::{self, Survey};
+use crate::measure::{self, Entropy, LogSum};
+use crate::number::lattice::{gcd, nearest};
+use crate::operator::Spectrum;
+use crate::system::memory::Gather;
+
+/// # Law
+/// `probability(u, v) = first_row[(v - u) mod size]`. Column `v` holds the same numbers as row 0 in
+/// another order, so rows and columns both sum to one.
+///
+/// # Cost
+/// Build and entropy O(size); an entry O(1).
+#[derive(Debug)]
+pub struct Circulant {
+    /// Counts.
+    pub first_row: Arc<[i64]>,
+    /// Their sum.
+    pub total: u64,
+}
+
+pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    let (counts, total) = arguments.distribution("first_row")?;
+    Ok(Arc::new(Circulant {
+        first_row: counts,
+        total,
+    }))
+}
+
+impl Circulant {
+    /// Smallest and largest entry.
+    fn range(&self) -> (u64, u64) {
+        self.first_row
+            .iter()
+            .fold((u64::MAX, 0), |(low, high), &c| {
+                (low.min(c as u64), high.max(c as u64))
+            })
+    }
+}
+
+impl Family for Circulant {
+    fn name(&self) -> &'static str {
+        "circulant"
+    }
+
+    fn size(&self) -> u64 {
+        self.first_row.len() as u64
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![
+            ("first_row", Value::Wholes(Arc::clone(&self.first_row))),
+            ("total", Value::Whole(self.total.into())),
+        ]
+    }
+
+    fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
+        let shift = (v + self.size() - u) % self.size();
+        Some((self.first_row[shift as usize] as u128, self.total.into()))
+    }
+
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        None
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Circulant {
+            first_row: Arc::clone(&self.first_row),
+            total: self.total,
+        }
+    }
+
+    fn total(&self) -> Option<u128> {
+        Some(self.total.into())
+    }
+
+    fn fill_row(&self, u: u64, out: &mut [f64]) {
+        for (x, &c) in out.iter_mut().zip(&*self.first_row) {
+            *x = nearest(c as u128, self.total.into());
+        }
+        out.rotate_right(u as usize);
+    }
+
+    /// Every row is a permutation of the first, so one row's entropy is the rate.
+    fn entropy_rate(&self) -> Entropy {
+        let (low, high) = self.range();
+        if low == high {
+            // Perfect secrecy, said without rounding at any length.
+            return Entropy::Exact(LogSum {
+                terms: vec![(1, self.size().into())],
+                denominator: 1,
+            });
+        }
+        let row = &*self.first_row;
+        measure::of_counts(1, self.total, 1, row.len(), |i| row[i] as u64)
+    }
+
+    fn extremes(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.range();
+        let of_total = |c: u64| nearest(c.into(), self.total.into());
+        Some((of_total(low).next_down().max(0.0), of_total(high).next_up()))
+    }
+
+    /// Every column holds every number of the first row.
+    fn epsilon(&self) -> f64 {
+        let (low, high) = self.range();
+        measure::log_ratio(high.into(), low.into())
+    }
+
+    fn truthfulness(&self) -> f64 {
+        nearest(self.first_row[0] as u128, self.total.into())
+    }
+
+    /// A walk on a cycle by the shifts in the support. After `n` steps it can be anywhere, for some
+    /// `n`, just when the differences of shifts generate the whole cycle: `gcd(differences, size) = 1`.
+    fn is_ergodic(&self) -> bool {
+        let mut shifts = (0u128..).zip(&*self.first_row).filter(|(_, c)| **c > 0);
+        let first = shifts.next().map_or(0, |(shift, _)| shift);
+        shifts.fold(u128::from(self.size()), |g, (shift, _)| {
+            gcd(g, shift - first)
+        }) == 1
+    }
+
+    fn spectrum(&self) -> Option<Spectrum> {
+        let total = self.total as f64;
+        Spectrum::of_first_row(self.first_row.iter().map(|&c| c as f64 / total).gather())
+    }
+
+    /// Every line is a permutation of the first row; entry `(u, 0)` is number `-u` of it.
+    fn survey(&self, gammas: &[f64]) -> Option<Survey> {
+        let row: Vec<u64> = self.first_row.iter().map(|&c| c as u64).gather();
+        let n = row.len();
+        let place = |k: usize| ((n - k) % n) as u64;
+        Some(survey::alike(self, &row, self.total, place, gammas))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::Matrix;
+    use crate::law::laws::{check_laws, make};
+    use crate::number::lattice::GRID;
+
+    fn circulant(row: &[f64]) -> Result<Matrix> {
+        make("circulant", &[("first_row", Value::Reals(row.into()))])
+    }
+
+    #[test]
+    fn laws() {
+        for row in [
+            &[1.0][..],
+            &[0.6, 0.3, 0.1],
+            &[0.0, 1.0, 0.0],
+            &[0.5, 0.0, 0.5, 0.0],
+            &[0.0, 0.5, 0.0, 0.5],
+            &[0.25; 4],
+            &[1.0 - 3e-300, 1e-300, 1e-300, 1e-300],
+        ] {
+            check_laws(&circulant(row).unwrap());
+        }
+        for row in [&[3, 1, 1][..], &[2, 2], &[0, 7, 0, 0]] {
+            check_laws(&make("circulant", &[("first_row", Value::Wholes(row.into()))]).unwrap());
+        }
+        let thirds = Value::Ratios([(1, 3), (1, 6), (1, 2)].into());
+        check_laws(&make("circulant", &[("first_row", thirds)]).unwrap());
+    }
+
+    #[test]
+    fn long_rows_are_measured_in_the_safe_direction() {
+        // Rows of n equal pairs (a, b): H = log2 n + h(share of a), known in closed form.
+        let n = 5000u64;
+        let (a, b) = (3, 5);
+        let row: Vec<i64> = (0..2 * n).map(|i| if i % 2 == 0 { a } else { b }).collect();
+        let m = make("circulant", &[("first_row", Value::Wholes(row.into()))]).unwrap();
+        let bits = measure::entropy_rate(&*m.family);
+        let want = 2.0 + 2.0 * measure::max_bits(1) + measure::max_bits(n)
+            - (3.0 * 3f64.log2() + 5.0 * 5f64.log2()) / 8.0
+            + 1.0;
+        assert!(bits <= want + 1e-14 && want - bits < 1e-12, "{bits} {want}");
+    }
+
+    #[test]
+    fn a_long_uniform_row_is_perfect() {
+        let m = circulant(&vec![1.0 / 4096.0; 4096]).unwrap();
+        assert_eq!((measure::beta(&*m.family), m.family.epsilon()), (1.0, 0.0));
+    }
+
+    #[test]
+    fn the_law_on_the_grid_is_the_law_given() {
+        let row = [0.5, 0.25, 0.125, 0.125];
+        let m = circulant(&row).unwrap();
+        assert_eq!(
+            m.family.entry(0, 1),
+            Some((u128::from(GRID / 4), GRID.into()))
+        );
+        assert_eq!(m.requested[1], ("moved".to_owned(), Value::Real(0.0)));
+    }
+
+    #[test]
+    fn refuses_a_row_that_is_not_a_distribution() {
+        assert!(circulant(&[0.7, 0.5]).is_err());
+        for row in [&[][..], &[1, -1], &[0, 0]] {
+            assert!(make("circulant", &[("first_row", Value::Wholes(row.into()))]).is_err());
+        }
+        let error = make(
+            "circulant",
+            &[
+                ("first_row", Value::Wholes([1, 1].into())),
+                ("total", Value::Whole(3)),
+            ],
+        );
+        assert!(error.unwrap_err().to_string().ends_with("got a sum of 2"));
+        let half = Value::Ratios([(1, 3), (1, 6)].into());
+        assert!(make("circulant", &[("first_row", half)]).is_err());
+    }
+}

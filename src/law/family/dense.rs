@@ -1,0 +1,401 @@
+//! Dense: a matrix of one's own, as counts; what balance and gibbs become, too.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::law::parameters::{Arguments, Parameters, Value};
+use crate::law::scaling::potentials::Potentials;
+use crate::law::scaling::rounding;
+use crate::law::scaling::support::{self, Unsupported};
+use crate::law::scaling::{DONE, Scaling};
+use crate::law::structure::Structure;
+use crate::law::{Family, composite};
+use crate::measure::{self, Entropy};
+use crate::number::entropy;
+use crate::number::lattice::{self, GRID, TOLERANCE, nearest};
+use crate::system::memory::{self, Gather};
+use crate::system::pool;
+
+/// # Law
+/// `probability(u, v) = counts[u][v] / total`, all lines of `counts` summing to `total`.
+///
+/// # Cost
+/// 8 bytes an entry, everything O(size^2), in parallel.
+#[derive(Debug)]
+pub struct Dense {
+    name: &'static str,
+    size: usize,
+    counts: Arc<[i64]>,
+    total: u64,
+}
+
+const MUST: &str = "hold non-negative numbers whose rows and columns sum to 1";
+
+pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    if let Some(law) = Dense::realised("dense", arguments)? {
+        return Ok(Arc::new(law));
+    }
+    let (size, cells) = arguments.square("array")?;
+    let law = match cells {
+        Value::Wholes(counts) => {
+            let total = counts[..size].iter().map(|&c| i128::from(c)).sum();
+            Dense::of_counts("dense", "array", size, counts, total)?
+        }
+        Value::Ratios(ratios) => {
+            let (counts, total) = lattice::common_total("array", &ratios)?;
+            let counts = counts.iter().map(|&c| c as i64).gather_shared();
+            Dense::of_counts("dense", "array", size, counts, total.into())?
+        }
+        Value::Reals(reals) => of_reals(arguments, size, reals)?,
+        other => return Err(Error::type_("array", "be a table of numbers", other.kind())),
+    };
+    Ok(Arc::new(law))
+}
+
+/// Given floats, whose sums must be within 1e-9 of 1.
+fn of_reals(arguments: &mut Arguments, size: usize, reals: Arc<[f64]>) -> Result<Dense> {
+    let (rows, columns) = entropy::scan_matrix(&reals, size);
+    if rows.iter().any(|r| r.signed || !r.sum.is_finite()) {
+        refuse_negative("array", MUST, &reals, size)?;
+    }
+    let sums = (rows.iter().map(|r| r.sum).enumerate().map(|s| ("row", s)))
+        .chain(columns.iter().copied().enumerate().map(|s| ("column", s)));
+    let mut off = 0.0f64;
+    for (line, (i, sum)) in sums {
+        off = off.max((sum - 1.0).abs());
+        if !((sum - 1.0).abs() <= TOLERANCE) {
+            let got = format!("a sum of {sum} in {line} {i}, off by {:.1e}", sum - 1.0);
+            return Err(Error::value("array", MUST, got));
+        }
+    }
+    arguments.note("off", off);
+    if let Some(law) = on_grid(size, &reals) {
+        arguments.note("moved", 0.0);
+        return Ok(law);
+    }
+    let mut scaling = Scaling::new(&reals, size);
+    let left = scaling.run(DONE);
+    let (x, y) = (scaling.x, scaling.y);
+    if left > 16.0 * DONE {
+        // Entries of very different magnitude need their logarithms; a pattern that cannot be
+        // balanced needs an error.
+        check_support("array", &reals, size)?;
+        let cost: Vec<f64> = reals.iter().map(|p| (-p.ln()).max(0.0)).gather();
+        let mut potentials = Potentials::new(size, &cost);
+        potentials.settle(1.0, DONE);
+        potentials.check("array")?;
+        let (cells, ones) = (potentials.cells(), memory::filled(1.0, size));
+        return Dense::rounded("dense", "array", arguments, size, cells, &ones, &ones);
+    }
+    Dense::rounded("dense", "array", arguments, size, reals, &x, &y)
+}
+
+/// The law as it is, if it is on the grid already.
+fn on_grid(size: usize, reals: &[f64]) -> Option<Dense> {
+    let scaled = |x: &f64| x * GRID as f64;
+    if reals.iter().any(|x| scaled(x) as u64 as f64 != scaled(x)) {
+        return None;
+    }
+    let counts = reals.iter().map(|x| scaled(x) as i64).gather_shared();
+    Dense::of_counts("dense", "array", size, counts, GRID.into()).ok()
+}
+
+/// An error that names the first entry that is not a non-negative number.
+pub fn refuse_negative(name: &str, must: &str, reals: &[f64], size: usize) -> Result<()> {
+    match reals.iter().position(|x| !(*x >= 0.0 && x.is_finite())) {
+        None => Ok(()),
+        Some(i) => Err(Error::value(
+            name,
+            must,
+            format!("{} at ({}, {})", reals[i], i / size, i % size),
+        )),
+    }
+}
+
+/// The sentence for a pattern that no bistochastic matrix has.
+pub fn unsupported(name: &str, why: Unsupported) -> Error {
+    let must = "have every positive entry on a positive diagonal";
+    match why {
+        Unsupported::NoDiagonal => Error::value(name, must, "no positive diagonal at all"),
+        Unsupported::Entry(u, v) => Error::value(name, must, format!("one on none at ({u}, {v})")),
+    }
+}
+
+impl Dense {
+    /// Counts whose lines are known to sum to `total`.
+    pub fn new(name: &'static str, size: usize, counts: Arc<[i64]>, total: u64) -> Self {
+        Dense {
+            name,
+            size,
+            counts,
+            total,
+        }
+    }
+
+    /// From `counts` and `total`, as they stand in the parameters, where they are given.
+    pub fn realised(name: &'static str, arguments: &mut Arguments) -> Result<Option<Self>> {
+        let Some(total) = arguments.whole("total", 1, (1 << 63) - 1)? else {
+            return Ok(None);
+        };
+        let (size, cells) = arguments.square("counts")?;
+        match cells {
+            Value::Wholes(counts) => Dense::of_counts(name, "counts", size, counts, total.into()),
+            other => Err(Error::type_("counts", "hold whole numbers", other.kind())),
+        }
+        .map(Some)
+    }
+
+    /// Counts as they are, if all lines sum to `total`.
+    pub fn of_counts(
+        name: &'static str,
+        parameter: &str,
+        size: usize,
+        counts: Arc<[i64]>,
+        total: i128,
+    ) -> Result<Self> {
+        let must = "hold non-negative whole numbers whose rows and columns all have one sum";
+        if let Some(i) = counts.iter().position(|&c| c < 0) {
+            let got = format!("{} at ({}, {})", counts[i], i / size, i % size);
+            return Err(Error::value(parameter, must, got));
+        }
+        let mut columns = memory::zeros::<i128>(size);
+        for (u, row) in counts.chunks(size).enumerate() {
+            let mut sum = 0i128;
+            for (column, &c) in columns.iter_mut().zip(row) {
+                *column += i128::from(c);
+                sum += i128::from(c);
+            }
+            if sum != total {
+                let got = format!("{sum} in row {u}, off by {}", sum - total);
+                return Err(Error::value(parameter, must, got));
+            }
+        }
+        if let Some(v) = columns.iter().position(|&sum| sum != total) {
+            let got = format!(
+                "{} in column {v}, off by {}",
+                columns[v],
+                columns[v] - total
+            );
+            return Err(Error::value(parameter, must, got));
+        }
+        match u64::try_from(total) {
+            Ok(total) if (1..1 << 63).contains(&total) => Ok(Dense::new(name, size, counts, total)),
+            _ => Err(Error::value(
+                parameter,
+                "have a sum from 1 to below 2^63",
+                total,
+            )),
+        }
+    }
+
+    /// `diag(x) P diag(y)` on the grid, and how far that moved an entry of P in `requested`.
+    pub fn rounded(
+        name: &'static str,
+        parameter: &str,
+        arguments: &mut Arguments,
+        size: usize,
+        reals: Arc<[f64]>,
+        x: &[f64],
+        y: &[f64],
+    ) -> Result<Self> {
+        let mut cells: Vec<u64> = reals.iter().map(|p| p.to_bits()).gather();
+        rounding::round_matrix(&mut cells, size, x, y)
+            .map_err(|why| unsupported(parameter, why))?;
+        if parameter == "array" && name == "dense" {
+            let moved = reals.iter().zip(&cells).fold(0.0, |m: f64, (p, &c)| {
+                m.max((c as f64 / GRID as f64 - p).abs())
+            });
+            arguments.note("moved", moved);
+        }
+        drop(reals);
+        let counts = cells.into_iter().map(|c| c as i64).gather_shared();
+        Ok(Dense::new(name, size, counts, GRID))
+    }
+
+    /// Smallest and largest count of each column.
+    fn column_extremes(&self) -> Vec<(u64, u64)> {
+        const BAND: usize = 64;
+        let size = self.size;
+        let bands = size.div_ceil(BAND);
+        let mut all = memory::filled((u64::MAX, 0u64), bands * size);
+        pool::for_each_chunk(
+            &mut all,
+            size,
+            self.counts.len() < 1 << 14,
+            |band, columns| {
+                for row in self.counts[band * BAND * size..].chunks(size).take(BAND) {
+                    for (column, &c) in columns.iter_mut().zip(row) {
+                        column.0 = column.0.min(c as u64);
+                        column.1 = column.1.max(c as u64);
+                    }
+                }
+            },
+        );
+        let (first, rest) = all.split_at_mut(size);
+        for band in rest.chunks(size) {
+            for (a, b) in first.iter_mut().zip(band) {
+                *a = (a.0.min(b.0), a.1.max(b.1));
+            }
+        }
+        memory::copied(first)
+    }
+}
+
+impl Family for Dense {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn size(&self) -> u64 {
+        self.size as u64
+    }
+
+    fn parameters(&self) -> Parameters {
+        let cells = Box::new(Value::Wholes(Arc::clone(&self.counts)));
+        vec![
+            ("counts", Value::Table(self.size, self.size, cells)),
+            ("total", Value::Whole(self.total.into())),
+        ]
+    }
+
+    fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
+        let count = self.counts[u as usize * self.size + v as usize];
+        Some((count as u128, self.total.into()))
+    }
+
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        None
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Rows {
+            counts: Arc::clone(&self.counts),
+            total: self.total,
+            size: self.size,
+        }
+    }
+
+    fn total(&self) -> Option<u128> {
+        Some(self.total.into())
+    }
+
+    fn fill_row(&self, u: u64, out: &mut [f64]) {
+        let row = &self.counts[u as usize * self.size..][..self.size];
+        if self.total.is_power_of_two() && self.total <= GRID {
+            // A count of at most 53 bits times a power of two is exact.
+            let unit = 1.0 / self.total as f64;
+            for (x, &c) in out.iter_mut().zip(row) {
+                *x = c as f64 * unit;
+            }
+            return;
+        }
+        for (x, &c) in out.iter_mut().zip(row) {
+            *x = nearest(c as u128, self.total.into());
+        }
+    }
+
+    fn entropy_rate(&self) -> Entropy {
+        let counts = &*self.counts;
+        measure::of_counts(self.size as u64, self.total, 1, counts.len(), |i| {
+            counts[i] as u64
+        })
+    }
+
+    fn epsilon(&self) -> f64 {
+        measure::widest(self.column_extremes())
+    }
+
+    fn truthfulness(&self) -> f64 {
+        let trace = self
+            .counts
+            .iter()
+            .step_by(self.size + 1)
+            .map(|&c| c as u128);
+        nearest(trace.sum(), self.size as u128 * u128::from(self.total))
+    }
+
+    fn is_ergodic(&self) -> bool {
+        composite::is_ergodic(self.size, |u| {
+            let row = &self.counts[u * self.size..][..self.size];
+            (0..self.size).filter(|&v| row[v] > 0).gather()
+        })
+    }
+}
+
+/// Check the support of given non-negative numbers; a table without zeros needs none.
+pub fn check_support(name: &str, reals: &[f64], size: usize) -> Result<()> {
+    if reals.iter().all(|&p| p > 0.0) {
+        return Ok(());
+    }
+    support::check(size, |u, v| reals[u * size + v] > 0.0).map_err(|why| unsupported(name, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::Matrix;
+    use crate::law::laws::{check_laws, make};
+
+    fn table(size: usize, cells: Value) -> Value {
+        Value::Table(size, size, Box::new(cells))
+    }
+
+    fn dense(size: usize, reals: &[f64]) -> Result<Matrix> {
+        make(
+            "dense",
+            &[("array", table(size, Value::Reals(reals.into())))],
+        )
+    }
+
+    #[test]
+    fn laws() {
+        for (size, reals) in [
+            (1, &[1.0][..]),
+            (2, &[0.25, 0.75, 0.75, 0.25]),
+            (2, &[0.0, 1.0, 1.0, 0.0]),
+            (2, &[1.0 - 1e-10, 1e-10, 2e-10, 1.0 - 2e-10]),
+            (3, &[0.3, 0.3, 0.4, 0.3, 0.4, 0.3, 0.4, 0.3, 0.3]),
+            (3, &[1.0, 0.0, 0.0, 0.0, 0.1, 0.9, 0.0, 0.9, 0.1]),
+            (3, &[0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]),
+            (
+                3,
+                &[
+                    1.0, 1e-300, 1e-300, 1e-300, 1.0, 1e-300, 1e-300, 1e-300, 1.0,
+                ],
+            ),
+        ] {
+            check_laws(&dense(size, reals).unwrap());
+        }
+        let wholes = Value::Wholes([2, 1, 0, 1, 1, 1, 0, 1, 2].into());
+        check_laws(&make("dense", &[("array", table(3, wholes))]).unwrap());
+        let ratios = Value::Ratios([(1, 3), (2, 3), (2, 3), (1, 3)].into());
+        check_laws(&make("dense", &[("array", table(2, ratios))]).unwrap());
+    }
+
+    #[test]
+    fn a_law_on_the_grid_is_not_moved() {
+        let unit = 1.0 / GRID as f64;
+        let m = dense(2, &[unit, 1.0 - unit, 1.0 - unit, unit]).unwrap();
+        assert_eq!(m.family.entry(0, 0), Some((1, GRID.into())));
+        assert!(
+            m.requested
+                .contains(&("moved".to_owned(), Value::Real(0.0)))
+        );
+    }
+
+    #[test]
+    fn refuses_what_is_not_bistochastic() {
+        let error = |size, reals: &[f64]| dense(size, reals).unwrap_err().to_string();
+        assert!(error(2, &[0.5, 0.5, 0.5, 0.6]).ends_with("1.1 in row 1, off by 1.0e-1"));
+        assert!(error(2, &[1.0, 0.0, 1.0, 0.0]).ends_with("a sum of 2 in column 0, off by 1.0e0"));
+        assert!(error(2, &[f64::NAN, 0.0, 0.0, 1.0]).ends_with("NaN at (0, 0)"));
+        assert!(error(2, &[1.5, -0.5, -0.5, 1.5]).ends_with("-0.5 at (0, 1)"));
+        assert!(error(2, &[1.0, 1e-10, 0.0, 1.0]).ends_with("one on none at (0, 1)"));
+        let wide = Value::Table(1, 2, Box::new(Value::Reals([0.5, 0.5].into())));
+        let error = make("dense", &[("array", wide)]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "`array` must be a square table of numbers; got 1 x 2"
+        );
+    }
+}

@@ -1,0 +1,489 @@
+//! Gibbs: the least expected cost at a given beta.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::law::Family;
+use crate::law::family::dense::{Dense, unsupported};
+use crate::law::family::randomized_response;
+use crate::law::parameters::{Arguments, Value};
+use crate::law::scaling::DONE;
+use crate::law::scaling::assignment;
+use crate::law::scaling::potentials::{COARSE, Potentials};
+use crate::law::scaling::support;
+use crate::measure;
+use crate::system::memory::{self, Gather};
+
+/// # Law
+/// `p_uv = x_u y_v exp(-cost_uv / T)` with all lines summing to 1, then on the grid. Among all
+/// bistochastic matrices of that entropy it has the least `(1/size) sum p_uv cost_uv`, uniquely: the
+/// objective is linear, the set convex, and stationarity reads `ln p_uv = -cost_uv/T + a_u + b_v`. The
+/// temperature is the price of a nat: `d(cost)/d(bits) = T ln 2`. An infinite cost forbids a report.
+///
+/// Equal costs off the diagonal give randomized response with `epsilon = cost/T`, and then its very
+/// integers; costs 0 and infinite give blocks.
+///
+/// # Cost
+/// A temperature takes one exponential an entry and some tens of passes over the matrix.
+pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    if let Some(law) = Dense::realised("gibbs", arguments)? {
+        return Ok(Arc::new(law));
+    }
+    let (size, cells) = arguments.square("cost")?;
+    arguments.exactly_one(&["temperature", "beta"])?;
+    let cost: Arc<[f64]> = match cells {
+        Value::Reals(reals) => reals,
+        Value::Wholes(wholes) => wholes.iter().map(|&n| n as f64).gather_shared(),
+        Value::Ratios(ratios) => ratios
+            .iter()
+            .map(|&(n, d)| n as f64 / d as f64)
+            .gather_shared(),
+        other => return Err(Error::type_("cost", "be a table of numbers", other.kind())),
+    };
+    if let Some(i) = cost.iter().position(|c| !(*c >= 0.0)) {
+        let got = format!("{} at ({}, {})", cost[i], i / size, i % size);
+        return Err(Error::value(
+            "cost",
+            "hold non-negative numbers or inf",
+            got,
+        ));
+    }
+    if cost.iter().any(|c| c.is_infinite()) {
+        support::check(size, |u, v| cost[u * size + v].is_finite())
+            .map_err(|why| unsupported("cost", why))?;
+    }
+    let wanted = match arguments.real("temperature")? {
+        Some(t) if !(t > 0.0) => return Err(Error::value("temperature", "be above 0", t)),
+        Some(t) => Wanted::Temperature(t),
+        None => Wanted::Beta(arguments.beta()?.unwrap_or(0.0)),
+    };
+    if let Some(law) = as_randomized_response(size, &cost, &wanted)? {
+        return Ok(Arc::new(law));
+    }
+    match wanted {
+        Wanted::Temperature(t) => {
+            let (cost, t) = comparable(size, &cost, t)?;
+            let mut state = Potentials::new(size, &cost);
+            state.settle(t, DONE);
+            state.check("cost")?;
+            let cells = state.cells();
+            let ones = memory::filled(1.0, size);
+            Dense::rounded("gibbs", "cost", arguments, size, cells, &ones, &ones)
+        }
+        Wanted::Beta(beta) => by_beta(arguments, size, &cost, beta),
+    }
+    .map(|law| Arc::new(law) as Arc<dyn Family>)
+}
+
+/// Temperatures that costs may span without being reduced: their exponentials are then off by less than 1e-11.
+const NEAR: f64 = (1 << 14) as f64;
+
+/// The same where a temperature is searched for.
+const SEARCHED: f64 = (1 << 17) as f64;
+
+/// Temperatures beyond which a reduced cost takes no part in the law, which is in effect that of this many.
+///
+/// A reduced cost is what an entry costs beyond the cheapest assignment. Take any law that counts costs from
+/// `reach` on as `reach`. The mass `p` on such an entry flows around cycles of at most `size` entries
+/// against that assignment; one of them carries at least `p / size^2` everywhere. The product of its entries
+/// is that of the assignment's, at most 1, times `exp` of minus the costs on it: `p <= size^2 exp(-reach /
+/// size)`. Less than `m = exp(-90) / size^2` lies on all such entries together. Of the permutations that the law
+/// is a mixture of, leave out those that touch one: a law of weight `1 - m` at least, for which costs are what
+/// they are. The two differ in relative entropy by `-ln(1 - m)` at most, so does the true law, which is the
+/// nearer one, and no entry by more than 2^-60.
+fn reach(size: usize) -> f64 {
+    let n = size as f64;
+    n * (90.0 + 6.0 * n.ln())
+}
+
+/// Costs and a temperature with the same law as these and of moderate size. Where costs are many temperatures,
+/// what is left of them beyond the cheapest assignment, in integers: differences of large numbers decide.
+fn comparable<'a>(size: usize, cost: &'a [f64], t: f64) -> Result<(Cow<'a, [f64]>, f64)> {
+    let largest = largest(cost);
+    if t.is_infinite() || largest == 0.0 {
+        return Ok((Cow::Borrowed(cost), t));
+    }
+    if largest / t <= NEAR {
+        // Powers of two change nothing but the exponent.
+        let by = match assignment::exponent(t) {
+            -900..900 => return Ok((Cow::Borrowed(cost), t)),
+            e => -e,
+        };
+        let cost = cost.iter().map(|&c| assignment::scaled(c, by)).gather();
+        return Ok((cost.into(), assignment::scaled(t, by)));
+    }
+    let e = assignment::exponent(t);
+    let bounded = assignment::bounded(cost, size, reach(size) * t);
+    let reduced = assignment::reduce(&bounded, size, e - assignment::FINER, false)?;
+    let most = 2.0 * reach(size);
+    let left = reduced.in_units(e);
+    let left = left
+        .iter()
+        .map(|&c| if c.is_finite() { c.min(most) } else { c });
+    Ok((left.gather().into(), assignment::scaled(t, -e)))
+}
+
+fn largest(cost: &[f64]) -> f64 {
+    cost.iter()
+        .filter(|c| c.is_finite())
+        .fold(0.0, |m, &c| m.max(c))
+}
+
+enum Wanted {
+    Temperature(f64),
+    Beta(f64),
+}
+
+/// Where all lies cost the same and all truths, the law of the family that this is; perfect secrecy
+/// where the temperature says so and nothing is forbidden.
+fn as_randomized_response(size: usize, cost: &[f64], wanted: &Wanted) -> Result<Option<Dense>> {
+    let truth = cost[0];
+    let lie = cost.get(1).copied().unwrap_or(truth);
+    let alike = cost.iter().enumerate().all(|(i, &c)| {
+        let diagonal = i / size == i % size;
+        c == if diagonal { truth } else { lie }
+    });
+    let allowed = cost.iter().all(|c| c.is_finite());
+    let law = match wanted {
+        Wanted::Beta(beta) if allowed && *beta == 1.0 => ("epsilon", 0.0),
+        Wanted::Temperature(t) if allowed && t.is_infinite() => ("epsilon", 0.0),
+        // Finite costs leave every report possible, so not the identity.
+        Wanted::Temperature(t) if alike && allowed && lie >= truth => {
+            ("epsilon", ((lie - truth) / t).min(800.0))
+        }
+        Wanted::Beta(0.0) if alike && allowed && lie > truth => ("epsilon", 800.0),
+        Wanted::Beta(beta) if alike && allowed && lie > truth => ("beta", *beta),
+        _ if alike && allowed && lie == truth => ("epsilon", 0.0),
+        _ => return Ok(None),
+    };
+    let given = vec![
+        ("size".to_owned(), Value::Whole(size as i128)),
+        (law.0.to_owned(), Value::Real(law.1)),
+    ];
+    let mut inner = Arguments::new("randomized_response", given);
+    let family = randomized_response::build(&mut inner)?;
+    let (Some((diag, total)), Some((off, _))) =
+        (family.entry(0, 0), family.entry(0, (size > 1).into()))
+    else {
+        return Ok(None);
+    };
+    let counts = (0..size * size)
+        .map(|i| if i / size == i % size { diag } else { off } as i64)
+        .gather_shared();
+    Dense::of_counts("gibbs", "cost", size, counts, total as i128).map(Some)
+}
+
+/// The coldest law whose reported beta reaches the one asked for. Powers of two change nothing but the
+/// temperature; where that turns out to be far below the costs, they are reduced first.
+fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> Result<Dense> {
+    let (top, e) = (largest(cost), assignment::exponent(largest(cost)));
+    let by = if top == 0.0 || (-900..900).contains(&e) {
+        0
+    } else {
+        -e
+    };
+    let moderate: Cow<'_, [f64]> = match by {
+        0 => Cow::Borrowed(cost),
+        by => cost
+            .iter()
+            .map(|&c| assignment::scaled(c, by))
+            .gather()
+            .into(),
+    };
+    let near = Search {
+        size,
+        cost: &moderate,
+        reach: f64::INFINITY,
+        coldest: None,
+        finest: 0.0,
+        by,
+    };
+    if let Some(law) = near.run(arguments, beta)? {
+        return Ok(law);
+    }
+    let top = largest(&moderate);
+    let bounded = assignment::bounded(&moderate, size, reach(size) * top / SEARCHED);
+    let reduced = assignment::reduce(&bounded, size, -1074, true)?;
+    // In units of the largest.
+    let most = reduced.units.iter().flatten().fold(1, |m, &n| n.max(m));
+    let e = reduced.exponent + most.ilog2() as i32;
+    let left = reduced.in_units(e);
+    let positive = left.iter().filter(|c| **c > 0.0);
+    let least = positive.fold(f64::INFINITY, |m, &c| m.min(c));
+    let far = Search {
+        size,
+        cost: &left,
+        reach: reach(size),
+        // Colder than that, all that costs anything is as good as forbidden.
+        coldest: Some(least / (4.0 * reach(size))),
+        finest: if reduced.is_rounded {
+            assignment::scaled(1.0, reduced.exponent - e + 50)
+        } else {
+            0.0
+        },
+        by: by - e,
+    };
+    let refused = || Error::reach("beta", "be reached with reduced costs", beta, None);
+    far.run(arguments, beta)?.ok_or_else(refused)
+}
+
+/// A search for the temperature of a beta.
+struct Search<'a> {
+    size: usize,
+    cost: &'a [f64],
+    /// Temperatures beyond which a cost counts as so many.
+    reach: f64,
+    /// For reduced costs, the temperature below which nothing changes.
+    coldest: Option<f64>,
+    /// The temperature below which bits that were rounded away would count.
+    finest: f64,
+    /// Costs were multiplied by this power of two.
+    by: i32,
+}
+
+impl Search<'_> {
+    /// Whether nothing changes at temperatures below `t`.
+    fn is_frozen(&self, t: f64) -> Result<bool> {
+        if let Some(coldest) = self.coldest {
+            return Ok(t <= coldest);
+        }
+        let bounded = assignment::bounded(self.cost, self.size, reach(self.size) * t);
+        let reduced = assignment::reduce(&bounded, self.size, -1074, true)?;
+        let left = reduced.in_units(0);
+        Ok(left.iter().all(|&c| c == 0.0 || c >= 64.0 * t))
+    }
+
+    /// Bits rise with the temperature: the root is bracketed and narrowed by regula falsi in its logarithm on
+    /// coarsely settled kernels, each starting from the potentials of the last, then polished by secants on
+    /// fully settled ones. None where costs have to be reduced first.
+    fn run(&self, arguments: &mut Arguments, beta: f64) -> Result<Option<Dense>> {
+        let (size, cost) = (self.size, self.cost);
+        let ones = memory::filled(1.0, size);
+        let wanted = beta * measure::max_bits(size as u64);
+        let mut tried = 0.0;
+        let mut at = |state: &mut Potentials<'_>, t: f64, target: f64| {
+            tried += 1.0;
+            state.settle(t, target);
+            state.bits() - wanted
+        };
+        let rounded = |arguments: &mut Arguments, state: &Potentials<'_>| {
+            state.check("cost")?;
+            Dense::rounded(
+                "gibbs",
+                "cost",
+                arguments,
+                size,
+                state.cells(),
+                &ones,
+                &ones,
+            )
+        };
+        let mut state = Potentials::within(size, cost, self.reach);
+        let largest = state.largest;
+        let forbidden = cost.iter().any(|c| c.is_infinite());
+        if forbidden || largest == 0.0 {
+            // The hottest law is the most that the allowed reports can hold.
+            state.scale(f64::INFINITY, DONE);
+            let hottest = rounded(arguments, &state)?;
+            let most = measure::beta(&hottest);
+            if !(beta <= most) {
+                let must = format!("be at most {most} for the reports that `cost` allows");
+                return Err(Error::reach("beta", must, beta, Some(most)));
+            }
+            if largest == 0.0 || beta == most {
+                return Ok(Some(hottest));
+            }
+            state = Potentials::within(size, cost, self.reach);
+        }
+        let mut low = (largest / 8.0, at(&mut state, largest / 8.0, COARSE));
+        let mut high = low;
+        while high.1 < 0.0 && high.0 < largest * 1e9 {
+            low = high;
+            high.0 *= 4.0;
+            high.1 = at(&mut state, high.0, COARSE);
+        }
+        // Colder until it is below, or the bits have stopped falling: several cheapest assignments share
+        // the mass at any temperature, and there is no law with fewer bits on this path.
+        let mut still = 0;
+        let near = self.coldest.is_none();
+        let go_on = |low: (f64, f64), still: i32| match self.coldest {
+            None => low.1 > 0.0 && still < 6 && low.0 > largest * 1e-12,
+            Some(coldest) => low.1 > 0.0 && low.0 > coldest,
+        };
+        while go_on(low, still) {
+            high = low;
+            low.0 /= 4.0;
+            low.1 = at(&mut state, low.0, COARSE);
+            still = if high.1 - low.1 > 1e-6 * wanted.max(1e-6) {
+                0
+            } else {
+                still + 1
+            };
+        }
+        if low.0 < self.finest {
+            let must = "be reached where the costs that decide are within 2^50 of each other";
+            return Err(Error::reach("beta", must, beta, None));
+        }
+        let far = largest / low.0 > SEARCHED;
+        let frozen = low.1 > 0.0 && self.is_frozen(low.0)?;
+        if near && (!state.is_held() || low.1 > 0.0 && !frozen || low.1 <= 0.0 && far) {
+            return Ok(None);
+        }
+        if near && frozen && far {
+            let (cost, t) = comparable(size, cost, low.0)?;
+            let mut state = Potentials::new(size, &cost);
+            state.settle(t, DONE);
+            let law = rounded(arguments, &state)?;
+            if measure::beta(&law) >= beta {
+                arguments.note("temperature", assignment::scaled(low.0, -self.by));
+                arguments.note("temperatures_tried", tried);
+                return Ok(Some(law));
+            }
+        }
+        let (mut below, mut above, mut side) = (low.1, high.1, 0);
+        // Bits a unit of ln T, for the polish.
+        let mut slope = ((high.1 - low.1) / (high.0 / low.0).ln()).max(1e-9);
+        let mut t = if low.1 > 0.0 { low.0 } else { high.0 };
+        while low.1 <= 0.0 && high.0 / low.0 > 1.0 + 1e-9 {
+            let share = (below / (below - above)).clamp(0.02, 0.98);
+            t = (low.0.ln() + share * (high.0 / low.0).ln()).exp();
+            let bits = at(&mut state, t, COARSE);
+            let end = if bits >= 0.0 { &mut low } else { &mut high };
+            let seen = (bits - end.1) / (t / end.0).ln();
+            if seen > 0.0 {
+                slope = seen;
+            }
+            if bits.abs() <= 1e-5 * wanted {
+                break;
+            }
+            if bits >= 0.0 {
+                high = (t, bits);
+                above = bits;
+                below /= if side == 1 { 2.0 } else { 1.0 };
+                side = 1;
+            } else {
+                low = (t, bits);
+                below = bits;
+                above /= if side == -1 { 2.0 } else { 1.0 };
+                side = -1;
+            }
+        }
+        // Secants, aimed a hair above so that the last step lands on the safe side.
+        let hair = 1e-13 * wanted.max(1e-3);
+        let mut bits = at(&mut state, t, DONE);
+        for _ in 0..8 {
+            if (0.0..=10.0 * hair).contains(&bits) || low.1 > 0.0 {
+                break;
+            }
+            let next = t * ((3.0 * hair - bits) / slope).clamp(-0.5, 0.5).exp();
+            let now = at(&mut state, next, DONE);
+            let seen = (now - bits) / (next / t).ln();
+            if seen.is_finite() && seen > 0.0 {
+                slope = seen;
+            }
+            (t, bits) = (next, now);
+        }
+        // What is reported is what was rounded: warm up by hairs until it keeps the request.
+        for k in 0..60 {
+            if near && !state.is_held() {
+                return Ok(None);
+            }
+            let law = rounded(arguments, &state)?;
+            if measure::beta(&law) >= beta {
+                arguments.note("temperature", assignment::scaled(t, -self.by));
+                arguments.note("temperatures_tried", tried);
+                return Ok(Some(law));
+            }
+            t *= 1.0 + 1e-14 * f64::from(1u32 << k.min(30));
+            at(&mut state, t, DONE);
+        }
+        // Perfect secrecy on what is allowed is never below.
+        state.scale(f64::INFINITY, DONE);
+        rounded(arguments, &state).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::Matrix;
+    use crate::law::laws::{check_laws, make};
+
+    fn gibbs(size: usize, cost: &[f64], name: &str, value: f64) -> Result<Matrix> {
+        let cells = Box::new(Value::Reals(cost.into()));
+        make(
+            "gibbs",
+            &[
+                ("cost", Value::Table(size, size, cells)),
+                (name, Value::Real(value)),
+            ],
+        )
+    }
+
+    fn distance(size: usize) -> Vec<f64> {
+        (0..size * size)
+            .map(|i| (i / size).abs_diff(i % size) as f64)
+            .collect()
+    }
+
+    #[test]
+    fn laws() {
+        let inf = f64::INFINITY;
+        for t in [0.01, 0.3, 1.0, 10.0, 1e6, inf] {
+            check_laws(&gibbs(5, &distance(5), "temperature", t).unwrap());
+        }
+        let restricted = [0.0, 1.0, inf, 2.0, 0.0, 1.0, inf, 3.0, 0.0];
+        for t in [0.05, 1.0, inf] {
+            check_laws(&gibbs(3, &restricted, "temperature", t).unwrap());
+        }
+        check_laws(&gibbs(1, &[3.0], "temperature", 1.0).unwrap());
+    }
+
+    #[test]
+    fn the_report_keeps_what_was_asked() {
+        for size in [2, 5, 12] {
+            for beta in [0.0, 1e-3, 0.3, 0.6, 0.9, 0.999_999, 1.0] {
+                let m = gibbs(size, &distance(size), "beta", beta).unwrap();
+                let got = measure::beta(&*m.family);
+                assert!(got >= beta, "{size} {beta} {got}");
+                assert!(got - beta < 1e-9 || beta < 1e-2, "{size} {beta} {got}");
+            }
+        }
+    }
+
+    #[test]
+    fn known_costs_at_known_betas() {
+        for (size, beta, want) in [
+            (4, 0.5, 0.250_477),
+            (4, 0.8, 0.581_043),
+            (5, 0.6, 0.413_200),
+        ] {
+            let m = gibbs(size, &distance(size), "beta", beta).unwrap();
+            let cost = distance(size);
+            let mean: f64 = (0..size * size)
+                .map(|i| {
+                    let (n, d) = m
+                        .family
+                        .entry((i / size) as u64, (i % size) as u64)
+                        .unwrap();
+                    n as f64 / d as f64 * cost[i]
+                })
+                .sum::<f64>()
+                / size as f64;
+            assert!((mean - want).abs() < 1e-6, "{size} {beta}: {mean}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_cannot_be() {
+        let inf = f64::INFINITY;
+        let error =
+            |cost: &[f64], name, value| gibbs(2, cost, name, value).unwrap_err().to_string();
+        assert!(error(&[0.0, -1.0, 1.0, 0.0], "beta", 0.5).ends_with("-1 at (0, 1)"));
+        assert!(error(&[0.0, f64::NAN, 1.0, 0.0], "beta", 0.5).ends_with("NaN at (0, 1)"));
+        assert!(error(&[0.0, 1.0, 1.0, 0.0], "temperature", 0.0).ends_with("above 0; got 0"));
+        assert!(error(&[0.0, 1.0, inf, 0.0], "beta", 0.5).ends_with("one on none at (0, 1)"));
+        assert!(error(&[0.0, inf, inf, 0.0], "beta", 0.5).contains("be at most 0 for the reports"));
+    }
+}

@@ -1,0 +1,102 @@
+//! k-anonymity, Expression (3): classes of at least `k` consecutive codes, as many as fit.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::law::Family;
+use crate::law::parameters::{Arguments, Value};
+use crate::law::shared::classes::Classes;
+use crate::measure;
+use crate::number::calibrate;
+
+/// `size // k` classes; the first `size mod classes` of them are one larger.
+fn with_k(size: u64, k: u64) -> Classes {
+    let classes = size / k;
+    let (n, larger) = (size / classes, size % classes);
+    let parameters = vec![
+        ("size", Value::Whole(size.into())),
+        ("k", Value::Whole(k.into())),
+    ];
+    let lengths = [(n + 1, larger), (n, classes - larger)];
+    Classes::new(
+        "k_anonymous",
+        parameters,
+        lengths.into_iter().filter(|run| run.1 > 0),
+    )
+}
+
+/// By beta the smallest `k` that reaches it. More codes a class is more entropy: the sizes of fewer
+/// balanced classes majorize those of more, and `n log n` is convex. The reported beta of a closed
+/// form is the largest double not above the true one, so it reaches a double just when that does.
+pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    let size = arguments.size()?;
+    arguments.exactly_one(&["k", "beta"])?;
+    let k = match arguments.whole("k", 1, size)? {
+        Some(k) => k,
+        None => {
+            let beta = arguments.beta()?.unwrap_or(0.0);
+            calibrate::smallest(1, size, |k| measure::beta(&with_k(size, k)) >= beta)
+        }
+    };
+    Ok(Arc::new(with_k(size, k)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::Matrix;
+    use crate::law::laws::{check_laws, make};
+
+    fn k_anonymous(size: i128, name: &str, value: Value) -> Result<Matrix> {
+        make(
+            "k_anonymous",
+            &[("size", Value::Whole(size)), (name, value)],
+        )
+    }
+
+    #[test]
+    fn laws() {
+        for (size, k) in [(1, 1), (12, 3), (11, 4), (11, 5), (7, 7), (13, 2)] {
+            check_laws(&k_anonymous(size, "k", Value::Whole(k)).unwrap());
+        }
+    }
+
+    #[test]
+    fn every_class_has_at_least_k_codes() {
+        for size in 1..40 {
+            for k in 1..=size {
+                let family = with_k(size, k);
+                assert!((0..size).all(|u| family.class_of(u).1 >= k));
+                assert_eq!(family.size(), size);
+            }
+        }
+    }
+
+    #[test]
+    fn by_beta_the_smallest_k_that_reaches_it() {
+        for size in [2u64, 12, 16, 81, 97, 10_000_000] {
+            for beta in [0.0, 0.25, 0.5, 0.6, 0.75, 0.999, 1.0] {
+                let m = k_anonymous(size.into(), "beta", Value::Real(beta)).unwrap();
+                assert!(measure::beta(&*m.family) >= beta);
+                let Value::Whole(k) = m.family.parameters()[1].1 else {
+                    panic!("k is a whole number")
+                };
+                assert!(k == 1 || measure::beta(&with_k(size, k as u64 - 1)) < beta);
+            }
+        }
+        let m = k_anonymous(16, "beta", Value::Real(0.5)).unwrap();
+        assert_eq!(m.family.parameters()[1].1, Value::Whole(4));
+    }
+
+    #[test]
+    fn refuses_k_beyond_the_size() {
+        let error = k_anonymous(5, "k", Value::Whole(6)).unwrap_err();
+        assert_eq!(error.to_string(), "`k` must be from 1 to 5; got 6");
+        let error = make("k_anonymous", &[("size", Value::Whole(5))]).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("exactly one of k, beta; got none")
+        );
+    }
+}

@@ -1,0 +1,306 @@
+//! Kron: independent matrices on several attributes, as one on their joint domain.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::law::parameters::{Arguments, Parameters, Value};
+use crate::law::shared::composite::Written;
+use crate::law::structure::Structure;
+use crate::law::{Composition, Family, Matrix, Nesting, composite};
+use crate::measure::survey;
+use crate::measure::{Entropy, LogSum};
+use crate::number::dd::Dd;
+use crate::number::lattice::MAX_SIZE;
+use crate::system::memory::{self, Gather};
+
+/// # Law
+/// `probability(u, v)` is the product of the factors' at the digits of `u` and `v`, the joint code
+/// in C order as in `numpy.kron`: the last factor runs fastest. Definition 2 of the paper with beta is
+/// Definition 3 with the same beta for this matrix.
+///
+/// # Cost
+/// The factors. Bits and epsilon add, truth multiplies.
+#[derive(Debug)]
+struct Kron {
+    factors: Arc<[Matrix]>,
+    size: u64,
+    nesting: Nesting,
+    written: Written,
+}
+
+pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    let factors = arguments.matrices()?;
+    let size = factors.iter().try_fold(1u64, |size, factor| {
+        size.checked_mul(factor.family.size())
+            .filter(|&size| size <= MAX_SIZE)
+    });
+    let steps = factors.iter().fold(0u128, |sum, factor| {
+        sum.saturating_add(factor.family.nesting().entry)
+    });
+    let row = factors
+        .iter()
+        .fold(size.unwrap_or(u64::MAX).into(), |sum: u128, factor| {
+            sum.saturating_add(factor.family.nesting().row)
+        });
+    let through = row.saturating_mul(size.unwrap_or(u64::MAX).into());
+    let nesting = Nesting::of(&factors, survey::SIZE, (steps, row, through))?;
+    match size {
+        Some(size) => Ok(Arc::new(Kron {
+            factors,
+            size,
+            nesting,
+            written: Written::default(),
+        })),
+        None => Err(Error::value(
+            "matrices",
+            "have a joint domain of at most 2^53 cells",
+            "more",
+        )),
+    }
+}
+
+impl Kron {
+    /// The factors with more than one code; of the others there may be very many, and they say nothing.
+    fn wide(&self) -> impl Iterator<Item = &Matrix> {
+        self.factors
+            .iter()
+            .filter(|factor| factor.family.size() > 1)
+    }
+
+    fn at(&self, u: u64, v: u64) -> usize {
+        (u * self.size + v) as usize
+    }
+
+    /// The factors with the digits of `u` and `v`, the last first.
+    fn digits(&self, u: u64, v: u64) -> impl Iterator<Item = (&Matrix, u64, u64)> {
+        let mut rest = (u, v);
+        self.factors.iter().rev().map(move |factor| {
+            let n = factor.family.size();
+            let digits = (factor, rest.0 % n, rest.1 % n);
+            rest = (rest.0 / n, rest.1 / n);
+            digits
+        })
+    }
+}
+
+impl Family for Kron {
+    fn name(&self) -> &'static str {
+        "kron"
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![("matrices", Value::Matrices(Arc::clone(&self.factors)))]
+    }
+
+    fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
+        if let Some(table) = self.written.of(self) {
+            return table.entry(self.at(u, v));
+        }
+        self.digits(u, v)
+            .try_fold((1u128, 1u128), |(n, d), (factor, u, v)| {
+                let (m, e) = factor.family.entry(u, v)?;
+                let product = (n.checked_mul(m)?, d.checked_mul(e)?);
+                (product.1 < 1 << 127).then_some(product)
+            })
+    }
+
+    fn precise(&self, u: u64, v: u64) -> Dd {
+        if let Some(table) = self.written.of(self) {
+            return table.precise(self.at(u, v));
+        }
+        self.digits(u, v)
+            .fold(Dd::ONE, |p, (factor, u, v)| p * factor.family.precise(u, v))
+    }
+
+    /// From a row of each factor, multiplied in the order of [`Family::precise`].
+    fn precise_row(&self, u: u64) -> Vec<Dd> {
+        if let Some(table) = self.written.of(self) {
+            return table.precise_row(u, self.size);
+        }
+        let mut row = vec![Dd::ONE];
+        for (factor, u, _) in self.digits(u, 0) {
+            let part = factor.family.precise_row(u);
+            row = part
+                .iter()
+                .flat_map(|&p| row.iter().map(move |&q| q * p))
+                .gather();
+        }
+        row
+    }
+
+    fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
+        if let Some(table) = self.written.of(self) {
+            return table.add_counts(u, total, weight, out);
+        }
+        let Some(own) = self.total() else {
+            return out.iter_mut().enumerate().all(|(v, out)| {
+                let entry = self.entry(u, v as u64);
+                *out += entry.map_or(0, |(n, d)| weight * (n * (total / d)));
+                entry.is_some()
+            });
+        };
+        let mut row = vec![weight * (total / own)];
+        for (factor, u, _) in self.digits(u, 0) {
+            let mut part = memory::zeros(factor.family.size() as usize);
+            let of = factor.total().unwrap_or(0);
+            if !factor.family.add_counts(u, of, 1, &mut part) {
+                return false;
+            }
+            row = part
+                .iter()
+                .flat_map(|&c| row.iter().map(move |&d| d * c))
+                .gather();
+        }
+        out.iter_mut().zip(row).for_each(|(out, c)| *out += c);
+        true
+    }
+
+    /// Entries of factors that are composites take a row each, so that rows are taken whole.
+    fn fill_row(&self, u: u64, out: &mut [f64]) {
+        if self
+            .wide()
+            .all(|factor| factor.family.composition().is_none())
+        {
+            for (v, x) in out.iter_mut().enumerate() {
+                *x = self.probability(u, v as u64);
+            }
+            return;
+        }
+        let fill = |total: u128, row: &mut [u128]| self.add_counts(u, total, 1, row);
+        composite::fill_row(self, u, self.total(), fill, out);
+    }
+
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        None
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Kron(Arc::clone(&self.factors))
+    }
+
+    fn total(&self) -> Option<u128> {
+        self.factors.iter().try_fold(1u128, |total, factor| {
+            total.checked_mul(factor.total()?).filter(|&t| t < 1 << 127)
+        })
+    }
+
+    fn nesting(&self) -> Nesting {
+        self.nesting
+    }
+
+    fn written(&self) -> Option<&Written> {
+        Some(&self.written)
+    }
+
+    fn knows_ergodic(&self) -> bool {
+        self.wide().all(Matrix::knows_ergodic)
+    }
+
+    fn composition(&self) -> Option<Composition<'_>> {
+        Some(Composition::Kron(&self.factors))
+    }
+
+    /// Given the truth the reports are independent, so their entropies add.
+    fn entropy_rate(&self) -> Entropy {
+        self.wide()
+            .map(Matrix::entropy)
+            .fold(Entropy::Exact(LogSum::zero()), |a, b| a + b)
+    }
+
+    /// A mean of the factors' betas is not below the least of them.
+    fn least_beta(&self) -> f64 {
+        self.factors
+            .iter()
+            .filter(|factor| factor.family.size() > 1)
+            .map(Matrix::beta)
+            .fold(1.0, f64::min)
+    }
+
+    /// Extremes of a column are products of the factors' extremes, so the logarithms add.
+    fn epsilon(&self) -> f64 {
+        let epsilons: Vec<f64> = self.factors.iter().map(Matrix::epsilon).gather();
+        if epsilons.contains(&f64::INFINITY) {
+            return f64::INFINITY;
+        }
+        let sum = epsilons.iter().fold(Dd::ZERO, |sum, &e| sum + Dd::from(e));
+        if mutant!("kron-epsilon-nearest") {
+            return sum.hi;
+        }
+        // Adding 0 turns a negative zero into the plain one.
+        sum.round_up(0.0) + 0.0
+    }
+
+    fn truthfulness(&self) -> f64 {
+        self.wide().map(Matrix::truthfulness).product()
+    }
+
+    /// Powers are taken factor by factor, so all of them have to be.
+    fn is_ergodic(&self) -> bool {
+        self.wide().all(Matrix::is_ergodic)
+    }
+
+    fn is_exact(&self) -> bool {
+        self.factors.iter().all(Matrix::is_exact)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::laws::{check_laws, make};
+
+    fn kron(factors: &[Matrix]) -> Result<Matrix> {
+        make("kron", &[("matrices", Value::Matrices(factors.into()))])
+    }
+
+    fn rr(size: i128, beta: f64) -> Matrix {
+        let given = [("size", Value::Whole(size)), ("beta", Value::Real(beta))];
+        make("randomized_response", &given).unwrap()
+    }
+
+    #[test]
+    fn laws() {
+        let third = make("uniform", &[("size", Value::Whole(3))]).unwrap();
+        let swap = make("permutation", &[("targets", Value::Wholes([1, 0].into()))]).unwrap();
+        let row = Value::Wholes([3, 2, 1].into());
+        let circle = make("circulant", &[("first_row", row)]).unwrap();
+        for factors in [
+            &[third.clone()][..],
+            &[third.clone(), swap.clone()],
+            &[circle.clone(), third.clone()],
+            &[swap, circle, third],
+        ] {
+            check_laws(&kron(factors).unwrap());
+        }
+    }
+
+    #[test]
+    fn ten_factors_on_the_grid_have_no_common_total_and_exact_bits() {
+        let factors: Vec<Matrix> = (2..12).map(|n| rr(n, 0.6)).collect();
+        let m = kron(&factors).unwrap();
+        assert_eq!(m.family.size(), (2..12).product::<u64>());
+        assert_eq!((m.family.total(), m.family.entry(0, 0)), (None, None));
+        assert!(m.family.probability(0, 0) > 0.0);
+        assert!(m.beta() >= 0.6);
+        assert!(m.family.is_exact());
+    }
+
+    #[test]
+    fn perfect_parts_make_a_perfect_whole() {
+        let uniform = |n| make("uniform", &[("size", Value::Whole(n))]).unwrap();
+        let m = kron(&[uniform(3), uniform(7), uniform(1), uniform(10)]).unwrap();
+        assert_eq!((m.beta(), m.epsilon()), (1.0, 0.0));
+    }
+
+    #[test]
+    fn refuses_a_joint_domain_beyond_the_codes() {
+        let big = make("uniform", &[("size", Value::Whole(1 << 30))]).unwrap();
+        let error = kron(&[big.clone(), big]).unwrap_err().to_string();
+        assert!(error.ends_with("at most 2^53 cells; got more"), "{error}");
+        assert!(kron(&[]).is_err());
+    }
+}

@@ -1,0 +1,467 @@
+//! Mix: one of several matrices, chosen at random for every record.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::law::parameters::{Arguments, Parameters, Value};
+use crate::law::shared::collapse;
+use crate::law::shared::composite::{self, Measures, Written};
+use crate::law::structure::Structure;
+use crate::law::{Composition, Family, Matrix, Nesting};
+use crate::measure::Entropy;
+use crate::number::dd::{Dd, RELATIVE_ERROR};
+use crate::number::lattice::{self, gcd};
+use crate::operator::Spectrum;
+use crate::system::kept::Kept;
+use crate::system::memory::{self, Gather};
+
+/// # Law
+/// `probability(u, v) = sum of weight_k p_k(u, v)`, with weights that sum to 1: a convex combination
+/// of bistochastic matrices.
+///
+/// # Cost
+/// The parts. Measures are exact up to size 4096 (O(size^2) a part) or inside one structured family;
+/// beyond, bits are bounded by the weighted mean (entropy is concave), epsilon by the largest, or by
+/// the ratio of the weighted extremes.
+#[derive(Debug)]
+struct Mix {
+    parts: Arc<[Matrix]>,
+    weights: Arc<[i64]>,
+    sum: u64,
+    nesting: Nesting,
+    written: Written,
+    measures: Kept<Measures>,
+}
+
+/// Size up to which every entry is looked at.
+const SIZE: u64 = 4096;
+
+pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    let parts = arguments.matrices()?;
+    let (weights, sum) = weights(arguments)?;
+    if weights.len() != parts.len() {
+        let must = format!("be one for each of the {} matrices", parts.len());
+        return Err(Error::value("weights", must, weights.len()));
+    }
+    let size = parts[0].family.size();
+    if let Some(other) = parts.iter().find(|part| part.family.size() != size) {
+        let must = format!("have one size, {size} as the first");
+        return Err(Error::value("matrices", must, other.family.size()));
+    }
+    let add = |a: u128, b: u128| a.saturating_add(b);
+    let steps = parts.iter().fold((0, size.into(), 0), |sum, part| {
+        let inner = part.family.nesting();
+        (
+            add(sum.0, inner.entry),
+            add(sum.1, inner.row),
+            add(sum.2, inner.through),
+        )
+    });
+    Ok(Arc::new(Mix {
+        nesting: Nesting::of(&parts, SIZE, steps)?,
+        written: Written::default(),
+        parts,
+        weights,
+        sum,
+        measures: Kept::new(),
+    }))
+}
+
+/// Weights in lowest terms. Whole numbers and fractions must sum to exactly 1, floats within 1e-9.
+fn weights(arguments: &mut Arguments) -> Result<(Arc<[i64]>, u64)> {
+    let must = "be non-negative and sum to 1";
+    let (counts, total) = match arguments.required("weights")? {
+        Value::Reals(reals) => {
+            let rounded = lattice::round_vector("weights", &reals, lattice::Direction::Nearest)?;
+            (rounded.counts, lattice::GRID)
+        }
+        Value::Ratios(ratios) => lattice::common_total("weights", &ratios)?,
+        Value::Wholes(wholes) => {
+            let ratios: Vec<(i128, i128)> = wholes.iter().map(|&n| (n.into(), 1)).gather();
+            lattice::common_total("weights", &ratios)?
+        }
+        other => {
+            return Err(Error::type_(
+                "weights",
+                "be a vector of numbers",
+                other.kind(),
+            ));
+        }
+    };
+    let sum: u128 = counts.iter().map(|&c| u128::from(c)).sum();
+    if sum != u128::from(total) {
+        return Err(Error::value(
+            "weights",
+            must,
+            format!("a sum of {sum}/{total}"),
+        ));
+    }
+    let g = counts
+        .iter()
+        .fold(u128::from(total), |g, &c| gcd(g, c.into()));
+    let counts = counts
+        .iter()
+        .map(|&c| (u128::from(c) / g) as i64)
+        .gather_shared();
+    Ok((counts, (u128::from(total) / g) as u64))
+}
+
+impl Mix {
+    fn weighted(&self) -> Vec<(u64, &Matrix)> {
+        let pairs = self.weights.iter().zip(&*self.parts);
+        pairs
+            .filter(|p| *p.0 > 0)
+            .map(|(&w, part)| (w as u64, part))
+            .gather()
+    }
+
+    fn share(&self, weight: u64) -> Dd {
+        Dd::from(u128::from(weight)) / Dd::from(u128::from(self.sum))
+    }
+
+    fn measures(&self) -> &Measures {
+        self.measures.get_or_make(|| {
+            collapse::mix(&self.weighted(), self.sum)
+                .or_else(|| self.entry_by_entry())
+                .unwrap_or_else(|| self.bounds())
+        })
+    }
+
+    fn entry_by_entry(&self) -> Option<Measures> {
+        let can = self.size() <= SIZE && self.nesting.is_quick(self.size());
+        let total = self.total().filter(|_| can)?;
+        if self.written.of(self).is_some() {
+            return composite::measures(self.size() as usize, total, |u, row| {
+                self.add_counts(u, total, 1, row)
+            });
+        }
+        let parts = self.weighted();
+        let inner = total / u128::from(self.sum);
+        composite::measures(self.size() as usize, total, |u, row| {
+            parts
+                .iter()
+                .all(|(w, part)| part.family.add_counts(u, inner, (*w).into(), row))
+        })
+    }
+
+    fn bounds(&self) -> Measures {
+        let parts = self.weighted();
+        let entropy = parts
+            .iter()
+            .map(|(w, part)| part.entropy().scaled(self.share(*w)));
+        let entropy = entropy
+            .reduce(|a, b| a + b)
+            .unwrap_or_else(|| composite::perfect(1));
+        let largest = parts
+            .iter()
+            .map(|(_, part)| part.epsilon())
+            .fold(0.0, f64::max);
+        let ends: Option<Vec<(f64, f64)>> = parts
+            .iter()
+            .map(|(_, p)| p.family.extremes())
+            .collect::<Option<_>>();
+        let by_extremes = ends.map_or(f64::INFINITY, |ends| {
+            let mean = |pick: fn(&(f64, f64)) -> f64| {
+                let terms = parts.iter().zip(&ends);
+                terms.fold(Dd::ZERO, |sum, ((w, _), e)| {
+                    sum + self.share(*w) * Dd::from(pick(e))
+                })
+            };
+            let (low, high) = (mean(|e| e.0), mean(|e| e.1));
+            if low.hi <= 0.0 {
+                f64::INFINITY
+            } else {
+                (high / low).ln().round_up(1e3 * RELATIVE_ERROR)
+            }
+        });
+        Measures {
+            entropy,
+            epsilon: largest.min(by_extremes),
+            exact: false,
+        }
+    }
+}
+
+impl Family for Mix {
+    fn name(&self) -> &'static str {
+        "mix"
+    }
+
+    fn size(&self) -> u64 {
+        self.parts[0].family.size()
+    }
+
+    fn parameters(&self) -> Parameters {
+        let weights = self.weights.iter().map(|&w| {
+            let g = gcd(w as u128, self.sum.into()) as i128;
+            (i128::from(w) / g, i128::from(self.sum) / g)
+        });
+        vec![
+            ("matrices", Value::Matrices(Arc::clone(&self.parts))),
+            ("weights", Value::Ratios(weights.gather_shared())),
+        ]
+    }
+
+    fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
+        let total = self.total()?;
+        if let Some(table) = self.written.of(self) {
+            return table.entry((u * self.size() + v) as usize);
+        }
+        let inner = total / u128::from(self.sum);
+        let count = self.weighted().iter().try_fold(0u128, |sum, (w, part)| {
+            let (n, d) = part.family.entry(u, v)?;
+            Some(sum + u128::from(*w) * (n * (inner / d)))
+        })?;
+        Some((count, total))
+    }
+
+    fn precise(&self, u: u64, v: u64) -> Dd {
+        if let Some(table) = self.written.of(self) {
+            return table.precise((u * self.size() + v) as usize);
+        }
+        self.weighted().iter().fold(Dd::ZERO, |sum, (w, part)| {
+            sum + self.share(*w) * part.family.precise(u, v)
+        })
+    }
+
+    fn fill_row(&self, u: u64, out: &mut [f64]) {
+        let fill = |total: u128, row: &mut [u128]| self.add_counts(u, total, 1, row);
+        composite::fill_row(self, u, self.total(), fill, out);
+    }
+
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        None
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Mix {
+            parts: Arc::clone(&self.parts),
+            weights: Arc::clone(&self.weights),
+            sum: self.sum,
+        }
+    }
+
+    fn total(&self) -> Option<u128> {
+        composite::common(self.parts.iter().map(Matrix::total))?
+            .checked_mul(self.sum.into())
+            .filter(|&t| t < 1 << 127)
+    }
+
+    fn nesting(&self) -> Nesting {
+        self.nesting
+    }
+
+    fn written(&self) -> Option<&Written> {
+        Some(&self.written)
+    }
+
+    fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
+        if let Some(table) = self.written.of(self) {
+            return table.add_counts(u, total, weight, out);
+        }
+        let inner = total / u128::from(self.sum);
+        let parts = self.weighted();
+        let mut parts = parts.iter();
+        parts.all(|(w, part)| {
+            part.family
+                .add_counts(u, inner, weight * u128::from(*w), out)
+        })
+    }
+
+    fn add_counts_through(&self, weights: &[u128], total: u128, out: &mut [u128]) -> bool {
+        let inner = total / u128::from(self.sum);
+        self.weighted().iter().all(|(w, part)| {
+            let weights: Vec<u128> = weights.iter().map(|x| x * u128::from(*w)).gather();
+            part.family.add_counts_through(&weights, inner, out)
+        })
+    }
+
+    fn precise_through(&self, weights: &[Dd]) -> Vec<Dd> {
+        let mut sum = memory::filled(Dd::ZERO, weights.len());
+        for (w, part) in self.weighted() {
+            let share = self.share(w);
+            for (s, p) in sum.iter_mut().zip(part.family.precise_through(weights)) {
+                *s = *s + share * p;
+            }
+        }
+        sum
+    }
+
+    fn precise_row(&self, u: u64) -> Vec<Dd> {
+        if let Some(table) = self.written.of(self) {
+            return table.precise_row(u, self.size());
+        }
+        let mut sum = memory::filled(Dd::ZERO, self.size() as usize);
+        for (w, part) in self.weighted() {
+            let share = self.share(w);
+            for (s, p) in sum.iter_mut().zip(part.family.precise_row(u)) {
+                *s = *s + share * p;
+            }
+        }
+        sum
+    }
+
+    fn knows_ergodic(&self) -> bool {
+        self.size() <= SIZE && self.nesting.is_quick(self.size()) || self.is_ergodic()
+    }
+
+    fn composition(&self) -> Option<Composition<'_>> {
+        let pairs = self.weights.iter().zip(&*self.parts);
+        let parts = pairs
+            .map(|(&w, part)| ((w, self.sum as i64), part))
+            .gather();
+        Some(Composition::Mix(parts))
+    }
+
+    fn entropy_rate(&self) -> Entropy {
+        self.measures().entropy.clone()
+    }
+
+    fn epsilon(&self) -> f64 {
+        self.measures().epsilon
+    }
+
+    fn truthfulness(&self) -> f64 {
+        let parts = self.weighted();
+        let terms = parts
+            .iter()
+            .map(|(w, part)| self.share(*w) * Dd::from(part.truthfulness()));
+        terms.fold(Dd::ZERO, |a, b| a + b).hi
+    }
+
+    /// One ergodic part is enough; else the union of the supports decides, beyond size 4096 not looked
+    /// at.
+    fn is_ergodic(&self) -> bool {
+        let parts = self.weighted();
+        if parts.iter().any(|(_, part)| part.is_ergodic()) {
+            return true;
+        }
+        let size = self.size();
+        size <= SIZE
+            && self.nesting.is_quick(size)
+            && composite::is_ergodic(size as usize, |u| {
+                let mut row = memory::zeros(size as usize);
+                let mut seen = memory::filled(false, size as usize);
+                for (_, part) in &parts {
+                    part.family.fill_row(u as u64, &mut row);
+                    seen.iter_mut().zip(&row).for_each(|(s, p)| *s |= *p > 0.0);
+                }
+                (0..size as usize).filter(|&v| seen[v]).gather()
+            })
+    }
+
+    fn is_exact(&self) -> bool {
+        self.measures().exact
+    }
+
+    fn spectrum(&self) -> Option<Spectrum> {
+        let parts: Option<Vec<(f64, Spectrum)>> = self
+            .weighted()
+            .iter()
+            .map(|(w, part)| Some((self.share(*w).hi, part.spectrum()?)))
+            .collect::<Option<_>>();
+        Spectrum::mixed(parts?, usize::try_from(self.size()).ok()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::laws::{check_laws, make};
+    use crate::measure;
+
+    fn mix(parts: &[Matrix], weights: Value) -> Result<Matrix> {
+        let parts = Value::Matrices(parts.into());
+        make("mix", &[("matrices", parts), ("weights", weights)])
+    }
+
+    fn sized(family: &str, size: i128) -> Matrix {
+        make(family, &[("size", Value::Whole(size))]).unwrap()
+    }
+
+    fn circle(row: &[i64]) -> Matrix {
+        make("circulant", &[("first_row", Value::Wholes(row.into()))]).unwrap()
+    }
+
+    #[test]
+    fn laws() {
+        let (i, u) = (sized("identity", 3), sized("uniform", 3));
+        let blocks = make("blocks", &[("sizes", Value::Wholes([1, 2].into()))]).unwrap();
+        let half = || Value::Ratios([(1, 2), (1, 2)].into());
+        for parts in [
+            [i.clone(), u.clone()],
+            [u.clone(), u.clone()],
+            [blocks.clone(), u.clone()],
+            [circle(&[1, 2, 0]), circle(&[0, 1, 1])],
+            [circle(&[0, 1, 0]), circle(&[0, 0, 1])],
+            [blocks.clone(), circle(&[1, 2, 3])],
+        ] {
+            check_laws(&mix(&parts, half()).unwrap());
+        }
+        check_laws(
+            &mix(
+                &[i, u, blocks],
+                Value::Ratios([(1, 2), (1, 3), (1, 6)].into()),
+            )
+            .unwrap(),
+        );
+    }
+
+    #[test]
+    fn perfect_parts_make_a_perfect_whole() {
+        let rr = make(
+            "randomized_response",
+            &[("size", Value::Whole(7)), ("epsilon", Value::Real(0.0))],
+        );
+        let m = mix(
+            &[sized("uniform", 7), rr.unwrap()],
+            Value::Reals([0.3, 0.7].into()),
+        )
+        .unwrap();
+        assert_eq!((measure::beta(&*m.family), m.family.epsilon()), (1.0, 0.0));
+    }
+
+    #[test]
+    fn bounds_are_on_the_safe_side() {
+        let parts = [
+            circle(&[5, 3, 1, 1]),
+            make("blocks", &[("sizes", Value::Wholes([2, 2].into()))]).unwrap(),
+        ];
+        let mixed = Mix {
+            weights: [1, 3].into(),
+            sum: 4,
+            nesting: Nesting::of(&parts, SIZE, (1, 1, 1)).unwrap(),
+            parts: parts.into(),
+            written: Written::default(),
+            measures: Kept::new(),
+        };
+        let (exact, bound) = (mixed.entry_by_entry().unwrap(), mixed.bounds());
+        assert!(exact.exact && !bound.exact);
+        let bits = |m: &Measures| match &m.entropy {
+            Entropy::Within(bits) => bits.value.hi,
+            Entropy::Exact(_) => f64::NAN,
+        };
+        assert!(bits(&bound) <= bits(&exact));
+        assert!(bound.epsilon >= exact.epsilon);
+    }
+
+    #[test]
+    fn refuses_weights_and_sizes_that_do_not_fit() {
+        let parts = [sized("identity", 3), sized("uniform", 3)];
+        let error = |weights| mix(&parts, weights).unwrap_err().to_string();
+        assert!(error(Value::Ratios([(1, 2), (1, 3)].into())).ends_with("got a sum of 5/6"));
+        assert!(error(Value::Wholes([1, 1].into())).ends_with("got a sum of 2/1"));
+        assert!(error(Value::Reals([0.5, 0.6].into())).contains("off by 1.0e-1"));
+        assert!(error(Value::Reals([1.0].into())).ends_with("each of the 2 matrices; got 1"));
+        let error = mix(
+            &[sized("identity", 3), sized("uniform", 4)],
+            Value::Reals([0.5, 0.5].into()),
+        );
+        assert!(
+            error
+                .unwrap_err()
+                .to_string()
+                .ends_with("3 as the first; got 4")
+        );
+    }
+}

@@ -1,0 +1,450 @@
+//! Product: a release that is randomized again, first by one matrix, then by another.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::law::parameters::{Arguments, Parameters, Value};
+use crate::law::shared::collapse;
+use crate::law::shared::composite::{self, Measures, Written};
+use crate::law::structure::Structure;
+use crate::law::{Composition, Family, Matrix, Nesting};
+use crate::measure::Entropy;
+use crate::number::dd::Dd;
+use crate::operator::Spectrum;
+use crate::system::kept::Kept;
+use crate::system::memory::{self, Gather};
+
+/// # Law
+/// `probability(u, v) = sum over w of a(u, w) b(w, v)`. Randomizing again never takes bits away:
+/// `max(H(A), H(B)) <= H(AB) <= H(A) + H(B)`, and epsilon is at most the smaller one.
+///
+/// # Cost
+/// The two matrices. Measures are exact up to 2^32 multiply-adds or inside one structured family;
+/// beyond, the two inequalities above are what is reported.
+#[derive(Debug)]
+struct Product {
+    pair: Arc<[Matrix]>,
+    nesting: Nesting,
+    written: Written,
+    measures: Kept<Measures>,
+    /// The counts of the second matrix out of its total, as every row of the product needs them all.
+    second_counts: Kept<Option<Vec<u128>>>,
+    /// The same to 30 digits, where there is no common total.
+    second_rows: Kept<Vec<Vec<Dd>>>,
+}
+
+const WORK: u128 = 1 << 32;
+
+/// Parts up to which eigenvalues are multiplied: the product is then right to ten digits.
+const ROUNDINGS: u64 = 1 << 18;
+
+/// Size up to which the rows of the second matrix are kept.
+const KEPT: u64 = 1024;
+
+/// Every row takes as many multiply-adds as the matrix has entries.
+const LOOK: u64 = 1024;
+
+pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    let pair = arguments.matrices()?;
+    let [first, second] = &*pair else {
+        return Err(Error::value("matrices", "be two for a product", pair.len()));
+    };
+    let (a, b) = (first.family.size(), second.family.size());
+    if a != b {
+        let must = format!("have one size, {a} as the first");
+        return Err(Error::value("matrices", must, b));
+    }
+    let (size, before, after) = (
+        u128::from(a),
+        first.family.nesting(),
+        second.family.nesting(),
+    );
+    // The rows of the second matrix are kept up to a size.
+    let own = if a <= KEPT {
+        size * size
+    } else {
+        after.through
+    };
+    let row = before.row.saturating_add(own);
+    let through = before.through.saturating_add(after.through);
+    let mut nesting = Nesting::of(&pair, LOOK, (row, row, through))?;
+    if a <= KEPT {
+        nesting.kept = nesting.kept.saturating_add(size.saturating_mul(after.row));
+    }
+    Ok(Arc::new(Product {
+        nesting,
+        written: Written::default(),
+        pair,
+        measures: Kept::new(),
+        second_counts: Kept::new(),
+        second_rows: Kept::new(),
+    }))
+}
+
+impl Product {
+    fn first(&self) -> &dyn Family {
+        &*self.pair[0].family
+    }
+
+    fn second(&self) -> &dyn Family {
+        &*self.pair[1].family
+    }
+
+    /// The one factor where the other leaves everything as it is.
+    fn beside_identity(&self) -> Option<&Matrix> {
+        match &*self.pair {
+            [first, second] if first.is_identity() => Some(second),
+            [first, second] if second.is_identity() => Some(first),
+            _ => None,
+        }
+    }
+
+    fn measures(&self) -> &Measures {
+        self.measures.get_or_make(|| {
+            collapse::product(&self.pair[0], &self.pair[1])
+                .or_else(|| self.entry_by_entry())
+                .unwrap_or_else(|| self.bounds())
+        })
+    }
+
+    /// Up to 2^32 multiply-adds, which also keeps these counts small.
+    fn second_counts(&self) -> Option<&[u128]> {
+        let counts = self.second_counts.get_or_make(|| {
+            let size = u128::from(self.size());
+            let can = size.pow(3) <= WORK && self.nesting.is_quick(self.size());
+            let total = self.pair[1].total().filter(|_| can)?;
+            let n = size as usize;
+            let mut counts = memory::zeros(n * n);
+            let mut rows = counts.chunks_mut(n).enumerate();
+            rows.all(|(w, row)| self.second().add_counts(w as u64, total, 1, row))
+                .then_some(counts)
+        });
+        counts.as_deref()
+    }
+
+    fn entry_by_entry(&self) -> Option<Measures> {
+        if self.written.of(self).is_none() {
+            self.second_counts()?;
+        }
+        let total = self.total()?;
+        composite::measures(self.size() as usize, total, |u, row| {
+            self.add_counts(u, total, 1, row)
+        })
+    }
+
+    fn bounds(&self) -> Measures {
+        let (a, b) = (&self.pair[0], &self.pair[1]);
+        let more = if a.entropy_rate() >= b.entropy_rate() {
+            a
+        } else {
+            b
+        };
+        Measures {
+            entropy: more.entropy(),
+            epsilon: a.epsilon().min(b.epsilon()),
+            exact: false,
+        }
+    }
+}
+
+/// The mean of `a(u, w) b(w, u)` summed over w: the diagonal of the product.
+fn trace(a: &dyn Family, b: &dyn Family) -> f64 {
+    const BANDS: usize = 64;
+    let n = a.size() as usize;
+    let mut work: Vec<(Vec<f64>, Dd)> = memory::filled((memory::zeros(n), Dd::ZERO), BANDS);
+    crate::system::pool::for_each_chunk(&mut work, 1, false, |band, part| {
+        for (row, sum) in part {
+            for u in (band..n).step_by(BANDS) {
+                a.fill_row(u as u64, row);
+                for (w, p) in (0u64..).zip(&*row).filter(|(_, p)| **p > 0.0) {
+                    *sum = *sum + Dd::product(*p, b.probability(w, u as u64));
+                }
+            }
+        }
+    });
+    let sum = work.iter().fold(Dd::ZERO, |sum, part| sum + part.1);
+    sum.hi / n as f64
+}
+
+/// The same from whole rows of the product.
+fn trace_by_rows(product: &dyn Family) -> f64 {
+    let n = product.size() as usize;
+    let parts = crate::system::pool::map(n, n < 64, |u| {
+        let mut row = memory::zeros(n);
+        product.fill_row(u as u64, &mut row);
+        row[u]
+    });
+    let sum = parts.into_iter().fold(Dd::ZERO, |sum, x| sum + Dd::from(x));
+    sum.hi / n as f64
+}
+
+impl Family for Product {
+    fn name(&self) -> &'static str {
+        "product"
+    }
+
+    fn size(&self) -> u64 {
+        self.first().size()
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![("matrices", Value::Matrices(Arc::clone(&self.pair)))]
+    }
+
+    fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
+        let total = self.total()?;
+        if let Some(table) = self.written.of(self) {
+            return table.entry((u * self.size() + v) as usize);
+        }
+        let mut row = memory::zeros(self.size() as usize);
+        let filled = self.add_counts(u, total, 1, &mut row);
+        filled.then(|| (row[v as usize], total))
+    }
+
+    /// The row of the first matrix, then of the second for each code it leads to. A product of many
+    /// matrices so costs a row at a time, not a path at a time.
+    fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
+        let totals = (self.pair[0].total(), self.pair[1].total(), self.total());
+        let (Some(a), Some(b), Some(own)) = totals else {
+            return false;
+        };
+        if let Some(table) = self.written.of(self) {
+            return table.add_counts(u, total, weight, out);
+        }
+        // `total` may be a multiple of the product's own.
+        let weight = weight * (total / own);
+        let mut first = memory::zeros(out.len());
+        if !self.first().add_counts(u, a, 1, &mut first) {
+            return false;
+        }
+        let Some(second) = self.second_counts() else {
+            first.iter_mut().for_each(|n| *n *= weight);
+            return self.second().add_counts_through(&first, b, out);
+        };
+        for (row, n) in second.chunks(out.len()).zip(first).filter(|(_, n)| *n > 0) {
+            out.iter_mut()
+                .zip(row)
+                .for_each(|(out, c)| *out += weight * n * c);
+        }
+        true
+    }
+
+    /// First through the one, then through the other.
+    fn add_counts_through(&self, weights: &[u128], total: u128, out: &mut [u128]) -> bool {
+        let totals = (self.pair[0].total(), self.pair[1].total(), self.total());
+        let (Some(a), Some(b), Some(own)) = totals else {
+            return false;
+        };
+        let mut between = memory::zeros(out.len());
+        if !self.first().add_counts_through(weights, a, &mut between) {
+            return false;
+        }
+        between.iter_mut().for_each(|n| *n *= total / own);
+        self.second().add_counts_through(&between, b, out)
+    }
+
+    fn precise_through(&self, weights: &[Dd]) -> Vec<Dd> {
+        let between = self.first().precise_through(weights);
+        self.second().precise_through(&between)
+    }
+
+    fn precise(&self, u: u64, v: u64) -> Dd {
+        if let Some(table) = self.written.of(self) {
+            return table.precise((u * self.size() + v) as usize);
+        }
+        self.precise_row(u)[v as usize]
+    }
+
+    fn precise_row(&self, u: u64) -> Vec<Dd> {
+        let size = self.size();
+        if let Some(table) = self.written.of(self) {
+            return table.precise_row(u, size);
+        }
+        let first = self.first().precise_row(u);
+        if size > KEPT {
+            return self.second().precise_through(&first);
+        }
+        let all = || (0..size).map(|w| self.second().precise_row(w)).gather();
+        let rows = self.second_rows.get_or_make(all);
+        let mut sum = memory::filled(Dd::ZERO, size as usize);
+        for (a, row) in first.into_iter().zip(rows).filter(|(a, _)| a.hi > 0.0) {
+            for (s, b) in sum.iter_mut().zip(row) {
+                *s = *s + a * *b;
+            }
+        }
+        sum
+    }
+
+    fn nesting(&self) -> Nesting {
+        self.nesting
+    }
+
+    fn written(&self) -> Option<&Written> {
+        Some(&self.written)
+    }
+
+    fn fill_row(&self, u: u64, out: &mut [f64]) {
+        let fill = |total: u128, row: &mut [u128]| self.add_counts(u, total, 1, row);
+        composite::fill_row(self, u, self.total(), fill, out);
+    }
+
+    fn closed(&self) -> Option<Arc<dyn Family>> {
+        None
+    }
+
+    fn structure(&self) -> Structure {
+        Structure::Product(Arc::clone(&self.pair))
+    }
+
+    fn total(&self) -> Option<u128> {
+        (self.pair[0].total()?)
+            .checked_mul(self.pair[1].total()?)
+            .filter(|&t| t < 1 << 127)
+    }
+
+    fn composition(&self) -> Option<Composition<'_>> {
+        Some(Composition::Product(&self.pair[0], &self.pair[1]))
+    }
+
+    fn entropy_rate(&self) -> Entropy {
+        self.measures().entropy.clone()
+    }
+
+    fn least_beta(&self) -> f64 {
+        self.pair[0].beta().max(self.pair[1].beta())
+    }
+
+    fn epsilon(&self) -> f64 {
+        let parts = self.pair[0].epsilon().min(self.pair[1].epsilon());
+        self.measures().epsilon.min(parts)
+    }
+
+    /// The trace of a product is the sum of `a(u, w) b(w, u)`: short with perfect secrecy or the
+    /// identity on one side, too long beyond 2^26 entries, and then not a number.
+    fn truthfulness(&self) -> f64 {
+        let (a, b) = (self.first(), self.second());
+        let size = self.size();
+        if self.pair.iter().any(Matrix::is_uniform) {
+            return 1.0 / size as f64;
+        }
+        if let Some(other) = self.beside_identity() {
+            return other.truthfulness();
+        }
+        if let Some(keep) = collapse::product_keeps(&self.pair[0], &self.pair[1]) {
+            return keep;
+        }
+        if size > 1 << 13 || !self.nesting.is_quick(size) {
+            return f64::NAN;
+        }
+        if size > 256 {
+            // trace(AB) = trace(BA): columns are taken of the one whose entries are at hand.
+            return match (a.composition().is_none(), b.composition().is_none()) {
+                (_, true) => trace(a, b),
+                (true, _) => trace(b, a),
+                _ if size <= 1024 => trace_by_rows(self),
+                _ => f64::NAN,
+            };
+        }
+        trace_by_rows(self)
+    }
+
+    fn knows_ergodic(&self) -> bool {
+        self.size() <= 4096 && self.nesting.is_quick(self.size()) || self.is_ergodic()
+    }
+
+    /// A positive factor makes the product positive. Otherwise the support decides, beyond size 4096
+    /// not looked at.
+    fn is_ergodic(&self) -> bool {
+        let (a, b) = (self.first(), self.second());
+        if self.pair.iter().any(|part| part.epsilon().is_finite()) {
+            return true;
+        }
+        if let Some(other) = self.beside_identity() {
+            return other.is_ergodic();
+        }
+        let size = self.size();
+        let support = |f: &dyn Family, u: u64| -> Vec<usize> {
+            let mut row = memory::zeros(size as usize);
+            f.fill_row(u, &mut row);
+            (0..size as usize).filter(|&v| row[v] > 0.0).gather()
+        };
+        if size > 4096 || !self.nesting.is_quick(size) {
+            return false;
+        }
+        let second: Vec<Vec<usize>> = (0..size).map(|w| support(b, w)).gather();
+        composite::is_ergodic(size as usize, |u| {
+            let mut seen = memory::filled(false, size as usize);
+            for w in support(a, u as u64) {
+                second[w].iter().for_each(|&v| seen[v] = true);
+            }
+            (0..size as usize).filter(|&v| seen[v]).gather()
+        })
+    }
+
+    fn is_exact(&self) -> bool {
+        self.measures().exact
+    }
+
+    /// Every factor's eigenvalue is off by a rounding, and in a power those add up: one next to 1, raised to a
+    /// large power, may be anything.
+    fn spectrum(&self) -> Option<Spectrum> {
+        let parts: Option<Vec<(f64, Spectrum)>> = self
+            .pair
+            .iter()
+            .map(|part| Some((1.0, part.spectrum()?)))
+            .collect::<Option<_>>();
+        let parts = parts?;
+        let exact =
+            |spectrum: &Spectrum| matches!(spectrum, Spectrum::Flat(a) if *a == 0.0 || *a == 1.0);
+        if self.nesting.parts > ROUNDINGS && !parts.iter().all(|(_, spectrum)| exact(spectrum)) {
+            return None;
+        }
+        Spectrum::multiplied(parts, usize::try_from(self.size()).ok()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::laws::{check_laws, make};
+
+    fn product(a: &Matrix, b: &Matrix) -> Result<Matrix> {
+        let pair = Value::Matrices([a.clone(), b.clone()].into());
+        make("product", &[("matrices", pair)])
+    }
+
+    #[test]
+    fn laws() {
+        let wholes = |family: &str, name: &str, v: &[i64]| {
+            make(family, &[(name, Value::Wholes(v.into()))]).unwrap()
+        };
+        let keep = [("size", Value::Whole(3)), ("keep", Value::Ratio(1, 2))];
+        let rr = make("randomized_response", &keep).unwrap();
+        let all = [
+            make("identity", &[("size", Value::Whole(3))]).unwrap(),
+            make("uniform", &[("size", Value::Whole(3))]).unwrap(),
+            rr,
+            wholes("circulant", "first_row", &[2, 1, 0]),
+            wholes("circulant", "first_row", &[0, 1, 3]),
+            wholes("blocks", "sizes", &[1, 2]),
+            wholes("permutation", "targets", &[1, 2, 0]),
+        ];
+        for a in &all {
+            for b in &all {
+                check_laws(&product(a, b).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn order_counts_and_sizes_must_agree() {
+        let swap = |targets: &[i64]| {
+            make("permutation", &[("targets", Value::Wholes(targets.into()))]).unwrap()
+        };
+        let (a, b) = (swap(&[1, 0, 2]), swap(&[0, 2, 1]));
+        assert_eq!(product(&a, &b).unwrap().family.entry(0, 2), Some((1, 1)));
+        assert_eq!(product(&b, &a).unwrap().family.entry(0, 1), Some((1, 1)));
+        let error = product(&a, &swap(&[0])).unwrap_err().to_string();
+        assert!(error.ends_with("3 as the first; got 1"), "{error}");
+    }
+}

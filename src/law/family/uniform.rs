@@ -1,0 +1,36 @@
+//! Uniform: perfect secrecy, the report says nothing of the truth. All the bits.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::law::Family;
+use crate::law::parameters::{Arguments, Value};
+use crate::law::shared::classes::Classes;
+
+pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    let size = arguments.size()?;
+    let parameters = vec![("size", Value::Whole(size.into()))];
+    Ok(Arc::new(Classes::new("uniform", parameters, [(size, 1)])))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::law::laws::{check_laws, make};
+    use crate::law::parameters::Value;
+    use crate::measure::beta;
+
+    #[test]
+    fn laws() {
+        for size in [1, 2, 5] {
+            check_laws(&make("uniform", &[("size", Value::Whole(size))]).unwrap());
+        }
+    }
+
+    #[test]
+    fn perfect_secrecy_is_reported_as_one() {
+        for size in [2, 3, 12, 1000, 1 << 40, 1 << 53, (1 << 53) - 111] {
+            let m = make("uniform", &[("size", Value::Whole(size))]).unwrap();
+            assert_eq!(beta(&*m.family), 1.0);
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! The parameters of a family by name: what a caller gives, and what a matrix gives back.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::law::Matrix;
+use crate::number::dd::{Dd, RELATIVE_ERROR};
+use crate::number::lattice::{self, MAX_SIZE};
+use crate::system::memory::Gather;
+
+/// One parameter. Integers and fractions are exact; reals are what floating point asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A whole number.
+    Whole(i128),
+    /// A fraction in lowest terms, with a positive denominator.
+    Ratio(i128, i128),
+    /// A double.
+    Real(f64),
+    /// A vector of whole numbers.
+    Wholes(Arc<[i64]>),
+    /// A vector of fractions.
+    Ratios(Arc<[(i128, i128)]>),
+    /// A vector of doubles.
+    Reals(Arc<[f64]>),
+    /// A table: its rows and columns, and its numbers row by row as a vector.
+    Table(usize, usize, Box<Value>),
+    /// Matrices, of a composite.
+    Matrices(Arc<[Matrix]>),
+}
+
+impl Value {
+    /// What it is, for a sentence.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Whole(_) => "a whole number",
+            Value::Ratio(..) => "a fraction",
+            Value::Real(_) => "a float",
+            Value::Wholes(_) => "a vector of whole numbers",
+            Value::Ratios(_) => "a vector of fractions",
+            Value::Reals(_) => "a vector of floats",
+            Value::Table(..) => "a table",
+            Value::Matrices(_) => "matrices",
+        }
+    }
+}
+
+/// By the bits of doubles, as realised parameters hold none.
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Value::Whole(n) => n.hash(state),
+            Value::Ratio(n, d) => (n, d).hash(state),
+            Value::Real(x) => x.to_bits().hash(state),
+            Value::Wholes(v) => v.hash(state),
+            Value::Ratios(v) => v.hash(state),
+            Value::Reals(v) => v.iter().for_each(|x| x.to_bits().hash(state)),
+            Value::Table(rows, columns, cells) => {
+                (rows, columns).hash(state);
+                cells.hash(state);
+            }
+            Value::Matrices(matrices) => matrices.hash(state),
+        }
+    }
+}
+
+/// Parameters in the order in which they are shown.
+pub type Parameters = Vec<(&'static str, Value)>;
+
+/// What a caller gave for one family. A builder takes what it knows; [`Arguments::finish`] refuses
+/// the rest.
+#[derive(Debug, Clone)]
+pub struct Arguments {
+    family: &'static str,
+    given: Vec<(String, Value)>,
+    requested: Vec<(String, Value)>,
+}
+
+impl Arguments {
+    /// Arguments of `family` by name.
+    pub fn new(family: &'static str, given: Vec<(String, Value)>) -> Self {
+        // Numbers stand in `requested` by value. Vectors do not: they may be long, and the builder
+        // notes by how much they moved.
+        let requested = given
+            .iter()
+            .filter(|(_, v)| matches!(v, Value::Whole(_) | Value::Ratio(..) | Value::Real(_)))
+            .cloned()
+            .gather();
+        Arguments {
+            family,
+            given,
+            requested,
+        }
+    }
+
+    /// Add a fact to what stands in `requested`.
+    pub fn note(&mut self, name: &str, value: f64) {
+        self.requested.push((name.to_owned(), Value::Real(value)));
+    }
+
+    /// Remove and return an argument.
+    pub fn take(&mut self, name: &str) -> Option<Value> {
+        let i = self.given.iter().position(|(n, _)| n == name)?;
+        Some(self.given.remove(i).1)
+    }
+
+    /// The same, where it has to be there.
+    pub fn required(&mut self, name: &str) -> Result<Value> {
+        let family = self.family;
+        self.take(name)
+            .ok_or_else(|| Error::type_(name, format!("be given for {family}"), "nothing"))
+    }
+
+    /// A whole number from `low` to `high`, where it is given.
+    pub fn whole(&mut self, name: &str, low: u64, high: u64) -> Result<Option<u64>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::Whole(n)) => match u64::try_from(n) {
+                Ok(n) if (low..=high).contains(&n) => Ok(Some(n)),
+                _ => Err(Error::value(name, format!("be from {low} to {high}"), n)),
+            },
+            Some(other) => Err(Error::type_(name, "be a whole number", other.kind())),
+        }
+    }
+
+    /// The number of categories.
+    pub fn size(&mut self) -> Result<u64> {
+        let family = self.family;
+        self.whole("size", 1, MAX_SIZE)?
+            .ok_or_else(|| Error::type_("size", format!("be given for {family}"), "nothing"))
+    }
+
+    /// A number as a double, where it is given. A fraction between two doubles is asked for by the
+    /// stricter one: the next beta above, the next epsilon or temperature below.
+    pub fn real(&mut self, name: &str) -> Result<Option<f64>> {
+        Ok(match self.take(name) {
+            None => None,
+            Some(Value::Real(x)) => Some(x),
+            Some(Value::Whole(n)) => Some(n as f64),
+            Some(Value::Ratio(n, d)) => {
+                let quotient = Dd::from(n.unsigned_abs()) / Dd::from(d.unsigned_abs());
+                let quotient = if n < 0 { -quotient } else { quotient };
+                let error = quotient.hi.abs() * RELATIVE_ERROR;
+                Some(match name {
+                    "beta" if n == d => 1.0,
+                    "beta" => quotient.round_up(error),
+                    _ => quotient.round_down(error),
+                })
+            }
+            Some(other) => return Err(Error::type_(name, "be a number", other.kind())),
+        })
+    }
+
+    /// A beta from 0 to 1, where it is given.
+    pub fn beta(&mut self) -> Result<Option<f64>> {
+        match self.real("beta")? {
+            Some(beta) if !(0.0..=1.0).contains(&beta) => {
+                Err(Error::value("beta", "be from 0 to 1", beta))
+            }
+            beta => Ok(beta),
+        }
+    }
+
+    /// A probability vector as counts and their total. Whole numbers are taken as they are, out of
+    /// their sum; fractions over their common denominator; floats are rounded onto the grid, and
+    /// what that moved is noted.
+    pub fn distribution(&mut self, name: &str) -> Result<(Arc<[i64]>, u64)> {
+        let must = "hold non-negative numbers that sum to 1";
+        let vector = self.required(name)?;
+        let total = self.whole("total", 1, (1 << 63) - 1)?;
+        let (counts, total) = match vector {
+            Value::Wholes(counts) => {
+                let sum = counts.iter().map(|&c| i128::from(c)).sum::<i128>();
+                (counts, total.map_or(sum, i128::from))
+            }
+            other if total.is_some() => {
+                return Err(Error::type_("total", "go with whole numbers", other.kind()));
+            }
+            Value::Ratios(ratios) => {
+                let (counts, total) = lattice::common_total(name, &ratios)?;
+                let sum: u128 = counts.iter().map(|&c| u128::from(c)).sum();
+                if sum != u128::from(total) {
+                    return Err(Error::value(name, must, format!("a sum of {sum}/{total}")));
+                }
+                (
+                    counts.iter().map(|&c| c as i64).gather_shared(),
+                    i128::from(total),
+                )
+            }
+            Value::Reals(reals) => {
+                let rounded = lattice::round_vector(name, &reals, lattice::Direction::Nearest)?;
+                self.note("sum", rounded.sum);
+                self.note("moved", rounded.moved);
+                let counts = rounded.counts.iter().map(|&c| c as i64).gather_shared();
+                return Ok((counts, lattice::GRID));
+            }
+            other => return Err(Error::type_(name, must, other.kind())),
+        };
+        if counts.is_empty() {
+            return Err(Error::value(name, must, "no numbers"));
+        }
+        if let Some(i) = counts.iter().position(|&c| c < 0) {
+            return Err(Error::value(name, must, format!("{} at {i}", counts[i])));
+        }
+        let sum = counts.iter().map(|&c| i128::from(c)).sum::<i128>();
+        match u64::try_from(total) {
+            Ok(total) if sum == i128::from(total) && (1..1 << 63).contains(&total) => {
+                Ok((counts, total))
+            }
+            _ => Err(Error::value(
+                name,
+                format!("hold whole numbers that sum to their total {total}, from 1 to below 2^63"),
+                format!("a sum of {sum}"),
+            )),
+        }
+    }
+
+    /// At least one matrix.
+    pub fn matrices(&mut self) -> Result<Arc<[Matrix]>> {
+        match self.required("matrices")? {
+            Value::Matrices(matrices) if !matrices.is_empty() => Ok(matrices),
+            Value::Matrices(_) => Err(Error::value("matrices", "hold matrices", "none")),
+            Value::Reals(empty) if empty.is_empty() => {
+                Err(Error::value("matrices", "hold matrices", "none"))
+            }
+            other => Err(Error::type_("matrices", "hold matrices", other.kind())),
+        }
+    }
+
+    /// A square table: its size, and its numbers row by row.
+    pub fn square(&mut self, name: &str) -> Result<(usize, Value)> {
+        let must = "be a square table of numbers";
+        match self.required(name)? {
+            Value::Table(rows, columns, cells) if rows == columns && rows > 0 => Ok((rows, *cells)),
+            Value::Table(rows, columns, _) => {
+                Err(Error::value(name, must, format!("{rows} x {columns}")))
+            }
+            other => Err(Error::type_(name, must, other.kind())),
+        }
+    }
+
+    /// A vector of whole numbers. An empty list has no type, and is one.
+    pub fn wholes(&mut self, name: &str, must: &str) -> Result<Arc<[i64]>> {
+        match self.required(name)? {
+            Value::Wholes(wholes) if !wholes.is_empty() => Ok(wholes),
+            Value::Wholes(_) => Err(Error::value(name, must, "no numbers")),
+            Value::Reals(reals) if reals.is_empty() => Err(Error::value(name, must, "no numbers")),
+            other => Err(Error::type_(name, must, other.kind())),
+        }
+    }
+
+    /// Check that exactly one of `names` was given.
+    pub fn exactly_one(&self, names: &[&str]) -> Result<()> {
+        let given: Vec<&str> = names
+            .iter()
+            .copied()
+            .filter(|name| self.given.iter().any(|(n, _)| n == name))
+            .gather();
+        if given.len() == 1 {
+            return Ok(());
+        }
+        let got = if given.is_empty() {
+            "none".to_owned()
+        } else {
+            given.join(" and ")
+        };
+        Err(Error::value(
+            self.family,
+            format!("be given exactly one of {}", names.join(", ")),
+            got,
+        ))
+    }
+
+    /// Refuse what no one took; else what was asked for, as it stands in `requested`.
+    pub fn finish(self) -> Result<Vec<(String, Value)>> {
+        match self.given.first() {
+            None => Ok(self.requested),
+            Some((name, _)) => Err(Error::type_(
+                name,
+                format!("be a parameter of {}", self.family),
+                "a name it does not have",
+            )),
+        }
+    }
+}

@@ -1,0 +1,492 @@
+//! The lines of a matrix one by one: worst row and column, peaks of the columns, deniability.
+//!
+//! Beta is an average. What an attacker can do to the worst category, and with the best guess, is read
+//! off the single lines. A structured family knows them in closed form; [`by_table`] looks at every
+//! entry.
+
+use crate::law::Family;
+use crate::measure;
+use crate::system::memory::{self, Gather};
+use crate::system::pool;
+use crate::system::stop;
+
+/// Size up to which every entry is looked at without being asked to.
+pub const SIZE: u64 = 4096;
+
+/// Rows whose bits are written down one by one.
+pub const ROWS: u64 = 1 << 27;
+
+/// What the lines say.
+#[derive(Debug, Clone)]
+pub struct Survey {
+    /// The row with the fewest bits, and these, not above the true number.
+    pub worst_row: (u64, f64),
+    /// The same of the columns.
+    pub worst_column: (u64, f64),
+    /// Whether these two are the true ones, or bounds.
+    pub worst_exact: bool,
+    /// The bits of every row.
+    pub row_bits: RowBits,
+    /// `sum over v of max_u p_uv` as a fraction, not below the true number.
+    pub peaks: (u128, u128),
+    /// Whether it is the true number.
+    pub peaks_exact: bool,
+    /// The least `p_uu`, as a fraction.
+    pub least_diagonal: (u128, u128),
+    /// Of each gamma asked for: the largest k with (k, gamma)-deniability, and whether it is that or a
+    /// smaller number.
+    pub deniability: Vec<(u64, bool)>,
+    /// `(u, w, v)` with the widest ratio `p_uv / p_wv`, where one was found.
+    pub witness: Option<(u64, u64, u64)>,
+}
+
+/// Bits of rows, near the true number.
+#[derive(Debug, Clone)]
+pub enum RowBits {
+    /// All the same.
+    Same(f64),
+    /// One a row.
+    Each(Vec<f64>),
+    /// Too many to look at.
+    Unknown,
+}
+
+impl RowBits {
+    /// One a row, unless there are more than [`ROWS`].
+    pub fn each<I: Iterator<Item = f64>>(size: u64, bits: impl FnOnce() -> I) -> Self {
+        if size <= ROWS {
+            RowBits::Each(bits().gather())
+        } else {
+            RowBits::Unknown
+        }
+    }
+}
+
+/// `-p log2 p`, 0 for 0.
+pub fn term(p: f64) -> f64 {
+    if p > 0.0 { -p * p.log2() } else { 0.0 }
+}
+
+/// Whether `a <= gamma b`, exactly. `gamma` is at least 1.
+fn at_most(a: u64, gamma: f64, b: u64) -> bool {
+    if a <= b {
+        return true;
+    }
+    if gamma == f64::INFINITY {
+        return b > 0;
+    }
+    let bits = gamma.to_bits();
+    let mantissa = u128::from((bits & ((1 << 52) - 1)) | (1 << 52));
+    // gamma = mantissa 2^(exponent), exponent at least -52.
+    let exponent = (bits >> 52) as i32 - 1075;
+    let right = mantissa * u128::from(b);
+    if exponent <= 0 {
+        u128::from(a) << -exponent <= right
+    } else {
+        b > 0 && (exponent >= 12 || right >= u128::from(a).div_ceil(1 << exponent))
+    }
+}
+
+/// The smallest number of neighbours within a factor `gamma` that a positive number of the column has,
+/// itself included. The column is sorted.
+pub fn neighbours(column: &[u64], gamma: f64) -> u64 {
+    if gamma < 1.0 {
+        return 1;
+    }
+    let positive = &column[column.partition_point(|&c| c == 0)..];
+    let (mut low, mut high) = (0, 0);
+    let mut fewest = usize::MAX;
+    for &c in positive {
+        while !at_most(c, gamma, positive[low]) {
+            low += 1;
+        }
+        while high < positive.len() && at_most(positive[high], gamma, c) {
+            high += 1;
+        }
+        fewest = fewest.min(high - low);
+    }
+    fewest as u64
+}
+
+/// Every entry as a count out of `total`, row after row. Where a composite has no total below 2^64,
+/// probabilities are rounded to multiples of 2^-63, which `exact` says.
+struct Table {
+    size: usize,
+    counts: Vec<u64>,
+    total: u64,
+    exact: bool,
+}
+
+impl Table {
+    fn new(family: &dyn Family) -> Self {
+        let size = family.size() as usize;
+        let mut counts = memory::zeros::<u64>(size * size);
+        let common = family.total().and_then(|t| u64::try_from(t).ok());
+        const FINE: u64 = 1 << 63;
+        let (mut total, mut exact) = (common.unwrap_or(FINE), common.is_some());
+        if exact {
+            exact = Self::fill(&mut counts, size, 0u128, |u, row, wide| {
+                wide.fill(0);
+                let done = family.add_counts(u, total.into(), 1, wide);
+                for (c, w) in row.iter_mut().zip(&*wide) {
+                    *c = *w as u64;
+                }
+                done
+            });
+        }
+        if !exact {
+            total = FINE;
+            Self::fill(&mut counts, size, 0.0, |u, row, reals| {
+                family.fill_row(u, reals);
+                for (c, p) in row.iter_mut().zip(&*reals) {
+                    // A positive entry stays so.
+                    *c = ((p * FINE as f64) as u64).max(u64::from(*p > 0.0));
+                }
+                true
+            });
+        }
+        Table {
+            size,
+            counts,
+            total,
+            exact,
+        }
+    }
+
+    /// `row(u, out, scratch)` for every row, in bands whose scratch is made before going parallel. Whether
+    /// all of them said yes.
+    fn fill<T: Copy + Send>(
+        counts: &mut [u64],
+        size: usize,
+        zero: T,
+        row: impl Fn(u64, &mut [u64], &mut [T]) -> bool + Sync + Send,
+    ) -> bool {
+        let height = size.div_ceil(64);
+        let bands = counts.chunks_mut(size * height);
+        let mut work: Vec<(&mut [u64], Vec<T>, bool)> = bands
+            .map(|rows| (rows, memory::filled(zero, size), true))
+            .gather();
+        pool::for_each_chunk(&mut work, 1, size < 64, |band, work| {
+            for (rows, scratch, done) in work {
+                for (i, out) in rows.chunks_mut(size).enumerate() {
+                    stop::point();
+                    *done &= row((band * height + i) as u64, out, scratch);
+                }
+            }
+        });
+        work.iter().all(|band| band.2)
+    }
+
+    fn transposed(&self) -> Self {
+        const BLOCK: usize = 32;
+        let n = self.size;
+        let mut counts = memory::zeros(n * n);
+        pool::for_each_chunk(&mut counts, n * BLOCK, n < 256, |band, rows| {
+            for first in (0..n).step_by(BLOCK) {
+                stop::point();
+                for (i, row) in rows.chunks_mut(n).enumerate() {
+                    let v = band * BLOCK + i;
+                    let end = n.min(first + BLOCK);
+                    for (u, c) in (first..end).zip(&mut row[first..end]) {
+                        *c = self.counts[u * n + v];
+                    }
+                }
+            }
+        });
+        Table { counts, ..*self }
+    }
+
+    fn line(&self, u: usize) -> &[u64] {
+        &self.counts[u * self.size..(u + 1) * self.size]
+    }
+
+    fn bits(&self) -> Vec<f64> {
+        let scale = self.total as f64;
+        pool::map(self.size, self.size < 64, |u| {
+            // Sums of sums: the error stays that of a few additions.
+            let parts = self.line(u).chunks(64);
+            parts
+                .map(|part| part.iter().map(|&c| term(c as f64 / scale)).sum::<f64>())
+                .sum()
+        })
+    }
+
+    /// The line with the fewest bits, and these, not above the true number. Of lines that are alike in
+    /// doubles the true least is looked for in closed form, or a hair is taken off.
+    fn worst(&self, bits: &[f64]) -> (u64, f64) {
+        const CLOSED_FORM: usize = 1024;
+        let near = bits.iter().fold(f64::INFINITY, |a, b| a.min(*b)) * (1.0 + 1e-12);
+        let alike = || (0..self.size).filter(|&u| bits[u] <= near);
+        let exact = |u: usize| {
+            let line = self.line(u);
+            let total = if self.exact {
+                self.total
+            } else {
+                // The rounded line sums to a little less or more than the total.
+                let sum: u128 = line.iter().map(|&c| u128::from(c)).sum();
+                u64::try_from(sum).unwrap_or(u64::MAX)
+            };
+            measure::of_counts(1, total, 1, line.len(), |v| line[v]).bits_down()
+        };
+        let looked = if self.size <= CLOSED_FORM {
+            usize::MAX
+        } else {
+            1
+        };
+        let worst = alike()
+            .take(looked)
+            .map(|u| (u as u64, exact(u)))
+            .reduce(|a, b| if b.1 < a.1 { b } else { a })
+            .unwrap_or((0, 0.0));
+        let hair = if self.size <= CLOSED_FORM || alike().count() == 1 {
+            0.0
+        } else {
+            2e-12 * worst.1
+        };
+        let slack = if self.exact { 0.0 } else { 1e-12 };
+        (worst.0, (worst.1 - slack - hair).max(0.0))
+    }
+}
+
+/// What one column says.
+struct Column<'a> {
+    counts: &'a mut [u64],
+    /// Where its largest and smallest count stand, and these.
+    high: (u64, u64),
+    low: (u64, u64),
+    neighbours: Vec<u64>,
+}
+
+impl Column<'_> {
+    /// Leaves the counts sorted.
+    fn look(&mut self, gammas: &[f64]) {
+        (self.high, self.low) = ((0, self.counts[0]), (0, self.counts[0]));
+        for (u, &c) in (0u64..).zip(&*self.counts) {
+            self.high = if c > self.high.1 { (u, c) } else { self.high };
+            self.low = if c < self.low.1 { (u, c) } else { self.low };
+        }
+        self.counts.sort_unstable();
+        for (fewest, &gamma) in self.neighbours.iter_mut().zip(gammas) {
+            *fewest = neighbours(self.counts, gamma);
+        }
+    }
+
+    /// Whether its widest ratio is wider than the other's.
+    fn is_wider(&self, other: &Column<'_>) -> bool {
+        let wide = |a: u64, b: u64| u128::from(a) * u128::from(b);
+        wide(self.high.1, other.low.1) > wide(other.high.1, self.low.1)
+            || (self.low.1 == 0 && other.low.1 > 0)
+    }
+}
+
+/// By looking at every entry.
+pub fn by_table(family: &dyn Family, gammas: &[f64]) -> Survey {
+    let rows = Table::new(family);
+    let mut columns = rows.transposed();
+    let bits = rows.bits();
+    let worst_column = columns.worst(&columns.bits());
+    let n = rows.size;
+    let mut looked: Vec<Column<'_>> = columns
+        .counts
+        .chunks_mut(n)
+        .map(|counts| Column {
+            counts,
+            high: (0, 0),
+            low: (0, 0),
+            neighbours: memory::zeros(gammas.len()),
+        })
+        .gather();
+    // Doubles that are alike may stand for probabilities that are not, so without exact counts only
+    // those that are alike with something to spare are.
+    let spare = |gamma: f64| {
+        if rows.exact {
+            gamma
+        } else {
+            gamma * (1.0 - 1e-15)
+        }
+    };
+    let safe: Vec<f64> = gammas.iter().map(|&gamma| spare(gamma)).gather();
+    pool::for_each_chunk(&mut looked, 1, n < 64, |_, column| column[0].look(&safe));
+    let widest = (0u64..)
+        .zip(&looked)
+        .reduce(|a, b| if b.1.is_wider(a.1) { b } else { a });
+    let peaks: u128 = looked.iter().map(|c| u128::from(c.high.1)).sum();
+    // A double is within 2^-54 of a probability, 2^9 of the fine units.
+    let slack = if rows.exact { 0 } else { n as u128 * 1024 };
+    let fewest = |g: usize| looked.iter().map(|c| c.neighbours[g]).min().unwrap_or(0);
+    Survey {
+        worst_row: rows.worst(&bits),
+        worst_column,
+        worst_exact: true,
+        row_bits: RowBits::Each(bits),
+        peaks: (peaks + slack, rows.total.into()),
+        peaks_exact: true,
+        least_diagonal: (
+            u128::from((0..n).map(|u| rows.line(u)[u]).min().unwrap_or(0))
+                .saturating_sub(slack / n as u128),
+            rows.total.into(),
+        ),
+        deniability: (0..gammas.len())
+            .map(|g| (fewest(g), rows.exact || gammas[g] == f64::INFINITY))
+            .gather(),
+        witness: widest
+            .filter(|(_, c)| c.high.1 > c.low.1)
+            .map(|(v, c)| (c.high.0, c.low.0, v)),
+    }
+}
+
+/// Of a family whose rows and columns all hold the same numbers, `row[k]` out of `total`, where entry
+/// `(in_first_column(k), 0)` is number k.
+pub fn alike(
+    family: &dyn Family,
+    row: &[u64],
+    total: u64,
+    in_first_column: impl Fn(usize) -> u64,
+    gammas: &[f64],
+) -> Survey {
+    let bits = family.entropy_rate().bits_down();
+    let mut low = 0;
+    let mut high = 0;
+    for (k, c) in row.iter().enumerate() {
+        low = if *c < row[low] { k } else { low };
+        high = if *c > row[high] { k } else { high };
+    }
+    let mut sorted = memory::copied(row);
+    sorted.sort_unstable();
+    let diagonal = family.entry(0, 0).unwrap_or((0, 1));
+    Survey {
+        worst_row: (0, bits),
+        worst_column: (0, bits),
+        worst_exact: true,
+        row_bits: RowBits::Same(bits),
+        peaks: (
+            u128::from(row[high]) * u128::from(family.size()),
+            total.into(),
+        ),
+        peaks_exact: true,
+        least_diagonal: diagonal,
+        deniability: gammas
+            .iter()
+            .map(|&gamma| (neighbours(&sorted, gamma), true))
+            .gather(),
+        witness: (row.len() > 1).then(|| (in_first_column(high), in_first_column(low), 0)),
+    }
+}
+
+/// The metric epsilon of a table of probabilities: the least e with
+/// `ln p_uv - ln p_wv <= e cost(u, w)` for all u, w, v. Costs of 0 between different rows make it infinite.
+/// The difference of near numbers is exact, so `ln(1 + (p - q)/q)` is good where a difference of
+/// logarithms would not be.
+pub fn metric_epsilon(dense: &[f64], cost: &[f64], size: usize) -> f64 {
+    let worst = pool::map(size, size < 64, |u| {
+        let mine = &dense[u * size..(u + 1) * size];
+        (0..size).filter(|&w| w != u).fold(0.0, |worst: f64, w| {
+            let theirs = &dense[w * size..(w + 1) * size];
+            let mut lanes = [0.0f64; 8];
+            let chunks = mine.chunks(8).zip(theirs.chunks(8));
+            for (a, b) in chunks {
+                for ((lane, a), b) in lanes.iter_mut().zip(a).zip(b) {
+                    // Two zeros are equal: 0/0 is nan, which `max` drops.
+                    *lane = lane.max((a - b) / b);
+                }
+            }
+            let widest = lanes.iter().fold(0.0, |a: f64, b| a.max(*b));
+            // Off the grid a double is within a part in 2^53 of its probability.
+            let gap = if widest > 0.0 {
+                widest.ln_1p() + 4.5e-16
+            } else {
+                0.0
+            };
+            let distance = cost[u * size + w];
+            if gap == 0.0 {
+                worst
+            } else if distance == f64::INFINITY && gap == f64::INFINITY {
+                // Nothing is promised between rows that are infinitely far apart.
+                worst
+            } else {
+                worst.max(gap / distance)
+            }
+        })
+    });
+    worst.into_iter().fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+pub(crate) mod laws {
+    //! A closed form says what looking at every entry says.
+
+    use super::*;
+    use crate::law::Matrix;
+
+    pub fn check_survey(matrix: &Matrix) {
+        let gammas = [1.0, 1.5, 2.0, 1e6, f64::INFINITY];
+        let Some(short) = matrix.family.survey(&gammas) else {
+            return;
+        };
+        let long = by_table(&*matrix.family, &gammas);
+        agree(&*matrix.family, &short, &long);
+    }
+
+    /// Exact numbers are equal, bounds are on the safe side.
+    pub fn agree(family: &dyn Family, short: &Survey, long: &Survey) {
+        let value = |(n, d): (u128, u128)| n as f64 / d as f64;
+        for (a, b) in [
+            (short.worst_row, long.worst_row),
+            (short.worst_column, long.worst_column),
+        ] {
+            assert!(a.1 <= b.1 + 1e-14, "{a:?} {b:?}");
+            assert!(!short.worst_exact || b.1 - a.1 < 1e-12, "{a:?} {b:?}");
+        }
+        let (a, b) = (value(short.peaks), value(long.peaks));
+        assert!(a >= b * (1.0 - 1e-15), "{a} {b}");
+        assert!(!short.peaks_exact || a - b < 1e-14 * b, "{a} {b}");
+        let (a, b) = (value(short.least_diagonal), value(long.least_diagonal));
+        assert!((a - b).abs() < 1e-15, "{a} {b}");
+        for (a, b) in short.deniability.iter().zip(&long.deniability) {
+            assert!(a.0 <= b.0 && (!a.1 || a.0 == b.0), "{a:?} {b:?}");
+        }
+        let ratio =
+            |(u, w, v): (u64, u64, u64)| (family.probability(u, v) / family.probability(w, v)).ln();
+        if let Some(found) = short.witness {
+            let widest = long.witness.map_or(0.0, ratio);
+            let found = ratio(found);
+            assert!(
+                found == widest || (found - widest).abs() < 1e-12 * widest,
+                "{found} {widest}"
+            );
+        }
+        let size = family.size() as usize;
+        let RowBits::Each(want) = &long.row_bits else {
+            return;
+        };
+        let got = match &short.row_bits {
+            RowBits::Same(bits) => vec![*bits; size],
+            RowBits::Each(each) => each.clone(),
+            RowBits::Unknown => return,
+        };
+        assert!(got.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-12));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_compared_exactly() {
+        assert!(at_most(3, 3.0, 1) && !at_most(3, 3.0f64.next_down(), 1));
+        assert!(at_most(u64::MAX, 1.0, u64::MAX) && !at_most(u64::MAX, 1.0, u64::MAX - 1));
+        assert!(at_most(7, f64::INFINITY, 1) && !at_most(7, f64::INFINITY, 0));
+        assert!(at_most(1 << 60, 2f64.powi(60), 1) && !at_most((1 << 60) + 1, 2f64.powi(60), 1));
+        assert!(at_most(u64::MAX, 1e300, 1) && !at_most(1, 1e300, 0));
+    }
+
+    #[test]
+    fn neighbours_are_counted_on_both_sides() {
+        assert_eq!(neighbours(&[0, 0, 5, 5, 5], 1.0), 3);
+        assert_eq!(neighbours(&[1, 2, 4, 8], 2.0), 2);
+        assert_eq!(neighbours(&[1, 2, 4, 8], 8.0), 4);
+        assert_eq!(neighbours(&[0, 1, 2, 4, 8], f64::INFINITY), 4);
+        assert_eq!(neighbours(&[1, 100], 99.0), 1);
+    }
+}

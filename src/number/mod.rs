@@ -1,0 +1,7 @@
+//! Exact and directed arithmetic: numbers that are right, or wrong in a known direction.
+
+pub mod calibrate;
+pub mod dd;
+pub mod entropy;
+pub mod lattice;
+pub mod rank;

@@ -1,0 +1,275 @@
+//! Newton's equations of the likelihood by conjugate gradients, for matrices that are never written down.
+//!
+//! They are `(B B^T + diag z) y = right` with `B = root P sqrt(weights)`, and `inverse` is a diagonal near the
+//! inverse of that matrix. Vectors are long here, so that each pass touches a number once. Sums are taken part
+//! by part in a fixed order, so that they do not depend on the number of threads.
+
+use crate::error::Result;
+use crate::law::Matrix;
+use crate::operator::{Program, Walk, Way, is_same};
+use crate::system::memory::{self, Gather};
+use crate::system::pool;
+use crate::system::stop;
+
+/// The diagonal of `B B^T` is between 0 and 1; this stands for it.
+const DIAGONAL: f64 = 0.3;
+
+/// A matrix both ways, its steps found once for many equations.
+#[derive(Debug)]
+pub struct Equations {
+    forth: Program,
+    back: Program,
+    /// Which of the tables of the first each table of the second is.
+    places: Vec<usize>,
+    size: usize,
+}
+
+impl Equations {
+    /// The steps of `matrix`.
+    pub fn new(matrix: &Matrix) -> Result<Self> {
+        let forth = Program::new(matrix, Way::Forth, false)?;
+        let back = Program::new(matrix, Way::Back, false)?;
+        let place = |m: &Matrix| forth.dense.iter().position(|other| is_same(m, other));
+        // Both hold the same matrices, in another order.
+        let places = back.dense.iter().map(|m| place(m).unwrap_or(0)).gather();
+        Ok(Equations {
+            forth,
+            back,
+            places,
+            size: matrix.family.size() as usize,
+        })
+    }
+
+    /// Number of categories.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The matrices whose entries are needed, all of them in this order.
+    pub fn dense(&self) -> &[Matrix] {
+        &self.forth.dense
+    }
+
+    /// The `y` that leaves at most the share `within` of the right side, which `rest` is at first, or what was
+    /// found in so many `turns`; how many were taken. `weights` are those of reports, 0 where none was seen.
+    pub fn solve(
+        &self,
+        tables: &[&[f64]],
+        [weights, root, z]: [&[f64]; 3],
+        rest: &mut [f64],
+        within: f64,
+        turns: usize,
+    ) -> (Vec<f64>, usize) {
+        let n = self.size;
+        let again: Vec<&[f64]> = self.places.iter().map(|&i| tables[i]).gather();
+        let mut found = memory::zeros(n);
+        let (mut direction, mut through) = (memory::zeros(n), memory::zeros(n));
+        let mut walk = Walk::new(memory::zeros(n));
+        let inverse: Vec<f64> = z.iter().map(|z| 1.0 / (z + DIAGONAL)).gather();
+        // Of no step at all only the sums are wanted.
+        let (right, mut product) = advance(0.0, [&inverse, &direction, &through], &mut found, rest);
+        let enough = within * within * right;
+        let mut keep = 0.0;
+        for taken in 0..turns {
+            stop::point();
+            let work = &mut walk.rows;
+            turn(keep, [&inverse, rest, root], &mut direction, work);
+            walk.run(&self.forth, tables);
+            scale(weights, &mut walk.rows);
+            walk.run(&self.back, &again);
+            let bent = image([z, root, &walk.rows, &direction], &mut through);
+            if !(bent > 0.0) {
+                return (found, taken + 1);
+            }
+            let given = [&inverse[..], &direction, &through];
+            let (left, after) = advance(product / bent, given, &mut found, rest);
+            if left <= enough {
+                return (found, taken + 1);
+            }
+            keep = after / product;
+            product = after;
+        }
+        (found, turns)
+    }
+}
+
+/// `work *= weights`.
+fn scale(weights: &[f64], work: &mut [f64]) {
+    let small = work.len() <= PART;
+    pool::for_each_chunk(work, PART, small, |part, work| {
+        let weights = &weights[part * PART..];
+        work.iter_mut().zip(weights).for_each(|(w, x)| *w *= x);
+    });
+}
+
+/// Numbers a task.
+const PART: usize = 1 << 14;
+
+/// `direction = inverse rest + keep direction` and `work = root direction`.
+fn turn(keep: f64, [inverse, rest, root]: [&[f64]; 3], direction: &mut [f64], work: &mut [f64]) {
+    let mut parts: Vec<_> = direction
+        .chunks_mut(PART)
+        .zip(work.chunks_mut(PART))
+        .zip(
+            inverse
+                .chunks(PART)
+                .zip(rest.chunks(PART))
+                .zip(root.chunks(PART)),
+        )
+        .gather();
+    let small = parts.len() < 2;
+    pool::for_each_chunk(&mut parts, 1, small, |_, part| {
+        for ((direction, work), ((inverse, rest), root)) in part {
+            let mine = direction.iter_mut().zip(work.iter_mut());
+            let given = inverse.iter().zip(rest.iter()).zip(root.iter());
+            for ((d, w), ((inverse, r), root)) in mine.zip(given) {
+                *d = inverse * r + keep * *d;
+                *w = root * *d;
+            }
+        }
+    });
+}
+
+/// `image = root work + z direction`, where `work` has been through B and back; its product with
+/// `direction`.
+fn image([z, root, work, direction]: [&[f64]; 4], image: &mut [f64]) -> f64 {
+    let given = z
+        .chunks(PART)
+        .zip(root.chunks(PART))
+        .zip(work.chunks(PART).zip(direction.chunks(PART)));
+    let mut parts: Vec<_> = image
+        .chunks_mut(PART)
+        .zip(given)
+        .map(|(image, given)| (image, given, 0.0))
+        .gather();
+    let small = parts.len() < 2;
+    pool::for_each_chunk(&mut parts, 1, small, |_, part| {
+        for (image, ((z, root), (work, direction)), product) in part {
+            let given = z.iter().zip(*root).zip(work.iter().zip(*direction));
+            let mut lanes = Lanes::default();
+            for (i, (image, ((z, root), (w, d)))) in image.iter_mut().zip(given).enumerate() {
+                *image = root * w + z * d;
+                lanes.add(i, d * *image);
+            }
+            *product = lanes.sum();
+        }
+    });
+    parts.iter().map(|part| part.2).sum()
+}
+
+/// `found += length direction` and `rest -= length image`; the square of what rests, and its product with
+/// itself preconditioned.
+fn advance(
+    length: f64,
+    [inverse, direction, image]: [&[f64]; 3],
+    found: &mut [f64],
+    rest: &mut [f64],
+) -> (f64, f64) {
+    let given = inverse
+        .chunks(PART)
+        .zip(direction.chunks(PART))
+        .zip(image.chunks(PART));
+    let mut parts: Vec<_> = found
+        .chunks_mut(PART)
+        .zip(rest.chunks_mut(PART))
+        .zip(given)
+        .map(|(mine, given)| (mine, given, (0.0, 0.0)))
+        .gather();
+    let small = parts.len() < 2;
+    pool::for_each_chunk(&mut parts, 1, small, |_, part| {
+        for ((found, rest), ((inverse, direction), image), sums) in part {
+            let mine = found.iter_mut().zip(rest.iter_mut());
+            let given = inverse.iter().zip(*direction).zip(*image);
+            let (mut squares, mut products) = (Lanes::default(), Lanes::default());
+            for (i, ((found, rest), ((inverse, d), image))) in mine.zip(given).enumerate() {
+                *found += length * d;
+                *rest -= length * image;
+                squares.add(i, *rest * *rest);
+                products.add(i, inverse * *rest * *rest);
+            }
+            *sums = (squares.sum(), products.sum());
+        }
+    });
+    parts
+        .iter()
+        .fold((0.0, 0.0), |(a, b), part| (a + part.2.0, b + part.2.1))
+}
+
+/// Four sums side by side, so that they do not wait for each other.
+#[derive(Default)]
+struct Lanes([f64; 4]);
+
+impl Lanes {
+    fn add(&mut self, i: usize, x: f64) {
+        self.0[i % 4] += x;
+    }
+
+    fn sum(&self) -> f64 {
+        self.0.iter().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::law::laws::make;
+    use crate::law::parameters::Value;
+
+    /// What is found solves the equations, of a matrix without a structure and of a table with many parts.
+    #[test]
+    fn equations_are_solved() {
+        let law: Vec<i64> = (0..7).map(|j| 20 - 2 * j).collect();
+        let cells: Vec<i64> = (0..49).map(|i| law[(i % 7 + 7 - i / 7) % 7]).collect();
+        let table = Value::Table(7, 7, Box::new(Value::Wholes(cells.into())));
+        let dense = make("dense", &[("array", table)]).unwrap();
+        let response = |size| {
+            let given = [("size", Value::Whole(size)), ("beta", Value::Real(0.3))];
+            make("randomized_response", &given).unwrap()
+        };
+        let twice = Value::Matrices(vec![dense.clone(), response(7)].into());
+        let product = make("product", &[("matrices", twice)]).unwrap();
+        let factors = Value::Matrices(vec![response(250), product.clone(), response(29)].into());
+        let joint = make("kron", &[("matrices", factors)]).unwrap();
+        for matrix in [dense, product, joint] {
+            let n = matrix.family.size() as usize;
+            let each = |f: fn(f64) -> f64| -> Vec<f64> { (0..n).map(|i| f(i as f64)).collect() };
+            let z = each(|i| 0.1 + (i % 7.0) / 10.0);
+            let root = each(|i| 1.0 / (1.0 + i % 3.0));
+            // Some reports were not seen.
+            let weights = each(|i| (i % 5.0) / 2.0);
+            let right = each(|i| (i % 11.0) - 5.0);
+            let equations = Equations::new(&matrix).unwrap();
+            let tables: Vec<Vec<f64>> = equations
+                .dense()
+                .iter()
+                .map(|m| {
+                    let k = m.family.size() as usize;
+                    let mut table = vec![0.0; k * k];
+                    for (u, row) in table.chunks_mut(k).enumerate() {
+                        m.family.fill_row(u as u64, row);
+                    }
+                    table
+                })
+                .collect();
+            let tables: Vec<&[f64]> = tables.iter().map(|t| &t[..]).collect();
+            let mut rest = right.clone();
+            let (found, turns) =
+                equations.solve(&tables, [&weights, &root, &z], &mut rest, 1e-12, 1000);
+            assert!(turns < 500, "{turns}");
+            let mut walk = Walk::new(found.iter().zip(&root).map(|(y, r)| y * r).collect());
+            walk.run(&Program::new(&matrix, Way::Forth, false).unwrap(), &tables);
+            scale(&weights, &mut walk.rows);
+            walk.run(&Program::new(&matrix, Way::Back, false).unwrap(), &tables);
+            let squares: f64 = right.iter().map(|x| x * x).sum();
+            let missed: f64 = (0..n)
+                .map(|i| (root[i] * walk.rows[i] + z[i] * found[i] - right[i]).powi(2))
+                .sum();
+            assert!(missed < 1e-20 * squares, "{missed}");
+            // And no more turns than were allowed.
+            let mut rest = right.clone();
+            let (_, turns) = equations.solve(&tables, [&weights, &root, &z], &mut rest, 1e-12, 2);
+            assert_eq!(turns, 2);
+        }
+    }
+}

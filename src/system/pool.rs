@@ -1,0 +1,217 @@
+//! The threads: one pool a process, built at first use. The only file that names rayon.
+//!
+//! rayon's global pool does not survive `fork`: the child inherits locks whose owners are gone and
+//! its first parallel call never returns. So the pool is [`PerProcess`]: a child leaves its parent's untouched
+//! (dropping it would wait for threads that do not exist) and builds its own.
+//!
+//! Every task is a [`point`](stop::point) where work may stop. While the pool works, the caller's thread asks
+//! whether it should.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::system::erase;
+use crate::system::fork::PerProcess;
+use crate::system::memory;
+use crate::system::stop::{self, Payload};
+
+/// Most threads that can be asked for; more are taken as so many.
+pub const MOST: usize = 1024;
+
+/// Threads to use: `BISTOCHASTIC_THREADS` where it is a positive number, up to [`MOST`], else all cores.
+pub fn threads() -> usize {
+    std::env::var("BISTOCHASTIC_THREADS")
+        .ok()
+        .and_then(|text| text.trim().parse().ok())
+        .filter(|&n: &usize| n > 0)
+        .unwrap_or_else(cores)
+        .min(MOST)
+}
+
+/// Asked once: the answer takes reading files of the system, longer than many a small job.
+fn cores() -> usize {
+    static CORES: AtomicUsize = AtomicUsize::new(0);
+    match CORES.load(Ordering::Relaxed) {
+        0 => {
+            let cores = std::thread::available_parallelism().map_or(1, Into::into);
+            CORES.store(cores, Ordering::Relaxed);
+            cores
+        }
+        cores => cores,
+    }
+}
+
+/// This process's pool; none where there is one thread.
+fn current() -> Option<&'static ThreadPool> {
+    static CURRENT: PerProcess<Option<ThreadPool>> = PerProcess::new();
+    // A machine that refuses threads still computes, on the caller's.
+    let make = || match threads() {
+        1 => None,
+        n => {
+            // What a pool is made of goes from the stack to the heap with its padding, and with what
+            // a caller that handles secrets left there.
+            erase::stack();
+            ThreadPoolBuilder::new()
+                .num_threads(n)
+                .thread_name(|i| format!("bistochastic-{i}"))
+                .build()
+                .ok()
+        }
+    };
+    CURRENT.get(make, |_| ()).as_ref()
+}
+
+/// `work` on the threads of the pool. The caller's own asks meanwhile whether to go on.
+fn install<T: Send>(pool: &ThreadPool, work: impl FnOnce() -> T + Send) -> T {
+    if !stop::handed().is_caller() {
+        return pool.install(work);
+    }
+    let done = pool.in_place_scope(|scope| {
+        let (send, receive) = mpsc::sync_channel(1);
+        scope.spawn(move |_| {
+            // Somebody waits for it below.
+            let _ = send.send(work());
+        });
+        loop {
+            match receive.recv_timeout(stop::PULSE) {
+                Ok(done) => return Some(done),
+                Err(RecvTimeoutError::Timeout) => stop::ask(),
+                // It unwound, and so does the scope.
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    });
+    done.expect("a scope ends by unwinding where its work did")
+}
+
+/// `f(i)` for every `i` below `tasks`, in order. `small` work stays on the caller's thread.
+pub fn map<T: Send>(tasks: usize, small: bool, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+    let handed = stop::handed();
+    let task = |i| {
+        handed.with(|| {
+            stop::point();
+            f(i)
+        })
+    };
+    match current().filter(|_| !small && tasks > 1) {
+        Some(pool) => {
+            let mut out = memory::room(tasks);
+            install(pool, || {
+                let tasks = (0..tasks).into_par_iter().map(task);
+                tasks.collect_into_vec(&mut out);
+            });
+            out
+        }
+        None => memory::collected((0..tasks).map(|i| {
+            stop::point();
+            f(i)
+        })),
+    }
+}
+
+/// `f(i, chunk)` for the consecutive chunks of `out`, the last possibly shorter.
+pub fn for_each_chunk<T: Send>(
+    out: &mut [T],
+    chunk: usize,
+    small: bool,
+    f: impl Fn(usize, &mut [T]) + Sync + Send,
+) {
+    let handed = stop::handed();
+    let run = |(i, part): (usize, &mut [T])| {
+        handed.with(|| {
+            stop::point();
+            f(i, part);
+        });
+    };
+    match current().filter(|_| !small && out.len() > chunk) {
+        Some(pool) => install(pool, || out.par_chunks_mut(chunk).enumerate().for_each(run)),
+        None => out.chunks_mut(chunk).enumerate().for_each(|(i, part)| {
+            stop::point();
+            f(i, part);
+        }),
+    }
+}
+
+/// `f(state, part)` for every part, on as many threads as there are states, the caller's among them. A
+/// state is one thread's own, so that nothing has to be allocated on the way.
+#[inline(never)] // In a frame of its own, which callers with secrets have overwritten.
+pub fn share_out<T: Send, S: Send>(
+    parts: impl Iterator<Item = T> + Send,
+    states: &mut [S],
+    f: impl Fn(&mut S, T) + Sync,
+) {
+    let queue = Mutex::new(parts);
+    let work = |state: &mut S| {
+        loop {
+            // A thread that panicked has taken its part with it; the others can go on.
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            match next {
+                Some(part) => {
+                    stop::point();
+                    f(state, part);
+                }
+                None => return,
+            }
+        }
+    };
+    let work = &work;
+    let Some((own, others)) = states.split_first_mut() else {
+        return;
+    };
+    if others.is_empty() {
+        return work(own);
+    }
+    let (handed, stopped) = (&stop::handed(), &Payload::default());
+    let help = move |state| stopped.catch(|| handed.with(|| work(state)));
+    match current().filter(|pool| others.len() < pool.current_num_threads()) {
+        Some(pool) => pool.in_place_scope(|scope| {
+            for state in others {
+                scope.spawn(move |_| help(state));
+            }
+            work(own);
+        }),
+        // More threads than the pool has, by request. One that cannot start is done without.
+        None => std::thread::scope(|scope| {
+            // As where the pool is made.
+            erase::stack();
+            for state in others {
+                let _ = std::thread::Builder::new().spawn_scoped(scope, move || help(state));
+            }
+            work(own);
+        }),
+    }
+    stopped.rethrow();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_is_kept_and_every_chunk_is_seen() {
+        assert_eq!(
+            map(100, false, |i| i * i),
+            (0..100).map(|i| i * i).collect::<Vec<_>>()
+        );
+        let mut out = vec![0usize; 1003];
+        for_each_chunk(&mut out, 10, false, |i, part| part.fill(i));
+        assert!(out.iter().enumerate().all(|(j, &i)| i == j / 10));
+    }
+    #[test]
+    fn every_part_is_done_once_on_any_number_of_threads() {
+        for threads in [1, 2, 7, 40] {
+            let mut out = vec![0u32; 1000];
+            let mut states = vec![0usize; threads];
+            share_out(out.iter_mut(), &mut states, |done, cell| {
+                *cell += 1;
+                *done += 1;
+            });
+            assert!(out.iter().all(|&cell| cell == 1));
+            assert_eq!(states.iter().sum::<usize>(), 1000);
+        }
+    }
+}
