@@ -2,11 +2,11 @@
 
 use std::hint::black_box;
 
-use _core::draw::keystream::Keystream;
-use _core::law::build;
-use _core::law::parameters::Value;
-use _core::measure;
-use _core::system::processor::Level;
+use bistochastic::draw::keystream::Keystream;
+use bistochastic::law::build;
+use bistochastic::law::parameters::Value;
+use bistochastic::measure;
+use bistochastic::system::processor::Level;
 use criterion::{Criterion, criterion_group, criterion_main};
 
 fn entropy_of_an_array(c: &mut Criterion) {

@@ -4,16 +4,16 @@
 
 use std::sync::Arc;
 
-use _core::birkhoff::{Options, Policy, Sum, closed, decompose};
-use _core::draw::alias::More;
-use _core::error::Result;
-use _core::law::parameters::{Arguments, Parameters, Value};
-use _core::law::same;
-use _core::law::{self, Alphas, Family, Matrix, Structure};
-use _core::measure;
-use _core::measure::survey::{self, Survey};
-use _core::operator::{self, Way};
-use _core::system::control::Control;
+use bistochastic::birkhoff::{Options, Policy, Sum, closed, decompose};
+use bistochastic::draw::alias::More;
+use bistochastic::error::Result;
+use bistochastic::law::parameters::{Arguments, Parameters, Value};
+use bistochastic::law::same;
+use bistochastic::law::{self, Alphas, Family, Matrix, Structure};
+use bistochastic::measure;
+use bistochastic::measure::survey::{self, Survey};
+use bistochastic::operator::{self, Way};
+use bistochastic::system::control::Control;
 
 /// Warner's question: a coin shows the truth with probability `keep`, and any other answer else.
 ///

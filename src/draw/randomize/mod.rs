@@ -57,8 +57,8 @@ const CHUNK: usize = 1 << 16;
 /// A matrix under a key and labels, ready to randomize records with addresses that take the keys `K`.
 ///
 /// ```
-/// # use _core::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
-/// use _core::draw::randomize::{Randomizer, RowKeys, Rows};
+/// # use bistochastic::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
+/// use bistochastic::draw::randomize::{Randomizer, RowKeys, Rows};
 /// # let matrix = law::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
 /// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
 /// let randomizer = Randomizer::<RowKeys>::new(&matrix, &key, &labels).unwrap();
@@ -69,8 +69,8 @@ const CHUNK: usize = 1 << 16;
 /// often means the truth:
 ///
 /// ```compile_fail,E0271
-/// # use _core::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
-/// use _core::draw::randomize::{Randomizer, RowKeys, Rows};
+/// # use bistochastic::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
+/// use bistochastic::draw::randomize::{Randomizer, RowKeys, Rows};
 /// # let matrix = law::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
 /// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
 /// let randomizer = Randomizer::<RowKeys>::new(&matrix, &key, &labels).unwrap();
@@ -80,8 +80,8 @@ const CHUNK: usize = 1 << 16;
 /// Nor do texts under the keys of bytes, which would give a person other words:
 ///
 /// ```
-/// # use _core::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
-/// use _core::draw::randomize::{ByteKeys, Randomizer};
+/// # use bistochastic::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
+/// use bistochastic::draw::randomize::{ByteKeys, Randomizer};
 /// # let matrix = law::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
 /// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
 /// let randomizer = Randomizer::<ByteKeys>::new(&matrix, &key, &labels).unwrap();
@@ -89,8 +89,8 @@ const CHUNK: usize = 1 << 16;
 /// ```
 ///
 /// ```compile_fail,E0271
-/// # use _core::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
-/// use _core::draw::randomize::{ByteKeys, Randomizer};
+/// # use bistochastic::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
+/// use bistochastic::draw::randomize::{ByteKeys, Randomizer};
 /// # let matrix = law::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
 /// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
 /// let randomizer = Randomizer::<ByteKeys>::new(&matrix, &key, &labels).unwrap();
