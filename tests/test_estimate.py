@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import bistochastic as bs
-from bistochastic import quantiles
-from bistochastic.estimate import project
+from bistochastic.estimate import project, quantiles
 from cases import FAMILIES
 
 SMALL = [

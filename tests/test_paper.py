@@ -20,7 +20,9 @@ from click.testing import CliRunner
 from hypothesis import given
 
 import bistochastic as bs
-from bistochastic import cli, demo, paper, reference
+from bistochastic import cli, paper
+from bistochastic.cli import demo
+from bistochastic.paper import reference
 from bistochastic.paper.table import peak_alpha
 from bistochastic.report import down
 

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 import bistochastic as bs
 from bistochastic.errors import SingularMatrixError
-from bistochastic.planning import mean_standard_error
+from bistochastic.estimate.planning import mean_standard_error
 from cases import FAMILIES
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import bistochastic as bs
-from bistochastic import measures, reference
+from bistochastic import measures
 from bistochastic.measures import guaranteed_max_leakage
+from bistochastic.paper import reference
 from cases import FAMILIES
 
 every_family = pytest.mark.parametrize("name", sorted(FAMILIES))

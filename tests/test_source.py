@@ -87,7 +87,7 @@ COMPARES = re.compile(
     re.VERBOSE,
 )
 # The families themselves, and the command line, whose presets are names that people type.
-FAMILIES = ("family/", "families.py", "cli.py")
+FAMILIES = ("family/", "families.py", "cli/")
 
 
 def rust_comparisons(text: str) -> list[int]:

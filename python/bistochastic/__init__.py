@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic import errors
 from bistochastic._core import Key, entropy_rate
-from bistochastic.decomposition import Decomposition, decompose_all
 from bistochastic.families import (
     balance,
     blocks,
@@ -35,14 +34,15 @@ from bistochastic.families import (
     tridiagonal,
     uniform,
 )
-from bistochastic.majorization import majorizes, t_transforms
 from bistochastic.matrix import Matrix
+from bistochastic.permutations.decomposition import Decomposition, decompose_all
+from bistochastic.permutations.majorization import majorizes, t_transforms
 from bistochastic.report import compare
 
 if TYPE_CHECKING:
     from bistochastic import plot
-    from bistochastic.conjunctions import conjunction
     from bistochastic.estimate import Estimate
+    from bistochastic.estimate.conjunctions import conjunction
 
 __all__ = [
     "Decomposition",
@@ -84,7 +84,7 @@ def __getattr__(name: str) -> Any:
 
         return import_module("bistochastic.plot")
     if name == "conjunction":
-        from bistochastic.conjunctions import conjunction
+        from bistochastic.estimate.conjunctions import conjunction
 
         return conjunction
     if name == "Estimate":

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from bistochastic.decomposition import Decomposition
     from bistochastic.estimate import Estimate
-    from bistochastic.profile import Profile
+    from bistochastic.measures.profile import Profile
+    from bistochastic.permutations.decomposition import Decomposition
 
 
 class Matrix(_core.Law):
@@ -117,7 +117,7 @@ class Matrix(_core.Law):
         >>> p.worst_row, round(p.capacity, 6), p["epsilon"].status
         (0.0, 1.584963, 'exact')
         """
-        from bistochastic import profile
+        from bistochastic.measures import profile
 
         whole = _core.as_flag("full", full)
         return profile.profile(self, cost=cost, prior=prior, full=whole)
@@ -200,7 +200,7 @@ class Matrix(_core.Law):
         >>> bs.randomized_response(2, keep=0.75).required_records(0.01)
         38415
         """
-        from bistochastic import planning
+        from bistochastic.estimate import planning
 
         return planning.required_records(self, tolerance, confidence)
 
@@ -214,7 +214,7 @@ class Matrix(_core.Law):
         >>> bs.randomized_response(2, keep=0.75).standard_error([0.5, 0.5], 100)
         array([0.1, 0.1])
         """
-        from bistochastic import planning
+        from bistochastic.estimate import planning
 
         return planning.standard_error(self, pi, n)
 

@@ -10,7 +10,11 @@ from functools import cache
 from typing import Any
 
 import bistochastic as bs
-from bistochastic import conjunctions, majorization, profile, report, tradeoff
+from bistochastic import report
+from bistochastic.choose import tradeoff
+from bistochastic.estimate import conjunctions
+from bistochastic.measures import profile
+from bistochastic.permutations import majorization
 from fuzz import matrices, operations
 from fuzz.parameters import Scene, counts
 

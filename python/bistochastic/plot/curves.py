@@ -6,10 +6,10 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
+from bistochastic.arguments import items
+from bistochastic.choose.tradeoff import FAMILIES, Point, tradeoff_points
 from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure
 from bistochastic.report import down
-from bistochastic.tradeoff import FAMILIES, Point, tradeoff_points
-from bistochastic.vectors import items
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bistochastic.tradeoff import Make
+    from bistochastic.choose.tradeoff import Make
 
 # Told apart by the colour-blind, and by marker and style in grey.
 _COLOURS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")

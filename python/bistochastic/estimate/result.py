@@ -14,18 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bistochastic import (
-    _core,
-    families,
-    intervals,
-    likelihood,
-    measures,
-    operators,
-    shrinkage,
-    structure,
-    tallies,
-    vectors,
-)
+from bistochastic import _core, arguments, families, measures, operators, structure
+from bistochastic.estimate import intervals, likelihood, shrinkage, tallies
 from bistochastic.report import cells, table
 
 if TYPE_CHECKING:
@@ -321,8 +311,8 @@ def estimate(
     classes: Any = False,
 ) -> Estimate:
     """See :meth:`bistochastic.Matrix.estimate`."""
-    how = vectors.one_of("method", method, METHODS)
-    who = vectors.one_of("population", population, POPULATIONS)
+    how = arguments.one_of("method", method, METHODS)
+    who = arguments.one_of("population", population, POPULATIONS)
     by_class = _core.as_flag("classes", classes)
     seen = tallies.tally(matrix, codes, counts)
     with np.errstate(over="ignore"):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, intervals, measures, operators, quantiles
+from bistochastic import _core, measures, operators
 from bistochastic.errors import SingularMatrixError
+from bistochastic.estimate import intervals, quantiles
 from bistochastic.structure import Kron, composition, is_certain, shift_invariant, wide_factors
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core
+from bistochastic.arguments import items
 from bistochastic.errors import OutOfReachError, SingularMatrixError
+from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.matrix import Matrix
-from bistochastic.planning import mean_standard_error
-from bistochastic.vectors import items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -59,7 +59,7 @@ def tradeoff_points(
     ``k_anonymous``, or a mapping from labels to functions that make a matrix of a size and a beta.
     ``betas`` are 0.05, 0.1, ..., 0.95 unless given. Families that come in steps overshoot: the
     point says what was realised. The standard error is that of one share estimated by inversion
-    from so many ``records``, see ``bistochastic.planning.mean_standard_error``.
+    from so many ``records``, see ``bistochastic.estimate.planning.mean_standard_error``.
 
     Needs no matplotlib.
 

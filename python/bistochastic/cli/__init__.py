@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import bistochastic
-from bistochastic import decomposition, demo, families, matrix_market, paper
+from bistochastic import families, paper
+from bistochastic.cli import demo, matrix_market
+from bistochastic.permutations import decomposition
 from bistochastic.report import compare, down, facts, shown, table
 
 if TYPE_CHECKING:

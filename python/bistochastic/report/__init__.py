@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from bistochastic.profile import Profile
+    from bistochastic.measures.profile import Profile
 
 
 def _digits(x: float, digits: int, direction: int) -> str:
