@@ -396,7 +396,7 @@ MUTANTS = [
     ),
     Mutant(
         "projected-by-the-mean",
-        "python/bistochastic/estimate/result.py",
+        "python/bistochastic/estimate/methods.py",
         "what is over one is taken off all shares, also those that fall below 0",
         (ESTIMATE + "test_the_projection_is_the_nearest_distribution",),
         old="over[last]",

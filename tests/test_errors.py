@@ -279,7 +279,7 @@ def test_a_positive_entry_is_never_lost() -> None:
 
 
 def test_text_in_tables_is_escaped() -> None:
-    from bistochastic.report import cells
+    from bistochastic.words import cells
 
     assert cells(("td", "<b>&")) == "<tr><td>&lt;b&gt;&amp;</td></tr>"
 

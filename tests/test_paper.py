@@ -24,7 +24,7 @@ from bistochastic import cli, paper
 from bistochastic.cli import demo
 from bistochastic.paper import reference
 from bistochastic.paper.table import peak_alpha
-from bistochastic.report import down
+from bistochastic.words import down
 
 
 def run(*arguments: str) -> str:

@@ -117,10 +117,10 @@ class Matrix(_core.Law):
         >>> p.worst_row, round(p.capacity, 6), p["epsilon"].status
         (0.0, 1.584963, 'exact')
         """
-        from bistochastic.measures import profile
+        from bistochastic.measures.assemble import profile_of
 
         whole = _core.as_flag("full", full)
-        return profile.profile(self, cost=cost, prior=prior, full=whole)
+        return profile_of(self, cost=cost, prior=prior, full=whole)
 
     def deniability(self, gamma: float) -> int:
         """The largest k such that every report has k truths within ``gamma`` of the true one.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import arguments
-from bistochastic.report import shown
+from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
 
-    from bistochastic.arguments import Exact, Vector
     from bistochastic.matrix import Matrix
+    from bistochastic.permutations.vectors import Exact, Vector
 
 # Keeps that come from floats are whole numbers of this unit, 2^-53.
 _UNIT = 2**53
@@ -91,13 +91,13 @@ class TTransforms:
         """
         import numpy as np
 
-        from bistochastic import arguments
+        from bistochastic.permutations import vectors
 
-        given = arguments.vector("p", p)
+        given = vectors.vector("p", p)
         if len(given) != self.size:
             raise ValueError(f"`p` must hold {self.size} numbers; got {len(given)}")
-        listed: list[Any] = arguments.listed(given)
-        return np.array(self._floats(listed)) if arguments.is_floats(given) else self._exact(listed)
+        listed: list[Any] = vectors.listed(given)
+        return np.array(self._floats(listed)) if vectors.is_floats(given) else self._exact(listed)
 
     def _exact(self, given: Exact) -> Exact:
         from fractions import Fraction
@@ -173,9 +173,9 @@ def majorizes(p: Vector, q: Vector) -> bool:
     >>> bs.majorizes(p, m.to_dense().T @ p)
     True
     """
-    from bistochastic import arguments
+    from bistochastic.permutations import vectors
 
-    return not arguments.against(*arguments.pair(p, q))
+    return not vectors.against(*vectors.pair(p, q))
 
 
 def t_transforms(p: Vector, q: Vector) -> TTransforms:
@@ -187,7 +187,7 @@ def t_transforms(p: Vector, q: Vector) -> TTransforms:
 
     Where ``p`` and ``q`` are ordered alike, and mostly elsewhere, T-transforms alone are enough. In
     other orders there need not be so few: no three lead from (0, 9, 5, 3) to (8, 1, 2, 6). Then
-    ``result.targets`` relabels first, as the theorem does when it is stated for sorted arguments.
+    ``result.targets`` relabels first, as the theorem does when it is stated for sorted vectors.
 
     O(r log r); no matrix is formed.
 
@@ -202,13 +202,13 @@ def t_transforms(p: Vector, q: Vector) -> TTransforms:
         ...
     ValueError: `p` must majorize `q`; got less in the largest of `p` than of `q`
     """
-    from bistochastic import arguments
+    from bistochastic.permutations import vectors
 
-    x, y = arguments.pair(p, q)
-    against = arguments.against(x, y)
+    x, y = vectors.pair(p, q)
+    against = vectors.against(x, y)
     if against:
         raise ValueError(f"`p` must majorize `q`; got {against}")
-    return _search(*arguments.wholes(x, y), floats=arguments.is_floats(x))
+    return _search(*vectors.wholes(x, y), floats=vectors.is_floats(x))
 
 
 def _search(x: list[int], y: list[int], floats: bool) -> TTransforms:

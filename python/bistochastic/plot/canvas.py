@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.arguments import items
-from bistochastic.report import down, up
+from bistochastic.words import down, up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bistochastic.arguments import items
 from bistochastic.choose.tradeoff import FAMILIES, Point, tradeoff_points
 from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure
-from bistochastic.report import down
+from bistochastic.words import down
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
