@@ -311,7 +311,7 @@ MUTANTS = [
         "entries-lost-on-a-coarse-grid",
         "src/birkhoff/realise.rs",
         "a coarser grid is allowed on which an entry is less than a unit",
-        ("tests/test_birkhoff.py::test_a_grid_that_is_too_coarse_names_the_smallest_safe_one",),
+        ("tests/test_grid.py::test_a_grid_that_is_too_coarse_names_the_smallest_safe_one",),
     ),
     # Estimation, in Python.
     Mutant(
@@ -414,7 +414,7 @@ MUTANTS = [
         "likelihood-unscaled",
         "python/bistochastic/estimate/likelihood.py",
         "reports of likely shares are not scaled by the mass that empty ones leave",
-        (ESTIMATE + "test_maximum_likelihood_is_that_of_a_generic_solver",),
+        ("tests/test_likelihood.py::test_maximum_likelihood_is_that_of_a_generic_solver",),
         old="(1 - first * lie) * phi[first:]",
         new="phi[first:]",
     ),
@@ -422,7 +422,7 @@ MUTANTS = [
         "plan-without-the-truth",
         "python/bistochastic/estimate/planning.py",
         "the worst case of a plan forgets the square of the share itself",
-        (ESTIMATE + "test_planning",),
+        ("tests/test_planning.py::test_planning",),
         old=" - t * t))",
         new="))",
     ),

@@ -15,10 +15,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 
 import bistochastic as bs
-from bistochastic import cli
 
 loose: Any = bs
 KEY = bs.Key.insecure(5)
@@ -497,54 +495,6 @@ def test_a_confidence_next_to_one_is_answered() -> None:
     assert (np.diff(found.interval(near), axis=1) >= np.diff(found.interval(), axis=1)).all()
 
 
-def run(*arguments: str) -> str:
-    result = CliRunner().invoke(cli.main, arguments)
-    assert isinstance(result.exception, SystemExit), result.exception
-    assert result.exit_code == 1
-    assert re.fullmatch(r"Error: `.*` must .*; got .*\n", result.output), result.output
-    return result.output
-
-
-def npy(header: str) -> bytes:
-    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        "[" * 2000,
-        "[" * 2000 + "]" * 2000,
-        "(" * 2000,
-        "{'descr': '<f8', 'fortran_order': False, 'shape': " + "-" * 2000 + "1}",
-        "{'descr': " + "[" * 150 + "]" * 150 + ", 'fortran_order': False, 'shape': (2, 2)}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 2)}",
-        "{'descr': '|O', 'fortran_order': False, 'shape': (1, 1)}",
-        "",
-    ],
-)
-def test_a_broken_header_is_one_sentence(tmp_path: Path, header: str) -> None:
-    path = tmp_path / "m.npy"
-    path.write_bytes(npy(header) + b"\0" * 64)
-    assert "must be a whole .npy file of numbers" in run("inspect", str(path))
-
-
-def test_sums_of_a_matrix_market_file_do_not_wrap(tmp_path: Path) -> None:
-    path = tmp_path / "m.mtx"
-    head = "%%MatrixMarket matrix coordinate integer"
-    big = 2**62
-    for kind, entries in {
-        "general": [(1, 1)] * 4,
-        "symmetric": [(2, 1)] * 2,
-    }.items():
-        lines = [f"{u} {v} {big}" for u, v in entries]
-        path.write_text(f"{head} {kind}\n2 2 {len(lines)}\n" + "\n".join(lines) + "\n")
-        assert "got one that is not in line 4" in run("inspect", str(path))
-    # Each entry fits, the lines do not.
-    lines = [f"{u} {v} {2**63 - 1}" for u in (1, 2) for v in (1, 2)]
-    path.write_text(f"{head} general\n2 2 4\n" + "\n".join(lines) + "\n")
-    run("inspect", str(path))
-
-
 LAZY = pl.LazyFrame({"a": [1]})
 FOREIGN: dict[str, Callable[[], Any]] = {
     "mix of a number": lambda: loose.mix(1, weights=[1.0]),
@@ -585,35 +535,6 @@ def test_arrays_from_anywhere_in_memory_are_read() -> None:
             assert not askew.flags.aligned
             assert np.array_equal(m.apply(askew), m.apply(x))
             assert np.array_equal(m.solve(askew), m.solve(x))
-
-
-def test_names_of_files_are_shown_in_one_sentence(tmp_path: Path) -> None:
-    npy = tmp_path / "m.npz"
-    with npy.open("wb") as file:
-        np.save(file, np.eye(2))
-    for words in (
-        ["inspect", "dense", "--array", "`x` must"],
-        ["inspect", "dense", "--array", ""],
-        ["inspect", "dense", "--cost", "a\nb"],
-        ["inspect", "x\udcff.npy"],
-        ["inspect", str(npy)],
-        ["decompose", "\udcff"],
-        ["decompose", "uniform size=2", "--out", "x.`\n"],
-        ["compare", "uniform `size`"],
-        ["key", "new", str(tmp_path / "no" / "key")],
-        ["key", "new", str(npy)],
-        ["key", "fingerprint", str(tmp_path / "`")],
-    ):
-        out = CliRunner().invoke(cli.main, words)
-        assert out.exit_code == 1, words
-        assert re.fullmatch(r"Error: `[^`\n]+` must [^\n`]*; got [^\n`]*\n", out.stderr), out.stderr
-
-
-def test_a_name_without_letters_is_printed(tmp_path: Path) -> None:
-    name = str(tmp_path / "\udcff.npz")
-    out = CliRunner().invoke(cli.main, ["decompose", "uniform size=2", "--out", name])
-    assert out.exit_code == 0, out.output
-    assert r"\udcff.npz" in out.output
 
 
 def test_the_wheel_names_the_crates_in_it() -> None:
