@@ -154,7 +154,7 @@ def test_every_family_can_be_inspected() -> None:
     ordered = ["inspect", "geometric", "--size", "12", "--beta", "0.6"]
     assert re.search(r"^beta +0\.6 +exact", run(*ordered), re.M)
     assert "epsilon per unit of cost" not in run(*ordered)
-    assert "epsilon per unit of cost" in run(*ordered, "--distance", "ordinal")
+    assert "epsilon per unit of cost" in run(*ordered, "--cost", "ordinal")
     believed = run("inspect", "uniform", "--size", "2", "--prior", "3/4,1/4", "--full")
     assert re.search(r"^best guess under the prior +0\.75 +exact", believed, re.M)
     assert "size         2" in run("inspect", "reflected", "--kernel", "0.5,0.25,0")

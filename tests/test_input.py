@@ -36,7 +36,7 @@ REALS: dict[str, Callable[[Any], Any]] = {
     "tolerance": lambda x: M.required_records(x),
     "confidence": lambda x: M.required_records(0.1, confidence=x),
     "interval": lambda x: M.estimate([0, 1]).interval(x).tolist(),
-    "betas": lambda x: loose.plot.tradeoff_points(4, betas=[x]),
+    "betas": lambda x: loose.tradeoff(4, betas=[x]),
 }
 # And one that is whole.
 WHOLES: dict[str, Callable[[Any], Any]] = {
@@ -53,7 +53,7 @@ WHOLES: dict[str, Callable[[Any], Any]] = {
     "bits": lambda n: loose.dense([[2, 1, 1], [1, 2, 1], [1, 1, 2]]).decompose(bits=n).terms,
     "restarts": lambda n: M.decompose(restarts=n).terms,
     "seed": lambda n: loose.Key.insecure(n) == loose.Key.insecure(int(n)),
-    "records": lambda n: loose.plot.tradeoff_points(4, betas=[0.5], records=n),
+    "records": lambda n: loose.tradeoff(4, betas=[0.5], records=n),
     "events": lambda n: loose.conjunction([M], [[0, 1]], [[n]]),
 }
 
@@ -257,8 +257,8 @@ def test_parameters_are_read_from_any_column(make: Callable[[list[Any]], Any]) -
     assert (M.standard_error(make(shares), 9) == M.standard_error(shares, 9)).all()
     assert bs.majorizes(make([3, 1, 0]), make([2, 1, 1]))
     assert bs.t_transforms(make([3, 1]), make([2, 2])).apply(make([3, 1])) == [2, 2]
-    want = bs.plot.tradeoff_points(4, betas=[0.5, 0.75])
-    assert bs.plot.tradeoff_points(4, betas=make([0.5, 0.75])) == want
+    want = bs.tradeoff(4, betas=[0.5, 0.75])
+    assert bs.tradeoff(4, betas=make([0.5, 0.75])) == want
 
 
 @every_frame
@@ -510,9 +510,9 @@ FOREIGN: dict[str, Callable[[], Any]] = {
     "panels": lambda: loose.plot.tradeoff(6, against=256),
     "panels without an axis": lambda: loose.plot.tradeoff(6, against=np.array("epsilon")),
     "axes without an axis": lambda: loose.plot.tradeoff(6, axes=np.array(1.0)),
-    "families of a number": lambda: loose.plot.tradeoff_points(6, families=[10**5000]),
-    "betas without an axis": lambda: loose.plot.tradeoff_points(6, betas=np.array(0.5)),
-    "a huge size": lambda: loose.plot.tradeoff_points(-(10**5000)),
+    "families of a number": lambda: loose.tradeoff(6, families=[10**5000]),
+    "betas without an axis": lambda: loose.tradeoff(6, betas=np.array(0.5)),
+    "a huge size": lambda: loose.tradeoff(-(10**5000)),
     "a family that is a number": lambda: loose.build(5),
     "a device": lambda: bs.kron(bs.uniform(12), bs.uniform(9)).decompose().to_npz("/dev/null"),
 }

@@ -231,6 +231,25 @@ def _of_arrow(given: Any) -> Any:
     return found
 
 
+def refuse_unsorted_labels(name: str, given: Any) -> None:
+    """Labels that are no codes, as text is, say an order of the codes only where they are sorted.
+
+    That is the order in which pandas itself codes a column: text as it is sorted, a categorical by
+    its categories. Counts that ``value_counts`` sorted by frequency are in no order of codes.
+    """
+    for side in ("index", "columns") if hasattr(type(given), "iloc") else ():
+        labels = getattr(given, side, None)
+        # Codes have a rule of their own.
+        if labels is None or np.asarray(labels).dtype.kind in "iu":
+            continue
+        if getattr(labels, "is_monotonic_increasing", True) is False:
+            must = f"`{name}` must be in the order of the codes"
+            cure = f"{name}.loc[categories].to_numpy() says which one is meant"
+            if side == "columns":
+                cure = f"{name}[categories].to_numpy() says which one is meant"
+            raise ValueError(f"{must}; got labels that are not sorted: {cure}")
+
+
 def refuse_another_order(name: str, given: Any, *, columns: bool = True) -> None:
     """A labelled column (pandas) that was sorted by frequency would be taken for another one.
 

@@ -1,4 +1,4 @@
-"""What each family pays and keeps at the same beta: the numbers behind ``bs.plot.tradeoff``."""
+"""What each family pays and keeps at the same beta: the numbers that ``bs.plot.tradeoff`` draws."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Point:
     then be estimated by inversion.
 
     >>> import bistochastic as bs
-    >>> bs.plot.tradeoff_points(12, families=["k_anonymous"], betas=[0.5])[0].note
+    >>> bs.tradeoff(12, families=["k_anonymous"], betas=[0.5])[0].note
     'singular: single shares cannot be estimated'
     """
 
@@ -46,7 +46,7 @@ class Point:
     note: str = ""
 
 
-def tradeoff_points(
+def tradeoff(
     size: int,
     *,
     families: Iterable[str] | Mapping[str, Make] = FAMILIES,
@@ -64,7 +64,7 @@ def tradeoff_points(
     Needs no matplotlib.
 
     >>> import bistochastic as bs
-    >>> for p in bs.plot.tradeoff_points(12, betas=[0.6]):
+    >>> for p in bs.tradeoff(12, betas=[0.6]):
     ...     print(p.family, p.note or (round(p.epsilon, 2), round(p.standard_error, 4)))
     randomized_response (3.01, 0.0045)
     geometric (10.5, 0.0092)
@@ -72,7 +72,7 @@ def tradeoff_points(
     k_anonymous singular: single shares cannot be estimated
     >>> cost = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
     >>> own = {"gibbs": lambda size, beta: bs.gibbs(cost, beta=beta)}
-    >>> bs.plot.tradeoff_points(3, families=own, betas=[0.5])[0].beta >= 0.5
+    >>> bs.tradeoff(3, families=own, betas=[0.5])[0].beta >= 0.5
     True
     """
     many = _core.as_whole("size", size, 2)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-import bistochastic
 from bistochastic import families
 from bistochastic.cli.group import main
 from bistochastic.cli.matrices import from_words
@@ -41,6 +40,6 @@ def _compare(matrices: Sequence[str], size: int, beta: float) -> None:
             refused[name] = error
     if not reached:
         raise next(iter(refused.values()))
-    click.echo(compare(bistochastic.identity(size), *reached, bistochastic.uniform(size)))
+    click.echo(compare(families.identity(size), *reached, families.uniform(size)))
     for name, why in refused.items():
         click.echo(f"{name}: {why}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-import bistochastic
+from bistochastic._core import Key
 from bistochastic.cli.group import main
 from bistochastic.words import shown
 
@@ -20,7 +20,7 @@ def key() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 def _key_new(file: Path) -> None:
     """Write a fresh key to FILE, which must not exist, and print its fingerprint."""
-    fresh = bistochastic.Key.generate()
+    fresh = Key.generate()
     try:
         fresh.to_file(file)
     except FileExistsError:
@@ -39,14 +39,14 @@ def _key_fingerprint(file: Path) -> None:
     click.echo(_key(file).fingerprint)
 
 
-def _key(file: Path) -> bistochastic.Key:
+def _key(file: Path) -> Key:
     """The key in a file, of hexadecimal digits alone; what is to say of the file goes to stderr."""
     import warnings
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
-            found = bistochastic.Key.from_file(file)
+            found = Key.from_file(file)
         except OSError as error:
             must = f"`{shown(file)}` must be a file that can be read"
             raise ValueError(f"{must}; got {error.strerror}") from None

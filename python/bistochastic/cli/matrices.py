@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import families
+from bistochastic import _core, families
 from bistochastic.cli.files import is_file, read_table
 from bistochastic.cli.numbers import number
 from bistochastic.words import shown
@@ -21,11 +22,23 @@ _TABLES = ("cost", "array")
 
 def value(name: str, text: str) -> Any:
     """The value of a parameter from its text."""
+    if name == "cost" and text == "ordinal":
+        return text
     if name in _TABLES:
         return read_table(text)
     if name in _VECTORS or (name in _EITHER and "," in text):
         return [number(part) for part in text.split(",")]
     return number(text)
+
+
+def parameters_of(family: str) -> tuple[str, ...]:
+    """The names of what a family is made of, as its function has them.
+
+    >>> parameters_of("k_anonymous")
+    ('size', 'k', 'beta')
+    """
+    make = getattr(families, family, None) if family in _core.families() else None
+    return () if make is None else tuple(signature(make).parameters)
 
 
 def from_words(words: str) -> Matrix:

@@ -216,12 +216,12 @@ class Estimate:
             )
         return np.clip(np.stack([low, high], axis=1), 0.0, 1.0)
 
-    def contains(self, pi: Any, confidence: float = 0.95) -> bool:
-        """Whether the distribution ``pi`` is in the chi-square region of that confidence.
+    def contains(self, prior: Any, confidence: float = 0.95) -> bool:
+        """Whether the distribution ``prior`` is in the chi-square region of that confidence.
 
-        ``n sum of (reported_v - (P^T pi)_v)^2 / (P^T pi)_v`` against the quantile: asks only what
-        the reports can tell. Where few reports are expected the region is larger, for the skewness
-        of rare ones; those of which less than one in r is expected count together.
+        ``n sum of (reported_v - (P^T prior)_v)^2 / (P^T prior)_v`` against the quantile: asks only
+        what the reports can tell. Where few reports are expected the region is larger, for the
+        skewness of rare ones; those of which less than one in r is expected count together.
 
         >>> import bistochastic as bs
         >>> e = bs.randomized_response(3, epsilon=2).estimate(counts=[520, 290, 190])
@@ -229,7 +229,7 @@ class Estimate:
         (True, False)
         """
         level = intervals.confidence_of(confidence)
-        law = measures.distribution("pi", self.matrix.size, pi)
+        law = measures.distribution("prior", self.matrix.size, prior)
         expected = np.maximum(operators.apply(self.matrix, law), 0.0)
         possible = expected > 0
         if self.reports[~possible].any():

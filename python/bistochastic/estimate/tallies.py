@@ -68,6 +68,7 @@ def _of_counts(matrix: Matrix, counts: Any) -> Array:
         wanted = " or ".join(str(shape) for shape in sorted(shapes, key=len))
         raise ValueError(f"{must}, of shape {wanted}; got shape {numbers.shape}")
     _refuse_another_order(counts, r)
+    arguments.refuse_unsorted_labels("counts", counts)
     flat = arguments.doubles("counts", numbers).reshape(-1)
     wrong = ~((flat >= 0) & np.isfinite(flat))
     if wrong.any():

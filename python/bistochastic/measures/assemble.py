@@ -51,7 +51,7 @@ def profile_of(
 def _average(matrix: Matrix, mean: measures.Average) -> list[Entry]:
     known = status_of(mean.exact)
     return [
-        Entry("bits", mean.bits, known, f"of {matrix.max_bits:.6g}"),
+        Entry("entropy_rate", mean.bits, known, f"of {matrix.max_bits:.6g}"),
         Entry("beta", mean.beta, known, "an average over the rows"),
     ]
 
@@ -177,8 +177,8 @@ def _analyst(matrix: Matrix, found: measures.Lines | None, *, full: bool) -> lis
     return [
         missing("truthfulness", _TOO_LARGE) if math.isnan(truth)
         else Entry("truthfulness", truth, "exact", "share of true reports, uniform prior"),
-        missing("ergodic", _TOO_LARGE) if ergodic is None
-        else Entry("ergodic", ergodic, "exact"),
+        missing("is_ergodic", _TOO_LARGE) if ergodic is None
+        else Entry("is_ergodic", ergodic, "exact"),
         *conditioning(matrix, full=full),
         _varah(found),
     ]  # fmt: skip

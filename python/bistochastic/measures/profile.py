@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # What each measure is called in words, and in which direction it is rounded: +1 up, -1 down.
 _WORDS: dict[str, tuple[str, int]] = {
-    "bits": ("entropy rate, bits", -1),
+    "entropy_rate": ("entropy rate, bits", -1),
     "beta": ("beta", -1),
     "worst_row": ("beta of the worst row", -1),
     "worst_column": ("beta of the worst column", -1),
@@ -33,7 +33,7 @@ _WORDS: dict[str, tuple[str, int]] = {
     "deniability_2": ("truths deniable at gamma 2", 0),
     "deniability_epsilon": ("truths deniable at gamma e^epsilon", 0),
     "truthfulness": ("truthfulness", 0),
-    "ergodic": ("ergodic", 0),
+    "is_ergodic": ("ergodic", 0),
     "rank": ("rank", 0),
     "condition": ("condition, 2-norm", +1),
     "varah_bound": ("condition by the diagonal alone (Varah)", +1),
@@ -42,7 +42,10 @@ _WORDS: dict[str, tuple[str, int]] = {
     "best_guess": ("best guess under the prior", +1),
 }
 
-_TO_THE_DIGIT = ("bits", "beta", "worst_row", "worst_column", "epsilon")
+# What measures were called in earlier versions.
+_RENAMED = {"bits": "entropy_rate", "ergodic": "is_ergodic"}
+
+_TO_THE_DIGIT = ("entropy_rate", "beta", "worst_row", "worst_column", "epsilon")
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,11 @@ class Entry:
     value: float | None
     status: Status
     note: str = ""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Pickles of earlier versions know some measures by other names.
+        name = _RENAMED.get(state["name"], state["name"])
+        self.__dict__.update(state, name=name)
 
     @property
     def words(self) -> str:

@@ -12,9 +12,8 @@ in grey, too, and are never alone: lines have markers and styles, bounds are hat
 2
 """
 
-from bistochastic.choose.tradeoff import tradeoff_points
 from bistochastic.plot.bars import profile
 from bistochastic.plot.curves import tradeoff
 from bistochastic.plot.heat import heatmap
 
-__all__ = ["heatmap", "profile", "tradeoff", "tradeoff_points"]
+__all__ = ["heatmap", "profile", "tradeoff"]

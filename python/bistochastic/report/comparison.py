@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 
 class Comparison:
-    """Several matrices on one scale; see :func:`compare`."""
+    """Several matrices on one scale; see :func:`compare`.
+
+    >>> import bistochastic as bs
+    >>> [p.beta for p in bs.compare(bs.identity(2), bs.uniform(2)).profiles]
+    [0.0, 1.0]
+    """
 
     def __init__(self, profiles: tuple[Profile, ...]) -> None:
         self._profiles = profiles

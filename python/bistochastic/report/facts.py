@@ -26,12 +26,12 @@ def facts(matrix: Matrix) -> list[tuple[str, str]]:
     return [
         ("family", matrix.family),
         ("size", str(matrix.size)),
-        ("bits", f"{down(matrix.entropy_rate)} of {matrix.max_bits:.6g}"),
+        ("entropy_rate", f"{down(matrix.entropy_rate)} of {matrix.max_bits:.6g}"),
         ("beta", down(matrix.beta)),
         ("epsilon", "infinite: some reports exclude some truths"
          if math.isinf(matrix.epsilon) else up(matrix.epsilon)),
         ("truthfulness", f"{matrix.truthfulness:.6g}"),
-        ("ergodic", _yes(matrix.is_ergodic)),
+        ("is_ergodic", _yes(matrix.is_ergodic)),
         ("numbers are", matrix.certified),
         ("parameters", _short(matrix.parameters)),
         ("requested", _short(matrix.requested)),
