@@ -267,8 +267,8 @@ Attributes randomized independently do not force independence to be assumed: the
 them follow the Kronecker product of their matrices, which can be undone. Maximum likelihood
 over-fits where noise is heavy, and there even the product of marginals is better. `"shrunk"` draws
 the likelihood towards that product with a weight that is read off the reports;
-`help(bistochastic.shrinkage)` has the rule. A number of steps to stop after is no such rule: which
-one is good depends on p, on the number of records and on the table.
+`help(bistochastic.estimate.shrinkage)` has the rule. A number of steps to stop after is no such
+rule: which one is good depends on p, on the number of records and on the table.
 """
 
 

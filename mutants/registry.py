@@ -311,12 +311,12 @@ MUTANTS = [
         "entries-lost-on-a-coarse-grid",
         "src/birkhoff/realise.rs",
         "a coarser grid is allowed on which an entry is less than a unit",
-        ("tests/test_birkhoff.py::test_a_grid_that_is_too_coarse_names_the_smallest_safe_one",),
+        ("tests/test_grid.py::test_a_grid_that_is_too_coarse_names_the_smallest_safe_one",),
     ),
     # Estimation, in Python.
     Mutant(
         "hoeffding-one-sided",
-        "python/bistochastic/intervals.py",
+        "python/bistochastic/estimate/intervals.py",
         "Hoeffding's bound for one side used on two",
         (EDGES + "test_bounds_of_few_records_hold_at_their_very_ends",),
         old="math.log(2 / alpha)",
@@ -324,7 +324,7 @@ MUTANTS = [
     ),
     Mutant(
         "bernstein-two-events",
-        "python/bistochastic/intervals.py",
+        "python/bistochastic/estimate/intervals.py",
         "the variance that looks too small is forgotten in Bernstein's bound",
         (EDGES + "test_few_of_many_have_the_three_events_of_bernstein",),
         old="math.log(3 / alpha)",
@@ -332,7 +332,7 @@ MUTANTS = [
     ),
     Mutant(
         "doubt-forgotten",
-        "python/bistochastic/estimate.py",
+        "python/bistochastic/estimate/result.py",
         "the error of probed variances does not widen the interval",
         (EDGES + "test_probed_variances_are_hardly_ever_too_small_for_an_interval",),
         old="spread + 3 * doubt",
@@ -340,7 +340,7 @@ MUTANTS = [
     ),
     Mutant(
         "region-confidence-unsplit",
-        "python/bistochastic/intervals.py",
+        "python/bistochastic/estimate/intervals.py",
         "the rare and the others may both miss all that the region may",
         (EDGES + "test_half_of_what_a_region_may_miss_goes_to_the_rare",),
         old="confidence = min((1 + confidence) / 2, math.nextafter(1, 0))",
@@ -348,7 +348,7 @@ MUTANTS = [
     ),
     Mutant(
         "no-bonferroni",
-        "python/bistochastic/estimate.py",
+        "python/bistochastic/estimate/result.py",
         "simultaneous intervals are those of one share",
         (INTERVALS + "test_many_surveys_at_once_are_those_one_by_one",),
         old="alpha /= r",
@@ -356,7 +356,7 @@ MUTANTS = [
     ),
     Mutant(
         "biased-variance",
-        "python/bistochastic/estimate.py",
+        "python/bistochastic/estimate/result.py",
         "standard errors divide by n instead of n - 1",
         (ESTIMATE + "test_sampled_records_by_enumerating_everything",),
         old="1 / (self.records - 1)",
@@ -364,7 +364,7 @@ MUTANTS = [
     ),
     Mutant(
         "truths-counted-as-noise",
-        "python/bistochastic/intervals.py",
+        "python/bistochastic/estimate/intervals.py",
         "of a fixed population, what truths differ by is counted as error",
         (INTERVALS + "test_a_conjunction_says_what_randomization_adds",),
         old="spread - shares * (1 - shares)",
@@ -372,7 +372,7 @@ MUTANTS = [
     ),
     Mutant(
         "clopper-pearson-one-sided",
-        "python/bistochastic/quantiles.py",
+        "python/bistochastic/estimate/quantiles.py",
         "the exact lower bound may miss with all of alpha",
         (INTERVALS + "test_quantiles_are_those_of_scipy",),
         old="_beta_quantile(a, b, alpha / 2, upper=False)",
@@ -380,7 +380,7 @@ MUTANTS = [
     ),
     Mutant(
         "skewness-unpaid",
-        "python/bistochastic/intervals.py",
+        "python/bistochastic/estimate/intervals.py",
         "normal bounds without what they pay for skewness",
         (INTERVALS + "test_the_worst_skewness_is_covered_wherever_the_rule_changes",),
         old="normal + k * above",
@@ -388,7 +388,7 @@ MUTANTS = [
     ),
     Mutant(
         "one-corner-of-a-kron",
-        "python/bistochastic/intervals.py",
+        "python/bistochastic/estimate/intervals.py",
         "the range of a joint pseudo-response from one end of the first factor",
         (EDGES + "test_the_range_of_a_kron_is_at_any_corner",),
         old="for a in (least, most) for b",
@@ -396,7 +396,7 @@ MUTANTS = [
     ),
     Mutant(
         "projected-by-the-mean",
-        "python/bistochastic/estimate.py",
+        "python/bistochastic/estimate/methods.py",
         "what is over one is taken off all shares, also those that fall below 0",
         (ESTIMATE + "test_the_projection_is_the_nearest_distribution",),
         old="over[last]",
@@ -404,7 +404,7 @@ MUTANTS = [
     ),
     Mutant(
         "covariance-of-one-population-for-both",
-        "python/bistochastic/estimate.py",
+        "python/bistochastic/estimate/result.py",
         "the covariance of a sample is that of a fixed population",
         (ESTIMATE + "test_standard_errors_are_the_roots_of_the_covariance",),
         old="spread -= np.outer(self._unbiased, self._unbiased)",
@@ -412,23 +412,23 @@ MUTANTS = [
     ),
     Mutant(
         "likelihood-unscaled",
-        "python/bistochastic/likelihood.py",
+        "python/bistochastic/estimate/likelihood.py",
         "reports of likely shares are not scaled by the mass that empty ones leave",
-        (ESTIMATE + "test_maximum_likelihood_is_that_of_a_generic_solver",),
+        ("tests/test_likelihood.py::test_maximum_likelihood_is_that_of_a_generic_solver",),
         old="(1 - first * lie) * phi[first:]",
         new="phi[first:]",
     ),
     Mutant(
         "plan-without-the-truth",
-        "python/bistochastic/planning.py",
+        "python/bistochastic/estimate/planning.py",
         "the worst case of a plan forgets the square of the share itself",
-        (ESTIMATE + "test_planning",),
+        ("tests/test_planning.py::test_planning",),
         old=" - t * t))",
         new="))",
     ),
     Mutant(
         "conjunction-counts-truths",
-        "python/bistochastic/conjunctions.py",
+        "python/bistochastic/estimate/conjunctions.py",
         "of a fixed population, what truths differ by is counted as error",
         (INTERVALS + "test_a_conjunction_says_what_randomization_adds",),
         old="math.fsum(product**2) - count",

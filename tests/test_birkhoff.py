@@ -5,59 +5,21 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import re
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import bistochastic as bs
-from bistochastic import _core, cli
 from cases import FAMILIES, whole_tables
+from sums import POLICIES, added_up, check, decomposed, exact, policies
 
 DATA = os.environ.get("BISTOCHASTIC_DATA")
-POLICIES = ("bottleneck", "any")
-policies = pytest.mark.parametrize("policy", POLICIES)
-
-
-def added_up(decomposition: bs.Decomposition) -> list[list[Fraction]]:
-    size = decomposition.matrix.size
-    cells = [[Fraction(0)] * size for _ in range(size)]
-    for weight, permutation in decomposition:
-        assert sorted(permutation.tolist()) == list(range(size))
-        assert weight > 0
-        for u, v in enumerate(permutation.tolist()):
-            cells[u][v] += weight
-    return cells
-
-
-def exact(matrix: bs.Matrix) -> list[list[Fraction]]:
-    return [matrix.exact_row(u) for u in range(matrix.size)]
-
-
-def check(decomposition: bs.Decomposition) -> None:
-    """Equality of sums, of the reconstruction and of all views of the terms; no tolerance."""
-    matrix = decomposition.matrix
-    assert added_up(decomposition) == exact(matrix)
-    assert sum(decomposition.exact_weights) == 1
-    assert decomposition.residual is None
-    assert decomposition.residual_weight == 0
-    assert np.array_equal(decomposition.reconstruct(), matrix.to_dense())
-    assert len(decomposition) == decomposition.terms == len(decomposition.exact_weights)
-    rows = decomposition.permutations
-    assert rows.shape == (decomposition.terms, matrix.size)
-    for j in {0, decomposition.terms // 2, decomposition.terms - 1}:
-        assert np.array_equal(rows[j], decomposition.permutation(j))
-        assert decomposition.weights[j] == float(decomposition.exact_weights[j])
-    assert decomposition.joint_entropy <= np.log2(decomposition.terms) + 1e-12
 
 
 def components(table: NDArray[Any]) -> int:
@@ -140,16 +102,6 @@ def test_every_weight_is_the_best_bottleneck_of_all_permutations(table: NDArray[
         assert weight == Fraction(best, total)
         for u, v in enumerate(permutation.tolist()):
             left[u][v] -= best
-
-
-def decomposed(matrix: bs.Matrix, policy: str) -> bs.Decomposition | None:
-    """None where a composite says that it needs bits."""
-    try:
-        return matrix.decompose(policy=policy)
-    except ValueError as error:
-        if matrix.family in ("mix", "product") and "reaches 2^63; got none" in str(error):
-            return None
-        raise
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))
@@ -237,96 +189,6 @@ def test_large_structured_matrices_are_described() -> None:
     assert sorted(classes.permutation(5).tolist()) == list(range(10**6 + 1))
 
 
-def random_table(size: int, seed: int = 0) -> NDArray[np.float64]:
-    p = np.random.default_rng(seed).random((size, size))
-    for _ in range(200):
-        p /= p.sum(axis=1, keepdims=True)
-        p /= p.sum(axis=0)
-    return p
-
-
-@policies
-def test_a_coarser_grid_keeps_sums_and_support(policy: str) -> None:
-    matrix = bs.dense(random_table(20))
-    for bits in (16, 32, 52):
-        found = matrix.decompose(policy=policy, bits=bits)
-        check(found)
-        assert all(weight.denominator <= 2**bits for weight in found.exact_weights)
-        moved = np.abs(found.matrix.to_dense() - matrix.to_dense()).max()
-        assert moved < 2.0**-bits
-    assert matrix.decompose(bits=53).matrix == matrix
-    for small in (
-        bs.randomized_response(4, keep=0),
-        bs.tridiagonal([0.3, 0.7, 0.1]),
-        bs.uniform(6),
-    ):
-        found = small.decompose(policy=policy, bits=9)
-        check(found)
-        assert ((found.matrix.to_dense() > 0) == (small.to_dense() > 0)).all()
-
-
-@pytest.mark.parametrize("name", sorted(FAMILIES))
-@given(data=st.data())
-@settings(max_examples=15)
-def test_a_grid_that_is_too_coarse_names_the_smallest_safe_one(name: str, data: Any) -> None:
-    matrix = data.draw(FAMILIES[name])
-    bits = data.draw(st.integers(1, 12))
-    try:
-        found = matrix.decompose(bits=bits)
-    except ValueError as error:
-        safe = int(re.findall("at least ([0-9]+) to keep", str(error))[0])
-        if name == "kron" or safe > 53:
-            return
-        assert bits < safe
-        with pytest.raises(ValueError, match="to keep every positive entry"):
-            matrix.decompose(bits=safe - 1)
-        found = matrix.decompose(bits=safe)
-        bits = safe
-    check(found)
-    before, after = matrix.to_dense(), found.matrix.to_dense()
-    assert ((before > 0) == (after > 0)).all()
-    # A family is rounded inside its structure, so that one entry pays for a whole row.
-    assert np.abs(before - after).max() <= matrix.size * 2.0**-bits
-
-
-def test_composites_with_long_denominators_need_bits() -> None:
-    m = bs.geometric(8, beta=0.5)
-    for long in (m @ m, bs.mix([m, m @ m], weights=[0.5, 0.5])):
-        with pytest.raises(ValueError, match=r"`bits` must be given for a .* reaches 2\^63"):
-            long.decompose()
-        check(long.decompose(bits=30))
-    short = bs.mix([bs.uniform(3), bs.circulant([3, 1, 0])], weights=[0.5, 0.5])
-    check(short.decompose())
-
-
-@policies
-def test_what_is_left_out_is_a_matrix(policy: str) -> None:
-    matrices = [
-        bs.dense(random_table(9)),
-        bs.circulant([5, 2, 1, 1]),
-        bs.uniform(6),
-        bs.randomized_response(5, beta=0.5),
-        bs.tridiagonal([0.1, 0.5, 0.2, 0.8]),
-        bs.blocks([2, 3]),
-        bs.kron(bs.circulant([2, 1]), bs.uniform(3)),
-    ]
-    for matrix in matrices:
-        for options in ({"mass": 0.6}, {"max_terms": 2}, {"mass": 0.99, "max_terms": 3}):
-            found = matrix.decompose(policy=policy, **options)
-            assert found.residual is not None
-            assert found.residual_weight == 1 - sum(found.exact_weights)
-            rest = exact(found.residual)
-            assert [
-                [cell + found.residual_weight * more for cell, more in zip(row, left, strict=True)]
-                for row, left in zip(added_up(found), rest, strict=True)
-            ] == exact(matrix)
-            assert found.terms <= options.get("max_terms", 10**9)
-            if "max_terms" not in options:
-                assert sum(found.exact_weights) >= Fraction(options["mass"])
-                assert sum(found.exact_weights[:-1]) < Fraction(options["mass"])
-    assert bs.uniform(6).decompose(mass=1.0, max_terms=6).residual is None
-
-
 def ladder(rungs: int) -> NDArray[np.int64]:
     """Layers of two, each joined to the next: every path without marks is tried 2^rungs times."""
     size = 2 * rungs
@@ -357,224 +219,6 @@ def test_singular_and_reducible_matrices_are_no_error() -> None:
     for table in ([[1]], [[1, 1], [1, 1]], np.kron(np.eye(3, dtype=int), [[1, 2], [2, 1]])):
         check(bs.dense(table).decompose())
         check(bs.dense(table).decompose(policy="any"))
-
-
-def child(code: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, **environment},
-    )
-    return done.stdout.strip()
-
-
-def test_the_terms_do_not_depend_on_the_threads() -> None:
-    code = (
-        "import hashlib, numpy as np, bistochastic as bs; r = np.random.default_rng(5);"
-        "ms = [bs.balance(r.random((n, n))) for n in (7, 24, 60)];"
-        "block = np.zeros((80, 80), dtype=int); i = np.arange(40)\n"
-        "for k in range(2):\n"
-        "    for _ in range(30): block[40*k + i, 40*k + r.permutation(40)] += r.integers(1, 999)\n"
-        "    s = block[40*k].sum(); block[40*k + i, 40*k + i] += 20_000 - s\n"
-        "ms.append(bs.dense(block)); h = hashlib.sha256()\n"
-        "for o in ({}, {'bits': 40, 'restarts': 6}, {'policy': 'any'}):\n"
-        "    for d in bs.decompose_all(ms, **o) + [m.decompose(**o) for m in ms]:\n"
-        "        h.update(d.weights.tobytes() + d.permutations.tobytes())\n"
-        "print(h.hexdigest())"
-    )
-    assert len({child(code, BISTOCHASTIC_THREADS=n) for n in ("1", "2", "5")}) == 1
-
-
-def test_all_at_once_is_one_by_one() -> None:
-    matrices = [bs.dense(random_table(n, n)) for n in (3, 8, 15)] + [bs.uniform(4)]
-    for together, matrix in zip(bs.decompose_all(matrices, bits=20), matrices, strict=True):
-        alone = matrix.decompose(bits=20)
-        assert together.exact_weights == alone.exact_weights
-        assert np.array_equal(together.permutations, alone.permutations)
-    assert bs.decompose_all([]) == []
-    assert [d.terms for d in bs.decompose_all(iter(matrices), max_terms=2)] == [2] * 4
-
-
-def test_progress_is_told_and_may_stop_the_work() -> None:
-    matrix = bs.dense(random_table(300))
-    shares: list[float] = []
-    found = matrix.decompose(progress=shares.append)
-    assert sum(found.exact_weights) == 1
-    assert shares == sorted(shares)
-    assert shares[-1] == 1
-    assert all(0 <= share <= 1 for share in shares)
-    seen: list[float] = []
-    bs.uniform(3).decompose(progress=seen.append)
-    assert seen == [1.0]
-
-    class EnoughError(Exception):
-        pass
-
-    def stop(share: float) -> None:
-        raise EnoughError
-
-    for policy in POLICIES:
-        with pytest.raises(EnoughError):
-            matrix.decompose(policy=policy, restarts=40, progress=stop)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to oneself")
-def test_ctrl_c_stops_the_work() -> None:
-    code = (
-        "import os, signal, threading, numpy as np, bistochastic as bs;"
-        "m = bs.balance(np.random.default_rng(1).random((500, 500)));"
-        "threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
-        "try:\n"
-        "    m.decompose(restarts=10_000)\n"
-        "    print('finished')\n"
-        "except KeyboardInterrupt:\n"
-        "    print('stopped')\n"
-    )
-    assert child(code) == "stopped"
-
-
-def test_samples_have_the_matrix_as_marginals() -> None:
-    # False alarm below 1e-6 a cell by Hoeffding: 2 exp(-2 n t^2) with n = 4000, t = 0.045.
-    table = np.array([[6, 2, 1, 0], [1, 5, 0, 3], [2, 0, 4, 3], [0, 2, 4, 3]])
-    matrix = bs.dense(table)
-    words = np.random.default_rng(2024).bytes(4000 * 512)
-    seen = np.zeros((4, 4))
-    for i in range(4000):
-        sample = _core._sample_permutation(matrix, words[512 * i : 512 * (i + 1)])
-        seen[np.arange(4), sample] += 1
-    assert np.abs(seen / 4000 - matrix.to_dense()).max() < 0.045
-    assert (seen[table == 0] == 0).all()
-    big = bs.dense(random_table(300))
-    sample = _core._sample_permutation(big, np.random.default_rng(1).bytes(10**6))
-    assert sorted(sample.tolist()) == list(range(300))
-    with pytest.raises(ValueError, match="`stream` must hold enough words"):
-        _core._sample_permutation(matrix, b"")
-    with pytest.raises(ValueError, match="`size` must be at most 4096 to draw"):
-        _core._sample_permutation(bs.tridiagonal(0.2, size=5000), b"")
-
-
-def test_terms_are_drawn_by_their_weights() -> None:
-    # False alarm below 1e-6 a term, as above.
-    stream = np.random.default_rng(7).bytes(10**5)
-    for matrix in (
-        bs.dense([[5, 2, 1], [1, 4, 3], [2, 2, 4]]),
-        bs.randomized_response(4, beta=0.7),
-        bs.blocks([2, 3, 5]),
-        bs.kron(bs.circulant([2, 1]), bs.blocks([1, 2])),
-    ):
-        found = matrix.decompose()
-        drawn = np.bincount(_core._draw_terms(found, 4000, stream), minlength=found.terms)
-        assert np.abs(drawn / 4000 - found.weights).max() < 0.045
-    with pytest.raises(ValueError, match="`sample` must be asked of a decomposition"):
-        _core._draw_terms(bs.uniform(5).decompose(max_terms=2), 1, stream)
-
-
-loose: Any = bs
-M = bs.uniform(3)
-BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
-    ({"policy": "best"}, ValueError, '`policy` must be "bottleneck" or "any"; got "best"'),
-    ({"bits": 0}, ValueError, "`bits` must be a whole number from 1 to 53; got 0"),
-    ({"bits": 54}, ValueError, "`bits` must be a whole number from 1 to 53; got 54"),
-    ({"bits": 1.5}, TypeError, "`bits` must be a whole number"),
-    ({"bits": 1}, ValueError, "`bits` must be at least 2 to keep every positive entry; got 1"),
-    ({"mass": 0}, ValueError, "`mass` must be above 0 and at most 1; got 0"),
-    ({"mass": 1.1}, ValueError, "`mass` must be above 0 and at most 1; got 1.1"),
-    ({"mass": float("nan")}, ValueError, "`mass` must be above 0 and at most 1; got NaN"),
-    ({"max_terms": 0}, ValueError, "`max_terms` must be a whole number from 1 to 2^64 - 1; got 0"),
-    ({"restarts": 0}, ValueError, "`restarts` must be a whole number from 1 to 65536; got 0"),
-    ({"progress": 3}, TypeError, "`progress` must be a function"),
-]
-
-
-@pytest.mark.parametrize("case", range(len(BAD)))
-def test_bad_options_get_one_sentence(case: int) -> None:
-    options, kind, text = BAD[case]
-    for call in (M.decompose, lambda **o: bs.decompose_all([M], **o)):
-        with pytest.raises(kind) as raised:
-            call(**options)
-        assert text in str(raised.value)
-
-
-def test_bad_requests_get_one_sentence() -> None:
-    found = M.decompose()
-    with pytest.raises(IndexError, match="`j` must be a whole number from 0 to 2; got 3"):
-        found.permutation(3)
-    with pytest.raises(IndexError, match="`j` must be a whole number from 0 to 2; got -1"):
-        _ = found[-1]
-    with pytest.raises(TypeError, match=r"`matrices` must be matrices, .*; got int"):
-        loose.decompose_all([M, 3])
-    with pytest.raises(TypeError, match=r"`matrices` must be matrices, .*; got Matrix"):
-        loose.decompose_all(M)
-    with pytest.raises(ValueError, match="`size` must be at most 65536 to decompose a geometric"):
-        bs.geometric(70_000, temperature=2).decompose()
-    with pytest.raises(ValueError, match="`permutations` must fit in"):
-        _ = bs.uniform(2**40).decompose().permutations
-    with pytest.raises(ValueError, match="`classes` must have distinct sizes"):
-        bs.blocks([2**40, 2**41]).decompose()
-
-
-def run(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(cli.main, ["decompose", *arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result.exit_code, result.output
-
-
-def test_files_are_decomposed_on_the_command_line(tmp_path: Path) -> None:
-    table = np.array([[5, 2, 1], [1, 4, 3], [2, 2, 4]])
-    np.savetxt(tmp_path / "m.csv", table, "%d", ",")
-    np.save(tmp_path / "m.npy", table)
-    entries = "".join(f"{u + 1} {v + 1} {x}\n" for (u, v), x in np.ndenumerate(table))
-    header = "%%MatrixMarket matrix coordinate integer general\n% a comment\n3 3 9\n"
-    (tmp_path / "m.mtx").write_text(header + entries)
-    listed = "\n".join(str(x) for x in table.T.flat)
-    array = f"%%MatrixMarket matrix array integer general\n3 3\n{listed}\n"
-    (tmp_path / "a.mtx").write_text(array)
-    want = bs.dense(table).decompose()
-    for name in ("m.csv", "m.npy", "m.mtx", "a.mtx"):
-        out = tmp_path / f"{name}.npz"
-        code, text = run(str(tmp_path / name), "--out", str(out))
-        assert code == 0, text
-        assert "4 terms" in text
-        assert "the terms to the matrix, exactly" in text
-        with np.load(out) as arrays:
-            assert np.array_equal(arrays["permutations"], want.permutations)
-            assert np.array_equal(arrays["weights"], want.weights)
-            exactly = zip(arrays["numerators"], arrays["denominators"], strict=True)
-            assert [Fraction(int(n), int(d)) for n, d in exactly] == want.exact_weights
-    code, text = run(str(tmp_path / "m.csv"), "--out", str(tmp_path / "terms.csv"), "--top", "1")
-    lines = (tmp_path / "terms.csv").read_text().splitlines()
-    assert lines[:2] == ["weight,exact,0,1,2", "0.5,1/2,0,1,2"]
-    assert len(lines) == 5
-    code, text = run("tridiagonal alphas=0.3 size=12", "--mass", "0.5")
-    assert code == 0
-    assert "left out: 0.3 of the whole" in text
-
-
-def test_files_that_are_no_bistochastic_matrix_are_explained(tmp_path: Path) -> None:
-    def refused(name: str, text: str, *more: str) -> str:
-        (tmp_path / name).write_text(text)
-        code, output = run(str(tmp_path / name), *more)
-        assert code == 1
-        return output
-
-    assert "9 in row 2, off by 1" in refused("a.csv", "5,2,1\n1,4,3\n2,2,5\n")
-    assert "7 in column 0, off by -1" in refused("b.csv", "5,2,1\n1,4,3\n1,2,5\n")
-    assert "a sum of 0.9 in row 1, off by -1.0e-1" in refused("c.csv", "0.5,0.5\n0.5,0.4\n")
-    start = "%%MatrixMarket matrix coordinate "
-    assert "begin with a Matrix Market header" in refused("a.mtx", "1 2 3\n")
-    assert "be real or integer or pattern; got complex" in refused(
-        "b.mtx", start + "complex general\n"
-    )
-    assert "be square; got 2 x 3" in refused("c.mtx", start + "real general\n2 3 1\n1 1 1\n")
-    assert "hold 2 entries; got 1" in refused("d.mtx", start + "real general\n1 1 2\n1 1 1\n")
-    assert "one that is not in line 3" in refused("e.mtx", start + "real general\n1 1 1\n1 2 1\n")
-    assert "one that is not in line 3" in refused("f.mtx", start + "real general\n1 1 1\n1 1 x\n")
-    assert "`out` must end in .npz, .csv; got .txt" in refused("d.csv", "1\n", "--out", "x.txt")
-    code, text = run(str(tmp_path / "nothing.mtx"))
-    assert code == 1
-    assert "must be a file; got none there" in text
 
 
 QOBLIB = {

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bistochastic as bs
-from bistochastic import reference
+from bistochastic.paper import reference
 from cases import parts
 
 

@@ -14,7 +14,7 @@ import pytest
 from mpmath import mp, mpf
 
 import bistochastic as bs
-from bistochastic import intervals
+from bistochastic.estimate import intervals
 
 mp.dps = 50
 KEY = bs.Key.from_bytes(bytes(range(32)))

@@ -279,7 +279,7 @@ def test_a_positive_entry_is_never_lost() -> None:
 
 
 def test_text_in_tables_is_escaped() -> None:
-    from bistochastic.report import cells
+    from bistochastic.words import cells
 
     assert cells(("td", "<b>&")) == "<tr><td>&lt;b&gt;&amp;</td></tr>"
 
@@ -322,7 +322,7 @@ def test_a_tradeoff_reads_the_number_and_not_the_sentence() -> None:
     def silent(size: int, beta: float) -> bs.Matrix:
         raise bs.errors.OutOfReachError("nobody knows")
 
-    (point,) = bs.plot.tradeoff_points(5, families={"own": own}, betas=[0.5])
+    (point,) = bs.tradeoff(5, families={"own": own}, betas=[0.5])
     assert (point.most, point.note, point.beta) == (0.25, "no more", None)
     with pytest.raises(bs.errors.OutOfReachError, match="nobody"):
-        bs.plot.tradeoff_points(5, families={"silent": silent}, betas=[0.5])
+        bs.tradeoff(5, families={"silent": silent}, betas=[0.5])

@@ -15,10 +15,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 
 import bistochastic as bs
-from bistochastic import cli
 
 loose: Any = bs
 KEY = bs.Key.insecure(5)
@@ -38,7 +36,7 @@ REALS: dict[str, Callable[[Any], Any]] = {
     "tolerance": lambda x: M.required_records(x),
     "confidence": lambda x: M.required_records(0.1, confidence=x),
     "interval": lambda x: M.estimate([0, 1]).interval(x).tolist(),
-    "betas": lambda x: loose.plot.tradeoff_points(4, betas=[x]),
+    "betas": lambda x: loose.tradeoff(4, betas=[x]),
 }
 # And one that is whole.
 WHOLES: dict[str, Callable[[Any], Any]] = {
@@ -55,7 +53,7 @@ WHOLES: dict[str, Callable[[Any], Any]] = {
     "bits": lambda n: loose.dense([[2, 1, 1], [1, 2, 1], [1, 1, 2]]).decompose(bits=n).terms,
     "restarts": lambda n: M.decompose(restarts=n).terms,
     "seed": lambda n: loose.Key.insecure(n) == loose.Key.insecure(int(n)),
-    "records": lambda n: loose.plot.tradeoff_points(4, betas=[0.5], records=n),
+    "records": lambda n: loose.tradeoff(4, betas=[0.5], records=n),
     "events": lambda n: loose.conjunction([M], [[0, 1]], [[n]]),
 }
 
@@ -259,8 +257,8 @@ def test_parameters_are_read_from_any_column(make: Callable[[list[Any]], Any]) -
     assert (M.standard_error(make(shares), 9) == M.standard_error(shares, 9)).all()
     assert bs.majorizes(make([3, 1, 0]), make([2, 1, 1]))
     assert bs.t_transforms(make([3, 1]), make([2, 2])).apply(make([3, 1])) == [2, 2]
-    want = bs.plot.tradeoff_points(4, betas=[0.5, 0.75])
-    assert bs.plot.tradeoff_points(4, betas=make([0.5, 0.75])) == want
+    want = bs.tradeoff(4, betas=[0.5, 0.75])
+    assert bs.tradeoff(4, betas=make([0.5, 0.75])) == want
 
 
 @every_frame
@@ -497,54 +495,6 @@ def test_a_confidence_next_to_one_is_answered() -> None:
     assert (np.diff(found.interval(near), axis=1) >= np.diff(found.interval(), axis=1)).all()
 
 
-def run(*arguments: str) -> str:
-    result = CliRunner().invoke(cli.main, arguments)
-    assert isinstance(result.exception, SystemExit), result.exception
-    assert result.exit_code == 1
-    assert re.fullmatch(r"Error: `.*` must .*; got .*\n", result.output), result.output
-    return result.output
-
-
-def npy(header: str) -> bytes:
-    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        "[" * 2000,
-        "[" * 2000 + "]" * 2000,
-        "(" * 2000,
-        "{'descr': '<f8', 'fortran_order': False, 'shape': " + "-" * 2000 + "1}",
-        "{'descr': " + "[" * 150 + "]" * 150 + ", 'fortran_order': False, 'shape': (2, 2)}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 2)}",
-        "{'descr': '|O', 'fortran_order': False, 'shape': (1, 1)}",
-        "",
-    ],
-)
-def test_a_broken_header_is_one_sentence(tmp_path: Path, header: str) -> None:
-    path = tmp_path / "m.npy"
-    path.write_bytes(npy(header) + b"\0" * 64)
-    assert "must be a whole .npy file of numbers" in run("inspect", str(path))
-
-
-def test_sums_of_a_matrix_market_file_do_not_wrap(tmp_path: Path) -> None:
-    path = tmp_path / "m.mtx"
-    head = "%%MatrixMarket matrix coordinate integer"
-    big = 2**62
-    for kind, entries in {
-        "general": [(1, 1)] * 4,
-        "symmetric": [(2, 1)] * 2,
-    }.items():
-        lines = [f"{u} {v} {big}" for u, v in entries]
-        path.write_text(f"{head} {kind}\n2 2 {len(lines)}\n" + "\n".join(lines) + "\n")
-        assert "got one that is not in line 4" in run("inspect", str(path))
-    # Each entry fits, the lines do not.
-    lines = [f"{u} {v} {2**63 - 1}" for u in (1, 2) for v in (1, 2)]
-    path.write_text(f"{head} general\n2 2 4\n" + "\n".join(lines) + "\n")
-    run("inspect", str(path))
-
-
 LAZY = pl.LazyFrame({"a": [1]})
 FOREIGN: dict[str, Callable[[], Any]] = {
     "mix of a number": lambda: loose.mix(1, weights=[1.0]),
@@ -560,9 +510,9 @@ FOREIGN: dict[str, Callable[[], Any]] = {
     "panels": lambda: loose.plot.tradeoff(6, against=256),
     "panels without an axis": lambda: loose.plot.tradeoff(6, against=np.array("epsilon")),
     "axes without an axis": lambda: loose.plot.tradeoff(6, axes=np.array(1.0)),
-    "families of a number": lambda: loose.plot.tradeoff_points(6, families=[10**5000]),
-    "betas without an axis": lambda: loose.plot.tradeoff_points(6, betas=np.array(0.5)),
-    "a huge size": lambda: loose.plot.tradeoff_points(-(10**5000)),
+    "families of a number": lambda: loose.tradeoff(6, families=[10**5000]),
+    "betas without an axis": lambda: loose.tradeoff(6, betas=np.array(0.5)),
+    "a huge size": lambda: loose.tradeoff(-(10**5000)),
     "a family that is a number": lambda: loose.build(5),
     "a device": lambda: bs.kron(bs.uniform(12), bs.uniform(9)).decompose().to_npz("/dev/null"),
 }
@@ -585,35 +535,6 @@ def test_arrays_from_anywhere_in_memory_are_read() -> None:
             assert not askew.flags.aligned
             assert np.array_equal(m.apply(askew), m.apply(x))
             assert np.array_equal(m.solve(askew), m.solve(x))
-
-
-def test_names_of_files_are_shown_in_one_sentence(tmp_path: Path) -> None:
-    npy = tmp_path / "m.npz"
-    with npy.open("wb") as file:
-        np.save(file, np.eye(2))
-    for words in (
-        ["inspect", "dense", "--array", "`x` must"],
-        ["inspect", "dense", "--array", ""],
-        ["inspect", "dense", "--cost", "a\nb"],
-        ["inspect", "x\udcff.npy"],
-        ["inspect", str(npy)],
-        ["decompose", "\udcff"],
-        ["decompose", "uniform size=2", "--out", "x.`\n"],
-        ["compare", "uniform `size`"],
-        ["key", "new", str(tmp_path / "no" / "key")],
-        ["key", "new", str(npy)],
-        ["key", "fingerprint", str(tmp_path / "`")],
-    ):
-        out = CliRunner().invoke(cli.main, words)
-        assert out.exit_code == 1, words
-        assert re.fullmatch(r"Error: `[^`\n]+` must [^\n`]*; got [^\n`]*\n", out.stderr), out.stderr
-
-
-def test_a_name_without_letters_is_printed(tmp_path: Path) -> None:
-    name = str(tmp_path / "\udcff.npz")
-    out = CliRunner().invoke(cli.main, ["decompose", "uniform size=2", "--out", name])
-    assert out.exit_code == 0, out.output
-    assert r"\udcff.npz" in out.output
 
 
 def test_the_wheel_names_the_crates_in_it() -> None:

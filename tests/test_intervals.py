@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 import bistochastic as bs
-from bistochastic import intervals, quantiles
+from bistochastic.estimate import intervals, quantiles
 
 Array = NDArray[np.float64]
 

@@ -113,19 +113,6 @@ def test_a_file_that_others_can_read_gives_a_warning(tmp_path: Path) -> None:
     assert (shown.exit_code, shown.stdout, shown.stderr) == (0, f"{key.fingerprint}\n", "")
 
 
-def test_the_command_line_reads_digits_alone(tmp_path: Path) -> None:
-    path = tmp_path / "survey.key"
-    bs.Key.generate().to_file(path)
-    path.write_bytes(COUNTING)
-    for name in (path, tmp_path / "none"):
-        shown = CliRunner().invoke(cli.main, ["key", "fingerprint", str(name)])
-        assert shown.exit_code == 1
-        assert shown.output.startswith("Error: ")
-    path.write_text(COUNTING.hex())
-    shown = CliRunner().invoke(cli.main, ["key", "fingerprint", str(path)])
-    assert shown.output == "20aef655876fef61\n"
-
-
 # A child that uses a key from a file in every way, says so, and waits to be looked into.
 _CHILD = """
 import sys

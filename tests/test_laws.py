@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import bistochastic as bs
-from bistochastic import reference
+from bistochastic.paper import reference
 from cases import FAMILIES
 
 every_family = pytest.mark.parametrize("name", sorted(FAMILIES))

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -16,19 +13,12 @@ import hypothesis.strategies as st
 import mpmath
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 
 import bistochastic as bs
-from bistochastic import cli, demo, paper, reference
+from bistochastic import paper
+from bistochastic.paper import reference
 from bistochastic.paper.table import peak_alpha
-from bistochastic.report import down
-
-
-def run(*arguments: str) -> str:
-    result = CliRunner().invoke(cli.main, arguments)
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 def test_seven_cells_follow_from_the_text_and_five_have_another_reading() -> None:
@@ -48,20 +38,9 @@ def test_seven_cells_follow_from_the_text_and_five_have_another_reading() -> Non
         assert cell.agrees == (not cell.reading)
 
 
-def test_the_paper_command_prints_every_statement() -> None:
-    text = run("paper")
-    assert "5 of its 12 cells do not follow" in text
-    assert "alpha = 0.3     35 %       40.614 %         35.224 %" in text
-    assert "rows sum to 0.9333" in text
-    for title in ("Section 2.2", "Proposition 1", "Proposition 2", "Proposition 3", "Theorem 2"):
-        assert f"{title}: " in text
-    assert "0.001         1.998           1.089          1.000             0.000" in text
-    assert all(len(line) <= 92 for line in text.splitlines() if "  " not in line.strip())
-
-
 def test_the_page_is_what_is_computed_now() -> None:
     page = Path(__file__).parent.parent / "docs" / "paper.md"
-    assert page.read_text(encoding="utf-8") == run("paper", "--markdown"), "run `make paper`"
+    assert page.read_text(encoding="utf-8") == paper.markdown() + "\n", "run `make paper`"
 
 
 def bits(*shares: Any) -> Any:
@@ -243,177 +222,3 @@ def test_filling_zeros_gives_a_beta_above_one_and_mixing_does_not() -> None:
             assert filling.mixed_epsilon == math.inf
     assert [round(filling.beta, 3) for filling in paper.fillings()] == [0.092, 0.109, 0.225, 1.089]
     assert paper.fillings()[-1].mixed_beta == 1
-
-
-def test_the_demo_counts_everyone_once() -> None:
-    assert sum(demo.COUNTS) == 2201
-    assert len(demo.COUNTS) == 32
-    assert demo.marginal("class") == [325, 285, 706, 885]
-    assert demo.marginal("sex") == [1731, 470]
-    assert demo.marginal("age") == [109, 2092]
-    assert demo.marginal("survived") == [1490, 711]
-    text = run("demo")
-    for family in ("randomized_response", "k_anonymous", "tridiagonal"):
-        assert family in text
-    assert "2,201 people" in text
-    assert "Out of reach" in text
-    assert "Out of reach" not in run("demo", "--beta", "0.3")
-
-
-def test_the_demo_releases_everyone_before_and_after() -> None:
-    columns = demo.people()
-    for name, column in columns.items():
-        assert np.bincount(column).tolist() == demo.marginal(name)
-    text = run("demo")
-    assert "1st -> " in text
-    # 2,201 people before and after, whatever was drawn.
-    rows = [line.split() for line in text.splitlines() if line.startswith("survived  ")]
-    counts = [row for row in rows if row[1] in ("no", "yes")]
-    for at in (2, 3, 4):
-        # Estimates sum to everyone too, each rounded for show.
-        assert abs(sum(int(row[at].replace(",", "")) for row in counts) - 2201) <= (at == 4)
-    joint = [
-        line.split()[-4:] for line in text.splitlines() if line.startswith(("1st, ", "crew, "))
-    ]
-    assert len(joint) == 8
-    assert [row[0] for row in joint] == ["118", "62", "4", "141", "670", "192", "3", "20"]
-
-
-@pytest.mark.parametrize("beta", ["0", "1"])
-def test_the_demo_at_both_ends(beta: str) -> None:
-    text = run("demo", "--beta", beta)
-    rows = [line.split() for line in text.splitlines() if line.startswith(("age  ", "sex  "))]
-    told = [row[2:5] for row in rows if row[1] in ("child", "female")]
-    assert told == ([["470"] * 3, ["109"] * 3] if beta == "0" else [])
-    assert ("perfect secrecy tell nothing" in text) == (beta == "1")
-
-
-def test_key_new_writes_a_key_once(tmp_path: Path) -> None:
-    path = tmp_path / "survey.key"
-    text = run("key", "new", str(path))
-    assert bs.Key.from_file(path).fingerprint in text
-    assert path.read_text().strip() not in text
-    result = CliRunner().invoke(cli.main, ["key", "new", str(path)])
-    assert result.exit_code == 1
-    assert "`path` must be a new file" in result.output
-    missing = CliRunner().invoke(cli.main, ["key", "new", str(tmp_path / "none" / "key")])
-    assert missing.exit_code == 1
-    assert "Traceback" not in missing.output
-
-
-def test_inspect() -> None:
-    text = run("inspect", "randomized_response", "--size", "12", "--beta", "0.6")
-    m = bs.randomized_response(12, beta=0.6)
-    assert re.search(r"^beta +0\.6 +exact", text, re.M)
-    assert re.search(r"^channel capacity, any prior, bits +1\.43399 +exact", text, re.M)
-    assert str(m.parameters["keep"]) in text
-    assert "a report excludes a truth" in run("inspect", "blocks", "--sizes", "2,3")
-    assert "2/3" in run("inspect", "randomized_response", "--size", "4", "--keep", "2/3")
-    assert "first_row=[3, 1], total=4" in run("inspect", "circulant", "--first-row", "3,1")
-    assert "size         3" in run("inspect", "tridiagonal", "--alphas", "0.1,0.2")
-    none = run("inspect", "randomized_response", "--size", "3", "--epsilon", "0")
-    assert re.search(r"^epsilon +0 +exact", none, re.M)
-
-
-def test_a_matrix_from_a_file(tmp_path: Path) -> None:
-    m = bs.tridiagonal(0.25, size=3)
-    np.save(tmp_path / "m.npy", m.to_dense())
-    np.savez(tmp_path / "m.npz", m.to_dense())
-    np.savetxt(tmp_path / "m.csv", m.to_dense(), delimiter=",")
-    (tmp_path / "whole.csv").write_text("3, 1, 0\n1, 2, 1\n0, 1, 3\n")
-    (tmp_path / "ragged.csv").write_text("1,0\n0\n")
-    (tmp_path / "empty.csv").write_text("")
-    (tmp_path / "bad.csv").write_text("1,0\n0,x\n")
-    (tmp_path / "bad.npz").write_bytes(b"PK nothing")
-    (tmp_path / "bad.npy").write_bytes(b"")
-    (tmp_path / "sheet.CSV").write_text("\ufeff1/2,0.5\n0.5,1/2\n", encoding="utf-8")
-    assert "size         2" in run("inspect", str(tmp_path / "sheet.CSV"))
-    np.savez(tmp_path / "two.npz", a=m.to_dense(), b=m.to_dense())
-    for name in ("m.npy", "m.npz", "m.csv", "whole.csv"):
-        text = run("inspect", str(tmp_path / name))
-        assert "family       dense" in text
-        assert re.search(rf"^beta +{down(m.beta)} +exact", text, re.M)
-    assert "total=4" in run("inspect", str(tmp_path / "whole.csv"))
-    side = run("compare", str(tmp_path / "m.npy"), "uniform size=3")
-    assert re.search(rf"^beta +{down(m.beta)} +1$", side, re.M)
-    for name, sentence in {
-        "ragged.csv": "rows of one length",
-        "empty.csv": "rows of one length",
-        "bad.csv": "row 1, column 1",
-        "bad.npz": "a whole .npz file",
-        "bad.npy": "a whole .npy file",
-        "two.npz": "one array; got 2",
-    }.items():
-        result = CliRunner().invoke(cli.main, ["inspect", str(tmp_path / name)])
-        assert result.exit_code != 0
-        assert sentence in result.output
-    np.savetxt(tmp_path / "cost.csv", [[0, 1, 2], [1, 0, 1], [2, 1, 0]], delimiter=",")
-    text = run("inspect", "gibbs", "--cost", str(tmp_path / "cost.csv"), "--beta", "0.5")
-    assert re.search(r"^beta +0\.5", text, re.M)
-
-
-def test_every_family_can_be_inspected() -> None:
-    kron = ["inspect", "kron", "--matrix", "uniform size=3", "--matrix", "k_anonymous size=4 k=2"]
-    assert "size         12" in run(*kron)
-    parts = ["--matrix", "uniform size=3", "--matrix", "identity size=3"]
-    assert "0.555556  exact" in run("inspect", "mix", *parts, "--weights", "2/3,1/3")
-    assert re.search(r"^beta +1 +exact", run("inspect", "product", *parts), re.M)
-    assert "size         5" in run(
-        "inspect", "t_transform", *["--size", "5", "--i", "0", "--j", "3", "--keep", "0.5"]
-    )
-    ordered = ["inspect", "geometric", "--size", "12", "--beta", "0.6"]
-    assert re.search(r"^beta +0\.6 +exact", run(*ordered), re.M)
-    assert "epsilon per unit of cost" not in run(*ordered)
-    assert "epsilon per unit of cost" in run(*ordered, "--distance", "ordinal")
-    believed = run("inspect", "uniform", "--size", "2", "--prior", "3/4,1/4", "--full")
-    assert re.search(r"^best guess under the prior +0\.75 +exact", believed, re.M)
-    assert "size         2" in run("inspect", "reflected", "--kernel", "0.5,0.25,0")
-    assert "size         1" in run("inspect", "blocks", "--sizes", "1")
-
-
-def test_compare() -> None:
-    text = run("compare", "--size", "12", "--beta", "0.4")
-    for family in ("identity", "randomized_response", "k_anonymous", "tridiagonal", "uniform"):
-        assert family in text
-    text = run("compare", "k_anonymous size=12 k=3", "tridiagonal alphas=0.3 size=12")
-    assert "0.44211" in text
-    assert "0.40614" in text
-    page = bs.compare(bs.uniform(2))._repr_html_()
-    assert page.count("<tr>") == 2 + len(bs.uniform(2).profile().entries)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["inspect", "uniform", "--size", "0"], "`size` must be from 1 to"),
-        (["inspect", "uniform", "--size", "many"], "'many' is not a number"),
-        (["inspect", "uniform"], "`size` must be given for uniform; got nothing"),
-        (["inspect", "circulant", "--first-row", "0.5,0.6"], "got a sum of 1.1"),
-        (["inspect", "gauss"], "`family` must be one of balance, "),
-        (["inspect", "tridiagonal", "--alphas", ""], "'' is not a number"),
-        (["inspect", "blocks", "--sizes", "1,,2"], "'' is not a number"),
-        (["inspect", "missing.csv"], "`missing.csv` must be a file; got none there"),
-        (["compare", ""], "`family` must be one of balance, "),
-        (["compare", "uniform size=3 size=4"], "once for a name"),
-        (["compare", "uniform 3"], "`3` must be name=value"),
-        (["compare", "--beta", "2"], "`beta` must be from 0 to 1; got 2"),
-        (["demo", "--beta", "nan"], "`beta` must be from 0 to 1; got NaN"),
-    ],
-)
-def test_the_command_line_answers_bad_input_in_one_sentence(
-    arguments: list[str], sentence: str
-) -> None:
-    result = CliRunner().invoke(cli.main, arguments)
-    assert result.exit_code != 0
-    assert sentence in result.output
-    assert "Traceback" not in result.output
-
-
-def test_the_console_script_runs() -> None:
-    text = subprocess.run(
-        [sys.executable, "-m", "bistochastic", "--version"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert "bistochastic" in text

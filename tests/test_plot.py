@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 import bistochastic as bs
 from bistochastic.errors import SingularMatrixError
-from bistochastic.planning import mean_standard_error
+from bistochastic.estimate.planning import mean_standard_error
 from cases import FAMILIES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -228,7 +228,7 @@ def test_the_standard_error_is_what_repeated_surveys_show() -> None:
 
 
 def test_points_are_those_of_the_matrices() -> None:
-    points = bs.plot.tradeoff_points(12, betas=[0.9, 0.3], records=100)
+    points = bs.tradeoff(12, betas=[0.9, 0.3], records=100)
     assert [(p.family, p.asked) for p in points[:4]] == [
         ("randomized_response", 0.3),
         ("randomized_response", 0.9),
@@ -250,7 +250,7 @@ def test_points_are_those_of_the_matrices() -> None:
 
 
 def test_a_family_that_ends_says_where() -> None:
-    low, high = bs.plot.tradeoff_points(12, families=["tridiagonal"], betas=[0.4, 0.5])
+    low, high = bs.tradeoff(12, families=["tridiagonal"], betas=[0.4, 0.5])
     assert low.most is None
     assert high.beta is None
     assert high.most is not None
@@ -261,7 +261,7 @@ def test_a_family_that_ends_says_where() -> None:
 
 def test_large_sizes_have_points_by_structure() -> None:
     names = ["randomized_response", "geometric", "k_anonymous"]
-    for p in bs.plot.tradeoff_points(20_000, families=names, betas=[0.3]):
+    for p in bs.tradeoff(20_000, families=names, betas=[0.3]):
         assert (p.standard_error is None) == (p.family == "k_anonymous")
 
 
@@ -272,7 +272,7 @@ def test_a_tradeoff_draws_one_line_a_family_and_panel() -> None:
         lines = curves(axes)
         assert len({(str(line.get_marker()), str(line.get_color())) for line in lines}) == 4
         assert axes.get_xlabel() == "beta"
-        points = bs.plot.tradeoff_points(12, families=["randomized_response"])
+        points = bs.tradeoff(12, families=["randomized_response"])
         assert list(lines[0].get_xdata()) == [p.beta for p in points]
         assert list(lines[0].get_ydata()) == [getattr(p, name) for p in points]
 
@@ -357,7 +357,7 @@ def test_without_matplotlib_one_sentence_says_what_to_install(
         bs.plot.heatmap(m, axes=object())
     with pytest.raises(ImportError, match=sentence):
         bs.plot.tradeoff(3)
-    assert bs.plot.tradeoff_points(3, betas=[0.5])
+    assert bs.tradeoff(3, betas=[0.5])
 
 
 def test_bad_input_is_answered_in_one_sentence() -> None:
@@ -417,7 +417,7 @@ def test_a_mistake_in_a_function_of_ones_own_is_heard() -> None:
         return bs.randomized_response(size, beta=beta + 2)
 
     with pytest.raises(ValueError, match="`beta` must"):
-        bs.plot.tradeoff_points(5, families={"wrong": wrong}, betas=[0.5])
+        bs.tradeoff(5, families={"wrong": wrong}, betas=[0.5])
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "examples").glob("*.py")))

@@ -15,7 +15,7 @@ from scipy.stats import chi2, chi2_contingency
 
 import bistochastic as bs
 from cases import FAMILIES
-from test_randomize import MATRICES
+from drawn import MATRICES
 
 ALARM = 1e-6
 

@@ -187,7 +187,7 @@ def test_three_attributes_and_a_single_category() -> None:
 
 
 def test_information_beyond_the_exact_size_is_probed() -> None:
-    from bistochastic.shrinkage import _information
+    from bistochastic.estimate.shrinkage import _information
 
     m = bs.randomized_response(3000, keep=0.2)
     # The squared norm of a I + q J, less 1.

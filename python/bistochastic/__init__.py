@@ -13,9 +13,8 @@ True
 
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import errors
+from bistochastic import errors, moved  # noqa: F401 - pickles of earlier versions need `moved`
 from bistochastic._core import Key, entropy_rate
-from bistochastic.decomposition import Decomposition, decompose_all
 from bistochastic.families import (
     balance,
     blocks,
@@ -35,20 +34,32 @@ from bistochastic.families import (
     tridiagonal,
     uniform,
 )
-from bistochastic.majorization import majorizes, t_transforms
 from bistochastic.matrix import Matrix
-from bistochastic.report import compare
+from bistochastic.permutations.decomposition import Decomposition, decompose_all
+from bistochastic.permutations.majorization import Step, TTransforms, majorizes, t_transforms
+from bistochastic.report import Comparison, compare
 
 if TYPE_CHECKING:
     from bistochastic import plot
-    from bistochastic.conjunctions import conjunction
+    from bistochastic.choose.tradeoff import Point, tradeoff
     from bistochastic.estimate import Estimate
+    from bistochastic.estimate.conjunctions import Conjunction, conjunction
+    from bistochastic.measures.profile import Entry, Profile
+
+    __version__: str
 
 __all__ = [
+    "Comparison",
+    "Conjunction",
     "Decomposition",
+    "Entry",
     "Estimate",
     "Key",
     "Matrix",
+    "Point",
+    "Profile",
+    "Step",
+    "TTransforms",
     "balance",
     "blocks",
     "build",
@@ -72,27 +83,34 @@ __all__ = [
     "reflected",
     "t_transform",
     "t_transforms",
+    "tradeoff",
     "tridiagonal",
     "uniform",
 ]
 
+# What few need and takes a while to import waits until it is asked for.
+_LATER = {
+    "Conjunction": "bistochastic.estimate.conjunctions",
+    "Entry": "bistochastic.measures.profile",
+    "Estimate": "bistochastic.estimate",
+    "Point": "bistochastic.choose.tradeoff",
+    "Profile": "bistochastic.measures.profile",
+    "conjunction": "bistochastic.estimate.conjunctions",
+    "tradeoff": "bistochastic.choose.tradeoff",
+}
+
 
 def __getattr__(name: str) -> Any:
-    # What few need and takes a while to import waits until it is asked for.
+    from importlib import import_module
+
     if name == "plot":
-        from importlib import import_module
-
         return import_module("bistochastic.plot")
-    if name == "conjunction":
-        from bistochastic.conjunctions import conjunction
-
-        return conjunction
-    if name == "Estimate":
-        from bistochastic.estimate import Estimate
-
-        return Estimate
+    if name == "__version__":
+        return import_module("importlib.metadata").version("bistochastic")
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module 'bistochastic' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, "__version__"]

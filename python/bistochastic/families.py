@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core, vectors
+from bistochastic import _core, arguments
 from bistochastic.matrix import Matrix
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
     """Matrices as a list, since NumPy would make something else of arrays among them."""
     if isinstance(matrices, Matrix):
         raise TypeError("`matrices` must be a sequence of matrices; got one matrix")
-    listed = vectors.items("matrices", "be a sequence of matrices", matrices)
+    listed = arguments.items("matrices", "be a sequence of matrices", matrices)
     for matrix in listed:
         if not isinstance(matrix, Matrix):
             raise TypeError(f"`matrices` must hold matrices; got {type(matrix).__name__}")

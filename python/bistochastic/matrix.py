@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from bistochastic.decomposition import Decomposition
     from bistochastic.estimate import Estimate
-    from bistochastic.profile import Profile
+    from bistochastic.measures.profile import Profile
+    from bistochastic.permutations.decomposition import Decomposition
 
 
 class Matrix(_core.Law):
@@ -117,10 +117,10 @@ class Matrix(_core.Law):
         >>> p.worst_row, round(p.capacity, 6), p["epsilon"].status
         (0.0, 1.584963, 'exact')
         """
-        from bistochastic import profile
+        from bistochastic.measures.assemble import profile_of
 
         whole = _core.as_flag("full", full)
-        return profile.profile(self, cost=cost, prior=prior, full=whole)
+        return profile_of(self, cost=cost, prior=prior, full=whole)
 
     def deniability(self, gamma: float) -> int:
         """The largest k such that every report has k truths within ``gamma`` of the true one.
@@ -170,9 +170,11 @@ class Matrix(_core.Law):
         marginals, by a weight that is read off the reports: for few records or much noise).
         ``population`` is ``"sampled"`` where the records are a sample of those to be described,
         ``"fixed"`` where they are all of them (PRAM). Of a :func:`kron` counts may be a table with
-        an axis a factor. Reports follow ``lambda = P.T @ pi``, so that the inverse is
-        :meth:`solve` of their shares. Codes out of range, negative counts, another number of them
-        and no records at all raise ``ValueError``. A singular matrix raises
+        an axis a factor. Counts with labels (pandas) must be in the order of the codes: whole
+        numbers from 0 up, text sorted, a categorical by its categories. Reports follow
+        ``lambda = P.T @ pi``, so that the inverse is :meth:`solve` of their shares. Codes out of
+        range, negative counts, another number of them and no records at all raise ``ValueError``.
+        A singular matrix raises
         :class:`bistochastic.errors.SingularMatrixError`; ``classes=True`` estimates the totals of
         its classes, which blocks report as they are.
 
@@ -200,23 +202,24 @@ class Matrix(_core.Law):
         >>> bs.randomized_response(2, keep=0.75).required_records(0.01)
         38415
         """
-        from bistochastic import planning
+        from bistochastic.estimate import planning
 
         return planning.required_records(self, tolerance, confidence)
 
-    def standard_error(self, pi: ArrayLike, n: int) -> NDArray[np.float64]:
-        """The standard error of each share under ``inverse``: shares ``pi``, ``n`` sampled records.
+    def standard_error(self, prior: ArrayLike, records: int) -> NDArray[np.float64]:
+        """The standard error of each share under ``inverse``, before any record is drawn.
 
-        The root of ``(sum over w of G_vw^2 lambda_w - pi_v^2) / n`` with ``G`` the inverse of
-        ``P.T`` and ``lambda = P.T @ pi``. Raises ``ValueError`` where ``pi`` is no distribution or
-        ``n`` is below 1.
+        ``prior`` is what the true shares are thought to be, ``records`` how many are sampled. The
+        root of ``(sum over w of G_vw^2 lambda_w - prior_v^2) / records``, with ``G`` the inverse of
+        ``P.T`` and ``lambda = P.T @ prior``. Raises ``ValueError`` where ``prior`` is no
+        distribution or ``records`` is below 1.
 
         >>> bs.randomized_response(2, keep=0.75).standard_error([0.5, 0.5], 100)
         array([0.1, 0.1])
         """
-        from bistochastic import planning
+        from bistochastic.estimate import planning
 
-        return planning.standard_error(self, pi, n)
+        return planning.standard_error(self, prior, records)
 
     def decompose(
         self,

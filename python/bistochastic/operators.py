@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, vectors
+from bistochastic import _core, arguments
 from bistochastic.errors import SingularMatrixError
 from bistochastic.patience import interruptible
 from bistochastic.structure import (
@@ -48,16 +48,16 @@ def _rows(name: str, matrix: Matrix, given: Any) -> tuple[Array, int]:
     """The vectors as contiguous rows, and the axes that were given."""
     r = matrix.size
     must = f"hold {r} finite numbers, or that many rows with a vector a column"
-    array = vectors.array(name, must, given)
+    array = arguments.array(name, must, given)
     if type(given) is not list:
-        vectors.refuse_another_order(name, given, columns=False)
+        arguments.refuse_another_order(name, given, columns=False)
     if array.dtype.kind not in "fiu":
         raise TypeError(f"`{name}` must {must}; got dtype {array.dtype}")
     if array.ndim not in (1, 2) or array.shape[0] != r:
         raise ValueError(f"`{name}` must {must}; got shape {array.shape}")
     rows = array.reshape(r, -1).T
     if rows.dtype != np.float64:
-        rows = vectors.doubles(name, np.ascontiguousarray(rows))
+        rows = arguments.doubles(name, np.ascontiguousarray(rows))
     # Aligned, too: an array may be a look into bytes from anywhere.
     if not (rows.flags.c_contiguous and rows.flags.aligned):
         rows = np.require(rows, requirements=["C", "A"])

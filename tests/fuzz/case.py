@@ -13,8 +13,8 @@ from fuzz.surface import MAKERS, Target, targets
 # Arguments that hold many numbers and may come in any container.
 _VECTORS = {
     "targets", "sizes", "first_row", "alphas", "kernel", "cost", "array", "weights", "codes", "ids",
-    "counts", "pi",
-    "prior", "x", "y", "p", "q", "betas",
+    "counts", "prior",
+    "x", "y", "p", "q", "betas",
 }  # fmt: skip
 _CLOSED = {
     "uniform",

@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any
 
 import bistochastic as bs
-from bistochastic import conjunctions, majorization, profile, report, tradeoff
 from fuzz import matrices, operations
 from fuzz.parameters import Scene, counts
 
@@ -38,20 +37,10 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
         f"({matrices.floats(s.rng, min(s.size, 30))})"
     ),
     "Step": lambda s: "bs.t_transforms([5, 3, 1], [4, 3, 2]).steps[0]",
-    "Point": lambda s: f"bs.plot.tradeoff_points({max(2, s.size % 16)}, betas=[0.5])[0]",
-}
-_CLASSES: dict[str, type] = {
-    "Profile": profile.Profile,
-    "Entry": profile.Entry,
-    "Comparison": report.Comparison,
-    "Conjunction": conjunctions.Conjunction,
-    "TTransforms": majorization.TTransforms,
-    "Step": majorization.Step,
-    "Point": tradeoff.Point,
+    "Point": lambda s: f"bs.tradeoff({max(2, s.size % 16)}, betas=[0.5])[0]",
 }
 # These take seconds, so they are called less often.
 _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "plot": 0.1,
-"tradeoff_points": 0.2,
            "to_frame": 0.3, "cli": 12.0, "randomize": 4.0, "estimate": 3.0, "decompose": 3.0,
            "respond": 2.0,
            "build": 4.0, "conjunction": 2.0, "decompose_all": 1.5, "from_file": 2.0}  # fmt: skip
@@ -88,9 +77,8 @@ _NOTHING = inspect.Signature()
 
 
 def classes() -> dict[str, type]:
-    """Every class with something public: those of the package and those of its results."""
-    own = {name: getattr(bs, name) for name in bs.__all__ if isinstance(getattr(bs, name), type)}
-    return {**own, **_CLASSES}
+    """Every class of the package, results among them."""
+    return {name: getattr(bs, name) for name in bs.__all__ if isinstance(getattr(bs, name), type)}
 
 
 def _members(owner: str, cls: type) -> list[Target]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bistochastic import _core, structure, vectors
+from bistochastic import _core, arguments, structure
 from bistochastic.measures.bits import SLACK
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ def cost_table(size: int, given: Any) -> Array | Literal["ordinal"]:
         if given != "ordinal":
             raise ValueError(f"{must}; got {given!r}")
         return "ordinal"
-    table = vectors.floats("cost", f'be "ordinal" or {size} x {size} non-negative numbers', given)
+    table = arguments.floats("cost", f'be "ordinal" or {size} x {size} non-negative numbers', given)
     if table.shape != (size, size):
         raise ValueError(f"{must}; got shape {table.shape}")
     wrong = ~(table >= 0)
     if wrong.any():
         u, v = divmod(int(wrong.argmax()), size)
-        raise ValueError(f"{must}; got {vectors.fault(table[u, v])} at ({u}, {v})")
+        raise ValueError(f"{must}; got {arguments.fault(table[u, v])} at ({u}, {v})")
     return np.ascontiguousarray(table)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, operators, structure, vectors
+from bistochastic import _core, arguments, operators, structure
 from bistochastic.measures.bits import SLACK, entropy
 from bistochastic.measures.columns import column
 from bistochastic.measures.survey import TABLE
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 def distribution(name: str, size: int, given: Any) -> Array:
     """A probability vector of ``size`` numbers, its sum brought to 1."""
     must = f"`{name}` must hold {size} non-negative numbers that sum to 1"
-    numbers = vectors.floats(name, f"hold {size} non-negative numbers that sum to 1", given)
+    numbers = arguments.floats(name, f"hold {size} non-negative numbers that sum to 1", given)
     if numbers.shape != (size,):
         raise ValueError(f"{must}; got shape {numbers.shape}")
     wrong = ~(numbers >= 0) | ~np.isfinite(numbers)
     if wrong.any():
         at = int(wrong.argmax())
-        raise ValueError(f"{must}; got {vectors.fault(numbers[at])} at position {at}")
+        raise ValueError(f"{must}; got {arguments.fault(numbers[at])} at position {at}")
     total = math.fsum(numbers)
     if not abs(total - 1) <= 1e-9:
         raise ValueError(f"{must}; got a sum of {total:.10g}")

@@ -101,7 +101,7 @@ def fillings() -> list[Filling]:
 
     import numpy as np
 
-    from bistochastic import reference
+    from bistochastic.paper import reference
 
     matrix = families.tridiagonal(ALPHA, size=FILLED)
     secret = families.uniform(FILLED)

@@ -32,7 +32,7 @@ class Section:
         """
         from textwrap import fill
 
-        from bistochastic.report import table
+        from bistochastic.words import table
 
         parts = [f"{self.title}\n{'=' * len(self.title)}"]
         parts += [fill(words, WIDTH) for words in self.before]

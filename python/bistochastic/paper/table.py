@@ -40,7 +40,7 @@ def _short_of_one(keep: float) -> float:
     """Beta's formula on ``keep`` and 11 entries of ``(1 - keep)/12``, which do not sum to 1."""
     import numpy as np
 
-    from bistochastic import reference
+    from bistochastic.paper import reference
 
     row = np.full(SIZE, (1 - keep) / SIZE)
     row[0] = keep

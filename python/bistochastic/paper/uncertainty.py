@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bistochastic import families
-from bistochastic.majorization import majorizes, t_transforms
 from bistochastic.paper.section import Section
+from bistochastic.permutations.majorization import majorizes, t_transforms
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -15,6 +15,5 @@ in grey, too, and are never alone: lines have markers and styles, bounds are hat
 from bistochastic.plot.bars import profile
 from bistochastic.plot.curves import tradeoff
 from bistochastic.plot.heat import heatmap
-from bistochastic.tradeoff import tradeoff_points
 
-__all__ = ["heatmap", "profile", "tradeoff", "tradeoff_points"]
+__all__ = ["heatmap", "profile", "tradeoff"]

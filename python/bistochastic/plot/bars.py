@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bistochastic.matrix import Matrix
-    from bistochastic.profile import Entry, Profile
+    from bistochastic.measures.profile import Entry, Profile
 
 # Groups of bars: heading, colour, and for each bar the measure, its words, and which way its bound
 # errs.
@@ -63,7 +63,7 @@ def profile(profile: Profile, *, axes: Any = None) -> Figure:
     >>> len(figure.axes[0].patches), figure.axes[0].get_title(loc="left")
     (8, 'randomized_response, 12 categories\\nbeta 0.6, epsilon 3.01077')
     """
-    from bistochastic.profile import Profile
+    from bistochastic.measures.profile import Profile
 
     if not isinstance(profile, Profile):
         raise TypeError(f"`profile` must be a profile; got {type(profile).__name__}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from bistochastic.report import down, up
-from bistochastic.vectors import items
+from bistochastic.arguments import items
+from bistochastic.words import down, up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,10 +6,11 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
+from bistochastic.arguments import items
+from bistochastic.choose.tradeoff import FAMILIES, Point
+from bistochastic.choose.tradeoff import tradeoff as points_of
 from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure
-from bistochastic.report import down
-from bistochastic.tradeoff import FAMILIES, Point, tradeoff_points
-from bistochastic.vectors import items
+from bistochastic.words import down
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bistochastic.tradeoff import Make
+    from bistochastic.choose.tradeoff import Make
 
 # Told apart by the colour-blind, and by marker and style in grey.
 _COLOURS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -42,8 +43,8 @@ def tradeoff(
 ) -> Figure:
     """What several families pay and keep at the same beta; returns the matplotlib figure.
 
-    The numbers are those of :func:`tradeoff_points`, which explains ``families``, ``betas`` and
-    ``records``. ``against`` picks the panels: ``"truthfulness"``, ``"epsilon"``,
+    The numbers are those of :func:`bistochastic.tradeoff`, which explains ``families``, ``betas``
+    and ``records``. ``against`` picks the panels: ``"truthfulness"``, ``"epsilon"``,
     ``"standard_error"``. Points stand at the realised beta. An infinite epsilon is drawn in a band
     at the top edge; a family that ends below some beta says where in the legend; a singular matrix
     leaves a gap among the standard errors, with a note. The dotted line there is the error without
@@ -69,7 +70,7 @@ def tradeoff(
         figure, all_axes = new_figure(3.1 * max(len(panels), 1.5), 3.7, len(panels))
     else:
         all_axes = given_axes(axes, len(panels))
-    points = tradeoff_points(size, families=families, betas=betas, records=records)
+    points = points_of(size, families=families, betas=betas, records=records)
     curves: dict[str, list[Point]] = {}
     for point in points:
         curves.setdefault(point.family, []).append(point)

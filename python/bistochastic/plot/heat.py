@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bistochastic.arguments import items
 from bistochastic.matrix import Matrix
 from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure, title
 
@@ -19,15 +20,20 @@ if TYPE_CHECKING:
 _LARGEST = 4096
 _CELLS = 1024
 _WRITTEN = 12
+# The most names that are written along an axis.
+_LABELLED = 40
 
 
-def heatmap(matrix: Matrix, *, scale: str | None = None, axes: Any = None) -> Figure:
+def heatmap(
+    matrix: Matrix, *, scale: str | None = None, labels: Any = None, axes: Any = None
+) -> Figure:
     """The probabilities of a matrix as colours, one row a truth, one column a report.
 
     White is never: an entry of exactly 0, by which a report excludes a truth. ``scale`` is
     ``"linear"`` or ``"log"``; logarithmic where the positive entries differ by more than a factor
     of 100, unless given, and then what is below a millionth of the largest shares the lightest
-    colour. Up to 12 categories the numbers are written into the cells.
+    colour. Up to 12 categories the numbers are written into the cells. ``labels`` are the names of
+    the categories, in the order of their codes; of more than 40 categories some are shown.
 
     Above 1024 categories a cell is the mean of a square of neighbours, white where all are 0, and
     the colour bar says so. All entries are looked at, so at most 4096 categories are accepted.
@@ -49,6 +55,7 @@ def heatmap(matrix: Matrix, *, scale: str | None = None, axes: Any = None) -> Fi
     if scale is not None and (not isinstance(scale, str) or scale not in ("linear", "log")):
         got = repr(scale) if isinstance(scale, str) else type(scale).__name__
         raise ValueError(f'`scale` must be "linear" or "log"; got {got}')
+    names = None if labels is None else _names(labels, matrix.size)
     if axes is None:
         _, (ax,) = new_figure(6.4, 5.6)
     else:
@@ -91,7 +98,13 @@ def heatmap(matrix: Matrix, *, scale: str | None = None, axes: Any = None) -> Fi
     bar.set_label(words + (", logarithmic" if log else "") + white)
     if matrix.size <= _WRITTEN:
         _write_numbers(ax, dense, image)
-    for axis in (ax.xaxis, ax.yaxis):
+    if names is not None:
+        every = -(-matrix.size // _LABELLED)
+        places = list(range(0, matrix.size, every))
+        # Long ones would run into each other below the picture.
+        ax.set_xticks(places, names[::every], rotation=45, ha="right", rotation_mode="anchor")
+        ax.set_yticks(places, names[::every])
+    for axis in (ax.xaxis, ax.yaxis) if names is None else ():
         bins = _WRITTEN if matrix.size <= _WRITTEN else 8
         axis.set_major_locator(MaxNLocator(integer=True, nbins=bins, min_n_ticks=1))
     ax.set_xlabel("report v")
@@ -99,6 +112,17 @@ def heatmap(matrix: Matrix, *, scale: str | None = None, axes: Any = None) -> Fi
     # The colour bar tells what infinite means, so the title need not.
     ax.set_title(title(matrix).split(":")[0], loc="left", fontsize="medium")
     return figure_of(ax)
+
+
+def _names(labels: Any, size: int) -> list[str]:
+    """The labels of the categories as text, one for each."""
+    must = f"hold {size} names, one for each category"
+    if isinstance(labels, str):
+        raise TypeError(f"`labels` must {must}; got str")
+    names = [str(label) for label in items("labels", must, labels)]
+    if len(names) != size:
+        raise ValueError(f"`labels` must {must}; got {len(names)}")
+    return names
 
 
 def _write_numbers(ax: Axes, dense: Any, image: Any) -> None:

@@ -10,23 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import (
-    _core,
-    families,
-    intervals,
-    likelihood,
-    measures,
-    operators,
-    shrinkage,
-    structure,
-    tallies,
-    vectors,
-)
-from bistochastic.report import cells, table
+from bistochastic import _core, measures, operators, structure
+from bistochastic.estimate import intervals
+from bistochastic.words import cells, table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,13 +24,6 @@ if TYPE_CHECKING:
     from bistochastic.matrix import Matrix
 
     Array = NDArray[np.float64]
-    Method = Literal["inverse", "mle", "simplex", "shrunk"]
-    Population = Literal["sampled", "fixed"]
-
-METHODS = ("inverse", "mle", "simplex", "shrunk")
-POPULATIONS = ("sampled", "fixed")
-# Shares beyond this are those of a matrix close to singular, and rounding shows in their sums.
-_FAR = 1e3
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,12 +216,12 @@ class Estimate:
             )
         return np.clip(np.stack([low, high], axis=1), 0.0, 1.0)
 
-    def contains(self, pi: Any, confidence: float = 0.95) -> bool:
-        """Whether the distribution ``pi`` is in the chi-square region of that confidence.
+    def contains(self, prior: Any, confidence: float = 0.95) -> bool:
+        """Whether the distribution ``prior`` is in the chi-square region of that confidence.
 
-        ``n sum of (reported_v - (P^T pi)_v)^2 / (P^T pi)_v`` against the quantile: asks only what
-        the reports can tell. Where few reports are expected the region is larger, for the skewness
-        of rare ones; those of which less than one in r is expected count together.
+        ``n sum of (reported_v - (P^T prior)_v)^2 / (P^T prior)_v`` against the quantile: asks only
+        what the reports can tell. Where few reports are expected the region is larger, for the
+        skewness of rare ones; those of which less than one in r is expected count together.
 
         >>> import bistochastic as bs
         >>> e = bs.randomized_response(3, epsilon=2).estimate(counts=[520, 290, 190])
@@ -246,7 +229,7 @@ class Estimate:
         (True, False)
         """
         level = intervals.confidence_of(confidence)
-        law = measures.distribution("pi", self.matrix.size, pi)
+        law = measures.distribution("prior", self.matrix.size, prior)
         expected = np.maximum(operators.apply(self.matrix, law), 0.0)
         possible = expected > 0
         if self.reports[~possible].any():
@@ -309,68 +292,3 @@ class Estimate:
         head = cells(*(("th", text) for text in header))
         body = "".join(cells(*(("td", text) for text in row)) for row in rows)
         return f"<p>{escape(self._title())}</p><table>{head}{body}</table>"
-
-
-def estimate(
-    matrix: Matrix,
-    codes: Any = None,
-    *,
-    counts: Any = None,
-    method: Any = "inverse",
-    population: Any = "sampled",
-    classes: Any = False,
-) -> Estimate:
-    """See :meth:`bistochastic.Matrix.estimate`."""
-    how = vectors.one_of("method", method, METHODS)
-    who = vectors.one_of("population", population, POPULATIONS)
-    by_class = _core.as_flag("classes", classes)
-    seen = tallies.tally(matrix, codes, counts)
-    with np.errstate(over="ignore"):
-        records = float(seen.sum())
-    if not records >= 0.5:
-        got = f"{records:g}" if records else "none"
-        raise ValueError(f"`estimate` must be given at least one record; got {got}")
-    if not records < 2**63:
-        raise ValueError(f"`counts` must sum to less than 2^63; got {records:g}")
-    n = round(records)
-    if by_class:
-        return _class_totals(matrix, seen, n, who)
-    reports = seen / records
-    gap, steps = 0.0, 0
-    if how == "mle":
-        frequencies, gap, steps = likelihood.maximum(matrix, reports)
-    elif how == "shrunk":
-        frequencies, gap, steps = shrinkage.shrunk(matrix, reports, records)
-    else:
-        with operators.said_of("estimate", matrix):
-            frequencies = operators.solve(matrix, reports)
-        if how == "simplex":
-            frequencies = project(frequencies)
-    return Estimate(frequencies, n, how, who, gap, steps, matrix, reports)
-
-
-def _class_totals(matrix: Matrix, seen: Array, n: int, population: str) -> Estimate:
-    """What blocks let one estimate: every class is reported as it is, so the identity is undone."""
-    classes = structure.classes(matrix)
-    if classes is None:
-        must = "`classes` must be asked of identity, uniform, blocks or k_anonymous"
-        raise ValueError(f"{must}; got {matrix.family}")
-    totals = np.add.reduceat(seen, classes.starts())
-    shares = totals / totals.sum()
-    told = families.identity(len(shares))
-    return Estimate(shares, n, "classes", population, 0.0, 0, told, shares)
-
-
-def project(x: Array) -> Array:
-    """The nearest distribution: what is over is taken off all alike, and nothing falls below 0.
-
-    >>> project(np.array([0.7, 0.5, -0.2]))
-    array([0.6, 0.4, 0. ])
-    """
-    if np.abs(x).max() > _FAR:
-        # The same of all alike, so that the largest ones are not rounded to thousands.
-        x = x - x.max()
-    falling = np.sort(x)[::-1]
-    over = (np.cumsum(falling) - 1) / np.arange(1, len(x) + 1)
-    last = int(np.nonzero(falling > over)[0][-1])
-    return np.asarray(np.maximum(x - over[last], 0.0))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, vectors
+from bistochastic import _core, arguments
 from bistochastic.structure import Kron, axes, composition
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _of_codes(matrix: Matrix, codes: Any) -> Array:
 def code_array(codes: Any) -> NDArray[Any]:
     """Codes as an array of whole numbers; true and false are 1 and 0."""
     must = "be an array of whole numbers"
-    array = vectors.array("codes", must, codes)
+    array = arguments.array("codes", must, codes)
     if array.size == 0 and array.dtype.kind in "fO":
         # An empty list or series has no type.
         array = array.astype(np.int64)
@@ -56,7 +56,7 @@ def code_array(codes: Any) -> NDArray[Any]:
 def _of_counts(matrix: Matrix, counts: Any) -> Array:
     r = matrix.size
     must = f"`counts` must hold {r} non-negative numbers"
-    numbers = vectors.array("counts", f"hold {r} non-negative numbers", counts)
+    numbers = arguments.array("counts", f"hold {r} non-negative numbers", counts)
     if numbers.dtype.kind not in "fiu":
         what = f"dtype {numbers.dtype}" if numbers.ndim else type(counts).__name__
         raise TypeError(f"{must}; got {what}")
@@ -68,11 +68,12 @@ def _of_counts(matrix: Matrix, counts: Any) -> Array:
         wanted = " or ".join(str(shape) for shape in sorted(shapes, key=len))
         raise ValueError(f"{must}, of shape {wanted}; got shape {numbers.shape}")
     _refuse_another_order(counts, r)
-    flat = vectors.doubles("counts", numbers).reshape(-1)
+    arguments.refuse_unsorted_labels("counts", counts)
+    flat = arguments.doubles("counts", numbers).reshape(-1)
     wrong = ~((flat >= 0) & np.isfinite(flat))
     if wrong.any():
         at = int(wrong.argmax())
-        raise ValueError(f"{must}; got {vectors.fault(flat[at])} at position {at}")
+        raise ValueError(f"{must}; got {arguments.fault(flat[at])} at position {at}")
     if (flat % 1 > 0).any() and float(flat.sum()) < 1.5:
         raise ValueError(f"{must} of records; got shares that sum to {float(flat.sum()):g}")
     return flat

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import families
-from bistochastic.report import down, table, up
+from bistochastic.words import down, table, up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bistochastic import _core, operators, vectors
-from bistochastic.intervals import confidence_of, mean_bounds
+from bistochastic import _core, arguments, operators
+from bistochastic.estimate.intervals import confidence_of, mean_bounds
+from bistochastic.estimate.tallies import code_array
 from bistochastic.matrix import Matrix
-from bistochastic.tallies import code_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,12 +96,12 @@ def conjunction(
     >>> bs.conjunction([m, m], [[0, 0, 1, 1], [0, 1, 0, 1]], [[1], [0, 1]]).count
     2.0
     """
-    vectors.one_of("population", population, ("sampled", "fixed"))
-    codes = vectors.columns_of(codes)
+    arguments.one_of("population", population, ("sampled", "fixed"))
+    codes = arguments.columns_of(codes)
     must = "be a sequence with one for each attribute"
-    matrices = vectors.items("matrices", must, matrices)
-    codes = vectors.items("codes", must, codes)
-    events = vectors.items("events", must, events)
+    matrices = arguments.items("matrices", must, matrices)
+    codes = arguments.items("codes", must, codes)
+    events = arguments.items("events", must, events)
     if not len(matrices) == len(codes) == len(events) or not len(matrices):
         got = f"{len(matrices)}, {len(codes)} and {len(events)}"
         must = "`conjunction` must be given as many matrices, columns and events, one at least"
@@ -157,7 +157,7 @@ def _event(matrix: Matrix, given: Any, k: int) -> list[int]:
         raise TypeError(f"`events` must {must}; got {type(given).__name__}")
     # A set has no order, and a range of many codes no need to be an array.
     if not isinstance(given, set | frozenset | range | list | tuple):
-        given = vectors.array("events", must, given).ravel().tolist()
+        given = arguments.array("events", must, given).ravel().tolist()
     codes = []
     for at, code in enumerate(given):
         try:

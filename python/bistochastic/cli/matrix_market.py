@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import vectors
-from bistochastic.report import shown
+from bistochastic import arguments
+from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +71,7 @@ def read(path: Path) -> NDArray[Any]:
     if len(entries) < least:
         raise refuse(f"hold at least {least} entries, so that no row is empty", len(entries))
     places = ((u, v) for v in range(size) for u in range(v if half else 0, size))
-    matrix = vectors.zeros("matrix", size, np.int64 if kind is int else np.float64)
+    matrix = arguments.zeros("matrix", size, np.int64 if kind is int else np.float64)
     for line, words in entries:
         try:
             if form == "coordinate":

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, intervals, measures, operators, quantiles
+from bistochastic import _core, measures, operators
 from bistochastic.errors import SingularMatrixError
+from bistochastic.estimate import intervals, quantiles
 from bistochastic.structure import Kron, composition, is_certain, shift_invariant, wide_factors
 
 if TYPE_CHECKING:
@@ -24,14 +25,14 @@ _EXACT = 4096
 _DENSE = 1500
 
 
-def standard_error(matrix: Matrix, pi: Any, n: Any) -> Array:
+def standard_error(matrix: Matrix, prior: Any, records: Any) -> Array:
     """See :meth:`bistochastic.Matrix.standard_error`."""
-    law = measures.distribution("pi", matrix.size, pi)
-    records = _core.as_whole("n", n, 1)
+    law = measures.distribution("prior", matrix.size, prior)
+    count = _core.as_whole("records", records, 1)
     reports = np.maximum(operators.apply(matrix, law), 0.0)
     with operators.said_of("standard_error", matrix):
         spread, _ = intervals.scatter(matrix, reports, law)
-    return np.sqrt(spread / records)
+    return np.sqrt(spread / count)
 
 
 def mean_standard_error(matrix: Matrix, records: Any = 1) -> float | None:

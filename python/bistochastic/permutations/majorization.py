@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from bistochastic.matrix import Matrix
-    from bistochastic.vectors import Exact, Vector
+    from bistochastic.permutations.vectors import Exact, Vector
 
 # Keeps that come from floats are whole numbers of this unit, 2^-53.
 _UNIT = 2**53
@@ -91,7 +91,7 @@ class TTransforms:
         """
         import numpy as np
 
-        from bistochastic import vectors
+        from bistochastic.permutations import vectors
 
         given = vectors.vector("p", p)
         if len(given) != self.size:
@@ -173,7 +173,7 @@ def majorizes(p: Vector, q: Vector) -> bool:
     >>> bs.majorizes(p, m.to_dense().T @ p)
     True
     """
-    from bistochastic import vectors
+    from bistochastic.permutations import vectors
 
     return not vectors.against(*vectors.pair(p, q))
 
@@ -202,7 +202,7 @@ def t_transforms(p: Vector, q: Vector) -> TTransforms:
         ...
     ValueError: `p` must majorize `q`; got less in the largest of `p` than of `q`
     """
-    from bistochastic import vectors
+    from bistochastic.permutations import vectors
 
     x, y = vectors.pair(p, q)
     against = vectors.against(x, y)

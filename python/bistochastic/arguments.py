@@ -1,4 +1,4 @@
-"""A caller's arrays, whatever holds them, and vectors compared without losing any number.
+"""A caller's numbers, codes and labels, read once, whatever holds them.
 
 Imports NumPy, so the package itself imports this file only where it is needed. Series, frames and
 Arrow arrays are known by what they can do, so that no library of theirs is imported here.
@@ -15,18 +15,10 @@ from bistochastic.errors import OutOfMemoryError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from fractions import Fraction
 
     from numpy.typing import NDArray
 
-    Vector = Sequence[int | float | Fraction] | NDArray[Any]
-    Exact = list[int | Fraction]
     Floats = NDArray[np.float64]
-
-# How far sums of floats may be apart, of the sum of the absolute values: well above what summing
-# proportions leaves behind, well below what a histogram of people can show.
-SLACK = 1e-12
-
 
 # What NumPy and others raise for what is no array of theirs.
 _NO_ARRAY = (TypeError, ValueError, OverflowError, NotImplementedError, Warning)
@@ -239,6 +231,25 @@ def _of_arrow(given: Any) -> Any:
     return found
 
 
+def refuse_unsorted_labels(name: str, given: Any) -> None:
+    """Labels that are no codes, as text is, say an order of the codes only where they are sorted.
+
+    That is the order in which pandas itself codes a column: text as it is sorted, a categorical by
+    its categories. Counts that ``value_counts`` sorted by frequency are in no order of codes.
+    """
+    for side in ("index", "columns") if hasattr(type(given), "iloc") else ():
+        labels = getattr(given, side, None)
+        # Codes have a rule of their own.
+        if labels is None or np.asarray(labels).dtype.kind in "iu":
+            continue
+        if getattr(labels, "is_monotonic_increasing", True) is False:
+            must = f"`{name}` must be in the order of the codes"
+            cure = f"{name}.loc[categories].to_numpy() says which one is meant"
+            if side == "columns":
+                cure = f"{name}[categories].to_numpy() says which one is meant"
+            raise ValueError(f"{must}; got labels that are not sorted: {cure}")
+
+
 def refuse_another_order(name: str, given: Any, *, columns: bool = True) -> None:
     """A labelled column (pandas) that was sorted by frequency would be taken for another one.
 
@@ -260,160 +271,6 @@ def refuse_another_order(name: str, given: Any, *, columns: bool = True) -> None
             axis = "" if side == "index" else "axis=1"
             got = f"labels in another, which sort_index({axis}) puts right"
             raise ValueError(f"{must}; got {got}")
-
-
-def vector(name: str, values: Any) -> NDArray[Any] | Exact:
-    """A vector as a float64 or int64 array, or as a list where only that is exact."""
-    if not isinstance(values, list | tuple):
-        values = array(name, "hold numbers in one row", values, by_code=True)
-        if values.ndim != 1 or values.dtype.kind not in "iufO":
-            got = values.dtype.name if values.ndim == 1 else f"{values.ndim} axes"
-            raise TypeError(f"`{name}` must hold numbers in one row; got {got}")
-        if values.dtype.kind == "O" or values.dtype == np.uint64:
-            values = values.tolist()
-    if len(values) == 0:
-        raise ValueError(f"`{name}` must hold at least one number; got none")
-    if not isinstance(values, np.ndarray):
-        values = _array(name, list(values))
-    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
-        values = doubles(name, values)
-        bad = ~np.isfinite(values)
-        if bad.any():
-            at = int(np.argmax(bad))
-            got = "NaN" if np.isnan(values[at]) else f"{values[at]:g}"
-            raise ValueError(f"`{name}` must hold finite numbers; got {got} at {at}")
-    elif isinstance(values, np.ndarray):
-        values = values.astype(np.int64)
-    return values  # type: ignore[no-any-return]
-
-
-def pair(p: Vector, q: Vector) -> tuple[Any, Any]:
-    """Both as float64 arrays, as int64 arrays whose sums are safe, or as lists of whole numbers."""
-    x, y = vector("p", p), vector("q", q)
-    if len(x) != len(y):
-        raise ValueError(f"`q` must hold as many numbers as `p`, {len(x)}; got {len(y)}")
-    if is_floats(x) or is_floats(y):
-        return _rounded("p", x), _rounded("q", y)
-    if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
-        largest = max(abs(int(edge)) for z in (x, y) for edge in (z.min(), z.max()))
-        if 2 * largest * len(x) < 2**63:
-            return x, y
-    from math import lcm
-
-    exact = listed(x) + listed(y)
-    unit = lcm(*{z.denominator for z in exact})
-    scaled = [z.numerator * (unit // z.denominator) for z in exact]
-    return scaled[: len(x)], scaled[len(x) :]
-
-
-def listed(values: NDArray[Any] | Exact) -> Exact:
-    """An exact vector as a list of Python numbers."""
-    return values.tolist() if isinstance(values, np.ndarray) else values
-
-
-def wholes(x: Any, y: Any) -> tuple[list[int], list[int]]:
-    """What :func:`pair` gives as lists of whole numbers of one unit, exactly."""
-    if not is_floats(x):
-        return [int(z) for z in listed(x)], [int(z) for z in listed(y)]
-    mantissa, exponent = np.frexp(np.concatenate([x, y]))
-    whole = np.ldexp(mantissa, 53).astype(np.int64)
-    exponent = np.where(whole == 0, exponent.max(), exponent)
-    shifts = (exponent - exponent.min()).tolist()
-    both = [w << s for w, s in zip(whole.tolist(), shifts, strict=True)]
-    return both[: len(x)], both[len(x) :]
-
-
-def is_floats(values: NDArray[Any] | Exact) -> bool:
-    """Whether a vector is one of floats rather than exact numbers."""
-    return isinstance(values, np.ndarray) and values.dtype == np.float64
-
-
-def against(x: Any, y: Any) -> str:
-    """What speaks against ``x`` majorizing ``y``, or nothing."""
-    if isinstance(x, np.ndarray):
-        ahead, slack = _ahead_floats(x, y) if is_floats(x) else _ahead_wholes(x, y)
-        level, first = bool(abs(ahead[-1]) <= slack), int(np.argmax(ahead < -slack))
-        short = bool(ahead[first] < -slack)
-    else:
-        total = 0
-        first, short = 0, False
-        for n, (a, b) in enumerate(zip(sorted(x)[::-1], sorted(y)[::-1], strict=True)):
-            total += a - b
-            if total < 0 and not short:
-                first, short = n, True
-        level = total == 0
-    if not level:
-        return "sums that differ"
-    if short:
-        largest = "the largest" if first == 0 else f"the {first + 1} largest"
-        return f"less in {largest} of `p` than of `q`"
-    return ""
-
-
-def _ahead_wholes(x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[NDArray[Any], float]:
-    """By how much each sum of the largest ones of ``x`` is ahead, exactly."""
-    return np.cumsum(np.sort(x)[::-1] - np.sort(y)[::-1]), 0
-
-
-def _ahead_floats(x: Floats, y: Floats) -> tuple[NDArray[Any], float]:
-    """By how much each sum of the largest ones of ``x`` is ahead, and what is forgiven.
-
-    Every double is cut into two whole numbers, the second in units so small that what is lost is
-    nothing beside the slack, and these are summed exactly.
-    """
-    bits = min(40, 61 - len(x).bit_length())
-    exponent = int(np.frexp(max(np.abs(x).max(), np.abs(y).max()))[1])
-
-    def parts(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        # In two steps, as 2^(bits - exponent) itself may be no double.
-        scaled = np.ldexp(np.ldexp(np.sort(values)[::-1], -exponent), bits)
-        high = np.rint(scaled)
-        low = np.rint(np.ldexp(scaled - high, bits))
-        return high.astype(np.int64), low.astype(np.int64)
-
-    (x_high, x_low), (y_high, y_low) = parts(x), parts(y)
-    high, low = np.cumsum(x_high - y_high), np.cumsum(x_low - y_low)
-    total = float(max(np.abs(x_high).sum(), np.abs(y_high).sum()))
-    return high + np.ldexp(low.astype(np.float64), -bits), SLACK * total
-
-
-def _rounded(name: str, values: NDArray[Any] | Exact) -> Floats:
-    if isinstance(values, np.ndarray):
-        return values.astype(np.float64)
-    try:
-        return np.array([float(z) for z in values])
-    except OverflowError:
-        raise ValueError(
-            f"`{name}` must hold numbers below 2^1024 beside floats; got a larger one"
-        ) from None
-
-
-def _array(name: str, values: list[Any]) -> NDArray[Any] | Exact:
-    kinds = set(map(type, values))
-    if not kinds <= {int, float}:
-        values = [_number(name, at, z) for at, z in enumerate(values)]
-        kinds = set(map(type, values))
-    if kinds == {int}:
-        try:
-            return np.array(values, dtype=np.int64)
-        except OverflowError:
-            return values
-    if float in kinds:
-        return _rounded(name, values)
-    return values
-
-
-def _number(name: str, at: int, value: Any) -> int | float | Fraction:
-    from fractions import Fraction
-
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, float | np.floating):
-        return float(value)
-    # A span of time is an integer of NumPy's, too.
-    if isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64):
-        return int(value)
-    raise TypeError(f"`{name}` must hold numbers; got {type(value).__name__} at {at}")
 
 
 _core.register(array=array, items=items)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, operators, quantiles
+from bistochastic import _core, operators
+from bistochastic.estimate import quantiles
 from bistochastic.structure import (
     Kron,
     Product,

@@ -1,4 +1,4 @@
-"""What each family pays and keeps at the same beta: the numbers behind ``bs.plot.tradeoff``."""
+"""What each family pays and keeps at the same beta: the numbers that ``bs.plot.tradeoff`` draws."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core
+from bistochastic.arguments import items
 from bistochastic.errors import OutOfReachError, SingularMatrixError
+from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.matrix import Matrix
-from bistochastic.planning import mean_standard_error
-from bistochastic.vectors import items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -32,7 +32,7 @@ class Point:
     then be estimated by inversion.
 
     >>> import bistochastic as bs
-    >>> bs.plot.tradeoff_points(12, families=["k_anonymous"], betas=[0.5])[0].note
+    >>> bs.tradeoff(12, families=["k_anonymous"], betas=[0.5])[0].note
     'singular: single shares cannot be estimated'
     """
 
@@ -46,7 +46,7 @@ class Point:
     note: str = ""
 
 
-def tradeoff_points(
+def tradeoff(
     size: int,
     *,
     families: Iterable[str] | Mapping[str, Make] = FAMILIES,
@@ -59,12 +59,12 @@ def tradeoff_points(
     ``k_anonymous``, or a mapping from labels to functions that make a matrix of a size and a beta.
     ``betas`` are 0.05, 0.1, ..., 0.95 unless given. Families that come in steps overshoot: the
     point says what was realised. The standard error is that of one share estimated by inversion
-    from so many ``records``, see ``bistochastic.planning.mean_standard_error``.
+    from so many ``records``, see ``bistochastic.estimate.planning.mean_standard_error``.
 
     Needs no matplotlib.
 
     >>> import bistochastic as bs
-    >>> for p in bs.plot.tradeoff_points(12, betas=[0.6]):
+    >>> for p in bs.tradeoff(12, betas=[0.6]):
     ...     print(p.family, p.note or (round(p.epsilon, 2), round(p.standard_error, 4)))
     randomized_response (3.01, 0.0045)
     geometric (10.5, 0.0092)
@@ -72,7 +72,7 @@ def tradeoff_points(
     k_anonymous singular: single shares cannot be estimated
     >>> cost = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
     >>> own = {"gibbs": lambda size, beta: bs.gibbs(cost, beta=beta)}
-    >>> bs.plot.tradeoff_points(3, families=own, betas=[0.5])[0].beta >= 0.5
+    >>> bs.tradeoff(3, families=own, betas=[0.5])[0].beta >= 0.5
     True
     """
     many = _core.as_whole("size", size, 2)

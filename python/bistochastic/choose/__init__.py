@@ -1,0 +1,1 @@
+"""Which matrix to take: what families pay and keep at the same beta."""

@@ -1,0 +1,45 @@
+"""``compare``: matrices side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bistochastic import families
+from bistochastic.cli.group import main
+from bistochastic.cli.matrices import from_words
+from bistochastic.report import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bistochastic.matrix import Matrix
+
+
+@main.command(name="compare")
+@click.argument("matrices", nargs=-1)
+@click.option("--size", default=12, show_default=True, help="Number of categories.")
+@click.option("--beta", default=0.6, show_default=True, help="Share of perfect secrecy.")
+def _compare(matrices: Sequence[str], size: int, beta: float) -> None:
+    """Matrices side by side; without any, the families that reach a beta.
+
+    \b
+    bistochastic compare --size 12 --beta 0.6
+    bistochastic compare "k_anonymous size=12 k=3" "tridiagonal alphas=0.3 size=12" mine.npy
+    """
+    if matrices:
+        click.echo(compare(*(from_words(words) for words in matrices)))
+        return
+    reached: list[Matrix] = []
+    refused: dict[str, ValueError] = {}
+    for name in ("randomized_response", "k_anonymous", "geometric", "tridiagonal"):
+        try:
+            reached.append(families.build(name, size=size, beta=beta))
+        except ValueError as error:
+            refused[name] = error
+    if not reached:
+        raise next(iter(refused.values()))
+    click.echo(compare(families.identity(size), *reached, families.uniform(size)))
+    for name, why in refused.items():
+        click.echo(f"{name}: {why}")

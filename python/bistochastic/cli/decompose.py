@@ -1,0 +1,68 @@
+"""``decompose``: a matrix as a sum of permutations."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bistochastic.cli.group import main
+from bistochastic.cli.matrices import from_words
+from bistochastic.permutations import decomposition
+from bistochastic.words import down, shown, table
+
+
+@main.command()
+@click.argument("matrix")
+@click.option("--policy", default="bottleneck", show_default=True, help="bottleneck or any.")
+@click.option("--bits", type=int, help="Move to the grid 2^-bits first.")
+@click.option("--mass", default=1.0, show_default=True, help="Stop at this share of the whole.")
+@click.option("--max-terms", type=int, help="Stop after this many terms.")
+@click.option("--restarts", default=1, show_default=True, help="Ways to try; the shortest is kept.")
+@click.option("--top", default=10, show_default=True, help="Terms to show.")
+@click.option("--out", help="Write all terms to this NPZ or CSV file.")
+def decompose(matrix: str, top: int, out: str | None, **options: Any) -> None:
+    """A matrix as a weighted sum of permutations, exactly (Theorem 1).
+
+    MATRIX is a CSV, NPY, NPZ or Matrix Market (.mtx) file, or a family with its parameters.
+
+    \b
+    bistochastic decompose mine.csv --out terms.npz
+    bistochastic decompose counts.mtx --restarts 32
+    bistochastic decompose "tridiagonal alphas=0.3 size=12"
+    """
+    if out is not None and not out.lower().endswith((".npz", ".csv")):
+        got = shown(Path(out).suffix or "no ending")
+        raise ValueError(f"`out` must end in .npz, .csv; got {got}")
+    law = from_words(matrix)
+    if sys.stderr.isatty():
+        with click.progressbar(length=1000, label="decomposing", file=sys.stderr) as bar:
+            found = law.decompose(
+                progress=lambda share: bar.update(int(1000 * share) - bar.pos), **options
+            )
+    else:
+        found = law.decompose(**options)
+    click.echo(found)
+    if top > 0:
+        header = ["term", "weight", "sum", "where 0, 1, 2, ... go"]
+        click.echo(table(header, decomposition.largest(found, top)))
+    if found.residual_weight:
+        click.echo(f"left out: {float(found.residual_weight):.6g} of the whole")
+    else:
+        what = "the matrix" if found.matrix == law else "the matrix on its coarser grid"
+        click.echo(f"the weights sum to 1 and the terms to {what}, exactly")
+    click.echo(
+        f"one permutation for a whole column hides {down(found.joint_entropy)} bits of all of it;\n"
+        f"records randomized one by one hide {down(law.entropy_rate)} bits each"
+    )
+    if out is not None:
+        try:
+            if out.lower().endswith(".npz"):
+                found.to_npz(out)
+            else:
+                decomposition.to_csv(found, out)
+        except OSError as error:
+            raise ValueError(f"`out` must be a file to write; got {error.strerror}") from None
+        click.echo(f"written to {shown(out)}")

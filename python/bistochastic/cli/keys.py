@@ -1,0 +1,55 @@
+"""``key``: written to a file, told apart by fingerprints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from bistochastic._core import Key
+from bistochastic.cli.group import main
+from bistochastic.words import shown
+
+
+@main.group()
+def key() -> None:
+    """Keys: whoever holds one can undo the releases that were made with it."""
+
+
+@key.command(name="new")
+@click.argument("file", type=click.Path(path_type=Path))
+def _key_new(file: Path) -> None:
+    """Write a fresh key to FILE, which must not exist, and print its fingerprint."""
+    fresh = Key.generate()
+    try:
+        fresh.to_file(file)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        must = f"`{shown(file)}` must be a new file that can be written"
+        raise ValueError(f"{must}; got {error.strerror}") from None
+    click.echo(f"{shown(file)}: key {fresh.fingerprint}, readable by you alone")
+    click.echo("Keep it as confidential as the original data; destroy it when no wave is due.")
+
+
+@key.command(name="fingerprint")
+@click.argument("file", type=click.Path(path_type=Path))
+def _key_fingerprint(file: Path) -> None:
+    """Print what identifies the key in FILE, which holds 64 hexadecimal digits."""
+    click.echo(_key(file).fingerprint)
+
+
+def _key(file: Path) -> Key:
+    """The key in a file, of hexadecimal digits alone; what is to say of the file goes to stderr."""
+    import warnings
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            found = Key.from_file(file)
+        except OSError as error:
+            must = f"`{shown(file)}` must be a file that can be read"
+            raise ValueError(f"{must}; got {error.strerror}") from None
+    for warning in said:
+        click.echo(f"Warning: {warning.message}", err=True)
+    return found

@@ -1,0 +1,210 @@
+"""Which measures a profile shows, and how each of them is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bistochastic import measures
+from bistochastic.measures.conditioning import conditioning
+from bistochastic.measures.profile import Entry, Profile, missing, status_of
+from bistochastic.words import down, up
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic.matrix import Matrix
+
+    Array = NDArray[np.float64]
+
+# Multiply-adds up to which costs between all pairs of rows are compared.
+_TRIPLES = 1200**3
+_TOO_LARGE = "too many entries to look at; full=True looks at all"
+
+
+def profile_of(
+    matrix: Matrix, *, cost: Any = None, prior: Any = None, full: bool = False
+) -> Profile:
+    """See :meth:`bistochastic.Matrix.profile`."""
+    size = matrix.size
+    costs = None if cost is None else measures.cost_table(size, cost)
+    belief = None if prior is None else measures.distribution("prior", size, prior)
+    gammas = [1.0, 2.0] + ([math.inf] if math.isinf(matrix.epsilon) else [])
+    mean = measures.average(matrix, full=full)
+    found = measures.lines(matrix, gammas, full=full)
+    entries = [
+        *_average(matrix, mean),
+        *_lines(matrix, mean, found),
+        *_attacker(matrix, mean, found, full=full),
+        _epsilon(matrix, found),
+        *([] if costs is None else _cost(matrix, costs, belief, full=full)),
+        *_deniability(matrix, found),
+        *_analyst(matrix, found, full=full),
+        *([] if belief is None else _belief(matrix, found, belief)),
+    ]
+    return Profile(matrix, tuple(entries))
+
+
+def _average(matrix: Matrix, mean: measures.Average) -> list[Entry]:
+    known = status_of(mean.exact)
+    return [
+        Entry("entropy_rate", mean.bits, known, f"of {matrix.max_bits:.6g}"),
+        Entry("beta", mean.beta, known, "an average over the rows"),
+    ]
+
+
+def _lines(matrix: Matrix, mean: measures.Average, found: measures.Lines | None) -> list[Entry]:
+    from fractions import Fraction
+
+    if found is None:
+        return [missing("worst_row", _TOO_LARGE), missing("worst_column", _TOO_LARGE)]
+
+    def share(bits: float) -> float:
+        # The worst line is perfect just when all are.
+        if mean.beta == 1:
+            return 1.0
+        if bits == mean.bits:
+            return mean.beta
+        most = measures.log2_up(matrix.size)
+        beta = min(bits / most, math.nextafter(1.0, 0.0))
+        return (
+            beta if Fraction(beta) * Fraction(most) <= Fraction(bits) else math.nextafter(beta, 0)
+        )
+
+    pairs = [("row", found.worst_row), ("column", found.worst_column)]
+    known = status_of(found.worst_exact)
+    return [
+        Entry(f"worst_{line}", share(bits), known, f"{line} {place}: {down(bits)} bits")
+        for line, (place, bits) in pairs
+    ]
+
+
+def _attacker(
+    matrix: Matrix, mean: measures.Average, found: measures.Lines | None, *, full: bool
+) -> list[Entry]:
+    told = measures.mutual_information(matrix, mean)
+    best = measures.capacity(matrix, found, full=full)
+    size = matrix.size
+    allowed = measures.guaranteed_max_leakage(mean.beta, size)
+    if found is None:
+        guess = [
+            Entry("guessing_probability", min(1.0, 2**allowed / size), "bound", "by beta alone"),
+            Entry("max_leakage", allowed, "bound", "by beta alone"),
+        ]
+    else:
+        known = status_of(found.peaks_exact)
+        chance = found.peaks / size
+        guess = [
+            Entry("guessing_probability", min(1.0, _up(chance)), known),
+            Entry("max_leakage", measures.log2_up(found.peaks), known),
+        ]
+    return [
+        Entry("mutual_information", told, status_of(mean.exact)),
+        Entry("capacity", best.bits, status_of(best.gap <= 1e-7), best.how),
+        *guess,
+        Entry("guaranteed_max_leakage", allowed, status_of(mean.exact), "whatever the matrix"),
+    ]
+
+
+def _up(x: Any) -> float:
+    """The smallest double not below a fraction."""
+    near = float(x)
+    return near if near >= x else math.nextafter(near, math.inf)
+
+
+def _epsilon(matrix: Matrix, found: measures.Lines | None) -> Entry:
+    known = status_of(matrix.certified == "exact")
+    witness = None if found is None else found.witness
+    if math.isinf(matrix.epsilon):
+        where = ""
+        if witness is not None:
+            u, w, v = witness
+            where = f": {v} is reported for truth {u}, never for truth {w}"
+        may = "excludes" if known == "exact" or where else "may exclude"
+        return Entry("epsilon", math.inf, known, f"a report {may} a truth{where}")
+    note = ""
+    if witness is not None and matrix.epsilon > 0:
+        u, w, v = witness
+        note = f"report {v} tells truth {u} from truth {w}"
+    return Entry("epsilon", matrix.epsilon, known, note)
+
+
+def _cost(
+    matrix: Matrix, cost: Array | Literal["ordinal"], belief: Array | None, *, full: bool
+) -> list[Entry]:
+    size = matrix.size
+    ordinal = isinstance(cost, str)
+    if size <= measures.TABLE or full:
+        dense = matrix.to_dense()
+        mean = Entry("expected_cost", measures.expected_cost(dense, cost, belief), "exact")
+        if ordinal or size**3 <= _TRIPLES or full:
+            return [Entry("metric_epsilon", measures.metric_epsilon(dense, cost), "exact"), mean]
+        why = "too many pairs of rows to compare; full=True compares them"
+        return [missing("metric_epsilon", why), mean]
+    if not ordinal:
+        return [missing(name, _TOO_LARGE) for name in ("metric_epsilon", "expected_cost")]
+    metric = measures.ordinal_epsilon(matrix)
+    walk = None if belief is not None else measures.ordinal_cost(matrix)
+    return [
+        missing("metric_epsilon", _TOO_LARGE) if metric is None
+        else Entry("metric_epsilon", metric[0], status_of(metric[1])),
+        missing("expected_cost", _TOO_LARGE) if walk is None
+        else Entry("expected_cost", walk, "exact"),
+    ]  # fmt: skip
+
+
+def _deniability(matrix: Matrix, found: measures.Lines | None) -> list[Entry]:
+    names = ["deniability_1", "deniability_2", "deniability_epsilon"]
+    if found is None:
+        entries = [missing(name, _TOO_LARGE) for name in names]
+    else:
+        pairs = zip(names, found.deniability, strict=False)
+        entries = [Entry(name, k, status_of(exact)) for name, (k, exact) in pairs]
+    if math.isfinite(matrix.epsilon):
+        # By its definition epsilon is the gamma at which all truths are alike.
+        entries[2:] = [Entry(names[2], matrix.size, "exact")]
+    elif found is not None:
+        entries[2] = replace(entries[2], note="truths left possible")
+    return entries
+
+
+def _analyst(matrix: Matrix, found: measures.Lines | None, *, full: bool) -> list[Entry]:
+    truth = matrix.truthfulness
+    ergodic = matrix.is_ergodic
+    return [
+        missing("truthfulness", _TOO_LARGE) if math.isnan(truth)
+        else Entry("truthfulness", truth, "exact", "share of true reports, uniform prior"),
+        missing("is_ergodic", _TOO_LARGE) if ergodic is None
+        else Entry("is_ergodic", ergodic, "exact"),
+        *conditioning(matrix, full=full),
+        _varah(found),
+    ]  # fmt: skip
+
+
+def _varah(found: measures.Lines | None) -> Entry:
+    if found is None:
+        return missing("varah_bound", _TOO_LARGE)
+    spare = 2 * found.least_diagonal - 1
+    if spare <= 0:
+        return missing("varah_bound", "some truth is reported with at most 1/2")
+    return Entry("varah_bound", _up(1 / spare), "bound", "holds in the 1-, 2- and inf-norm")
+
+
+def _belief(matrix: Matrix, found: measures.Lines | None, prior: Array) -> list[Entry]:
+    guess, exact = measures.best_guess(matrix, prior, None if found is None else found.peaks)
+    entry = Entry(
+        "best_guess", guess, status_of(exact), f"{up(float(prior.max()))} without a report"
+    )
+    if found is None or found.row_bits is None:
+        names = ("remaining_uncertainty", "effective_alternatives")
+        return [*(missing(name, _TOO_LARGE) for name in names), entry]
+    left = measures.remaining_uncertainty(matrix, found.row_bits, prior)
+    before = f"{measures.entropy(prior):.6g} bits without a report"
+    return [
+        Entry("remaining_uncertainty", left, "exact", before),
+        Entry("effective_alternatives", 2**left, "exact"),
+        entry,
+    ]

@@ -1,0 +1,104 @@
+"""Rank and condition of a matrix as entries of its profile."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from bistochastic import _core, operators, structure
+from bistochastic.measures.profile import Entry, missing, status_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bistochastic.matrix import Matrix
+
+# Size up to which singular values take a second or two.
+_SINGULAR_VALUES = 1500
+# The same of a composite, which is written down first.
+_WRITTEN = 1024
+
+
+def conditioning(matrix: Matrix, *, full: bool) -> list[Entry]:
+    """Rank and condition."""
+
+    def needed(part: Matrix) -> list[Matrix]:
+        if _core.spectrum(part) is not None:
+            return []
+        match structure.composition(part):
+            case structure.Kron() as kron:
+                return structure.wide_factors(kron)
+            case structure.Product(parts=parts) if not (full or part.size <= _WRITTEN):
+                return list(parts)
+        return []
+
+    def of(part: Matrix, known: Callable[[Matrix], list[Entry]]) -> list[Entry]:
+        return _conditioning_of(part, known, full=full)
+
+    return structure.by_parts(matrix, needed, of)
+
+
+def _conditioning_of(
+    matrix: Matrix, known_of: Callable[[Matrix], list[Entry]], *, full: bool
+) -> list[Entry]:
+    size = matrix.size
+    spectrum = _core.spectrum(matrix)
+    if spectrum is not None:
+        counted = spectrum[1] == size or structure.counts_rank(matrix)
+        return [_rank(spectrum[1], counted), _condition(operators.condition(matrix), counted)]
+    made = structure.composition(matrix)
+    if isinstance(made, structure.Kron):
+        each = [known_of(factor) for factor in structure.wide_factors(made)]
+        values = [[part.value for part in parts] for parts in each]
+        if all(value is not None for pair in values for value in pair):
+            known = status_of(all(e.status == "exact" for pair in each for e in pair))
+            rank = math.prod(int(pair[0] or 0) for pair in values)
+            product = math.prod(float(pair[1] or 0) for pair in values)
+            return [Entry("rank", rank, known), Entry("condition", product, known)]
+        return [missing(name, "a factor is too large") for name in ("rank", "condition")]
+    composite = made is not None
+    if full or size <= (_WRITTEN if composite else _SINGULAR_VALUES):
+        values_of = operators.singular_values(matrix.to_dense())
+        rank = operators.dense_rank(matrix, values_of)
+        least = float(values_of.min()) if rank == size else 0.0
+        _core.keep_condition(matrix, operators.inverse(least))
+        counted = rank == size or not composite
+        return [_rank(rank, counted), _condition(operators.condition(matrix), counted)]
+    why = "too large for singular values; full=True takes them"
+    if isinstance(made, structure.Product):
+        return _product_conditioning(matrix, made, why, known_of)
+    return [missing("rank", why), missing("condition", why)]
+
+
+def _product_conditioning(
+    matrix: Matrix,
+    product: structure.Product,
+    why: str,
+    known_of: Callable[[Matrix], list[Entry]],
+) -> list[Entry]:
+    """A product too large to write out: from its factors, or by iteration through them."""
+    each = [known_of(factor)[1] for factor in product.parts]
+    values = [entry.value for entry in each if entry.value is not None]
+    if len(values) < len(each):
+        return [missing("rank", why), missing("condition", why)]
+    exact = all(entry.status == "exact" for entry in each)
+    if max(values) > operators.MOST:
+        return [missing("rank", why), _condition(math.inf, exact)]
+    if min(values) == 1:
+        # A permutation before or after changes no singular value.
+        return [_rank(matrix.size, exact), _condition(max(values), exact)]
+    note = "found by iteration through the factors, may be higher"
+    found = operators.by_iteration(matrix)
+    return [_rank(matrix.size, exact), Entry("condition", found, "bound", note)]
+
+
+def _rank(value: int, counted: bool) -> Entry:
+    note = "" if counted else "at least: singular values above 2^-50"
+    return Entry("rank", value, status_of(counted), note)
+
+
+def _condition(value: float, counted: bool) -> Entry:
+    note = "singular: some truths cannot be told apart" if value > operators.MOST else ""
+    if note and not counted:
+        note = "beyond 2^50, not told from singular"
+    return Entry("condition", value, status_of(counted), note)

@@ -1,0 +1,172 @@
+"""``Profile`` and ``Entry``: each number exact, a bound, or not computed and why."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from bistochastic.words import cells, down, table, up
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bistochastic.matrix import Matrix
+
+    Status = Literal["exact", "bound", "not computed"]
+
+# What each measure is called in words, and in which direction it is rounded: +1 up, -1 down.
+_WORDS: dict[str, tuple[str, int]] = {
+    "entropy_rate": ("entropy rate, bits", -1),
+    "beta": ("beta", -1),
+    "worst_row": ("beta of the worst row", -1),
+    "worst_column": ("beta of the worst column", -1),
+    "mutual_information": ("mutual information, uniform prior, bits", +1),
+    "capacity": ("channel capacity, any prior, bits", +1),
+    "guessing_probability": ("best guess, uniform prior", +1),
+    "max_leakage": ("maximal leakage, any prior, bits", +1),
+    "guaranteed_max_leakage": ("maximal leakage that beta alone allows", +1),
+    "epsilon": ("epsilon", +1),
+    "metric_epsilon": ("epsilon per unit of cost", +1),
+    "expected_cost": ("expected cost of a report", 0),
+    "deniability_1": ("truths deniable at gamma 1", 0),
+    "deniability_2": ("truths deniable at gamma 2", 0),
+    "deniability_epsilon": ("truths deniable at gamma e^epsilon", 0),
+    "truthfulness": ("truthfulness", 0),
+    "is_ergodic": ("ergodic", 0),
+    "rank": ("rank", 0),
+    "condition": ("condition, 2-norm", +1),
+    "varah_bound": ("condition by the diagonal alone (Varah)", +1),
+    "remaining_uncertainty": ("attacker's uncertainty H(X|Y), bits", -1),
+    "effective_alternatives": ("effective alternatives 2^H(X|Y)", -1),
+    "best_guess": ("best guess under the prior", +1),
+}
+
+# What measures were called in earlier versions.
+_RENAMED = {"bits": "entropy_rate", "ergodic": "is_ergodic"}
+
+_TO_THE_DIGIT = ("entropy_rate", "beta", "worst_row", "worst_column", "epsilon")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One measure: its value, how that is known, and what else is to say.
+
+    >>> import bistochastic as bs
+    >>> bs.uniform(4).profile()["max_leakage"]
+    Entry(name='max_leakage', value=0.0, status='exact', note='')
+    """
+
+    name: str
+    value: float | None
+    status: Status
+    note: str = ""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Pickles of earlier versions know some measures by other names.
+        name = _RENAMED.get(state["name"], state["name"])
+        self.__dict__.update(state, name=name)
+
+    @property
+    def words(self) -> str:
+        """What it is, in words."""
+        return _WORDS[self.name][0]
+
+    @property
+    def text(self) -> str:
+        """The value in short, rounded in the direction that claims less."""
+        x, direction = self.value, _WORDS[self.name][1]
+        if x is None:
+            return "-"
+        if isinstance(x, bool):
+            return "yes" if x else "no"
+        if isinstance(x, int):
+            return str(x)
+        # A unit in the last place, by which a value may have been moved to be safe, is not shown.
+        # Zero was not moved: nothing is below it.
+        moved = x != 0 and math.isfinite(x) and self.name not in _TO_THE_DIGIT
+        unit = 4 * math.ulp(x) if moved else 0.0
+        if direction > 0:
+            return up(x - unit)
+        return down(x + unit) if direction < 0 else f"{x:.6g}"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What an attacker can do with a matrix, and what an analyst can still learn.
+
+    ``profile.capacity`` is a value, ``profile["capacity"]`` the :class:`Entry` that says how it is
+    known.
+
+    >>> import bistochastic as bs
+    >>> p = bs.randomized_response(12, epsilon=3).profile()
+    >>> p.deniability_epsilon, p["capacity"].status
+    (12, 'exact')
+    """
+
+    matrix: Matrix
+    entries: tuple[Entry, ...]
+
+    def __getitem__(self, name: str) -> Entry:
+        for entry in self.entries:
+            if entry.name == name:
+                return entry
+        raise KeyError(name)
+
+    def __getattr__(self, name: str) -> float | None:
+        if not name.startswith("_"):
+            for entry in self.entries:
+                if entry.name == name:
+                    return entry.value
+        raise AttributeError(f"a profile has no measure {name!r}")
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Plain values for JSON: name to value, status and note.
+
+        >>> import bistochastic as bs
+        >>> bs.uniform(4).profile().to_dict()["rank"]
+        {'value': 1, 'status': 'exact', 'note': ''}
+        """
+        return {e.name: {"value": e.value, "status": e.status, "note": e.note} for e in self}
+
+    def rows(self) -> list[list[str]]:
+        """One row of text a measure."""
+        return [[e.words, e.text, e.status, e.note] for e in self]
+
+    def __repr__(self) -> str:
+        header = ["measure", "value", "known", "note"]
+        n = self.matrix.size
+        title = f"<Profile of {self.matrix.family} {n} x {n}>"
+        return f"{title}\n{table(header, self.rows(), left=(0, 2, 3))}"
+
+    def _repr_html_(self) -> str:
+        head = cells(*(("th", text) for text in ("measure", "value", "known", "note")))
+        body = "".join(cells(*(("td", text) for text in row)) for row in self.rows())
+        return f"<table>{head}{body}</table>"
+
+    def plot(self, *, axes: Any = None) -> Any:
+        """The profile as a picture (needs the extra ``plot``); returns the matplotlib figure.
+
+        See :func:`bistochastic.plot.profile`.
+
+        >>> import bistochastic as bs
+        >>> figure = bs.uniform(4).profile().plot()
+        >>> figure.axes[0].get_title(loc="left")
+        'uniform, 4 categories\\nbeta 1, epsilon 0'
+        """
+        from bistochastic import plot
+
+        return plot.profile(self, axes=axes)
+
+
+def status_of(exact: bool) -> Status:
+    """How a number is known: exactly, or as a bound."""
+    return "exact" if exact else "bound"
+
+
+def missing(name: str, why: str) -> Entry:
+    """A measure that was not computed, and why."""
+    return Entry(name, None, "not computed", why)

@@ -1,0 +1,89 @@
+"""``Comparison``: several matrices on one scale."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from bistochastic.matrix import Matrix
+from bistochastic.words import cells, table
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from bistochastic.measures.profile import Profile
+
+
+class Comparison:
+    """Several matrices on one scale; see :func:`compare`.
+
+    >>> import bistochastic as bs
+    >>> [p.beta for p in bs.compare(bs.identity(2), bs.uniform(2)).profiles]
+    [0.0, 1.0]
+    """
+
+    def __init__(self, profiles: tuple[Profile, ...]) -> None:
+        self._profiles = profiles
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """What each matrix tells, in order."""
+        return self._profiles
+
+    @property
+    def matrices(self) -> tuple[Matrix, ...]:
+        """The matrices compared, in order."""
+        return tuple(profile.matrix for profile in self._profiles)
+
+    @property
+    def header(self) -> list[str]:
+        """The families, in order."""
+        return ["measure", *(matrix.family for matrix in self.matrices)]
+
+    def rows(self) -> list[list[str]]:
+        """One row of safely rounded numbers a measure; a bound ends in a star."""
+        rows = [["size", *(str(matrix.size) for matrix in self.matrices)]]
+        for entries in zip(*self.profiles, strict=True):
+            shown = (entry.text + "*" * (entry.status == "bound") for entry in entries)
+            rows.append([entries[0].words, *shown])
+        return rows
+
+    def _legend(self) -> str:
+        seen = {entry.status for profile in self.profiles for entry in profile}
+        said = [("bound", "* a bound"), ("not computed", "- not computed")]
+        return "; ".join(text for status, text in said if status in seen)
+
+    def __repr__(self) -> str:
+        legend = self._legend()
+        return table(self.header, self.rows()) + (f"\n{legend}" if legend else "")
+
+    def _repr_html_(self) -> str:
+        head = cells(*(("th", text) for text in self.header))
+        body = "".join(cells(*(("td", text) for text in row)) for row in self.rows())
+        return f"<table>{head}{body}</table><p>{self._legend()}</p>"
+
+
+def compare(
+    *matrices: Matrix,
+    cost: ArrayLike | Literal["ordinal"] | None = None,
+    prior: ArrayLike | None = None,
+    full: bool = False,
+) -> Comparison:
+    """The profiles of several matrices side by side, on one scale.
+
+    ``cost``, ``prior`` and ``full`` are those of :meth:`Matrix.profile`.
+
+    >>> import bistochastic as bs
+    >>> bs.compare(bs.randomized_response(12, beta=0.6), bs.k_anonymous(12, beta=0.6))
+    measure                                  randomized_response  k_anonymous
+    ---------------------------------------  -------------------  -----------
+    size                                                      12           12
+    entropy rate, bits                                   2.15097      2.58496
+    beta                                                     0.6     0.721057
+    ...
+    """
+    if not matrices:
+        raise ValueError("`compare` must be given matrices; got none")
+    for matrix in matrices:
+        if not isinstance(matrix, Matrix):
+            raise TypeError(f"`compare` must be given matrices; got {type(matrix).__name__}")
+    return Comparison(tuple(m.profile(cost=cost, prior=prior, full=full) for m in matrices))

@@ -1,0 +1,55 @@
+"""What a matrix says of itself: in one line, in names and numbers, as a table for notebooks."""
+
+from __future__ import annotations
+
+import math
+
+from bistochastic.matrix import Matrix
+from bistochastic.words import cells, down, up
+
+
+def line(matrix: Matrix) -> str:
+    """A matrix in one line."""
+    n = matrix.size
+    return (
+        f"<Matrix {matrix.family} {n} x {n}: beta {down(matrix.beta)}, "
+        f"epsilon {up(matrix.epsilon)}, {matrix.certified}>"
+    )
+
+
+def _yes(known: bool | None) -> str:
+    return "not computed" if known is None else "yes" if known else "no"
+
+
+def facts(matrix: Matrix) -> list[tuple[str, str]]:
+    """What a matrix says of itself: names and numbers, safely rounded."""
+    return [
+        ("family", matrix.family),
+        ("size", str(matrix.size)),
+        ("entropy_rate", f"{down(matrix.entropy_rate)} of {matrix.max_bits:.6g}"),
+        ("beta", down(matrix.beta)),
+        ("epsilon", "infinite: some reports exclude some truths"
+         if math.isinf(matrix.epsilon) else up(matrix.epsilon)),
+        ("truthfulness", f"{matrix.truthfulness:.6g}"),
+        ("is_ergodic", _yes(matrix.is_ergodic)),
+        ("numbers are", matrix.certified),
+        ("parameters", _short(matrix.parameters)),
+        ("requested", _short(matrix.requested)),
+    ]  # fmt: skip
+
+
+def _short(parameters: dict[str, object]) -> str:
+    def value(x: object) -> str:
+        if isinstance(x, list) and x and isinstance(x[0], list):
+            return f"{len(x)} x {len(x[0])} counts"
+        if isinstance(x, list) and len(x) > 4 and not isinstance(x[0], Matrix):
+            return f"[{x[0]}, {x[1]}, ..., {x[-1]}] ({len(x)} numbers)"
+        return str(x)
+
+    return ", ".join(f"{name}={value(x)}" for name, x in parameters.items()) or "nothing"
+
+
+def html(matrix: Matrix) -> str:
+    """A matrix as a table for notebooks, all text escaped."""
+    rows = "".join(cells(("th", name), ("td", text)) for name, text in facts(matrix))
+    return f"<table>{rows}</table>"

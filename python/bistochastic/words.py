@@ -1,0 +1,81 @@
+"""Numbers and names in words, and tables of them. Never sees a record.
+
+A shown number is rounded in the direction that claims less: beta and bits down, epsilon up.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+
+def _digits(x: float, digits: int, direction: int) -> str:
+    if not math.isfinite(x) or x == 0:
+        return f"{x:g}"
+    text = f"{x:.{digits}g}"
+    if (float(text) - x) * direction < 0:
+        # Rounding to nearest went the wrong way: one more in the last digit shown.
+        step = 10.0 ** (math.floor(math.log10(abs(x))) - digits + 1)
+        text = f"{float(text) + direction * step:.{digits}g}"
+    return text
+
+
+def down(x: float, digits: int = 6) -> str:
+    """``x`` in short, not above it.
+
+    >>> down(0.29999999), down(0.25), down(0.0)
+    ('0.299999', '0.25', '0')
+    """
+    return _digits(x, digits, -1)
+
+
+def up(x: float, digits: int = 6) -> str:
+    """``x`` in short, not below it.
+
+    >>> up(3.01076141), up(float("inf"))
+    ('3.01077', 'inf')
+    """
+    return _digits(x, digits, +1)
+
+
+def shown(name: object) -> str:
+    """A name in a sentence: what would end it there, or cannot be printed, as Python writes it.
+
+    >>> print(shown("a`b\\ud800.csv"), shown(""))
+    a\\x60b\\ud800.csv ''
+    """
+    escaped = (r"\x60" if c == "`" else c if c.isprintable() else ascii(c)[1:-1] for c in str(name))
+    return "".join(escaped) or "''"
+
+
+def cells(*pairs: tuple[str, str]) -> str:
+    """One table row of (tag, text), the text escaped."""
+    from html import escape  # only notebooks need it, so only they wait for it
+
+    return "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in pairs) + "</tr>"
+
+
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)
+) -> str:
+    """Aligned columns, those in ``left`` to the left and the others to the right.
+
+    >>> print(table(["family", "beta"], [["uniform", "1"], ["identity", "0"]]))
+    family    beta
+    --------  ----
+    uniform      1
+    identity     0
+    """
+    lines = [list(header), *(list(row) for row in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    lines.insert(1, ["-" * width for width in widths])
+    return "\n".join(
+        "  ".join(
+            text.ljust(width) if i in left else text.rjust(width)
+            for i, (text, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )

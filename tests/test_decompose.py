@@ -1,0 +1,167 @@
+"""Calls of ``decompose``: options, progress, threads, interrupts, bad input."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bistochastic as bs
+from sums import POLICIES, added_up, exact, policies, random_table
+
+
+@policies
+def test_what_is_left_out_is_a_matrix(policy: str) -> None:
+    matrices = [
+        bs.dense(random_table(9)),
+        bs.circulant([5, 2, 1, 1]),
+        bs.uniform(6),
+        bs.randomized_response(5, beta=0.5),
+        bs.tridiagonal([0.1, 0.5, 0.2, 0.8]),
+        bs.blocks([2, 3]),
+        bs.kron(bs.circulant([2, 1]), bs.uniform(3)),
+    ]
+    for matrix in matrices:
+        for options in ({"mass": 0.6}, {"max_terms": 2}, {"mass": 0.99, "max_terms": 3}):
+            found = matrix.decompose(policy=policy, **options)
+            assert found.residual is not None
+            assert found.residual_weight == 1 - sum(found.exact_weights)
+            rest = exact(found.residual)
+            assert [
+                [cell + found.residual_weight * more for cell, more in zip(row, left, strict=True)]
+                for row, left in zip(added_up(found), rest, strict=True)
+            ] == exact(matrix)
+            assert found.terms <= options.get("max_terms", 10**9)
+            if "max_terms" not in options:
+                assert sum(found.exact_weights) >= Fraction(options["mass"])
+                assert sum(found.exact_weights[:-1]) < Fraction(options["mass"])
+    assert bs.uniform(6).decompose(mass=1.0, max_terms=6).residual is None
+
+
+def child(code: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **environment},
+    )
+    return done.stdout.strip()
+
+
+def test_the_terms_do_not_depend_on_the_threads() -> None:
+    code = (
+        "import hashlib, numpy as np, bistochastic as bs; r = np.random.default_rng(5);"
+        "ms = [bs.balance(r.random((n, n))) for n in (7, 24, 60)];"
+        "block = np.zeros((80, 80), dtype=int); i = np.arange(40)\n"
+        "for k in range(2):\n"
+        "    for _ in range(30): block[40*k + i, 40*k + r.permutation(40)] += r.integers(1, 999)\n"
+        "    s = block[40*k].sum(); block[40*k + i, 40*k + i] += 20_000 - s\n"
+        "ms.append(bs.dense(block)); h = hashlib.sha256()\n"
+        "for o in ({}, {'bits': 40, 'restarts': 6}, {'policy': 'any'}):\n"
+        "    for d in bs.decompose_all(ms, **o) + [m.decompose(**o) for m in ms]:\n"
+        "        h.update(d.weights.tobytes() + d.permutations.tobytes())\n"
+        "print(h.hexdigest())"
+    )
+    assert len({child(code, BISTOCHASTIC_THREADS=n) for n in ("1", "2", "5")}) == 1
+
+
+def test_all_at_once_is_one_by_one() -> None:
+    matrices = [bs.dense(random_table(n, n)) for n in (3, 8, 15)] + [bs.uniform(4)]
+    for together, matrix in zip(bs.decompose_all(matrices, bits=20), matrices, strict=True):
+        alone = matrix.decompose(bits=20)
+        assert together.exact_weights == alone.exact_weights
+        assert np.array_equal(together.permutations, alone.permutations)
+    assert bs.decompose_all([]) == []
+    assert [d.terms for d in bs.decompose_all(iter(matrices), max_terms=2)] == [2] * 4
+
+
+def test_progress_is_told_and_may_stop_the_work() -> None:
+    matrix = bs.dense(random_table(300))
+    shares: list[float] = []
+    found = matrix.decompose(progress=shares.append)
+    assert sum(found.exact_weights) == 1
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    assert all(0 <= share <= 1 for share in shares)
+    seen: list[float] = []
+    bs.uniform(3).decompose(progress=seen.append)
+    assert seen == [1.0]
+
+    class EnoughError(Exception):
+        pass
+
+    def stop(share: float) -> None:
+        raise EnoughError
+
+    for policy in POLICIES:
+        with pytest.raises(EnoughError):
+            matrix.decompose(policy=policy, restarts=40, progress=stop)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to oneself")
+def test_ctrl_c_stops_the_work() -> None:
+    code = (
+        "import os, signal, threading, numpy as np, bistochastic as bs;"
+        "m = bs.balance(np.random.default_rng(1).random((500, 500)));"
+        "threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        "    m.decompose(restarts=10_000)\n"
+        "    print('finished')\n"
+        "except KeyboardInterrupt:\n"
+        "    print('stopped')\n"
+    )
+    assert child(code) == "stopped"
+
+
+loose: Any = bs
+
+
+M = bs.uniform(3)
+
+
+BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"policy": "best"}, ValueError, '`policy` must be "bottleneck" or "any"; got "best"'),
+    ({"bits": 0}, ValueError, "`bits` must be a whole number from 1 to 53; got 0"),
+    ({"bits": 54}, ValueError, "`bits` must be a whole number from 1 to 53; got 54"),
+    ({"bits": 1.5}, TypeError, "`bits` must be a whole number"),
+    ({"bits": 1}, ValueError, "`bits` must be at least 2 to keep every positive entry; got 1"),
+    ({"mass": 0}, ValueError, "`mass` must be above 0 and at most 1; got 0"),
+    ({"mass": 1.1}, ValueError, "`mass` must be above 0 and at most 1; got 1.1"),
+    ({"mass": float("nan")}, ValueError, "`mass` must be above 0 and at most 1; got NaN"),
+    ({"max_terms": 0}, ValueError, "`max_terms` must be a whole number from 1 to 2^64 - 1; got 0"),
+    ({"restarts": 0}, ValueError, "`restarts` must be a whole number from 1 to 65536; got 0"),
+    ({"progress": 3}, TypeError, "`progress` must be a function"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(BAD)))
+def test_bad_options_get_one_sentence(case: int) -> None:
+    options, kind, text = BAD[case]
+    for call in (M.decompose, lambda **o: bs.decompose_all([M], **o)):
+        with pytest.raises(kind) as raised:
+            call(**options)
+        assert text in str(raised.value)
+
+
+def test_bad_requests_get_one_sentence() -> None:
+    found = M.decompose()
+    with pytest.raises(IndexError, match="`j` must be a whole number from 0 to 2; got 3"):
+        found.permutation(3)
+    with pytest.raises(IndexError, match="`j` must be a whole number from 0 to 2; got -1"):
+        _ = found[-1]
+    with pytest.raises(TypeError, match=r"`matrices` must be matrices, .*; got int"):
+        loose.decompose_all([M, 3])
+    with pytest.raises(TypeError, match=r"`matrices` must be matrices, .*; got Matrix"):
+        loose.decompose_all(M)
+    with pytest.raises(ValueError, match="`size` must be at most 65536 to decompose a geometric"):
+        bs.geometric(70_000, temperature=2).decompose()
+    with pytest.raises(ValueError, match="`permutations` must fit in"):
+        _ = bs.uniform(2**40).decompose().permutations
+    with pytest.raises(ValueError, match="`classes` must have distinct sizes"):
+        bs.blocks([2**40, 2**41]).decompose()

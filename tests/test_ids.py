@@ -1,0 +1,52 @@
+"""Reports that follow a person: ``ids``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bistochastic as bs
+from drawn import KEY, MATRICES, codes_for
+
+
+def test_ids_follow_the_person_and_not_the_row() -> None:
+    m = MATRICES["kron"]
+    codes = codes_for(m, 3000)
+    ids = np.random.default_rng(1).integers(-(2**63), 2**63 - 1, 3000)
+    want = m.randomize(codes, key=KEY, stream="a", ids=ids)
+    order = np.random.default_rng(2).permutation(3000)
+    assert np.array_equal(
+        m.randomize(codes[order], key=KEY, stream="a", ids=ids[order]), want[order]
+    )
+    # By value: any width, any layout, Python's integers.
+    small = np.arange(3000) % 100
+    want = m.randomize(codes, key=KEY, stream="a", ids=small)
+    for same in (
+        small.astype(np.uint8),
+        small.astype(">i2"),
+        np.repeat(small, 2)[::2],
+        list(small),
+    ):
+        assert np.array_equal(m.randomize(codes, key=KEY, stream="a", ids=same), want)
+    assert np.array_equal(
+        m.randomize(codes, key=KEY, stream="a", ids=[int(i) for i in small]), want
+    )
+    texts = np.array([f"p{i}" for i in small])
+    by_text = m.randomize(codes, key=KEY, stream="a", ids=texts)
+    assert np.array_equal(m.randomize(codes, key=KEY, stream="a", ids=texts.tolist()), by_text)
+    whole = np.array([f"p{i:02}" for i in small])
+    as_bytes = m.randomize(codes, key=KEY, stream="a", ids=whole.astype("S"))
+    assert np.array_equal(
+        as_bytes, m.randomize(codes, key=KEY, stream="a", ids=[t.encode() for t in whole])
+    )
+    assert not np.array_equal(as_bytes, m.randomize(codes, key=KEY, stream="a", ids=whole))
+
+
+def test_ids_are_never_lost_or_shown() -> None:
+    m, key = bs.randomized_response(4, epsilon=1), bs.Key.insecure(3)
+    masked = np.ma.masked_array([1, 2, 3], mask=[False, True, False])
+    with pytest.raises(ValueError, match="hold no missing values; got 1, the first at position 1"):
+        m.randomize([1, 2, 3], key=key, stream="a", ids=masked)
+    with pytest.raises(ValueError, match="no Unicode at position 1") as caught:
+        m.randomize([1, 2, 3], key=key, stream="a", ids=["a", "secret\ud800name", "c"])
+    assert "secret" not in repr(caught.value)

@@ -1,0 +1,192 @@
+"""Maximum likelihood: the maximum itself, by other solvers and by its slope."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import bistochastic as bs
+from reports import likelihood
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        bs.randomized_response(8, epsilon=1),
+        bs.geometric(12, temperature=2),
+        bs.tridiagonal(0.2, size=9),
+        bs.dense(np.roll(np.eye(5), 1, axis=1) * 0.5 + np.full((5, 5), 0.1)),
+        bs.circulant([5, 3, 1, 0, 0, 1]),
+    ],
+    ids=repr,
+)
+def test_maximum_likelihood_is_that_of_a_generic_solver(m: bs.Matrix) -> None:
+    from scipy.optimize import minimize
+
+    rng = np.random.default_rng(m.size)
+    truth = rng.dirichlet(np.full(m.size, 0.2))
+    for n in (5, 60, 3000):
+        counts = rng.multinomial(n, m.apply(truth) / m.apply(truth).sum())
+        e = m.estimate(counts=counts, method="mle")
+        reports = counts / n
+        assert e.gap <= 1e-10
+        assert (e.frequencies >= 0).all()
+        assert math.fsum(e.frequencies) == pytest.approx(1)
+        found = minimize(
+            lambda x: -likelihood(m, x, reports),  # noqa: B023
+            np.full(m.size, 1 / m.size),
+            bounds=[(0, 1)] * m.size,
+            constraints={"type": "eq", "fun": lambda x: x.sum() - 1},
+            options={"maxiter": 500, "ftol": 1e-13},
+        )
+        assert likelihood(m, e.frequencies, reports) >= -found.fun - 1e-7
+
+
+@given(st.lists(st.integers(0, 30), min_size=2, max_size=12).filter(any), st.floats(0.1, 5))
+def test_the_exact_likelihood_of_randomized_response_has_no_gap(
+    counts: list[int], epsilon: float
+) -> None:
+    m = bs.randomized_response(len(counts), epsilon=epsilon)
+    e = m.estimate(counts=counts, method="mle")
+    reports = np.array(counts) / sum(counts)
+    expected = m.to_dense().T @ e.frequencies
+    slope = m.to_dense() @ np.where(reports > 0, reports / expected, 0)
+    assert slope.max() - 1 < 1e-9
+
+
+def plain_em(m: bs.Matrix, reports: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+    """The textbook: every step written out."""
+    dense = m.to_dense()
+    pi = np.full(m.size, 1 / m.size)
+    for _ in range(steps):
+        expected = np.maximum(pi @ dense, 1e-300)
+        pi = pi * (dense @ np.where(reports > 0, reports / expected, 0.0))
+    return pi
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        bs.geometric(6, temperature=0.8),
+        bs.tridiagonal([0.2, 0.1, 0.3, 0.05]),
+        bs.dense([[5, 2, 1], [1, 5, 2], [2, 1, 5]]),
+        bs.kron(bs.randomized_response(2, epsilon=1), bs.circulant([5, 2, 1])),
+        bs.randomized_response(4, keep=Fraction(1, 10)),
+    ],
+    ids=repr,
+)
+def test_maximum_likelihood_is_where_plain_em_ends(m: bs.Matrix) -> None:
+    rng = np.random.default_rng(m.size)
+    for _ in range(5):
+        counts = rng.multinomial(40, rng.dirichlet(np.full(m.size, 0.4)))
+        e = m.estimate(counts=counts, method="mle")
+        reports = counts / counts.sum()
+        other = plain_em(m, reports, 20_000)
+        ahead = likelihood(m, e.frequencies, reports) - likelihood(m, other, reports)
+        # Not below where EM is after so long, and not above what the gap of EM allows.
+        slope = m.to_dense() @ np.where(
+            reports > 0, reports / np.maximum(other @ m.to_dense(), 1e-300), 0.0
+        )
+        assert -1e-10 <= ahead <= slope.max() - 1 + 1e-12
+        if (counts > 0).all():
+            # Then the maximum is one point; EM comes close slowly where a share is 0.
+            np.testing.assert_allclose(e.frequencies, other, atol=2e-3)
+
+
+def slope_of(m: bs.Matrix, pi: NDArray[np.float64], counts: NDArray[Any]) -> float:
+    """The gap, by the operators alone."""
+    reports = counts.reshape(-1) / counts.sum()
+    expected = m.apply(pi)
+    ratio = np.where(reports > 0, reports / np.maximum(expected, 1e-300), 0.0)
+    from bistochastic import operators
+
+    return float(operators.forth(m, ratio[None, :], back=True)[0].max()) - 1
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        bs.geometric(3000, temperature=1.5),
+        bs.tridiagonal(0.2, size=3000),
+        bs.circulant([6, 2, 1, *[0] * 2494, 1, 2]),
+    ],
+    ids=repr,
+)
+def test_likelihood_beyond_dense_sizes_reaches_the_gap(m: bs.Matrix) -> None:
+    """Newton's equations by conjugate gradients, none of the matrices written down."""
+    rng = np.random.default_rng(9)
+    x = np.arange(m.size) / m.size
+    law = m.apply(np.exp(-(((x - 0.3) / 0.1) ** 2)))
+    counts = rng.multinomial(20_000, np.maximum(law, 0) / np.maximum(law, 0).sum())
+    e = m.estimate(counts=counts, method="mle")
+    assert e.gap <= 1e-10
+    assert e.steps > 20
+    assert (e.frequencies >= 0).all()
+    assert math.fsum(e.frequencies) == pytest.approx(1)
+    assert slope_of(m, e.frequencies, counts) == pytest.approx(e.gap, abs=1e-11)
+
+
+def test_joint_likelihood_of_thousands_of_cells() -> None:
+    factors = [
+        bs.randomized_response(9, epsilon=2),
+        bs.geometric(16, temperature=0.7),
+        bs.dense(np.roll(np.eye(7), 1, axis=1) * 0.5 + 0.5 / 7),
+        bs.randomized_response(5, epsilon=1.5),
+    ]
+    m = bs.kron(bs.kron(*factors[:2]), *factors[2:])
+    sizes = [factor.size for factor in factors]
+    rng = np.random.default_rng(10)
+    truth = rng.dirichlet(np.full(m.size, 0.05))
+    counts = rng.multinomial(3000, m.apply(truth) / m.apply(truth).sum())
+    e = m.estimate(counts=counts, method="mle")
+    assert m.size > 2048
+    assert e.gap <= 1e-6
+    assert slope_of(m, e.frequencies, counts) == pytest.approx(e.gap, abs=1e-10)
+    # The same numbers from the plain products, axis by axis.
+    table = e.frequencies.reshape(sizes)
+    for axis, factor in enumerate(factors):
+        table = np.moveaxis(np.tensordot(table, factor.to_dense(), axes=(axis, 0)), -1, axis)
+    np.testing.assert_allclose(m.apply(e.frequencies), table.reshape(-1), atol=1e-15)
+
+
+@pytest.mark.parametrize("size", [8, 400, 900, 2100])
+def test_hostile_tables_get_shares_and_an_honest_gap(size: int) -> None:
+    """Counts over fifteen decades: what cannot be certified in doubles is not claimed."""
+    row = np.zeros(size, int)
+    row[[0, 1, 7]] = 3, 1, 1
+    for m in (
+        bs.circulant(row),
+        bs.tridiagonal(0.4999, size=size),
+        bs.permutation(np.argsort(-row)),
+    ):
+        for seed in range(3 if size < 500 else 1):
+            counts = 10.0 ** np.random.default_rng(seed).uniform(0, 15, size)
+            e = m.estimate(counts=counts, method="mle")
+            assert (e.frequencies >= 0).all()
+            assert math.fsum(e.frequencies) == pytest.approx(1)
+            assert e.gap >= 0
+            reports = counts / counts.sum()
+            expected = m.to_dense().T @ e.frequencies
+            with np.errstate(divide="ignore"):
+                slope = (m.to_dense() @ (reports / expected)).max() - 1
+            assert slope <= e.gap * (1 + 1e-6) + 1e-6
+
+
+def test_a_kernel_without_a_structure_does_not_hang_beyond_dense_sizes() -> None:
+    size = 2049
+    band = np.roll(np.eye(size, dtype=int), 1, axis=1)
+    m = bs.dense(6 * np.eye(size, dtype=int) + 2 * band + 2 * band.T)
+    counts = np.random.default_rng(11).multinomial(4000, np.full(size, 1 / size))
+    from bistochastic import _core
+
+    # The singular values of so large a table take long, and are known here: 10 and 2.
+    _core.keep_condition(m, 5.0)
+    e = m.estimate(counts=counts, method="mle")
+    assert e.gap <= 1e-10

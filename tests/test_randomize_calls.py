@@ -1,0 +1,121 @@
+"""Long calls of ``randomize``: Ctrl-C, other threads, forks."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bistochastic as bs
+from drawn import KEY, MATRICES, codes_for
+
+
+def slow() -> tuple[bs.Matrix, Any]:
+    """About half a minute of work."""
+    m = bs.kron(*[bs.randomized_response(2, beta=0.5)] * 40)
+    return m, np.zeros(20_000_000, np.int64)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of another kind")
+@pytest.mark.parametrize("by_ids", [False, True])
+def test_ctrl_c_stops_a_long_call_within_a_second(by_ids: bool) -> None:
+    m, codes = slow()
+    where: Any = {"ids": np.arange(len(codes))} if by_ids else {"start": 0}
+    sent: list[float] = []
+
+    def interrupt() -> None:
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.5, interrupt)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        m.randomize(codes, key=KEY, stream="a", **where)
+    assert time.monotonic() - sent[0] < 1
+    timer.join()
+
+
+def test_other_threads_run_meanwhile() -> None:
+    m = MATRICES["dense 300"]
+    codes = codes_for(m, 3_000_000)
+    ticks = 0
+    done = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not done.is_set():
+            ticks += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    start = time.monotonic()
+    want = m.randomize(codes, key=KEY, stream="a", start=0, threads=1)
+    m.randomize(codes, key=KEY, stream="a", ids=codes, threads=1)
+    seconds = time.monotonic() - start
+    done.set()
+    thread.join()
+    assert ticks > min(20, 50 * seconds)
+    seen: list[bool] = []
+    threads = [
+        threading.Thread(
+            target=lambda: seen.append(
+                np.array_equal(m.randomize(codes, key=KEY, stream="a", start=0), want)
+            )
+        )
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [True] * 4
+
+
+def in_child(work: Any) -> bytes:
+    """What `work` returns in a forked child, within 20 seconds."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(write, work())
+        finally:
+            os._exit(0)
+    os.close(write)
+    for _ in range(200):
+        if os.waitpid(pid, os.WNOHANG)[0]:
+            with os.fdopen(read, "rb") as pipe:
+                return pipe.read()
+        time.sleep(0.1)
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    pytest.fail("the child did not answer within 20 seconds")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_child_randomizes_and_repeats_nothing() -> None:
+    m = MATRICES["rr"]
+    codes = codes_for(m, 1_000_000)
+    want = m.randomize(codes, key=KEY, stream="a", start=0, threads=2)
+
+    def answers() -> bytes:
+        return bytes(bs.uniform(256).respond(0) for _ in range(64))
+
+    answers()
+    children = [in_child(answers) for _ in range(3)]
+    mine = answers()
+    assert len({mine, *children}) == 4
+    assert all(len(child) == 64 for child in children)
+    same = in_child(
+        lambda: hashlib.sha256(
+            m.randomize(codes, key=KEY, stream="a", start=0, threads=2).tobytes()
+        ).digest()
+    )
+    assert same == hashlib.sha256(want.tobytes()).digest()

@@ -1,0 +1,70 @@
+"""One answer at a time: the same as ``randomize`` of one."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bistochastic as bs
+from drawn import KEY, MATRICES, codes_for, every_matrix
+
+SECRET = bs.Key.from_bytes(bytes(range(32)))
+
+
+@every_matrix
+def test_respond_is_randomize_of_one(name: str) -> None:
+    m = MATRICES[name]
+    ids: list[Any] = [0, -1, 2**64 - 1, -(2**63), "person 7", b"person 7", "", b"", "é", 12345]
+    codes = [int(code) for code in codes_for(m, len(ids))]
+    want = m.randomize(codes, key=KEY, stream="a", ids=ids)
+    got = [
+        m.respond(code, key=KEY, stream="a", id=id_) for code, id_ in zip(codes, ids, strict=True)
+    ]
+    assert got == want.tolist()
+    # An object array and a tuple say the same.
+    array = np.array(ids, dtype=object)
+    assert np.array_equal(m.randomize(codes, key=KEY, stream="a", ids=array), want)
+    assert np.array_equal(m.randomize(codes, key=KEY, stream="a", ids=tuple(ids)), want)
+    assert all(0 <= m.respond(code) < m.size for code in codes for _ in range(20))
+
+
+def test_bad_answers_are_one_sentence() -> None:
+    m: Any = MATRICES["rr"]
+    for code, error in ((77, ValueError), (-77, ValueError), (77.0, TypeError), ("77", TypeError)):
+        with pytest.raises(error, match="`code` must be a whole number from 0 to 11") as caught:
+            m.respond(code)
+        assert "77" not in str(caught.value)
+    with pytest.raises(TypeError, match="`code` must"):
+        m.respond(True)
+    for key in (SECRET, KEY):
+        with pytest.raises(ValueError, match="`stream` must name"):
+            m.respond(1, key=key, id=1)
+        with pytest.raises(ValueError, match="`id` must be given with a key"):
+            m.respond(1, key=key, stream="a")
+        with pytest.raises(ValueError, match="`stream` must name"):
+            m.sample_permutation(key=key)
+        with pytest.raises(ValueError, match="`stream` must name"):
+            m.decompose().sample(1, key=key)
+    with pytest.raises(ValueError, match="`key` must be given with an id"):
+        m.respond(1, id=1)
+    with pytest.raises(TypeError, match="`id` must be a whole number"):
+        m.respond(1, key=KEY, stream="a", id=1.5)
+
+
+def test_respond_is_shared_by_many_threads() -> None:
+    m = bs.uniform(2**53)
+    seen: list[int] = []
+
+    def ask() -> None:
+        seen.extend([m.respond(0) for _ in range(2000)])
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    # 16,000 of 2^53: a repetition by chance has probability 1.4e-8.
+    assert len(set(seen)) == 16_000

@@ -1,0 +1,89 @@
+"""How often each category was reported: codes that are counted, counts that are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import bistochastic as bs
+from reports import likelihood
+
+RR = bs.randomized_response(3, epsilon=1)
+
+
+class Labelled:
+    """Counts with labels, as a data frame's column has them."""
+
+    def __init__(self, index: list[int], values: list[int]) -> None:
+        self.index, self.values = np.array(index), np.array(values)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        return self.values
+
+
+def test_joint_tables_axis_by_axis() -> None:
+    a, b = bs.randomized_response(3, epsilon=2), bs.geometric(4, temperature=0.6)
+    joint = bs.kron(a, b)
+    rng = np.random.default_rng(3)
+    table = rng.integers(0, 40, (3, 4))
+    e = joint.estimate(counts=table)
+    want = np.linalg.solve(joint.to_dense().T, table.ravel() / table.sum())
+    np.testing.assert_allclose(e.frequencies, want, atol=1e-12)
+    np.testing.assert_allclose(e.standard_errors**2, np.diag(e.covariance), atol=1e-12)
+    flat = joint.estimate(counts=table.ravel(), method="mle")
+    whole = bs.dense(joint.to_dense()).estimate(counts=table.ravel(), method="mle")
+    reports = table.ravel() / table.sum()
+    assert likelihood(joint, flat.frequencies, reports) == pytest.approx(
+        likelihood(joint, whole.frequencies, reports), abs=2e-6
+    )
+
+
+def test_codes_of_any_type_are_counted_alike() -> None:
+    m = bs.randomized_response(3, epsilon=2)
+    codes = np.array([[0, 1, 2], [2, 2, 1]])
+    want = m.estimate(counts=[1, 2, 3]).frequencies
+    for dtype in ("u1", "i1", "u2", "i4", ">i4", "u8"):
+        assert (m.estimate(codes.astype(dtype)).frequencies == want).all()
+    assert (m.estimate(codes[:, ::-1]).frequencies == want).all()
+    assert (m.estimate(codes.tolist()).frequencies == want).all()
+    two = bs.randomized_response(2, epsilon=1)
+    assert two.estimate(np.array([True, False])).records == 2
+
+
+def test_labels_in_another_order_are_refused() -> None:
+    given: Any = Labelled([1, 0, 2], [6, 3, 1])
+    with pytest.raises(ValueError, match="in the order of the codes"):
+        RR.estimate(counts=given)
+    given = Labelled([0, 1, 2], [3, 6, 1])
+    assert (RR.estimate(counts=given).counts == RR.estimate(counts=[3, 6, 1]).counts).all()
+
+
+def test_a_kron_of_krons_takes_the_table_of_all_axes() -> None:
+    two = bs.randomized_response(2, epsilon=1)
+    m = bs.kron(bs.kron(RR, two), two)
+    table = np.arange(12.0)
+    want = m.estimate(counts=table).counts
+    for shape in ((3, 2, 2), (6, 2)):
+        assert (m.estimate(counts=table.reshape(shape)).counts == want).all()
+
+
+def test_a_column_that_is_not_aligned_is_counted() -> None:
+    raw = np.zeros(13, np.uint8)
+    column = raw[1:].view(np.int32)
+    assert not column.flags.aligned
+    assert RR.estimate(column).records == 3
+
+
+def test_counts_next_to_none_have_bounds_without_a_word() -> None:
+    bounds = bs.identity(2).estimate(counts=[5.2e-9, 99.9999999948]).interval(0.5)
+    assert bounds[1, 1] == 1
+    assert ((bounds[:, 0] <= bounds[:, 1]) & (bounds >= 0).all() & (bounds <= 1).all()).all()
+
+
+@pytest.mark.parametrize("dtype", [complex, [("a", "f8"), ("b", "i4")], "M8[s]", "U3"])
+def test_empty_codes_of_another_kind_are_refused_as_full_ones_are(dtype: Any) -> None:
+    with pytest.raises(TypeError, match=r"^`codes` must be an array of whole numbers; got dtype "):
+        bs.uniform(3).estimate(codes=np.zeros(0, dtype=dtype), method="simplex")
