@@ -74,6 +74,7 @@ pub type Parameters = Vec<(&'static str, Value)>;
 pub struct Arguments {
     family: &'static str,
     given: Vec<(String, Value)>,
+    taken: Vec<String>,
     requested: Vec<(String, Value)>,
 }
 
@@ -90,7 +91,24 @@ impl Arguments {
         Arguments {
             family,
             given,
+            taken: Vec::new(),
             requested,
+        }
+    }
+
+    /// Refuse a name that the family does not have, before anything else is said. Every builder starts with it.
+    pub fn known(&self, names: &[&str]) -> Result<()> {
+        match self
+            .given
+            .iter()
+            .find(|(name, _)| !names.contains(&name.as_str()))
+        {
+            None => Ok(()),
+            Some((name, _)) => Err(Error::type_(
+                name,
+                format!("be a parameter of {} ({})", self.family, names.join(", ")),
+                "a name it does not have",
+            )),
         }
     }
 
@@ -102,7 +120,9 @@ impl Arguments {
     /// Remove and return an argument.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         let i = self.given.iter().position(|(n, _)| n == name)?;
-        Some(self.given.remove(i).1)
+        let (name, value) = self.given.remove(i);
+        self.taken.push(name);
+        Some(value)
     }
 
     /// The same, where it has to be there.
@@ -278,8 +298,8 @@ impl Arguments {
             None => Ok(self.requested),
             Some((name, _)) => Err(Error::type_(
                 name,
-                format!("be a parameter of {}", self.family),
-                "a name it does not have",
+                format!("be left out where {} is given", self.taken.join(" and ")),
+                "it too",
             )),
         }
     }

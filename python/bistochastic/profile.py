@@ -267,7 +267,7 @@ def _up(x: Any) -> float:
 
 
 def _epsilon(matrix: Matrix, found: measures.Lines | None) -> Entry:
-    known = _known(matrix.certified == "exact")
+    known = _known(matrix.is_exact)
     witness = None if found is None else found.witness
     if math.isinf(matrix.epsilon):
         where = ""

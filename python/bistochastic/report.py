@@ -62,8 +62,12 @@ def line(matrix: Matrix) -> str:
     n = matrix.size
     return (
         f"<Matrix {matrix.family} {n} x {n}: beta {down(matrix.beta)}, "
-        f"epsilon {up(matrix.epsilon)}, {matrix.certified}>"
+        f"epsilon {up(matrix.epsilon)}, {_known(matrix)}>"
     )
+
+
+def _known(matrix: Matrix) -> str:
+    return "exact" if matrix.is_exact else "bound"
 
 
 def _yes(known: bool | None) -> str:
@@ -81,7 +85,7 @@ def facts(matrix: Matrix) -> list[tuple[str, str]]:
          if math.isinf(matrix.epsilon) else up(matrix.epsilon)),
         ("truthfulness", f"{matrix.truthfulness:.6g}"),
         ("ergodic", _yes(matrix.is_ergodic)),
-        ("numbers are", matrix.certified),
+        ("numbers are", _known(matrix)),
         ("parameters", _short(matrix.parameters)),
         ("requested", _short(matrix.requested)),
     ]  # fmt: skip

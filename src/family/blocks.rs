@@ -8,6 +8,7 @@ use crate::lattice::MAX_SIZE;
 use crate::parameters::{Arguments, Value};
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    arguments.known(&["sizes"])?;
     let must = "hold whole numbers from 1 that add up to at most 2^53";
     let sizes = arguments.wholes("sizes", must)?;
     let mut size: u64 = 0;

@@ -31,6 +31,7 @@ pub struct Dense {
 const MUST: &str = "hold non-negative numbers whose rows and columns sum to 1";
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    arguments.known(&["array", "counts", "total"])?;
     if let Some(law) = Dense::realised("dense", arguments)? {
         return Ok(Arc::new(law));
     }

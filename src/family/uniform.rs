@@ -7,6 +7,7 @@ use crate::family::{Family, classes::Classes};
 use crate::parameters::{Arguments, Value};
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    arguments.known(&["size"])?;
     let size = arguments.size()?;
     let parameters = vec![("size", Value::Whole(size.into()))];
     Ok(Arc::new(Classes::new("uniform", parameters, [(size, 1)])))

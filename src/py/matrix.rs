@@ -129,15 +129,15 @@ impl Matrix {
         convert::dictionary(py, requested, Vectors::Lists)
     }
 
-    /// ``"exact"`` where the reported bits and epsilon are those of the law up to the last digits,
-    /// ``"bound"`` where they are certified bounds.
+    /// Whether the reported numbers are those of the law, up to the last digits.
     ///
-    /// >>> bs.uniform(5).certified
-    /// 'exact'
+    /// Where it is False they are bounds: the true beta is at least, the true epsilon at most what is reported.
+    ///
+    /// >>> bs.uniform(5).is_exact
+    /// True
     #[getter]
-    fn certified(&self, py: Python<'_>) -> PyResult<&'static str> {
-        let exact = self.measured(py, family::Matrix::is_exact)?;
-        Ok(if exact { "exact" } else { "bound" })
+    fn is_exact(&self, py: Python<'_>) -> PyResult<bool> {
+        self.measured(py, family::Matrix::is_exact)
     }
 
     /// Entropy rate in bits, Expression (4): ``-(1/r) * sum of p_uv log2 p_uv``.

@@ -71,7 +71,7 @@ def ordinal_epsilon(matrix: Matrix) -> tuple[float, bool] | None:
         with np.errstate(divide="ignore", invalid="ignore"):
             gaps = np.abs(np.diff(np.log(kernel.counts.astype(float))))
         return float(np.fmax.reduce(gaps, initial=0.0)) * (1 + SLACK), False
-    if matrix.certified != "exact":
+    if not matrix.is_exact:
         return None
     if structure.two_valued(matrix) is not None:
         # Neighbours differ by as much as any two.
