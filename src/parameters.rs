@@ -117,6 +117,11 @@ impl Arguments {
         self.requested.push((name.to_owned(), Value::Real(value)));
     }
 
+    /// Whether an argument was given, and no one took it yet.
+    pub fn has(&self, name: &str) -> bool {
+        self.given.iter().any(|(n, _)| n == name)
+    }
+
     /// Remove and return an argument.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         let i = self.given.iter().position(|(n, _)| n == name)?;
@@ -272,11 +277,7 @@ impl Arguments {
 
     /// Check that exactly one of `names` was given.
     pub fn exactly_one(&self, names: &[&str]) -> Result<()> {
-        let given: Vec<&str> = names
-            .iter()
-            .copied()
-            .filter(|name| self.given.iter().any(|(n, _)| n == name))
-            .gather();
+        let given: Vec<&str> = names.iter().copied().filter(|name| self.has(name)).gather();
         if given.len() == 1 {
             return Ok(());
         }
@@ -298,7 +299,7 @@ impl Arguments {
             None => Ok(self.requested),
             Some((name, _)) => Err(Error::type_(
                 name,
-                format!("be left out where {} is given", self.taken.join(" and ")),
+                format!("be left out beside {}", self.taken.join(" and ")),
                 "it too",
             )),
         }

@@ -326,7 +326,7 @@ def _analyst(matrix: Matrix, found: measures.Lines | None, *, full: bool) -> lis
     truth = matrix.truthfulness
     ergodic = matrix.is_ergodic
     return [
-        _missing("truthfulness", _TOO_LARGE) if math.isnan(truth)
+        _missing("truthfulness", _TOO_LARGE) if truth is None
         else Entry("truthfulness", truth, "exact", "share of true reports, uniform prior"),
         _missing("ergodic", _TOO_LARGE) if ergodic is None
         else Entry("ergodic", ergodic, "exact"),

@@ -70,6 +70,10 @@ def _known(matrix: Matrix) -> str:
     return "exact" if matrix.is_exact else "bound"
 
 
+def _share(known: float | None) -> str:
+    return "not computed" if known is None else f"{known:.6g}"
+
+
 def _yes(known: bool | None) -> str:
     return "not computed" if known is None else "yes" if known else "no"
 
@@ -83,7 +87,7 @@ def facts(matrix: Matrix) -> list[tuple[str, str]]:
         ("beta", down(matrix.beta)),
         ("epsilon", "infinite: some reports exclude some truths"
          if math.isinf(matrix.epsilon) else up(matrix.epsilon)),
-        ("truthfulness", f"{matrix.truthfulness:.6g}"),
+        ("truthfulness", _share(matrix.truthfulness)),
         ("ergodic", _yes(matrix.is_ergodic)),
         ("numbers are", _known(matrix)),
         ("parameters", _short(matrix.parameters)),

@@ -135,6 +135,9 @@ impl Dense {
     /// From `counts` and `total`, as they stand in the parameters, where they are given.
     pub fn realised(name: &'static str, arguments: &mut Arguments) -> Result<Option<Self>> {
         let Some(total) = arguments.whole("total", 1, (1 << 63) - 1)? else {
+            if arguments.has("counts") {
+                return Err(Error::type_("total", "be given with counts", "nothing"));
+            }
             return Ok(None);
         };
         let (size, cells) = arguments.square("counts")?;

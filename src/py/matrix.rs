@@ -191,11 +191,15 @@ impl Matrix {
 
     /// Mean of the diagonal: the share of truthful answers if all categories are equally frequent.
     ///
+    /// None where a very large product was not looked at.
+    ///
     /// >>> bs.k_anonymous(12, k=3).truthfulness == 1 / 3
     /// True
     #[getter]
-    fn truthfulness(&self, py: Python<'_>) -> PyResult<f64> {
-        self.measured(py, family::Matrix::truthfulness)
+    fn truthfulness(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        self.measured(py, |m| {
+            Some(m.truthfulness()).filter(|share| !share.is_nan())
+        })
     }
 
     /// Whether some power of the matrix is positive (irreducible and aperiodic).

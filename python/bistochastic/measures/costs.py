@@ -92,8 +92,8 @@ def ordinal_cost(matrix: Matrix) -> float | None:
         runs = zip(found.sizes.tolist(), found.many.tolist(), strict=True)
         total: int = sum(many * (n * n - 1) for n, many in runs)
         return total / 3 / r
-    if structure.steps(matrix) is not None:
-        return 1.0 - matrix.truthfulness
+    if structure.steps(matrix) is not None and (truth := matrix.truthfulness) is not None:
+        return 1.0 - truth
     swap = structure.swap(matrix)
     if swap is not None:
         return float(2 * abs(swap.i - swap.j) * (1 - swap.keep) / r)
