@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -55,15 +56,16 @@ def test_linear_algebra_of_numpy_takes_a_matrix() -> None:
 
 def test_arithmetic_with_arrays_is_refused() -> None:
     x = np.ones(3)
-    for calculate in (
+    joined: list[Callable[[], Any]] = [
         lambda: x @ loose,
         lambda: loose @ x,
         lambda: x.tolist() @ loose,
         lambda: np.eye(3) @ loose,
-    ):
+    ]
+    for calculate in joined:
         with pytest.raises(TypeError, match=r"`@` must join two matrices; `to_dense\(\)` gives"):
             calculate()
-    for calculate in (
+    others: list[Callable[[], Any]] = [
         lambda: loose + x,
         lambda: x + loose,
         lambda: loose * 2,
@@ -74,7 +76,8 @@ def test_arithmetic_with_arrays_is_refused() -> None:
         lambda: np.add(loose, 1),
         lambda: np.log(loose),
         lambda: np.sum(loose),
-    ):
+    ]
+    for calculate in others:
         with pytest.raises(TypeError, match="Matrix"):
             calculate()
     assert (loose == DENSE) is False

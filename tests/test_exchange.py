@@ -109,7 +109,7 @@ GOLDEN = (
 def test_requests_are_kept_as_they_were() -> None:
     for m in (
         bs.randomized_response(3, epsilon=float("inf")),
-        bs.randomized_response(3, epsilon=Fraction(7, 3)),
+        bs.build("randomized_response", size=3, epsilon=Fraction(7, 3)),
         bs.randomized_response(3, epsilon=10**38),
         bs.randomized_response(3, epsilon=5e-324),
         bs.tridiagonal(Fraction(1, 3), size=4),
@@ -317,6 +317,14 @@ HOSTILE: dict[str, tuple[str, str]] = {
         law("uniform", '{"size": 3}', ', "requested": {"beta": 1e999}'),
         "`requested.beta` must be a number, a fraction as text or inf; got a number",
     ),
+    "a request that is not kept": (
+        law("uniform", '{"size": 3}', ', "requested": {"beta": 1.5}'),
+        "`requested.beta` must be what the matrix keeps; got beta 1.0",
+    ),
+    "an epsilon that is not kept": (
+        law("identity", '{"size": 3}', ', "requested": {"epsilon": 3}'),
+        "`requested.epsilon` must be what the matrix keeps; got epsilon inf",
+    ),
     "a list in lists": (
         "[" * 10**6,
         "`text` must hold lists and objects as deep as the format has them; "
@@ -395,7 +403,8 @@ def test_the_schema_refuses_what_is_wrong_by_form(name: str) -> None:
     # What only the law itself can tell, and what Python's reader makes of a name given twice.
     by_law = {"a name twice", "a huge size", "no rows", "sums that are off", "a sum that is off",
               "a ragged table", "no parts", "a part that holds itself",
-              "a part of no use"}  # fmt: skip
+              "a part of no use", "a request that is not kept",
+              "an epsilon that is not kept"}  # fmt: skip
     text = HOSTILE[name][0]
     try:
         found = json.loads(text)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from bistochastic import _core
-from bistochastic.errors import OutOfMemoryError
+from bistochastic.errors import GuaranteeError, OutOfMemoryError
 from bistochastic.report import shown
 
 if TYPE_CHECKING:
@@ -156,11 +156,20 @@ def _built(path: str, law: dict[str, Any], made: list[Matrix], held: set[int]) -
     requested = _fields(asked, law.get("requested", {}), (), known)
     requested = {name: _request(_under(asked, name), value) for name, value in requested.items()}
     try:
-        return _core.restore(family, parameters, requested)
+        matrix = _core.restore(family, parameters, requested)
     except OutOfMemoryError:
         raise
     except (ValueError, TypeError) as error:
         raise ValueError(_placed(path, inner, kinds, str(error))) from None
+    # What was asked for is kept by every matrix, so that nobody is told more than it does.
+    for name in ("beta", "epsilon"):
+        if name in requested:
+            try:
+                matrix.require(**{name: requested[name]})
+            except GuaranteeError:
+                got = f"{name} {getattr(matrix, name)}"
+                _refuse(_under(asked, name), "be what the matrix keeps", got)
+    return matrix
 
 
 def _placed(path: str, inner: str, kinds: dict[str, str], sentence: str) -> str:
@@ -202,12 +211,12 @@ class _Twice(_Odd):
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> Any:
-    found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    seen: set[str] = set()
-    # Adding gives None.
-    return _Twice(next(name for name, _ in pairs if name in seen or seen.add(name)))
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            return _Twice(name)
+        found[name] = value
+    return found
 
 
 def _few_digits(digits: str) -> Any:
@@ -333,7 +342,7 @@ def _places(path: str, given: Any, before: int) -> list[int]:
 
 
 def _request(path: str, given: Any) -> int | float | Fraction:
-    """A number as it was asked for: it is shown and decides nothing."""
+    """A number as it was asked for."""
     if given == "inf":
         return float("inf")
     if type(given) is float and np.isfinite(given):

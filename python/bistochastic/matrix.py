@@ -45,7 +45,7 @@ class Matrix(_core.Law):
     def __init_subclass__(cls, **_named: Any) -> NoReturn:
         raise TypeError("type 'bistochastic.Matrix' is not an acceptable base type")
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         """``np.asarray(m)``: the same as :meth:`to_dense`, in any type of NumPy's.
 
         Arithmetic does not use it: ``x @ m`` and ``m + x`` raise TypeError, since a matrix that
@@ -93,8 +93,8 @@ class Matrix(_core.Law):
         """The matrix that :meth:`to_json` wrote: equal, with the same :attr:`requested`.
 
         The text may come from a stranger: it is checked as the parameters of any matrix are. What
-        is wrong raises ``ValueError`` with one sentence that names its place. ``requested`` is
-        taken as it stands; it is shown and decides nothing.
+        is wrong raises ``ValueError`` with one sentence that names its place; so does a requested
+        beta or epsilon that the matrix does not keep.
 
         >>> m = bs.kron(bs.randomized_response(12, beta=0.6), bs.uniform(2))
         >>> bs.Matrix.from_json(m.to_json()) == m
