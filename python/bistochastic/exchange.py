@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from bistochastic import _core
-from bistochastic.errors import GuaranteeError, OutOfMemoryError
+from bistochastic.errors import OutOfMemoryError
 from bistochastic.report import shown
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _built(path: str, law: dict[str, Any], made: list[Matrix], held: set[int]) -
         if name in requested:
             try:
                 matrix.require(**{name: requested[name]})
-            except GuaranteeError:
+            except ValueError:
                 got = f"{name} {getattr(matrix, name)}"
                 _refuse(_under(asked, name), "be what the matrix keeps", got)
     return matrix

@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from bistochastic.profile import Profile
 
 
+def _refused(sign: str) -> Callable[[Any, object], NoReturn]:
+    """Arithmetic that NumPy would else refuse in words about something else."""
+
+    def refuse(_self: Any, _other: object) -> NoReturn:
+        must = "be asked of arrays, as `to_dense()` gives them"
+        raise TypeError(f"`{sign}` must {must}; got a Matrix")
+
+    return refuse
+
+
 class Matrix(_core.Law):
     """A bistochastic matrix: exact rational laws, one a row.
 
@@ -70,6 +80,11 @@ class Matrix(_core.Law):
             return numbers
         _core.require_memory("to_dense", self.size, self.size, np.dtype(dtype).itemsize)
         return numbers.astype(dtype)
+
+    __add__ = __radd__ = _refused("+")
+    __sub__ = __rsub__ = _refused("-")
+    __mul__ = __rmul__ = _refused("*")
+    __truediv__ = __rtruediv__ = _refused("/")
 
     def to_json(self) -> str:
         """The matrix as JSON, for other programs and machines: :meth:`from_json` reads it.
