@@ -63,7 +63,7 @@ def test_reported_bits_are_never_above_the_truth(name: str, data: Any) -> None:
     entries = [mpf(p.numerator) / p.denominator for row in exact_rows(m) for p in row if p]
     bits = -mp.fsum(p * mp.log(p, 2) for p in entries) / m.size
     # 50 digits on our side, so a tie may look 1e-45 off. A bound may be below by more.
-    close = mpf(10) ** -12 if m.certified == "exact" else mpf(m.max_bits)
+    close = mpf(10) ** -12 if m.is_exact else mpf(m.max_bits)
     assert -(mpf(10) ** -45) <= bits - mpf(m.entropy_rate) <= close
     if m.size == 1:
         assert (m.entropy_rate, m.beta, m.max_bits) == (0, 1, 0)
@@ -85,7 +85,7 @@ def test_reported_epsilon_is_never_below_the_truth(name: str, data: Any) -> None
         worst = max(worst, max(column) / min(column))
     true = mp.log(mpf(worst.numerator) / worst.denominator)
     assert mpf(m.epsilon) >= true
-    if m.certified == "exact":
+    if m.is_exact:
         assert mpf(m.epsilon) - true <= mpf(10) ** -12 * true
 
 
@@ -111,8 +111,8 @@ def test_every_number_agrees_with_the_reference(name: str, data: Any) -> None:
     assert m.shape == p.shape == (m.size, m.size)
     assert m.family == name
     # Only a composite without a common total below 2^127 is a bound at these sizes.
-    assert m.certified == "exact" or name in ("mix", "product", "kron")
-    if m.certified == "exact":
+    assert m.is_exact or name in ("mix", "product", "kron")
+    if m.is_exact:
         assert m.entropy_rate == pytest.approx(reference.entropy_rate(p), abs=1e-12)
         assert m.beta == pytest.approx(reference.beta(p), abs=1e-12)
         assert m.epsilon == pytest.approx(reference.epsilon(p), rel=1e-9, abs=1e-12)

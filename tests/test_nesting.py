@@ -88,7 +88,7 @@ def test_every_question_of_shared_parts_is_answered_or_refused(name: str) -> Non
     assert m == again
     assert hash(m) == hash(again)
     assert m.same_law(again)
-    for measure in ("entropy_rate", "beta", "epsilon", "truthfulness", "is_ergodic", "certified"):
+    for measure in ("entropy_rate", "beta", "epsilon", "truthfulness", "is_ergodic", "is_exact"):
         getattr(m, measure)
     assert repr(m) == repr(again)
     m.profile()

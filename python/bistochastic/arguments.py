@@ -63,6 +63,9 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> NDArray
         missing = None if numbers else _missing(given)
         if missing is None or not missing.any():
             return np.array(given) if numbers else _plain(given)
+    except OutOfMemoryError:
+        # A matrix that is too large to be an array says so itself.
+        raise
     except _NO_ARRAY:
         ragged = isinstance(given, list | tuple) and any(hasattr(x, "__len__") for x in given)
         got = "rows of several lengths or kinds" if ragged else type(given).__name__

@@ -6,6 +6,11 @@ for, the reported beta is not below and the reported epsilon not above it. Vecto
 lists, arrays, Series and frames (pandas, polars) or Arrow arrays. A ``numpy.longdouble`` is taken
 as the nearest double. Bad input, complex numbers and missing values among it, raises ``ValueError``
 or ``TypeError`` with one sentence.
+
+``m.parameters`` can be handed back: ``bs.circulant(**m.parameters) == m``, and the same for every
+other family. What floating point once decided stands there as whole numbers (``counts``,
+``kernel``, ``alphas``, ``first_row``) beside the ``total`` that they are counted out of. Nobody has
+to write these by hand.
 """
 
 from __future__ import annotations
@@ -42,12 +47,17 @@ def build(family: str, **parameters: Any) -> Matrix:
 
     Numbers are whole numbers, fractions or floats; a ``numpy.longdouble`` is taken as the nearest
     double, a complex number is refused. Vectors and tables are lists, arrays, Series and frames
-    (pandas, polars) or Arrow arrays, without missing values.
+    (pandas, polars) or Arrow arrays, without missing values. A name that the family does not have
+    is refused with those that it has.
 
     >>> import bistochastic as bs
     >>> m = bs.tridiagonal(0.3, size=12)
     >>> bs.build(m.family, **m.parameters) == m
     True
+    >>> bs.build("k_anonymous", size=12, K=3)
+    Traceback (most recent call last):
+        ...
+    TypeError: `K` must be a parameter of k_anonymous (size, k, beta); got a name it does not have
     """
     return _core.build(family, parameters)
 
@@ -150,12 +160,13 @@ def k_anonymous(size: int, *, k: int | None = None, beta: float | None = None) -
     return _core.build("k_anonymous", {"size": size, "k": k, "beta": beta})
 
 
-def circulant(first_row: Vector) -> Matrix:
+def circulant(first_row: Vector, *, total: int | None = None) -> Matrix:
     """Each row is the first one shifted right by one, Expression (6): for cyclic categories.
 
     ``p_uv = first_row[(v - u) mod size]``. Floats must sum to 1 within 1e-9 and are rounded onto
     the grid, after scaling none by more than a unit of 2^-53 unless tiny entries have to be raised
-    to one; whole numbers are exactly ``first_row / sum``, fractions exactly themselves.
+    to one; whole numbers are exactly ``first_row / sum``, fractions exactly themselves. ``total``
+    is that sum, as it stands in ``parameters``; it need not be given.
 
     >>> import bistochastic as bs
     >>> bs.circulant([3, 1, 0]).to_dense()
@@ -163,7 +174,7 @@ def circulant(first_row: Vector) -> Matrix:
            [0.  , 0.75, 0.25],
            [0.25, 0.  , 0.75]])
     """
-    return _core.build("circulant", {"first_row": first_row})
+    return _core.build("circulant", {"first_row": first_row, "total": total})
 
 
 def tridiagonal(
@@ -171,6 +182,7 @@ def tridiagonal(
     *,
     size: int | None = None,
     beta: float | None = None,
+    total: int | None = None,
 ) -> Matrix:
     """A report strays by at most one step on an ordered scale, Expression (7).
 
@@ -178,22 +190,25 @@ def tridiagonal(
     of ``size - 1`` alphas, neighbours summing to at most 1; one alpha and a ``size``; or a ``size``
     and a ``beta``, which gives the smallest constant alpha that reaches it. The entropy rises in
     alpha only up to a peak between 1/3 and 1/2; a beta beyond it is refused, with the largest that
-    can be had.
+    can be had. With ``total`` the alphas are whole numbers out of it, as in ``parameters``.
 
     >>> import bistochastic as bs
     >>> bs.tridiagonal([0.25, 0.5]).to_dense()
     array([[0.75, 0.25, 0.  ],
            [0.25, 0.25, 0.5 ],
            [0.  , 0.5 , 0.5 ]])
+    >>> bs.tridiagonal([1, 2], total=4).same_law(bs.tridiagonal([0.25, 0.5]))
+    True
     >>> bs.tridiagonal(size=12, beta=0.6)
     Traceback (most recent call last):
         ...
     bistochastic.errors.OutOfReachError: `beta` must be at most 0.4112897665259084 for one ...
     """
-    return _core.build("tridiagonal", {"alphas": alphas, "size": size, "beta": beta})
+    parameters = {"alphas": alphas, "size": size, "beta": beta, "total": total}
+    return _core.build("tridiagonal", parameters)
 
 
-def reflected(kernel: Vector) -> Matrix:
+def reflected(kernel: Vector, *, total: int | None = None) -> Matrix:
     """A step drawn from one even law, folded back at the ends of an ordered scale.
 
     ``p_uv = c_{v-u} + c_{u+v+1}`` with indices on a cycle of length ``2r``, from a kernel
@@ -201,7 +216,8 @@ def reflected(kernel: Vector) -> Matrix:
     for every such kernel. Contains the identity, randomized response, the tridiagonal matrix with
     one alpha and discrete Gaussians.
 
-    Beyond 2^30 terms the reported beta is a certified lower bound (``m.certified``).
+    With ``total`` the kernel holds whole numbers out of it, as in ``parameters``. Beyond 2^30 terms
+    the reported beta is a lower bound of the true one (``m.is_exact``).
 
     >>> import bistochastic as bs
     >>> bs.reflected([0.5, 0.25, 0.0, 0.0]).to_dense()
@@ -209,25 +225,41 @@ def reflected(kernel: Vector) -> Matrix:
            [0.25, 0.5 , 0.25],
            [0.  , 0.25, 0.75]])
     """
-    return _core.build("reflected", {"kernel": kernel})
+    return _core.build("reflected", {"kernel": kernel, "total": total})
 
 
-def geometric(size: int, *, temperature: float | None = None, beta: float | None = None) -> Matrix:
+def geometric(
+    size: int | None = None,
+    *,
+    temperature: float | None = None,
+    beta: float | None = None,
+    kernel: Vector | None = None,
+    total: int | None = None,
+) -> Matrix:
     """The reflected kernel that falls by the factor ``exp(-1/T)`` a step, for ordered categories.
 
     Any report is at most ``exp(|u - w| / T)`` times as likely under truth ``u`` as under ``w``:
     metric privacy, exactly, in the integers that are sampled. Give exactly one of ``temperature``
     (0 is the identity, ``inf`` perfect secrecy) and ``beta``, for the coldest law that reaches it.
+    ``kernel`` and ``total``, as they stand in ``parameters``, are the law itself and go alone.
 
     >>> import bistochastic as bs
     >>> m = bs.geometric(12, beta=0.6)
     >>> m.beta >= 0.6, round(m.truthfulness, 3)
     (True, 0.478)
     """
-    return _core.build("geometric", {"size": size, "temperature": temperature, "beta": beta})
+    asked = {"size": size, "temperature": temperature, "beta": beta}
+    return _core.build("geometric", {**asked, "kernel": kernel, "total": total})
 
 
-def gibbs(cost: Table, *, temperature: float | None = None, beta: float | None = None) -> Matrix:
+def gibbs(
+    cost: Table | None = None,
+    *,
+    temperature: float | None = None,
+    beta: float | None = None,
+    counts: Table | None = None,
+    total: int | None = None,
+) -> Matrix:
     """The least expected cost at a given beta: ``p_uv = x_u y_v exp(-cost_uv / T)``.
 
     ``cost[u][v] >= 0`` is what it costs to report ``v`` for ``u``; ``inf`` forbids it; it need not
@@ -239,6 +271,7 @@ def gibbs(cost: Table, *, temperature: float | None = None, beta: float | None =
     the allowed reports cannot reach is refused with what they can. Far below the costs the law
     tends to the cheapest assignment, or is shared out among several. Differences of costs decide
     there and are taken exactly; costs that need some 2^60 temperatures at once are refused.
+    ``counts`` and ``total``, as they stand in ``parameters``, are the law itself and go alone.
 
     >>> import bistochastic as bs
     >>> import numpy as np
@@ -247,16 +280,20 @@ def gibbs(cost: Table, *, temperature: float | None = None, beta: float | None =
     >>> round(float((m.to_dense() * abs(scale[:, None] - scale)).sum() / 4), 6)
     0.250477
     """
-    return _core.build("gibbs", {"cost": cost, "temperature": temperature, "beta": beta})
+    asked = {"cost": cost, "temperature": temperature, "beta": beta}
+    return _core.build("gibbs", {**asked, "counts": counts, "total": total})
 
 
-def dense(array: Table) -> Matrix:
+def dense(
+    array: Table | None = None, *, counts: Table | None = None, total: int | None = None
+) -> Matrix:
     """A matrix of one's own.
 
     Floats must have row and column sums within 1e-9 of 1; they are balanced, then rounded onto the
     grid 2^-53 with exact line sums and unchanged support. A matrix that is on the grid already is
     not touched. Whole numbers whose lines all sum to ``D`` are exactly ``array / D``; fractions are
     exactly themselves. ``requested`` says by how much sums were ``off`` and an entry ``moved``.
+    ``counts`` and ``total``, as they stand in ``parameters``, are the law itself and go alone.
 
     >>> import bistochastic as bs
     >>> bs.dense([[2, 1, 0], [1, 1, 1], [0, 1, 2]]).exact_row(0)
@@ -265,15 +302,18 @@ def dense(array: Table) -> Matrix:
     >>> bs.dense(m.to_dense()) == m
     True
     """
-    return _core.build("dense", {"array": array})
+    return _core.build("dense", {"array": array, "counts": counts, "total": total})
 
 
-def balance(array: Table) -> Matrix:
+def balance(
+    array: Table | None = None, *, counts: Table | None = None, total: int | None = None
+) -> Matrix:
     """The bistochastic matrix nearest in relative entropy to an array of non-negative numbers.
 
     ``p_uv = x_u a_uv y_v``: rows and columns scaled until all sum to 1 (Sinkhorn, then Newton where
     that crawls), then rounded onto the grid. Every positive entry must lie on a positive diagonal,
-    otherwise the first that does not is named.
+    otherwise the first that does not is named. ``counts`` and ``total``, as they stand in
+    ``parameters``, are the law itself and go alone.
 
     >>> import bistochastic as bs
     >>> bs.balance([[1, 2], [3, 4]]).row(0).round(6)
@@ -283,7 +323,7 @@ def balance(array: Table) -> Matrix:
         ...
     ValueError: `array` must have every positive entry on a positive diagonal; got one on none ...
     """
-    return _core.build("balance", {"array": array})
+    return _core.build("balance", {"array": array, "counts": counts, "total": total})
 
 
 def t_transform(size: int, i: int, j: int, *, keep: Number) -> Matrix:
@@ -300,18 +340,24 @@ def t_transform(size: int, i: int, j: int, *, keep: Number) -> Matrix:
     return _core.build("t_transform", {"size": size, "i": i, "j": j, "keep": keep})
 
 
-def kron(*matrices: Matrix) -> Matrix:
+def kron(*factors: Matrix, matrices: Sequence[Matrix] | None = None) -> Matrix:
     """Independent matrices on several attributes, as one on their joint domain.
 
     The joint code is in C order as in ``numpy.kron``: the last attribute runs fastest. Bits and
     epsilon add, truthfulness multiplies, so Definition 2 with beta is Definition 3 with the same
-    beta for this matrix. Up to 2^53 cells; nothing of the joint matrix is ever formed.
+    beta for this matrix. Up to 2^53 cells; nothing of the joint matrix is ever formed. The factors
+    may come as one list, ``matrices``, as it stands in ``parameters``.
 
     >>> import bistochastic as bs
     >>> m = bs.kron(bs.uniform(3), bs.identity(2))
     >>> m.size, m.entropy_rate == bs.uniform(3).entropy_rate
     (6, True)
     """
+    if matrices is None:
+        return _core.build("kron", {"matrices": _listed(factors)})
+    if factors:
+        got = f"{len(factors)} of them and `matrices`"
+        raise TypeError(f"`kron` must be given its factors once; got {got}")
     return _core.build("kron", {"matrices": _listed(matrices)})
 
 
@@ -323,8 +369,8 @@ def mix(matrices: Sequence[Matrix], *, weights: Vector) -> Matrix:
     positive: ``mix([m, uniform], weights=[1-g, g])`` has sums of exactly 1, where adding gamma
     without adjusting the rest has sums above 1 and can report a beta above 1.
 
-    Measures are exact up to size 4096 and inside one structured family, certified bounds beyond
-    (``m.certified``).
+    Measures are exact up to size 4096 and inside one structured family, bounds beyond
+    (``m.is_exact``).
 
     >>> import bistochastic as bs
     >>> m = bs.mix([bs.k_anonymous(4, k=2), bs.uniform(4)], weights=[0.75, 0.25])

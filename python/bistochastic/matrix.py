@@ -8,17 +8,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+import numpy as np
+
 from bistochastic import _core, operators
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from bistochastic.estimate import Estimate
     from bistochastic.measures.profile import Profile
     from bistochastic.permutations.decomposition import Decomposition
+
+
+def _refused(sign: str) -> Callable[[Any, object], NoReturn]:
+    """Arithmetic that NumPy would else refuse in words about something else."""
+
+    def refuse(_self: Any, _other: object) -> NoReturn:
+        must = "be asked of arrays, as `to_dense()` gives them"
+        raise TypeError(f"`{sign}` must {must}; got a Matrix")
+
+    return refuse
 
 
 class Matrix(_core.Law):
@@ -43,6 +54,74 @@ class Matrix(_core.Law):
 
     def __init_subclass__(cls, **_named: Any) -> NoReturn:
         raise TypeError("type 'bistochastic.Matrix' is not an acceptable base type")
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """``np.asarray(m)``: the same as :meth:`to_dense`, in any type of NumPy's.
+
+        Arithmetic does not use it: ``x @ m`` and ``m + x`` raise TypeError, since a matrix that
+        became an array without a word may be far larger than anyone meant. The numbers are written
+        anew every time, so that ``copy=False`` raises ``ValueError``.
+
+        >>> import numpy as np
+        >>> np.asarray(bs.blocks([1, 2]), dtype=np.float32)
+        array([[1. , 0. , 0. ],
+               [0. , 0.5, 0.5],
+               [0. , 0.5, 0.5]], dtype=float32)
+        >>> np.ones(3) @ bs.blocks([1, 2])
+        Traceback (most recent call last):
+            ...
+        TypeError: `@` must join two matrices; `to_dense()` gives arrays; got ndarray
+        """
+        if copy is False:
+            must = "be None or True, since the numbers are written anew"
+            raise ValueError(f"`copy` must {must}; got False")
+        numbers = self.to_dense()
+        if dtype is None or np.dtype(dtype) == numbers.dtype:
+            return numbers
+        _core.require_memory("to_dense", self.size, self.size, np.dtype(dtype).itemsize)
+        return numbers.astype(dtype)
+
+    __add__ = __radd__ = _refused("+")
+    __sub__ = __rsub__ = _refused("-")
+    __mul__ = __rmul__ = _refused("*")
+    __truediv__ = __rtruediv__ = _refused("/")
+
+    def to_json(self) -> str:
+        """The matrix as JSON, for other programs and machines: :meth:`from_json` reads it.
+
+        Family and realised parameters, which are the law exactly, with :attr:`requested` beside
+        them. Whole numbers beyond 2^53 and fractions are text, so that no reader rounds them. The
+        matrices of a composite stand under ``parts``, each once. Equal matrices with equal requests
+        give equal texts, on any platform. ``schemas/matrix.json`` in the package is a JSON Schema
+        of it. Raises :class:`bistochastic.errors.OutOfMemoryError` where it would not fit.
+
+        >>> print(bs.randomized_response(3, keep=0.5).to_json())
+        {"format": "bistochastic.matrix", "version": 1, "family": "randomized_response",
+        "parameters": {"size": 3, "keep": "1/2"}, "requested": {"size": 3, "keep": 0.5}}
+        """
+        from bistochastic import exchange
+
+        return exchange.to_json(self)
+
+    @staticmethod
+    def from_json(text: str) -> Matrix:
+        """The matrix that :meth:`to_json` wrote: equal, with the same :attr:`requested`.
+
+        The text may come from a stranger: it is checked as the parameters of any matrix are. What
+        is wrong raises ``ValueError`` with one sentence that names its place; so does a requested
+        beta or epsilon that the matrix does not keep.
+
+        >>> m = bs.kron(bs.randomized_response(12, beta=0.6), bs.uniform(2))
+        >>> bs.Matrix.from_json(m.to_json()) == m
+        True
+        >>> bs.Matrix.from_json(m.to_json().replace("12", "0"))
+        Traceback (most recent call last):
+            ...
+        ValueError: `parts[0].parameters.size` must be from 1 to 9007199254740992; got 0
+        """
+        from bistochastic import exchange
+
+        return exchange.from_json(text)
 
     def apply(self, x: ArrayLike) -> NDArray[np.float64]:
         """``P.T @ x``: the expected reports of frequencies ``x``, by the structure of the matrix.

@@ -684,7 +684,7 @@ pub(crate) mod laws {
         );
         assert_eq!(
             error.unwrap_err().to_string(),
-            "`k` must be a parameter of uniform; got a name it does not have"
+            "`k` must be a parameter of uniform (size); got a name it does not have"
         );
         let error = make("uniform", &[]).unwrap_err().to_string();
         assert_eq!(error, "`size` must be given for uniform; got nothing");

@@ -74,6 +74,7 @@ pub type Parameters = Vec<(&'static str, Value)>;
 pub struct Arguments {
     family: &'static str,
     given: Vec<(String, Value)>,
+    taken: Vec<String>,
     requested: Vec<(String, Value)>,
 }
 
@@ -90,7 +91,24 @@ impl Arguments {
         Arguments {
             family,
             given,
+            taken: Vec::new(),
             requested,
+        }
+    }
+
+    /// Refuse a name that the family does not have, before anything else is said. Every builder starts with it.
+    pub fn known(&self, names: &[&str]) -> Result<()> {
+        match self
+            .given
+            .iter()
+            .find(|(name, _)| !names.contains(&name.as_str()))
+        {
+            None => Ok(()),
+            Some((name, _)) => Err(Error::type_(
+                name,
+                format!("be a parameter of {} ({})", self.family, names.join(", ")),
+                "a name it does not have",
+            )),
         }
     }
 
@@ -99,10 +117,17 @@ impl Arguments {
         self.requested.push((name.to_owned(), Value::Real(value)));
     }
 
+    /// Whether an argument was given, and no one took it yet.
+    pub fn has(&self, name: &str) -> bool {
+        self.given.iter().any(|(n, _)| n == name)
+    }
+
     /// Remove and return an argument.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         let i = self.given.iter().position(|(n, _)| n == name)?;
-        Some(self.given.remove(i).1)
+        let (name, value) = self.given.remove(i);
+        self.taken.push(name);
+        Some(value)
     }
 
     /// The same, where it has to be there.
@@ -252,11 +277,7 @@ impl Arguments {
 
     /// Check that exactly one of `names` was given.
     pub fn exactly_one(&self, names: &[&str]) -> Result<()> {
-        let given: Vec<&str> = names
-            .iter()
-            .copied()
-            .filter(|name| self.given.iter().any(|(n, _)| n == name))
-            .gather();
+        let given: Vec<&str> = names.iter().copied().filter(|name| self.has(name)).gather();
         if given.len() == 1 {
             return Ok(());
         }
@@ -278,8 +299,8 @@ impl Arguments {
             None => Ok(self.requested),
             Some((name, _)) => Err(Error::type_(
                 name,
-                format!("be a parameter of {}", self.family),
-                "a name it does not have",
+                format!("be left out beside {}", self.taken.join(" and ")),
+                "it too",
             )),
         }
     }

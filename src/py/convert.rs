@@ -11,7 +11,7 @@ use numpy::{
 };
 use pyo3::exceptions::{PyIndexError, PyOSError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyType};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
 use super::exact;
 use super::matrix::Matrix;
@@ -207,7 +207,15 @@ fn scalar(given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
 /// One parameter.
 pub fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     let must = "be a number or a vector of numbers";
-    if let Ok(items) = given.cast::<PyList>()
+    // Before NumPy is asked, which would write matrices out.
+    if given.cast::<Matrix>().is_ok() && name == "matrices" {
+        return Err(Error::type_(name, "be a list of matrices", "one matrix").into());
+    }
+    let items = match given.cast::<PyTuple>() {
+        Ok(tuple) => Some(tuple.to_list()),
+        Err(_) => given.cast::<PyList>().ok().cloned(),
+    };
+    if let Some(items) = items
         && items.iter().any(|item| item.cast::<Matrix>().is_ok())
     {
         let matrices: PyResult<Vec<_>> = items

@@ -130,15 +130,15 @@ impl Matrix {
         convert::dictionary(py, requested, Vectors::Lists)
     }
 
-    /// ``"exact"`` where the reported bits and epsilon are those of the law up to the last digits,
-    /// ``"bound"`` where they are certified bounds.
+    /// Whether the reported numbers are those of the law, up to the last digits.
     ///
-    /// >>> bs.uniform(5).certified
-    /// 'exact'
+    /// Where it is False they are bounds: the true beta is at least, the true epsilon at most what is reported.
+    ///
+    /// >>> bs.uniform(5).is_exact
+    /// True
     #[getter]
-    fn certified(&self, py: Python<'_>) -> PyResult<&'static str> {
-        let exact = self.measured(py, law::Matrix::is_exact)?;
-        Ok(if exact { "exact" } else { "bound" })
+    fn is_exact(&self, py: Python<'_>) -> PyResult<bool> {
+        self.measured(py, law::Matrix::is_exact)
     }
 
     /// Entropy rate in bits, Expression (4): ``-(1/r) * sum of p_uv log2 p_uv``.
@@ -192,11 +192,15 @@ impl Matrix {
 
     /// Mean of the diagonal: the share of truthful answers if all categories are equally frequent.
     ///
+    /// None where a very large product was not looked at.
+    ///
     /// >>> bs.k_anonymous(12, k=3).truthfulness == 1 / 3
     /// True
     #[getter]
-    fn truthfulness(&self, py: Python<'_>) -> PyResult<f64> {
-        self.measured(py, law::Matrix::truthfulness)
+    fn truthfulness(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        self.measured(py, |m| {
+            Some(m.truthfulness()).filter(|share| !share.is_nan())
+        })
     }
 
     /// Whether some power of the matrix is positive (irreducible and aperiodic).

@@ -157,3 +157,39 @@ def key(rng: Random) -> str:
         "b'ab' * 10**6", "b'\\n' * 64", "b'\\0' * 64", "'\\u0661'.encode() * 32",
         "b'this is a sentence of 32 bytes..'",
     ])  # fmt: skip
+
+
+_LAW = '{"format": "bistochastic.matrix", "version": 1, "family": '
+_TEXTS = [
+    "''",
+    "'null'",
+    "'[' * 10**5",
+    "'{\"a\":' * 10**4",
+    "'\"' + '\\\\\"' * 10**5",
+    "'\ufeff{}'",
+    f"""'{_LAW}"uniform", "parameters": {{"size": ' + '9' * 5000 + '}}}}'""",
+    f"""'{_LAW}"identity", "parameters": {{"size": "9007199254740993"}}}}'""",
+    f"""'{_LAW}"kron", "parameters": {{"matrices": [0]}}, "parts": []}}'""",
+    f"""'{_LAW}"dense", "parameters": {{"counts": [], "total": 1}}}}'""",
+    f"""'{_LAW}"blocks", "parameters": {{"sizes": [{{}}, [], null, true]}}}}'""",
+]
+_SWAPS = [
+    ("1", "NaN"), ("1", "-Infinity"), ("0", "1e999"), ("2", "2.5"), ("[", "[["), ("]", "]]"),
+    ('"size"', '"sise"'), ('"total"', '"counts"'), ('"size"', '"total"'), ('"', ""), (": ", ": -"),
+    ("{}", "[]"), ("1", '"1"'), ('"1', '"-1'), ("/", "/0"), ("}", ', "a`b\\ud800": 1}'),
+    ("[0", "[1"), ('"parts"', '"Parts"'), ("2", "9" * 60), ("0", ""),
+    ('"parameters": {', '"parameters": {"size": 3, '),
+]  # fmt: skip
+
+
+def exchanged(rng: Random, text: str) -> str:
+    """A matrix as JSON: mostly as it is; or cut off, with something replaced, or no matrix."""
+    luck = rng.random()
+    if luck < 0.4:
+        return text
+    if luck < 0.55:
+        return f"{text}[:{rng.randint(0, 300)}]"
+    if luck < 0.9:
+        old, new = rng.choice(_SWAPS)
+        return f"{text}.replace({old!r}, {new!r}, {rng.choice([1, 2, -1])})"
+    return rng.choice(_TEXTS)

@@ -105,7 +105,7 @@ def within(self: Any, anything: Any) -> Any:
 # What each class is asked for besides its own names.
 OF = {
     "Matrix": (item, subscript, equals, differs, hashed, then, after, shown, as_html, pickled,
-    copied, deep_copied),
+    copied, deep_copied, as_array),
     "Key": (equals, differs, shown),
     "Decomposition": (subscript, shown, length, walked),
     "Estimate": (shown, as_html, pickled, deep_copied),

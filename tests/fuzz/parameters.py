@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 import bistochastic as bs
-from fuzz import matrices, values
+from fuzz import files, matrices, values
 
 
 @dataclass
@@ -153,6 +153,12 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "kernel": lambda s: matrices.kernel(s.rng, s.size),
     "cost": lambda s: matrices.cost(s.rng, s.size),
     "array": lambda s: matrices.whole_table(s.rng, s.size),
+    "total": _of("2**53", "1", "6", "2**63 - 1", "0"),
+    "kron.matrices": lambda s: s.same(),
+    "dense.counts": lambda s: matrices.whole_table(s.rng, s.size),
+    "balance.counts": lambda s: matrices.whole_table(s.rng, s.size),
+    "gibbs.counts": lambda s: matrices.whole_table(s.rng, s.size),
+    "text": lambda s: files.exchanged(s.rng, f"{s.matrix()}.to_json()"),
     "balance.array": lambda s: matrices.table(s.rng, s.size),
     "i": lambda s: "0",
     "j": lambda s: str(s.size - 1),
@@ -227,6 +233,8 @@ ONE_OF = {
     "geometric": ("temperature", "beta"),
     "gibbs": ("temperature", "beta"),
     "tridiagonal": ("alphas", "beta"),
+    "dense": ("array", "counts"),
+    "balance": ("array", "counts"),
     "estimate": ("codes", "counts"),
 }
 # Given together or not at all, mostly.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -105,12 +104,11 @@ def _points(
                     note = "not computed: too large, or too close to singular"
             except SingularMatrixError:
                 note = "singular: single shares cannot be estimated"
-            truth = matrix.truthfulness
             yield Point(
                 family,
                 beta,
                 matrix.beta,
-                None if math.isnan(truth) else truth,
+                matrix.truthfulness,
                 matrix.epsilon,
                 error_of_share,
                 note=note,

@@ -116,7 +116,7 @@ def _up(x: Any) -> float:
 
 
 def _epsilon(matrix: Matrix, found: measures.Lines | None) -> Entry:
-    known = status_of(matrix.certified == "exact")
+    known = status_of(matrix.is_exact)
     witness = None if found is None else found.witness
     if math.isinf(matrix.epsilon):
         where = ""
@@ -175,7 +175,7 @@ def _analyst(matrix: Matrix, found: measures.Lines | None, *, full: bool) -> lis
     truth = matrix.truthfulness
     ergodic = matrix.is_ergodic
     return [
-        missing("truthfulness", _TOO_LARGE) if math.isnan(truth)
+        missing("truthfulness", _TOO_LARGE) if truth is None
         else Entry("truthfulness", truth, "exact", "share of true reports, uniform prior"),
         missing("is_ergodic", _TOO_LARGE) if ergodic is None
         else Entry("is_ergodic", ergodic, "exact"),

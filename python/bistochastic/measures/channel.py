@@ -37,7 +37,7 @@ def average(matrix: Matrix, *, full: bool) -> Average:
     quick = None if full else _core.quick_rate(matrix)
     if quick is not None:
         return Average(*quick, exact=False)
-    return Average(matrix.entropy_rate, matrix.beta, matrix.certified == "exact")
+    return Average(matrix.entropy_rate, matrix.beta, matrix.is_exact)
 
 
 def mutual_information(matrix: Matrix, mean: Average) -> float:

@@ -71,7 +71,7 @@ def ordinal_epsilon(matrix: Matrix) -> tuple[float, bool] | None:
         with np.errstate(divide="ignore", invalid="ignore"):
             gaps = np.abs(np.diff(np.log(kernel.counts.astype(float))))
         return float(np.fmax.reduce(gaps, initial=0.0)) * (1 + SLACK), False
-    if matrix.certified != "exact":
+    if not matrix.is_exact:
         return None
     if structure.two_valued(matrix) is not None:
         # Neighbours differ by as much as any two.
@@ -92,8 +92,8 @@ def ordinal_cost(matrix: Matrix) -> float | None:
         runs = zip(found.sizes.tolist(), found.many.tolist(), strict=True)
         total: int = sum(many * (n * n - 1) for n, many in runs)
         return total / 3 / r
-    if structure.steps(matrix) is not None:
-        return 1.0 - matrix.truthfulness
+    if structure.steps(matrix) is not None and (truth := matrix.truthfulness) is not None:
+        return 1.0 - truth
     swap = structure.swap(matrix)
     if swap is not None:
         return float(2 * abs(swap.i - swap.j) * (1 - swap.keep) / r)

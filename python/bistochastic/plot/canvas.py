@@ -52,7 +52,7 @@ def given_axes(axes: Any, panels: int = 1) -> list[Axes]:
 
 def title(matrix: Matrix) -> str:
     """Family, size, beta and epsilon, with bounds and infinity spelled out."""
-    lead, top = ("", "") if matrix.certified == "exact" else ("at least ", "at most ")
+    lead, top = ("", "") if matrix.is_exact else ("at least ", "at most ")
     noun = "category" if matrix.size == 1 else "categories"
     if math.isinf(matrix.epsilon):
         epsilon = "epsilon infinite: some reports exclude some truths"

@@ -13,8 +13,16 @@ def line(matrix: Matrix) -> str:
     n = matrix.size
     return (
         f"<Matrix {matrix.family} {n} x {n}: beta {down(matrix.beta)}, "
-        f"epsilon {up(matrix.epsilon)}, {matrix.certified}>"
+        f"epsilon {up(matrix.epsilon)}, {_known(matrix)}>"
     )
+
+
+def _known(matrix: Matrix) -> str:
+    return "exact" if matrix.is_exact else "bound"
+
+
+def _share(known: float | None) -> str:
+    return "not computed" if known is None else f"{known:.6g}"
 
 
 def _yes(known: bool | None) -> str:
@@ -30,9 +38,9 @@ def facts(matrix: Matrix) -> list[tuple[str, str]]:
         ("beta", down(matrix.beta)),
         ("epsilon", "infinite: some reports exclude some truths"
          if math.isinf(matrix.epsilon) else up(matrix.epsilon)),
-        ("truthfulness", f"{matrix.truthfulness:.6g}"),
+        ("truthfulness", _share(matrix.truthfulness)),
         ("is_ergodic", _yes(matrix.is_ergodic)),
-        ("numbers are", matrix.certified),
+        ("numbers are", _known(matrix)),
         ("parameters", _short(matrix.parameters)),
         ("requested", _short(matrix.requested)),
     ]  # fmt: skip

@@ -9,6 +9,7 @@ use crate::law::shared::classes::Classes;
 use crate::number::lattice::MAX_SIZE;
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    arguments.known(&["sizes"])?;
     let must = "hold whole numbers from 1 that add up to at most 2^53";
     let sizes = arguments.wholes("sizes", must)?;
     let mut size: u64 = 0;

@@ -32,6 +32,7 @@ pub struct Dense {
 const MUST: &str = "hold non-negative numbers whose rows and columns sum to 1";
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    arguments.known(&["array", "counts", "total"])?;
     if let Some(law) = Dense::realised("dense", arguments)? {
         return Ok(Arc::new(law));
     }
@@ -135,6 +136,9 @@ impl Dense {
     /// From `counts` and `total`, as they stand in the parameters, where they are given.
     pub fn realised(name: &'static str, arguments: &mut Arguments) -> Result<Option<Self>> {
         let Some(total) = arguments.whole("total", 1, (1 << 63) - 1)? else {
+            if arguments.has("counts") {
+                return Err(Error::type_("total", "be given with counts", "nothing"));
+            }
             return Ok(None);
         };
         let (size, cells) = arguments.square("counts")?;

@@ -29,6 +29,7 @@ fn with_k(size: u64, k: u64) -> Classes {
 /// balanced classes majorize those of more, and `n log n` is convex. The reported beta of a closed
 /// form is the largest double not above the true one, so it reaches a double just when that does.
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    arguments.known(&["size", "k", "beta"])?;
     let size = arguments.size()?;
     arguments.exactly_one(&["k", "beta"])?;
     let k = match arguments.whole("k", 1, size)? {

@@ -29,6 +29,7 @@ pub struct TTransform {
 }
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+    arguments.known(&["size", "i", "j", "keep"])?;
     let size = arguments.size()?;
     let mut code = |name: &str| {
         arguments

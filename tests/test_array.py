@@ -1,0 +1,126 @@
+"""A matrix as an array of NumPy's: when asked for, and never without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bistochastic as bs
+
+M = bs.circulant([2, 1, 1])
+DENSE = M.to_dense()
+# Without types: what is refused is what a type checker refuses.
+loose: Any = M
+loose_bs: Any = bs
+
+
+def test_an_array_of_a_matrix_is_its_dense_form() -> None:
+    for found in (np.asarray(M), np.array(M), np.array(M, copy=True), np.asanyarray(M)):
+        assert type(found) is np.ndarray
+        assert found.dtype == np.float64
+        assert np.array_equal(found, DENSE)
+    single = np.asarray(M, dtype=np.float32)
+    assert single.dtype == np.float32
+    assert np.array_equal(single, DENSE.astype(np.float32))
+    assert np.array_equal(np.array(M, dtype=complex), DENSE.astype(complex))
+    assert np.array_equal(np.stack([M, M]), [DENSE, DENSE])
+    # As NumPy before 2 asks.
+    assert np.array_equal(loose.__array__(), DENSE)
+    assert loose.__array__(np.float32).dtype == np.float32
+
+
+def test_every_array_is_one_of_its_own() -> None:
+    one = np.asarray(M)
+    one[:] = 7
+    assert np.array_equal(np.asarray(M), DENSE)
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="means another thing")
+def test_an_array_without_a_copy_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"`copy` must be None or True, .*; got False"):
+        np.array(M, copy=False)
+    with pytest.raises(ValueError, match="`copy` must be None or True"):
+        np.asarray(M, copy=False)
+    with pytest.raises(ValueError, match="`copy` must be None or True"):
+        loose.__array__(copy=False)
+
+
+def test_linear_algebra_of_numpy_takes_a_matrix() -> None:
+    values = np.sort_complex(np.linalg.eigvals(np.asarray(M)))
+    assert values == pytest.approx(np.sort_complex(np.fft.fft([2, 1, 1]) / 4))
+    assert np.linalg.matrix_rank(loose) == 3
+    assert np.linalg.det(loose) == pytest.approx(np.linalg.det(DENSE))
+
+
+def test_arithmetic_with_arrays_is_refused() -> None:
+    x = np.ones(3)
+    joined: list[Callable[[], Any]] = [
+        lambda: x @ loose,
+        lambda: loose @ x,
+        lambda: x.tolist() @ loose,
+        lambda: np.eye(3) @ loose,
+    ]
+    for calculate in joined:
+        with pytest.raises(TypeError, match=r"`@` must join two matrices; `to_dense\(\)` gives"):
+            calculate()
+    others: list[Callable[[], Any]] = [
+        lambda: loose + x,
+        lambda: x + loose,
+        lambda: loose * 2,
+        lambda: np.float64(2) * loose,
+        lambda: -loose,
+        lambda: np.matmul(x, loose),
+        lambda: np.matmul(loose, x),
+        lambda: np.add(loose, 1),
+        lambda: np.log(loose),
+        lambda: np.sum(loose),
+    ]
+    for calculate in others:
+        with pytest.raises(TypeError, match="Matrix"):
+            calculate()
+    for calculate, sign in (
+        (lambda: x + loose, r"\+"),
+        (lambda: loose - 1, "-"),
+        (lambda: sum([loose, loose]), r"\+"),
+        (lambda: x * loose, r"\*"),
+        (lambda: loose / 2, "/"),
+    ):
+        with pytest.raises(TypeError, match=rf"`{sign}` must be asked of arrays, as `to_dense"):
+            calculate()
+    assert (loose == DENSE) is False
+    assert (DENSE == loose) is False  # noqa: SIM300
+
+
+def test_a_matrix_that_does_not_fit_is_refused() -> None:
+    large = bs.uniform(10**9)
+    asks: list[Callable[[], Any]] = [
+        lambda: np.asarray(large),
+        lambda: np.array(large, dtype=np.float32),
+        lambda: loose_bs.dense(large),
+        lambda: M.apply(large),
+    ]
+    for ask in asks:
+        with pytest.raises(
+            bs.errors.OutOfMemoryError, match=r"`to_dense` must fit in the \d+ bytes"
+        ):
+            ask()
+
+
+def test_a_matrix_is_taken_where_an_array_is() -> None:
+    assert bs.dense(loose).same_law(M)
+    assert bs.entropy_rate(M) == pytest.approx(M.entropy_rate)
+    assert M.apply(M) == pytest.approx(DENSE.T @ DENSE)
+    with pytest.raises(TypeError, match="`codes` must be an array of whole numbers"):
+        loose.randomize(M)
+
+
+def test_matrices_of_a_composite_are_not_written_out() -> None:
+    large = bs.uniform(10**9)
+    assert bs.build("product", matrices=(large, large)) == large @ large
+    assert bs.kron(matrices=(M, M)) == bs.build("kron", matrices=(M, M)) == bs.kron(M, M)
+    for given in (large, [large, 3], (large, "a"), []):
+        with pytest.raises((TypeError, ValueError), match="`matrices` must "):
+            bs.build("kron", matrices=given)

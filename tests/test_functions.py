@@ -1,0 +1,118 @@
+"""The functions of the families: what they take is what ``build`` and ``parameters`` know."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bistochastic as bs
+from bistochastic import _core
+from cases import FAMILIES
+
+every_family = pytest.mark.parametrize("name", sorted(FAMILIES))
+loose: Any = bs
+
+
+def function(name: str) -> Any:
+    """The function of a family. A product has none, and is written ``a @ b``."""
+    if name == "product":
+        return lambda matrices: operator.matmul(*matrices)
+    return getattr(bs, name)
+
+
+@every_family
+@given(data=st.data())
+def test_the_function_of_a_family_takes_its_parameters(name: str, data: Any) -> None:
+    m = data.draw(FAMILIES[name])
+    again = function(name)(**m.parameters)
+    assert again == m
+    assert hash(again) == hash(m)
+    assert again.parameters == m.parameters
+
+
+@every_family
+def test_a_name_that_is_not_known_is_named_with_those_that_are(name: str) -> None:
+    # Whatever else is missing or wrong.
+    for others in ({}, {"size": -1}, {"beta": 0.5}):
+        with pytest.raises(TypeError) as found:
+            bs.build(name, eps=1, **others)
+        unknown = re.fullmatch(
+            r"`(\w+)` must be a parameter of (\w+) \((.*)\); got a name it does not have",
+            str(found.value),
+        )
+        assert unknown
+        assert unknown[1] in ("eps", *others)
+        assert unknown[2] == name
+        names = [
+            p.name
+            for p in inspect.signature(function(name)).parameters.values()
+            if p.kind is not inspect.Parameter.VAR_POSITIONAL
+        ]
+        assert unknown[3].split(", ") == names
+
+
+def test_a_function_names_what_it_does_not_know() -> None:
+    with pytest.raises(TypeError, match="'eps'"):
+        loose.randomized_response(12, eps=1)
+    with pytest.raises(TypeError, match=r"`eps` must be a parameter of randomized_response "):
+        bs.build("randomized_response", size=12, eps=1)
+
+
+@pytest.mark.parametrize(
+    ("family", "given_", "sentence"),
+    [
+        (
+            "dense",
+            {"array": [[1]], "counts": [[1]], "total": 1},
+            "`array` must be left out beside total and counts; got it too",
+        ),
+        ("dense", {}, "`array` must be given for dense; got nothing"),
+        ("dense", {"total": 1}, "`counts` must be given for dense; got nothing"),
+        ("dense", {"counts": [[1]]}, "`total` must be given with counts; got nothing"),
+        ("gibbs", {}, "`cost` must be given for gibbs; got nothing"),
+        (
+            "gibbs",
+            {"counts": [[1]], "total": 1, "beta": 1},
+            "`beta` must be left out beside total and counts; got it too",
+        ),
+        ("geometric", {"kernel": [1, 0]}, "`total` must be given for geometric; got nothing"),
+        (
+            "geometric",
+            {"kernel": [1, 0], "total": 1, "size": 1},
+            "`size` must be left out beside kernel and total; got it too",
+        ),
+        ("geometric", {"total": 1}, "`size` must be given for geometric; got nothing"),
+        (
+            "tridiagonal",
+            {"size": 3, "beta": 0.2, "total": 9},
+            "`total` must be left out beside size and beta; got it too",
+        ),
+        ("circulant", {"first_row": [0.5, 0.5], "total": 2}, "`total` must go with whole numbers"),
+    ],
+)
+def test_realised_parameters_go_alone(family: str, given_: dict[str, Any], sentence: str) -> None:
+    for make in (lambda: bs.build(family, **given_), lambda: function(family)(**given_)):
+        with pytest.raises(TypeError) as found:
+            make()
+        assert str(found.value).startswith(sentence)
+
+
+def test_factors_are_given_once() -> None:
+    m = bs.uniform(2)
+    assert bs.kron(matrices=[m, m]) == bs.kron(m, m)
+    with pytest.raises(TypeError, match="`kron` must be given its factors once; got 1 of them"):
+        bs.kron(m, matrices=[m])
+    with pytest.raises(ValueError, match="`matrices` must hold matrices; got none"):
+        bs.kron()
+    with pytest.raises(TypeError, match="`matrices` must be a sequence of matrices; got one"):
+        loose.kron(matrices=m)
+
+
+def test_every_family_is_here() -> None:
+    assert sorted(_core.families()) == sorted(FAMILIES)
