@@ -1,4 +1,4 @@
-"""The pictures of the README: ``python examples/pictures.py [folder]``, else docs/pictures."""
+"""The pictures of docs/measures.md: ``python examples/pictures.py [folder]``, or docs/pictures."""
 
 from __future__ import annotations
 

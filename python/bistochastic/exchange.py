@@ -26,7 +26,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.errors import OutOfMemoryError
-from bistochastic.report import shown
+from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,202 @@
+"""README and the pages of docs/ and examples/: examples run, commands work, links lead on."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import bistochastic as bs
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path
+    for path in (README, *sorted((ROOT / "docs").glob("*.md")), ROOT / "examples" / "README.md")
+    if path.is_file()
+}
+every_page = pytest.mark.parametrize("name", PAGES)
+
+# Written by hand, with examples.
+GUIDES = ("families", "randomizing", "estimation", "measures", "permutations", "guarantees")
+# These commands build or install. Everything else in a shell example is run.
+BUILDS = ("make ", "pip install ")
+FENCE = re.compile(r"^```(\w*)$")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+# Names of the package in text and code: `bs.kron`, `bs.errors.GuaranteeError`.
+NAME = re.compile(r"\bbs\.([A-Za-z_]\w*(?:\.\w+)*)")
+# In the text already, in the package with the names of its next version.
+ARRIVING = {"tradeoff", "__version__", "Matrix.from_json"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """What stands between two fences."""
+
+    language: str
+    start: int
+    lines: tuple[str, ...]
+
+
+def blocks(text: str) -> list[Block]:
+    found: list[Block] = []
+    inside: tuple[str, int] | None = None
+    held: list[str] = []
+    for number, line in enumerate(text.splitlines()):
+        fence = FENCE.match(line)
+        if fence and inside is None:
+            inside, held = (fence[1], number + 1), []
+        elif fence and inside is not None:
+            found.append(Block(*inside, tuple(held)))
+            inside = None
+        elif inside is not None:
+            held.append(line)
+    assert inside is None, "a fence is not closed"
+    return found
+
+
+def run_examples(name: str, text: str) -> str:
+    """What the examples of a page get wrong. They share their names, and get none from outside."""
+    # Line numbers stay those of the page.
+    lines = [""] * len(text.splitlines())
+    for block in blocks(text):
+        if block.language == "python":
+            lines[block.start : block.start + len(block.lines)] = block.lines
+    parser = doctest.DocTestParser()
+    examples = parser.get_doctest("\n".join(lines) + "\n", {}, name, name, 0)
+    said: list[str] = []
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    doctest.DocTestRunner(verbose=False, optionflags=flags).run(examples, out=said.append)
+    return "".join(said)
+
+
+def commands(text: str) -> list[str]:
+    """The lines of the shell examples, without remarks."""
+    shell = [line for block in blocks(text) if block.language == "sh" for line in block.lines]
+    return [line for line in shell if line.strip() and not line.startswith("#")]
+
+
+def run_command(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """As a user would in that folder, with the package that is tested here."""
+    programs = folder / ".programs"
+    programs.mkdir(exist_ok=True)
+    program = programs / "bistochastic"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bistochastic "$@"\n')
+    program.chmod(0o755)
+    path = os.pathsep.join([str(programs), os.environ.get("PATH", "")])
+    return subprocess.run(
+        ["sh", "-c", line],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def anchors(text: str) -> set[str]:
+    """The names that headings can be linked by."""
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.M)
+    plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in plain}
+
+
+def broken_links(path: Path, text: str) -> list[str]:
+    found = []
+    for link in LINK.findall(text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        file, _, anchor = link.partition("#")
+        target = path.parent / file if file else path
+        known = anchors(target.read_text()) if target.suffix == ".md" and target.is_file() else ()
+        if not target.exists() or (anchor and anchor not in known):
+            found.append(link)
+    return found
+
+
+@every_page
+def test_examples_give_what_is_shown(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wrong = run_examples(name, PAGES[name].read_text())
+    assert not wrong, wrong
+
+
+@every_page
+def test_no_example_escapes_the_tests(name: str) -> None:
+    for block in blocks(PAGES[name].read_text()):
+        at = f"{name}:{block.start}"
+        assert block.language in ("python", "sh"), f"{at}: say `python` or `sh`"
+        if block.language == "python":
+            # All of it is behind prompts or is what they print.
+            assert block.lines[0].startswith(">>> "), at
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell examples are for a POSIX shell")
+@every_page
+def test_commands_succeed(name: str, tmp_path: Path) -> None:
+    for line in commands(PAGES[name].read_text()):
+        if not line.startswith(BUILDS):
+            done = run_command(line, tmp_path)
+            assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+
+
+@every_page
+def test_builds_that_are_named_exist(name: str) -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"`make (\w+)", PAGES[name].read_text()):
+        assert re.search(rf"^{target}:", makefile, flags=re.M), target
+    for line in commands(PAGES[name].read_text()):
+        if line.startswith("make "):
+            assert re.search(rf"^{line.split()[1]}:", makefile, flags=re.M), line
+
+
+@every_page
+def test_links_lead_somewhere(name: str) -> None:
+    assert broken_links(PAGES[name], PAGES[name].read_text()) == []
+
+
+@every_page
+def test_names_of_the_package_exist(name: str) -> None:
+    for dotted in set(NAME.findall(PAGES[name].read_text())) - ARRIVING:
+        found: object = bs
+        for part in dotted.split("."):
+            assert hasattr(found, part), f"bs.{dotted}"
+            found = getattr(found, part)
+
+
+def test_the_readme_is_short_and_leads_to_every_page() -> None:
+    text = README.read_text()
+    assert len(text.splitlines()) <= 130
+    linked = {link.partition("#")[0] for link in LINK.findall(text)}
+    assert set(PAGES) - {"README.md"} <= linked
+    assert {f"docs/{guide}.md" for guide in GUIDES} <= set(PAGES)
+
+
+def test_every_guide_has_examples() -> None:
+    for guide in GUIDES:
+        text = PAGES[f"docs/{guide}.md"].read_text()
+        assert any(block.language == "python" for block in blocks(text)), guide
+
+
+def test_the_tests_would_see_a_fault(tmp_path: Path) -> None:
+    right, wrong = "```python\n>>> 1 + 1\n2\n```\n", "```python\n>>> 1 + 1\n3\n```\n"
+    assert not run_examples("page", right)
+    assert "page" in run_examples("page", wrong)
+    assert "NameError" in run_examples("page", "```python\n>>> bs.uniform(2)\n```\n")
+    assert commands("```sh\n# a remark\nbistochastic key\n```\n") == ["bistochastic key"]
+    assert run_command("bistochastic --version", tmp_path).returncode == 0
+    assert run_command("bistochastic inspect nothing --size 2", tmp_path).returncode == 1
+    page = tmp_path / "page.md"
+    page.write_text("# A b\n")
+    good, bad = "[x](page.md#a-b) [y](https://example.org)", "[x](page.md#c) [y](none.md)"
+    assert broken_links(page, good) == []
+    assert broken_links(page, bad) == ["page.md#c", "none.md"]
