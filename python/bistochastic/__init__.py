@@ -36,8 +36,6 @@ from bistochastic.families import (
 )
 from bistochastic.matrix import Matrix
 from bistochastic.permutations.decomposition import Decomposition, decompose_all
-from bistochastic.permutations.majorization import Step, TTransforms, majorizes, t_transforms
-from bistochastic.report import Comparison, compare
 
 if TYPE_CHECKING:
     from bistochastic import plot
@@ -45,6 +43,8 @@ if TYPE_CHECKING:
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.conjunctions import Conjunction, conjunction
     from bistochastic.measures.profile import Entry, Profile
+    from bistochastic.permutations.majorization import Step, TTransforms, majorizes, t_transforms
+    from bistochastic.report import Comparison, compare
 
     __version__: str
 
@@ -90,12 +90,18 @@ __all__ = [
 
 # What few need and takes a while to import waits until it is asked for.
 _LATER = {
+    "Comparison": "bistochastic.report",
     "Conjunction": "bistochastic.estimate.conjunctions",
     "Entry": "bistochastic.measures.profile",
     "Estimate": "bistochastic.estimate",
     "Point": "bistochastic.choose.tradeoff",
     "Profile": "bistochastic.measures.profile",
+    "Step": "bistochastic.permutations.majorization",
+    "TTransforms": "bistochastic.permutations.majorization",
+    "compare": "bistochastic.report",
     "conjunction": "bistochastic.estimate.conjunctions",
+    "majorizes": "bistochastic.permutations.majorization",
+    "t_transforms": "bistochastic.permutations.majorization",
     "tradeoff": "bistochastic.choose.tradeoff",
 }
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from bistochastic import _core, operators
+from bistochastic import _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,6 +133,8 @@ class Matrix(_core.Law):
         >>> bs.blocks([1, 2]).apply([10, 3, 5])
         array([10.,  4.,  4.])
         """
+        from bistochastic import operators
+
         return operators.apply(self, x)
 
     def solve(self, y: ArrayLike) -> NDArray[np.float64]:
@@ -150,6 +152,8 @@ class Matrix(_core.Law):
             ...
         bistochastic.errors.SingularMatrixError: `solve` must be asked of an invertible matrix; ...
         """
+        from bistochastic import operators
+
         return operators.solve(self, y)
 
     @property
@@ -166,6 +170,8 @@ class Matrix(_core.Law):
         >>> bs.blocks([3, 3]).condition
         inf
         """
+        from bistochastic import operators
+
         return operators.condition(self)
 
     @property
@@ -175,6 +181,8 @@ class Matrix(_core.Law):
         >>> bs.tridiagonal(0.5, size=4).is_singular, bs.tridiagonal(0.4, size=4).is_singular
         (True, False)
         """
+        from bistochastic import operators
+
         return operators.is_singular(self)
 
     def profile(
