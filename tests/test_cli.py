@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
 from fractions import Fraction
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -200,13 +203,18 @@ def test_the_command_line_answers_bad_input_in_one_sentence(
 
 
 def test_the_console_script_runs() -> None:
-    text = subprocess.run(
-        [sys.executable, "-m", "bistochastic", "--version"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert "bistochastic" in text
+    (entry,) = metadata.entry_points(group="console_scripts", name="bistochastic")
+    assert entry.load() is cli.main
+    script = shutil.which("bistochastic", path=sysconfig.get_path("scripts"))
+    assert script is not None
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+    assert bs.__version__ in done.stdout
+
+
+def test_the_module_runs_as_the_script_does() -> None:
+    words = [sys.executable, "-m", "bistochastic", "--version"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert bs.__version__ in done.stdout
 
 
 def decomposed(*arguments: str) -> tuple[int, str]:

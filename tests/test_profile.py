@@ -467,3 +467,38 @@ def test_nothing_is_shown_as_nothing() -> None:
     shown = {entry.name: entry.text for entry in bs.uniform(12).profile()}
     for name in ("mutual_information", "capacity", "max_leakage", "guaranteed_max_leakage"):
         assert shown[name] == "0"
+
+
+LARGE = 200_000
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        bs.uniform(3),
+        bs.blocks([3, 1]),
+        bs.k_anonymous(LARGE, k=3) @ bs.tridiagonal(0.2, size=LARGE),
+        bs.mix([bs.tridiagonal(0.2, size=LARGE), bs.uniform(LARGE)], weights=[0.5, 0.5]),
+    ],
+    ids=repr,
+)
+def test_what_is_not_known_is_none_and_never_nan(m: bs.Matrix) -> None:
+    for entry in m.profile(cost="ordinal"):
+        assert (entry.value is None) == (entry.status == "not computed"), entry
+        assert entry.value is None or not math.isnan(entry.value), entry
+    row = bs.compare(m).rows()
+    assert not any("nan" in text for line in row for text in line)
+
+
+def test_a_point_that_is_not_computed_is_none() -> None:
+    hard = {"mine": lambda n, _: bs.k_anonymous(n, k=3) @ bs.tridiagonal(0.2, size=n)}
+    (point,) = bs.tradeoff(LARGE, families=hard, betas=[0.5])
+    assert point.truthfulness is None
+    assert point.standard_error is None
+    assert point.note
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 12, 1000, 10**6])
+def test_perfect_secrecy_tells_nothing_at_all(size: int) -> None:
+    entry = bs.uniform(size).profile()["mutual_information"]
+    assert (entry.value, entry.text) == (0.0, "0")

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -24,21 +25,24 @@ def slow() -> tuple[bs.Matrix, Any]:
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of another kind")
 @pytest.mark.parametrize("by_ids", [False, True])
-def test_ctrl_c_stops_a_long_call_within_a_second(by_ids: bool) -> None:
+def test_ctrl_c_stops_a_long_call_before_its_work_is_done(by_ids: bool) -> None:
+    """Work is counted in processor time, beside that of a hundredth: the clock says nothing."""
     m, codes = slow()
-    where: Any = {"ids": np.arange(len(codes))} if by_ids else {"start": 0}
-    sent: list[float] = []
+    ids = np.arange(len(codes))
 
-    def interrupt() -> None:
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
+    def work(records: int) -> float:
+        where: Any = {"ids": ids[:records]} if by_ids else {"start": 0}
+        begun = time.process_time()
+        with suppress(KeyboardInterrupt):
+            m.randomize(codes[:records], key=KEY, stream="a", **where)
+        return time.process_time() - begun
 
-    timer = threading.Timer(0.5, interrupt)
+    part = work(len(codes) // 100)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        m.randomize(codes, key=KEY, stream="a", **where)
-    assert time.monotonic() - sent[0] < 1
+    done = work(len(codes))
     timer.join()
+    assert done < 50 * part
 
 
 def test_other_threads_run_meanwhile() -> None:
@@ -55,13 +59,13 @@ def test_other_threads_run_meanwhile() -> None:
 
     thread = threading.Thread(target=tick)
     thread.start()
-    start = time.monotonic()
+    before = ticks
     want = m.randomize(codes, key=KEY, stream="a", start=0, threads=1)
     m.randomize(codes, key=KEY, stream="a", ids=codes, threads=1)
-    seconds = time.monotonic() - start
+    # A call that kept the interpreter to itself would let through one tick, before or after it.
+    assert ticks > before + 2
     done.set()
     thread.join()
-    assert ticks > min(20, 50 * seconds)
     seen: list[bool] = []
     threads = [
         threading.Thread(

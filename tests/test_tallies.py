@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
@@ -87,3 +88,49 @@ def test_counts_next_to_none_have_bounds_without_a_word() -> None:
 def test_empty_codes_of_another_kind_are_refused_as_full_ones_are(dtype: Any) -> None:
     with pytest.raises(TypeError, match=r"^`codes` must be an array of whole numbers; got dtype "):
         bs.uniform(3).estimate(codes=np.zeros(0, dtype=dtype), method="simplex")
+
+
+def people() -> Any:
+    return pd.Series(["rare", "often", "often", "some", "often", "some"], name="people")
+
+
+@pytest.mark.parametrize("make", [people, lambda: people().astype("category")])
+def test_labels_that_are_text_must_be_in_the_order_of_the_codes(make: Any) -> None:
+    counts = make().value_counts()
+    assert list(counts.index) == ["often", "some", "rare"]
+    want = (
+        r"`counts` must be in the order of the codes; got labels that are not sorted: counts\.loc"
+    )
+    with pytest.raises(ValueError, match=want):
+        RR.estimate(counts=counts)
+    ordered = counts.sort_index()
+    assert list(ordered.index) == ["often", "rare", "some"]
+    assert np.array_equal(RR.estimate(counts=ordered).counts, RR.estimate(counts=[3, 1, 2]).counts)
+    # The way out that the sentence names: an order of one's own.
+    mine = counts.loc[["rare", "some", "often"]].to_numpy()
+    assert np.array_equal(RR.estimate(counts=mine).counts, RR.estimate(counts=[1, 2, 3]).counts)
+
+
+def test_a_categorical_is_in_the_order_of_its_categories() -> None:
+    column = people().astype(pd.CategoricalDtype(["rare", "some", "often"], ordered=True))
+    counts = column.value_counts(sort=False)
+    assert list(counts.index) == ["rare", "some", "often"]
+    assert np.array_equal(RR.estimate(counts=counts).counts, RR.estimate(counts=[1, 2, 3]).counts)
+    with pytest.raises(ValueError, match="labels that are not sorted"):
+        RR.estimate(counts=column.value_counts())
+
+
+def test_labels_of_a_table_are_looked_at_on_both_sides() -> None:
+    joint = bs.kron(bs.randomized_response(2, epsilon=1), RR)
+    table = pd.DataFrame([[1, 2, 3], [4, 5, 6]], index=["no", "yes"], columns=["a", "b", "c"])
+    want = joint.estimate(counts=[[1, 2, 3], [4, 5, 6]]).counts
+    assert np.array_equal(joint.estimate(counts=table).counts, want)
+    with pytest.raises(ValueError, match=r"not sorted: counts\.loc\[categories\]"):
+        joint.estimate(counts=table.loc[["yes", "no"]])
+    with pytest.raises(ValueError, match=r"not sorted: counts\[categories\]"):
+        joint.estimate(counts=table[["c", "a", "b"]])
+    # Two columns counted at once, by frequency.
+    stacked = table.stack()
+    assert np.array_equal(joint.estimate(counts=stacked).counts, want)
+    with pytest.raises(ValueError, match="labels that are not sorted"):
+        joint.estimate(counts=stacked.sort_values(ascending=False))

@@ -21,7 +21,7 @@ _LARGEST = 4096
 _CELLS = 1024
 _WRITTEN = 12
 # The most names that are written along an axis.
-_LABELLED = 40
+_LABELLED = 30
 
 
 def heatmap(
@@ -33,7 +33,7 @@ def heatmap(
     ``"linear"`` or ``"log"``; logarithmic where the positive entries differ by more than a factor
     of 100, unless given, and then what is below a millionth of the largest shares the lightest
     colour. Up to 12 categories the numbers are written into the cells. ``labels`` are the names of
-    the categories, in the order of their codes; of more than 40 categories some are shown.
+    the categories, in the order of their codes; of more than 30 categories some are shown.
 
     Above 1024 categories a cell is the mean of a square of neighbours, white where all are 0, and
     the colour bar says so. All entries are looked at, so at most 4096 categories are accepted.
@@ -101,9 +101,9 @@ def heatmap(
     if names is not None:
         every = -(-matrix.size // _LABELLED)
         places = list(range(0, matrix.size, every))
-        # Long ones would run into each other below the picture.
-        ax.set_xticks(places, names[::every], rotation=45, ha="right", rotation_mode="anchor")
-        ax.set_yticks(places, names[::every])
+        # Upright, since long ones would run into each other below the picture.
+        ax.set_xticks(places, names[::every], rotation=90, fontsize="small")
+        ax.set_yticks(places, names[::every], fontsize="small")
     for axis in (ax.xaxis, ax.yaxis) if names is None else ():
         bins = _WRITTEN if matrix.size <= _WRITTEN else 8
         axis.set_major_locator(MaxNLocator(integer=True, nbins=bins, min_n_ticks=1))

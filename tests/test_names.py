@@ -1,0 +1,145 @@
+"""One name for one thing, in Python, in profiles and in the shell; what is returned is public."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import bistochastic as bs
+from bistochastic import _core, cli, families
+
+PACKAGE = Path(str(bs.__file__)).parent
+# What a name is for where it is on the command line alone.
+SHELL = {
+    "top": "how many terms are shown",
+    "out": "the file that terms are written to",
+    "markdown": "the form of the page",
+    "version": "which version this is",
+    "help": "what there is",
+}
+
+
+def options(command: click.Command) -> dict[str, Any]:
+    """The options of a command, each with its default."""
+    return {str(p.name): p.default for p in command.params if isinstance(p, click.Option)}
+
+
+def parameters(function: Any) -> dict[str, Any]:
+    """The parameters of a function, each with its default."""
+    return {p.name: p.default for p in inspect.signature(function).parameters.values()}
+
+
+def every_family() -> dict[str, dict[str, Any]]:
+    made = {name: getattr(families, name, None) for name in _core.families()}
+    return {name: parameters(make) for name, make in made.items() if make is not None}
+
+
+def test_options_are_called_as_in_python() -> None:
+    of_families = {name for given in every_family().values() for name in given}
+    stand_for = {
+        "inspect": of_families | set(parameters(bs.Matrix.profile)),
+        "compare": of_families,
+        "decompose": set(parameters(bs.Matrix.decompose)),
+        "demo": of_families,
+        "paper": set(),
+    }
+    commands = {n: c for n, c in cli.main.commands.items() if not isinstance(c, click.Group)}
+    assert set(stand_for) == set(commands)
+    for name, command in commands.items():
+        assert set(options(command)) <= stand_for[name] | set(SHELL), name
+        for param in command.params:
+            if isinstance(param, click.Option) and param.name not in SHELL:
+                # `--matrix` is given once for each of the `matrices`.
+                typed = {"matrices": "--matrix"}.get(str(param.name))
+                assert param.opts == [typed or f"--{param.name}".replace("_", "-")]
+
+
+def test_what_python_takes_can_be_typed() -> None:
+    typed = options(cli.main.commands["inspect"])
+    assert set(parameters(bs.Matrix.profile)) - {"self"} <= set(typed)
+    terms = options(cli.main.commands["decompose"])
+    asked = parameters(bs.Matrix.decompose)
+    # A function cannot be typed.
+    assert set(asked) - {"self", "progress"} <= set(terms)
+    for name in set(asked) & set(terms):
+        # Options without a default are None, or a mark of click's own that says so.
+        assert terms[name] == asked[name] or asked[name] is None, name
+
+
+def test_measures_are_called_as_the_attributes_of_a_matrix() -> None:
+    m = bs.randomized_response(4, beta=0.5)
+    profile = m.profile()
+    shared = {entry.name for entry in profile} & set(dir(m))
+    assert {"entropy_rate", "beta", "epsilon", "truthfulness", "is_ergodic", "condition"} <= shared
+    for name in shared:
+        assert getattr(profile, name) == getattr(m, name), name
+    # No measure of a matrix goes by another name in its profile.
+    assert not {"bits", "ergodic"} & {entry.name for entry in profile}
+
+
+@pytest.mark.parametrize("function", [bs.Matrix.standard_error, bs.tradeoff, bs.plot.tradeoff])
+def test_records_are_called_records(function: Any) -> None:
+    assert "records" in parameters(function)
+    assert not {"n", "pi"} & set(parameters(function))
+
+
+def written_classes() -> set[str]:
+    """The classes of the package that are not private."""
+    found = set()
+    for path in [*PACKAGE.rglob("*.py"), PACKAGE / "_core.pyi"]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.add(node.name)
+    return found
+
+
+def annotations_of(name: str) -> set[str]:
+    """The classes that a public name returns or holds, by its annotations."""
+    member = getattr(bs, name)
+    stubs = ast.parse((PACKAGE / "_core.pyi").read_text())
+    texts = []
+    if inspect.isclass(member):
+        for cls in member.__mro__[:-1]:
+            texts += [str(given) for given in vars(cls).get("__annotations__", {}).values()]
+            for one in vars(cls).values():
+                reached = one.fget if isinstance(one, property) else getattr(one, "func", one)
+                texts.append(str(getattr(reached, "__annotations__", {}).get("return", "")))
+            for node in stubs.body:
+                if isinstance(node, ast.ClassDef) and node.name == cls.__name__:
+                    functions = [f for f in node.body if isinstance(f, ast.FunctionDef)]
+                    texts += [ast.unparse(f.returns) for f in functions if f.returns]
+    else:
+        texts.append(str(getattr(member, "__annotations__", {}).get("return", "")))
+    return {word for text in texts for word in re.findall(r"\b[A-Z]\w+", text)}
+
+
+def test_every_class_that_is_returned_is_exported() -> None:
+    classes = written_classes()
+    returned = {word for name in bs.__all__ for word in annotations_of(name)} & classes
+    assert {"Matrix", "Profile", "Entry", "Estimate", "Decomposition", "Comparison"} <= returned
+    assert {"Conjunction", "TTransforms", "Step", "Point", "Key"} <= returned
+    assert returned <= set(bs.__all__), sorted(returned - set(bs.__all__))
+
+
+def test_every_public_name_is_there_and_is_found_by_dir() -> None:
+    for name in bs.__all__:
+        assert getattr(bs, name) is not None
+    assert set(bs.__all__) <= set(dir(bs))
+    assert re.fullmatch(r"\d+\.\d+\.\d+.*", bs.__version__)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = bs.nothing
+
+
+def test_public_functions_are_one_and_the_same_by_either_way() -> None:
+    from bistochastic.choose.tradeoff import tradeoff
+    from bistochastic.estimate import Estimate
+
+    assert bs.tradeoff is tradeoff
+    assert bs.Estimate is Estimate
+    assert type(bs.identity(2).estimate([0, 1])) is bs.Estimate
