@@ -2,11 +2,12 @@
 
 use std::ops::Add;
 
-use crate::measure::survey::{self, RowBits, Survey};
-use crate::measure::{self, Bits, Entropy, LogSum};
+use crate::law::lines::{self, RowBits, Survey};
+use crate::number::bits::{self, Bits, Entropy};
 use crate::number::dd::Dd;
 use crate::number::entropy::{self, Summer};
 use crate::number::lattice;
+use crate::number::logarithms::{self, LogSum};
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
 use crate::system::stop::Paced;
@@ -95,7 +96,7 @@ impl<K: Count> Kernel<'_, K> {
         if r * r <= 1024 {
             let total = u64::try_from(self.total);
             if let Ok(total) = total {
-                return measure::of_counts(r as u64, total, 1, r * r, |i| {
+                return bits::of_counts(r as u64, total, 1, r * r, |i| {
                     self.count(i / r, i % r) as u64
                 });
             }
@@ -257,7 +258,7 @@ impl<K: Count> Kernel<'_, K> {
     pub fn epsilon(&self) -> f64 {
         let r = self.r();
         let (flat, terms) = self.plan();
-        let ratio = |(low, high): (u128, u128)| measure::log_ratio(high, low);
+        let ratio = |(low, high): (u128, u128)| logarithms::log_ratio(high, low);
         if r > 1024
             && let Some(epsilon) = self.epsilon_of_few_columns()
         {
@@ -349,7 +350,7 @@ impl<K: Count> Kernel<'_, K> {
                 return Some(worst);
             }
             let (low, high) = self.extremes(v);
-            worst = worst.max(measure::log_ratio(high, low));
+            worst = worst.max(logarithms::log_ratio(high, low));
             if worst == f64::INFINITY {
                 return Some(worst);
             }
@@ -453,11 +454,11 @@ impl<K: Count> Kernel<'_, K> {
             return RowBits::Unknown;
         }
         let scale = self.total as f64;
-        let flat = survey::term(self.counts[r].real() * 2.0 / scale);
+        let flat = lines::term(self.counts[r].real() * 2.0 / scale);
         let near = |u: usize| {
             let end = (u + w).min(r);
             let streamed: f64 = (u.saturating_sub(w)..end)
-                .map(|v| survey::term(self.count(u, v) as f64 / scale))
+                .map(|v| lines::term(self.count(u, v) as f64 / scale))
                 .sum();
             streamed + flat * (r - (end - u.saturating_sub(w))) as f64
         };
@@ -500,6 +501,7 @@ impl Ranges {
 mod tests {
     use super::*;
     use crate::law::Family;
+    use crate::measure::survey;
 
     fn mass(kernel: &[i64]) -> u128 {
         let sum: i64 = kernel.iter().sum();
@@ -547,7 +549,7 @@ mod tests {
             survey::laws::agree(&law, &kernel.survey(&gammas), &looked);
             let epsilon = (0..r)
                 .map(|u| kernel.extremes(u))
-                .map(|(low, high)| measure::log_ratio(high, low))
+                .map(|(low, high)| logarithms::log_ratio(high, low))
                 .fold(0.0, f64::max);
             for entropy in [kernel.entropy_rate(), shifted.entropy_rate()] {
                 let Entropy::Within(bits) = entropy else {
