@@ -189,7 +189,7 @@ MUTANTS = [
     ),
     Mutant(
         "labels-run-together",
-        "src/draw/derive.rs",
+        "src/law/digest.rs",
         "the length of a text is not hashed, so that labels can meet",
         ("draw::derive::tests::derivation_is_derive_key_of_the_key_and_the_encoded_tuple",),
     ),
@@ -202,19 +202,19 @@ MUTANTS = [
     # Rounding.
     Mutant(
         "beta-nearest",
-        "src/measure/mod.rs",
+        "src/number/logarithms.rs",
         "bits and beta in closed form to nearest",
         ("tests/test_laws.py::test_reported_bits_are_never_above_the_truth",),
     ),
     Mutant(
         "long-sum-error-upwards",
-        "src/measure/mod.rs",
+        "src/number/bits.rs",
         "bits of a long sum to the far end of their error",
         ("law::family::circulant::tests::long_rows_are_measured_in_the_safe_direction",),
     ),
     Mutant(
         "epsilon-nearest",
-        "src/measure/mod.rs",
+        "src/number/logarithms.rs",
         "epsilon to nearest",
         ("tests/test_laws.py::test_reported_epsilon_is_never_below_the_truth",),
     ),
@@ -226,7 +226,7 @@ MUTANTS = [
     ),
     Mutant(
         "joint-entropy-nearest",
-        "src/measure/mod.rs",
+        "src/number/bits.rs",
         "bits of one permutation to nearest",
         (
             EDGES + "test_joint_entropy_of_one_coin_is_never_above_the_truth",

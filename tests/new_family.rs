@@ -7,11 +7,12 @@ use std::sync::Arc;
 use bistochastic::birkhoff::{Options, Policy, Sum, closed, decompose};
 use bistochastic::draw::alias::More;
 use bistochastic::error::Result;
+use bistochastic::law::lines::Survey;
 use bistochastic::law::parameters::{Arguments, Parameters, Value};
 use bistochastic::law::same;
 use bistochastic::law::{self, Alphas, Family, Matrix, Structure};
-use bistochastic::measure;
-use bistochastic::measure::survey::{self, Survey};
+use bistochastic::measure::survey;
+use bistochastic::number::logarithms;
 use bistochastic::operator::{self, Way};
 use bistochastic::system::control::Control;
 
@@ -356,7 +357,7 @@ fn measures_are_those_of_the_entries() {
             let less = |a: &&(u128, u128), b: &&(u128, u128)| (a.0 * b.1).cmp(&(b.0 * a.1));
             let low = column.iter().min_by(|a, b| less(a, b)).unwrap();
             let high = column.iter().max_by(|a, b| less(a, b)).unwrap();
-            epsilon = epsilon.max(measure::log_ratio(high.0 * low.1, low.0 * high.1));
+            epsilon = epsilon.max(logarithms::log_ratio(high.0 * low.1, low.0 * high.1));
         }
         let size = m.family.size() as f64;
         let bits = bits / size;

@@ -96,7 +96,14 @@ COMPARES = re.compile(
     re.VERBOSE,
 )
 # The families themselves, and the command line, whose presets are names that people type.
-FAMILIES = ("law/mod.rs", "law/family/", "law/shared/", "families.py", "cli/")
+FAMILIES = (
+    "law/matrix.rs",
+    "law/registry.rs",
+    "law/family/",
+    "law/shared/",
+    "families.py",
+    "cli/",
+)
 
 
 def rust_comparisons(text: str) -> list[int]:

@@ -19,8 +19,9 @@ use super::realise;
 use super::sample::SIZE;
 use crate::law::structure::{Run, Structure};
 use crate::law::{Composition, Matrix};
-use crate::measure::{self, Entropy, LogSum};
+use crate::number::bits::{self, Entropy};
 use crate::number::dd::{self, Dd};
+use crate::number::logarithms::LogSum;
 use crate::system::memory::Gather;
 
 /// Bits of the permutation that is drawn for `matrix`; none where none can be drawn.
@@ -155,7 +156,7 @@ fn of_mixture(parts: &[((i64, i64), &Matrix)], seen: &mut Seen) -> Option<f64> {
         .gather();
     let total = drawn.iter().map(|part| part.0).sum::<u64>();
     if let Some(weights) = certain(&drawn) {
-        return Some(measure::of_counts(1, total, 1, weights.len(), |j| weights[j]).bits_down());
+        return Some(bits::of_counts(1, total, 1, weights.len(), |j| weights[j]).bits_down());
     }
     let mut sum = 0.0;
     for (weight, part) in drawn {
@@ -202,7 +203,7 @@ fn richest_row(counts: &Counts) -> f64 {
     let rows = (0..counts.size).map(|u| (near(u), u));
     let richest = rows.max_by(|a, b| a.0.total_cmp(&b.0));
     let line = line(richest.map_or(0, |(_, u)| u));
-    measure::of_counts(1, counts.total, 1, line.len(), |i| line[i]).bits_down()
+    bits::of_counts(1, counts.total, 1, line.len(), |i| line[i]).bits_down()
 }
 
 #[cfg(test)]
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
     use crate::birkhoff::leaves::Leaves;
     use crate::birkhoff::sample;
-    use crate::law::laws::make;
+    use crate::law::battery::make;
     use crate::law::parameters::Value;
 
     fn table(size: usize, cells: &[i64]) -> Matrix {

@@ -1,10 +1,10 @@
 //! A kron, decomposed by its factors; where it is cut short, the largest terms are chosen.
 
-use super::{Decomposition, Failure, Options, Sum};
+use super::{Decomposition, Options, Sum};
 use crate::error::Error;
 use crate::law::Matrix;
 use crate::number::dd::Dd;
-use crate::system::control::Control;
+use crate::system::control::{Control, Failure};
 use crate::system::memory::{self, Gather};
 
 /// Terms of a kron among which the largest can be chosen.

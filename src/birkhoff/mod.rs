@@ -16,7 +16,6 @@
 //!
 //! Where to start: [`decompose`], then [`bottleneck`].
 
-use crate::error::Error;
 use crate::law::{Composition, Matrix};
 use crate::system::pool;
 
@@ -42,7 +41,7 @@ pub mod ties;
 
 pub use decomposition::{Decomposition, Sum};
 
-use crate::system::control::{Control, Stopped};
+use crate::system::control::{Control, Failure, Stopped};
 use counts::Counts;
 use form::{Form, units_for};
 use listed::Listed;
@@ -79,27 +78,6 @@ pub struct Limits {
     pub enough: u64,
     /// Stop after this many terms.
     pub terms: usize,
-}
-
-/// Why there is no decomposition.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Failure {
-    /// Input that cannot be decomposed.
-    Refused(Error),
-    /// Who waits for it wanted it no longer.
-    Stopped,
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Failure::Refused(error)
-    }
-}
-
-impl From<Stopped> for Failure {
-    fn from(_: Stopped) -> Self {
-        Failure::Stopped
-    }
 }
 
 /// Decompose a matrix. `share` of the progress is this matrix's.

@@ -238,7 +238,7 @@ mod tests {
     use std::collections::HashSet;
 
     use crate::birkhoff::leaves::Leaves;
-    use crate::law::laws::make;
+    use crate::law::battery::make;
     use crate::law::parameters::Value;
 
     fn gcd(a: u128, b: u128) -> u128 {

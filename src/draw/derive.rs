@@ -1,44 +1,22 @@
-//! From one key to the keys of all streams, and from a matrix to its digest.
+//! From one key to the keys of all streams.
 //!
 //! # The law of derivation
 //! ```text
 //! derived = blake3::derive_key(CONTEXT, key || (purpose, labels, path, digest))
 //! ```
 //! The context is one constant; a user's text is always input, never context. The key is 32 bytes; the
-//! tuple follows it, encoded item by item:
-//!
-//! | item | tag | then |
-//! |---|---|---|
-//! | bytes | 01 | length, the bytes |
-//! | text | 02 | length, its UTF-8 |
-//! | integer | 03 | 16 bytes, two's complement |
-//! | list, tuple | 04 | number of items, the items |
-//! | fraction | 05 | numerator and denominator, 16 bytes each |
-//! | double | 06 | its 8 bytes |
-//! | vector of integers | 07 | length, 8 bytes each, two's complement |
-//! | vector of fractions | 08 | length, 32 bytes each |
-//! | vector of doubles | 09 | length, 8 bytes each |
-//! | table | 0a | rows, columns, its numbers as an item |
-//!
-//! Lengths, rows and columns are 8 bytes; all numbers are little-endian, on every platform.
+//! tuple follows it. How its items are encoded is described in [`law::digest`](crate::law::digest).
 //!
 //! # Why two tuples never meet
-//! The first byte of an item tells its form, and the form tells how many bytes follow, either outright
-//! or by a length that stands before them. So whoever reads from the left always knows where an item
-//! ends, and the encoding of a list can be read back in one way only: no two different tuples have
-//! the same encoding, and none is the beginning of another. With 32 bytes of key in front, two inputs
-//! are equal only where keys and tuples are; beyond that, streams meet only where blake3 collides.
-//!
-//! The digest of a matrix is blake3 of the list of its family and the list of its realised
-//! parameters, each a list of name and value; a composite lists the digests of its parts. Equal
-//! matrices have equal parameters, so equal digests.
+//! No two different tuples have the same encoding, and none is the beginning of another, as is shown there. With 32
+//! bytes of key in front, two inputs are equal only where keys and tuples are; beyond that, streams meet only where
+//! blake3 collides.
 
 use blake3::Hasher;
 use zeroize::Zeroize;
 
 use crate::draw::key::Key;
-use crate::law::Matrix;
-use crate::law::parameters::Value;
+use crate::law::digest::Encoder;
 use crate::system::erase::{self, Secret};
 
 /// The one context. Changing it changes every release.
@@ -131,7 +109,7 @@ pub fn derive(
     let mut tuple = Encoder(&mut hasher);
     tuple.list(4);
     tuple.text(purpose.name());
-    tuple.labels(labels);
+    encode(&mut tuple, labels);
     tuple.list(path.len());
     for &index in path {
         tuple.integer(if mutant!("path-not-derived") {
@@ -153,118 +131,14 @@ pub fn derive(
     derived
 }
 
-/// The digest of a family with its realised parameters.
-pub fn digest(family: &str, parameters: &[(&'static str, Value)]) -> [u8; 32] {
-    let mut hasher = Hasher::new();
-    let mut list = Encoder(&mut hasher);
-    list.list(2);
-    list.text(family);
-    list.list(parameters.len());
-    for (name, value) in parameters {
-        list.list(2);
-        list.text(name);
-        list.value(value);
-    }
-    hasher.finalize().into()
-}
-
-/// Items, in the encoding of the module.
-struct Encoder<'a>(&'a mut Hasher);
-
-impl Encoder<'_> {
-    fn head(&mut self, tag: u8, length: usize) {
-        self.0.update(&[tag]);
-        self.0.update(&(length as u64).to_le_bytes());
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.head(0x01, bytes.len());
-        self.0.update(bytes);
-    }
-
-    fn text(&mut self, text: &str) {
-        let length = if mutant!("labels-run-together") {
-            0
-        } else {
-            text.len()
-        };
-        self.head(0x02, length);
-        self.0.update(text.as_bytes());
-    }
-
-    fn integer(&mut self, n: i128) {
-        self.0.update(&[0x03]);
-        self.0.update(&n.to_le_bytes());
-    }
-
-    fn list(&mut self, items: usize) {
-        self.head(0x04, items);
-    }
-
-    fn labels(&mut self, labels: &[Label]) {
-        self.list(labels.len());
-        for label in labels {
-            match label {
-                Label::Text(text) => self.text(text),
-                Label::Integer(n) => self.integer(*n),
-                Label::List(labels) => self.labels(labels),
-            }
-        }
-    }
-
-    /// Many numbers of 8 bytes, through a buffer so that the hash sees long runs.
-    fn words(&mut self, tag: u8, count: usize, mut words: impl Iterator<Item = u64>) {
-        self.head(tag, count);
-        let mut buffer = [0u8; 4096];
-        loop {
-            let mut filled = 0;
-            for (cell, word) in buffer.chunks_exact_mut(8).zip(&mut words) {
-                cell.copy_from_slice(&word.to_le_bytes());
-                filled += 8;
-            }
-            self.0.update(&buffer[..filled]);
-            if filled < buffer.len() {
-                return;
-            }
-        }
-    }
-
-    fn value(&mut self, value: &Value) {
-        match value {
-            Value::Whole(n) => self.integer(*n),
-            Value::Ratio(n, d) => {
-                self.0.update(&[0x05]);
-                self.0.update(&n.to_le_bytes());
-                self.0.update(&d.to_le_bytes());
-            }
-            Value::Real(x) => {
-                self.0.update(&[0x06]);
-                self.0.update(&x.to_bits().to_le_bytes());
-            }
-            Value::Wholes(numbers) => {
-                self.words(0x07, numbers.len(), numbers.iter().map(|&n| n as u64));
-            }
-            Value::Ratios(ratios) => {
-                self.head(0x08, ratios.len());
-                for (n, d) in ratios.iter() {
-                    self.0.update(&n.to_le_bytes());
-                    self.0.update(&d.to_le_bytes());
-                }
-            }
-            Value::Reals(reals) => {
-                self.words(0x09, reals.len(), reals.iter().map(|x| x.to_bits()));
-            }
-            Value::Table(rows, columns, cells) => {
-                self.head(0x0a, *rows);
-                self.0.update(&(*columns as u64).to_le_bytes());
-                self.value(cells);
-            }
-            Value::Matrices(parts) => {
-                self.list(parts.len());
-                for part in parts.iter() {
-                    self.bytes(Matrix::digest(part));
-                }
-            }
+/// Labels, in the same encoding.
+fn encode(tuple: &mut Encoder<'_>, labels: &[Label]) {
+    tuple.list(labels.len());
+    for label in labels {
+        match label {
+            Label::Text(text) => tuple.text(text),
+            Label::Integer(n) => tuple.integer(*n),
+            Label::List(labels) => encode(tuple, labels),
         }
     }
 }
@@ -274,7 +148,6 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::law::laws::make;
 
     fn hex(bytes: &[u8]) -> String {
         bytes.iter().map(|b| format!("{b:02x}")).collect()
@@ -344,28 +217,6 @@ mod tests {
     }
 
     #[test]
-    fn golden_digests() {
-        let whole = |name, n| (name, Value::Whole(n));
-        let uniform = make("uniform", &[whole("size", 5)]).unwrap();
-        let row = ("first_row", Value::Wholes([3, 2, 1].into()));
-        let circulant = make("circulant", &[row]).unwrap();
-        let parts = Value::Matrices([uniform.clone(), circulant.clone()].into());
-        let kron = make("kron", &[("matrices", parts)]).unwrap();
-        let digests: Vec<String> = [uniform, circulant, kron]
-            .iter()
-            .map(|m| hex(m.digest()))
-            .collect();
-        assert_eq!(
-            digests,
-            [
-                "67fd0e53643b28d929dbb2781fc3353eeb95743ac8886f1eb2c5be34988459d3",
-                "f6223d1d25ca1f323542bce5cd10af067dc31b7ab1a36b4954be255a0bb8214c",
-                "2f1acc50f44282dba1c429fcf6b6e5d73bc5ecb7a0f28ec2043c16edabddbb02"
-            ]
-        );
-    }
-
-    #[test]
     fn neighbouring_tuples_do_not_meet() {
         let key = counting();
         let labels = [
@@ -397,27 +248,5 @@ mod tests {
         }
         let other = Key::from_bytes([0; 32]);
         assert!(seen.insert(**derive(&other, Purpose::Words, &[], &[], &[0; 32])));
-    }
-
-    #[test]
-    fn a_digest_is_of_family_and_parameters() {
-        let size = |n| [("size", Value::Whole(n))];
-        let all: HashSet<[u8; 32]> = [
-            digest("uniform", &size(5)),
-            digest("identity", &size(5)),
-            digest("uniform", &size(6)),
-            digest("uniform", &[("size", Value::Ratio(5, 1))]),
-            digest("uniform", &[("size", Value::Real(5.0))]),
-            digest("uniform", &[("size", Value::Wholes([5].into()))]),
-            digest("uniform", &[("size", Value::Reals([5.0].into()))]),
-            digest("uniform", &[("size", Value::Ratios([(5, 1)].into()))]),
-            digest("uniform", &[]),
-        ]
-        .into();
-        assert_eq!(all.len(), 9);
-        // Longer than the buffer, and exactly as long.
-        let long = |n: i64| digest("x", &[("v", Value::Wholes((0..n).collect()))]);
-        assert_ne!(long(512), long(513));
-        assert_ne!(long(511), long(512));
     }
 }

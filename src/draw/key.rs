@@ -10,8 +10,7 @@ use crate::draw::derive::{self, Label, Purpose};
 use crate::error::{Error, Result};
 use crate::system::erase::{self, Secret};
 
-/// Length of a secret in bytes.
-pub const SECRET: usize = 32;
+pub use crate::system::erase::SECRET;
 
 /// 32 secret bytes, erased when dropped, compared in constant time, printed as a fingerprint only.
 pub struct Key {

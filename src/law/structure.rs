@@ -86,6 +86,17 @@ pub enum Structure {
     Product(Arc<[Matrix]>),
 }
 
+/// The parts of a composite, from which it is drawn in turn.
+#[derive(Debug)]
+pub enum Composition<'a> {
+    /// Independent factors of a joint domain in C order.
+    Kron(&'a [Matrix]),
+    /// One of several, chosen with these weights.
+    Mix(Vec<((i64, i64), &'a Matrix)>),
+    /// First one, then the other.
+    Product(&'a Matrix, &'a Matrix),
+}
+
 /// The steps between neighbours.
 #[derive(Debug, Clone)]
 pub enum Alphas {

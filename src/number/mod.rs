@@ -1,7 +1,9 @@
 //! Exact and directed arithmetic: numbers that are right, or wrong in a known direction.
 
+pub mod bits;
 pub mod calibrate;
 pub mod dd;
 pub mod entropy;
 pub mod lattice;
+pub mod logarithms;
 pub mod rank;

@@ -328,7 +328,7 @@ fn pairwise(x: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::laws::make;
+    use crate::law::battery::make;
     use crate::law::parameters::Value;
 
     fn dense(size: usize) -> Matrix {

@@ -213,7 +213,7 @@ impl Lanes {
 mod tests {
     use super::*;
 
-    use crate::law::laws::make;
+    use crate::law::battery::make;
     use crate::law::parameters::Value;
 
     /// What is found solves the equations, of a matrix without a structure and of a table with many parts.

@@ -469,7 +469,7 @@ fn multiply(part: &mut [f64], size: usize, inner: usize, table: &[f64], room: &m
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::laws::make;
+    use crate::law::battery::make;
     use crate::law::parameters::Value;
 
     fn rr(size: i128) -> Matrix {

@@ -12,6 +12,7 @@ use realfft::num_complex::Complex64;
 use crate::system::memory::Gather;
 use crate::system::pool;
 
+mod by_structure;
 mod closed;
 mod composite;
 pub mod dense;

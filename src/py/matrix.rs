@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::law::parameters::Value;
 use crate::law::{self, Family};
 use crate::measure;
+use crate::number::bits;
 use crate::system::pool;
 
 /// The law of a :class:`bistochastic.Matrix`, which is this class with what Python adds to it.
@@ -158,7 +159,7 @@ impl Matrix {
     /// 3.0
     #[getter]
     fn max_bits(&self) -> f64 {
-        measure::max_bits(self.family().size())
+        bits::max_bits(self.family().size())
     }
 
     /// Definition 1: ``entropy_rate / max_bits``, how much of perfect secrecy has been bought.

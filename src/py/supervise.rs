@@ -8,9 +8,9 @@ use std::time::Duration;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-use crate::birkhoff::Failure;
 use crate::py::work::guarded;
 use crate::system::control::Control;
+use crate::system::control::Failure;
 use crate::system::stop;
 
 /// How often Python is asked whether to go on.

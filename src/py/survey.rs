@@ -6,8 +6,9 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::matrix::Matrix;
 use super::work::detached;
+use crate::law::lines::RowBits;
+use crate::law::rate;
 use crate::measure;
-use crate::measure::survey::{self, RowBits};
 
 /// The survey of the lines as a dictionary; None where there are too many to look at.
 #[pyfunction(name = "survey")]
@@ -45,9 +46,7 @@ pub fn of_lines<'py>(
 /// Lower bounds of bits and beta, where the true ones take a second or more and are not known yet.
 #[pyfunction]
 pub fn quick_rate(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<(f64, f64)>> {
-    detached(py, u64::MAX, || {
-        measure::quick_rate(&*matrix.inner().family)
-    })
+    detached(py, u64::MAX, || rate::quick_rate(&*matrix.inner().family))
 }
 
 /// The metric epsilon of a table of probabilities under a table of costs.
@@ -59,5 +58,5 @@ pub fn metric_epsilon(
 ) -> PyResult<f64> {
     let size = dense.shape()[0];
     let (dense, cost) = (dense.as_slice()?, cost.as_slice()?);
-    detached(py, u64::MAX, || survey::metric_epsilon(dense, cost, size))
+    detached(py, u64::MAX, || measure::metric_epsilon(dense, cost, size))
 }

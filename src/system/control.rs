@@ -3,11 +3,33 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::error::Error;
 use crate::system::stop::Wish;
 
 /// The work was stopped by who waits for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped;
+
+/// Why long work has no outcome.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Failure {
+    /// Input that is refused.
+    Refused(Error),
+    /// Who waits for it wanted it no longer.
+    Stopped,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Refused(error)
+    }
+}
+
+impl From<Stopped> for Failure {
+    fn from(_: Stopped) -> Self {
+        Failure::Stopped
+    }
+}
 
 /// Progress out, a wish to stop in.
 #[derive(Debug, Default)]

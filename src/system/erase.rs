@@ -9,7 +9,8 @@ use std::hint::black_box;
 
 use zeroize::Zeroizing;
 
-use crate::draw::key::SECRET;
+/// Bytes of a secret.
+pub const SECRET: usize = 32;
 
 /// A secret on the heap, so that moving it copies nothing; erased when dropped.
 pub type Secret = Box<Zeroizing<[u8; SECRET]>>;

@@ -180,7 +180,7 @@ mod tests {
     use crate::draw::sampler::{Leaf, Sampler};
     use crate::draw::word::Width;
     use crate::law::Matrix;
-    use crate::law::laws::make;
+    use crate::law::battery::make;
     use crate::law::parameters::Value;
 
     struct Always(u64);

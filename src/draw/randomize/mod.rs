@@ -297,7 +297,7 @@ mod tests {
 
     use super::*;
     use crate::draw::derive::Purpose;
-    use crate::law::laws::make;
+    use crate::law::battery::make;
     use crate::law::parameters::Value;
 
     fn matrices() -> Vec<Matrix> {

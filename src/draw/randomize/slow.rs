@@ -11,7 +11,7 @@ use crate::draw::keystream::Keystream;
 use crate::draw::randomize::Code;
 use crate::draw::sampler::{Form, Leaf, Sampler, certain};
 use crate::law::Matrix;
-use crate::law::laws::make;
+use crate::law::battery::make;
 use crate::law::parameters::Value;
 
 /// A matrix with the streams of its own draw.

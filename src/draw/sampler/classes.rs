@@ -101,7 +101,7 @@ fn product<W: Word>(x: u64, n: u64) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use crate::draw::sampler::counted::check;
-    use crate::law::laws::make;
+    use crate::law::battery::make;
     use crate::law::parameters::Value;
 
     #[test]

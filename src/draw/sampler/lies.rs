@@ -111,7 +111,7 @@ pub(super) fn slots<W: Word>(size: u64, keep: (u64, u64)) -> (u64, u64, Lie) {
 mod tests {
     use super::*;
     use crate::draw::sampler::counted::{check, whole};
-    use crate::law::laws::make;
+    use crate::law::battery::make;
     use crate::law::parameters::Value;
 
     #[test]

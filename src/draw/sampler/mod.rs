@@ -26,7 +26,7 @@ use std::sync::Arc;
 use crate::draw::alias::More;
 use crate::draw::word::Width;
 use crate::error::{Error, Result};
-use crate::law::Matrix;
+use crate::law::{Matrix, Shelf, Shelved};
 use classes::Classes;
 use leaf::leaf;
 use neighbours::Neighbours;
@@ -78,6 +78,28 @@ pub enum Form {
     Mix(Leaf, Arc<[Matrix]>),
     /// Two in turn.
     Product(Box<[Matrix; 2]>),
+}
+
+impl Shelved for Sampler {
+    const SHELF: Shelf = Shelf::Sampler;
+}
+
+impl Matrix {
+    /// The tables to draw from, built at first use.
+    pub fn sampler(&self) -> &Sampler {
+        let family = &*self.family;
+        self.keep(|| {
+            for part in self.below(Matrix::has_sampler) {
+                part.sampler();
+            }
+            Sampler::new(family.structure(), family.size())
+        })
+    }
+
+    /// Whether the tables are built already.
+    pub fn has_sampler(&self) -> bool {
+        self.kept::<Sampler>().is_some()
+    }
 }
 
 /// More draws a record than anyone waits for.
@@ -225,7 +247,7 @@ pub fn certain(targets: Option<&[i64]>, u: u64) -> u64 {
 mod tests {
     use super::counted::whole;
     use super::*;
-    use crate::law::laws::make;
+    use crate::law::battery::make;
     use crate::law::parameters::Value;
 
     #[test]

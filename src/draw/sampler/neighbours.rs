@@ -108,7 +108,7 @@ impl<W: Word> Neighbours<W> {
 #[cfg(test)]
 mod tests {
     use crate::draw::sampler::counted::{check, total, whole};
-    use crate::law::laws::make;
+    use crate::law::battery::make;
     use crate::law::parameters::Value;
 
     #[test]

@@ -106,7 +106,7 @@ mod tests {
     use crate::draw::alias::share;
     use crate::draw::sampler::counted::{check, total, whole};
     use crate::draw::sampler::{Kind, Leaf, Sampler};
-    use crate::law::laws::make;
+    use crate::law::battery::make;
     use crate::law::parameters::Value;
 
     #[test]

@@ -148,7 +148,7 @@ mod tests {
     use crate::draw::sampler::counted::{Script, check, total, word};
     use crate::draw::sampler::{Kind, Leaf, Sampler};
     use crate::law::Matrix;
-    use crate::law::laws::make;
+    use crate::law::battery::make;
     use crate::law::parameters::Value;
 
     fn table(size: usize, cells: Vec<i64>) -> Matrix {

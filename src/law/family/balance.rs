@@ -49,7 +49,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
 mod tests {
     use super::*;
     use crate::law::Matrix;
-    use crate::law::laws::{check_laws, make};
+    use crate::law::battery::{check_laws, make};
 
     fn balance(size: usize, reals: &[f64]) -> Result<Matrix> {
         let cells = Box::new(Value::Reals(reals.into()));

@@ -26,9 +26,9 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::law::laws::{check_laws, make};
+    use crate::law::battery::{check_laws, make};
     use crate::law::parameters::Value;
-    use crate::measure::beta;
+    use crate::law::rate::beta;
 
     fn blocks(sizes: &[i64]) -> crate::error::Result<crate::law::Matrix> {
         make("blocks", &[("sizes", Value::Wholes(sizes.into()))])

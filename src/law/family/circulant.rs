@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::law::Family;
+use crate::law::lines::{self, Survey};
 use crate::law::parameters::{Arguments, Parameters, Value};
 use crate::law::structure::Structure;
-use crate::measure::survey::{self, Survey};
-use crate::measure::{self, Entropy, LogSum};
+use crate::number::bits::{self, Entropy};
 use crate::number::lattice::{gcd, nearest};
-use crate::operator::Spectrum;
+use crate::number::logarithms::{self, LogSum};
 use crate::system::memory::Gather;
 
 /// # Law
@@ -100,7 +100,7 @@ impl Family for Circulant {
             });
         }
         let row = &*self.first_row;
-        measure::of_counts(1, self.total, 1, row.len(), |i| row[i] as u64)
+        bits::of_counts(1, self.total, 1, row.len(), |i| row[i] as u64)
     }
 
     fn extremes(&self) -> Option<(f64, f64)> {
@@ -112,7 +112,7 @@ impl Family for Circulant {
     /// Every column holds every number of the first row.
     fn epsilon(&self) -> f64 {
         let (low, high) = self.range();
-        measure::log_ratio(high.into(), low.into())
+        logarithms::log_ratio(high.into(), low.into())
     }
 
     fn truthfulness(&self) -> f64 {
@@ -129,17 +129,12 @@ impl Family for Circulant {
         }) == 1
     }
 
-    fn spectrum(&self) -> Option<Spectrum> {
-        let total = self.total as f64;
-        Spectrum::of_first_row(self.first_row.iter().map(|&c| c as f64 / total).gather())
-    }
-
     /// Every line is a permutation of the first row; entry `(u, 0)` is number `-u` of it.
-    fn survey(&self, gammas: &[f64]) -> Option<Survey> {
+    fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
         let row: Vec<u64> = self.first_row.iter().map(|&c| c as u64).gather();
         let n = row.len();
         let place = |k: usize| ((n - k) % n) as u64;
-        Some(survey::alike(self, &row, self.total, place, gammas))
+        Some(lines::alike(self, &row, self.total, place, gammas))
     }
 }
 
@@ -147,7 +142,8 @@ impl Family for Circulant {
 mod tests {
     use super::*;
     use crate::law::Matrix;
-    use crate::law::laws::{check_laws, make};
+    use crate::law::battery::{check_laws, make};
+    use crate::law::rate;
     use crate::number::lattice::GRID;
 
     fn circulant(row: &[f64]) -> Result<Matrix> {
@@ -181,8 +177,8 @@ mod tests {
         let (a, b) = (3, 5);
         let row: Vec<i64> = (0..2 * n).map(|i| if i % 2 == 0 { a } else { b }).collect();
         let m = make("circulant", &[("first_row", Value::Wholes(row.into()))]).unwrap();
-        let bits = measure::entropy_rate(&*m.family);
-        let want = 2.0 + 2.0 * measure::max_bits(1) + measure::max_bits(n)
+        let bits = rate::entropy_rate(&*m.family);
+        let want = 2.0 + 2.0 * bits::max_bits(1) + bits::max_bits(n)
             - (3.0 * 3f64.log2() + 5.0 * 5f64.log2()) / 8.0
             + 1.0;
         assert!(bits <= want + 1e-14 && want - bits < 1e-12, "{bits} {want}");
@@ -191,7 +187,7 @@ mod tests {
     #[test]
     fn a_long_uniform_row_is_perfect() {
         let m = circulant(&vec![1.0 / 4096.0; 4096]).unwrap();
-        assert_eq!((measure::beta(&*m.family), m.family.epsilon()), (1.0, 0.0));
+        assert_eq!((rate::beta(&*m.family), m.family.epsilon()), (1.0, 0.0));
     }
 
     #[test]

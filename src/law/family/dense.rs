@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::law::Family;
 use crate::law::parameters::{Arguments, Parameters, Value};
 use crate::law::scaling::potentials::Potentials;
 use crate::law::scaling::rounding;
 use crate::law::scaling::support::{self, Unsupported};
 use crate::law::scaling::{DONE, Scaling};
+use crate::law::shared::composite;
 use crate::law::structure::Structure;
-use crate::law::{Family, composite};
-use crate::measure::{self, Entropy};
+use crate::number::bits::{self, Entropy};
 use crate::number::entropy;
 use crate::number::lattice::{self, GRID, TOLERANCE, nearest};
+use crate::number::logarithms::{self};
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
 
@@ -300,13 +302,13 @@ impl Family for Dense {
 
     fn entropy_rate(&self) -> Entropy {
         let counts = &*self.counts;
-        measure::of_counts(self.size as u64, self.total, 1, counts.len(), |i| {
+        bits::of_counts(self.size as u64, self.total, 1, counts.len(), |i| {
             counts[i] as u64
         })
     }
 
     fn epsilon(&self) -> f64 {
-        measure::widest(self.column_extremes())
+        logarithms::widest(self.column_extremes())
     }
 
     fn truthfulness(&self) -> f64 {
@@ -338,7 +340,7 @@ pub fn check_support(name: &str, reals: &[f64], size: usize) -> Result<()> {
 mod tests {
     use super::*;
     use crate::law::Matrix;
-    use crate::law::laws::{check_laws, make};
+    use crate::law::battery::{check_laws, make};
 
     fn table(size: usize, cells: Value) -> Value {
         Value::Table(size, size, Box::new(cells))

@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::law::Family;
 use crate::law::family::reflected::Reflected;
 use crate::law::parameters::Arguments;
-use crate::measure;
+use crate::law::rate;
+use crate::number::bits;
 use crate::number::dd::Dd;
 use crate::number::lattice::GRID;
 use crate::system::memory::{self, Gather};
@@ -163,7 +164,7 @@ fn by_beta(size: usize, beta: f64) -> (f64, f64, Reflected) {
         return (0.0, 0.0, at_temperature(size, 0.0));
     }
     const SLACK: f64 = 1e-9;
-    let max_bits = measure::max_bits(size as u64);
+    let max_bits = bits::max_bits(size as u64);
     // Start where the geometric law on the whole line has the wanted bits, about log2(2 e T), which
     // also says how they grow: one bit a doubling.
     let mut ln_t = (beta * max_bits - 1.0 - std::f64::consts::LOG2_E) * std::f64::consts::LN_2;
@@ -178,7 +179,7 @@ fn by_beta(size: usize, beta: f64) -> (f64, f64, Reflected) {
             (low + high) / 2.0
         };
         let law = at_temperature(size, ln_t.exp());
-        let off = measure::beta(&law) - beta;
+        let off = rate::beta(&law) - beta;
         if off >= 0.0 {
             high = ln_t;
             best = (ln_t.exp(), law);
@@ -207,8 +208,9 @@ fn by_beta(size: usize, beta: f64) -> (f64, f64, Reflected) {
 mod tests {
     use super::*;
     use crate::law::Matrix;
-    use crate::law::laws::{check_laws, make};
+    use crate::law::battery::{check_laws, make};
     use crate::law::parameters::Value;
+    use crate::number::logarithms;
 
     fn geometric(size: i128, name: &str, value: f64) -> Result<Matrix> {
         make(
@@ -253,7 +255,7 @@ mod tests {
                 let m = geometric(size, "temperature", t).unwrap();
                 for pair in kernel(&m).windows(2) {
                     let (a, b) = (pair[0].max(pair[1]), pair[0].min(pair[1]));
-                    let epsilon = measure::log_ratio(a as u128, b as u128);
+                    let epsilon = logarithms::log_ratio(a as u128, b as u128);
                     assert!(epsilon <= 1.0 / t || a == b, "{size} {t}: {a} {b}");
                 }
             }
@@ -265,7 +267,7 @@ mod tests {
         for size in [1, 2, 12, 1000] {
             for beta in [0.0, 1e-6, 0.1, 0.6, 0.9, 0.999_999, 1.0f64.next_down(), 1.0] {
                 let m = geometric(size, "beta", beta).unwrap();
-                let got = measure::beta(&*m.family);
+                let got = rate::beta(&*m.family);
                 assert!(got >= beta, "{size} {beta} {got}");
                 assert!(got - beta <= 1e-6 || size == 1, "{size} {beta} {got}");
             }
@@ -276,6 +278,6 @@ mod tests {
     fn perfect_secrecy_is_exact() {
         let m = geometric(7, "beta", 1.0).unwrap();
         assert_eq!(m.family.entry(2, 5), Some((2, 14)));
-        assert_eq!((m.family.epsilon(), measure::beta(&*m.family)), (0.0, 1.0));
+        assert_eq!((m.family.epsilon(), rate::beta(&*m.family)), (0.0, 1.0));
     }
 }

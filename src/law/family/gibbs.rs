@@ -8,11 +8,12 @@ use crate::law::Family;
 use crate::law::family::dense::{Dense, unsupported};
 use crate::law::family::randomized_response;
 use crate::law::parameters::{Arguments, Value};
+use crate::law::rate;
 use crate::law::scaling::DONE;
 use crate::law::scaling::assignment;
 use crate::law::scaling::potentials::{COARSE, Potentials};
 use crate::law::scaling::support;
-use crate::measure;
+use crate::number::bits;
 use crate::system::memory::{self, Gather};
 
 /// # Law
@@ -261,7 +262,7 @@ impl Search<'_> {
     fn run(&self, arguments: &mut Arguments, beta: f64) -> Result<Option<Dense>> {
         let (size, cost) = (self.size, self.cost);
         let ones = memory::filled(1.0, size);
-        let wanted = beta * measure::max_bits(size as u64);
+        let wanted = beta * bits::max_bits(size as u64);
         let mut tried = 0.0;
         let mut at = |state: &mut Potentials<'_>, t: f64, target: f64| {
             tried += 1.0;
@@ -287,7 +288,7 @@ impl Search<'_> {
             // The hottest law is the most that the allowed reports can hold.
             state.scale(f64::INFINITY, DONE);
             let hottest = rounded(arguments, &state)?;
-            let most = measure::beta(&hottest);
+            let most = rate::beta(&hottest);
             if !(beta <= most) {
                 let must = format!("be at most {most} for the reports that `cost` allows");
                 return Err(Error::reach("beta", must, beta, Some(most)));
@@ -336,7 +337,7 @@ impl Search<'_> {
             let mut state = Potentials::new(size, &cost);
             state.settle(t, DONE);
             let law = rounded(arguments, &state)?;
-            if measure::beta(&law) >= beta {
+            if rate::beta(&law) >= beta {
                 arguments.note("temperature", assignment::scaled(low.0, -self.by));
                 arguments.note("temperatures_tried", tried);
                 return Ok(Some(law));
@@ -391,7 +392,7 @@ impl Search<'_> {
                 return Ok(None);
             }
             let law = rounded(arguments, &state)?;
-            if measure::beta(&law) >= beta {
+            if rate::beta(&law) >= beta {
                 arguments.note("temperature", assignment::scaled(t, -self.by));
                 arguments.note("temperatures_tried", tried);
                 return Ok(Some(law));
@@ -409,7 +410,7 @@ impl Search<'_> {
 mod tests {
     use super::*;
     use crate::law::Matrix;
-    use crate::law::laws::{check_laws, make};
+    use crate::law::battery::{check_laws, make};
 
     fn gibbs(size: usize, cost: &[f64], name: &str, value: f64) -> Result<Matrix> {
         let cells = Box::new(Value::Reals(cost.into()));
@@ -446,7 +447,7 @@ mod tests {
         for size in [2, 5, 12] {
             for beta in [0.0, 1e-3, 0.3, 0.6, 0.9, 0.999_999, 1.0] {
                 let m = gibbs(size, &distance(size), "beta", beta).unwrap();
-                let got = measure::beta(&*m.family);
+                let got = rate::beta(&*m.family);
                 assert!(got >= beta, "{size} {beta} {got}");
                 assert!(got - beta < 1e-9 || beta < 1e-2, "{size} {beta} {got}");
             }

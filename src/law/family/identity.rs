@@ -16,7 +16,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::law::laws::{check_laws, make};
+    use crate::law::battery::{check_laws, make};
     use crate::law::parameters::Value;
 
     #[test]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::law::Family;
 use crate::law::parameters::{Arguments, Value};
+use crate::law::rate;
 use crate::law::shared::classes::Classes;
-use crate::measure;
 use crate::number::calibrate;
 
 /// `size // k` classes; the first `size mod classes` of them are one larger.
@@ -36,7 +36,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         Some(k) => k,
         None => {
             let beta = arguments.beta()?.unwrap_or(0.0);
-            calibrate::smallest(1, size, |k| measure::beta(&with_k(size, k)) >= beta)
+            calibrate::smallest(1, size, |k| rate::beta(&with_k(size, k)) >= beta)
         }
     };
     Ok(Arc::new(with_k(size, k)))
@@ -46,7 +46,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
 mod tests {
     use super::*;
     use crate::law::Matrix;
-    use crate::law::laws::{check_laws, make};
+    use crate::law::battery::{check_laws, make};
 
     fn k_anonymous(size: i128, name: &str, value: Value) -> Result<Matrix> {
         make(
@@ -78,11 +78,11 @@ mod tests {
         for size in [2u64, 12, 16, 81, 97, 10_000_000] {
             for beta in [0.0, 0.25, 0.5, 0.6, 0.75, 0.999, 1.0] {
                 let m = k_anonymous(size.into(), "beta", Value::Real(beta)).unwrap();
-                assert!(measure::beta(&*m.family) >= beta);
+                assert!(rate::beta(&*m.family) >= beta);
                 let Value::Whole(k) = m.family.parameters()[1].1 else {
                     panic!("k is a whole number")
                 };
-                assert!(k == 1 || measure::beta(&with_k(size, k as u64 - 1)) < beta);
+                assert!(k == 1 || rate::beta(&with_k(size, k as u64 - 1)) < beta);
             }
         }
         let m = k_anonymous(16, "beta", Value::Real(0.5)).unwrap();

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::law::lines;
 use crate::law::parameters::{Arguments, Parameters, Value};
-use crate::law::shared::composite::Written;
+use crate::law::shared::composite::{self, Written};
 use crate::law::structure::Structure;
-use crate::law::{Composition, Family, Matrix, Nesting, composite};
-use crate::measure::survey;
-use crate::measure::{Entropy, LogSum};
+use crate::law::{Composition, Family, Matrix, Nesting};
+use crate::number::bits::Entropy;
 use crate::number::dd::Dd;
 use crate::number::lattice::MAX_SIZE;
+use crate::number::logarithms::LogSum;
 use crate::system::memory::{self, Gather};
 
 /// # Law
@@ -44,7 +45,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
             sum.saturating_add(factor.family.nesting().row)
         });
     let through = row.saturating_mul(size.unwrap_or(u64::MAX).into());
-    let nesting = Nesting::of(&factors, survey::SIZE, (steps, row, through))?;
+    let nesting = Nesting::of(&factors, lines::SIZE, (steps, row, through))?;
     match size {
         Some(size) => Ok(Arc::new(Kron {
             factors,
@@ -252,7 +253,7 @@ impl Family for Kron {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::laws::{check_laws, make};
+    use crate::law::battery::{check_laws, make};
 
     fn kron(factors: &[Matrix]) -> Result<Matrix> {
         make("kron", &[("matrices", Value::Matrices(factors.into()))])

@@ -8,10 +8,9 @@ use crate::law::shared::collapse;
 use crate::law::shared::composite::{self, Measures, Written};
 use crate::law::structure::Structure;
 use crate::law::{Composition, Family, Matrix, Nesting};
-use crate::measure::Entropy;
+use crate::number::bits::Entropy;
 use crate::number::dd::{Dd, RELATIVE_ERROR};
 use crate::number::lattice::{self, gcd};
-use crate::operator::Spectrum;
 use crate::system::kept::Kept;
 use crate::system::memory::{self, Gather};
 
@@ -354,22 +353,13 @@ impl Family for Mix {
     fn is_exact(&self) -> bool {
         self.measures().exact
     }
-
-    fn spectrum(&self) -> Option<Spectrum> {
-        let parts: Option<Vec<(f64, Spectrum)>> = self
-            .weighted()
-            .iter()
-            .map(|(w, part)| Some((self.share(*w).hi, part.spectrum()?)))
-            .collect::<Option<_>>();
-        Spectrum::mixed(parts?, usize::try_from(self.size()).ok()?)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::laws::{check_laws, make};
-    use crate::measure;
+    use crate::law::battery::{check_laws, make};
+    use crate::law::rate;
 
     fn mix(parts: &[Matrix], weights: Value) -> Result<Matrix> {
         let parts = Value::Matrices(parts.into());
@@ -419,7 +409,7 @@ mod tests {
             Value::Reals([0.3, 0.7].into()),
         )
         .unwrap();
-        assert_eq!((measure::beta(&*m.family), m.family.epsilon()), (1.0, 0.0));
+        assert_eq!((rate::beta(&*m.family), m.family.epsilon()), (1.0, 0.0));
     }
 
     #[test]

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::law::Family;
+use crate::law::lines::{RowBits, Survey};
 use crate::law::parameters::{Arguments, Parameters, Value};
 use crate::law::structure::Structure;
-use crate::measure::survey::{RowBits, Survey};
-use crate::measure::{Entropy, LogSum};
-use crate::operator::{Operator, Scatter};
+use crate::number::bits::Entropy;
+use crate::number::logarithms::LogSum;
 use crate::system::memory;
 use crate::system::stop::Paced;
 
@@ -96,12 +96,7 @@ impl Family for Permutation {
         self.targets.len() == 1
     }
 
-    fn operator(&self) -> Option<Arc<dyn Operator>> {
-        let targets = Arc::clone(&self.targets);
-        Some(Arc::new(Scatter { targets }))
-    }
-
-    fn survey(&self, gammas: &[f64]) -> Option<Survey> {
+    fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
         let n = self.size();
         let still = (0i64..).zip(&*self.targets).all(|(u, v)| u == *v);
         Some(Survey {
@@ -120,7 +115,7 @@ impl Family for Permutation {
 
 #[cfg(test)]
 mod tests {
-    use crate::law::laws::{check_laws, make};
+    use crate::law::battery::{check_laws, make};
     use crate::law::parameters::Value;
 
     fn permutation(targets: &[i64]) -> crate::error::Result<crate::law::Matrix> {

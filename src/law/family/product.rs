@@ -8,9 +8,8 @@ use crate::law::shared::collapse;
 use crate::law::shared::composite::{self, Measures, Written};
 use crate::law::structure::Structure;
 use crate::law::{Composition, Family, Matrix, Nesting};
-use crate::measure::Entropy;
+use crate::number::bits::Entropy;
 use crate::number::dd::Dd;
-use crate::operator::Spectrum;
 use crate::system::kept::Kept;
 use crate::system::memory::{self, Gather};
 
@@ -34,9 +33,6 @@ struct Product {
 }
 
 const WORK: u128 = 1 << 32;
-
-/// Parts up to which eigenvalues are multiplied: the product is then right to ten digits.
-const ROUNDINGS: u64 = 1 << 18;
 
 /// Size up to which the rows of the second matrix are kept.
 const KEPT: u64 = 1024;
@@ -385,29 +381,12 @@ impl Family for Product {
     fn is_exact(&self) -> bool {
         self.measures().exact
     }
-
-    /// Every factor's eigenvalue is off by a rounding, and in a power those add up: one next to 1, raised to a
-    /// large power, may be anything.
-    fn spectrum(&self) -> Option<Spectrum> {
-        let parts: Option<Vec<(f64, Spectrum)>> = self
-            .pair
-            .iter()
-            .map(|part| Some((1.0, part.spectrum()?)))
-            .collect::<Option<_>>();
-        let parts = parts?;
-        let exact =
-            |spectrum: &Spectrum| matches!(spectrum, Spectrum::Flat(a) if *a == 0.0 || *a == 1.0);
-        if self.nesting.parts > ROUNDINGS && !parts.iter().all(|(_, spectrum)| exact(spectrum)) {
-            return None;
-        }
-        Spectrum::multiplied(parts, usize::try_from(self.size()).ok()?)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::laws::{check_laws, make};
+    use crate::law::battery::{check_laws, make};
 
     fn product(a: &Matrix, b: &Matrix) -> Result<Matrix> {
         let pair = Value::Matrices([a.clone(), b.clone()].into());

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::law::Family;
+use crate::law::lines::{self, RowBits, Survey};
 use crate::law::parameters::{Arguments, Parameters, Value};
+use crate::law::rate;
 use crate::law::structure::Structure;
-use crate::measure::survey::{self, RowBits, Survey};
-use crate::measure::{self, Entropy, LogSum};
+use crate::number::bits::Entropy;
 use crate::number::calibrate;
 use crate::number::dd::Dd;
 use crate::number::lattice::{GRID, gcd, nearest};
-use crate::operator::{Operator, Shift, Spectrum};
+use crate::number::logarithms::{self, LogSum};
 use crate::system::memory::Gather;
 
 /// # Law
@@ -100,7 +101,7 @@ impl RandomizedResponse {
     }
 
     fn by_beta(size: u64, beta: f64) -> Self {
-        let holds = |law: &Self| measure::beta(law) >= beta;
+        let holds = |law: &Self| rate::beta(law) >= beta;
         if beta == 1.0 {
             Self::new(size, 1, 1)
         } else if beta == 0.0 || size == 1 {
@@ -301,7 +302,7 @@ impl Family for RandomizedResponse {
         if self.size == 1 {
             return 0.0;
         }
-        measure::log_ratio(self.diag.max(self.off), self.diag.min(self.off))
+        logarithms::log_ratio(self.diag.max(self.off), self.diag.min(self.off))
     }
 
     fn truthfulness(&self) -> f64 {
@@ -313,28 +314,7 @@ impl Family for RandomizedResponse {
         self.size == 1 || (self.off > 0 && (self.diag > 0 || self.size > 2))
     }
 
-    /// `diag I + off (J - I)`: everything that sums to 0 is multiplied by `(diag - off) / total`.
-    fn spectrum(&self) -> Option<Spectrum> {
-        let a = self.diag as i128 - self.off as i128;
-        Some(Spectrum::Flat(if self.size == 1 {
-            1.0
-        } else {
-            a as f64 / self.sum() as f64
-        }))
-    }
-
-    fn operator(&self) -> Option<Arc<dyn Operator>> {
-        let Some(Spectrum::Flat(a)) = self.spectrum() else {
-            return None;
-        };
-        Some(Arc::new(Shift {
-            size: self.size,
-            a,
-            q: nearest(self.off, self.sum()),
-        }))
-    }
-
-    fn survey(&self, gammas: &[f64]) -> Option<Survey> {
+    fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
         let (diag, off) = (
             u64::try_from(self.diag).ok()?,
             u64::try_from(self.off).ok()?,
@@ -345,7 +325,7 @@ impl Family for RandomizedResponse {
             let alike = if self.size == 1 {
                 1
             } else {
-                survey::neighbours(&[diag.min(off), diag.max(off)], gamma)
+                lines::neighbours(&[diag.min(off), diag.max(off)], gamma)
             };
             match (alike, diag) {
                 (2, _) => self.size,
@@ -372,7 +352,7 @@ impl Family for RandomizedResponse {
 mod tests {
     use super::*;
     use crate::law::Matrix;
-    use crate::law::laws::{check_laws, make};
+    use crate::law::battery::{check_laws, make};
 
     fn rr(size: i128, name: &str, value: Value) -> Result<Matrix> {
         make(
@@ -429,12 +409,12 @@ mod tests {
             for i in 0..=40 {
                 let beta = f64::from(i) / 40.0;
                 let m = rr(size, "beta", Value::Real(beta)).unwrap();
-                let got = measure::beta(&*m.family);
+                let got = rate::beta(&*m.family);
                 assert!(got >= beta && got - beta <= 1e-6, "{size} {beta} {got}");
             }
             for beta in [1e-15, 1e-9, 1.0 - 1e-9, 1.0f64.next_down()] {
                 let m = rr(size, "beta", Value::Real(beta)).unwrap();
-                assert!(measure::beta(&*m.family) >= beta);
+                assert!(rate::beta(&*m.family) >= beta);
             }
         }
     }
@@ -448,7 +428,7 @@ mod tests {
                 rr(size, "keep", Value::Ratio(1, size)).unwrap(),
             ] {
                 assert_eq!(m.family.entry(0, 1), Some((1, size as u128)));
-                assert_eq!((m.family.epsilon(), measure::beta(&*m.family)), (0.0, 1.0));
+                assert_eq!((m.family.epsilon(), rate::beta(&*m.family)), (0.0, 1.0));
             }
         }
     }

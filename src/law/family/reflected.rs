@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::law::Family;
+use crate::law::lines::{self, Survey};
 use crate::law::parameters::{Arguments, Parameters, Value};
 use crate::law::shared::kernel::Kernel;
 use crate::law::structure::Structure;
-use crate::measure::Entropy;
-use crate::measure::survey::{self, Survey};
+use crate::number::bits::Entropy;
 use crate::number::lattice::{self, gcd};
-use crate::operator::Spectrum;
 use crate::system::kept::Kept;
 use crate::system::memory::Gather;
 
@@ -222,14 +221,8 @@ impl Family for Reflected {
         self.kernel().is_exact()
     }
 
-    fn spectrum(&self) -> Option<Spectrum> {
-        let total = self.total as f64;
-        let kernel: Vec<f64> = self.kernel.iter().map(|&k| k as f64 / total).gather();
-        Spectrum::of_kernel(&kernel)
-    }
-
-    fn survey(&self, gammas: &[f64]) -> Option<Survey> {
-        (self.size() > survey::SIZE).then(|| self.kernel().survey(gammas))
+    fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
+        (self.size() > lines::SIZE).then(|| self.kernel().survey(gammas))
     }
 }
 
@@ -237,7 +230,7 @@ impl Family for Reflected {
 mod tests {
     use super::*;
     use crate::law::Matrix;
-    use crate::law::laws::{check_laws, make};
+    use crate::law::battery::{check_laws, make};
 
     fn reflected(kernel: &[f64]) -> Result<Matrix> {
         make("reflected", &[("kernel", Value::Reals(kernel.into()))])

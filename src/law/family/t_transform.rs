@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::law::Family;
+use crate::law::lines::{self, RowBits, Survey};
 use crate::law::parameters::{Arguments, Parameters, Value};
 use crate::law::structure::Structure;
-use crate::measure::survey::{self, RowBits, Survey};
-use crate::measure::{self, Entropy, LogSum};
+use crate::number::bits::Entropy;
 use crate::number::lattice::{self, GRID, gcd, nearest};
-use crate::operator::{Operator, Swap};
+use crate::number::logarithms::{self, LogSum};
 use crate::system::memory;
 
 /// # Law
@@ -143,7 +143,7 @@ impl Family for TTransform {
             return f64::INFINITY;
         }
         let (a, b) = (self.stay, self.sum - self.stay);
-        measure::log_ratio(a.max(b), a.min(b))
+        logarithms::log_ratio(a.max(b), a.min(b))
     }
 
     fn truthfulness(&self) -> f64 {
@@ -158,24 +158,13 @@ impl Family for TTransform {
         self.size == 2 && self.stay > 0 && self.stay < self.sum
     }
 
-    fn operator(&self) -> Option<Arc<dyn Operator>> {
-        let (stay, go) = (self.stay as i128, (self.sum - self.stay) as i128);
-        Some(Arc::new(Swap {
-            size: self.size,
-            i: self.i,
-            j: self.j,
-            keep: nearest(self.stay, self.sum),
-            a: (stay - go) as f64 / self.sum as f64,
-        }))
-    }
-
     /// Beyond the two codes every line is certain. Two codes alone are looked at.
-    fn survey(&self, gammas: &[f64]) -> Option<Survey> {
+    fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
         let others = u128::from(self.size.checked_sub(3)?) + 1;
         let certain = (0..3).find(|&u| !self.moves(u))?;
         let (a, d) = (self.stay, self.sum);
         let p = nearest(a, d);
-        let coin = survey::term(p) + survey::term(1.0 - p);
+        let coin = lines::term(p) + lines::term(1.0 - p);
         let bits = |u| if self.moves(u) { coin } else { 0.0 };
         let row_bits = RowBits::each(self.size, || (0..self.size).map(bits));
         Some(Survey {
@@ -196,7 +185,7 @@ impl Family for TTransform {
 mod tests {
     use super::*;
     use crate::law::Matrix;
-    use crate::law::laws::{check_laws, make};
+    use crate::law::battery::{check_laws, make};
 
     fn t(size: i128, i: i128, j: i128, keep: Value) -> Result<Matrix> {
         let whole = Value::Whole;

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::law::Family;
+use crate::law::lines::{self, RowBits, Survey};
 use crate::law::parameters::{Arguments, Parameters, Value};
+use crate::law::rate;
 use crate::law::structure::{Alphas, Structure};
-use crate::measure::survey::{self, RowBits, Survey};
-use crate::measure::{self, Entropy, LogSum};
+use crate::number::bits::{self, Entropy};
 use crate::number::calibrate;
 use crate::number::dd::Dd;
 use crate::number::lattice::{self, GRID, TOLERANCE};
-use crate::operator::{self, Operator, Spectrum};
+use crate::number::logarithms::{self, LogSum};
 use crate::system::memory::{self, Gather};
 use crate::system::stop::Paced;
 
@@ -74,7 +75,7 @@ impl Tridiagonal {
             return Ok(Self::constant(1, 0, 1));
         }
         let law = |alpha: u64| Self::constant(size, alpha, GRID);
-        let reported = |alpha: u64| measure::beta(&law(alpha));
+        let reported = |alpha: u64| rate::beta(&law(alpha));
         let rises = |alpha: u64| {
             let (a, d) = (u128::from(alpha), u128::from(GRID));
             let inner = if size == 2 {
@@ -321,10 +322,9 @@ impl Family for Tridiagonal {
             }
             Alphas::Vector(alphas) => {
                 let n = self.size as usize;
-                let steps =
-                    measure::of_counts(self.size, self.total, 2, n - 1, |i| alphas[i] as u64);
+                let steps = bits::of_counts(self.size, self.total, 2, n - 1, |i| alphas[i] as u64);
                 let stays =
-                    measure::of_counts(self.size, self.total, 1, n, |u| self.diagonal(u as u64));
+                    bits::of_counts(self.size, self.total, 1, n, |u| self.diagonal(u as u64));
                 steps + stays
             }
         }
@@ -353,7 +353,7 @@ impl Family for Tridiagonal {
             1 => 0.0,
             2 => {
                 let (a, b) = (self.alpha(Some(0)), self.diagonal(0));
-                measure::log_ratio(a.max(b).into(), a.min(b).into())
+                logarithms::log_ratio(a.max(b).into(), a.min(b).into())
             }
             _ => f64::INFINITY,
         }
@@ -378,31 +378,9 @@ impl Family for Tridiagonal {
         }
     }
 
-    /// One alpha repeated is the reflected kernel that stays with `1 - 2 alpha` and steps with alpha.
-    fn spectrum(&self) -> Option<Spectrum> {
-        match &self.alphas {
-            Alphas::Constant(alpha) if (3..1 << 27).contains(&self.size) => {
-                let mut kernel = memory::zeros(self.size as usize + 1);
-                let total = self.total as f64;
-                kernel[0] = (self.total - 2 * alpha) as f64 / total;
-                kernel[1] = *alpha as f64 / total;
-                Spectrum::of_kernel(&kernel)
-            }
-            _ => None,
-        }
-    }
-
-    fn operator(&self) -> Option<Arc<dyn Operator>> {
-        Some(Arc::new(operator::Tridiagonal::new(operator::Source {
-            alphas: self.alphas.stored().gather(),
-            size: self.size as usize,
-            total: self.total,
-        })))
-    }
-
     /// Symmetric, so columns are rows; three counts each. With one alpha repeated there are two kinds.
-    fn survey(&self, gammas: &[f64]) -> Option<Survey> {
-        if self.size <= survey::SIZE {
+    fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
+        if self.size <= lines::SIZE {
             return None;
         }
         let kinds: Box<dyn Iterator<Item = (u64, u64)>> = match &self.alphas {
@@ -421,7 +399,7 @@ impl Family for Tridiagonal {
         };
         let bits = |u| {
             line(u)
-                .map(|c| survey::term(c as f64 / total))
+                .map(|c| lines::term(c as f64 / total))
                 .iter()
                 .sum::<f64>()
         };
@@ -437,11 +415,11 @@ impl Family for Tridiagonal {
             peaks += u128::from(counts[2]) * u128::from(times);
             diagonal = diagonal.min(self.diagonal(u));
             for (k, &gamma) in deniable.iter_mut().zip(gammas) {
-                *k = (*k).min(survey::neighbours(&counts, gamma));
+                *k = (*k).min(lines::neighbours(&counts, gamma));
             }
         }
         let counts = line(worst.0);
-        worst.1 = measure::of_counts(1, self.total, 1, 3, |k| counts[k]).bits_down();
+        worst.1 = bits::of_counts(1, self.total, 1, 3, |k| counts[k]).bits_down();
         let row_bits = RowBits::each(self.size, || (0..self.size).map(bits));
         Some(Survey {
             worst_row: worst,
@@ -461,7 +439,7 @@ impl Family for Tridiagonal {
 mod tests {
     use super::*;
     use crate::law::Matrix;
-    use crate::law::laws::{check_laws, make};
+    use crate::law::battery::{check_laws, make};
 
     fn vector(alphas: &[f64]) -> Result<Matrix> {
         make("tridiagonal", &[("alphas", Value::Reals(alphas.into()))])
@@ -539,7 +517,7 @@ mod tests {
             vector(&alphas).unwrap(),
             constant(Value::Real(0.3), 5001).unwrap(),
         );
-        let (a, b) = (measure::beta(&*long.family), measure::beta(&*short.family));
+        let (a, b) = (rate::beta(&*long.family), rate::beta(&*short.family));
         assert!((a - b).abs() < 1e-14, "{a} {b}");
     }
 
@@ -549,7 +527,7 @@ mod tests {
             let most = match by_beta(size, 1.0) {
                 Ok(m) => {
                     assert_eq!(size, 2);
-                    measure::beta(&*m.family)
+                    rate::beta(&*m.family)
                 }
                 Err(error) => {
                     let text = error.to_string();
@@ -560,7 +538,7 @@ mod tests {
             for share in [0.0, 1e-9, 0.1, 0.5, 0.9, 0.999_999, 1.0] {
                 let beta = most * share;
                 let m = by_beta(size, beta).unwrap();
-                let got = measure::beta(&*m.family);
+                let got = rate::beta(&*m.family);
                 assert!(got >= beta && got - beta < 1e-12, "{size} {beta} {got}");
             }
         }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::ratio;
-use crate::birkhoff::Failure;
 use crate::error::Error;
 use crate::law::{Composition, Matrix};
 use crate::number::lattice::gcd;
 use crate::system::control::Control;
+use crate::system::control::Failure;
 use crate::system::memory;
 use crate::system::stop;
 

@@ -11,12 +11,12 @@
 //!
 //! All others are compared entry by entry, a row at a time, up to [`STEPS`](entries::STEPS).
 
-use crate::birkhoff::Failure;
 use crate::error::Result;
 use crate::law::parameters::Value;
 use crate::law::{self, Composition, Matrix};
 use crate::number::lattice::gcd;
 use crate::system::control::Control;
+use crate::system::control::Failure;
 
 mod closed;
 pub mod entries;
@@ -134,7 +134,7 @@ fn ratio(n: u128, d: u128) -> (u128, u128) {
 mod tests {
     use super::entries::entries_match;
     use super::*;
-    use crate::law::laws::make;
+    use crate::law::battery::make;
 
     fn verdict(a: &Matrix, b: &Matrix) -> bool {
         let mut left = Vec::new();

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use crate::law::Family;
+use crate::law::lines::{RowBits, Survey};
 use crate::law::parameters::Parameters;
 use crate::law::structure::{Run, Structure};
-use crate::measure::survey::{RowBits, Survey};
-use crate::measure::{Entropy, LogSum};
+use crate::number::bits::Entropy;
 use crate::number::lattice::{gcd, nearest};
-use crate::operator::{Means, Operator, Spectrum};
+use crate::number::logarithms::LogSum;
 use crate::system::memory::{self, Gather};
 
 /// # Law
@@ -170,24 +170,9 @@ impl Family for Classes {
         self.classes == 1
     }
 
-    fn spectrum(&self) -> Option<Spectrum> {
-        match self.classes {
-            n if n == self.size => Some(Spectrum::Flat(1.0)),
-            1 => Some(Spectrum::Flat(0.0)),
-            _ => None,
-        }
-    }
-
-    fn operator(&self) -> Option<Arc<dyn Operator>> {
-        let runs = self.runs.iter().map(|run| (run.class_size, run.classes));
-        Some(Arc::new(Means {
-            runs: runs.gather(),
-        }))
-    }
-
     /// A line of a class of `n` codes holds `n` times `1/n`, so its bits, its peak and its deniability
     /// are those of `n`, whatever gamma; the peaks of a class add up to 1.
-    fn survey(&self, gammas: &[f64]) -> Option<Survey> {
+    fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
         let smallest = self.runs.iter().min_by_key(|run| run.class_size)?;
         let largest = self.runs.iter().map(|run| run.class_size).max()?;
         let bits = |n: u64| LogSum {

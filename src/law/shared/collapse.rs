@@ -3,13 +3,13 @@
 //! Only the measures collapse. The composite stays what it is and is drawn part by part.
 
 use crate::law::family::randomized_response::RandomizedResponse;
-use crate::law::shared::composite::{Measures, common};
+use crate::law::shared::composite::{self, Measures, common};
 use crate::law::shared::kernel::Kernel;
 use crate::law::structure::Structure;
-use crate::law::{Family, Matrix, composite};
-use crate::measure;
+use crate::law::{Family, Matrix};
 use crate::number::entropy;
 use crate::number::lattice::nearest;
+use crate::number::logarithms;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
 
@@ -85,7 +85,7 @@ fn of_row(row: &[u128], total: u128) -> Measures {
     };
     Measures {
         entropy,
-        epsilon: measure::log_ratio(high, low),
+        epsilon: logarithms::log_ratio(high, low),
         exact: true,
     }
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::law::{Composition, Family, Matrix};
-use crate::measure::{self, Bits, Entropy, LogSum};
+use crate::number::bits::{Bits, Entropy};
 use crate::number::dd::Dd;
 use crate::number::entropy::{self, Summer};
 use crate::number::lattice::nearest;
+use crate::number::logarithms::{self, LogSum};
 use crate::system::kept::Kept;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
@@ -504,7 +505,7 @@ pub fn measures(
         .map(|v| {
             let low = work.iter().map(|w| w.columns[v].0).min().unwrap_or(0);
             let high = work.iter().map(|w| w.columns[v].1).max().unwrap_or(0);
-            measure::log_ratio(high, low)
+            logarithms::log_ratio(high, low)
         })
         .fold(0.0, f64::max);
     let entropy = if epsilon == 0.0 {

@@ -1,0 +1,259 @@
+//! A matrix: a family, what was asked for, and what was found out about it, each number once.
+
+use std::any::Any;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::law::parameters::Value;
+use crate::law::shared::composite;
+use crate::law::{Family, Structure, digest, rate};
+use crate::number::bits::Entropy;
+use crate::system::kept::Kept;
+
+/// A matrix and what was asked for to get it. Equal where family and parameters are.
+#[derive(Debug, Clone)]
+pub struct Matrix {
+    /// The law.
+    pub family: Arc<dyn Family>,
+    /// The request: numbers as given, and how far given vectors moved.
+    pub requested: Vec<(String, Value)>,
+    reported: Arc<Reported>,
+}
+
+/// Reported numbers, each measured once.
+#[derive(Debug, Default)]
+struct Reported {
+    entropy: Kept<Entropy>,
+    truthfulness: Kept<f64>,
+    is_ergodic: Kept<bool>,
+    knows_ergodic: Kept<bool>,
+    entropy_rate: Kept<f64>,
+    beta: Kept<f64>,
+    epsilon: Kept<f64>,
+    total: Kept<Option<u128>>,
+    is_exact: Kept<bool>,
+    hash: Kept<u64>,
+    condition: Kept<f64>,
+    digest: Kept<[u8; 32]>,
+    structure: Kept<Structure>,
+    shelves: [Kept<Thing>; Shelf::COUNT],
+}
+
+/// Places for what layers above find out about a matrix, so that no law has to know what a linear map or a
+/// table to draw from is.
+#[derive(Debug, Clone, Copy)]
+pub enum Shelf {
+    /// Eigenvalues.
+    Spectrum,
+    /// The linear map.
+    Operator,
+    /// The least singular value and the rank.
+    Rank,
+    /// Tables to draw from.
+    Sampler,
+}
+
+impl Shelf {
+    const COUNT: usize = Shelf::Sampler as usize + 1;
+}
+
+/// What lies on a shelf: one type each.
+pub trait Shelved: Any + Send + Sync {
+    /// Which.
+    const SHELF: Shelf;
+}
+
+type Thing = Box<dyn Any + Send + Sync>;
+
+impl Matrix {
+    /// The matrix of any family, in the registry or not.
+    pub fn new(family: Arc<dyn Family>) -> Self {
+        Matrix {
+            family,
+            requested: Vec::new(),
+            reported: Arc::default(),
+        }
+    }
+
+    /// [`Family::structure`], handed in once.
+    pub fn structure(&self) -> &Structure {
+        let structure = &self.reported.structure;
+        structure.get_or_make(|| self.family.structure())
+    }
+
+    /// Whether everything is reported as it is, where that is seen at once.
+    pub fn is_identity(&self) -> bool {
+        self.structure().is_identity(self.family.size())
+    }
+
+    /// Whether every code is as likely, where that is seen at once.
+    pub fn is_uniform(&self) -> bool {
+        self.structure().is_uniform(self.family.size())
+    }
+
+    /// The entropy rate in bits, as reported.
+    pub fn entropy_rate(&self) -> f64 {
+        let cell = &self.reported.entropy_rate;
+        *cell.get_or_make(|| rate::entropy_rate(&*self.family))
+    }
+
+    /// Beta, as reported.
+    pub fn beta(&self) -> f64 {
+        *self.reported.beta.get_or_make(|| rate::beta(&*self.family))
+    }
+
+    /// [`Family::entropy_rate`]. A composite may hold one matrix many times, so it asks here.
+    pub fn entropy(&self) -> Entropy {
+        self.reported
+            .entropy
+            .get_or_make(|| self.family.entropy_rate())
+            .clone()
+    }
+
+    /// [`Family::truthfulness`], likewise.
+    pub fn truthfulness(&self) -> f64 {
+        *self
+            .reported
+            .truthfulness
+            .get_or_make(|| self.family.truthfulness())
+    }
+
+    /// [`Family::is_ergodic`], likewise.
+    pub fn is_ergodic(&self) -> bool {
+        *self
+            .reported
+            .is_ergodic
+            .get_or_make(|| self.family.is_ergodic())
+    }
+
+    /// [`Family::knows_ergodic`], likewise.
+    pub fn knows_ergodic(&self) -> bool {
+        *self
+            .reported
+            .knows_ergodic
+            .get_or_make(|| self.family.knows_ergodic())
+    }
+
+    /// Refuse a composite that cannot be written out.
+    ///
+    /// # Errors
+    /// Parts that are nested in each other so that every row takes too long.
+    pub fn check_written(&self) -> Result<()> {
+        let nesting = self.family.nesting();
+        if nesting.can_be_written(self.family.size()) {
+            return Ok(());
+        }
+        // Without sharing there is no more to do than there was to build.
+        if nesting.parts / 4 <= self.below(|_| false).len() as u64 {
+            return Ok(());
+        }
+        let must = "take at most 2^31 steps to be written out";
+        Err(Error::value("matrix", must, "more in nested composites"))
+    }
+
+    /// [`Family::total`]. A composite may hold one matrix many times, so it asks here.
+    pub fn total(&self) -> Option<u128> {
+        *self.reported.total.get_or_make(|| self.family.total())
+    }
+
+    /// [`Family::is_exact`], likewise.
+    pub fn is_exact(&self) -> bool {
+        *self
+            .reported
+            .is_exact
+            .get_or_make(|| self.family.is_exact())
+    }
+
+    /// A condition that was found elsewhere, kept for the next who asks.
+    pub fn condition(&self) -> &Kept<f64> {
+        &self.reported.condition
+    }
+
+    /// Epsilon, as reported.
+    pub fn epsilon(&self) -> f64 {
+        *self.reported.epsilon.get_or_make(|| self.family.epsilon())
+    }
+
+    /// The distinct matrices in a composite, parts first and without recursion, but for those that are `done`
+    /// and what only they hold.
+    pub fn below(&self, done: impl Fn(&Matrix) -> bool) -> Vec<&Matrix> {
+        let mut order = Vec::new();
+        let mut seen = HashSet::new();
+        let mut stack = vec![(self, false)];
+        while let Some((matrix, opened)) = stack.pop() {
+            if opened {
+                order.push(matrix);
+            } else if seen.insert(Arc::as_ptr(&matrix.family).cast::<()>()) && !done(matrix) {
+                stack.push((matrix, true));
+                let parts = composite::parts_of(&*matrix.family);
+                stack.extend(parts.into_iter().rev().map(|part| (part, false)));
+            }
+        }
+        // Last comes this matrix itself.
+        order.pop();
+        order
+    }
+
+    /// What enters every derivation of random words: a hash of family and parameters.
+    pub fn digest(&self) -> &[u8; 32] {
+        let family = &*self.family;
+        let cell = &self.reported.digest;
+        cell.get_or_make(|| {
+            // Parts first: hundreds of hashes in each other would fill a small stack.
+            for part in self.below(|part| part.reported.digest.get().is_some()) {
+                part.digest();
+            }
+            digest::of(family.name(), &family.parameters())
+        })
+    }
+
+    /// What a layer above keeps on this shelf, made at first use. Every copy of the matrix has it.
+    ///
+    /// # Panics
+    /// Where two types share a shelf.
+    pub fn keep<T: Shelved>(&self, make: impl FnOnce() -> T) -> &T {
+        let shelf = &self.reported.shelves[T::SHELF as usize];
+        unpacked(shelf.get_or_make(|| Box::new(make())))
+    }
+
+    /// The same, where it is there already.
+    pub fn kept<T: Shelved>(&self) -> Option<&T> {
+        let shelf = &self.reported.shelves[T::SHELF as usize];
+        shelf.get().map(unpacked)
+    }
+}
+
+fn unpacked<T: Shelved>(thing: &Thing) -> &T {
+    thing.downcast_ref().expect("one type a shelf")
+}
+
+impl PartialEq for Matrix {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (&self.family, &other.family);
+        if Arc::ptr_eq(a, b) {
+            return true;
+        }
+        if a.name() != b.name() || a.size() != b.size() {
+            return false;
+        }
+        // Two composites may hold equal parts many times each; their digests are made once a part.
+        match (a.composition(), b.composition()) {
+            (Some(_), Some(_)) => self.digest() == other.digest(),
+            _ => a.parameters() == b.parameters(),
+        }
+    }
+}
+
+impl Hash for Matrix {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let own = self.reported.hash.get_or_make(|| {
+            let mut own = DefaultHasher::new();
+            self.family.name().hash(&mut own);
+            self.family.parameters().hash(&mut own);
+            own.finish()
+        });
+        own.hash(state);
+    }
+}

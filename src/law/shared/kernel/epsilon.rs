@@ -1,0 +1,131 @@
+//! The epsilon of a reflected kernel: by all columns, or by the few that bounds leave.
+
+use super::{Count, Kernel, TERMS};
+use crate::number::logarithms::{self};
+use crate::system::memory::{self, Gather};
+use crate::system::pool;
+use crate::system::stop::Paced;
+
+impl<K: Count> Kernel<'_, K> {
+    /// Symmetric, so the extremes of a column are those of a row, and those of `u` those of `r-1-u`.
+    pub fn epsilon(&self) -> f64 {
+        let r = self.r();
+        let (flat, terms) = self.plan();
+        let ratio = |(low, high): (u128, u128)| logarithms::log_ratio(high, low);
+        if r > 1024
+            && let Some(epsilon) = self.epsilon_of_few_columns()
+        {
+            return epsilon;
+        }
+        let rows = match flat {
+            _ if terms > TERMS => {
+                // An entry is a sum of two kernel entries.
+                let whole = self.counts.iter().map(|k| k.whole());
+                let range = whole.fold((u128::MAX, 0), |(a, b), k| (a.min(k), b.max(k)));
+                return ratio(range);
+            }
+            Some(w) if w > 0 => {
+                let ranges = Ranges::new(self.counts, w);
+                pool::map((w + 1).min(r), w < 256, |u| {
+                    ratio(self.extremes_near_end(u, w, &ranges))
+                })
+            }
+            _ => pool::map(r.div_ceil(2), r < 128, |u| ratio(self.extremes(u))),
+        };
+        rows.into_iter().fold(0.0, f64::max)
+    }
+
+    /// Smallest and largest count of row `u`, the same as of column `u`.
+    pub(super) fn extremes(&self, u: usize) -> (u128, u128) {
+        (0..self.r())
+            .map(|v| self.count(u, v))
+            .fold((u128::MAX, 0), |(low, high), c| (low.min(c), high.max(c)))
+    }
+
+    /// The same where the kernel is constant from `w <= r/2` on, for rows `u <= w`: of the entries
+    /// that feel one image only, the extremes of kernel prefixes and suffixes say all.
+    pub(super) fn extremes_near_end(&self, u: usize, w: usize, ranges: &Ranges) -> (u128, u128) {
+        let r = self.r();
+        let f = self.counts[r].whole();
+        let join = |a: (u128, u128), b: (u128, u128)| (a.0.min(b.0), a.1.max(b.1));
+        let shifted = |range: (u128, u128)| (range.0.saturating_add(f), range.1 + f);
+        // Right of the diagonal: t = v - u below w - 2u - 1 feels both images, later ones do not.
+        let both = w.saturating_sub(2 * u + 1);
+        let mut found = (u..u + both).fold((u128::MAX, 0), |a, v| {
+            let c = self.count(u, v);
+            join(a, (c, c))
+        });
+        if both < w {
+            found = join(found, shifted(ranges.suffix[both]));
+        }
+        // Left of it: t = u - v up to 2u + 1 - w does not, later ones do.
+        let alone = (2 * u + 1).saturating_sub(w).min(u);
+        if alone > 0 {
+            found = join(found, shifted(ranges.prefix[alone]));
+        }
+        found = (0..u - alone).fold(found, |a, v| {
+            let c = self.count(u, v);
+            join(a, (c, c))
+        });
+        if u + w < r {
+            join(found, (2 * f, 2 * f))
+        } else {
+            found
+        }
+    }
+
+    /// Epsilon by bounds that leave few columns to look at; none where they leave many.
+    ///
+    /// Column `v` is at most `c_0 + c_d` and twice the bulge (see [`Kernel::survey`]). Its least entry is
+    /// not below that of the convex, falling envelope, which is at one end of the scale: moving away
+    /// from `v` both terms fall, or their places close in on each other.
+    pub(super) fn epsilon_of_few_columns(&self) -> Option<f64> {
+        const COLUMNS: usize = 64;
+        let (below, bulge) = self.envelope()?;
+        let r = self.r();
+        let bounds = |v: usize| {
+            let low = (below[v] + below[v + 1]).min(below[r - 1 - v] + below[r - v]);
+            let high = self.counts[0].whole() + self.counts[self.image(v)].whole() + 2 * bulge;
+            high as f64 / low as f64 * (1.0 + 1e-12)
+        };
+        let mut columns: Vec<(f64, usize)> = (0..r.div_ceil(2)).map(|v| (bounds(v), v)).gather();
+        let few = COLUMNS.min(columns.len());
+        let order = |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0);
+        columns.select_nth_unstable_by(few - 1, order);
+        let next = columns[few..].iter().map(|c| c.0).fold(0.0, f64::max);
+        columns.truncate(few);
+        columns.sort_unstable_by(order);
+        let mut worst: f64 = 0.0;
+        for &(bound, v) in columns.iter().paced() {
+            if bound.ln() < worst {
+                return Some(worst);
+            }
+            let (low, high) = self.extremes(v);
+            worst = worst.max(logarithms::log_ratio(high, low));
+            if worst == f64::INFINITY {
+                return Some(worst);
+            }
+        }
+        (next == 0.0 || next.ln() < worst).then_some(worst)
+    }
+}
+
+/// Extremes of `c_1..c_t` and of `c_t..c_{w-1}`, by t.
+pub(super) struct Ranges {
+    prefix: Vec<(u128, u128)>,
+    suffix: Vec<(u128, u128)>,
+}
+
+impl Ranges {
+    fn new<K: Count>(kernel: &[K], w: usize) -> Self {
+        let join = |a: &mut (u128, u128), &k: &K| {
+            *a = (a.0.min(k.whole()), a.1.max(k.whole()));
+            Some(*a)
+        };
+        let mut prefix = vec![(u128::MAX, 0)];
+        memory::extend(&mut prefix, kernel[1..=w].iter().scan((u128::MAX, 0), join));
+        let mut suffix: Vec<_> = kernel[..w].iter().rev().scan((u128::MAX, 0), join).gather();
+        suffix.reverse();
+        Ranges { prefix, suffix }
+    }
+}
