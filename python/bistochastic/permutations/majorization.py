@@ -31,7 +31,12 @@ _UNIT = 2**53
 
 
 class Step(NamedTuple):
-    """One T-transform: ``i`` and ``j`` are swapped with probability ``1 - keep``."""
+    """One T-transform: ``i`` and ``j`` are swapped with probability ``1 - keep``.
+
+    >>> import bistochastic as bs
+    >>> bs.t_transforms([3, 1], [2, 2]).steps
+    (Step(i=1, j=0, keep=Fraction(1, 2)),)
+    """
 
     i: int
     j: int
