@@ -306,8 +306,8 @@ def _vector(path: str, given: Any) -> Any:
 
 
 def _table(path: str, given: Any) -> Any:
-    if not isinstance(given, list):
-        _refuse(path, "be a list of rows", _kind(given))
+    if not isinstance(given, list) or not given:
+        _refuse(path, "be a list of rows", "an empty one" if given == [] else _kind(given))
     rows = [_wholes(f"{path}[{i}]", row) for i, row in enumerate(given)]
     for i, row in enumerate(rows):
         if len(row) != len(rows):
