@@ -70,19 +70,19 @@ MUTANTS = [
     # Sampling: what a first word decides, and what further ones do.
     Mutant(
         "threshold-inclusive",
-        "src/draw/alias.rs",
+        "src/draw/alias/table.rs",
         "a column of an alias table keeps one word more",
         ("draw::alias::tests::every_slot_is_what_the_table_says",),
     ),
     Mutant(
         "first-word-decides",
-        "src/draw/alias.rs",
+        "src/draw/alias/words.rs",
         "a number below n from one word, biased by 2^-64",
-        ("draw::alias::tests::below_is_the_whole_part_of_the_product_with_all_digits",),
+        ("draw::alias::words::tests::below_is_the_whole_part_of_the_product_with_all_digits",),
     ),
     Mutant(
         "undecided-slots-alike",
-        "src/draw/alias.rs",
+        "src/draw/alias/rest.rs",
         "every undecided word decides as the first of them",
         ("draw::sampler::one::tests::every_case_of_one_law_is_counted",),
     ),
@@ -248,15 +248,15 @@ MUTANTS = [
     ),
     Mutant(
         "odd-unit-on-a-zero",
-        "src/number/lattice/mod.rs",
+        "src/number/lattice/rounding.rs",
         "the odd unit of a kernel goes to c_0 even where that is 0",
         (EDGES + "test_a_kernel_that_never_stays_keeps_its_zero",),
     ),
     Mutant(
         "faint-entries-vanish",
-        "src/number/lattice/mod.rs",
+        "src/number/lattice/rounding.rs",
         "entries below a unit of the grid become 0",
-        ("number::lattice::tests::tiny_entries_survive_at_the_cost_of_the_largest",),
+        ("number::lattice::rounding::tests::tiny_entries_survive_at_the_cost_of_the_largest",),
     ),
     Mutant(
         "faint-cells-vanish",
@@ -266,15 +266,15 @@ MUTANTS = [
     ),
     Mutant(
         "flatter-is-sharper",
-        "src/number/lattice/mod.rs",
+        "src/number/lattice/rounding.rs",
         "what rounding leaves over goes to the largest where it should flatten",
-        ("number::lattice::tests::the_direction_decides_who_gets_the_rest",),
+        ("number::lattice::rounding::tests::the_direction_decides_who_gets_the_rest",),
     ),
     Mutant(
         "remainder-not-seen",
-        "src/number/lattice/mod.rs",
+        "src/number/lattice/rationals.rs",
         "a quotient a hair above half a step counts as a tie",
-        ("number::lattice::tests::the_nearest_double_is_exact_where_it_can_be",),
+        ("number::lattice::rationals::tests::the_nearest_double_is_exact_where_it_can_be",),
     ),
     Mutant(
         "request-missed-by-one",

@@ -8,10 +8,8 @@
 //! | steps between neighbours | at most `size`, 3 for one alpha | see [`pairs`] |
 //! | classes | at most the sum of the distinct class sizes | see [`classes`] |
 
-use std::cmp::Reverse;
-
-use super::form::{Form, Pairs, Permutations, Times, Weights};
-use super::realise::{on_grid, refuse_loss};
+use super::coarse::coarse;
+use super::terms::{Pairs, Permutations, Terms, Times, Weights};
 use super::{Decomposition, Options, Sum};
 use crate::error::{Error, Result};
 use crate::law::parameters::Value;
@@ -19,6 +17,7 @@ use crate::law::structure::{Alphas, Run, Structure, TwoValued};
 use crate::law::{self, Matrix};
 use crate::number::lattice::gcd;
 use crate::system::memory::{self, Gather};
+use std::cmp::Reverse;
 
 /// The decomposition, of a matrix on a coarser grid if asked; none where a search is needed.
 ///
@@ -47,7 +46,7 @@ pub fn decompose(matrix: &Matrix, options: &Options) -> Result<Option<Decomposit
 }
 
 /// What a cut sum of shifts left of a matrix: the shifts that are missing, as a circulant.
-pub fn rest_of_shifts(matrix: &Matrix, form: &Form) -> Result<Option<Matrix>> {
+pub fn rest_of_shifts(matrix: &Matrix, form: &Terms) -> Result<Option<Matrix>> {
     let size = form.size;
     let shift = |j: u64| match &form.permutations {
         Permutations::Shifts(shifts) => Some(shifts[j as usize].into()),
@@ -77,16 +76,16 @@ pub fn rest_of_shifts(matrix: &Matrix, form: &Form) -> Result<Option<Matrix>> {
     build("circulant", given).map(Some)
 }
 
-fn build(family: &str, given: Vec<(&str, Value)>) -> Result<Matrix> {
+pub(super) fn build(family: &str, given: Vec<(&str, Value)>) -> Result<Matrix> {
     let given = given.into_iter().map(|(n, v)| (n.to_owned(), v)).gather();
     law::build(family, given)
 }
 
-fn form(matrix: &Matrix) -> Result<Option<Form>> {
+fn form(matrix: &Matrix) -> Result<Option<Terms>> {
     let size = matrix.family.size();
     let structure = matrix.structure();
     let form = |weights, permutations| {
-        Some(Form {
+        Some(Terms {
             size,
             weights,
             permutations,
@@ -154,7 +153,7 @@ fn form(matrix: &Matrix) -> Result<Option<Form>> {
 /// places during `[0, alpha_i)` for even `i` and during `[total - alpha_i, total)` for odd `i`. Two pairs
 /// that share a code never do at once, since `alpha_i + alpha_{i+1} <= total`. A term ends where a pair
 /// begins or ends: at most one moment a pair.
-fn pairs(size: u64, pairs: Pairs) -> Form {
+fn pairs(size: u64, pairs: Pairs) -> Terms {
     let total = pairs.total;
     let moment = |i: u64, alpha: u64| {
         if i.is_multiple_of(2) {
@@ -178,7 +177,7 @@ fn pairs(size: u64, pairs: Pairs) -> Form {
     let ends = times.iter().skip(1).copied().chain([total]);
     let mut terms: Vec<(u64, u64)> = ends.zip(&times).map(|(end, &t)| (end - t, t)).gather();
     terms.sort_unstable_by_key(|&(weight, time)| (Reverse(weight), time));
-    Form {
+    Terms {
         size,
         weights: Weights::Units(terms.iter().map(|term| term.0).gather(), total),
         permutations: Permutations::Pairs(pairs, terms.iter().map(|term| term.1).gather()),
@@ -188,7 +187,7 @@ fn pairs(size: u64, pairs: Pairs) -> Form {
 /// Classes of `n` codes, each uniform: at time `t` from 0 to 1 a class is shifted by `floor(t n)`, so
 /// that each shift lasts `1/n`. A term ends at every `j/n` of every distinct class size, a fraction of
 /// its own: no common denominator is needed.
-fn classes(size: u64, runs: &[Run]) -> Result<Form> {
+fn classes(size: u64, runs: &[Run]) -> Result<Terms> {
     let runs: Vec<(u64, u64, u64)> = runs
         .chunk_by(|a, b| a.class_size == b.class_size)
         .map(|equal| {
@@ -200,7 +199,7 @@ fn classes(size: u64, runs: &[Run]) -> Result<Form> {
     sizes.sort_unstable();
     sizes.dedup();
     if let [n] = sizes[..] {
-        return Ok(Form {
+        return Ok(Terms {
             size,
             weights: Weights::Runs(vec![(1, n)], n.into()),
             permutations: Permutations::Classes(runs, Times::Even(n)),
@@ -235,7 +234,7 @@ fn classes(size: u64, runs: &[Run]) -> Result<Form> {
     terms.sort_by(|(a, _), (b, _)| {
         (u128::from(b.0) * u128::from(a.1)).cmp(&(u128::from(a.0) * u128::from(b.1)))
     });
-    Ok(Form {
+    Ok(Terms {
         size,
         weights: Weights::Ratios(terms.iter().map(|term| term.0).gather()),
         permutations: Permutations::Classes(
@@ -243,125 +242,4 @@ fn classes(size: u64, runs: &[Run]) -> Result<Form> {
             Times::Listed(terms.iter().map(|term| term.1).gather()),
         ),
     })
-}
-
-/// Longest row that is written out to be rounded.
-const LISTED: u64 = 1 << 26;
-
-/// The same structure on the grid `2^-bits`; none where that leaves the structure.
-fn coarse(matrix: &Matrix, bits: u32) -> Result<Option<Matrix>> {
-    let size = matrix.family.size();
-    let Some(total) = matrix.total() else {
-        return Ok(None);
-    };
-    if on_grid(total, bits) {
-        return Ok(Some(matrix.clone()));
-    }
-    let units = 1u128 << bits;
-    let keeps = |counts: &mut dyn Iterator<Item = u128>, total: u128| {
-        let smallest = counts.filter(|&c| c > 0).min();
-        refuse_loss(bits, smallest.unwrap_or(total), total)
-    };
-    let structure = matrix.structure();
-    if let Some(TwoValued { diag, off, total }) = structure.two_valued(size) {
-        keeps(&mut [diag, off].into_iter(), total)?;
-        if diag == 0 || structure.has_classes() {
-            // A truth that is never told stays so, and one class stays as even as the grid allows, which
-            // the lies cannot in general share out.
-            if size > LISTED {
-                return Ok(None);
-            }
-            let mut row = memory::filled(1, size as usize);
-            row[0] = i64::from(diag > 0);
-            let sum = size - u64::from(diag == 0);
-            return Ok(Some(circulant(&row, sum, bits)?));
-        }
-        // The lies are rounded up where there is room, which only adds to what they hide.
-        let down = scaled(off, total, bits);
-        let up = down + u128::from(off > 0);
-        let lies = u128::from(size - 1);
-        let fits = (up * lies).checked_add(1);
-        let off = if off > 0 && fits.is_some_and(|sum| sum <= units) {
-            up
-        } else {
-            down
-        };
-        let diag = units - off * lies;
-        let keep = Value::Ratio(diag as i128, units as i128);
-        let given = vec![("size", Value::Whole(size.into())), ("keep", keep)];
-        return Ok(Some(build("randomized_response", given)?));
-    }
-    Ok(match structure {
-        Structure::Circulant { first_row, total } => {
-            keeps(&mut first_row.iter().map(|&c| c as u128), (*total).into())?;
-            Some(circulant(first_row, *total, bits)?)
-        }
-        Structure::Swap {
-            i, j, stay, sum, ..
-        } => {
-            let (stay, sum) = (u128::from(*stay), u128::from(*sum));
-            keeps(&mut [stay, sum - stay].into_iter(), sum)?;
-            let keep = Value::Ratio(scaled(stay, sum, bits) as i128, units as i128);
-            let given = vec![
-                ("size", Value::Whole(size.into())),
-                ("i", Value::Whole((*i).into())),
-                ("j", Value::Whole((*j).into())),
-                ("keep", keep),
-            ];
-            Some(build("t_transform", given)?)
-        }
-        Structure::Neighbours { alphas, total, .. } => {
-            let total = u128::from(*total);
-            keeps(&mut alphas.stored().map(u128::from), total)?;
-            let mut given = vec![("total", Value::Whole(units as i128))];
-            match alphas.map(|alpha| scaled(alpha.into(), total, bits) as u64) {
-                Alphas::Constant(alpha) => {
-                    given.push(("alphas", Value::Whole(alpha.into())));
-                    given.push(("size", Value::Whole(size.into())));
-                }
-                Alphas::Vector(alphas) => given.push(("alphas", Value::Wholes(alphas))),
-            }
-            // What rounding down takes from the alphas goes to the diagonal, which so stays positive;
-            // where it was zero it must stay zero, which only whole units do.
-            let law = build("tridiagonal", given)?;
-            let zero = |m: &Matrix, u: u64| m.family.entry(u, u).is_some_and(|e| e.0 == 0);
-            let kept = (0..size.min(1 << 24)).all(|u| zero(matrix, u) == zero(&law, u));
-            kept.then_some(law)
-        }
-        _ => None,
-    })
-}
-
-/// `floor(count * 2^bits / total)` for a count up to a total below 2^127.
-fn scaled(count: u128, total: u128, bits: u32) -> u128 {
-    let (mut quotient, mut rest) = (count / total, count % total);
-    for _ in 0..bits {
-        rest <<= 1;
-        quotient <<= 1;
-        if rest >= total {
-            rest -= total;
-            quotient |= 1;
-        }
-    }
-    quotient
-}
-
-/// A first row on the grid: every number its floor or its ceiling, the largest remainders going up.
-fn circulant(row: &[i64], total: u64, bits: u32) -> Result<Matrix> {
-    let product = |c: i64| (c as u128) << bits;
-    let total = u128::from(total);
-    let mut counts: Vec<i64> = row.iter().map(|&c| (product(c) / total) as i64).gather();
-    let missing = (1i64 << bits) - counts.iter().sum::<i64>();
-    let mut order: Vec<usize> = (0..row.len()).gather();
-    order.sort_unstable_by_key(|&s| (Reverse(product(row[s]) % total), s));
-    for &s in order.iter().take(missing as usize) {
-        counts[s] += 1;
-    }
-    build(
-        "circulant",
-        vec![
-            ("first_row", Value::Wholes(memory::shared(counts))),
-            ("total", Value::Whole(1 << bits)),
-        ],
-    )
 }

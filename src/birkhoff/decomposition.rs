@@ -1,6 +1,6 @@
 //! The sum of permutations that is handed out, plain or by factors.
 
-use super::form::{self, Cells, Form};
+use super::terms::{Cells, Terms, fractions};
 use super::{closed, realise};
 use crate::error::Error;
 use crate::law::Matrix;
@@ -24,7 +24,7 @@ pub struct Decomposition {
 #[derive(Debug, Clone)]
 pub enum Sum {
     /// One after the other.
-    Plain(Form),
+    Plain(Terms),
     /// Independent factors: a term is one of each, in C order, or those listed.
     Kron(Vec<Decomposition>, Option<Vec<u64>>),
 }
@@ -44,7 +44,7 @@ impl Decomposition {
     }
 
     /// The factors and their terms that make up term `j`; itself where there are none.
-    fn leaves(&self, j: u128) -> Vec<(&Form, u64)> {
+    fn leaves(&self, j: u128) -> Vec<(&Terms, u64)> {
         match &self.sum {
             Sum::Plain(form) => vec![(form, j as u64)],
             Sum::Kron(factors, chosen) => {
@@ -131,11 +131,14 @@ impl Decomposition {
                 let mut term = memory::zeros(size);
                 for j in 0..chosen.len() as u128 {
                     self.fill(j, &mut term);
-                    let weight = self.weight(j).into_iter().try_fold((1, 1), form::multiply);
+                    let weight = self
+                        .weight(j)
+                        .into_iter()
+                        .try_fold((1, 1), fractions::multiply);
                     let weight = weight.ok_or_else(too_long)?;
                     for (row, &v) in sums.chunks_mut(size).zip(&term) {
                         let cell = &mut row[v as usize];
-                        *cell = form::add(*cell, weight).ok_or_else(too_long)?;
+                        *cell = fractions::add(*cell, weight).ok_or_else(too_long)?;
                     }
                 }
                 return Ok(Cells::Ratios(sums));
@@ -151,7 +154,7 @@ impl Decomposition {
                 for v in 0..size * n {
                     let a = product[u / n * size + v / n];
                     let b = cells.ratio(u % n * n + v % n);
-                    next.push(form::multiply(a, b).ok_or_else(too_long)?);
+                    next.push(fractions::multiply(a, b).ok_or_else(too_long)?);
                 }
             }
             (product, size) = (next, size * n);
@@ -184,7 +187,7 @@ impl Decomposition {
                             Some(cells.ratio(a * size + b))
                         })
                     };
-                    *x = match digits().try_fold((1, 1), form::multiply) {
+                    *x = match digits().try_fold((1, 1), fractions::multiply) {
                         Some((a, b)) => nearest(a, b),
                         None => {
                             let product = digits().fold(Dd::ONE, |product, (a, b)| {

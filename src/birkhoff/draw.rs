@@ -1,7 +1,7 @@
 //! A random term of a decomposition, each with exactly its weight.
 
-use super::form::{Form, Permutations, Times, Weights};
 use super::sample::Words;
+use super::terms::{Permutations, Terms, Times, Weights};
 use super::{Decomposition, Sum};
 use crate::error::{Error, Result};
 use crate::system::memory::Gather;
@@ -40,7 +40,7 @@ impl Drawer {
         }
     }
 
-    fn of_form(form: &Form) -> Self {
+    fn of_form(form: &Terms) -> Self {
         match (&form.weights, &form.permutations) {
             (Weights::Runs(runs, total), _) => Drawer::Runs(runs.clone(), *total),
             (Weights::Ratios(_), Permutations::Classes(_, Times::Listed(times))) => {

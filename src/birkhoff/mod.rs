@@ -6,8 +6,8 @@
 //! | [`queue`] | entries in falling order; the graph is in [`matching`](crate::law::scaling::matching) |
 //! | [`bottleneck`], [`ties`], [`loose`] | the policy "bottleneck", and what it does with choices on small matrices |
 //! | [`events`] | the policy "any" |
-//! | [`closed`] | structured families, without a search |
-//! | [`listed`], [`form`] | terms as an engine gives them; weights and permutations, stored or described |
+//! | [`closed`], `coarse` | structured families, without a search; the same on a coarser grid |
+//! | [`listed`], [`terms`] | terms as an engine gives them; weights and permutations, stored or described |
 //! | [`decomposition`], [`kron`] | the sum that is handed out, plain or by factors; the factors decomposed |
 //! | [`split`], [`sample`] | half a matrix, exactly; one random permutation without decomposing |
 //! | [`joint`] | bits of such a permutation as a whole |
@@ -21,11 +21,11 @@ use crate::system::pool;
 
 pub mod bottleneck;
 pub mod closed;
+mod coarse;
 pub mod counts;
 pub mod decomposition;
 pub mod draw;
 pub mod events;
-pub mod form;
 pub mod joint;
 pub mod kron;
 #[cfg(test)]
@@ -37,15 +37,16 @@ pub mod random;
 pub mod realise;
 pub mod sample;
 pub mod split;
+pub mod terms;
 pub mod ties;
 
 pub use decomposition::{Decomposition, Sum};
 
 use crate::system::control::{Control, Failure, Stopped};
 use counts::Counts;
-use form::{Form, units_for};
 use listed::Listed;
 use random::Random;
+use terms::{Terms, units_for};
 
 /// Which permutation is taken next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +116,7 @@ pub fn decompose(
     };
     let form = search(&counts, options, &limits, share, control)?;
     let sum: u64 = match &form.weights {
-        form::Weights::Units(units, _) => units.iter().sum(),
+        terms::Weights::Units(units, _) => units.iter().sum(),
         _ => counts.total,
     };
     Ok(Decomposition {
@@ -151,10 +152,10 @@ fn search(
     limits: &Limits,
     share: f64,
     control: &Control,
-) -> Result<Form, Stopped> {
+) -> Result<Terms, Stopped> {
     if options.policy == Policy::Any {
         let events = events::simulate(counts, limits.enough, share, control)?;
-        return Ok(Form::of_events(events, counts.total, limits.terms));
+        return Ok(Terms::of_events(events, counts.total, limits.terms));
     }
     let restarts = options.restarts.max(1);
     let share = share / f64::from(restarts);
@@ -189,5 +190,5 @@ fn search(
         }
     }
     let best = best.unwrap_or_else(|| Listed::new(size));
-    Ok(Form::listed(best, counts.total))
+    Ok(Terms::listed(best, counts.total))
 }

@@ -1,18 +1,7 @@
 //! The law behind a `Matrix`, and the functions that make one.
 
-use std::cell::Cell;
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
-
-use numpy::{
-    PyArray1, PyArray2, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray2,
-    PyUntypedArrayMethods,
-};
-use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
-
 use super::convert::{self, Vectors, type_name};
+use super::rebuild::arrays;
 use super::work::{detached, guarded};
 use super::{exact, memory, package};
 use crate::error::Error;
@@ -21,6 +10,13 @@ use crate::law::{self, Family};
 use crate::measure;
 use crate::number::bits;
 use crate::system::pool;
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 /// The law of a :class:`bistochastic.Matrix`, which is this class with what Python adds to it.
 #[pyclass(frozen, subclass, module = "bistochastic._core", name = "Law")]
@@ -53,7 +49,7 @@ impl Matrix {
 }
 
 impl Matrix {
-    fn family(&self) -> &dyn Family {
+    pub fn family(&self) -> &dyn Family {
         &*self.inner.family
     }
 
@@ -417,7 +413,7 @@ pub fn build(
     built(py, family, parameters).map(Made)
 }
 
-fn built(
+pub fn built(
     py: Python<'_>,
     family: &Bound<'_, PyAny>,
     parameters: &Bound<'_, PyDict>,
@@ -425,53 +421,6 @@ fn built(
     let family = convert::text("family", "be the name of a family", family)?;
     let given = convert::arguments(parameters)?;
     Ok(detached(py, u64::MAX, || law::build(family, given))??)
-}
-
-/// The realised parameters with arrays instead of lists.
-#[pyfunction]
-pub fn arrays<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Bound<'py, PyDict>> {
-    let parameters = guarded(|| matrix.family().parameters())?;
-    convert::dictionary(py, parameters.iter().map(|(n, v)| (*n, v)), Vectors::Arrays)
-}
-
-/// A pickled matrix again.
-#[pyfunction]
-pub fn restore(
-    py: Python<'_>,
-    family: &Bound<'_, PyAny>,
-    parameters: &Bound<'_, PyDict>,
-    requested: &Bound<'_, PyDict>,
-) -> PyResult<Made> {
-    let mut matrix = built(py, family, parameters)?;
-    matrix.requested = convert::arguments(requested)?;
-    Ok(Made(matrix))
-}
-
-/// A pickled composite again, from the list of the distinct matrices in it.
-#[pyfunction]
-pub fn restore_parts<'py>(
-    py: Python<'py>,
-    parts: &Bound<'py, PyList>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let made = PyList::empty(py);
-    for part in parts {
-        let (family, parameters, requested): (
-            Bound<'_, PyAny>,
-            Bound<'_, PyDict>,
-            Bound<'_, PyDict>,
-        ) = part.extract()?;
-        let parameters = parameters.copy()?;
-        if let Some(places) = parameters.get_item("matrices")? {
-            let places: Vec<usize> = places.extract()?;
-            let matrices: PyResult<Vec<_>> = places.iter().map(|&i| made.get_item(i)).collect();
-            parameters.set_item("matrices", matrices?)?;
-        }
-        made.append(restore(py, &family, &parameters, &requested)?)?;
-    }
-    match made.iter().last() {
-        Some(last) => Ok(last),
-        None => Err(Error::value("parts", "hold matrices", "none").into()),
-    }
 }
 
 /// A number that two matrices share just where they are one and the same.
@@ -495,38 +444,4 @@ fn place(matrix: &law::Matrix) -> usize {
 #[pyfunction]
 pub fn families() -> Vec<&'static str> {
     law::REGISTRY.iter().map(|(name, _)| *name).collect()
-}
-
-/// Entropy rate in bits of a plain bistochastic array, Expression (4), in one parallel pass.
-///
-/// ``-(1/r) * sum of p_uv log2 p_uv`` with ``0 log 0 = 0``. The rows and columns must sum to 1 within
-/// 1e-9: of another matrix this number would not be the entropy rate. A plain double; for a number
-/// that is certified to be no more than the truth, build a :class:`Matrix`.
-///
-/// >>> import numpy as np
-/// >>> bs.entropy_rate(np.full((4, 4), 0.25))
-/// 2.0
-/// >>> bs.entropy_rate([[1, 0], [1, 0]])
-/// Traceback (most recent call last):
-///     ...
-/// ValueError: `array` must hold non-negative numbers whose rows and columns sum to 1; got a sum of 2 in column 0, off by 1.0e0
-#[pyfunction]
-pub fn entropy_rate(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<f64> {
-    let must = "be a square array of numbers";
-    let plain = convert::as_array("array", must, array, true)?;
-    if !matches!(plain.dtype().kind(), b'f' | b'i' | b'u') {
-        let dtype: String = plain.dtype().getattr("name")?.extract()?;
-        return Err(Error::type_("array", must, format!("dtype {dtype}")).into());
-    }
-    let shape = plain.shape();
-    if shape.len() != 2 || shape[0] != shape[1] || shape[0] == 0 {
-        return Err(Error::value("array", must, format!("shape {shape:?}")).into());
-    }
-    let plain = convert::as_doubles("array", &plain)?;
-    let plain: PyReadonlyArray2<'_, f64> = plain.extract()?;
-    let size = plain.shape()[0];
-    let numbers = plain.as_slice()?;
-    Ok(detached(py, numbers.len() as u64, || {
-        measure::array_entropy_rate(numbers, size)
-    })??)
 }

@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 mod birkhoff;
 mod convert;
 mod count;
+mod entropy;
 mod exact;
 mod gradients;
 mod key;
@@ -29,6 +30,7 @@ mod operator;
 mod package;
 mod processor;
 mod randomize;
+mod rebuild;
 mod secret;
 mod structure;
 mod supervise;
@@ -63,14 +65,13 @@ mod _core {
     #[pymodule_export]
     use super::count::count;
     #[pymodule_export]
+    use super::entropy::entropy_rate;
+    #[pymodule_export]
     use super::gradients::Equations;
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
-    use super::matrix::{
-        Matrix, arrays, build, entropy_rate, families, identity_of, parts_in, restore,
-        restore_parts,
-    };
+    use super::matrix::{Matrix, build, families, identity_of, parts_in};
     #[pymodule_export]
     use super::memory::require_memory;
     #[pymodule_export]
@@ -83,7 +84,7 @@ mod _core {
     #[pymodule_export]
     use super::processor::processor;
     #[pymodule_export]
-    use super::randomize::bench_floor;
+    use super::rebuild::{arrays, restore, restore_parts};
     #[pymodule_export]
     use super::structure::{
         classes_of, counts_of, counts_rank, factors_of, first_row_of, has_rows, is_certain,

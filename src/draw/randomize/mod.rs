@@ -23,7 +23,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::draw::derive::{Label, derive};
 use crate::draw::key::Key;
-use crate::draw::keystream::{BLOCK, Keystream};
 use crate::error::{Error, Result};
 use crate::law::Matrix;
 use crate::system::{erase, pool};
@@ -40,7 +39,7 @@ pub use address::{Address, Id, Person, Rows};
 pub use code::Code;
 pub use streams::{AnyKeys, ByteKeys, IntegerKeys, Keys, RowKeys, TextKeys};
 
-use crate::system::memory::{self, Gather};
+use crate::system::memory::Gather;
 use address::Which;
 use code::{Room, narrow};
 use draw::{At, draw};
@@ -272,31 +271,13 @@ pub fn refuse(refused: Refused, before: usize, size: u64) -> Error {
     }
 }
 
-/// The least that randomizing a column of bytes takes, for benchmarks: two bytes of the keystream a
-/// record, and a copy.
-pub fn floor(codes: &[u8], out: &mut [u8], threads: usize) {
-    let stream = Keystream::new(&[0; 32]);
-    let mut states = memory::filled(memory::zeros(2 * RECORDS), threads.max(1));
-    let parts = (0..).zip(codes.chunks(CHUNK)).zip(out.chunks_mut(CHUNK));
-    pool::share_out(parts, &mut states, |words, ((i, codes), out)| {
-        for (j, (codes, out)) in codes
-            .chunks(RECORDS)
-            .zip(out.chunks_mut(RECORDS))
-            .enumerate()
-        {
-            let block = (i * CHUNK + j * RECORDS) * 2 / BLOCK;
-            stream.fill(0, block as u64, std::hint::black_box(words));
-            out.copy_from_slice(codes);
-        }
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
     use super::*;
     use crate::draw::derive::Purpose;
+    use crate::draw::keystream::{BLOCK, Keystream};
     use crate::law::battery::make;
     use crate::law::parameters::Value;
 

@@ -1,6 +1,5 @@
 //! `Matrix.randomize` and `Matrix.respond`: check, detach, draw, hand back.
 
-use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
@@ -9,7 +8,7 @@ use super::convert::{self, type_name, whole};
 use super::matrix::Matrix;
 use super::secret::{Secret, missing};
 use super::work::detached;
-use crate::draw::randomize::{Address, Id, Randomizer, floor, refuse};
+use crate::draw::randomize::{Address, Id, Randomizer, refuse};
 use crate::draw::respond;
 use crate::error::Error;
 use crate::law;
@@ -204,30 +203,4 @@ fn one_code(code: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
             error
         }
     })
-}
-
-/// What nothing can beat: two bytes of the keystream a byte of `codes`, and a copy of it. For
-/// benchmarks.
-///
-/// >>> import numpy as np
-/// >>> bs._core.bench_floor(np.arange(3, dtype=np.uint8), 1)
-/// array([0, 1, 2], dtype=uint8)
-#[pyfunction]
-pub fn bench_floor<'py>(
-    py: Python<'py>,
-    codes: &Bound<'py, PyArray1<u8>>,
-    threads: usize,
-) -> PyResult<Bound<'py, PyAny>> {
-    let out = py
-        .import("numpy")?
-        .call_method1("empty_like", (codes,))?
-        .cast_into::<PyArray1<u8>>()?;
-    {
-        let codes = codes.readonly();
-        let codes = codes.as_slice()?;
-        let mut out = out.readwrite();
-        let out = out.as_slice_mut()?;
-        detached(py, u64::MAX, || floor(codes, out, threads))?;
-    }
-    Ok(out.into_any())
 }

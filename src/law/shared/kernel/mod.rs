@@ -94,6 +94,8 @@ mod tests {
     use crate::law::Family;
 
     use crate::measure::survey;
+    use crate::number::bits::Entropy;
+    use crate::number::logarithms;
 
     fn mass(kernel: &[i64]) -> u128 {
         let sum: i64 = kernel.iter().sum();

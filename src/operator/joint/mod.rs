@@ -7,24 +7,34 @@
 //! Axes are taken in groups, and a part of the table that one group needs fits in a core's own cache,
 //! so that the table travels through memory once a group (twice for a million cells), not once an axis.
 
-use std::sync::Arc;
-
-use super::{Operator, Scratch, Spectrum, Way};
 use crate::law::{Composition, Matrix};
+use crate::operator::{Operator, Scratch, Spectrum, Way};
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
+use std::sync::Arc;
+
+mod dispatch;
+mod loops;
+
+pub(super) use dispatch::turn as transpose;
 
 /// Cells of a part: a quarter of a megabyte.
 const PART: usize = 1 << 15;
+
 /// Columns taken along where an axis is not the last one.
 const WIDTH: usize = 64;
+
 /// Cells of the last axes that are turned outward together, since few numbers in a row are slow.
 const TAIL: usize = 128;
+
 /// Numbers in a row from which a loop over them is worth while.
 const WIDE: usize = 8;
+
 /// Sizes up to which the plain product is the shortest way, of a matrix with a transform or with none.
 const SHORT: usize = 16;
+
 const TRANSFORMED: usize = 64;
+
 const UNSTRUCTURED: usize = 128;
 
 /// What happens along an axis.
@@ -209,9 +219,9 @@ impl Joint {
                     room.part = turned;
                     return self.run_part(0, group, 1, part, room);
                 }
-                kernels::turn(part, tail, cells);
+                dispatch::turn(part, tail, cells);
                 self.run_part(last, after, rows, cells, room);
-                kernels::turn(cells, rows, part);
+                dispatch::turn(cells, rows, part);
                 self.run_part(0, before, tail, part, room);
                 room.part = turned;
             });
@@ -257,10 +267,10 @@ impl Joint {
             match &axis.step {
                 None => {}
                 Some(Step::Shift { own, all }) => {
-                    kernels::shift(part, axis.size, inner, *own, *all, &mut room.one);
+                    dispatch::shift(part, axis.size, inner, *own, *all, &mut room.one);
                 }
                 Some(Step::Table(table)) => {
-                    kernels::multiply(part, axis.size, inner, table, room);
+                    dispatch::multiply(part, axis.size, inner, table, room);
                 }
                 Some(Step::Map(map)) => {
                     let Room {
@@ -314,162 +324,12 @@ fn tail_of(group: &[Axis]) -> (usize, usize) {
     }
 }
 
-/// The same loops compiled for AVX2 where the machine has it. Nothing is added in another order, so
-/// that the numbers are the same.
-mod kernels {
-    use super::Room;
-    #[cfg(target_arch = "x86_64")]
-    use crate::system::processor::{Level, level};
-
-    macro_rules! dispatched {
-        ($($name:ident($($argument:ident: $type:ty),*);)*) => {$(
-            pub fn $name($($argument: $type),*) {
-                #[cfg(target_arch = "x86_64")]
-                {
-                    #[target_feature(enable = "avx2")]
-                    fn avx2($($argument: $type),*) {
-                        super::$name($($argument),*);
-                    }
-                    if level() >= Level::Avx2 {
-                        // SAFETY: the level is AVX2 or above only where the processor has it.
-                        return unsafe { avx2($($argument),*) };
-                    }
-                }
-                super::$name($($argument),*);
-            }
-        )*};
-    }
-
-    dispatched! {
-        turn(from: &[f64], columns: usize, to: &mut [f64]);
-        shift(part: &mut [f64], size: usize, inner: usize, own: f64, all: f64, sums: &mut [f64]);
-        multiply(part: &mut [f64], size: usize, inner: usize, table: &[f64], room: &mut Room);
-    }
-}
-
-/// The transpose of a table with so many columns, compiled for the machine.
-pub(super) fn transpose(from: &[f64], columns: usize, to: &mut [f64]) {
-    kernels::turn(from, columns, to);
-}
-
-/// The transpose of a table with so many columns.
-#[inline(always)]
-fn turn(from: &[f64], columns: usize, to: &mut [f64]) {
-    let rows = from.len() / columns;
-    if columns == 1 || rows == 1 {
-        return to.copy_from_slice(from);
-    }
-    // Eight rows at a time, so that whole lines of cache are written.
-    for start in (0..rows).step_by(8) {
-        let height = 8.min(rows - start);
-        let from = &from[start * columns..(start + height) * columns];
-        for (column, to) in to.chunks_mut(rows).enumerate() {
-            for (to, from) in to[start..start + height]
-                .iter_mut()
-                .zip(from[column..].iter().step_by(columns))
-            {
-                *to = *from;
-            }
-        }
-    }
-}
-
-/// `own x + all sum(x)` along an axis of `size` that holds `inner` columns.
-#[inline(always)]
-fn shift(part: &mut [f64], size: usize, inner: usize, own: f64, all: f64, sums: &mut [f64]) {
-    match (size, inner) {
-        (2, 1) if part.len().is_multiple_of(4) => {
-            for four in part.as_chunks_mut::<4>().0 {
-                let [w, x, y, z] = *four;
-                let sums = [w + x, w + x, y + z, y + z];
-                *four = std::array::from_fn(|i| own * four[i] + all * sums[i]);
-            }
-        }
-        (2, 2) => {
-            for four in part.as_chunks_mut::<4>().0 {
-                let [w, x, y, z] = *four;
-                let sums = [w + y, x + z, w + y, x + z];
-                *four = std::array::from_fn(|i| own * four[i] + all * sums[i]);
-            }
-        }
-        (_, 2) => shift_rows(part.as_chunks_mut::<2>().0, size, own, all),
-        (_, 4) => shift_rows(part.as_chunks_mut::<4>().0, size, own, all),
-        (_, 1) => {
-            for row in part.chunks_mut(size) {
-                let lies = all * row.iter().sum::<f64>();
-                row.iter_mut().for_each(|x| *x = own * *x + lies);
-            }
-        }
-        _ => {
-            let sums = &mut sums[..inner];
-            for rows in part.chunks_mut(size * inner) {
-                sums.fill(0.0);
-                for row in rows.chunks(inner) {
-                    sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
-                }
-                sums.iter_mut().for_each(|sum| *sum *= all);
-                for row in rows.chunks_mut(inner) {
-                    row.iter_mut()
-                        .zip(&*sums)
-                        .for_each(|(x, lies)| *x = own * *x + lies);
-                }
-            }
-        }
-    }
-}
-
-/// The same where a row is a few numbers that a core holds at once.
-#[inline(always)]
-fn shift_rows<const W: usize>(part: &mut [[f64; W]], size: usize, own: f64, all: f64) {
-    for rows in part.chunks_mut(size) {
-        let mut sums = [0.0; W];
-        for row in &*rows {
-            sums = std::array::from_fn(|i| sums[i] + row[i]);
-        }
-        for row in rows {
-            *row = std::array::from_fn(|i| own * row[i] + all * sums[i]);
-        }
-    }
-}
-
-/// Each column of `size` numbers as a row vector times `table`.
-#[inline(always)]
-fn multiply(part: &mut [f64], size: usize, inner: usize, table: &[f64], room: &mut Room) {
-    if inner == 1 {
-        let sums = &mut room.other[..size];
-        for row in part.chunks_mut(size) {
-            sums.fill(0.0);
-            for (x, entries) in row.iter().zip(table.chunks(size)) {
-                sums.iter_mut().zip(entries).for_each(|(s, p)| *s += x * p);
-            }
-            row.copy_from_slice(sums);
-        }
-        return;
-    }
-    for rows in part.chunks_mut(size * inner) {
-        for start in (0..inner).step_by(WIDTH) {
-            let width = WIDTH.min(inner - start);
-            let strip = &mut room.one[..size * width];
-            for (copy, row) in strip.chunks_mut(width).zip(rows.chunks(inner)) {
-                copy.copy_from_slice(&row[start..start + width]);
-            }
-            let sums = &mut room.other[..width];
-            for (v, row) in rows.chunks_mut(inner).enumerate() {
-                sums.fill(0.0);
-                for (copy, entries) in strip.chunks(width).zip(table.chunks(size)) {
-                    let p = entries[v];
-                    sums.iter_mut().zip(copy).for_each(|(s, x)| *s += x * p);
-                }
-                row[start..start + width].copy_from_slice(sums);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
     use crate::law::battery::make;
+
     use crate::law::parameters::Value;
 
     fn rr(size: i128) -> Matrix {

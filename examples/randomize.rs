@@ -1,0 +1,27 @@
+//! A column protected by randomized response, from Rust: `cargo run --example randomize`.
+
+use bistochastic::draw::derive::Label;
+use bistochastic::draw::key::Key;
+use bistochastic::draw::randomize::{Randomizer, RowKeys, Rows, refuse};
+use bistochastic::error::Result;
+use bistochastic::law::{self, parameters::Value};
+
+fn main() -> Result<()> {
+    // Four answers; each report hides at least 60 % of what a report can hide.
+    let given = vec![
+        ("size".to_owned(), Value::Whole(4)),
+        ("beta".to_owned(), Value::Real(0.6)),
+    ];
+    let matrix = law::build("randomized_response", given)?;
+    println!("beta {:.4}, epsilon {:.4}", matrix.beta(), matrix.epsilon());
+
+    // `Key::generate()` in earnest; this one gives the same reports every time.
+    let key = Key::insecure(1);
+    let truths = [0u8, 1, 2, 3, 0, 1, 2, 3];
+    let mut reports = truths;
+    let randomizer = Randomizer::<RowKeys>::new(&matrix, &key, &Label::stream("answer"))?;
+    let done = randomizer.run(None, &mut reports, Rows(0), 1);
+    done.map_err(|refused| refuse(refused, 0, 4))?;
+    println!("{truths:?} became {reports:?}");
+    Ok(())
+}

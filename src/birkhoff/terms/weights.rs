@@ -1,0 +1,238 @@
+//! The weights of the terms, as fractions of 1.
+
+use super::fractions::add;
+use crate::number::dd::Dd;
+use crate::number::lattice::nearest;
+
+/// The weights of the terms, as fractions of 1.
+#[derive(Debug, Clone)]
+pub enum Weights {
+    /// Whole numbers out of a total.
+    Units(Vec<u64>, u64),
+    /// `(weight, how many terms)`, out of a total below 2^127.
+    Runs(Vec<(u128, u64)>, u128),
+    /// Fractions in lowest terms.
+    Ratios(Vec<(u64, u64)>),
+}
+
+impl Weights {
+    /// Number of terms.
+    pub fn terms(&self) -> u64 {
+        match self {
+            Weights::Units(units, _) => units.len() as u64,
+            Weights::Runs(runs, _) => runs.iter().map(|run| run.1).sum(),
+            Weights::Ratios(ratios) => ratios.len() as u64,
+        }
+    }
+
+    /// The weight of term `j`.
+    pub fn ratio(&self, j: u64) -> (u128, u128) {
+        match self {
+            Weights::Units(units, total) => (units[j as usize].into(), (*total).into()),
+            Weights::Runs(runs, total) => {
+                let mut before = 0;
+                for &(weight, terms) in runs {
+                    before += terms;
+                    if j < before {
+                        return (weight, *total);
+                    }
+                }
+                (0, *total)
+            }
+            Weights::Ratios(ratios) => {
+                let (n, d) = ratios[j as usize];
+                (n.into(), d.into())
+            }
+        }
+    }
+
+    /// The nearest doubles of all weights.
+    pub fn fill(&self, out: &mut [f64]) {
+        match self {
+            Weights::Runs(runs, total) => {
+                let mut rest = out;
+                for &(weight, terms) in runs {
+                    let (part, after) = rest.split_at_mut(terms as usize);
+                    part.fill(nearest(weight, *total));
+                    rest = after;
+                }
+            }
+            _ => {
+                for (j, x) in (0..).zip(out) {
+                    let (n, d) = self.ratio(j);
+                    *x = nearest(n, d);
+                }
+            }
+        }
+    }
+
+    /// Entropy of the choice of a term in bits; the rest of a cut sum counts as one more term.
+    pub fn entropy(&self) -> f64 {
+        let bits = |p: f64| if p > 0.0 { -p * p.log2() } else { 0.0 };
+        // Compensated, so that a million terms lose no digit.
+        let (mut sum, mut rest) = (Dd::ZERO, Dd::ONE);
+        match self {
+            Weights::Runs(runs, total) => {
+                if let [(weight, terms)] = runs[..]
+                    && weight * u128::from(terms) == *total
+                {
+                    return (terms as f64).log2();
+                }
+                for &(weight, terms) in runs {
+                    let p = nearest(weight, *total);
+                    sum = sum + Dd::product(bits(p), terms as f64);
+                    rest = rest - Dd::product(p, terms as f64);
+                }
+            }
+            _ => {
+                for j in 0..self.terms() {
+                    let (n, d) = self.ratio(j);
+                    let p = nearest(n, d);
+                    sum = sum + Dd::from(bits(p));
+                    rest = rest - Dd::from(p);
+                }
+            }
+        }
+        let most = (self.terms() as f64 + 1.0).log2();
+        let cut = rest.hi > 1e-12;
+        let bits = sum.hi + if cut { bits(rest.hi) } else { 0.0 };
+        bits.min(most).max(0.0)
+    }
+
+    /// How many terms to keep for a sum of at least `mass`, and at most `terms`.
+    pub fn enough(&self, mass: f64, terms: u64) -> u64 {
+        let all = self.terms();
+        if mass >= 1.0 {
+            return all.min(terms);
+        }
+        match self {
+            Weights::Units(units, total) => {
+                let enough = units_for(mass, *total);
+                let mut sum = 0;
+                let found = units.iter().position(|&weight| {
+                    sum += weight;
+                    sum >= enough
+                });
+                found.map_or(all, |j| j as u64 + 1).min(terms)
+            }
+            Weights::Runs(runs, total) => {
+                if let Some(mut left) = share_of(mass, *total) {
+                    let mut kept = 0;
+                    for &(weight, count) in runs {
+                        let need = left.div_ceil(weight.max(1));
+                        if need <= u128::from(count) {
+                            return (kept + need as u64).clamp(1, all).min(terms);
+                        }
+                        kept += count;
+                        left -= weight * u128::from(count);
+                    }
+                    return all.min(terms);
+                }
+                // Totals that leave no room for the mass beside them: to 30 digits.
+                let (mut left, mut kept) = (Dd::from(mass), 0);
+                for &(weight, count) in runs {
+                    let each = Dd::from(weight) / Dd::from(*total);
+                    let need = (left / each).hi.ceil().max(0.0);
+                    if need <= count as f64 {
+                        return (kept + need as u64).clamp(1, all).min(terms);
+                    }
+                    kept += count;
+                    left = left - each * Dd::from(u128::from(count));
+                }
+                all.min(terms)
+            }
+            Weights::Ratios(ratios) => {
+                // Exactly as long as the sum is a fraction of 128 bits, then to 30 digits.
+                let (mut exact, mut sum) = (Some((0, 1)), Dd::ZERO);
+                let found = ratios.iter().position(|&(n, d)| {
+                    let term = (u128::from(n), u128::from(d));
+                    sum = sum + Dd::from(term.0) / Dd::from(term.1);
+                    exact = exact.and_then(|sum| add(sum, term));
+                    let reached = exact.and_then(|(n, d)| Some(n >= share_of(mass, d)?));
+                    reached.unwrap_or((sum - Dd::from(mass)).hi >= 0.0)
+                });
+                found.map_or(all, |j| j as u64 + 1).min(terms)
+            }
+        }
+    }
+
+    pub(super) fn keep(&mut self, terms: u64) {
+        match self {
+            Weights::Units(units, _) => units.truncate(terms as usize),
+            Weights::Ratios(ratios) => ratios.truncate(terms as usize),
+            Weights::Runs(runs, _) => {
+                let mut left = terms;
+                for run in runs.iter_mut() {
+                    run.1 = run.1.min(left);
+                    left -= run.1;
+                }
+                runs.retain(|run| run.1 > 0);
+            }
+        }
+    }
+}
+
+/// The smallest whole number whose share of `total` is at least `mass`, which is below 1; none where 128
+/// bits do not hold the product of the two.
+fn share_of(mass: f64, total: u128) -> Option<u128> {
+    // A double below 1 is `mantissa / 2^places`, so that nothing is rounded here.
+    let bits = mass.to_bits();
+    let exponent = (bits >> 52) as i64;
+    let mantissa = u128::from(bits & ((1 << 52) - 1) | u64::from(exponent > 0) << 52);
+    let places = 1075 - exponent.max(1);
+    let product = mantissa.checked_mul(total)?;
+    Some(if places >= 128 {
+        1
+    } else {
+        product.div_ceil(1 << places)
+    })
+}
+
+/// The smallest number of units whose share of `total` is at least `mass`, from above 0 to 1.
+pub fn units_for(mass: f64, total: u64) -> u64 {
+    if mass >= 1.0 {
+        return total;
+    }
+    // A product of 53 and 64 bits has room.
+    share_of(mass, total.into()).map_or(total, |units| (units as u64).clamp(1, total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_taken_exactly() {
+        assert_eq!(units_for(1.0, 7), 7);
+        assert_eq!(units_for(0.5, 7), 4);
+        assert_eq!(units_for(0.5, 8), 4);
+        assert_eq!(units_for(1e-300, 8), 1);
+        assert_eq!(units_for(f64::MIN_POSITIVE / 4.0, 8), 1);
+        // A third as a double is below 1/3, so that one of three is enough; 0.1 is above 1/10.
+        assert_eq!(units_for(1.0 / 3.0, 3), 1);
+        assert_eq!(units_for(0.1, 10), 2);
+        assert_eq!(units_for(1.0 - f64::EPSILON / 2.0, 1 << 53), (1 << 53) - 1);
+    }
+
+    #[test]
+    fn runs_are_cut_like_lists() {
+        let runs = Weights::Runs(vec![(5, 1), (2, 3), (1, 1)], 12);
+        let units = Weights::Units(vec![5, 2, 2, 2, 1], 12);
+        for mass in [0.01, 0.4, 0.41666, 0.5, 0.75, 0.9, 0.99, 1.0] {
+            for terms in [1, 3, 10] {
+                assert_eq!(
+                    runs.enough(mass, terms),
+                    units.enough(mass, terms),
+                    "{mass}"
+                );
+            }
+        }
+        assert!((runs.entropy() - units.entropy()).abs() < 1e-15);
+        let all = |weights: &Weights| {
+            let mut out = vec![0.0; 5];
+            weights.fill(&mut out);
+            out
+        };
+        assert_eq!(all(&runs), all(&units));
+    }
+}
