@@ -24,6 +24,7 @@ ROOMS = (
     "operators",
     "matrix",
     "families",
+    "exchange",
     "measures",
     "estimate",
     "permutations",
@@ -40,6 +41,7 @@ ROOMS = (
 LATE = {
     ("matrix", "measures"): "profile, deniability and posterior are methods of a matrix",
     ("matrix", "estimate"): "estimate, required_records and standard_error are methods of a matrix",
+    ("matrix", "exchange"): "to_json and from_json are methods of a matrix",
     ("matrix", "report"): "a matrix shows itself",
     ("measures", "plot"): "a profile draws itself",
 }

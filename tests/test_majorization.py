@@ -296,7 +296,7 @@ def test_the_result_is_a_frozen_value() -> None:
         (None, [1], TypeError, "`p` must hold numbers in one row; got 0 axes"),
         (np.eye(2), np.eye(2), TypeError, "`p` must hold numbers in one row; got 2 axes"),
         ([[1, 2]], [1], TypeError, "`p` must hold numbers; got list at 0"),
-        (bs.uniform(2), [1, 1], TypeError, "`p` must hold numbers in one row; got 0 axes"),
+        (bs.uniform(2), [1, 1], TypeError, "`p` must hold numbers in one row; got 2 axes"),
         ([10**400], [0.5], ValueError, "`p` must hold numbers below 2^1024 beside floats; got"),
     ],
 )
