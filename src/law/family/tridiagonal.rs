@@ -278,7 +278,7 @@ impl Family for Tridiagonal {
         }
     }
 
-    fn closed(&self) -> Option<Arc<dyn Family>> {
+    fn canonical(&self) -> Option<Arc<dyn Family>> {
         None
     }
 
