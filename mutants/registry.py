@@ -26,7 +26,7 @@ class Mutant:
     """And what by."""
 
 
-KERNELS = "draw::kernel::tests::both_compilations_draw_the_same"
+LOOPS = "draw::loops::tests::both_compilations_draw_the_same"
 EDGES = "tests/test_edges.py::"
 ESTIMATE = "tests/test_estimate.py::"
 INTERVALS = "tests/test_intervals.py::"
@@ -35,36 +35,36 @@ MUTANTS = [
     # Sampling: the inner loops.
     Mutant(
         "quotient-uncorrected",
-        "src/draw/kernel/eight.rs",
+        "src/draw/loops/eight.rs",
         "lies of eight records at a time without the correction of the quotient",
-        (KERNELS,),
+        (LOOPS,),
         avx2=True,
     ),
     Mutant(
         "gathered-threshold-inclusive",
-        "src/draw/kernel/eight.rs",
+        "src/draw/loops/eight.rs",
         "a column of a gathered table keeps one word more",
-        (KERNELS,),
+        (LOOPS,),
         avx2=True,
     ),
     Mutant(
         "halves-out-of-order",
-        "src/draw/kernel/sixteen.rs",
+        "src/draw/loops/sixteen.rs",
         "packed reports stay in the order of the halves of a register",
-        (KERNELS,),
+        (LOOPS,),
         avx2=True,
     ),
     Mutant(
         "digits-uncorrected",
         "src/draw/randomize/code.rs",
         "codes are split into digits without the correction of the quotient",
-        ("draw::kernel::digits::tests::digits_are_quotients_and_rests",),
+        ("draw::loops::digits::tests::digits_are_quotients_and_rests",),
     ),
     Mutant(
         "rows-decided-as-the-best",
         "src/draw/sampler/rows.rs",
         "vectors take the row that decides most words for all rows",
-        (KERNELS,),
+        (LOOPS,),
         avx2=True,
     ),
     # Sampling: what a first word decides, and what further ones do.
@@ -236,13 +236,13 @@ MUTANTS = [
     ),
     Mutant(
         "joint-sum-nearest",
-        "src/birkhoff/joint.rs",
+        "src/birkhoff/bits.rs",
         "bits of the axes of a kron added to nearest",
         (EDGES + "test_joint_entropy_of_shuffles_and_their_krons_is_never_above_the_truth",),
     ),
     Mutant(
         "identities-counted-apart",
-        "src/birkhoff/joint.rs",
+        "src/birkhoff/bits.rs",
         "two ways to move nobody count as two permutations",
         (EDGES + "test_permutations_that_move_nobody_are_one",),
     ),

@@ -52,13 +52,13 @@ if [ "$host" != none ] && [ -d "$source" ] && cargo "+$nightly" miri --version >
     esac
     # Miri wants every thread to end, and those of a pool do not.
     run Miri env RUSTFLAGS="$features" MIRIFLAGS=-Zmiri-env-set=BISTOCHASTIC_THREADS=1 \
-        cargo "+$nightly" miri test --locked --lib -- processor:: draw::alias:: draw::sampler:: draw::kernel::
+        cargo "+$nightly" miri test --locked --lib -- processor:: draw::alias:: draw::sampler:: draw::loops::
 else
     verdict "Miri: not run, no toolchain \"$nightly\" with the components miri and rust-src"
     if [ "$(uname -sm)" = "Linux x86_64" ] && command -v valgrind >/dev/null; then
         run valgrind env CARGO_PROFILE_TEST_OPT_LEVEL=2 BISTOCHASTIC_CPU=avx2 BISTOCHASTIC_THREADS=1 \
             CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=1" \
-            cargo test --locked --quiet --lib -- draw::keystream:: draw::kernel::
+            cargo test --locked --quiet --lib -- draw::keystream:: draw::loops::
     else
         verdict "valgrind: not run, it is not installed, or the machine is not Linux on x86-64"
     fi

@@ -31,7 +31,7 @@ pub fn decompose(matrix: &Matrix, options: &Options) -> Result<Option<Decomposit
             None => return Ok(None),
         },
     };
-    let Some(mut form) = form(&law)? else {
+    let Some(mut form) = terms_of(&law)? else {
         return Ok(None);
     };
     let terms = options.max_terms.unwrap_or(u64::MAX);
@@ -81,10 +81,10 @@ pub(super) fn build(family: &str, given: Vec<(&str, Value)>) -> Result<Matrix> {
     law::build(family, given)
 }
 
-fn form(matrix: &Matrix) -> Result<Option<Terms>> {
+fn terms_of(matrix: &Matrix) -> Result<Option<Terms>> {
     let size = matrix.family.size();
     let structure = matrix.structure();
-    let form = |weights, permutations| {
+    let with = |weights, permutations| {
         Some(Terms {
             size,
             weights,
@@ -101,7 +101,7 @@ fn form(matrix: &Matrix) -> Result<Option<Terms>> {
             std::cmp::Ordering::Less => (vec![lies, stay], 1),
         };
         let runs = runs.into_iter().filter(|run| run.0 > 0 && run.1 > 0);
-        return Ok(form(
+        return Ok(with(
             Weights::Runs(runs.gather(), total),
             Permutations::Ramp(first),
         ));
@@ -109,7 +109,7 @@ fn form(matrix: &Matrix) -> Result<Option<Terms>> {
     Ok(match structure {
         Structure::Certain(Some(to)) => {
             let once = Weights::Runs(vec![(1, 1)], 1);
-            form(once, Permutations::Given(to.clone()))
+            with(once, Permutations::Given(to.clone()))
         }
         Structure::Circulant { first_row, total } if size < 1 << 32 => {
             let shifts = (0u32..).zip(&**first_row).filter(|(_, c)| **c > 0);
@@ -117,7 +117,7 @@ fn form(matrix: &Matrix) -> Result<Option<Terms>> {
             terms.sort_unstable();
             let shifts = terms.iter().map(|term| term.1).gather();
             let weights = terms.iter().map(|term| term.0.0 as u64).gather();
-            form(
+            with(
                 Weights::Units(weights, *total),
                 Permutations::Shifts(shifts),
             )
@@ -133,7 +133,7 @@ fn form(matrix: &Matrix) -> Result<Option<Terms>> {
                 runs.reverse();
             }
             runs.retain(|run| run.0 > 0);
-            form(
+            with(
                 Weights::Runs(runs, total),
                 Permutations::Swap(*i, *j, swap_first),
             )

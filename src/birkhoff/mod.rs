@@ -10,7 +10,7 @@
 //! | [`listed`], [`terms`] | terms as an engine gives them; weights and permutations, stored or described |
 //! | [`decomposition`], [`kron`] | the sum that is handed out, plain or by factors; the factors decomposed |
 //! | [`split`], [`sample`] | half a matrix, exactly; one random permutation without decomposing |
-//! | [`joint`] | bits of such a permutation as a whole |
+//! | [`bits`] | bits of such a permutation as a whole |
 //! | [`draw`] | a random term of a decomposition |
 //! | [`control`], [`random`] | progress and a wish to stop; labellings |
 //!
@@ -19,6 +19,7 @@
 use crate::law::{Composition, Matrix};
 use crate::system::pool;
 
+pub mod bits;
 pub mod bottleneck;
 pub mod closed;
 mod coarse;
@@ -26,7 +27,6 @@ pub mod counts;
 pub mod decomposition;
 pub mod draw;
 pub mod events;
-pub mod joint;
 pub mod kron;
 #[cfg(test)]
 mod leaves;

@@ -3,9 +3,9 @@
 pub mod alias;
 pub mod count;
 pub mod derive;
-pub mod kernel;
 pub mod key;
 pub mod keystream;
+pub mod loops;
 pub mod randomize;
 pub mod respond;
 pub mod sampler;

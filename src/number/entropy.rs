@@ -107,8 +107,8 @@ fn scan_chunk<const COLUMNS: bool>(p: &[f64], columns: &mut [f64]) -> Scan {
     }
 }
 
-/// The kernel compiled for one instruction set.
-type Kernel = fn(&[f64], &mut [f64]) -> Scan;
+/// The pass compiled for one instruction set.
+type Pass = fn(&[f64], &mut [f64]) -> Scan;
 
 fn plain<const COLUMNS: bool>(p: &[f64], columns: &mut [f64]) -> Scan {
     scan_chunk::<COLUMNS>(p, columns)
@@ -129,18 +129,18 @@ mod x86 {
     }
 
     pub fn avx2<const COLUMNS: bool>(p: &[f64], columns: &mut [f64]) -> Scan {
-        // SAFETY: `kernel` is asked for this function only where the processor has AVX2.
+        // SAFETY: `pass` is asked for this function only where the processor has AVX2.
         unsafe { avx2_inner::<COLUMNS>(p, columns) }
     }
 
     pub fn avx512<const COLUMNS: bool>(p: &[f64], columns: &mut [f64]) -> Scan {
-        // SAFETY: `kernel` is asked for this function only where the processor has these parts.
+        // SAFETY: `pass` is asked for this function only where the processor has these parts.
         unsafe { avx512_inner::<COLUMNS>(p, columns) }
     }
 }
 
-/// The kernel of a level that the processor has.
-fn kernel<const COLUMNS: bool>(level: Level) -> Kernel {
+/// The pass of a level that the processor has.
+fn pass<const COLUMNS: bool>(level: Level) -> Pass {
     match level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => x86::avx2::<COLUMNS>,
@@ -164,14 +164,14 @@ pub fn sum_of_terms(len: usize, fill: impl Fn(usize, &mut [f64]) + Sync + Send) 
 /// The same on one thread, for callers that share out the work themselves.
 #[derive(Clone, Copy)]
 pub struct Summer {
-    kernel: Kernel,
+    pass: Pass,
 }
 
 impl Summer {
-    /// With the best kernel of this machine.
+    /// With the best pass of this machine.
     pub fn new() -> Self {
         Summer {
-            kernel: kernel::<false>(level()),
+            pass: pass::<false>(level()),
         }
     }
 
@@ -182,14 +182,14 @@ impl Summer {
         for start in range.clone().step_by(CHUNK) {
             let part = &mut buffer[..CHUNK.min(range.end - start)];
             fill(start, part);
-            total = total + Dd::from((self.kernel)(part, &mut []).entropy);
+            total = total + Dd::from((self.pass)(part, &mut []).entropy);
         }
         total
     }
 
     /// `-p log2 p` of one number.
     pub fn term(&self, p: f64) -> Dd {
-        Dd::from((self.kernel)(&[p], &mut []).entropy)
+        Dd::from((self.pass)(&[p], &mut []).entropy)
     }
 }
 
@@ -208,7 +208,7 @@ pub fn scan_matrix(matrix: &[f64], size: usize) -> (Vec<Scan>, Vec<f64>) {
     let bands = size.div_ceil(height);
     let mut columns = memory::zeros(bands * size);
     let mut rows = memory::filled(Scan::default(), size);
-    let kernel = kernel::<true>(level());
+    let pass = pass::<true>(level());
     let mut work: Vec<(&[f64], &mut [f64], &mut [Scan])> = matrix
         .chunks(height * size)
         .zip(columns.chunks_mut(size))
@@ -219,7 +219,7 @@ pub fn scan_matrix(matrix: &[f64], size: usize) -> (Vec<Scan>, Vec<f64>) {
         for (band, columns, rows) in part {
             for (row, out) in band.chunks(size).zip(rows.iter_mut()) {
                 for (p, c) in row.chunks(CHUNK).zip(columns.chunks_mut(CHUNK)) {
-                    let s = kernel(p, c);
+                    let s = pass(p, c);
                     out.entropy += s.entropy;
                     out.sum += s.sum;
                     out.signed |= s.signed;
@@ -273,11 +273,11 @@ mod tests {
             let want = plain::<true>(p, &mut want_columns);
             for level in Level::ALL.into_iter().filter(|l| l.is_had()) {
                 let mut columns = vec![0.25; p.len()];
-                let got = kernel::<true>(level)(p, &mut columns);
+                let got = pass::<true>(level)(p, &mut columns);
                 assert_eq!(got.entropy.to_bits(), want.entropy.to_bits());
                 assert_eq!(got.sum.to_bits(), want.sum.to_bits());
                 assert_eq!(columns, want_columns);
-                let got = kernel::<false>(level)(p, &mut []);
+                let got = pass::<false>(level)(p, &mut []);
                 assert_eq!(got.entropy.to_bits(), want.entropy.to_bits());
             }
         }

@@ -34,7 +34,7 @@ enum Step {
     Home { after: usize },
     /// What `weight` of a matrix and the rest of perfect secrecy took them to, without the latter: sums are
     /// kept, so that what it adds is known, a share of the mean.
-    Rest { weight: f64 },
+    Unmix { weight: f64 },
     /// What is here is kept, and a sum begins.
     Open,
     /// So many times what is here is added, and what was kept is here again.
@@ -60,7 +60,7 @@ pub struct Program {
 }
 
 /// The part of a mixture beside perfect secrecy, with its weight, where there is one such part.
-pub fn rest_of_uniform(matrix: &Matrix) -> Option<(f64, &Matrix)> {
+pub fn beside_uniform(matrix: &Matrix) -> Option<(f64, &Matrix)> {
     let Some(Composition::Mix(parts)) = matrix.family.composition() else {
         return None;
     };
@@ -147,9 +147,9 @@ impl Program {
                 }
                 self.add(size, Step::Close);
             }
-            _ => match rest_of_uniform(matrix) {
+            _ => match beside_uniform(matrix) {
                 Some((weight, part)) if self.inverse => {
-                    self.add(size, Step::Rest { weight });
+                    self.add(size, Step::Unmix { weight });
                     self.of(part, true)?;
                 }
                 _ => self.written(matrix, size),
@@ -266,7 +266,7 @@ impl Walk {
             Step::Axes(joint) => joint.run(&mut self.rows),
             Step::Last { after } => self.turn(size, *after, *after),
             Step::Home { after } => self.turn(size, *after, size),
-            Step::Rest { weight } => {
+            Step::Unmix { weight } => {
                 for row in self.rows.chunks_mut(size) {
                     let mean = pairwise(row) / size as f64;
                     let added = (1.0 - weight) * mean;
@@ -429,12 +429,12 @@ mod tests {
     #[test]
     fn perfect_secrecy_is_known_by_its_law() {
         let mixed = joined("mix", vec![dense(5), uniform(5)], halves());
-        let (weight, part) = rest_of_uniform(&mixed).unwrap();
+        let (weight, part) = beside_uniform(&mixed).unwrap();
         assert_eq!(weight, 0.5);
         assert_eq!(part.family.name(), "dense");
         let two = joined("mix", vec![dense(5), rr(5)], halves());
-        assert!(rest_of_uniform(&two).is_none());
-        assert!(rest_of_uniform(&dense(5)).is_none());
+        assert!(beside_uniform(&two).is_none());
+        assert!(beside_uniform(&dense(5)).is_none());
     }
 
     #[test]

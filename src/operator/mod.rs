@@ -13,16 +13,16 @@ use crate::system::memory::Gather;
 use crate::system::pool;
 
 mod by_structure;
-mod closed;
 mod composite;
 pub mod dense;
+mod direct;
 pub mod gradients;
 mod joint;
 mod spectral;
 mod tridiagonal;
 
-pub use closed::{Means, Scatter, Shift, Swap};
-pub use composite::{Program, Walk, is_same, rest_of_uniform};
+pub use composite::{Program, Walk, beside_uniform, is_same};
+pub use direct::{Means, Scatter, Shift, Swap};
 pub use joint::Joint;
 pub use spectral::{Spectral, Spectrum};
 pub use tridiagonal::{Source, Tridiagonal};

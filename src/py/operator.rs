@@ -170,7 +170,7 @@ impl Walk {
 pub fn rest_of_uniform(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<(f64, matrix::Made)>> {
     let matrix = matrix.inner();
     let rest = detached(py, matrix.family.size(), || {
-        operator::rest_of_uniform(matrix).map(|(weight, part)| (weight, part.clone()))
+        operator::beside_uniform(matrix).map(|(weight, part)| (weight, part.clone()))
     })?;
     Ok(rest.map(|(weight, part)| (weight, matrix::Made(part))))
 }

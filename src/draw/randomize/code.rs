@@ -20,7 +20,7 @@ pub trait Code: Unsigned + Zeroize {
     fn take<'a>(space: &mut Space<'a>, n: usize) -> &'a mut [Self];
 
     /// The quotient and the rest of a division by `d = size`, given `m` and `s` of
-    /// [`Divisor`](crate::draw::kernel::digits::Divisor).
+    /// [`Divisor`](crate::draw::loops::digits::Divisor).
     fn divide(self, d: Self, m: Self, s: u32) -> (Self, Self);
 
     /// `self + place digit`.

@@ -1,11 +1,11 @@
-//! Reports for a block of records: first words, the kernel, further words for the undecided. Composites draw
+//! Reports for a block of records: first words, the inner loop, further words for the undecided. Composites draw
 //! part by part, in codes as narrow as the part allows.
 
 use super::address::{Address, Which};
 use super::code::{Code, Space, narrow};
 use super::node::{Factor, Mixture, Node};
 use super::work::Work;
-use crate::draw::kernel::{self, digits};
+use crate::draw::loops::{self, digits};
 use crate::draw::sampler::{Leaf, certain};
 
 /// Records of a block: where the whole block is, and which of it.
@@ -175,9 +175,9 @@ fn leaf_draw<C: Code, A: Address>(
     let words = &work.words[skip..skip + src.len() * bytes];
     let undecided = &mut work.undecided;
     match leaf {
-        Leaf::Two(kind) => kernel::draw(kind, words, src, dst, undecided),
-        Leaf::Four(kind) => kernel::draw(kind, words, src, dst, undecided),
-        Leaf::Eight(kind) => kernel::draw(kind, words, src, dst, undecided),
+        Leaf::Two(kind) => loops::draw(kind, words, src, dst, undecided),
+        Leaf::Four(kind) => loops::draw(kind, words, src, dst, undecided),
+        Leaf::Eight(kind) => loops::draw(kind, words, src, dst, undecided),
     }
     at.address.further(keys, at.which, work, |i, more| {
         let word = &work.words[skip + i * bytes..][..bytes];

@@ -3,8 +3,8 @@
 use super::code::Room;
 use super::streams::Keys;
 use crate::draw::derive::Purpose;
-use crate::draw::kernel::digits::Divisor;
-use crate::draw::sampler::{Form, Leaf, Sampler};
+use crate::draw::loops::digits::Divisor;
+use crate::draw::sampler::{Leaf, Parts, Sampler};
 use crate::law::Matrix;
 use crate::system::erase::Secret;
 use crate::system::memory::Gather;
@@ -44,7 +44,7 @@ impl<'a, K: Keys> Node<'a, K> {
         let form = match matrix.sampler() {
             Sampler::Certain(targets) => return Node::Certain(targets.as_deref()),
             Sampler::Leaf(leaf) => return Node::Leaf(leaf, keys(path, make)),
-            Sampler::Composite(composite) => &composite.form,
+            Sampler::Composite(composite) => &composite.joined,
         };
         let mut part = |i, part| {
             path.push(i);
@@ -53,14 +53,14 @@ impl<'a, K: Keys> Node<'a, K> {
             node
         };
         match form {
-            Form::Kron(parts) => {
+            Parts::Kron(parts) => {
                 let factor = |(i, matrix): (u64, &'a Matrix)| Factor {
                     node: part(i, matrix),
                     divisor: Divisor::new(matrix.family.size()),
                 };
                 Node::Kron((0..).zip(parts.iter()).map(factor).gather())
             }
-            Form::Mix(pick, parts) => {
+            Parts::Mix(pick, parts) => {
                 let all = (0..).zip(parts.iter());
                 let parts = all.map(|(i, matrix)| part(i, matrix)).gather();
                 Node::Mix(Mixture {
@@ -69,7 +69,7 @@ impl<'a, K: Keys> Node<'a, K> {
                     parts,
                 })
             }
-            Form::Product(pair) => {
+            Parts::Product(pair) => {
                 let [first, second] = &**pair;
                 Node::Product(Box::new([part(0, first), part(1, second)]))
             }

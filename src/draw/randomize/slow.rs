@@ -9,7 +9,7 @@ use crate::draw::derive::{Label, Purpose, derive};
 use crate::draw::key::Key;
 use crate::draw::keystream::Keystream;
 use crate::draw::randomize::Code;
-use crate::draw::sampler::{Form, Leaf, Sampler, certain};
+use crate::draw::sampler::{Leaf, Parts, Sampler, certain};
 use crate::law::Matrix;
 use crate::law::battery::make;
 use crate::law::parameters::Value;
@@ -30,9 +30,9 @@ impl<'a> Slow<'a> {
             Keystream::new(&derive(key, purpose, &labels, path, root.digest()))
         };
         let parts: &[Matrix] = match matrix.sampler() {
-            Sampler::Composite(composite) => match &composite.form {
-                Form::Kron(parts) | Form::Mix(_, parts) => parts,
-                Form::Product(pair) => &pair[..],
+            Sampler::Composite(composite) => match &composite.joined {
+                Parts::Kron(parts) | Parts::Mix(_, parts) => parts,
+                Parts::Product(pair) => &pair[..],
             },
             Sampler::Certain(_) | Sampler::Leaf(_) => &[],
         };
@@ -85,8 +85,8 @@ impl<'a> Slow<'a> {
             Sampler::Leaf(leaf) => return self.one(leaf, at, u),
             Sampler::Composite(composite) => composite,
         };
-        match &composite.form {
-            Form::Kron(_) => {
+        match &composite.joined {
+            Parts::Kron(_) => {
                 let (mut rest, mut place, mut v) = (u, 1, 0);
                 for part in self.parts.iter().rev() {
                     let size = part.matrix.family.size();
@@ -95,8 +95,8 @@ impl<'a> Slow<'a> {
                 }
                 v
             }
-            Form::Mix(pick, _) => self.parts[self.one(pick, at, 0) as usize].report(at, u),
-            Form::Product(_) => self.parts.iter().fold(u, |u, part| part.report(at, u)),
+            Parts::Mix(pick, _) => self.parts[self.one(pick, at, 0) as usize].report(at, u),
+            Parts::Product(_) => self.parts.iter().fold(u, |u, part| part.report(at, u)),
         }
     }
 }

@@ -3,8 +3,8 @@
 use zeroize::Zeroize;
 
 use super::code::{Buffers, Code, Room};
-use crate::draw::kernel::Undecided;
 use crate::draw::keystream::BLOCK;
+use crate::draw::loops::Undecided;
 use crate::system::memory;
 
 /// One thread's buffers, erased when dropped: codes, ids and words alike.

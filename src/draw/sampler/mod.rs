@@ -62,7 +62,7 @@ pub enum Sampler {
 #[derive(Debug)]
 pub struct Composite {
     /// How the parts go together.
-    pub form: Form,
+    pub joined: Parts,
     /// Draws a record, saturating.
     pub draws: u64,
     /// Matrices in it, those that draw nothing among them, saturating.
@@ -71,7 +71,7 @@ pub struct Composite {
 
 /// How parts go together.
 #[derive(Debug)]
-pub enum Form {
+pub enum Parts {
     /// Factors.
     Kron(Arc<[Matrix]>),
     /// Parts, and the draw of one.
@@ -143,14 +143,14 @@ impl Sampler {
             } => leaf!(width, Kind::Rows(Rows::new(counts, total, size))),
             Structure::Certain(targets) => return Sampler::Certain(targets),
             Structure::Kron(parts) => {
-                return Self::composite(Form::Kron(Arc::clone(&parts)), &parts, 0);
+                return Self::composite(Parts::Kron(Arc::clone(&parts)), &parts, 0);
             }
             Structure::Product(parts) => {
                 let [first, second] = &*parts else {
                     unreachable!("a product is of two matrices");
                 };
                 let pair = Box::new([first.clone(), second.clone()]);
-                return Self::composite(Form::Product(pair), &parts, 0);
+                return Self::composite(Parts::Product(pair), &parts, 0);
             }
             Structure::Mix {
                 parts,
@@ -159,20 +159,20 @@ impl Sampler {
             } => {
                 // The width follows what is drawn here: the number of parts.
                 let pick = leaf!(Width::of(parts.len() as u64), Kind::pick(weights, sum));
-                return Self::composite(Form::Mix(pick, Arc::clone(&parts)), &parts, 1);
+                return Self::composite(Parts::Mix(pick, Arc::clone(&parts)), &parts, 1);
             }
         })
     }
 
     /// With `own` draws beside those of the parts.
-    fn composite(form: Form, parts: &[Matrix], own: u64) -> Self {
+    fn composite(joined: Parts, parts: &[Matrix], own: u64) -> Self {
         let sum = |start, each: fn(&Sampler) -> u64| {
             parts.iter().fold(start, |sum: u64, part| {
                 sum.saturating_add(each(part.sampler()))
             })
         };
         Sampler::Composite(Composite {
-            form,
+            joined,
             draws: sum(own, Sampler::draws),
             parts: sum(1, Sampler::parts),
         })
@@ -215,8 +215,8 @@ impl Sampler {
         match self {
             Sampler::Certain(targets) => certain(targets.as_deref(), u),
             Sampler::Leaf(leaf) => leaf.respond(u, source),
-            Sampler::Composite(composite) => match &composite.form {
-                Form::Kron(factors) => {
+            Sampler::Composite(composite) => match &composite.joined {
+                Parts::Kron(factors) => {
                     let (mut rest, mut place, mut v) = (u, 1, 0);
                     for factor in factors.iter().rev() {
                         let n = factor.family.size();
@@ -225,11 +225,11 @@ impl Sampler {
                     }
                     v
                 }
-                Form::Mix(pick, parts) => {
+                Parts::Mix(pick, parts) => {
                     let part = pick.respond(0, source);
                     parts[part as usize].sampler().respond(u, source)
                 }
-                Form::Product(pair) => pair
+                Parts::Product(pair) => pair
                     .iter()
                     .fold(u, |u, part| part.sampler().respond(u, source)),
             },

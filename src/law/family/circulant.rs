@@ -67,7 +67,7 @@ impl Family for Circulant {
         Some((self.first_row[shift as usize] as u128, self.total.into()))
     }
 
-    fn closed(&self) -> Option<Arc<dyn Family>> {
+    fn canonical(&self) -> Option<Arc<dyn Family>> {
         None
     }
 

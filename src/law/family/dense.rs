@@ -269,7 +269,7 @@ impl Family for Dense {
         Some((count as u128, self.total.into()))
     }
 
-    fn closed(&self) -> Option<Arc<dyn Family>> {
+    fn canonical(&self) -> Option<Arc<dyn Family>> {
         None
     }
 

@@ -176,7 +176,7 @@ impl Family for Kron {
         composite::fill_row(self, u, self.total(), fill, out);
     }
 
-    fn closed(&self) -> Option<Arc<dyn Family>> {
+    fn canonical(&self) -> Option<Arc<dyn Family>> {
         None
     }
 

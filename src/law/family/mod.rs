@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::law::lines::{self, Survey};
 use crate::law::parameters::Parameters;
-use crate::law::shared::closed;
+use crate::law::shared::canonical;
 use crate::law::{Composition, Nesting, Structure, Written};
 use crate::number::bits::Entropy;
 use crate::number::dd::Dd;
@@ -49,8 +49,8 @@ pub trait Family: Debug + Send + Sync {
     fn structure(&self) -> Structure;
 
     /// The family that knows the closed forms of this structure; none of those that are it themselves.
-    fn closed(&self) -> Option<Arc<dyn Family>> {
-        closed::of(self.structure(), self.size())
+    fn canonical(&self) -> Option<Arc<dyn Family>> {
+        canonical::of(self.structure(), self.size())
     }
 
     /// What a composite is made of, as parts that can be borrowed; none for all others. A family whose structure
@@ -62,13 +62,13 @@ pub trait Family: Debug + Send + Sync {
     /// `Pr(report v | truth u)` as numerator and denominator below 2^127, for `u` and `v` below the
     /// size. None where a composite needs larger ones.
     fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
-        self.closed()?.entry(u, v)
+        self.canonical()?.entry(u, v)
     }
 
     /// The same to 30 digits.
     fn precise(&self, u: u64, v: u64) -> Dd {
-        if let Some(closed) = self.closed() {
-            return closed.precise(u, v);
+        if let Some(known) = self.canonical() {
+            return known.precise(u, v);
         }
         self.entry(u, v)
             .map_or(Dd::from(f64::NAN), |(n, d)| Dd::from(n) / Dd::from(d))
@@ -84,8 +84,8 @@ pub trait Family: Debug + Send + Sync {
 
     /// Row `u` as the nearest doubles.
     fn fill_row(&self, u: u64, out: &mut [f64]) {
-        if let Some(closed) = self.closed() {
-            return closed.fill_row(u, out);
+        if let Some(known) = self.canonical() {
+            return known.fill_row(u, out);
         }
         for (v, x) in out.iter_mut().enumerate() {
             *x = self.probability(u, v as u64);
@@ -94,19 +94,19 @@ pub trait Family: Debug + Send + Sync {
 
     /// A total below 2^127 of which every entry is a whole number, if there is one.
     fn total(&self) -> Option<u128> {
-        self.closed()?.total()
+        self.canonical()?.total()
     }
 
     /// Bounds of the smallest and the largest entry, where they are cheap, for families in which some
     /// column holds both.
     fn extremes(&self) -> Option<(f64, f64)> {
-        self.closed()?.extremes()
+        self.canonical()?.extremes()
     }
 
     /// How composites are nested in it.
     fn nesting(&self) -> Nesting {
-        match self.closed() {
-            Some(closed) => closed.nesting(),
+        match self.canonical() {
+            Some(known) => known.nesting(),
             None => Nesting::none(self, lines::SIZE),
         }
     }
@@ -119,8 +119,8 @@ pub trait Family: Debug + Send + Sync {
     /// Adds `weight * count of (u, v) out of total` to each number, where `total` is a multiple of every
     /// denominator. False where an entry has no 128-bit fraction.
     fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
-        if let Some(closed) = self.closed() {
-            return closed.add_counts(u, total, weight, out);
+        if let Some(known) = self.canonical() {
+            return known.add_counts(u, total, weight, out);
         }
         out.iter_mut().enumerate().all(|(v, out)| {
             self.entry(u, v as u64).is_some_and(|(n, d)| {
@@ -134,8 +134,8 @@ pub trait Family: Debug + Send + Sync {
 
     /// The same for the sum of all rows with a weight each.
     fn add_counts_through(&self, weights: &[u128], total: u128, out: &mut [u128]) -> bool {
-        if let Some(closed) = self.closed() {
-            return closed.add_counts_through(weights, total, out);
+        if let Some(known) = self.canonical() {
+            return known.add_counts_through(weights, total, out);
         }
         let mut rows = (0..).zip(weights).filter(|(_, weight)| **weight > 0);
         rows.all(|(w, &weight)| self.add_counts(w, total, weight, out))
@@ -143,8 +143,8 @@ pub trait Family: Debug + Send + Sync {
 
     /// The sum of all rows with a weight each, to 30 digits.
     fn precise_through(&self, weights: &[Dd]) -> Vec<Dd> {
-        if let Some(closed) = self.closed() {
-            return closed.precise_through(weights);
+        if let Some(known) = self.canonical() {
+            return known.precise_through(weights);
         }
         let mut sum = memory::filled(Dd::ZERO, weights.len());
         for (w, &a) in (0..).zip(weights).filter(|(_, a)| a.hi > 0.0) {
@@ -157,61 +157,61 @@ pub trait Family: Debug + Send + Sync {
 
     /// Row `u` to 30 digits.
     fn precise_row(&self, u: u64) -> Vec<Dd> {
-        if let Some(closed) = self.closed() {
-            return closed.precise_row(u);
+        if let Some(known) = self.canonical() {
+            return known.precise_row(u);
         }
         (0..self.size()).map(|v| self.precise(u, v)).gather()
     }
 
     /// Whether [`Family::is_ergodic`] was decided, or was too much to look at.
     fn knows_ergodic(&self) -> bool {
-        self.closed().is_none_or(|closed| closed.knows_ergodic())
+        self.canonical().is_none_or(|known| known.knows_ergodic())
     }
 
     /// A beta that this one cannot be below, whatever rounding says.
     fn least_beta(&self) -> f64 {
-        self.closed().map_or(0.0, |closed| closed.least_beta())
+        self.canonical().map_or(0.0, |known| known.least_beta())
     }
 
     /// The entropy rate, Expression (4). No bits are promised where there is no closed form.
     fn entropy_rate(&self) -> Entropy {
-        match self.closed() {
-            Some(closed) => closed.entropy_rate(),
+        match self.canonical() {
+            Some(known) => known.entropy_rate(),
             None => Entropy::Exact(LogSum::zero()),
         }
     }
 
     /// A lower bound of it, where [`Family::entropy_rate`] is known only after a second or more.
     fn quick_entropy_rate(&self) -> Option<Entropy> {
-        self.closed()?.quick_entropy_rate()
+        self.canonical()?.quick_entropy_rate()
     }
 
     /// `max over v of ln(max_u p_uv / min_u p_uv)`, rounded up; infinite where a column mixes zero
     /// and non-zero.
     fn epsilon(&self) -> f64 {
-        self.closed()
-            .map_or(f64::INFINITY, |closed| closed.epsilon())
+        self.canonical()
+            .map_or(f64::INFINITY, |known| known.epsilon())
     }
 
     /// The mean of the diagonal, to nearest; not a number where it is too much to look at.
     fn truthfulness(&self) -> f64 {
-        self.closed()
-            .map_or(f64::NAN, |closed| closed.truthfulness())
+        self.canonical()
+            .map_or(f64::NAN, |known| known.truthfulness())
     }
 
     /// Whether some power of the matrix is positive: irreducible and aperiodic.
     fn is_ergodic(&self) -> bool {
-        self.closed().is_some_and(|closed| closed.is_ergodic())
+        self.canonical().is_some_and(|known| known.is_ergodic())
     }
 
     /// Whether bits and epsilon are those of the law, or certified bounds of them.
     fn is_exact(&self) -> bool {
-        self.closed().is_none_or(|closed| closed.is_exact())
+        self.canonical().is_none_or(|known| known.is_exact())
     }
 
     /// What the single lines say, deniability for each of `gammas`, where that takes no look at every
     /// entry.
     fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
-        self.closed()?.short_survey(gammas)
+        self.canonical()?.short_survey(gammas)
     }
 }

@@ -55,7 +55,7 @@ impl Family for Permutation {
         Some((u128::from(self.targets[u as usize] as u64 == v), 1))
     }
 
-    fn closed(&self) -> Option<Arc<dyn Family>> {
+    fn canonical(&self) -> Option<Arc<dyn Family>> {
         None
     }
 

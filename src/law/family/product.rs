@@ -285,7 +285,7 @@ impl Family for Product {
         composite::fill_row(self, u, self.total(), fill, out);
     }
 
-    fn closed(&self) -> Option<Arc<dyn Family>> {
+    fn canonical(&self) -> Option<Arc<dyn Family>> {
         None
     }
 

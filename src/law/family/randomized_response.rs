@@ -251,7 +251,7 @@ impl Family for RandomizedResponse {
         Some((count, self.sum()))
     }
 
-    fn closed(&self) -> Option<Arc<dyn Family>> {
+    fn canonical(&self) -> Option<Arc<dyn Family>> {
         None
     }
 

@@ -141,7 +141,7 @@ impl Family for Reflected {
         ))
     }
 
-    fn closed(&self) -> Option<Arc<dyn Family>> {
+    fn canonical(&self) -> Option<Arc<dyn Family>> {
         None
     }
 

@@ -105,7 +105,7 @@ impl Family for TTransform {
         })
     }
 
-    fn closed(&self) -> Option<Arc<dyn Family>> {
+    fn canonical(&self) -> Option<Arc<dyn Family>> {
         None
     }
 

@@ -279,7 +279,7 @@ impl Family for Tridiagonal {
         }
     }
 
-    fn closed(&self) -> Option<Arc<dyn Family>> {
+    fn canonical(&self) -> Option<Arc<dyn Family>> {
         None
     }
 

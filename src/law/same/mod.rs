@@ -18,8 +18,8 @@ use crate::number::lattice::gcd;
 use crate::system::control::Control;
 use crate::system::control::Failure;
 
-mod closed;
 pub mod entries;
+mod structures;
 
 /// Whether the laws are the same, provided that those of the pairs pushed to `left` are, whose entries
 /// need longer integers.
@@ -39,7 +39,7 @@ pub fn same(
         return Ok(true);
     }
     for (a, b) in aligned(a, b)? {
-        let found = match closed::compare(&a, &b) {
+        let found = match structures::compare(&a, &b) {
             Some(found) => found,
             None => entries::compare(a, b, left, control)?,
         };
@@ -107,7 +107,7 @@ fn joined(mut parts: Vec<Matrix>) -> Result<Matrix> {
             let all = |keep: fn(u64) -> u64| {
                 parts.iter().all(|part| {
                     let size = part.family.size();
-                    closed::flat(&part.family.structure(), size) == Some((1, keep(size).into()))
+                    structures::flat(&part.family.structure(), size) == Some((1, keep(size).into()))
                 })
             };
             // Perfect secrecy of all is perfect secrecy together, and so is none.

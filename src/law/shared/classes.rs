@@ -88,7 +88,7 @@ impl Family for Classes {
         Some((u128::from(inside), u128::from(n)))
     }
 
-    fn closed(&self) -> Option<Arc<dyn Family>> {
+    fn canonical(&self) -> Option<Arc<dyn Family>> {
         None
     }
 

@@ -1,7 +1,7 @@
 //! What several families need.
 
+pub mod canonical;
 pub mod classes;
-pub mod closed;
 pub mod collapse;
 pub mod composite;
 pub mod kernel;

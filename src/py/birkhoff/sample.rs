@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::Decomposition;
+use crate::birkhoff::bits;
 use crate::birkhoff::draw::Drawer;
-use crate::birkhoff::joint;
 use crate::birkhoff::sample::{self, Words};
 use crate::draw::derive::Purpose;
 use crate::error::Error;
@@ -99,7 +99,7 @@ impl Matrix {
     /// 3.0
     #[getter]
     fn joint_entropy(&self, py: Python<'_>) -> PyResult<Option<f64>> {
-        detached(py, u64::MAX, || joint::entropy(self.inner()))
+        detached(py, u64::MAX, || bits::entropy(self.inner()))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::draw::sampler::neighbours::Steps;
 
 const LANES: usize = 8;
 
-/// Whether there is a kernel for this kind, which has then been run.
+/// Whether there is a loop for this kind, which has then been run.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub fn draw<W: Word, C: Code>(
