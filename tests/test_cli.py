@@ -181,6 +181,10 @@ def test_compare() -> None:
         (["inspect", "uniform", "--size", "0"], "`size` must be from 1 to"),
         (["inspect", "uniform", "--size", "many"], "'many' is not a number"),
         (["inspect", "uniform"], "`size` must be given for uniform; got nothing"),
+        (
+            ["inspect", "geometric", "--size", "4", "--epsilon", "1"],
+            "`epsilon` must be a parameter of geometric",
+        ),
         (["inspect", "circulant", "--first-row", "0.5,0.6"], "got a sum of 1.1"),
         (["inspect", "gauss"], "`family` must be one of balance, "),
         (["inspect", "tridiagonal", "--alphas", ""], "'' is not a number"),

@@ -271,7 +271,7 @@ fn is_vector(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok((sequence && given.len().is_ok()) || (numpy_kind(given)?.is_none() && array()?))
 }
 
-/// What a caller gave as a plain array; see `bistochastic.vectors.array`. `by_code` says that a place
+/// What a caller gave as a plain array; see `bistochastic.arguments.array`. `by_code` says that a place
 /// in it is a code.
 pub fn as_array<'py>(
     name: &str,
