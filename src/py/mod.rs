@@ -25,6 +25,7 @@ mod key;
 mod law;
 mod matrix;
 mod memory;
+mod microaggregate;
 mod operator;
 mod package;
 mod processor;
@@ -73,6 +74,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::memory::require_memory;
+    #[pymodule_export]
+    use super::microaggregate::{anatomy, class_means, group};
     #[pymodule_export]
     use super::operator::{
         Walk, basis, column, keep_condition, known_condition, not_finite, operate, operate_vector,
