@@ -43,12 +43,16 @@ if TYPE_CHECKING:
     from bistochastic import plot
     from bistochastic.conjunctions import conjunction
     from bistochastic.estimate import Estimate
+    from bistochastic.numeric.anatomy import anatomize
+    from bistochastic.numeric.classes import k_anonymous_classes, microaggregate
+    from bistochastic.numeric.ranks import permutation_distance, reverse_map
 
 __all__ = [
     "Decomposition",
     "Estimate",
     "Key",
     "Matrix",
+    "anatomize",
     "balance",
     "blocks",
     "build",
@@ -63,18 +67,31 @@ __all__ = [
     "gibbs",
     "identity",
     "k_anonymous",
+    "k_anonymous_classes",
     "kron",
     "majorizes",
+    "microaggregate",
     "mix",
     "permutation",
+    "permutation_distance",
     "plot",
     "randomized_response",
     "reflected",
+    "reverse_map",
     "t_transform",
     "t_transforms",
     "tridiagonal",
     "uniform",
 ]
+
+# Where the names of `numeric` are.
+_NUMERIC = {
+    "anatomize": "anatomy",
+    "k_anonymous_classes": "classes",
+    "microaggregate": "classes",
+    "permutation_distance": "ranks",
+    "reverse_map": "ranks",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -91,6 +108,10 @@ def __getattr__(name: str) -> Any:
         from bistochastic.estimate import Estimate
 
         return Estimate
+    if name in _NUMERIC:
+        from importlib import import_module
+
+        return getattr(import_module(f"bistochastic.numeric.{_NUMERIC[name]}"), name)
     raise AttributeError(f"module 'bistochastic' has no attribute {name!r}")
 
 
