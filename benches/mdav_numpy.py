@@ -40,7 +40,7 @@ def mdav(x: Floats, k: int) -> NDArray[np.int64]:
 
     def class_around(at: int) -> Floats:
         nonlocal points, left, made
-        place = points[at].copy()
+        place: Floats = points[at].copy()
         away = from_place(points, place)
         away[at] = -1
         near = np.argpartition(away, k - 1)[:k]

@@ -41,8 +41,8 @@ def columns(frame: Any) -> dict[str, list[Any]]:
     if isinstance(frame, dict):
         return {name: list(column) for name, column in frame.items()}
     names = frame.column_names if isinstance(frame, pa.Table) else list(frame.columns)
-    column = (lambda c: c.to_pylist()) if isinstance(frame, pa.Table) else (lambda c: c.to_list())
-    return {name: column(frame[name]) for name in names}
+    listed = "to_pylist" if isinstance(frame, pa.Table) else "to_list"
+    return {name: getattr(frame[name], listed)() for name in names}
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -116,9 +116,10 @@ def test_joined_tables_never_beat_the_bound(n: int, k: int, values: int, seed: i
 def test_with_l_no_guess_is_surer(n: int, l: int, seed: int) -> None:  # noqa: E741
     given = people(n, seed, 3 * l)
     most = max(Counter(given["illness"]).values())
-    call = lambda: bs.anatomize(  # noqa: E731
-        given, quasi_identifiers=["age"], sensitive="illness", k=2, l=l
-    )
+
+    def call() -> Any:
+        return bs.anatomize(given, quasi_identifiers=["age"], sensitive="illness", k=2, l=l)
+
     if most * l > n:
         with pytest.raises(ValueError, match=rf"`l` must be at most {n // most}, .*{most} records"):
             call()
@@ -143,9 +144,13 @@ def test_the_bound_stands_beside_1_over_k() -> None:
 
 def test_a_key_gives_the_same_tables_and_another_file_other_ones() -> None:
     given = people(200)
-    draw = lambda frame, stream="a", key=KEY: bs.anatomize(  # noqa: E731
-        frame, quasi_identifiers=["age", "town"], sensitive=["illness"], k=5, key=key, stream=stream
-    )
+
+    def draw(frame: Any, stream: str = "a", key: bs.Key = KEY) -> Any:
+        known, hidden = ["age", "town"], ["illness"]
+        return bs.anatomize(
+            frame, quasi_identifiers=known, sensitive=hidden, k=5, key=key, stream=stream
+        )
+
     same = columns(draw(given).sensitive)
     assert columns(draw(given).sensitive) == same
     assert columns(draw(given, "b").sensitive) != same

@@ -128,7 +128,9 @@ impl Place {
         let (here, table) = (self.point[j], &self.tables[j]);
         if table.is_empty() {
             let (below, above) = (low - here, high - here);
-            let gap = if farthest {
+            let gap = if farthest && mutant!("far-side-of-a-box-forgotten") {
+                below
+            } else if farthest {
                 below.abs().max(above.abs())
             } else if below > 0.0 {
                 below

@@ -88,23 +88,26 @@ pub fn on_one_scale(rows: &[f64], kinds: &[Kind]) -> Vec<f64> {
 
 /// The mean of each class in each column, a row for each class. Class ids are below the number of sizes.
 pub fn means(rows: &[f64], columns: usize, classes: &[u32], sizes: &[u32]) -> Vec<f64> {
-    let most = rows.iter().paced().fold(0.0f64, |m, x| m.max(x.abs()));
-    // Sums of numbers this large would be infinite; in those columns nobody misses the lowest bits.
-    let (down, up) = if most > power(900) {
-        (power(-64), power(64))
-    } else {
-        (1.0, 1.0)
-    };
+    let mut most: Vec<f64> = memory::zeros(columns);
+    for row in rows.chunks_exact(columns).paced() {
+        for (most, &x) in most.iter_mut().zip(row) {
+            *most = most.max(x.abs());
+        }
+    }
+    // Sums of numbers this large would be infinite; in such a column nobody misses the lowest bits.
+    let large = |&most: &f64| if most > power(900) { 64 } else { 0 };
+    let down: Vec<f64> = most.iter().map(|most| power(-large(most))).gather();
+    let up: Vec<f64> = most.iter().map(|most| power(large(most))).gather();
     let mut sums = memory::filled(ZERO, sizes.len() * columns);
     for (row, &class) in rows.chunks_exact(columns).zip(classes).paced() {
         let sums = &mut sums[class as usize * columns..][..columns];
-        for (sum, &x) in sums.iter_mut().zip(row) {
+        for ((sum, &x), down) in sums.iter_mut().zip(row).zip(&down) {
             *sum = *sum + (x * down).into();
         }
     }
     let mean = |(cell, sum): (usize, Dd)| {
         let size = f64::from(sizes[cell / columns]);
-        (sum / size.into()).hi * up
+        (sum / size.into()).hi * up[cell % columns]
     };
     sums.into_iter().enumerate().map(mean).gather()
 }
@@ -236,6 +239,9 @@ mod tests {
     fn means_of_the_largest_numbers_are_finite() {
         let rows = [f64::MAX; 6];
         assert_eq!(means(&rows, 1, &[0; 6], &[6]), [f64::MAX]);
+        // The other column is as it was.
+        let rows = [f64::MAX, 3e-300, f64::MAX, 5e-300];
+        assert_eq!(means(&rows, 2, &[0; 2], &[2]), [f64::MAX, 4e-300]);
         assert_eq!(means(&[1.0, 2.0, 5.0], 1, &[0, 1, 0], &[2, 1]), [3.0, 2.0]);
     }
 

@@ -119,7 +119,7 @@ def anatomize(
     ---------  ------------  ------
     illness          0.6667  0.3334
     >>> tables.quasi_identifiers["class"]
-    array([0, 0, 1, 1, 0, 1])
+    array([0, 0, 0, 1, 1, 1])
     >>> bs.anatomize(
     ...     people, quasi_identifiers=["age", "town"], sensitive="illness", k=2, l=2
     ... ).bounds
