@@ -312,10 +312,10 @@ impl<'a> Cloud<'a> {
         self.records = memory::zeros(leaves * LEAF);
         for level in 0..self.height {
             for i in 0..1usize << level {
-                let (start, end) = (n * i >> level, n * (i + 1) >> level);
+                let (start, end) = ((n * i) >> level, (n * (i + 1)) >> level);
                 self.split(
                     &mut order[start..end],
-                    (n * (2 * i + 1) >> (level + 1)) - start,
+                    ((n * (2 * i + 1)) >> (level + 1)) - start,
                 );
             }
         }

@@ -129,8 +129,8 @@ def frame(s: Scene) -> str:
     ages = [s.rng.randint(20, 70) for _ in range(n)]
     towns = [s.rng.choice([values.SECRET_TEXT, "B", "C"]) for _ in range(n)]
     columns = f"{{'age': {ages}, 'town': {towns}, 'income': {[100.5 * age for age in ages]}}}"
-    library = s.rng.choice(["", "", "pandas", "polars", "pyarrow"])
-    return f"framed('{library}', {columns})" if library else columns
+    library = s.rng.choice(["", "", "pd.DataFrame", "pl.DataFrame", "pa.table"])
+    return f"{library}({columns})" if library else columns
 
 
 def points(s: Scene) -> str:

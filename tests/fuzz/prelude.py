@@ -9,7 +9,6 @@ import zipfile
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -95,12 +94,6 @@ def figure_axes(panels: int) -> Any:
     return list(figure.subplots(1, panels, squeeze=False)[0])
 
 
-def framed(library: str, columns: dict[str, Any]) -> Any:
-    """Columns as a frame of a library."""
-    module = import_module(library)
-    return module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
-
-
 def names(home: Path) -> dict[str, Any]:
     """Everything by name; files go to the folder ``home``."""
 
@@ -127,7 +120,7 @@ def names(home: Path) -> dict[str, Any]:
 
     tools: list[Callable[..., Any]] = [
         spoil, infinite, npy, npy_header, npz, zipped, flip, junk, print_nothing, figure_axes, path,
-        write, folder, framed,
+        write, folder,
     ]  # fmt: skip
     return {
         **{tool.__name__: tool for tool in tools},
