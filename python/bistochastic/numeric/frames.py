@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import vectors
+from bistochastic.numeric.numbers import finite
 from bistochastic.report import shown
 
 if TYPE_CHECKING:
@@ -70,11 +71,12 @@ class Frame:
             if len(columns) != len(names):
                 must = "have columns of different names"
                 raise ValueError(f"`{argument}` must {must}; got one name several times")
-        sized = [column for column in columns.values() if hasattr(type(column), "__len__")]
-        if len(sized) != len(columns) or not columns:
-            got = "a column without a length" if columns else "no columns"
-            raise TypeError(f"`{argument}` must {_MUST}; got {got}")
-        lengths = [len(column) for column in sized]
+        if not columns:
+            raise ValueError(f"`{argument}` must {_MUST}; got no columns")
+        try:
+            lengths = [len(column) for column in columns.values()]
+        except TypeError:
+            raise TypeError(f"`{argument}` must {_MUST}; got a column without a length") from None
         if len(set(lengths)) > 1:
             got = f"{min(lengths)} and {max(lengths)}"
             raise ValueError(f"`{argument}` must hold columns of one length; got {got}")
@@ -90,8 +92,7 @@ class Frame:
                 found[i] = item
         else:
             found = vectors.array(title, "be a column of values", column)
-        if found.ndim != 1:
-            raise ValueError(f"`{title}` must have one axis; got {found.ndim}")
+        self._check(name, found)
         if found.dtype.kind == "f":
             missing = np.isnan(found)
         elif found.dtype.kind in "mM":
@@ -105,6 +106,17 @@ class Frame:
             got = f"{int(missing.sum())}, the first at position {int(missing.argmax())}"
             raise ValueError(f"`{title}` must hold no missing values; got {got}")
         return found
+
+    def numbers(self, name: Any) -> NDArray[Any]:
+        """A column of finite numbers, of the type it came in."""
+        found = finite(self.title(name), self.columns[name])
+        self._check(name, found)
+        return found
+
+    def _check(self, name: Any, found: NDArray[Any]) -> None:
+        if found.shape != (self.records,):
+            must = f"`{self.title(name)}` must hold one value for each of {self.records} records"
+            raise ValueError(f"{must}; got shape {found.shape}")
 
     def codes(self, name: Any) -> tuple[NDArray[np.int64], int]:
         """A column as codes from 0 on, and how many there are.

@@ -169,10 +169,7 @@ def _each(
             raise ValueError(f"`y` must have the columns of `x`; got {got}")
         _same_shape((left.records,), (right.records,))
         for name in right.columns:
-            call(
-                finite(left.title(name), left.columns[name]),
-                finite(right.title(name), right.columns[name]),
-            )
+            call(left.numbers(name), right.numbers(name))
         return lambda made: right.like(dict(zip(right.columns, made, strict=True)), labels=True)
     before, after = finite("x", x), finite("y", y)
     _same_shape(before.shape, after.shape)
