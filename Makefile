@@ -56,6 +56,7 @@ bench: build-test
 	$(BIN)/python benches/randomize.py
 	$(BIN)/python benches/birkhoff.py
 	$(BIN)/python benches/estimate.py
+	$(BIN)/python benches/mdav_numpy.py
 
 # Needs adult.csv (UCI) in the folder that BISTOCHASTIC_DATA names.
 adult: build-test

@@ -29,6 +29,7 @@ class Mutant:
 LOOPS = "draw::loops::tests::both_compilations_draw_the_same"
 EDGES = "tests/test_edges.py::"
 ESTIMATE = "tests/test_estimate.py::"
+ANATOMY = "tests/test_anatomy.py::"
 INTERVALS = "tests/test_intervals.py::"
 
 MUTANTS = [
@@ -433,5 +434,40 @@ MUTANTS = [
         (INTERVALS + "test_a_conjunction_says_what_randomization_adds",),
         old="math.fsum(product**2) - count",
         new="math.fsum(product**2)",
+    ),
+    # Classes of records.
+    Mutant(
+        "far-side-of-a-box-forgotten",
+        "src/numeric/cloud.rs",
+        "the farthest place of a box is taken to be its lower side",
+        ("numeric::cloud::tests::finds_what_comparing_with_every_point_finds",),
+    ),
+    Mutant(
+        "leftover-joins-any-class",
+        "src/numeric/anatomy.rs",
+        "a record that is left over may join a class that has its value",
+        ("numeric::anatomy::tests::no_class_has_a_value_twice",),
+    ),
+    Mutant(
+        "tables-of-two-files-alike",
+        "src/py/microaggregate.rs",
+        "the tables of another file are dealt out by the same words",
+        (ANATOMY + "test_a_key_gives_the_same_tables_and_another_file_other_ones",),
+    ),
+    Mutant(
+        "bound-of-the-largest-class",
+        "python/bistochastic/numeric/anatomy.py",
+        "the surest guess is that of classes as large as the largest",
+        (ANATOMY + "test_joined_tables_never_beat_the_bound",),
+        old="counts / sizes[pairs // (int(codes.max()) + 1)]",
+        new="counts / sizes.max()",
+    ),
+    Mutant(
+        "ties-by-the-file",
+        "python/bistochastic/numeric/ranks.py",
+        "equal masked values are ordered as the file is",
+        ("tests/test_ranks.py::test_the_order_of_the_file_does_not_matter",),
+        old="np.lexsort((x, y))",
+        new="np.argsort(y, kind='stable')",
     ),
 ]

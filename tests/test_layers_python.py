@@ -28,6 +28,7 @@ ROOMS = (
     "measures",
     "estimate",
     "permutations",
+    "numeric",
     "choose",
     "report",
     "plot",

@@ -43,12 +43,27 @@ if TYPE_CHECKING:
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.conjunctions import Conjunction, conjunction
     from bistochastic.measures.profile import Entry, Profile
+    from bistochastic.numeric.anatomy import Anatomy, anatomize
+    from bistochastic.numeric.classes import (
+        Classes,
+        Microaggregation,
+        k_anonymous_classes,
+        microaggregate,
+    )
+    from bistochastic.numeric.ranks import (
+        PermutationDistance,
+        ReverseMap,
+        permutation_distance,
+        reverse_map,
+    )
     from bistochastic.permutations.majorization import Step, TTransforms, majorizes, t_transforms
     from bistochastic.report import Comparison, compare
 
     __version__: str
 
 __all__ = [
+    "Anatomy",
+    "Classes",
     "Comparison",
     "Conjunction",
     "Decomposition",
@@ -56,10 +71,14 @@ __all__ = [
     "Estimate",
     "Key",
     "Matrix",
+    "Microaggregation",
+    "PermutationDistance",
     "Point",
     "Profile",
+    "ReverseMap",
     "Step",
     "TTransforms",
+    "anatomize",
     "balance",
     "blocks",
     "build",
@@ -74,13 +93,17 @@ __all__ = [
     "gibbs",
     "identity",
     "k_anonymous",
+    "k_anonymous_classes",
     "kron",
     "majorizes",
+    "microaggregate",
     "mix",
     "permutation",
+    "permutation_distance",
     "plot",
     "randomized_response",
     "reflected",
+    "reverse_map",
     "t_transform",
     "t_transforms",
     "tradeoff",
@@ -90,17 +113,27 @@ __all__ = [
 
 # What few need and takes a while to import waits until it is asked for.
 _LATER = {
+    "Anatomy": "bistochastic.numeric.anatomy",
+    "Classes": "bistochastic.numeric.classes",
     "Comparison": "bistochastic.report",
     "Conjunction": "bistochastic.estimate.conjunctions",
     "Entry": "bistochastic.measures.profile",
     "Estimate": "bistochastic.estimate",
+    "Microaggregation": "bistochastic.numeric.classes",
+    "PermutationDistance": "bistochastic.numeric.ranks",
     "Point": "bistochastic.choose.tradeoff",
     "Profile": "bistochastic.measures.profile",
+    "ReverseMap": "bistochastic.numeric.ranks",
     "Step": "bistochastic.permutations.majorization",
     "TTransforms": "bistochastic.permutations.majorization",
+    "anatomize": "bistochastic.numeric.anatomy",
     "compare": "bistochastic.report",
     "conjunction": "bistochastic.estimate.conjunctions",
+    "k_anonymous_classes": "bistochastic.numeric.classes",
     "majorizes": "bistochastic.permutations.majorization",
+    "microaggregate": "bistochastic.numeric.classes",
+    "permutation_distance": "bistochastic.numeric.ranks",
+    "reverse_map": "bistochastic.numeric.ranks",
     "t_transforms": "bistochastic.permutations.majorization",
     "tradeoff": "bistochastic.choose.tradeoff",
 }

@@ -18,6 +18,7 @@ __all__ = [
     "Walk",
     "_draw_terms",
     "_sample_permutation",
+    "anatomy",
     "arrays",
     "as_code",
     "as_flag",
@@ -26,6 +27,7 @@ __all__ = [
     "as_whole",
     "basis",
     "build",
+    "class_means",
     "classes_of",
     "column",
     "count",
@@ -37,6 +39,7 @@ __all__ = [
     "factors_of",
     "families",
     "first_row_of",
+    "group",
     "has_rows",
     "identity_of",
     "is_certain",
@@ -255,6 +258,21 @@ def survey(matrix: Law, gammas: list[float], full: bool) -> dict[str, Any] | Non
 def quick_rate(matrix: Law) -> tuple[float, float] | None: ...
 def metric_epsilon(dense: NDArray[np.float64], cost: NDArray[np.float64]) -> float: ...
 def processor() -> str: ...
+def group(
+    rows: NDArray[np.float64], kinds: list[int], k: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], float]: ...
+def class_means(
+    rows: NDArray[np.float64], classes: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> NDArray[np.float64]: ...
+def anatomy(
+    records: int,
+    columns: NDArray[np.int64],
+    classes: NDArray[np.int64] | None,
+    k: int,
+    l: int | None,
+    key: Key | None,
+    stream: str | None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
 def factors_of(matrix: Law) -> list[Matrix] | None: ...
 def mixture_of(matrix: Law) -> tuple[list[float], list[Matrix]] | None: ...
 def product_of(matrix: Law) -> list[Matrix] | None: ...

@@ -39,6 +39,8 @@ pub enum Purpose {
     Permutation,
     /// The words that draw terms of a decomposition.
     Terms,
+    /// The words that make the tables of Anatomy.
+    Anatomy,
     /// What identifies a key.
     Fingerprint,
     /// A key from a small seed.
@@ -47,7 +49,7 @@ pub enum Purpose {
 
 impl Purpose {
     /// All of them, for tests that no two meet.
-    pub const ALL: [Purpose; 9] = [
+    pub const ALL: [Purpose; 10] = [
         Purpose::Words,
         Purpose::More,
         Purpose::IdInteger,
@@ -55,6 +57,7 @@ impl Purpose {
         Purpose::IdBytes,
         Purpose::Permutation,
         Purpose::Terms,
+        Purpose::Anatomy,
         Purpose::Fingerprint,
         Purpose::Insecure,
     ];
@@ -69,6 +72,7 @@ impl Purpose {
             Purpose::IdBytes => "randomize id bytes",
             Purpose::Permutation => "permutation",
             Purpose::Terms => "decomposition terms",
+            Purpose::Anatomy => "anatomy",
             Purpose::Fingerprint => "fingerprint",
             Purpose::Insecure => "insecure",
         }

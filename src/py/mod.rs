@@ -26,6 +26,7 @@ mod key;
 mod law;
 mod matrix;
 mod memory;
+mod microaggregate;
 mod operator;
 mod package;
 mod processor;
@@ -74,6 +75,8 @@ mod _core {
     use super::matrix::{Matrix, build, families, identity_of, parts_in};
     #[pymodule_export]
     use super::memory::require_memory;
+    #[pymodule_export]
+    use super::microaggregate::{anatomy, class_means, group};
     #[pymodule_export]
     use super::operator::{
         Walk, basis, column, keep_condition, known_condition, not_finite, operate, operate_vector,

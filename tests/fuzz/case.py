@@ -14,7 +14,7 @@ from fuzz.surface import MAKERS, Target, targets
 _VECTORS = {
     "targets", "sizes", "first_row", "alphas", "kernel", "cost", "array", "weights", "codes", "ids",
     "counts", "prior",
-    "x", "y", "p", "q", "betas",
+    "x", "y", "p", "q", "betas", "X",
 }  # fmt: skip
 _CLOSED = {
     "uniform",

@@ -116,4 +116,9 @@ OF = {
     "TTransforms": (shown, length, walked, equals, pickled),
     "Step": (shown, equals),
     "Point": (shown, equals, pickled),
+    "Classes": (shown, pickled),
+    "Microaggregation": (shown, pickled),
+    "Anatomy": (shown, pickled),
+    "ReverseMap": (shown, pickled),
+    "PermutationDistance": (shown, pickled),
 }  # fmt: skip

@@ -123,6 +123,22 @@ def columns(s: Scene) -> str:
     return "[" + ", ".join(codes(s) for _ in range(s.many)) + "]"
 
 
+def frame(s: Scene) -> str:
+    """A few people, as a dictionary or a frame; a value of theirs must not be shown."""
+    n = s.rng.randint(2, 12)
+    ages = [s.rng.randint(20, 70) for _ in range(n)]
+    towns = [s.rng.choice([values.SECRET_TEXT, "B", "C"]) for _ in range(n)]
+    columns = f"{{'age': {ages}, 'town': {towns}, 'income': {[100.5 * age for age in ages]}}}"
+    library = s.rng.choice(["", "", "pd.DataFrame", "pl.DataFrame", "pa.table"])
+    return f"{library}({columns})" if library else columns
+
+
+def points(s: Scene) -> str:
+    n, d = s.rng.randint(2, 40), s.rng.choice([0, 1, 2, 3])
+    row = [round(s.rng.gauss(0, 10), s.rng.choice([0, 3])) for _ in range(n * max(d, 1))]
+    return f"np.array({row}).reshape({n}, {d})" if d else repr(row)
+
+
 def prior(s: Scene) -> str:
     return matrices.distribution(s.rng, min(s.size, 600))
 
@@ -224,6 +240,16 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "betas": _of("[0.5]", "[0.1, 0.9]", "[]", "(b / 4 for b in range(4))"),
     "against": _of("'epsilon'", "['truthfulness', 'standard_error']", "[]"),
     "records": _of("1", "100", "10**30"),
+    "X": points,
+    "microaggregate.k": _of("2", "3", "10"),
+    "anatomize.k": _of("2", "3"),
+    "k_anonymous_classes.k": _of("2", "3"),
+    "l": _of("2", "3"),
+    "frame": frame,
+    "quasi_identifiers": _of("['age']", "['town', 'age']", "'age'", "{'age': 'nominal'}",
+    "{'income': 'number'}", "['no such column']"),
+    "sensitive": _of("'income'", "['income']", "['town', 'income']", "['age']"),
+    "quantile.q": _of("0", "0.5", "1", "0.25"),
 }  # fmt: skip
 
 # Of these exactly one is to be given.
@@ -243,6 +269,7 @@ TOGETHER = {
     "respond": [("key", "stream", "id"), ()],
     "sample_permutation": [("key", "stream"), ()],
     "sample": [("key", "stream"), ()],
+    "anatomize": [("key", "stream"), ()],
 }
 
 

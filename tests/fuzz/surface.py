@@ -11,7 +11,7 @@ from typing import Any
 
 import bistochastic as bs
 from fuzz import matrices, operations
-from fuzz.parameters import Scene, counts
+from fuzz.parameters import Scene, counts, frame
 
 _COST = "cost='ordinal'"
 # One valid object of each class that has methods, as source code.
@@ -38,6 +38,15 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     ),
     "Step": lambda s: "bs.t_transforms([5, 3, 1], [4, 3, 2]).steps[0]",
     "Point": lambda s: f"bs.tradeoff({max(2, s.size % 16)}, betas=[0.5])[0]",
+    "Classes": lambda s: (
+        f"bs.k_anonymous_classes({frame(s)}, quasi_identifiers=['age', 'town'], k=2)"
+    ),
+    "Microaggregation": lambda s: f"bs.microaggregate({[s.rng.random() for _ in range(9)]}, k=2)",
+    "Anatomy": lambda s: (
+        f"bs.anatomize({frame(s)}, quasi_identifiers=['age'], sensitive=['town'], k=2)"
+    ),
+    "ReverseMap": lambda s: "bs.reverse_map([1, 2, 3], [3, 1, 2.5])",
+    "PermutationDistance": lambda s: "bs.permutation_distance([1, 2, 3], [3, 1, 2.5])",
 }
 # These take seconds, so they are called less often.
 _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "plot": 0.1,

@@ -1,0 +1,86 @@
+"""What averages with a public matrix give away: ``python examples/averages_undone.py [folder]``.
+
+A statistical office releases ``y = P^T x``, averages of neighbouring incomes, rounded to cents. The
+matrix is public and nothing is random. Two attackers undo it:
+
+- With an invertible matrix anybody solves the equations, and needs to know nothing.
+- With a singular one (alpha = 1/2, rank N - 1) the equations leave one number open. Whoever knows
+  one income knows that number, and so all others.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import bistochastic as bs
+
+Array = NDArray[np.float64]
+
+
+def incomes(records: int = 1000) -> Array:
+    """Made up: lognormal, in cents."""
+    return np.round(np.random.default_rng(7).lognormal(10, 0.7, records), 2)
+
+
+def released(matrix: bs.Matrix, x: Array) -> Array:
+    """What the office publishes, rounded to cents."""
+    return np.round(matrix.apply(x), 2)
+
+
+def solved(matrix: bs.Matrix, y: Array) -> Array:
+    """What anybody gets back from an invertible matrix."""
+    return matrix.solve(y)
+
+
+def solved_with_one_known(matrix: bs.Matrix, y: Array, known: int, income: float) -> Array:
+    """What whoever knows one income gets back from a matrix of rank N - 1."""
+    p = matrix.to_dense().T
+    left, values, right = np.linalg.svd(p)
+    # All solutions differ by multiples of what the matrix maps to nothing.
+    found = right[:-1].T @ ((left[:, :-1].T @ y) / values[:-1])
+    nothing = right[-1]
+    return np.asarray(found + (income - found[known]) / nothing[known] * nothing)
+
+
+def main(folder: Path) -> None:
+    """Prints the errors of both attackers and draws what they get."""
+    from matplotlib.figure import Figure
+
+    x = incomes()
+    invertible = bs.tridiagonal(0.1, size=len(x))
+    singular = bs.tridiagonal(0.5, size=len(x))
+    known = 500
+    attacks = [
+        (
+            "invertible: alpha = 0.1, nothing known",
+            released(invertible, x),
+            solved(invertible, released(invertible, x)),
+        ),
+        (
+            f"singular: alpha = 1/2, only income {known} known",
+            released(singular, x),
+            solved_with_one_known(singular, released(singular, x), known, x[known]),
+        ),
+    ]
+    figure = Figure(figsize=(11, 6), layout="constrained")
+    axes = figure.subplots(2, 2)
+    for (title, y, found), (before, after) in zip(attacks, axes, strict=True):
+        worst = float(np.abs(found - x).max())
+        print(f"{title}: every income within {worst:.2f}, median {np.median(x):,.0f}")
+        for place, values, words in (
+            (before, y, "released average"),
+            (after, found, f"recovered income, at most {worst:.2f} off"),
+        ):
+            place.scatter(x, values, s=6, color="#1f6f8b", linewidths=0)
+            place.plot([x.min(), x.max()], [x.min(), x.max()], color="#b0413e", linewidth=0.8)
+            place.set(xscale="log", yscale="log", xlabel="income", ylabel=words)
+        before.set_title(title, loc="left")
+    figure.savefig(folder / "averages_undone.png", dpi=120)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path())

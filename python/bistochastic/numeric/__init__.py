@@ -1,0 +1,1 @@
+"""Individuals as categories: classes of records, their tables, and how far ranks have moved."""

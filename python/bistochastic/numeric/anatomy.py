@@ -1,0 +1,181 @@
+"""Anatomy: what others may know of a person in one table, what they must not learn in another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core
+from bistochastic.numeric.classes import of_frame
+from bistochastic.numeric.frames import Frame
+from bistochastic.words import shown, table, up
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic._core import Key
+
+CLASS = "class"
+"""The column that both tables share."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Anatomy:
+    """Two tables that share a class and nothing else.
+
+    >>> import bistochastic as bs
+    >>> people = {"age": [30, 61, 31, 60], "illness": ["flu", "flu", "flu", "gout"]}
+    >>> print(bs.anatomize(people, quasi_identifiers=["age"], sensitive=["illness"], k=2))
+    4 records in 2 classes, k = 2
+    sensitive  surest guess  1/k
+    ---------  ------------  ---
+    illness               1  0.5
+    """
+
+    quasi_identifiers: Any
+    """The columns that others may know, and ``class``; a frame of the library that came in."""
+    sensitive: Any
+    """``class`` and the sensitive columns, in another order of rows."""
+    bounds: dict[Any, float]
+    """For each sensitive column the probability of the surest guess: the largest share that one
+    value has in a class. At least ``1/k``."""
+    records: int
+    classes: int
+    """The number of classes."""
+    k: int
+    l: int | None  # noqa: E741
+    """The number of different values in each class, where that was asked for."""
+
+    def __str__(self) -> str:
+        header = ["sensitive", "surest guess", "1/k"]
+        more = []
+        if self.l is not None:
+            header.append("1/l")
+            more = [up(1 / self.l, 4)]
+        rows = [
+            [shown(name), up(bound, 4), up(1 / self.k, 4), *more]
+            for name, bound in self.bounds.items()
+        ]
+        asked = f"k = {self.k}" + (f", l = {self.l}" if self.l is not None else "")
+        title = f"{self.records} records in {self.classes} classes, {asked}"
+        return f"{title}\n{table(header, rows)}"
+
+    def __repr__(self) -> str:
+        guess = up(max(self.bounds.values()), 4)
+        return (
+            f"<Anatomy: {self.records} records in {self.classes} classes, surest guess {guess},"
+            f" 1/k {up(1 / self.k, 4)}>"
+        )
+
+
+def anatomize(
+    frame: Any,
+    *,
+    quasi_identifiers: Any,
+    sensitive: Any,
+    k: int,
+    l: int | None = None,  # noqa: E741
+    key: Key | None = None,
+    stream: str | None = None,
+) -> Anatomy:
+    """Two tables in place of one: who is in which class, and which values are in which class.
+
+    ``quasi_identifiers`` and ``sensitive`` name columns of a frame (pandas, polars, pyarrow, or a
+    dictionary of columns). The first table has the quasi-identifiers, unchanged, the second the
+    sensitive columns. Both have a column ``class``. Other columns are left out. Rows are in a
+    random order and classes have random numbers.
+
+    Whoever finds a person in the first table knows the class, and guesses the value that is most
+    frequent in it. ``k`` records in a class do not make that a chance of ``1/k``: if all have the
+    same value, it is certain. So look at :attr:`Anatomy.bounds`, the probability of the surest
+    guess over all classes, and print the result: it stands there beside ``1/k``.
+
+    With ``l``, classes hold ``l`` records or more of different values, so that no guess is surer
+    than ``1/l``. This takes one sensitive column, and ``k`` of at most ``l``; a value in more than
+    one of ``l`` records is refused. These classes are random and ignore the quasi-identifiers.
+    Without it, the classes are those of :func:`k_anonymous_classes`, similar records together.
+
+    A row of the second table has the values of one person in all sensitive columns: who knows one
+    of them may find the others.
+
+    With a ``key``, ``stream`` names what it is for, and the same frame gives the same tables.
+    Whoever holds the key can put them together again.
+
+    >>> import bistochastic as bs
+    >>> people = {
+    ...     "age": [25, 62, 27, 60, 26, 61],
+    ...     "town": ["A", "B", "A", "B", "A", "B"],
+    ...     "illness": ["flu", "gout", "cold", "flu", "flu", "cold"],
+    ... }
+    >>> tables = bs.anatomize(
+    ...     people, quasi_identifiers=["age", "town"], sensitive="illness", k=3,
+    ...     key=bs.Key.insecure(1), stream="illnesses",
+    ... )
+    >>> print(tables)
+    6 records in 2 classes, k = 3
+    sensitive  surest guess     1/k
+    ---------  ------------  ------
+    illness          0.6667  0.3334
+    >>> tables.quasi_identifiers["class"]
+    array([0, 0, 0, 1, 1, 1])
+    >>> bs.anatomize(
+    ...     people, quasi_identifiers=["age", "town"], sensitive="illness", k=2, l=2
+    ... ).bounds
+    {'illness': 0.5}
+    """
+    k = _core.as_whole("k", k, 2)
+    read = Frame.of("frame", frame)
+    known = read.named("quasi_identifiers", quasi_identifiers)
+    hidden = read.named("sensitive", sensitive)
+    for i, name in enumerate(hidden):
+        if name in known:
+            must = "`sensitive` must name other columns than `quasi_identifiers`"
+            raise ValueError(f"{must}; got one of them at position {i}")
+    if CLASS in (*known, *hidden):
+        must = f"`frame` must have no column {CLASS!r} among those that are named"
+        raise ValueError(f"{must}; got one, which the tables have too")
+    if read.records < k:
+        raise ValueError(f"`k` must be at most the number of records, {read.records}; got {k}")
+    codes = {name: read.codes(name)[0] for name in [*known, *hidden]}
+    if l is not None:
+        l = _core.as_whole("l", l, 2)  # noqa: E741
+        _refuse_frequent(codes[hidden[-1]], len(hidden), k, l)
+        found = None
+    else:
+        found = of_frame(read, quasi_identifiers, k).classes
+    columns = np.concatenate([codes[name] for name in (*known, *hidden)])
+    classes, rows, others = _core.anatomy(read.records, columns, found, k, l, key, stream)
+    sizes = np.bincount(classes)
+    return Anatomy(
+        read.like({**{name: read.taken(name, rows) for name in known}, CLASS: classes[rows]}),
+        read.like({CLASS: classes[others], **{n: read.taken(n, others) for n in hidden}}),
+        {name: _surest(classes, sizes, codes[name]) for name in hidden},
+        read.records,
+        len(sizes),
+        k,
+        l,
+    )
+
+
+def _refuse_frequent(codes: NDArray[np.int64], columns: int, k: int, l: int) -> None:  # noqa: E741
+    if columns != 1:
+        raise ValueError(f"`sensitive` must be one column where `l` is given; got {columns}")
+    if k > l:
+        raise ValueError(f"`k` must be at most `l`, {l}; got {k}")
+    n, most = len(codes), int(np.bincount(codes).max())
+    if most * l > n:
+        must = f"`l` must be at most {n // most}, so that each class has a value once"
+        if n < l:
+            raise ValueError(f"`l` must be at most the number of records, {n}; got {l}")
+        got = f"{l} with a value in {most} records, {up(most / (n // l), 4)} per class"
+        raise ValueError(f"{must}; got {got}")
+
+
+def _surest(
+    classes: NDArray[np.int64], sizes: NDArray[np.int64], codes: NDArray[np.int64]
+) -> float:
+    """The largest share that one code has in a class."""
+    pairs, counts = np.unique(classes * (int(codes.max()) + 1) + codes, return_counts=True)
+    return float((counts / sizes[pairs // (int(codes.max()) + 1)]).max())

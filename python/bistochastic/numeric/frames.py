@@ -1,0 +1,183 @@
+"""A caller's frame, whatever library it is of: its columns by name, and new frames of that library.
+
+Frames are known by what they can do, so that no library of theirs is imported here: pandas, polars,
+pyarrow, and dictionaries of columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import arguments
+from bistochastic.numeric.numbers import finite
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+_MUST = "be a frame (pandas, polars, pyarrow) or a dictionary of columns"
+_NUMBERS = frozenset((int, float))
+
+
+def is_frame(given: Any) -> bool:
+    """Whether it has columns by name.
+
+    >>> is_frame({"age": [1, 2]}), is_frame([[1, 2]])
+    (True, False)
+    """
+    kind = type(given)
+    if isinstance(given, dict):
+        return True
+    if hasattr(kind, "iloc"):
+        return getattr(given, "ndim", 1) == 2
+    return callable(getattr(kind, "get_columns", None)) or hasattr(kind, "column_names")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Columns by name, all of one length."""
+
+    given: Any
+    argument: str
+    columns: dict[Any, Any]
+    records: int
+
+    def title(self, name: Any) -> str:
+        """A column in a sentence: its name, or where it stands if that is no text or number.
+
+        >>> Frame.of("frame", {"age": [1, 2]}).title("age")
+        "frame['age']"
+        """
+        if type(name) in (str, int):
+            return f"{self.argument}[{shown(repr(name))}]"
+        return f"{self.argument}, column {list(self.columns).index(name)},"
+
+    @staticmethod
+    def of(argument: str, given: Any) -> Frame:
+        """The columns of a frame; ``argument`` is what the caller calls it."""
+        if not is_frame(given):
+            raise TypeError(f"`{argument}` must {_MUST}; got {type(given).__name__}")
+        if isinstance(given, dict):
+            columns = dict(given)
+        else:
+            names = getattr(given, "columns" if hasattr(given, "iloc") else "column_names", None)
+            names = list(given.columns if names is None else names)
+            columns = dict(zip(names, arguments.columns_of(given), strict=True))
+            if len(columns) != len(names):
+                must = "have columns of different names"
+                raise ValueError(f"`{argument}` must {must}; got one name several times")
+        if not columns:
+            raise ValueError(f"`{argument}` must {_MUST}; got no columns")
+        try:
+            lengths = [len(column) for column in columns.values()]
+        except TypeError:
+            raise TypeError(f"`{argument}` must {_MUST}; got a column without a length") from None
+        if len(set(lengths)) > 1:
+            got = f"{min(lengths)} and {max(lengths)}"
+            raise ValueError(f"`{argument}` must hold columns of one length; got {got}")
+        return Frame(given, argument, columns, lengths[0])
+
+    def plain(self, name: Any) -> NDArray[Any]:
+        """A column as a plain array with one axis and nothing missing."""
+        title, column = self.title(name), self.columns[name]
+        if isinstance(column, list | tuple) and not _NUMBERS.issuperset(map(type, column)):
+            # NumPy would make texts of numbers that stand beside texts.
+            found = np.empty(len(column), dtype=object)
+            for i, item in enumerate(column):
+                found[i] = item
+        else:
+            found = arguments.array(title, "be a column of values", column)
+        self._check(name, found)
+        if found.dtype.kind == "f":
+            missing = np.isnan(found)
+        elif found.dtype.kind in "mM":
+            missing = np.isnat(found)
+        elif found.dtype.kind == "O":
+            items = (item is None or (isinstance(item, float) and item != item) for item in found)
+            missing = np.fromiter(items, dtype=bool, count=len(found))
+        else:
+            return found
+        if missing.any():
+            got = f"{int(missing.sum())}, the first at position {int(missing.argmax())}"
+            raise ValueError(f"`{title}` must hold no missing values; got {got}")
+        return found
+
+    def numbers(self, name: Any) -> NDArray[Any]:
+        """A column of finite numbers, of the type it came in."""
+        found = finite(self.title(name), self.columns[name])
+        self._check(name, found)
+        return found
+
+    def _check(self, name: Any, found: NDArray[Any]) -> None:
+        if found.shape != (self.records,):
+            must = f"`{self.title(name)}` must hold one value for each of {self.records} records"
+            raise ValueError(f"{must}; got shape {found.shape}")
+
+    def codes(self, name: Any) -> tuple[NDArray[np.int64], int]:
+        """A column as codes from 0 on, and how many there are.
+
+        >>> Frame.of("frame", {"town": ["b", "a", "b"]}).codes("town")
+        (array([0, 1, 0]), 2)
+        """
+        plain = self.plain(name)
+        if plain.dtype.kind in "biufmM":
+            values, found = np.unique(plain, return_inverse=True)
+            return found.astype(np.int64), len(values)
+        known: dict[Any, int] = {}
+        codes = np.empty(len(plain), dtype=np.int64)
+        for i, value in enumerate(plain.tolist()):
+            try:
+                codes[i] = known.setdefault(value, len(known))
+            except TypeError:
+                must = f"`{self.title(name)}` must hold values that can be told apart"
+                raise TypeError(f"{must}; got {type(value).__name__} at position {i}") from None
+        return codes, len(known)
+
+    def taken(self, name: Any, order: NDArray[np.int64]) -> Any:
+        """A column in another order, as its library has it, without the labels of its rows."""
+        column = self.columns[name]
+        kind = type(column)
+        if hasattr(kind, "iloc"):
+            return column.iloc[order].reset_index(drop=True)
+        if isinstance(column, np.ndarray):
+            return column[order]
+        for take in ("gather", "take"):
+            if callable(getattr(kind, take, None)):
+                return getattr(column, take)(order)
+        return [column[i] for i in order.tolist()]
+
+    def like(self, columns: Mapping[Any, Any], *, labels: bool = False) -> Any:
+        """A frame of these columns, of the same library; ``labels`` keeps those of the rows."""
+        kind = type(self.given)
+        if isinstance(self.given, dict):
+            return dict(columns)
+        if hasattr(kind, "from_pydict"):
+            return kind.from_pydict(dict(columns))
+        if labels and hasattr(kind, "iloc"):
+            return kind(dict(columns), index=self.given.index)
+        return kind(dict(columns))
+
+    def named(self, argument: str, given: Any) -> list[Any]:
+        """Names of columns that a caller gave: one, several, or a mapping from them."""
+        must = f"`{argument}` must name columns of `{self.argument}`"
+        single = isinstance(given, str) or (not hasattr(type(given), "__iter__"))
+        names = [given] if single else arguments.items(argument, "name columns", given)
+        if not names:
+            raise ValueError(f"{must}; got none")
+        seen = set()
+        for i, name in enumerate(names):
+            try:
+                known = name in self.columns
+            except TypeError:
+                raise TypeError(f"{must}; got {type(name).__name__} at position {i}") from None
+            if not known:
+                raise ValueError(f"{must}; got an unknown one at position {i}")
+            if name in seen:
+                raise ValueError(f"{must}, each once; got one again at position {i}")
+            seen.add(name)
+        return names

@@ -1,0 +1,171 @@
+//! Classes of `l` different values (Anatomy, Xiao and Tao 2006), and everything in a random order.
+
+use std::collections::BinaryHeap;
+
+use crate::birkhoff::sample::Words;
+use crate::system::memory::{self, Gather};
+use crate::system::stop::Paced;
+
+/// Numbers below `n` in a random order, each as likely.
+pub fn shuffled<F: FnMut() -> u64>(n: usize, words: &mut Words<F>) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..n as u32).gather();
+    for i in (1..n).rev().paced() {
+        order.swap(i, words.below(i as u64 + 1) as usize);
+    }
+    order
+}
+
+/// The class of each record: `l` records of different values in each, and a few with one more.
+///
+/// # Law
+/// While `l` values have records left, one random record of each of the `l` values that have most left is a class. Each
+/// record that is left over then joins a random class without its value.
+///
+/// Every class has each value at most once, as long as no value has more than `n/l` of the records: then at most one
+/// record of a value is left over, and some class lacks it.
+///
+/// # Cost
+/// O(n log v) for `v` values.
+pub fn classes<F: FnMut() -> u64>(
+    codes: &[u32],
+    values: usize,
+    l: usize,
+    words: &mut Words<F>,
+) -> Vec<u32> {
+    let mut counts: Vec<u32> = memory::zeros(values);
+    for &code in codes.iter().paced() {
+        counts[code as usize] += 1;
+    }
+    // The records value by value; those of value v that are left are the first ones of its stretch.
+    let records = super::columns::by_class(codes, &counts);
+    let mut start = 0;
+    let starts: Vec<usize> = counts
+        .iter()
+        .map(|&count| {
+            start += count as usize;
+            start - count as usize
+        })
+        .gather();
+    let mut left = memory::copied(&records);
+    let mut classes = memory::filled(u32::MAX, codes.len());
+    let full = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+    let full = full.map(|(code, &count)| (count, std::cmp::Reverse(code)));
+    let mut largest = BinaryHeap::from(full.gather());
+    let mut taken = memory::room(l);
+    let mut made = 0;
+    while largest.len() >= l {
+        for _ in (0..l).paced() {
+            let Some((count, code)) = largest.pop() else {
+                break;
+            };
+            let stretch = &mut left[starts[code.0]..][..count as usize];
+            let at = words.below(count.into()) as usize;
+            classes[stretch[at] as usize] = made;
+            stretch.swap(at, count as usize - 1);
+            taken.push((count - 1, code));
+        }
+        largest.extend(taken.drain(..).filter(|(count, _)| *count > 0));
+        made += 1;
+    }
+    for (count, code) in largest.into_sorted_vec() {
+        let own = &records[starts[code.0]..][..counts[code.0] as usize];
+        for &record in &left[starts[code.0]..][..count as usize] {
+            let mut with = own
+                .iter()
+                .map(|&record| classes[record as usize])
+                .filter(|&class| class != u32::MAX)
+                .gather();
+            with.sort_unstable();
+            with.dedup();
+            let without = (made as usize).saturating_sub(with.len());
+            if without == 0 {
+                // More than n/l records of one value, which callers refuse.
+                classes[record as usize] = 0;
+                continue;
+            }
+            // The one so many places down the classes without it.
+            let mut class = words.below(without as u64) as u32;
+            for &other in &with {
+                class += u32::from(other <= class && !mutant!("leftover-joins-any-class"));
+            }
+            classes[record as usize] = class;
+        }
+    }
+    classes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(seed: u64) -> Words<impl FnMut() -> u64> {
+        let mut state = seed;
+        Words::new(move || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = state;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        })
+    }
+
+    #[test]
+    fn no_class_has_a_value_twice() {
+        let mut words = words(1);
+        for n in [4usize, 5, 7, 20, 101, 500] {
+            for l in 2..6 {
+                for values in [l, l + 1, 3 * l] {
+                    // As uneven as it may be: the first value has n / l records.
+                    let often = n / l;
+                    let code = |i: usize| if i < often { 0 } else { 1 + i % (values - 1) };
+                    let codes: Vec<u32> = (0..n).map(|i| code(i) as u32).collect();
+                    let count = |v| codes.iter().filter(|&&code| code == v).count();
+                    if (0..values as u32).any(|v| count(v) * l > n) {
+                        continue;
+                    }
+                    let found = classes(&codes, values, l, &mut words);
+                    let made = *found.iter().max().unwrap() as usize + 1;
+                    assert_eq!(made, n / l);
+                    for class in 0..made as u32 {
+                        let members = (0..n).filter(|&i| found[i] == class);
+                        let mut held: Vec<u32> = members.map(|i| codes[i]).collect();
+                        let size = held.len();
+                        assert!(size >= l);
+                        held.sort_unstable();
+                        held.dedup();
+                        assert_eq!(held.len(), size, "{n} {l} {values}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn leftover_records_join_any_class_without_their_value() {
+        // Five records of five values in two classes of two: the fifth joins either.
+        let joined = |seed| {
+            let found = classes(&[0, 1, 2, 3, 4], 5, 2, &mut words(seed));
+            (0..2)
+                .map(|c| found.iter().filter(|&&x| x == c).count())
+                .max()
+        };
+        assert!((0..20).all(|seed| joined(seed) == Some(3)));
+        let which = |seed| {
+            let found = classes(&[0, 1, 2, 3, 4], 5, 2, &mut words(seed));
+            found.iter().filter(|&&x| x == 0).count()
+        };
+        let first = (0..100).filter(|&seed| which(seed) == 3).count();
+        assert!((20..80).contains(&first), "{first}");
+    }
+
+    #[test]
+    fn every_order_is_drawn() {
+        let mut words = words(9);
+        let mut seen = std::collections::HashMap::new();
+        for _ in 0..6000 {
+            *seen.entry(shuffled(3, &mut words)).or_insert(0) += 1;
+        }
+        assert_eq!(seen.len(), 6);
+        assert!(seen.values().all(|&count| (800..1200).contains(&count)));
+    }
+}

@@ -1,0 +1,197 @@
+//! Classes of `k` by maximum distance to the average vector (MDAV).
+//!
+//! # Law
+//! While at least `3k` records are left: the one farthest from their mean and its `k - 1` nearest are a class, then the
+//! one of the rest that is farthest from that first one and its `k - 1` nearest are another. Of at least `2k` that
+//! are left, the farthest from the mean and its `k - 1` nearest are a class. What is left then is the last class, of
+//! `k` to `2k - 1`. Of equal distances the lower record is taken.
+//!
+//! The second class starts from a record that the first one left over, so that it exists where all records are alike.
+//! Elsewhere that is the record farthest from the first one among all.
+//!
+//! # Cost
+//! `n/k` searches for the farthest and as many for the nearest, see [`cloud`](super::cloud): O(n log n) where boxes tell
+//! records apart, O(n^2/k) where they do not.
+
+use super::cloud::{Cloud, Kind, Place};
+use crate::number::dd::Dd;
+use crate::system::memory::{self, Gather};
+use crate::system::stop::Paced;
+
+/// The mean of the records that are left: sums as double-doubles, so that what is taken away leaves nothing.
+struct Mean {
+    sums: Vec<Dd>,
+    counts: Vec<Vec<u64>>,
+    left: u64,
+    place: Place,
+}
+
+impl Mean {
+    fn new(rows: &[f64], levels: &[usize]) -> Self {
+        let mut mean = Mean {
+            sums: memory::filled(Dd { hi: 0.0, lo: 0.0 }, levels.len()),
+            counts: levels.iter().map(|&n| memory::zeros(n)).gather(),
+            left: 0,
+            place: Place::new(levels),
+        };
+        for row in rows.chunks_exact(levels.len()).paced() {
+            mean.left += 1;
+            for (j, &x) in row.iter().enumerate() {
+                // Numbers have no counts.
+                match mean.counts[j].get_mut(x as usize) {
+                    Some(count) => *count += 1,
+                    None => mean.sums[j] = mean.sums[j] + x.into(),
+                }
+            }
+        }
+        mean
+    }
+
+    fn remove(&mut self, row: &[f64]) {
+        self.left -= 1;
+        for (j, &x) in row.iter().enumerate() {
+            match self.counts[j].get_mut(x as usize) {
+                Some(count) => *count -= 1,
+                None => self.sums[j] = self.sums[j] - x.into(),
+            }
+        }
+    }
+
+    /// Where the mean is now. A code is `(1 - 2 p + sum p^2) / 2` away from the mean of corners that are 1 apart, in
+    /// shares `p`.
+    fn place(&mut self) -> &Place {
+        let n = self.left as f64;
+        for (j, counts) in self.counts.iter().enumerate() {
+            if counts.is_empty() {
+                self.place.point[j] = (self.sums[j] / n.into()).hi;
+                continue;
+            }
+            let share = |&count: &u64| count as f64 / n;
+            let squares = counts.iter().map(|c| share(c) * share(c)).sum::<f64>();
+            let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
+            for (away, count) in self.place.tables[j].iter_mut().zip(counts) {
+                *away = ((1.0 - 2.0 * share(count) + squares) / 2.0).max(0.0);
+                ends = (ends.0.min(*away), ends.1.max(*away));
+            }
+            self.place.ends[j] = ends;
+        }
+        &self.place
+    }
+}
+
+/// All that changes on the way.
+struct Work<'a> {
+    rows: &'a [f64],
+    columns: usize,
+    cloud: Cloud<'a>,
+    mean: Mean,
+    here: Place,
+    near: Vec<u32>,
+    classes: Vec<u32>,
+    made: u32,
+}
+
+impl Work<'_> {
+    fn take(&mut self, record: u32) {
+        self.classes[record as usize] = self.made;
+        self.cloud.remove(record);
+        let row = &self.rows[record as usize * self.columns..][..self.columns];
+        self.mean.remove(row);
+    }
+
+    /// A class of `record` and the `k - 1` nearest to it. Leaves `here` at the record.
+    fn class_around(&mut self, record: u32, k: usize) {
+        let row = &self.rows[record as usize * self.columns..][..self.columns];
+        self.here.put(row);
+        self.take(record);
+        let mut near = std::mem::take(&mut self.near);
+        self.cloud.nearest(&self.here, k - 1, &mut near);
+        for &record in &near {
+            self.take(record);
+        }
+        self.near = near;
+        self.made += 1;
+    }
+
+    fn class_far_from_the_mean(&mut self, k: usize) {
+        let farthest = self.cloud.farthest(self.mean.place(), Kind::FromMean);
+        if let Some(farthest) = farthest {
+            self.class_around(farthest.record, k);
+        }
+    }
+}
+
+/// The class of each record. `rows` are finite numbers on one scale, `levels` the number of codes of each column, 0 for
+/// numbers; there are at least `k` rows, below 2^32, and `k` is at least 2.
+pub fn classes(rows: &[f64], levels: &[usize], k: usize) -> Vec<u32> {
+    let n = rows.len() / levels.len();
+    let mut work = Work {
+        rows,
+        columns: levels.len(),
+        cloud: Cloud::new(rows, levels, k - 1),
+        mean: Mean::new(rows, levels),
+        here: Place::new(levels),
+        near: memory::room(k - 1),
+        classes: memory::zeros(n),
+        made: 0,
+    };
+    // Divided, since `3k` may be more than there are numbers.
+    while work.cloud.len() / 3 >= k {
+        work.class_far_from_the_mean(k);
+        if let Some(farthest) = work.cloud.farthest(&work.here, Kind::FromRecord) {
+            work.class_around(farthest.record, k);
+        }
+    }
+    if work.cloud.len() / 2 >= k {
+        work.class_far_from_the_mean(k);
+    }
+    for record in work.cloud.left() {
+        work.classes[record as usize] = work.made;
+    }
+    work.classes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::columns::numbered;
+    use super::*;
+
+    fn sizes(rows: &[f64], levels: &[usize], k: usize) -> Vec<u32> {
+        numbered(&mut classes(rows, levels, k))
+    }
+
+    #[test]
+    fn every_class_has_k_or_more_and_fewer_than_2k() {
+        for n in [2usize, 3, 5, 6, 7, 9, 10, 31, 100, 333] {
+            let rows: Vec<f64> = (0..2 * n).map(|i| ((i * i * 7919) % 1009) as f64).collect();
+            for k in 2..=n.min(12) {
+                let sizes = sizes(&rows, &[0, 0], k);
+                assert_eq!(sizes.iter().sum::<u32>() as usize, n);
+                let fits = |&size: &u32| (k..2 * k).contains(&(size as usize));
+                assert!(sizes.iter().all(fits), "{n} {k} {sizes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn records_that_are_all_alike_are_classes_too() {
+        assert_eq!(sizes(&[0.0; 20], &[0, 0], 3), [3, 3, 4]);
+        assert_eq!(sizes(&[1.0; 20], &[3], 3), [3, 3, 3, 3, 3, 5]);
+    }
+
+    #[test]
+    fn pairs_are_found() {
+        let rows = [0.0, 0.0, 9.0, 9.0, 0.1, 0.0, 9.1, 9.0, 0.0, 9.0, 0.0, 9.2];
+        let mut found = classes(&rows, &[0, 0], 2);
+        numbered(&mut found);
+        assert_eq!(found, [0, 1, 0, 1, 2, 2]);
+    }
+
+    #[test]
+    fn codes_that_are_alike_come_together() {
+        let codes = [0.0, 1.0, 2.0, 0.0, 1.0, 2.0, 0.0, 1.0, 2.0];
+        let mut found = classes(&codes, &[3], 3);
+        numbered(&mut found);
+        assert_eq!(found, [0, 1, 2, 0, 1, 2, 0, 1, 2]);
+    }
+}

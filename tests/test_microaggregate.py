@@ -1,0 +1,362 @@
+"""Classes of similar records: the literature's numbers, brute force, what is refused."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import bistochastic as bs
+from bistochastic.numeric.classes import Classes
+
+
+def data(name: str) -> tuple[list[str], list[list[str]]]:
+    folder = os.environ.get("BISTOCHASTIC_DATA")
+    if folder is None:
+        pytest.skip("BISTOCHASTIC_DATA is not set")
+    path = Path(folder) / name
+    if not path.exists():
+        pytest.skip(f"{name} is not in BISTOCHASTIC_DATA")
+    with path.open(newline="") as file:
+        header, *rows = csv.reader(file)
+    return header, rows
+
+
+def table(name: str, columns: list[str] | None = None) -> NDArray[np.float64]:
+    header, rows = data(name)
+    places = [header.index(column) for column in columns or header]
+    return np.array([[float(row[i]) for i in places] for row in rows])
+
+
+@pytest.mark.parametrize(("k", "loss"), [(3, 5.6922), (4, 7.4947), (5, 9.0884), (10, 14.1559)])
+def test_census_loses_what_the_literature_says(k: int, loss: float) -> None:
+    found = bs.microaggregate(table("census.csv"), k=k)
+    assert round(found.information_loss, 4) == loss
+    assert found.sizes.min() >= k
+    assert found.sizes.max() < 2 * k
+
+
+@pytest.mark.parametrize(("k", "loss"), [(3, 0.4829), (10, 3.8397)])
+def test_eia_loses_what_the_literature_says(k: int, loss: float) -> None:
+    header, _ = data("eia.csv")
+    columns = ["UTILITYID", *(name for name in header if name.endswith(("REVENUE", "SALES")))]
+    assert len(columns) == 11
+    found = bs.microaggregate(table("eia.csv", columns), k=k)
+    assert round(found.information_loss, 4) == loss
+
+
+def slow(x: NDArray[np.float64], k: int) -> list[int]:
+    """MDAV by its definition, on points that are on one scale already."""
+    left = list(range(len(x)))
+    classes = [0] * len(x)
+    made = 0
+
+    def away(i: int, place: NDArray[np.float64]) -> float:
+        total = 0.0
+        for a, b in zip(x[i].tolist(), place.tolist(), strict=True):
+            total += (a - b) * (a - b)
+        return total
+
+    def around(at: int) -> None:
+        nonlocal made, left
+        others = [i for i in left if i != at]
+        near = sorted(others, key=lambda i: (away(i, x[at]), i))[: k - 1]
+        for i in (at, *near):
+            classes[i] = made
+        made += 1
+        left = [i for i in left if i != at and i not in near]
+
+    def farthest(place: NDArray[np.float64]) -> int:
+        return min(left, key=lambda i: (-away(i, place), i))
+
+    while len(left) >= 3 * k:
+        first = farthest(x[left].mean(axis=0))
+        around(first)
+        around(farthest(x[first]))
+    if len(left) >= 2 * k:
+        around(farthest(x[left].mean(axis=0)))
+    for i in left:
+        classes[i] = made
+    ids: dict[int, int] = {}
+    return [ids.setdefault(c, len(ids)) for c in classes]
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 120), st.integers(2, 4), st.integers(2, 9), st.integers(0, 2**32 - 1))
+def test_classes_are_those_of_the_definition(n: int, d: int, k: int, seed: int) -> None:
+    x = np.random.default_rng(seed).normal(size=(max(n, k), d))
+    z = (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
+    assert bs.microaggregate(x, k=k).classes.tolist() == slow(z, k)
+
+
+def test_equal_distances_go_to_the_earlier_record() -> None:
+    # The corners of a square: all are as far from the mean, so the first one is taken, and of its
+    # two neighbours the earlier one.
+    x = np.array([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
+    assert bs.microaggregate(x, k=2).classes.tolist() == [0, 0, 1, 1]
+    # Whole numbers have ties all over; distances to means of powers of two are exact.
+    alike = np.repeat([[0.0, 1.0], [1.0, 0.0]], 8, axis=0)
+    assert bs.microaggregate(alike, k=4).information_loss == 0
+
+
+def test_a_constant_column_counts_nothing() -> None:
+    x = np.random.default_rng(1).normal(size=(50, 3))
+    with_it = np.column_stack([x, np.full(50, 0.1)])
+    one, two = bs.microaggregate(x, k=4), bs.microaggregate(with_it, k=4)
+    assert one.classes.tolist() == two.classes.tolist()
+    assert one.information_loss == two.information_loss
+    assert (two.centroids[:, 3] == 0.1).all()
+    assert bs.microaggregate(np.ones((7, 2)), k=2).information_loss == 0
+
+
+def test_centroids_are_class_means_and_keep_the_mean() -> None:
+    x = np.random.default_rng(2).lognormal(size=(500, 4)) * [1, 1e-300, 1e300, 1e6]
+    found = bs.microaggregate(x, k=5)
+    assert found.centroids.shape == (len(found.sizes), 4)
+    for c in range(len(found.sizes)):
+        assert np.allclose(
+            found.centroids[c], x[found.classes == c].mean(axis=0), rtol=1e-14, atol=0
+        )
+    scale = np.array([1, 1e-300, 1e300, 1e6])
+    assert np.allclose((found.values / scale).mean(axis=0), (x / scale).mean(axis=0), rtol=1e-12)
+    z = (x / scale - (x / scale).mean(axis=0)) / (x / scale).std(axis=0, ddof=1)
+    means = np.stack([z[found.classes == c].mean(axis=0) for c in range(len(found.sizes))])
+    loss = 100 * ((z - means[found.classes]) ** 2).sum() / (z**2).sum()
+    assert found.information_loss == pytest.approx(loss, rel=1e-10)
+    assert np.isfinite(bs.microaggregate(np.full((4, 2), 1.7e308), k=2).values).all()
+
+
+def partitions(items: list[int], k: int) -> Any:
+    """All ways to divide items into classes of k or more."""
+    if not items:
+        yield []
+        return
+    first, rest = items[0], items[1:]
+    for size in range(k - 1, len(rest) + 1):
+        for others in combinations(rest, size):
+            left = [i for i in rest if i not in others]
+            if left and len(left) < k:
+                continue
+            for more in partitions(left, k):
+                yield [[first, *others], *more]
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_one_column_is_divided_in_the_best_of_all_ways(data: st.DataObject) -> None:
+    k = data.draw(st.sampled_from([2, 3]))
+    n = data.draw(st.integers(k, 9))
+    number = st.one_of(st.integers(0, 5), st.floats(-1e6, 1e6, width=32))
+    x = np.array(data.draw(st.lists(number, min_size=n, max_size=n)), dtype=float)
+    found = bs.microaggregate(x, k=k)
+    assert found.sizes.min() >= k
+    assert found.sizes.max() < 2 * k
+
+    def spread(members: list[int]) -> float:
+        return float(((x[members] - x[members].mean()) ** 2).sum())
+
+    best = min(sum(map(spread, p)) for p in partitions(list(range(n)), k))
+    got = sum(spread(np.flatnonzero(found.classes == c).tolist()) for c in range(len(found.sizes)))
+    total = spread(list(range(n)))
+    assert got <= best + 1e-9 * total
+    assert found.information_loss == pytest.approx(100 * got / total if total else 0, abs=1e-6)
+
+
+def test_one_column_in_two_axes_is_the_same() -> None:
+    x = np.random.default_rng(3).normal(size=300)
+    one, two = bs.microaggregate(x, k=4), bs.microaggregate(x[:, None], k=4)
+    assert one.classes.tolist() == two.classes.tolist()
+    assert one.centroids.shape == (len(one.sizes),)
+    assert two.centroids.shape == (len(two.sizes), 1)
+    assert two.values.shape == (300, 1)
+
+
+def test_classes_do_not_depend_on_the_threads() -> None:
+    # Without structure in 30 columns, so that searches look at all records, on the pool.
+    code = (
+        "import bistochastic as bs, numpy as np; r = np.random.default_rng(3);"
+        "a = bs.microaggregate(r.normal(size=(12_000, 30)), k=400);"
+        "b = bs.microaggregate(r.integers(0, 4, (5000, 3)), k=3);"
+        "print(hash(a.classes.tobytes()), hash(b.classes.tobytes()), a.information_loss.hex())"
+    )
+    out = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+            env={**os.environ, "BISTOCHASTIC_THREADS": n, "PYTHONHASHSEED": "0"},
+        ).stdout
+        for n in ("1", "2", "7")
+    }  # fmt: skip
+    assert len(out) == 1
+
+
+def test_ctrl_c_stops_it() -> None:
+    x = np.random.default_rng(4).normal(size=(200_000, 12))
+
+    def press() -> None:
+        time.sleep(1.0)
+        signal.raise_signal(signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        bs.microaggregate(x, k=3)
+    thread.join()
+    assert time.perf_counter() - start < 60
+
+
+# --- columns of several kinds ---------------------------------------------------------------
+
+PEOPLE: dict[str, list[Any]] = {
+    "age": [25, 62, 27, 60, 26, 61],
+    "town": ["A", "B", "A", "B", "A", "B"],
+    "school": ["degree", "none", "degree", "primary", "primary", "none"],
+}
+SCALE = ["none", "primary", "degree"]
+
+
+def test_numbers_names_and_scales_are_weighed_as_said() -> None:
+    random = np.random.default_rng(5)
+    n, k = 90, 4
+    frame = {
+        "age": random.integers(20, 70, n).tolist(),
+        "town": random.choice(["A", "B", "C"], n).tolist(),
+        "school": random.choice(SCALE, n).tolist(),
+    }
+    found = bs.k_anonymous_classes(
+        frame, quasi_identifiers={"age": "number", "town": "nominal", "school": SCALE}, k=k
+    )
+    # Corners that are 1 apart give the same distances.
+    age = np.array(frame["age"], dtype=float)
+    corners = [np.sqrt(0.5) * (np.array(frame["town"]) == town) for town in "ABC"]
+    ranks = np.array([SCALE.index(s) for s in frame["school"]]) / 2
+    points = np.column_stack([(age - age.mean()) / age.std(ddof=1), *corners, ranks])
+    assert found.classes.tolist() == slow(points, k)
+    means = np.stack([points[found.classes == c].mean(axis=0) for c in range(len(found.sizes))])
+    loss = ((points - means[found.classes]) ** 2).sum()
+    loss *= 100 / ((points - points.mean(axis=0)) ** 2).sum()
+    assert found.information_loss == pytest.approx(loss, rel=1e-10)
+
+
+@pytest.mark.parametrize("library", [dict, pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames_of_every_library_give_the_same(library: Any) -> None:
+    columns = {"age": "number", "town": "nominal", "school": SCALE}
+    found = bs.k_anonymous_classes(library(PEOPLE), quasi_identifiers=columns, k=3)
+    assert found.classes.tolist() == [0, 1, 0, 1, 0, 1]
+    assert isinstance(found, Classes)
+
+
+def test_what_a_column_holds_is_seen() -> None:
+    frame = pd.DataFrame(PEOPLE)
+    frame["school"] = pd.Categorical(frame["school"], categories=SCALE, ordered=True)
+    said = bs.k_anonymous_classes(PEOPLE, quasi_identifiers={"school": SCALE}, k=2)
+    seen = bs.k_anonymous_classes(frame, quasi_identifiers="school", k=2)
+    assert seen.classes.tolist() == said.classes.tolist()
+    assert seen.information_loss == said.information_loss
+    days = pl.DataFrame({"day": pl.Series(PEOPLE["age"]).cast(pl.Date)})
+    by_day = bs.k_anonymous_classes(days, quasi_identifiers=["day"], k=3)
+    by_age = bs.k_anonymous_classes(PEOPLE, quasi_identifiers=["age"], k=3)
+    assert by_day.classes.tolist() == by_age.classes.tolist()
+    names = bs.k_anonymous_classes({"zip": [7, 7, 9, 9]}, quasi_identifiers={"zip": "nominal"}, k=2)
+    assert names.information_loss == 0
+
+
+def test_blocks_are_built_from_classes() -> None:
+    x = np.random.default_rng(6).normal(size=(40, 2))
+    found = bs.microaggregate(x, k=3)
+    m = bs.blocks(found.sizes)
+    assert sorted(found.order.tolist()) == list(range(40))
+    assert np.allclose(m.apply(x[found.order]), found.values[found.order])
+    # A permutation of the blocks stays inside the classes.
+    drawn = m.sample_permutation(key=bs.Key.insecure(1), stream="a")
+    assert (found.classes[found.order][drawn] == found.classes[found.order]).all()
+
+
+# --- what is refused ------------------------------------------------------------------------
+
+NAN, INF = float("nan"), float("inf")
+HOLES = pd.DataFrame({"a": [1, None, 2], "b": [1, 2, 3]})
+
+
+@pytest.mark.parametrize(
+    ("x", "k", "sentence"),
+    [
+        ([1, 2, 3], 1, "`k` must be a whole number of at least 2; got 1"),
+        ([1, 2, 3], "2", "`k` must be a whole number of at least 2; got str"),
+        ([1, 2, 3], 4, "`k` must be at most the number of records, 3; got 4"),
+        ([], 2, "`k` must be at most the number of records, 0; got 2"),
+        ([1, NAN, 3, NAN], 2, "`X` must hold no NaN; got 2, the first at position 1"),
+        ([[1, 2], [3, NAN]], 2, "`X` must hold no NaN; got 1, the first at (1, 1)"),
+        ([1, 2, INF], 2, "`X` must hold no infinite numbers; got 1, the first at position 2"),
+        (HOLES, 2, "`X` must hold no missing values; got 1, the first at (1, 0)"),
+        (np.zeros((2, 2, 2)), 2, "`X` must have one or two axes; got 3"),
+        (np.zeros((5, 0)), 2, "`X` must have at least one column; got none"),
+        (["a", "b"], 2, "`X` must be an array of numbers; got dtype <U1"),
+    ],
+)
+def test_bad_numbers_are_refused_in_a_sentence(x: Any, k: Any, sentence: str) -> None:
+    with pytest.raises((ValueError, TypeError)) as caught:
+        bs.microaggregate(x, k=k)
+    assert str(caught.value) == sentence
+
+
+FRAME = "be a frame (pandas, polars, pyarrow) or a dictionary of columns"
+NAMES = "`quasi_identifiers` must name columns of `frame`"
+TWICE = pd.DataFrame([[1, 2]], columns=["a", "a"])
+
+
+@pytest.mark.parametrize(
+    ("frame", "columns", "sentence"),
+    [
+        ([[1, 2]], ["a"], f"`frame` must {FRAME}; got list"),
+        ({}, ["a"], f"`frame` must {FRAME}; got no columns"),
+        (PEOPLE, ["age", "aeg"], f"{NAMES}; got an unknown one at position 1"),
+        (PEOPLE, ["age", "age"], f"{NAMES}, each once; got one again at position 1"),
+        (PEOPLE, [], f"{NAMES}; got none"),
+        (PEOPLE, {"age": "big"}, "`quasi_identifiers` must be one of number, nominal, ordinal;"
+         " got 'big'"),
+        (PEOPLE, {"town": "number"}, "`frame['town']` must be an array of numbers; got str"),
+        (
+            PEOPLE,
+            {"school": ["none", "primary"]},
+            "`frame['school']` must hold the levels that are listed for it;"
+            " got another at position 0",
+        ),
+        (
+            PEOPLE,
+            {"school": "ordinal"},
+            "`frame['school']` must be an ordered categorical, or have its levels listed in order; "
+            "got list",
+        ),
+        ({"a": [1, 2], "b": [1]}, ["a"], "`frame` must hold columns of one length; got 1 and 2"),
+        (
+            {"a": ["x", None, "y", NAN]},
+            ["a"],
+            "`frame['a']` must hold no missing values; got 2, the first at position 1",
+        ),
+        ({"a": [[1], [2]]}, ["a"], "`frame['a']` must hold values that can be told apart;"
+         " got list at position 0"),
+        ({"a": [1]}, ["a"], "`k` must be at most the number of records, 1; got 2"),
+        (TWICE, ["a"], "`frame` must have columns of different names; got one name several times"),
+    ],
+)  # fmt: skip
+def test_bad_frames_are_refused_in_a_sentence(frame: Any, columns: Any, sentence: str) -> None:
+    with pytest.raises((ValueError, TypeError)) as caught:
+        bs.k_anonymous_classes(frame, quasi_identifiers=columns, k=2)
+    assert str(caught.value) == sentence

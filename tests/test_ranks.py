@@ -1,0 +1,140 @@
+"""The permutation model: any masking is a permutation and a residual that changes no rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bistochastic as bs
+
+pairs = st.integers(1, 30).flatmap(
+    lambda n: st.tuples(
+        *(st.lists(st.integers(0, 8), min_size=n, max_size=n) for _ in range(2))
+    )
+)  # fmt: skip
+
+
+@given(pairs)
+def test_z_has_the_values_of_x_in_the_order_of_y(pair: tuple[list[int], list[int]]) -> None:
+    x, y = pair
+    found = bs.reverse_map(x, y)
+    assert sorted(found.z.tolist()) == sorted(x)
+    for i in range(len(x)):
+        for j in range(len(x)):
+            if y[i] < y[j]:
+                assert found.z[i] <= found.z[j]
+            # Equal masked values keep the order of the originals.
+            if y[i] == y[j] and x[i] < x[j]:
+                assert found.z[i] <= found.z[j]
+    assert (found.z + found.residual).tolist() == y
+
+
+@given(pairs, st.randoms())
+def test_the_order_of_the_file_does_not_matter(
+    pair: tuple[list[int], list[int]], random: Any
+) -> None:
+    x, y = pair
+    order = list(range(len(x)))
+    random.shuffle(order)
+    one = bs.permutation_distance(x, y).distances
+    other = bs.permutation_distance([x[i] for i in order], [y[i] for i in order]).distances
+    assert sorted(one.tolist()) == sorted(other.tolist())
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.randoms())
+def test_a_permuted_column_is_its_own_z_and_stayers_have_not_moved(
+    x: list[int], random: Any
+) -> None:
+    y = list(x)
+    random.shuffle(y)
+    assert bs.reverse_map(x, y).z.tolist() == y
+    assert not bs.reverse_map(x, y).residual.any()
+    moved = bs.permutation_distance(x, y).distances
+    for a, b, distance in zip(x, y, moved.tolist(), strict=True):
+        assert (distance == 0) == (a == b)
+
+
+def test_distances_are_those_of_ranks() -> None:
+    x = np.random.default_rng(1).permutation(100) * 1.5
+    y = np.random.default_rng(2).permutation(100) * 7.0
+    want = np.abs(np.argsort(np.argsort(x)) - np.argsort(np.argsort(y)))
+    found = bs.permutation_distance(x, y)
+    assert found.distances.tolist() == want.tolist()
+    assert found.quantile(0.9) == np.quantile(want, 0.9)
+    assert bs.permutation_distance(x, np.exp(x / 50)).distances.max() == 0
+
+
+def test_what_says_nothing_moves_nobody() -> None:
+    x = [5.0, 1.0, 3.0]
+    assert bs.reverse_map(x, [2.0, 2.0, 2.0]).z.tolist() == x
+    assert bs.permutation_distance(x, [2.0, 2.0, 2.0]).distances.tolist() == [0, 0, 0]
+
+
+def test_tables_go_column_by_column() -> None:
+    random = np.random.default_rng(3)
+    x, y = random.normal(size=(20, 3)), random.normal(size=(20, 3))
+    table, found = bs.reverse_map(x, y), bs.permutation_distance(x, y)
+    for j in range(3):
+        assert table.z[:, j].tolist() == bs.reverse_map(x[:, j], y[:, j]).z.tolist()
+        one = bs.permutation_distance(x[:, j], y[:, j])
+        assert found.distances[:, j].tolist() == one.distances.tolist()
+        quantile: Any = found.quantile(0.5)
+        assert quantile[j] == one.quantile(0.5)
+    assert len(str(found).splitlines()) == 6
+
+
+@pytest.mark.parametrize("library", [dict, pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames_come_back_as_they_came(library: Any) -> None:
+    x = library({"a": [1, 2, 3], "b": [10, 20, 20]})
+    y = library({"b": [20, 10, 20], "a": [3, 1, 2]})
+    found = bs.reverse_map(x, y)
+    assert type(found.z) is type(x)
+    assert np.asarray(found.z["a"]).tolist() == [3, 1, 2]
+    assert np.asarray(found.z["b"]).tolist() == [20, 10, 20]
+    assert np.asarray(found.residual["a"]).tolist() == [0, 0, 0]
+    moved = bs.permutation_distance(x, y)
+    assert moved.columns == ("b", "a")
+    assert np.asarray(moved.distances["b"]).tolist() == [1.5, 1.5, 0]
+
+
+def test_rows_of_pandas_keep_their_labels() -> None:
+    x = pd.DataFrame({"a": [1, 2]}, index=["p", "q"])
+    assert bs.reverse_map(x, x + 1).residual.index.tolist() == ["p", "q"]
+
+
+def test_whole_numbers_stay_whole() -> None:
+    huge = [2**62 + 1, 2**62]
+    assert bs.reverse_map(huge, [5, 6]).z.tolist() == [2**62, 2**62 + 1]
+    assert bs.reverse_map(np.array([1, 2], dtype=np.uint8), [7, 3]).residual.tolist() == [5, 2]
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "sentence"),
+    [
+        ([1, NAN], [1, 2], "`x` must hold no NaN; got 1, the first at position 1"),
+        ([1, 2], [NAN, NAN], "`y` must hold no NaN; got 2, the first at position 0"),
+        ([1, 2], [1, 2, 3], "`y` must have the shape of `x`, (2,); got (3,)"),
+        ([], [], "`x` must hold at least one number; got none"),
+        (["a"], ["b"], "`x` must be an array of numbers; got dtype <U1"),
+        ({"a": [1]}, {"b": [1]}, "`y` must have the columns of `x`; got 2 in one of them only"),
+        ({"a": [1, NAN]}, {"a": [1, 2]},
+         "`x['a']` must hold no NaN; got 1, the first at position 1"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_in_a_sentence(x: Any, y: Any, sentence: str) -> None:
+    for call in (bs.reverse_map, bs.permutation_distance):
+        with pytest.raises((ValueError, TypeError)) as caught:
+            call(x, y)
+        assert str(caught.value) == sentence
+    with pytest.raises(ValueError, match="`q` must be a number from 0 to 1; got 2"):
+        bs.permutation_distance([1, 2], [2, 1]).quantile(2)
