@@ -23,7 +23,7 @@ def finite(name: str, given: Any) -> NDArray[Any]:
     must = "be an array of numbers"
     plain = arguments.array(name, must, given)
     if plain.dtype.kind == "O" or plain.dtype.itemsize > 8:
-        plain = vectors.floats(name, must, given, by_code=False)
+        plain = arguments.floats(name, must, given, by_code=False)
     if plain.dtype.kind not in "iuf":
         what = f"dtype {plain.dtype}" if plain.ndim else type(given).__name__
         raise TypeError(f"`{name}` must {must}; got {what}")
