@@ -306,6 +306,8 @@ def npy(header: str) -> bytes:
         "{'descr': " + "[" * 150 + "]" * 150 + ", 'fortran_order': False, 'shape': (2, 2)}",
         "{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 2)}",
         "{'descr': '|O', 'fortran_order': False, 'shape': (1, 1)}",
+        # Python warns of the escape, and here warnings are errors.
+        "{'d\\escr': '<f8', 'fortran_order': False, 'shape': (2, 2)}",
         "",
     ],
 )
