@@ -6,8 +6,8 @@ import re
 import shutil
 import subprocess
 import sys
-import warnings
 import sysconfig
+import warnings
 from fractions import Fraction
 from importlib import metadata
 from pathlib import Path
