@@ -26,6 +26,8 @@ def is_file(words: str) -> bool:
 
 def read_table(path: str) -> NDArray[Any]:
     """A square table from a CSV, NPY, NPZ or Matrix Market file."""
+    import warnings
+
     import numpy as np
 
     file = Path(path)
@@ -41,13 +43,16 @@ def read_table(path: str) -> NDArray[Any]:
     if kind == ".mtx":
         return matrix_market.read(file)
     try:
-        loaded = np.load(file, allow_pickle=False)
-        if kind == ".npy":
-            return np.asarray(loaded)
-        if not isinstance(loaded, np.lib.npyio.NpzFile):
-            raise TypeError
-        with loaded as arrays:
-            found = [np.asarray(arrays[name]) for name in arrays.files]
+        # A header is read as Python code, and what Python warns of in there says nothing to a user.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            loaded = np.load(file, allow_pickle=False)
+            if kind == ".npy":
+                return np.asarray(loaded)
+            if not isinstance(loaded, np.lib.npyio.NpzFile):
+                raise TypeError
+            with loaded as arrays:
+                found = [np.asarray(arrays[name]) for name in arrays.files]
     except MemoryError:
         raise
     except Exception as error:
