@@ -1,41 +1,26 @@
 //! The core of `bistochastic`: exact bistochastic matrices, their bits, their parameters.
 //!
-//! | room | what lives there | who may touch it |
-//! |---|---|---|
-//! | [`error`] | `Error` and its sentences | all return it; only `py` converts it |
-//! | [`lattice`] | laws as counts out of a total; rounding onto the grid 2^-53 | families |
-//! | [`dd`] | double-double arithmetic for reports that round in a known direction | measure, lattice, families |
-//! | [`entropy`] | `-p log2 p` over many numbers, vectorised | measure |
-//! | [`measure`] | bits, beta, epsilon of any family; `require` | families, `py` |
-//! | [`operator`] | `P^T x` and its inverse by structure, in doubles | families, `py` |
-//! | [`gradients`] | Newton's equations of the likelihood by conjugate gradients | `py` |
-//! | [`rank`] | the rank of integers modulo a prime | `py` |
-//! | [`survey`] | the single lines: worst row and column, peaks, deniability | families, `py` |
-//! | [`matching`] | perfect matchings in a graph that gains and loses edges | support, birkhoff |
-//! | [`support`] | does every positive entry lie on a positive diagonal? components | scaling, families |
-//! | [`scaling`], [`potentials`] | rows and columns scaled to sums of 1, in doubles and in their logarithms | dense families |
-//! | [`assignment`] | the cheapest assignment in integers, and what entries cost beyond it | gibbs |
-//! | [`calibrate`] | exact search for the parameter that reaches a wanted number | families |
-//! | [`count`] | how often each code occurs in a column | `py` |
-//! | [`law`] | whether two matrices are the same law | `py` |
-//! | [`parameters`] | parameters by name, in and out | families, `py` |
-//! | [`family`] | trait `Family`, `Structure`, `REGISTRY`, `build`; one file a family | all that has a closed form; `py` |
-//! | [`key`], [`derive`] | 32 secret bytes; from them and labels to the keys of all streams | randomize, `py` |
-//! | [`erase`] | secrets leave no copies behind | key, derive, keystream, randomize, respond, `py` |
-//! | [`keystream`] | (key, position) to random words; the only randomness | randomize, respond |
-//! | [`word`] | unsigned integers by their lowest bits; a record's first word | alias, sampler, randomize |
-//! | [`alias`] | exact integer sampling of one finite law; states that law | sampler |
-//! | [`sampler`], [`kernel`] | how each structure is drawn; the inner loops | randomize, respond |
-//! | [`randomize`] | codes to protected codes in fixed blocks | `py` |
-//! | [`respond`] | words for one answer at a time; survives `fork` | `py` |
-//! | [`birkhoff`] | matrices as sums of permutations: search, closed forms, sampling | `py` |
-//! | [`numeric`] | individuals as categories: classes of records that are close to each other | `py` |
-//! | [`pool`] | the threads; survives `fork` | entropy, lattice, `py` |
-//! | [`mutant`] | faults on purpose, for `make mutants`; compiled to nothing elsewhere | all |
-//! | [`system`] | memory, how work stops, forks, numbers that are found once, the processor's level | all |
-//! | `py` | every `#[pyclass]` and `#[pyfunction]`; the only folder that names pyo3 or numpy | this file |
+//! The rooms are layers, the lowest first: each imports only what stands above it in this table. `tests/test_layers.py`
+//! reads the imports, and this table.
 //!
-//! Where to start: [`family::Family`], then one family, then [`measure`].
+//! | room | what lives there |
+//! |---|---|
+//! | [`mutant`] | faults on purpose, for `make mutants`; compiled to nothing elsewhere |
+//! | [`error`] | `Error` and its sentences |
+//! | [`system`] | what the machine is: threads, memory, how work stops, forks, erasure, the processor's level |
+//! | [`number`] | exact and directed arithmetic: double-doubles, logarithms, bits, the grid 2^-53, rank, search |
+//! | [`law`] | `Family`, `Structure`, `Matrix`, `REGISTRY`, `build`; one file per family; scaling; whether two laws are the same |
+//! | [`measure`] | the single lines of any matrix, metric epsilon, plain arrays, `require` |
+//! | [`operator`] | `P^T x` and its inverse by structure, in doubles; Newton's equations of the likelihood |
+//! | [`draw`] | key, derivation, keystream, tables, samplers, inner loops, randomize, respond; counts of codes |
+//! | [`birkhoff`] | matrices as sums of permutations: search, closed sums, sampling |
+//! | [`numeric`] | individuals as categories: classes of records that are close to each other |
+//! | `py` | every `#[pyclass]` and `#[pyfunction]`; the only folder that names pyo3 or numpy |
+//!
+//! What an upper layer finds out about a [`Matrix`](law::Matrix) (its linear map, its tables) lies on a
+//! [`Shelf`](law::Shelf) of it, so that no law knows what that is.
+//!
+//! Where to start: [`law::Family`], then one family, then [`law::rate`].
 
 // NaN has to fail a condition, so conditions are written `!(x >= 0.0)`.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]

@@ -19,8 +19,8 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::system::pool;
 use crate::system::memory::{self, Gather};
+use crate::system::pool;
 use crate::system::stop::{self, Paced};
 
 /// Points in a leaf: so many distances are computed at once.

@@ -9,11 +9,12 @@ use pyo3::prelude::*;
 use super::secret::Secret;
 use super::work::detached;
 use crate::birkhoff::sample::Words;
-use crate::draw::derive::{Purpose, digest};
+use crate::draw::derive::Purpose;
 use crate::error::Error;
+use crate::law::digest;
+use crate::law::parameters::Value;
 use crate::numeric::columns::{self as scales, Kind};
 use crate::numeric::{anatomy as tables, mdav, optimal};
-use crate::law::parameters::Value;
 use crate::system::memory::{self, Gather};
 use crate::system::stop::Paced;
 
@@ -141,7 +142,7 @@ pub fn anatomy<'py>(
     // What is dealt out decides the words too: two files under one label share none.
     let digest = detached(py, u64::MAX, || {
         let whole = |n: usize| Value::Whole(n as i128);
-        digest(
+        digest::of(
             "anatomy",
             &[
                 ("records", whole(records)),

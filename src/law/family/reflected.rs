@@ -222,7 +222,7 @@ impl Family for Reflected {
     }
 
     fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
-        (self.size() > lines::SIZE).then(|| self.kernel().survey(gammas))
+        (self.size() > lines::SIZE).then(|| self.kernel().lines(gammas))
     }
 }
 

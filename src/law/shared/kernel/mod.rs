@@ -6,7 +6,7 @@ use std::ops::Add;
 mod entropy;
 mod envelope;
 mod epsilon;
-mod survey;
+mod lines;
 
 /// A non-negative integer of a kernel.
 pub trait Count: Copy + PartialEq + Ord + Add<Output = Self> + Send + Sync {
@@ -140,7 +140,7 @@ mod tests {
             );
             let gammas = [1.0, 1.5, 2.0, 1e6, f64::INFINITY];
             let looked = survey::by_table(&law, &gammas);
-            survey::laws::agree(&law, &kernel.survey(&gammas), &looked);
+            survey::laws::agree(&law, &kernel.lines(&gammas), &looked);
             let epsilon = (0..r)
                 .map(|u| kernel.extremes(u))
                 .map(|(low, high)| logarithms::log_ratio(high, low))
@@ -192,7 +192,7 @@ mod tests {
                 );
                 let gammas = [1.0, 1.3, 2.0, 1e6, f64::INFINITY];
                 let looked = survey::by_table(&law, &gammas);
-                let short = kernel.survey(&gammas);
+                let short = kernel.lines(&gammas);
                 assert!(short.worst_exact);
                 if let Some(epsilon) = kernel.epsilon_of_few_columns() {
                     assert_eq!(epsilon, law.epsilon());

@@ -20,7 +20,7 @@ impl<K: Count> Kernel<'_, K> {
     ///
     /// *Deniability.* Where neighbours of the kernel have ratios of at most rho, truths m steps apart have
     /// ratios of at most rho^m, and at least `m + 1` truths lie within m steps.
-    pub fn survey(&self, gammas: &[f64]) -> Survey {
+    pub fn lines(&self, gammas: &[f64]) -> Survey {
         let r = self.r();
         let total = self.total;
         let count = |j: usize| self.counts[j].whole();
