@@ -1,6 +1,7 @@
 """What all tests share: names for the examples in docstrings, and how hypothesis draws."""
 
 import os
+import signal
 from typing import Any
 
 import pytest
@@ -13,6 +14,10 @@ import bistochastic
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.register_profile("fuzz", max_examples=300, deadline=None)
 settings.load_profile("fuzz" if os.environ.get("BISTOCHASTIC_FUZZ") else "fixed")
+
+# What a shell starts in the background ignores Ctrl-C, and tests that send it would wait for ever.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

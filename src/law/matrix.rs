@@ -257,3 +257,45 @@ impl Hash for Matrix {
         own.hash(state);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::battery::make;
+
+    #[derive(Debug, PartialEq)]
+    struct Found(u32);
+
+    impl Shelved for Found {
+        const SHELF: Shelf = Shelf::Rank;
+    }
+
+    struct Other;
+
+    impl Shelved for Other {
+        const SHELF: Shelf = Shelf::Rank;
+    }
+
+    fn uniform() -> Matrix {
+        make("uniform", &[("size", Value::Whole(3))]).unwrap()
+    }
+
+    #[test]
+    fn what_lies_on_a_shelf_is_made_once_and_shared() {
+        let matrix = uniform();
+        let copy = matrix.clone();
+        assert_eq!(matrix.kept::<Found>(), None);
+        assert_eq!(matrix.keep(|| Found(1)), &Found(1));
+        assert_eq!(copy.keep(|| Found(2)), &Found(1));
+        assert_eq!(copy.kept(), Some(&Found(1)));
+        assert_eq!(uniform().keep(|| Found(2)), &Found(2));
+    }
+
+    #[test]
+    #[should_panic = "one type a shelf"]
+    fn a_shelf_holds_one_type() {
+        let matrix = uniform();
+        matrix.keep(|| Other);
+        matrix.keep(|| Found(1));
+    }
+}
