@@ -61,6 +61,8 @@ pub enum Purpose {
     Permutation,
     /// The words that draw terms of a decomposition.
     Terms,
+    /// The words that put equal values in order.
+    Ties,
     /// What identifies a key.
     Fingerprint,
     /// A key from a small seed.
@@ -69,7 +71,7 @@ pub enum Purpose {
 
 impl Purpose {
     /// All of them, for tests that no two meet.
-    pub const ALL: [Purpose; 9] = [
+    pub const ALL: [Purpose; 10] = [
         Purpose::Words,
         Purpose::More,
         Purpose::IdInteger,
@@ -77,6 +79,7 @@ impl Purpose {
         Purpose::IdBytes,
         Purpose::Permutation,
         Purpose::Terms,
+        Purpose::Ties,
         Purpose::Fingerprint,
         Purpose::Insecure,
     ];
@@ -91,6 +94,7 @@ impl Purpose {
             Purpose::IdBytes => "randomize id bytes",
             Purpose::Permutation => "permutation",
             Purpose::Terms => "decomposition terms",
+            Purpose::Ties => "ties",
             Purpose::Fingerprint => "fingerprint",
             Purpose::Insecure => "insecure",
         }

@@ -29,6 +29,7 @@
 //! | [`randomize`] | codes to protected codes in fixed blocks | `py` |
 //! | [`respond`] | words for one answer at a time; survives `fork` | `py` |
 //! | [`birkhoff`] | matrices as sums of permutations: search, closed forms, sampling | `py` |
+//! | [`numeric`] | individuals as categories: permutations and averages of a column | `py` |
 //! | [`pool`] | the threads; survives `fork` | entropy, lattice, `py` |
 //! | [`mutant`] | faults on purpose, for `make mutants`; compiled to nothing elsewhere | all |
 //! | [`system`] | memory, how work stops, forks, numbers that are found once, the processor's level | all |
@@ -62,6 +63,7 @@ pub mod lattice;
 pub mod law;
 pub mod matching;
 pub mod measure;
+pub mod numeric;
 pub mod operator;
 pub mod parameters;
 pub mod pool;

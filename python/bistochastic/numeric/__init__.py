@@ -1,0 +1,6 @@
+"""Individuals as categories: a column of N people moved or averaged by a matrix over them.
+
+``permute.py`` moves values, ``average.py`` takes means, ``order.py`` says who is next to whom,
+``containers.py`` brings values back in what they came in, and ``displacement.py`` tells how far
+people move. The matrix itself is never formed.
+"""
