@@ -43,9 +43,11 @@ if TYPE_CHECKING:
     from bistochastic import plot
     from bistochastic.conjunctions import conjunction
     from bistochastic.estimate import Estimate
+    from bistochastic.numeric.displacement import Displacement
 
 __all__ = [
     "Decomposition",
+    "Displacement",
     "Estimate",
     "Key",
     "Matrix",
@@ -91,6 +93,10 @@ def __getattr__(name: str) -> Any:
         from bistochastic.estimate import Estimate
 
         return Estimate
+    if name == "Displacement":
+        from bistochastic.numeric.displacement import Displacement
+
+        return Displacement
     raise AttributeError(f"module 'bistochastic' has no attribute {name!r}")
 
 

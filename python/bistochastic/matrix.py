@@ -298,9 +298,7 @@ class Matrix(_core.Law):
         from bistochastic.numeric import permute
 
         shift = _core.as_flag("allow_shift", allow_shift)
-        return permute.permute(
-            self, values, order=order, key=key, stream=stream, allow_shift=shift
-        )
+        return permute.permute(self, values, order=order, key=key, stream=stream, allow_shift=shift)
 
     def average(
         self,

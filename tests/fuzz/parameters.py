@@ -218,12 +218,17 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "betas": _of("[0.5]", "[0.1, 0.9]", "[]", "(b / 4 for b in range(4))"),
     "against": _of("'epsilon'", "['truthfulness', 'standard_error']", "[]"),
     "records": _of("1", "100", "10**30"),
+    "share": _of("0.05", "1", "1e-9", "Fraction(1, 3)", "0.5"),
+    "values": vector,
+    "order": lambda s: s.rng.choice(["None", "'rank'", matrices.targets(s.rng, s.size)]),
+    "allow_shift": _of("True", "False"),
+    "allow_invertible": _of("True", "False"),
 }  # fmt: skip
 
 # Of these exactly one is to be given.
 ONE_OF = {
     "randomized_response": ("epsilon", "beta", "keep"),
-    "k_anonymous": ("k", "beta"),
+    "k_anonymous": ("k", "beta", "share"),
     "geometric": ("temperature", "beta"),
     "gibbs": ("temperature", "beta"),
     "tridiagonal": ("alphas", "beta"),
@@ -235,6 +240,8 @@ TOGETHER = {
     "respond": [("key", "stream", "id"), ()],
     "sample_permutation": [("key", "stream"), ()],
     "sample": [("key", "stream"), ()],
+    "permute": [("key", "stream"), ()],
+    "average": [("key", "stream"), ()],
 }
 
 

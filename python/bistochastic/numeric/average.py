@@ -8,7 +8,8 @@ import numpy as np
 
 from bistochastic import _core, operators, vectors
 from bistochastic.errors import InvertibleReleaseError
-from bistochastic.numeric import containers, order as orders
+from bistochastic.numeric import containers
+from bistochastic.numeric import order as orders
 from bistochastic.structure import Kron, classes, composition, wide_factors
 
 if TYPE_CHECKING:

@@ -46,6 +46,11 @@ class Displacement:
     than there are, and ``joint_share`` the same over ``log2 N!``; None where no permutation is
     drawn. Moves are shares of N: ``mean``, and the percentiles ``p10``, ``p50`` and ``p90``, over
     individuals and draws. ``unmoved`` is the expected share of those who do not move.
+
+    >>> import bistochastic as bs
+    >>> d = bs.blocks([2, 2]).displacement()
+    >>> d.mean, d.p90, d.unmoved, d.joint_entropy
+    (0.125, 0.25, 0.5, 2.0)
     """
 
     size: int
@@ -268,5 +273,3 @@ def _of_entries(matrix: Matrix) -> Array:
         raise ValueError(f"{must}; got {n}")
     dense = matrix.to_dense()
     return np.array([np.trace(dense, offset=d) for d in range(1 - n, n)]) / n
-
-

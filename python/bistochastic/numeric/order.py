@@ -105,7 +105,7 @@ def refuse_nan(plain: NDArray[Any]) -> None:
         case "m" | "M":
             bad = np.isnat(plain)
         case "O":
-            bad = np.array([item != item for item in plain.ravel()], dtype=bool)  # noqa: PLR0124
+            bad = np.array([item != item for item in plain.ravel()], dtype=bool)
             bad = bad.reshape(plain.shape)
         case _:
             return

@@ -1,4 +1,4 @@
-"""Values of individuals moved by one random permutation; see :meth:`bistochastic.Matrix.permute`."""
+"""Values of individuals moved by one permutation; see :meth:`bistochastic.Matrix.permute`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core
-from bistochastic.numeric import containers, order as orders
+from bistochastic.numeric import containers
+from bistochastic.numeric import order as orders
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
