@@ -114,7 +114,7 @@ REFUSED: list[tuple[bs.Matrix, str]] = [
     (bs.kron(bs.uniform(2), bs.tridiagonal(0.2, size=4)), "a matrix of rank 4 out of 8"),
     (bs.dense([[1, 2], [2, 1]]), "a matrix of rank 2 out of 2"),
     (bs.blocks([2, 2]) @ bs.tridiagonal(0.3, size=4), "a matrix of rank 2 out of 4"),
-    (bs.uniform(5000) @ bs.geometric(5000, beta=0.5), "5000 individuals"),
+    (bs.k_anonymous(5000, k=5) @ bs.geometric(5000, beta=0.5), "over 5000 individuals"),
 ]
 
 

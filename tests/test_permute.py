@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import bistochastic as bs
+from test_words import chacha, derive, digest_of
 
 KEY = bs.Key.from_bytes(bytes(range(32)))
 loose: Any = bs
@@ -146,7 +147,80 @@ def test_values_are_stable() -> None:
     assert got == GOLDEN
 
 
-GOLDEN: dict[str, list[int]] = {}
+GOLDEN = {
+    "uniform": [5, 7, 4, 6, 2, 0, 3, 8, 1],
+    "blocks": [1, 0, 2, 6, 4, 5, 3, 8, 7],
+    "tridiagonal": [0, 1, 3, 2, 4, 6, 5, 7, 8],
+    "randomized_response": [5, 1, 2, 3, 0, 8, 6, 7, 4],
+    "product": [1, 2, 4, 0, 7, 5, 3, 6, 8],
+}
+
+
+class Law:
+    """Decisions from the words of one nonce, after the documentation of the core."""
+
+    def __init__(self, secret: bytes, nonce: int) -> None:
+        self.stream = b"".join(chacha(secret, block, nonce) for block in range(40))
+        self.at = 0
+        self.quarters: list[int] = []
+
+    def word(self) -> int:
+        self.at += 8
+        return int.from_bytes(self.stream[self.at - 8 : self.at], "little")
+
+    def happens(self, a: int, b: int) -> bool:
+        if not self.quarters:
+            word = self.word()
+            self.quarters = [word >> 16 * i & 0xFFFF for i in range(4)]
+        known, bits = self.quarters.pop(0), 16
+        while True:
+            known, wanted = known * b, a << bits
+            if known >= wanted or wanted - known >= b:
+                return known < wanted
+            a, bits, known = wanted - known, 64, self.word()
+
+    def shuffled(self, x: list[int]) -> list[int]:
+        x, left = list(x), len(x)
+        while left > 1:
+            limits: list[int] = []
+            while left > 1 and math.prod(limits) * left <= 2**56:
+                limits.append(left)
+                left -= 1
+            product = math.prod(limits)
+            word = self.word()
+            while word * product % 2**64 < 2**64 % product:
+                word = self.word()
+            number = word * product >> 64
+            for i, n in enumerate(limits):
+                rest = math.prod(limits[i + 1 :])
+                digit, number = divmod(number, rest)
+                x[n - 1], x[digit] = x[digit], x[n - 1]
+        return x
+
+
+@pytest.mark.parametrize("keep", [0.4, 0.9, Fraction(1, 40), 1])
+def test_the_written_law_gives_the_same_permutation(keep: Any) -> None:
+    n, m = 40, bs.randomized_response(40, keep=keep)
+    secret = derive(bytes(range(32)), "permutation", "law", [], digest_of(m))
+    once, order = Law(secret, 0), Law(secret, 3 << 60)
+    kept = Fraction(m.parameters["keep"])
+    whole, lacks = divmod(n * (kept.denominator - kept.numerator), kept.denominator)
+    size = 1 + whole + once.happens(lacks, kept.denominator)
+    if size == 1:
+        taken: list[int] = []
+    elif size == n:
+        taken = list(range(n))
+    else:
+        left, taken = size, []
+        for u in range(n):
+            if once.happens(left, n - u):
+                taken.append(u)
+                left -= 1
+    want = list(range(n))
+    for place, u in zip(taken, order.shuffled(taken), strict=True):
+        want[place] = u
+    got = m.permute(np.arange(n), key=KEY, stream="law")
+    assert got.tolist() == want
 
 
 def test_rank_swaps_neighbours_by_value() -> None:
@@ -407,7 +481,7 @@ def test_joint_entropy_is_known_at_any_size() -> None:
     assert half == pytest.approx(bits, rel=1e-6)
     assert half is not None
     assert half < bits
-    assert bs.circulant(np.ones(8192, dtype=int)).joint_entropy == 13
+    assert bs.circulant(np.ones(8192, dtype=int)).joint_entropy == pytest.approx(13, abs=1e-9)
     assert bs.geometric(5000, beta=0.5).joint_entropy is None
 
 

@@ -62,7 +62,6 @@ __all__ = [
     "rest_of_uniform",
     "restore",
     "restore_parts",
-    "shared_by_all",
     "shuffle_ties",
     "spectrum",
     "steps_of",
@@ -230,7 +229,6 @@ def permute_into(
     key: Key | None,
     stream: str | None,
 ) -> None: ...
-def shared_by_all(matrix: Law) -> str | None: ...
 def shuffle_ties(
     matrix: Law,
     order: NDArray[np.int64],

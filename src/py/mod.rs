@@ -75,7 +75,7 @@ mod _core {
     #[pymodule_export]
     use super::memory::require_memory;
     #[pymodule_export]
-    use super::numeric::{average_vector, origins, permute_into, shared_by_all, shuffle_ties};
+    use super::numeric::{average_vector, origins, permute_into, shuffle_ties};
     #[pymodule_export]
     use super::operator::{
         Walk, basis, column, keep_condition, known_condition, not_finite, operate, operate_vector,

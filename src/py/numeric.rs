@@ -214,15 +214,3 @@ pub fn average_vector<'py>(
     };
     Ok(found.then_some(array))
 }
-
-/// What the permutation of a whole column would share, in words; None where nothing is.
-#[pyfunction]
-pub fn shared_by_all(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<&'static str>> {
-    detached(py, u64::MAX, || {
-        shared::of(matrix.inner()).map(|shared| match shared {
-            shared::Shared::Axes => "axes",
-            shared::Shared::Part => "part",
-            shared::Shared::Shift => "shift",
-        })
-    })
-}

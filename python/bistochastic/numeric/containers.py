@@ -79,11 +79,11 @@ def with_numbers(values: Any, numbers: NDArray[np.float64]) -> Any:
         if numbers.ndim == 2:
             return kind(numbers, index=values.index, columns=values.columns)
         return kind(numbers, index=values.index, name=values.name)
-    if hasattr(kind, "gather"):
-        return kind(values.name, numbers)
     if _is_polars_frame(kind):
         columns = zip(values.columns, numbers.T, strict=True)
         return kind({name: np.ascontiguousarray(column) for name, column in columns})
+    if hasattr(kind, "gather"):
+        return kind(values.name, numbers)
     if hasattr(kind, "combine_chunks") or hasattr(kind, "null_count"):
         return _arrow(values, numbers)
     return numbers
