@@ -190,7 +190,7 @@ mod tests {
                     if !is_drawn(size, (n, d)) {
                         continue;
                     }
-                    let off = u128::from((d - n) * 1);
+                    let off = u128::from(d - n);
                     let entry = |u, v| {
                         if u == v {
                             (u128::from(n), u128::from(d))

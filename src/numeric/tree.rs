@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use super::draw::{Buffer, Digits, Draw, Source};
 use crate::lattice::gcd;
+use crate::system::memory::{self, Gather};
 
 /// Decisions by a script, beyond which the first way is taken; remembers what was asked.
 #[derive(Default)]
@@ -27,20 +28,20 @@ impl Tree {
     }
 
     /// The chance of what was decided.
-    pub(super) fn leaf(&self) -> Option<(u128, u128)> {
+    pub(super) fn leaf(&self) -> (u128, u128) {
         let script = self.0.lock().unwrap();
         let chances = script.asked.iter().map(|asked| asked.2);
-        Some(chances.fold((1u128, 1u128), |(n, d), (a, b)| {
+        chances.fold((1u128, 1u128), |(n, d), (a, b)| {
             let (n, d) = (n * u128::from(a), d * u128::from(b));
             let g = gcd(n, d).max(1);
             (n / g, d / g)
-        }))
+        })
     }
 
     /// The next outcome; false where there is none.
     pub(super) fn advance(&mut self) -> bool {
         let script = self.0.get_mut().unwrap();
-        script.given = script.asked.iter().map(|asked| asked.0).collect();
+        script.given = script.asked.iter().map(|asked| asked.0).gather();
         while let (Some(last), Some(asked)) = (script.given.last_mut(), script.asked.pop()) {
             if *last + 1 < asked.1 {
                 *last += 1;
@@ -109,13 +110,13 @@ pub(super) fn check_marginals(
     entry: impl Fn(usize, usize) -> (u128, u128),
     draw: impl Fn(&Tree, &[u32], &mut [u32]),
 ) -> usize {
-    let x: Vec<u32> = (0..n as u32).collect();
-    let mut sums = vec![(0u128, 1u128); n * n];
+    let x: Vec<u32> = (0..n as u32).gather();
+    let mut sums = memory::filled((0u128, 1u128), n * n);
     let (mut tree, mut leaves) = (Tree::default(), 0);
     loop {
-        let mut out = vec![u32::MAX; n];
+        let mut out = memory::filled(u32::MAX, n);
         draw(&tree, &x, &mut out);
-        let chance = tree.leaf().unwrap();
+        let chance = tree.leaf();
         for (v, &u) in out.iter().enumerate() {
             let sum = &mut sums[u as usize * n + v];
             *sum = add(*sum, chance);
