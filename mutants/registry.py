@@ -141,9 +141,33 @@ MUTANTS = [
     ),
     Mutant(
         "nobody-stays-in-class",
-        "src/birkhoff/sample.rs",
+        "src/numeric/shuffle.rs",
         "classes are shuffled to cycles, so that nobody stays",
-        ("birkhoff::sample::tests::every_order_of_a_class_has_as_many_words",),
+        ("numeric::shuffle::tests::marginals_are_one_over_n",),
+    ),
+    Mutant(
+        "unfair-words-kept",
+        "src/numeric/draw.rs",
+        "words of which some numbers have one more are used, biased by 2^-64",
+        ("numeric::draw::tests::every_number_has_as_many_fair_words",),
+    ),
+    Mutant(
+        "coins-of-sixteen-bits",
+        "src/numeric/draw.rs",
+        "a chance is rounded down to 16 bits",
+        ("numeric::draw::tests::what_is_left_open_is_decided_by_more_bits",),
+    ),
+    Mutant(
+        "always-fewer-flagged",
+        "src/numeric/flagged.rs",
+        "the set that is shuffled never has the larger of its two sizes",
+        ("numeric::flagged::tests::marginals_are_randomized_response",),
+    ),
+    Mutant(
+        "pairs-swapped-as-if-first",
+        "src/numeric/path.rs",
+        "a pair is swapped with its alpha, whatever the one before it may be",
+        ("numeric::path::tests::marginals_are_the_tridiagonal",),
     ),
     Mutant(
         "trails-begin-upwards",
@@ -153,9 +177,33 @@ MUTANTS = [
     ),
     Mutant(
         "first-part-one-unit-more",
-        "src/birkhoff/sample.rs",
+        "src/numeric/mod.rs",
         "a part of a mixture is taken for one unit more than its weight",
-        ("birkhoff::sample::tests::every_unit_of_a_mixture_belongs_to_its_part",),
+        ("numeric::tests::every_unit_of_a_mixture_belongs_to_its_part",),
+    ),
+    Mutant(
+        "ties-in-file-order",
+        "python/bistochastic/numeric/order.py",
+        "equal values keep the order of the file",
+        ("tests/test_permute.py::test_ties_are_broken_by_the_key_and_not_by_the_file",),
+        old="np.ascontiguousarray(ends - starts + 1, dtype=np.int64)",
+        new="np.ascontiguousarray(ends - ends + 1, dtype=np.int64)",
+    ),
+    Mutant(
+        "beta-of-a-mixture-averaged",
+        "python/bistochastic/numeric/displacement.py",
+        "a column behind one part of a mixture is given the beta of the whole",
+        ("tests/test_permute.py::test_beta_of_a_mixture_is_that_of_its_smallest_part",),
+        old="return min(column_beta(part) for part in mixture.parts)",
+        new="return max(column_beta(part) for part in mixture.parts)",
+    ),
+    Mutant(
+        "singles-averaged",
+        "python/bistochastic/numeric/average.py",
+        "classes of one individual are published as means",
+        ("tests/test_average.py::test_only_projections_onto_class_means_are_released",),
+        old="if not alone:",
+        new="if alone < secret.number:",
     ),
     # Derivation.
     Mutant(

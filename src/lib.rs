@@ -14,7 +14,7 @@
 //! | [`operator`] | `P^T x` and its inverse by structure, in doubles; Newton's equations of the likelihood |
 //! | [`draw`] | key, derivation, keystream, tables, samplers, inner loops, randomize, respond; counts of codes |
 //! | [`birkhoff`] | matrices as sums of permutations: search, closed sums, sampling |
-//! | [`numeric`] | individuals as categories: classes of records that are close to each other |
+//! | [`numeric`] | individuals as categories: a column permuted or averaged, classes of records that are close to each other |
 //! | `py` | every `#[pyclass]` and `#[pyfunction]`; the only folder that names pyo3 or numpy |
 //!
 //! What an upper layer finds out about a [`Matrix`](law::Matrix) (its linear map, its tables) lies on a

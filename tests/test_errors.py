@@ -62,7 +62,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: loose.randomized_response(1, keep=0.5), ValueError, "be 1 where size is 1; got 0.5"),
     (lambda: loose.k_anonymous(5, k=6), ValueError, "`k` must be from 1 to 5; got 6"),
     (lambda: loose.k_anonymous(5, k=0), ValueError, "`k` must be from 1 to 5; got 0"),
-    (lambda: loose.k_anonymous(5), ValueError, "exactly one of k, beta; got none"),
+    (lambda: loose.k_anonymous(5), ValueError, "exactly one of k, beta, share; got none"),
     (lambda: loose.blocks([]), ValueError, "got no numbers"),
     (lambda: loose.permutation([]), ValueError, "got no numbers"),
     (lambda: loose.blocks([3, 0]), ValueError, "got 0 at 1"),

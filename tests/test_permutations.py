@@ -137,7 +137,7 @@ def test_a_residual_that_cannot_be_written_says_so() -> None:
 
 loose: Any = bs
 D = bs.identity(2).decompose()
-BIG = bs.tridiagonal(0.2, size=5000)
+BIG = bs.geometric(5000, beta=0.5)
 BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: bs.uniform(3).sample_permutation(key=KEY), ValueError, "`stream` must name"),
     (lambda: loose.uniform(3).sample_permutation(key=b"x"), TypeError, "`key` must be a Key"),
@@ -257,7 +257,7 @@ def test_joint_entropy_is_at_least_that_of_a_row(m: bs.Matrix) -> None:
 
 
 def test_joint_entropy_is_not_said_where_no_permutation_is_drawn() -> None:
-    large = bs.tridiagonal(0.2, size=5000)
+    large = bs.geometric(5000, beta=0.5)
     assert large.joint_entropy is None
     assert bs.kron(large, bs.uniform(2)).joint_entropy is None
     assert (large @ bs.uniform(5000)).joint_entropy is None

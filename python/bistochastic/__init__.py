@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         k_anonymous_classes,
         microaggregate,
     )
+    from bistochastic.numeric.displacement import Displacement
     from bistochastic.numeric.ranks import (
         PermutationDistance,
         ReverseMap,
@@ -67,6 +68,7 @@ __all__ = [
     "Comparison",
     "Conjunction",
     "Decomposition",
+    "Displacement",
     "Entry",
     "Estimate",
     "Key",
@@ -117,6 +119,7 @@ _LATER = {
     "Classes": "bistochastic.numeric.classes",
     "Comparison": "bistochastic.report",
     "Conjunction": "bistochastic.estimate.conjunctions",
+    "Displacement": "bistochastic.numeric.displacement",
     "Entry": "bistochastic.measures.profile",
     "Estimate": "bistochastic.estimate",
     "Microaggregation": "bistochastic.numeric.classes",

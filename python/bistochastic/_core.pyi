@@ -25,6 +25,7 @@ __all__ = [
     "as_path",
     "as_real",
     "as_whole",
+    "average_vector",
     "basis",
     "build",
     "class_means",
@@ -51,7 +52,9 @@ __all__ = [
     "not_finite",
     "operate",
     "operate_vector",
+    "origins",
     "parts_in",
+    "permute_into",
     "processor",
     "product_of",
     "quick_rate",
@@ -61,6 +64,7 @@ __all__ = [
     "rest_of_uniform",
     "restore",
     "restore_parts",
+    "shuffle_ties",
     "spectrum",
     "steps_of",
     "structure_is_singular",
@@ -215,6 +219,26 @@ def as_real(name: str, must: str, given: object) -> float: ...
 def as_whole(name: str, given: object, low: int) -> int: ...
 def as_code(name: str, given: object, size: int) -> int: ...
 def arrays(matrix: Law) -> dict[str, Any]: ...
+def average_vector(matrix: Law, x: NDArray[np.float64]) -> NDArray[np.float64] | None: ...
+def origins(
+    matrix: Law, allow_shift: bool, key: Key | None, stream: str | None
+) -> NDArray[np.uint32]: ...
+def permute_into(
+    matrix: Law,
+    values: NDArray[Any],
+    out: NDArray[Any],
+    allow_shift: bool,
+    key: Key | None,
+    stream: str | None,
+) -> None: ...
+def shuffle_ties(
+    matrix: Law,
+    order: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    key: Key | None,
+    stream: str | None,
+) -> NDArray[np.int64]: ...
 def operate(
     matrix: Law, rows: NDArray[np.float64], inverse: bool, back: bool
 ) -> NDArray[np.float64] | None: ...

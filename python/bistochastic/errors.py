@@ -52,6 +52,18 @@ class SingularMatrixError(ValueError):
     """
 
 
+class InvertibleReleaseError(ValueError):
+    """An average that would give values away to who knows the matrix.
+
+    >>> import bistochastic as bs
+    >>> try:
+    ...     bs.randomized_response(5, keep=0.5).average([3, 1, 4, 1, 5])
+    ... except bs.errors.InvertibleReleaseError as error:
+    ...     print(error)  # doctest: +ELLIPSIS
+    `average` must be asked of uniform or blocks ...; got a matrix of rank 5 out of 5, which ...
+    """
+
+
 class OutOfMemoryError(MemoryError, ValueError):
     """What was asked for needs more memory than there is. Nothing was allocated.
 

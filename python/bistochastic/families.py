@@ -147,17 +147,27 @@ def blocks(sizes: Sequence[int] | NDArray[Any]) -> Matrix:
     return _core.build("blocks", {"sizes": sizes})
 
 
-def k_anonymous(size: int, *, k: int | None = None, beta: float | None = None) -> Matrix:
+def k_anonymous(
+    size: int,
+    *,
+    k: int | None = None,
+    beta: float | None = None,
+    share: Number | None = None,
+) -> Matrix:
     """As many classes of at least ``k`` consecutive codes as fit, Expression (3).
 
     There are ``size // k`` classes; the first ``size mod classes`` of them are one larger. By
-    ``beta`` the smallest ``k`` whose true beta reaches it. Give exactly one of the two.
+    ``beta`` the smallest ``k`` whose true beta reaches it, by ``share`` the smallest that is at
+    least that share of ``size``: 0.05 is "within 5 % of the ranks". Give exactly one of the three.
 
     >>> import bistochastic as bs
     >>> bs.k_anonymous(12, beta=0.5).parameters
     {'size': 12, 'k': 4}
+    >>> bs.k_anonymous(1000, share=0.05).parameters
+    {'size': 1000, 'k': 50}
     """
-    return _core.build("k_anonymous", {"size": size, "k": k, "beta": beta})
+    given = {"size": size, "k": k, "beta": beta, "share": share}
+    return _core.build("k_anonymous", given)
 
 
 def circulant(first_row: Vector, *, total: int | None = None) -> Matrix:

@@ -5,13 +5,13 @@ use crate::system::memory::Gather;
 
 /// Every leaf with its exact chance, one after the other.
 #[derive(Default)]
-pub(super) struct Leaves {
+pub(crate) struct Leaves {
     given: Vec<bool>,
     done: bool,
 }
 
 /// Decisions by a script, beyond which everything is false; remembers what was asked.
-pub(super) struct Script {
+pub(crate) struct Script {
     given: Vec<bool>,
     /// What was decided, which has a chance of one over a whole number or its complement.
     asked: Vec<(bool, u64)>,
@@ -37,7 +37,7 @@ impl Coins for Script {
 }
 
 impl Leaves {
-    pub(super) fn next<T>(
+    pub(crate) fn next<T>(
         &mut self,
         draw: impl FnOnce(&mut Script) -> T,
     ) -> Option<(T, (u128, u128))> {

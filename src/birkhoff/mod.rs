@@ -10,7 +10,6 @@
 //! | [`listed`], [`terms`] | terms as an engine gives them; weights and permutations, stored or described |
 //! | [`decomposition`], [`kron`] | the sum that is handed out, plain or by factors; the factors decomposed |
 //! | [`split`], [`sample`] | half a matrix, exactly; one random permutation without decomposing |
-//! | [`bits`] | bits of such a permutation as a whole |
 //! | [`draw`] | a random term of a decomposition |
 //! | [`control`], [`random`] | progress and a wish to stop; labellings |
 //!
@@ -19,7 +18,6 @@
 use crate::law::{Composition, Matrix};
 use crate::system::pool;
 
-pub mod bits;
 pub mod bottleneck;
 pub mod closed;
 mod coarse;
@@ -29,7 +27,7 @@ pub mod draw;
 pub mod events;
 pub mod kron;
 #[cfg(test)]
-mod leaves;
+pub(crate) mod leaves;
 pub mod listed;
 pub mod loose;
 pub mod queue;

@@ -4,11 +4,10 @@ use super::counts::Counts;
 use super::realise;
 use super::split::Halver;
 use crate::error::Error;
+use crate::law::Matrix;
 use crate::law::scaling::matching::Matching;
-use crate::law::structure::Run;
-use crate::law::{Composition, Matrix};
 use crate::system::memory::Gather;
-use crate::system::stop::{self, Paced};
+use crate::system::stop;
 
 /// The random decisions that a sample takes. Where the words come from is not known here: the
 /// keystream plugs in as a [`Words`] over the next word of a stream.
@@ -22,94 +21,15 @@ pub trait Coins {
 /// Largest matrix from which a permutation is drawn entry by entry.
 pub const SIZE: u64 = 4096;
 
-/// Every class shuffled in itself: each place of a class of n is as likely, 1/n.
-fn within_classes<F: FnMut() -> u64>(size: u64, runs: &[Run], words: &mut Words<F>) -> Vec<u32> {
-    let mut drawn: Vec<u32> = (0..size as u32).gather();
-    // Nobody moves in a class of one.
-    for run in runs.iter().filter(|run| run.class_size > 1) {
-        let n = run.class_size;
-        let starts = (0..run.classes).map(|class| run.start + class * n);
-        for start in starts.paced() {
-            for i in (1..n).rev().paced() {
-                let j = words.below(i + u64::from(!mutant!("nobody-stays-in-class")));
-                drawn.swap((start + i) as usize, (start + j) as usize);
-            }
-        }
-    }
-    drawn
-}
-
-/// Parts of a composite, those held many times so often, each of which is drawn from.
-const PARTS: u64 = 1 << 18;
-
-/// A permutation s with `Pr(s(u) = v)` exactly the entry `(u, v)`: a kron axis by axis, a product one after
-/// the other, a mixture by one of its parts, all others by their entries.
+/// A permutation `s` with `Pr(s(u) = v)` exactly the entry `(u, v)`, whatever the matrix is made of.
 ///
 /// # Errors
-/// More than 4096 categories in a matrix that is no composite, or no common total below 2^63; too many parts.
-pub fn of_matrix<F: FnMut() -> u64>(
-    matrix: &Matrix,
-    words: &mut Words<F>,
-) -> crate::error::Result<Vec<u32>> {
-    let parts = matrix.family.nesting().parts;
-    if parts > PARTS {
-        let must = format!("hold at most {PARTS} parts to draw a permutation of each");
-        return Err(Error::value("matrix", must, "more in nested composites"));
-    }
-    part(matrix, words)
-}
-
-/// The same, without asking again how much it is.
-fn part<F: FnMut() -> u64>(
+/// More than 4096 categories, or no common total below 2^63.
+pub fn by_entries<F: FnMut() -> u64>(
     matrix: &Matrix,
     words: &mut Words<F>,
 ) -> crate::error::Result<Vec<u32>> {
     let size = matrix.family.size();
-    match matrix.family.composition() {
-        Some(Composition::Kron(factors)) if size <= u64::from(u32::MAX) => {
-            let mut joint: Vec<u32> = vec![0];
-            for factor in factors {
-                let drawn = part(factor, words)?;
-                let n = drawn.len() as u32;
-                joint = joint
-                    .iter()
-                    .flat_map(|&code| drawn.iter().map(move |&digit| code * n + digit))
-                    .gather();
-            }
-            Ok(joint)
-        }
-        Some(Composition::Mix(parts)) => {
-            let total = parts.first().map_or(1, |part| part.0.1) as u64;
-            let mut left = words.below(total);
-            for ((weight, _), part) in parts {
-                if left < weight as u64 + u64::from(mutant!("first-part-one-unit-more")) {
-                    return of_matrix(part, words);
-                }
-                left -= weight as u64;
-            }
-            // The weights sum to the total, so one part was taken.
-            Ok(Vec::new())
-        }
-        Some(Composition::Product(first, second)) => {
-            let (first, second) = (part(first, words)?, part(second, words)?);
-            Ok(first.iter().map(|&w| second[w as usize]).gather())
-        }
-        _ => leaf(matrix, words),
-    }
-}
-
-/// A matrix that is no composite. Not inlined, as a stack may hold hundreds of those above.
-#[inline(never)]
-fn leaf<F: FnMut() -> u64>(
-    matrix: &Matrix,
-    words: &mut Words<F>,
-) -> crate::error::Result<Vec<u32>> {
-    let size = matrix.family.size();
-    if size <= u64::from(u32::MAX)
-        && let Some(runs) = matrix.structure().classes(size)
-    {
-        return Ok(within_classes(size, &runs, words));
-    }
     if size > SIZE {
         let must = format!("be at most {SIZE} to draw a permutation entry by entry");
         return Err(Error::value("size", must, size));
@@ -235,11 +155,7 @@ fn some_permutation(counts: &Counts) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
-
     use crate::birkhoff::leaves::Leaves;
-    use crate::law::battery::make;
-    use crate::law::parameters::Value;
 
     fn gcd(a: u128, b: u128) -> u128 {
         crate::number::lattice::gcd(a, b)
@@ -343,33 +259,5 @@ mod tests {
         let long = (1u128 << 64) + 1;
         let words = [u64::MAX, u64::MAX, 0, 7];
         assert_eq!(given(&words).below_long(long), 7);
-    }
-
-    #[test]
-    fn every_order_of_a_class_has_as_many_words() {
-        let uniform = make("uniform", &[("size", Value::Whole(4))]).unwrap();
-        let mut seen = HashSet::new();
-        for i in 0..24 {
-            let drawn = of_matrix(&uniform, &mut given(&[i / 6, i / 2 % 3, i % 2])).unwrap();
-            assert!(seen.insert(drawn));
-        }
-    }
-
-    #[test]
-    fn every_unit_of_a_mixture_belongs_to_its_part() {
-        let turn = |targets: [i64; 3]| {
-            let targets = Value::Wholes(targets.into());
-            make("permutation", &[("targets", targets)]).unwrap()
-        };
-        let parts = [turn([0, 1, 2]), turn([1, 2, 0]), turn([2, 0, 1])];
-        let weights = Value::Ratios([(1, 6), (2, 6), (3, 6)].into());
-        let mixed = [
-            ("matrices", Value::Matrices(parts.into())),
-            ("weights", weights),
-        ];
-        let m = make("mix", &mixed).unwrap();
-        let first = |unit: u64| of_matrix(&m, &mut given(&[unit])).unwrap()[0];
-        let drawn: Vec<u32> = (0..6).map(first).collect();
-        assert_eq!(drawn, [0, 1, 1, 2, 2, 2]);
     }
 }

@@ -41,6 +41,8 @@ pub enum Purpose {
     Terms,
     /// The words that make the tables of Anatomy.
     Anatomy,
+    /// The words that put equal values in order.
+    Ties,
     /// What identifies a key.
     Fingerprint,
     /// A key from a small seed.
@@ -49,7 +51,7 @@ pub enum Purpose {
 
 impl Purpose {
     /// All of them, for tests that no two meet.
-    pub const ALL: [Purpose; 10] = [
+    pub const ALL: [Purpose; 11] = [
         Purpose::Words,
         Purpose::More,
         Purpose::IdInteger,
@@ -58,6 +60,7 @@ impl Purpose {
         Purpose::Permutation,
         Purpose::Terms,
         Purpose::Anatomy,
+        Purpose::Ties,
         Purpose::Fingerprint,
         Purpose::Insecure,
     ];
@@ -73,6 +76,7 @@ impl Purpose {
             Purpose::Permutation => "permutation",
             Purpose::Terms => "decomposition terms",
             Purpose::Anatomy => "anatomy",
+            Purpose::Ties => "ties",
             Purpose::Fingerprint => "fingerprint",
             Purpose::Insecure => "insecure",
         }

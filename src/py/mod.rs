@@ -27,6 +27,7 @@ mod law;
 mod matrix;
 mod memory;
 mod microaggregate;
+mod numeric;
 mod operator;
 mod package;
 mod processor;
@@ -77,6 +78,8 @@ mod _core {
     use super::memory::require_memory;
     #[pymodule_export]
     use super::microaggregate::{anatomy, class_means, group};
+    #[pymodule_export]
+    use super::numeric::{average_vector, origins, permute_into, shuffle_ties};
     #[pymodule_export]
     use super::operator::{
         Walk, basis, column, keep_condition, known_condition, not_finite, operate, operate_vector,

@@ -79,6 +79,11 @@ impl<'a> Secret<'a> {
         Keystream::new(&derive(self.key(), purpose, &labels, &[], digest))
     }
 
+    /// Those of one part of a matrix, by its place.
+    pub fn keystream_at(&self, purpose: Purpose, path: &[u64], digest: &[u8; 32]) -> Keystream {
+        Keystream::new(&derive(self.key(), purpose, &self.labels, path, digest))
+    }
+
     /// The key itself.
     pub fn key(&self) -> &key::Key {
         match &self.key {

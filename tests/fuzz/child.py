@@ -170,7 +170,9 @@ class Runner:
 
     def _repeats(self, case: Case) -> bool:
         """Whether the same call gives the same: without a key, what is drawn does not."""
-        draws = case.target.name in ("randomize", "respond", "sample_permutation", "sample")
+        draws = case.target.name in (
+            "randomize", "respond", "sample_permutation", "sample", "permute", "average"
+        )  # fmt: skip
         return not draws or any(
             name == "key" and source != "None" for name, source in case.arguments
         )

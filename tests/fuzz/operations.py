@@ -114,6 +114,7 @@ OF = {
     "Comparison": (shown, as_html),
     "Conjunction": (shown, equals, pickled),
     "TTransforms": (shown, length, walked, equals, pickled),
+    "Displacement": (shown, equals, pickled),
     "Step": (shown, equals),
     "Point": (shown, equals, pickled),
     "Classes": (shown, pickled),

@@ -250,12 +250,17 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "{'income': 'number'}", "['no such column']"),
     "sensitive": _of("'income'", "['income']", "['town', 'income']", "['age']"),
     "quantile.q": _of("0", "0.5", "1", "0.25"),
+    "share": _of("0.05", "1", "1e-9", "Fraction(1, 3)", "0.5"),
+    "values": vector,
+    "order": lambda s: s.rng.choice(["None", "'rank'", matrices.targets(s.rng, s.size)]),
+    "allow_shift": _of("True", "False"),
+    "allow_invertible": _of("True", "False"),
 }  # fmt: skip
 
 # Of these exactly one is to be given.
 ONE_OF = {
     "randomized_response": ("epsilon", "beta", "keep"),
-    "k_anonymous": ("k", "beta"),
+    "k_anonymous": ("k", "beta", "share"),
     "geometric": ("temperature", "beta"),
     "gibbs": ("temperature", "beta"),
     "tridiagonal": ("alphas", "beta"),
@@ -270,6 +275,8 @@ TOGETHER = {
     "sample_permutation": [("key", "stream"), ()],
     "sample": [("key", "stream"), ()],
     "anatomize": [("key", "stream"), ()],
+    "permute": [("key", "stream"), ()],
+    "average": [("key", "stream"), ()],
 }
 
 

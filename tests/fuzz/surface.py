@@ -36,6 +36,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
         "(lambda p: bs.t_transforms(p, bs.uniform(len(p)).apply(p).tolist()))"
         f"({matrices.floats(s.rng, min(s.size, 30))})"
     ),
+    "Displacement": lambda s: f"{s.matrix()}.displacement()",
     "Step": lambda s: "bs.t_transforms([5, 3, 1], [4, 3, 2]).steps[0]",
     "Point": lambda s: f"bs.tradeoff({max(2, s.size % 16)}, betas=[0.5])[0]",
     "Classes": lambda s: (

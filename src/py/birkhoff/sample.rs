@@ -5,7 +5,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::Decomposition;
-use crate::birkhoff::bits;
 use crate::birkhoff::draw::Drawer;
 use crate::birkhoff::sample::{self, Words};
 use crate::draw::derive::Purpose;
@@ -15,7 +14,7 @@ use crate::py::matrix::Matrix;
 use crate::py::memory;
 use crate::py::secret::Secret;
 use crate::py::work::detached;
-use crate::system::{self, stop};
+use crate::system::stop;
 
 /// Words of a byte string, little-endian, while there are any.
 fn with_words<T>(
@@ -38,69 +37,16 @@ fn with_words<T>(
     Ok(done)
 }
 
-/// One permutation of a matrix from the words of ``stream``: what tests count.
+/// One permutation of a matrix, drawn entry by entry from the words of ``stream``: what tests count.
 #[pyfunction]
 pub fn _sample_permutation<'py>(
     py: Python<'py>,
     matrix: &Matrix,
     stream: &Bound<'py, PyBytes>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let drawn = with_words(stream, |words| sample::of_matrix(matrix.inner(), words))??;
+    let drawn = with_words(stream, |words| sample::by_entries(matrix.inner(), words))??;
     let drawn: Vec<i64> = drawn.into_iter().map(i64::from).collect();
     Ok(drawn.into_pyarray(py))
-}
-
-#[pymethods]
-impl Matrix {
-    /// A permutation ``s`` with ``Pr(s[u] = v) = p_uv`` exactly, without decomposing.
-    ///
-    /// For at most 4096 categories by halving the matrix bit by bit; blocks and the like are shuffled class
-    /// by class at any size, a :func:`kron` is drawn axis by axis,
-    /// ``a @ b`` one after the other, a :func:`mix` by one of its parts. It moves a whole column at once
-    /// and is no substitute for :meth:`randomize`, which draws for every record. With a ``key``, ``stream``
-    /// names what it is for.
-    ///
-    /// >>> bs.permutation([2, 0, 1]).sample_permutation()
-    /// array([2, 0, 1])
-    /// >>> sorted(bs.randomized_response(4, epsilon=1).sample_permutation().tolist())
-    /// [0, 1, 2, 3]
-    #[pyo3(signature = (*, key=None, stream=None))]
-    fn sample_permutation<'py>(
-        &self,
-        py: Python<'py>,
-        key: Option<&Bound<'py, PyAny>>,
-        stream: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let secret = Secret::new(key, stream, true, "stream")?;
-        let keystream = secret.keystream(Purpose::Permutation, &[], self.inner().digest());
-        let drawn = detached(py, u64::MAX, || {
-            let mut words = Words::new(keystream.words());
-            let drawn = sample::of_matrix(self.inner(), &mut words)?;
-            Ok::<_, Error>(system::memory::collected(drawn.into_iter().map(i64::from)))
-        })??;
-        Ok(drawn.into_pyarray(py))
-    }
-
-    /// Bits of the permutation that :meth:`sample_permutation` draws, as a whole, never above the true number.
-    ///
-    /// All that a column hides behind one permutation, however long the column is: n records randomized one
-    /// by one hide ``n * entropy_rate`` bits. Blocks and the like, whose classes are shuffled, have exactly
-    /// ``log2`` of the product of their factorials; a :func:`kron` the sum of its factors; a :func:`mix` of
-    /// permutations the entropy of its weights, at most ``log2`` of their number. Elsewhere it is a lower bound:
-    /// of another mixture the mean of its parts, of ``a @ b`` the larger of the two, of all others the bits of
-    /// the richest row, exact for T-transforms and two categories. None where no permutation can be drawn.
-    ///
-    /// >>> bs.blocks([2, 2]).joint_entropy, bs.identity(9).joint_entropy
-    /// (2.0, 0.0)
-    /// >>> coin = bs.mix([bs.identity(4), bs.permutation([1, 2, 3, 0])], weights=[0.5, 0.5])
-    /// >>> coin.joint_entropy
-    /// 1.0
-    /// >>> bs.kron(coin, bs.blocks([2, 2])).joint_entropy
-    /// 3.0
-    #[getter]
-    fn joint_entropy(&self, py: Python<'_>) -> PyResult<Option<f64>> {
-        detached(py, u64::MAX, || bits::entropy(self.inner()))
-    }
 }
 
 #[pymethods]

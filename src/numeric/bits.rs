@@ -1,4 +1,4 @@
-//! Bits of a random permutation as a whole: the entropy of what [`sample`](super::sample) really draws.
+//! Bits of a random permutation as a whole: the entropy of what [`numeric`](crate::numeric) really draws.
 //!
 //! # Law
 //! Never above the truth.
@@ -8,21 +8,30 @@
 //! - A mixture of certain permutations: the entropy of their weights, equal permutations taken together.
 //!   Any other mixture has at least the mean of its parts, since to be told the part takes bits away.
 //! - `a @ b` has at least the larger of the two: given one permutation, the other can be read off.
+//! - Neighbours that change places: by the chain rule the sum over pairs of
+//!   `(1 - a') h2(a / (1 - a')) = f(a) + f(1 - a' - a) - f(1 - a')` with `f(p) = -p log2 p` and `a'` the step before,
+//!   exactly.
+//! - Randomized response flags m of N and shuffles them: `log2(N! / (N - m)!)` bits of set and order, less what
+//!   the permutation does not tell of the set. Of those flagged j stayed, one in the mean; they are any j of
+//!   the N - m + j who stayed, at most `(N - m + 1)^j` sets, so at most `log2(N - m + 1)` bits are not told.
+//! - A circulant beyond 4096 is one shift: its first row.
 //! - Entry by entry: `s(u)` has the law of row `u`, so at least the bits of the richest row. That is all where
 //!   one row shows the permutation: two categories, a T-transform.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::counts::Counts;
-use super::realise;
-use super::sample::SIZE;
+use super::flagged;
+use crate::birkhoff::counts::Counts;
+use crate::birkhoff::realise;
+use crate::birkhoff::sample::SIZE;
+use crate::law::structure::Alphas;
 use crate::law::structure::{Run, Structure};
 use crate::law::{Composition, Matrix};
 use crate::number::bits::{self, Entropy};
 use crate::number::dd::{self, Dd};
 use crate::number::logarithms::LogSum;
-use crate::system::memory::Gather;
+use crate::system::memory::{self, Gather};
 
 /// Bits of the permutation that is drawn for `matrix`; none where none can be drawn.
 pub fn entropy(matrix: &Matrix) -> Option<f64> {
@@ -31,7 +40,7 @@ pub fn entropy(matrix: &Matrix) -> Option<f64> {
 
 type Seen = HashMap<*const (), Option<f64>>;
 
-/// As [`sample::of_matrix`](super::sample::of_matrix) draws. A composite may hold one matrix many times.
+/// As [`numeric`](crate::numeric) draws. A composite may hold one matrix many times.
 fn of_matrix(matrix: &Matrix, seen: &mut Seen) -> Option<f64> {
     let place = Arc::as_ptr(&matrix.family).cast::<()>();
     if let Some(found) = seen.get(&place) {
@@ -50,14 +59,118 @@ fn of_matrix(matrix: &Matrix, seen: &mut Seen) -> Option<f64> {
             let parts = first.zip(second);
             parts.map(|(first, second)| first.max(second).max(row(matrix)))
         }
-        _ => match matrix.structure().classes(size) {
-            Some(runs) if short => Some(of_classes(&runs)),
-            _ if size > SIZE => None,
-            _ => realise::counts(matrix).ok().as_ref().map(richest_row),
-        },
+        _ if short => of_leaf(matrix, size),
+        _ => None,
     };
     seen.insert(place, found);
     found
+}
+
+/// Of a matrix that is no composite.
+fn of_leaf(matrix: &Matrix, size: u64) -> Option<f64> {
+    let structure = matrix.structure();
+    if let Some(runs) = structure.classes(size) {
+        return Some(of_classes(&runs));
+    }
+    match structure {
+        Structure::Certain(_) => Some(0.0),
+        Structure::Neighbours { alphas, total, .. } => Some(of_path(alphas, *total, size)),
+        Structure::Lies { keep, .. } if flagged::is_drawn(size, *keep) => {
+            Some(of_flagged(size, *keep).max(matrix.entropy_rate()))
+        }
+        Structure::Swap { stay, sum, .. } => {
+            let coin = [*stay, sum - stay];
+            Some(bits::of_counts(1, *sum, 1, 2, |i| coin[i]).bits_down())
+        }
+        Structure::Circulant { first_row, total } if size > SIZE => {
+            let row = |j: usize| first_row[j] as u64;
+            Some(bits::of_counts(1, *total, 1, first_row.len(), row).bits_down())
+        }
+        _ if size > SIZE => None,
+        _ => realise::counts(matrix).ok().as_ref().map(richest_row),
+    }
+}
+
+/// Largest number of pairs whose bits are a closed form.
+const PAIRS: u64 = 1024;
+
+/// A random matching of a path of `size` places.
+fn of_path(alphas: &Alphas, total: u64, size: u64) -> f64 {
+    let pairs = size.saturating_sub(1);
+    if pairs == 0 {
+        return 0.0;
+    }
+    let before = |i: u64| if i == 0 { 0 } else { alphas.at(i - 1) };
+    // What `f(count/total)` so many times adds: the logarithms of the total cancel but for one total.
+    let term = |times: i128, count: u64| (-times * i128::from(count), u128::from(count));
+    let whole = (i128::from(total), u128::from(total));
+    if let Alphas::Constant(alpha) = *alphas
+        && pairs > 1
+    {
+        let others = i128::from(pairs) - 1;
+        let terms = vec![
+            whole,
+            term(others + 1, alpha),
+            term(1 - others, total - alpha),
+            term(others, total - 2 * alpha),
+        ];
+        return closed(terms, total);
+    }
+    if pairs <= PAIRS {
+        let mut terms = vec![whole];
+        for i in 0..pairs {
+            let (alpha, before) = (alphas.at(i), before(i));
+            memory::push(&mut terms, term(1, alpha));
+            memory::push(&mut terms, term(1, total - before - alpha));
+            if i > 0 {
+                memory::push(&mut terms, term(-1, total - before));
+            }
+        }
+        return closed(terms, total);
+    }
+    let n = pairs as usize;
+    let more = bits::of_counts(1, total, 1, 2 * n, |i| {
+        let pair = (i / 2) as u64;
+        let alpha = alphas.at(pair);
+        if i % 2 == 0 {
+            alpha
+        } else {
+            total - before(pair) - alpha
+        }
+    });
+    let less = bits::of_counts(1, total, 1, n - 1, |i| total - alphas.at(i as u64));
+    let less = match less {
+        Entropy::Within(bits) => bits.value.round_up(bits.error),
+        exact @ Entropy::Exact(_) => exact.bits_down().next_up(),
+    };
+    Dd::sum(more.bits_down(), -less).round_down(0.0).max(0.0)
+}
+
+fn closed(terms: Vec<(i128, u128)>, total: u64) -> f64 {
+    let terms = terms.into_iter().filter(|term| term.0 != 0).gather();
+    let denominator = u128::from(total);
+    Entropy::Exact(LogSum { terms, denominator }).bits_down()
+}
+
+/// A flagged set, shuffled in itself.
+fn of_flagged(size: u64, keep: (u64, u64)) -> f64 {
+    let (fewer, lacks) = flagged::flagged(size, keep);
+    let mut logs = Factorials::default();
+    let sets = [fewer + 1, fewer].map(|m| (m, logs.log2(size.saturating_sub(m))));
+    let all = logs.log2(size);
+    // As in `of_classes`, and what Stirling's series leaves out.
+    let error = all.hi * dd::RELATIVE_ERROR * f64::from(1 << 19) + 1e-25;
+    let bits = |(m, rest): (u64, Dd)| match m {
+        0 | 1 => 0.0,
+        // The one beyond everybody is never drawn.
+        m if m > size => 0.0,
+        m => {
+            let untold = Dd::from(u128::from(size - m + 1)).log2();
+            (all - rest - untold).round_down(error).max(0.0)
+        }
+    };
+    let more = share_down(lacks, keep.1, bits(sets[0]));
+    add_down(more, share_down(keep.1 - lacks, keep.1, bits(sets[1])))
 }
 
 /// The largest double not above the sum.
@@ -253,6 +366,134 @@ mod tests {
                 assert!((bits - truth).abs() < 1e-12, "{m:?}: {bits} of {truth}");
             }
         }
+    }
+
+    fn lies(size: i128, n: i128, d: i128) -> Matrix {
+        let keep = Value::Ratio(n, d);
+        make(
+            "randomized_response",
+            &[("size", Value::Whole(size)), ("keep", keep)],
+        )
+        .unwrap()
+    }
+
+    /// All permutations of a few, with their chances under a flagged set.
+    fn flagged_bits(size: usize, (n, d): (u64, u64)) -> f64 {
+        let (fewer, lacks) = flagged::flagged(size as u64, (n, d));
+        let choose =
+            |n: usize, k: usize| (0..k).fold(1.0, |c, i| c * (n - i) as f64 / (i + 1) as f64);
+        let factorial = |n: usize| (1..=n).fold(1.0, |f, k| f * k as f64);
+        let mut bits = 0.0;
+        let (mut before, mut derangements) = (1.0, 1.0);
+        for moved in 0..=size {
+            if moved > 0 {
+                let next = if moved == 1 {
+                    0.0
+                } else {
+                    (moved - 1) as f64 * (before + derangements)
+                };
+                (before, derangements) = (derangements, next);
+            }
+            let chance = |m: usize| {
+                if m < moved || m > size {
+                    return 0.0;
+                }
+                choose(size - moved, m - moved) / choose(size, m) / factorial(m)
+            };
+            let more = lacks as f64 / d as f64;
+            let p = (1.0 - more) * chance(fewer as usize) + more * chance(fewer as usize + 1);
+            if p > 0.0 {
+                bits -= choose(size, moved) * derangements * p * p.log2();
+            }
+        }
+        bits
+    }
+
+    #[test]
+    fn flagged_sets_have_most_of_their_bits() {
+        for size in [2, 3, 5, 12, 100] {
+            for (n, d) in [(1, 1), (1, 2), (1, size), (9, 10), (3, 4), (99, 100)] {
+                if n * size < d {
+                    continue;
+                }
+                let found = entropy(&lies(size.into(), n.into(), d.into())).unwrap();
+                let truth = flagged_bits(size as usize, (n as u64, d as u64));
+                assert!(found <= truth + 1e-9, "{size} {n}/{d}: {found} of {truth}");
+                assert!(
+                    found > truth * 0.8 - 4.0,
+                    "{size} {n}/{d}: {found} of {truth}"
+                );
+                if n * size == d {
+                    assert!((found - truth).abs() < 1e-9);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn matchings_have_their_bits() {
+        let tridiagonal = |alphas: Value, total: i128, size: i128| {
+            let size = ("size", Value::Whole(size));
+            make(
+                "tridiagonal",
+                &[("alphas", alphas), ("total", Value::Whole(total)), size],
+            )
+            .unwrap()
+        };
+        // Every matching by its chance.
+        let truth = |alphas: &[f64]| {
+            let mut bits = 0.0;
+            let mut left = vec![(0usize, false, 1.0f64)];
+            while let Some((i, swapped, p)) = left.pop() {
+                if p == 0.0 {
+                    continue;
+                }
+                if i == alphas.len() {
+                    bits -= p * p.log2();
+                    continue;
+                }
+                let before = if i == 0 { 0.0 } else { alphas[i - 1] };
+                let chance = if swapped {
+                    0.0
+                } else {
+                    alphas[i] / (1.0 - before)
+                };
+                left.push((i + 1, true, p * chance));
+                left.push((i + 1, false, p * (1.0 - chance)));
+            }
+            bits
+        };
+        for (counts, total) in [
+            (vec![3, 3, 3, 3], 10),
+            (vec![1, 4, 2, 0, 7], 8),
+            (vec![5], 8),
+        ] {
+            let alphas: Vec<f64> = counts.iter().map(|&c| c as f64 / total as f64).collect();
+            let size = counts.len() as i128 + 1;
+            let m = tridiagonal(Value::Wholes(counts.into()), total, size);
+            let (found, want) = (entropy(&m).unwrap(), truth(&alphas));
+            assert!(
+                (found - want).abs() < 1e-12 && found <= want + 1e-14,
+                "{found} {want}"
+            );
+        }
+        // A long vector is summed otherwise than one that is constant.
+        let n = 3000;
+        let mut counts = vec![300; n];
+        counts[0] = 299;
+        let long = entropy(&tridiagonal(
+            Value::Wholes(counts.into()),
+            1000,
+            n as i128 + 1,
+        ))
+        .unwrap();
+        let constant = entropy(&tridiagonal(Value::Whole(300), 1000, n as i128 + 1)).unwrap();
+        assert!((long - constant).abs() < 0.01, "{long} {constant}");
+        let each = (0.7f64) * {
+            let p: f64 = 3.0 / 7.0;
+            -p * p.log2() - (1.0 - p) * (1.0 - p).log2()
+        };
+        assert!((constant - each * n as f64).abs() < 0.1, "{constant}");
     }
 
     #[test]

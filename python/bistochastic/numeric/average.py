@@ -1,0 +1,119 @@
+"""Class means of individuals, for releases; see :meth:`bistochastic.Matrix.average`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core, arguments, operators
+from bistochastic.errors import InvertibleReleaseError
+from bistochastic.numeric import containers
+from bistochastic.numeric import order as orders
+from bistochastic.structure import Kron, classes, composition, wide_factors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic.matrix import Matrix
+
+    Array = NDArray[np.float64]
+
+# Size up to which a rank is found by singular values.
+_DENSE = 2048
+
+
+def average(
+    matrix: Matrix,
+    values: Any,
+    *,
+    order: orders.Order,
+    allow_invertible: bool,
+    key: _core.Key | None,
+    stream: str | None,
+) -> Any:
+    """``P.T @ values``, where individuals are counted in ``order``."""
+    if not allow_invertible:
+        _refuse(matrix)
+    numbers = _numbers(matrix, values)
+    rows = orders.rows(matrix, numbers, order, key, stream)
+    if rows is None:
+        return containers.with_numbers(values, _averaged(matrix, numbers))
+    out = np.empty_like(numbers)
+    out[rows] = _averaged(matrix, numbers[rows])
+    return containers.with_numbers(values, out)
+
+
+def _numbers(matrix: Matrix, values: Any) -> Array:
+    size = matrix.size
+    given = containers.length(values)
+    if given != size:
+        raise ValueError(f"`values` must be one for each of the {size} individuals; got {given}")
+    must = "hold finite numbers, one column or several"
+    plain = arguments.array("values", must, values)
+    if plain.ndim not in (1, 2):
+        raise ValueError(f"`values` must {must}; got {plain.ndim} axes")
+    numbers = plain
+    if plain.dtype != np.float64:
+        numbers = arguments.floats("values", must, plain)
+    if _core.not_finite(np.require(numbers.reshape(size, -1), requirements=["C", "A"])) is not None:
+        orders.refuse_nan(numbers)
+        bad = np.isinf(numbers).reshape(size, -1).any(axis=1)
+        got = f"{int(bad.sum())} infinite, the first at position {int(bad.argmax())}"
+        raise ValueError(f"`values` must {must}; got {got}")
+    return numbers
+
+
+def _averaged(matrix: Matrix, numbers: Array) -> Array:
+    if numbers.ndim == 2:
+        columns = [_vector(matrix, column) for column in numbers.T]
+        return np.stack(columns, axis=1) if columns else numbers.copy()
+    return _vector(matrix, numbers)
+
+
+def _vector(matrix: Matrix, numbers: Array) -> Array:
+    packed = np.require(numbers, requirements=["C", "A"])
+    found = _core.average_vector(matrix, packed)
+    return operators.apply(matrix, packed) if found is None else found
+
+
+def _refuse(matrix: Matrix) -> None:
+    """Anything but a projection onto the means of classes of two and more."""
+    secret = classes(matrix)
+    alone = 0
+    if secret is not None:
+        alone = int(secret.many[secret.sizes == 1].sum())
+        if not alone:
+            return
+    must = "`average` must be asked of uniform or blocks with two or more in every class"
+    rank = _rank(matrix)
+    size = matrix.size
+    if alone and rank is not None and rank < size:
+        got = f"{alone} of {size} individuals alone, whose values it would publish"
+    elif rank is None:
+        got = f"a matrix over {size} individuals that may be undone"
+    elif rank == size:
+        got = f"a matrix of rank {rank} out of {size}, which anybody undoes"
+    else:
+        left = size - rank
+        got = f"a matrix of rank {rank} out of {size}, which {left} known values undo"
+    raise InvertibleReleaseError(f"{must} unless `allow_invertible` is True; got {got}")
+
+
+def _rank(matrix: Matrix) -> int | None:
+    """The rank, where it can be told in a reasonable time."""
+    spectrum = _core.spectrum(matrix)
+    if spectrum is not None:
+        return spectrum[1]
+    made = composition(matrix)
+    if isinstance(made, Kron):
+        rank = 1
+        for factor in wide_factors(made):
+            found = _rank(factor)
+            if found is None:
+                return None
+            rank *= found
+        return rank
+    if matrix.size <= _DENSE:
+        return operators.dense_rank(matrix, operators.singular_values(matrix.to_dense()))
+    return None

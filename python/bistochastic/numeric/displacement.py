@@ -1,0 +1,275 @@
+"""How far individuals move under a permutation, from the matrix alone.
+
+On ranks neighbours are close, so a beta in ``log2 N`` sounds like more than it is. What stands
+beside it here says how far a value moves: nothing of it looks at a value.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bistochastic.structure import (
+    Kron,
+    Mixture,
+    Product,
+    classes,
+    composition,
+    even_kernel,
+    first_row,
+    steps,
+    swap,
+    targets,
+    two_valued,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic.matrix import Matrix
+
+    Array = NDArray[np.float64]
+
+# Size up to which a matrix without a structure is looked at entry by entry.
+_DENSE = 4096
+
+
+@dataclass(frozen=True)
+class Displacement:
+    """What a column of individuals gains from one permutation, and how far values move.
+
+    ``beta`` is that of the column: of a :func:`mix` the smallest of its parts', since one part is
+    drawn for everybody. ``joint_entropy`` has the bits of the permutation as a whole, never more
+    than there are, and ``joint_share`` the same over ``log2 N!``; None where no permutation is
+    drawn. Moves are shares of N: ``mean``, and the percentiles ``p10``, ``p50`` and ``p90``, over
+    individuals and draws. ``unmoved`` is the expected share of those who do not move.
+
+    >>> import bistochastic as bs
+    >>> d = bs.blocks([2, 2]).displacement()
+    >>> d.mean, d.p90, d.unmoved, d.joint_entropy
+    (0.125, 0.25, 0.5, 2.0)
+    """
+
+    size: int
+    beta: float
+    joint_entropy: float | None
+    joint_share: float | None
+    mean: float
+    p10: float
+    p50: float
+    p90: float
+    unmoved: float
+
+    def __str__(self) -> str:
+        joint = "not known"
+        if self.joint_entropy is not None and self.joint_share is not None:
+            joint = f"{self.joint_entropy:.6g} bits, {self.joint_share:.4f} of all orders"
+        return "\n".join(
+            [
+                f"individuals            {self.size}",
+                f"beta of the column     {math.floor(self.beta * 1e4) / 1e4:.4f}",
+                f"joint entropy          {joint}",
+                f"mean move              {self.mean:.4%} of the ranks",
+                f"10 % move at most      {self.p10:.4%}",
+                f"half move at most      {self.p50:.4%}",
+                f"90 % move at most      {self.p90:.4%}",
+                f"do not move            {self.unmoved:.4%} of the records",
+            ]
+        )
+
+
+def displacement(matrix: Matrix) -> Displacement:
+    """How far individuals move; see :meth:`bistochastic.Matrix.displacement`."""
+    size = matrix.size
+    both = _moves(matrix)
+    reach = len(both) // 2
+    share = both[reach:].copy()
+    share[1:] += both[:reach][::-1]
+    below = np.cumsum(share)
+
+    def percentile(p: float) -> float:
+        # The first distance that so many do not exceed; sums of doubles fall short by a hair.
+        return float(np.searchsorted(below, p * below[-1] * (1 - 1e-12))) / size
+
+    bits = matrix.joint_entropy
+    most = math.lgamma(size + 1) / math.log(2)
+    return Displacement(
+        size=size,
+        beta=column_beta(matrix),
+        joint_entropy=bits,
+        joint_share=None if bits is None else (min(bits / most, 1.0) if most > 0 else 0.0),
+        mean=float(np.arange(reach + 1) @ share) / size,
+        p10=percentile(0.1),
+        p50=percentile(0.5),
+        p90=percentile(0.9),
+        unmoved=float(share[0]),
+    )
+
+
+def column_beta(matrix: Matrix) -> float:
+    """Beta where one permutation serves the whole column.
+
+    >>> import bistochastic as bs
+    >>> m = bs.mix([bs.uniform(8), bs.identity(8)], weights=[0.5, 0.5])
+    >>> m.beta > 0.7, column_beta(m)
+    (True, 0.0)
+    """
+    match composition(matrix):
+        case Mixture() as mixture:
+            return min(column_beta(part) for part in mixture.parts)
+        case Product() as product if any(_draws_a_part(part) for part in product.parts):
+            # To be told the other permutation leaves this one's bits.
+            return max(column_beta(part) for part in product.parts)
+        case Kron() as kron if any(_draws_a_part(factor) for factor in kron.factors):
+            wide = [factor for factor in kron.factors if factor.size > 1]
+            bits = sum(column_beta(factor) * math.log2(factor.size) for factor in wide)
+            return bits / math.log2(matrix.size)
+    return matrix.beta
+
+
+def _draws_a_part(matrix: Matrix) -> bool:
+    made = composition(matrix)
+    if isinstance(made, Mixture):
+        return True
+    return made is not None and any(_draws_a_part(part) for part in made.parts)
+
+
+def _moves(matrix: Matrix) -> Array:
+    """The share of individuals and draws by move, from the furthest down to the furthest up."""
+    match composition(matrix):
+        case Mixture() as mixture:
+            parts = [weight * _moves(part) for weight, part in mixture]
+            return _sum(parts)
+        case Kron() as kron:
+            return _of_axes([(factor.size, _moves(factor)) for factor in kron.factors])
+        case Product():
+            return _of_entries(matrix)
+    for look in (_of_classes, _of_neighbours, _of_lies, _of_targets, _of_swap, _of_kernel, _of_row):
+        found = look(matrix)
+        if found is not None:
+            return found
+    return _of_entries(matrix)
+
+
+def _sum(parts: list[Array]) -> Array:
+    longest = max(len(part) for part in parts)
+    out = np.zeros(longest)
+    for part in parts:
+        short = (longest - len(part)) // 2
+        out[short : longest - short] += part
+    return out
+
+
+def _of_axes(axes: list[tuple[int, Array]]) -> Array:
+    """An individual's place on each axis is independent of the others, and so is each move."""
+    whole = np.ones(1)
+    for size, moves in axes:
+        reach, more = len(whole) // 2, len(moves) // 2
+        wide = reach * size + more
+        out = np.zeros(2 * wide + 1)
+        for d, share in zip(range(-reach, reach + 1), whole.tolist(), strict=True):
+            if share:
+                at = wide + d * size - more
+                out[at : at + len(moves)] += share * moves
+        whole = out
+    return whole
+
+
+def _of_classes(matrix: Matrix) -> Array | None:
+    """In a class of n, n - d pairs are d apart, each with 1/n."""
+    found = classes(matrix)
+    if found is None:
+        return None
+    reach = int(found.sizes.max()) - 1
+    out = np.zeros(2 * reach + 1)
+    sizes, inverse = np.unique(found.sizes, return_inverse=True)
+    counts = np.bincount(inverse, weights=found.many)
+    for n, number in zip(sizes.tolist(), counts.tolist(), strict=True):
+        d = np.abs(np.arange(1 - n, n))
+        out[reach + 1 - n : reach + n] += number * (n - d) / n
+    return out / matrix.size
+
+
+def _of_lies(matrix: Matrix) -> Array | None:
+    found = two_valued(matrix)
+    if found is None:
+        return None
+    n, (keep, off) = matrix.size, found
+    d = np.abs(np.arange(1 - n, n))
+    out = off * (n - d) / n
+    out[n - 1] = keep
+    return out
+
+
+def _of_neighbours(matrix: Matrix) -> Array | None:
+    found = steps(matrix)
+    if found is None:
+        return None
+    alphas, n = found.shares(), matrix.size
+    moved = float(alphas[0] * (n - 1) if len(alphas) == 1 else alphas.sum()) / n
+    return np.array([moved, 1 - 2 * moved, moved])
+
+
+def _counted(moves: NDArray[np.int64]) -> Array:
+    reach = int(np.abs(moves).max(initial=0))
+    return np.bincount(moves + reach, minlength=2 * reach + 1) / len(moves)
+
+
+def _of_targets(matrix: Matrix) -> Array | None:
+    found = targets(matrix)
+    return None if found is None else _counted(found - np.arange(matrix.size))
+
+
+def _of_swap(matrix: Matrix) -> Array | None:
+    pair = swap(matrix)
+    if pair is None:
+        return None
+    reach, moved = abs(pair.i - pair.j), float((1 - pair.keep) / matrix.size)
+    out = np.zeros(2 * reach + 1)
+    out[0] = out[-1] = moved
+    out[reach] += 1 - 2 * moved if reach else 1.0
+    return out
+
+
+def _of_row(matrix: Matrix) -> Array | None:
+    """A shift by j moves n - j up by j and j down by n - j."""
+    row = first_row(matrix)
+    if row is None:
+        return None
+    n, shares = matrix.size, row.shares()
+    out = np.zeros(2 * n - 1)
+    j = np.arange(n)
+    out[n - 1 + j] += shares * (n - j) / n
+    out[j[1:] - 1] += shares[1:] * j[1:] / n
+    return out
+
+
+def _of_kernel(matrix: Matrix) -> Array | None:
+    """``c_{v-u} + c_{u+v+1}``: of the second term, all sums of the parity of the move."""
+    kernel = even_kernel(matrix)
+    if kernel is None:
+        return None
+    n, c = matrix.size, kernel.shares()
+    cycle = np.concatenate([c, c[-2:0:-1]])
+    # cycle[s + 1] for the sums s = 0..2n-2, added up by parity from the front.
+    by_sum = cycle[np.arange(1, 2 * n) % (2 * n)]
+    ahead = np.zeros(2 * n + 1)
+    for parity in (0, 1):
+        ahead[2 + parity :: 2] = np.cumsum(by_sum[parity::2])[: len(ahead[2 + parity :: 2])]
+    d = np.arange(n)
+    # Sums from d to 2n - 2 - d, in steps of two: ahead[s + 2] holds all up to s.
+    folded = ahead[2 * n - d] - ahead[d]
+    half = (c[:n] * (n - d) + folded) / n
+    return np.concatenate([half[:0:-1], half])
+
+
+def _of_entries(matrix: Matrix) -> Array:
+    n = matrix.size
+    if n > _DENSE:
+        must = f"`matrix` must be at most {_DENSE} wide where it is a product or has no structure"
+        raise ValueError(f"{must}; got {n}")
+    dense = matrix.to_dense()
+    return np.array([np.trace(dense, offset=d) for d in range(1 - n, n)]) / n

@@ -1,0 +1,115 @@
+"""Who is next to whom: as the rows stand, by rank, or as the caller says.
+
+An order is an array of rows: ``order[i]`` is the row that stands at place ``i``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from bistochastic import _core, arguments
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from bistochastic.matrix import Matrix
+
+    Rows = NDArray[np.int64]
+
+Order: TypeAlias = "ArrayLike | Literal['rank'] | None"
+
+
+def rows(
+    matrix: Matrix, values: Any, order: Any, key: _core.Key | None, stream: str | None
+) -> Rows | None:
+    """The row at each place; None where rows stay as they stand."""
+    if order is None:
+        return None
+    if isinstance(order, str):
+        if order != "rank":
+            raise ValueError(f'`order` must be None, "rank" or rows by number; got {order!r}')
+        return by_rank(matrix, values, key, stream)
+    return given(order, matrix.size)
+
+
+def given(order: Any, size: int) -> Rows:
+    """Rows by number, each once.
+
+    >>> given([1, 1, 0], 3)
+    Traceback (most recent call last):
+        ...
+    ValueError: `order` must hold each row from 0 to 2 once; got one twice at position 1
+    """
+    must = f"hold each row from 0 to {size - 1} once"
+    found = arguments.array("order", must, order)
+    if found.dtype.kind not in "iu" or found.ndim != 1:
+        got = f"dtype {found.dtype}" if found.ndim == 1 else f"{found.ndim} axes"
+        raise TypeError(f"`order` must {must}; got {got}")
+    if len(found) != size:
+        raise ValueError(f"`order` must {must}; got {len(found)} numbers")
+    outside = (found < 0) | (found >= size)
+    if outside.any():
+        at = int(outside.argmax())
+        raise ValueError(f"`order` must {must}; got one outside at position {at}")
+    found = np.ascontiguousarray(found, dtype=np.int64)
+    first = np.full(size, size)
+    np.minimum.at(first, found, np.arange(size))
+    again = first[found] != np.arange(size)
+    if again.any():
+        at = int(again.argmax())
+        raise ValueError(f"`order` must {must}; got one twice at position {at}")
+    return found
+
+
+def by_rank(matrix: Matrix, values: Any, key: _core.Key | None, stream: str | None) -> Rows:
+    """The rows from the smallest value to the largest, equal ones in random order.
+
+    Were ties left as the file has them, neighbours in the file would stay neighbours: so they are
+    shuffled, under words of their own.
+    """
+    must = "be one column of values that have an order"
+    plain = arguments.array("values", must, values)
+    if plain.ndim != 1:
+        raise ValueError(f'`values` must {must} for order="rank"; got {plain.ndim} axes')
+    if plain.dtype.kind not in "biufmMOSU":
+        raise TypeError(f"`values` must {must}; got dtype {plain.dtype}")
+    refuse_nan(plain)
+    try:
+        order = np.argsort(plain, kind="stable")
+    except TypeError:
+        raise TypeError(f"`values` must {must}; got objects that have none") from None
+    ranked = plain[order]
+    same = np.concatenate([[False], np.asarray(ranked[1:] == ranked[:-1], dtype=bool), [False]])
+    # A run of equal values begins where the next one is the first that is the same.
+    edges = np.flatnonzero(same[1:] != same[:-1])
+    starts, ends = edges[::2], edges[1::2]
+    return np.asarray(
+        _core.shuffle_ties(
+            matrix,
+            np.ascontiguousarray(order, dtype=np.int64),
+            np.ascontiguousarray(starts, dtype=np.int64),
+            np.ascontiguousarray(ends - starts + 1, dtype=np.int64),
+            key,
+            stream,
+        )
+    )
+
+
+def refuse_nan(plain: NDArray[Any]) -> None:
+    """NaN has no rank and no mean."""
+    match plain.dtype.kind:
+        case "f":
+            bad = np.isnan(plain)
+        case "m" | "M":
+            bad = np.isnat(plain)
+        case "O":
+            bad = np.array([item != item for item in plain.ravel()], dtype=bool)
+            bad = bad.reshape(plain.shape)
+        case _:
+            return
+    if bad.any():
+        first = int(np.flatnonzero(bad.reshape(len(plain), -1).any(axis=1))[0])
+        got = f"{int(bad.sum())}, the first at position {first}"
+        raise ValueError(f"`values` must hold no NaN; got {got}")

@@ -1,0 +1,81 @@
+"""Values of individuals moved by one permutation; see :meth:`bistochastic.Matrix.permute`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core
+from bistochastic.numeric import containers
+from bistochastic.numeric import order as orders
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic.matrix import Matrix
+
+# Bytes of a row that the core moves as they are; others are moved by the numbers of their rows.
+_WIDTHS = (1, 2, 4, 8)
+
+
+def permute(
+    matrix: Matrix,
+    values: Any,
+    *,
+    order: orders.Order,
+    key: _core.Key | None,
+    stream: str | None,
+    allow_shift: bool,
+) -> Any:
+    """``out[s[u]] = values[u]``, where individuals are counted in ``order``."""
+    size = matrix.size
+    given = containers.length(values)
+    if given != size:
+        raise ValueError(f"`values` must be one for each of the {size} individuals; got {given}")
+    rows = orders.rows(matrix, values, order, key, stream)
+    if type(values) is np.ndarray and _is_plain(values):
+        if rows is None:
+            return _moved(matrix, values, key, stream, allow_shift)
+        out = np.empty_like(values)
+        out[rows] = _moved(matrix, values[rows], key, stream, allow_shift)
+        return out
+    origins = _core.origins(matrix, allow_shift, key, stream)
+    if rows is None:
+        return containers.take(values, origins)
+    places = np.empty(size, dtype=np.int64)
+    places[rows] = rows[origins]
+    return containers.take(values, places)
+
+
+def _width(values: NDArray[Any]) -> int:
+    return int(values.itemsize * np.prod(values.shape[1:], dtype=np.int64))
+
+
+def _is_plain(values: NDArray[Any]) -> bool:
+    """Whether a row is a few bytes that can be moved without knowing what they are."""
+    return not values.dtype.hasobject and _width(values) in _WIDTHS
+
+
+def _moved(
+    matrix: Matrix,
+    values: NDArray[Any],
+    key: _core.Key | None,
+    stream: str | None,
+    allow_shift: bool,
+) -> NDArray[Any]:
+    size = len(values)
+    packed = np.require(values, requirements=["C", "A"])
+    _core.require_memory("permute", 1, size, _width(values))
+    out = np.empty(packed.shape, dtype=packed.dtype)
+    # As unsigned integers, whatever they mean.
+    as_numbers = f"u{_width(values)}"
+    _core.permute_into(
+        matrix,
+        packed.reshape(-1).view(np.uint8).view(as_numbers),
+        out.reshape(-1).view(np.uint8).view(as_numbers),
+        allow_shift,
+        key,
+        stream,
+    )
+    return out

@@ -1,0 +1,381 @@
+//! Exact random decisions, and the words of the keystream that take them.
+//!
+//! # Law
+//! *Digits.* For `b = n_1 n_2 ... n_k` and a word `w` of 64 bits, `floor(w b / 2^64)` is each number below `b`
+//! for `floor(2^64 / b)` words or one more; those with `w b mod 2^64 < 2^64 mod b` are the ones more, and are
+//! thrown away (Lemire 2019). What is left is uniform below `b`, and its digits in the mixed radix `n_1, ..., n_k`
+//! are independent and uniform each. They come one by one: multiplied by `n_1` the fraction `w / 2^64` has the
+//! first digit before the point, what is behind the point multiplied by `n_2` the second, and so on.
+//!
+//! *Chances.* `a/b` is compared with a random fraction of which 16 bits are known: `w b`, `(w + 1) b` and
+//! `2^16 a` tell whether it is below, above or not decided yet; then the rest of it is compared with what is
+//! left of `a/b`, 64 bits at a time. No chance is rounded.
+
+use zeroize::Zeroizing;
+
+use crate::draw::keystream::Keystream;
+
+/// What nonces are for; below it there is room for a class and a number in it.
+pub mod kind {
+    /// What is decided once.
+    pub const ONCE: u64 = 0;
+    /// Stretches of classes.
+    pub const STRETCH: u64 = 1 << 60;
+    /// Blocks whose values are dealt out to buckets.
+    pub const DEAL: u64 = 2 << 60;
+    /// Buckets.
+    pub const BUCKET: u64 = 3 << 60;
+    /// Blocks of neighbours.
+    pub const PATH: u64 = 4 << 60;
+    /// Where the number of a class begins.
+    pub const CLASS: u32 = 24;
+}
+
+/// Digits whose product was said before.
+pub trait Digits {
+    /// One below `n`.
+    fn next(&mut self, n: u64) -> u64;
+}
+
+/// Random decisions, one after the other.
+pub trait Draw {
+    /// See [`Draw::digits`].
+    type Digits<'a>: Digits
+    where
+        Self: 'a;
+
+    /// Independent numbers below limits that multiply to `product`.
+    fn digits(&mut self, product: u64) -> Self::Digits<'_>;
+
+    /// True with probability `a/b`, where `a` is at most `b` and `b` is positive.
+    fn happens(&mut self, a: u64, b: u64) -> bool;
+
+    /// The same of a chance that is asked for often.
+    fn falls(&mut self, coin: &Coin) -> bool {
+        self.happens(coin.a, coin.b)
+    }
+
+    /// Each a number of so many bits.
+    fn fill(&mut self, bits: u32, out: &mut [u16]);
+
+    /// A number below `n`, each with the same probability.
+    fn below(&mut self, n: u64) -> u64 {
+        self.digits(n).next(n)
+    }
+}
+
+/// Where decisions come from: a stream for each nonce.
+pub trait Source: Sync {
+    /// The decisions of one nonce.
+    type Draw<'a>: Draw
+    where
+        Self: 'a;
+
+    /// Those of `nonce`, from the first on.
+    fn open<'a>(&'a self, buffer: &'a mut Buffer, nonce: u64) -> Self::Draw<'a>;
+}
+
+/// Bytes of the keystream at a time: as many blocks as the widest vectors take.
+const BYTES: usize = 1 << 10;
+
+/// Words not used yet. On the heap, and erased when dropped.
+pub struct Buffer(Box<Zeroizing<[u8; BYTES]>>);
+
+impl Default for Buffer {
+    fn default() -> Self {
+        Buffer(Box::new(Zeroizing::new([0; BYTES])))
+    }
+}
+
+/// A chance that is asked for often: `whole/2^16 <= a/b < (whole + 1)/2^16`.
+#[derive(Debug, Clone, Copy)]
+pub struct Coin {
+    a: u64,
+    b: u64,
+    whole: u32,
+    rest: u64,
+}
+
+impl Coin {
+    /// The chance `a/b`.
+    pub fn new(a: u64, b: u64) -> Self {
+        let (a_scaled, long) = (u128::from(a) << 16, u128::from(b));
+        Coin {
+            a,
+            b,
+            whole: (a_scaled / long) as u32,
+            rest: (a_scaled % long) as u64,
+        }
+    }
+}
+
+/// The words of one nonce.
+pub struct Stream<'a> {
+    words: &'a Keystream,
+    nonce: u64,
+    next: u64,
+    buffer: &'a mut Buffer,
+    at: usize,
+    quarters: u64,
+    left: u32,
+}
+
+impl Source for Keystream {
+    type Draw<'a> = Stream<'a>;
+
+    fn open<'a>(&'a self, buffer: &'a mut Buffer, nonce: u64) -> Stream<'a> {
+        Stream {
+            words: self,
+            nonce,
+            next: 0,
+            buffer,
+            at: BYTES,
+            quarters: 0,
+            left: 0,
+        }
+    }
+}
+
+impl Stream<'_> {
+    #[inline]
+    fn word(&mut self) -> u64 {
+        if self.at == BYTES {
+            self.refill();
+        }
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&self.buffer.0[self.at..self.at + 8]);
+        self.at += 8;
+        u64::from_le_bytes(bytes)
+    }
+
+    #[inline(never)]
+    fn refill(&mut self) {
+        self.words
+            .fill(self.nonce, self.next, &mut self.buffer.0[..]);
+        self.next += (BYTES / crate::draw::keystream::BLOCK) as u64;
+        self.at = 0;
+    }
+
+    #[inline]
+    fn quarter(&mut self) -> u16 {
+        if self.left == 0 {
+            (self.quarters, self.left) = (self.word(), 4);
+        }
+        let quarter = self.quarters as u16;
+        self.quarters >>= 16;
+        self.left -= 1;
+        quarter
+    }
+
+    /// `a/b` against 64 bits at a time.
+    #[cold]
+    fn decide(&mut self, mut a: u64, b: u64) -> bool {
+        loop {
+            let (known, wanted) = (u128::from(self.word()) * u128::from(b), u128::from(a) << 64);
+            if known >= wanted {
+                return false;
+            }
+            if wanted - known >= u128::from(b) {
+                return true;
+            }
+            a = (wanted - known) as u64;
+        }
+    }
+}
+
+/// A number in [0, 1) of which the digits are taken off.
+pub struct Fraction(u64);
+
+impl Digits for Fraction {
+    #[inline]
+    fn next(&mut self, n: u64) -> u64 {
+        let wide = u128::from(self.0) * u128::from(n);
+        self.0 = wide as u64;
+        (wide >> 64) as u64
+    }
+}
+
+/// Whether a word is one of those that every number below `product` has as many of.
+#[inline]
+fn is_fair(word: u64, product: u64) -> bool {
+    let behind = word.wrapping_mul(product);
+    // 2^64 mod product, which is below the product: seldom worth a division.
+    behind >= product || behind >= product.wrapping_neg() % product || mutant!("unfair-words-kept")
+}
+
+impl Draw for Stream<'_> {
+    type Digits<'a>
+        = Fraction
+    where
+        Self: 'a;
+
+    #[inline]
+    fn digits(&mut self, product: u64) -> Fraction {
+        loop {
+            let word = self.word();
+            if is_fair(word, product) {
+                return Fraction(word);
+            }
+        }
+    }
+
+    #[inline]
+    fn happens(&mut self, a: u64, b: u64) -> bool {
+        let (known, wanted) = (
+            u128::from(self.quarter()) * u128::from(b),
+            u128::from(a) << 16,
+        );
+        if known >= wanted {
+            return false;
+        }
+        if wanted - known >= u128::from(b) {
+            return true;
+        }
+        self.decide((wanted - known) as u64, b)
+    }
+
+    #[inline]
+    fn falls(&mut self, coin: &Coin) -> bool {
+        let known = u32::from(self.quarter());
+        if known == coin.whole && coin.rest > 0 && !mutant!("coins-of-sixteen-bits") {
+            return self.decide(coin.rest, coin.b);
+        }
+        known < coin.whole
+    }
+
+    fn fill(&mut self, bits: u32, out: &mut [u16]) {
+        let mask = ((1u32 << bits) - 1) as u16;
+        for four in out.chunks_mut(4) {
+            let mut word = self.word();
+            for quarter in four {
+                *quarter = word as u16 & mask;
+                word >>= 16;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_as_many_fair_words() {
+        for b in [
+            2u64,
+            3,
+            5,
+            120,
+            1000,
+            119 * 120 * 121,
+            (1 << 56) - 5,
+            1 << 40,
+        ] {
+            let number = |word: u64| Fraction(word).next(b);
+            // The first word that gives `r`, by bisection: the number grows with the word.
+            let first = |r: u64| {
+                let (mut low, mut high) = (0u128, 1u128 << 64);
+                while low < high {
+                    let middle = (low + high) / 2;
+                    if number(middle as u64) < r {
+                        low = middle + 1;
+                    } else {
+                        high = middle;
+                    }
+                }
+                low
+            };
+            let whole = (1u128 << 64) / u128::from(b);
+            for r in [0, 1, b / 3, b / 2, b - 2, b - 1] {
+                let (from, to) = (first(r), if r + 1 == b { 1 << 64 } else { first(r + 1) });
+                let near = (from..(from + 3).min(to)).chain((to - 3).max(from)..to);
+                let unfair: std::collections::HashSet<u128> =
+                    near.filter(|&word| !is_fair(word as u64, b)).collect();
+                assert_eq!(to - from - unfair.len() as u128, whole, "{r} of {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn digits_are_those_of_one_number() {
+        let mut word = 88_172_645_463_325_252u64;
+        for _ in 0..1000 {
+            word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let mut digits = Fraction(word);
+            let (a, b, c) = (digits.next(7), digits.next(6), digits.next(5));
+            assert!(a < 7 && b < 6 && c < 5);
+            assert_eq!((a * 6 + b) * 5 + c, Fraction(word).next(210));
+        }
+    }
+
+    /// The chance that a word of the stream decides so, from all values of 16 bits.
+    #[test]
+    fn chances_are_exact() {
+        let keystream = Keystream::new(&[3; 32]);
+        let mut buffer = Buffer::default();
+        for (a, b) in [
+            (0, 1),
+            (1, 1),
+            (1, 3),
+            (5, 7),
+            (1, 1 << 62),
+            ((1 << 53) - 1, 1 << 53),
+        ] {
+            let coin = Coin::new(a, b);
+            let mut stream = keystream.open(&mut buffer, 1);
+            let (mut sure, mut open) = (0u128, 0u128);
+            for quarter in 0..1u64 << 16 {
+                // Each value once, and then words that are above anything, so that an open one is false.
+                (stream.quarters, stream.left) = (quarter, 1);
+                let (known, wanted) = (u128::from(quarter) * u128::from(b), u128::from(a) << 16);
+                let is_open = known < wanted && wanted - known < u128::from(b);
+                open += u128::from(is_open);
+                if !is_open {
+                    let by_odds = stream.happens(a, b);
+                    (stream.quarters, stream.left) = (quarter, 1);
+                    assert_eq!(stream.falls(&coin), by_odds);
+                    sure += u128::from(by_odds);
+                }
+            }
+            // Of the one open value the share rest/b is true.
+            assert_eq!(open, u128::from(coin.rest > 0));
+            assert_eq!(
+                sure * u128::from(b) + u128::from(coin.rest),
+                u128::from(a) << 16
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_left_open_is_decided_by_more_bits() {
+        let keystream = Keystream::new(&[4; 32]);
+        let mut buffer = Buffer::default();
+        let mut stream = keystream.open(&mut buffer, 0);
+        let n = 20_000;
+        let held = (0..n).filter(|_| stream.decide(1, 2)).count() as f64;
+        // Six standard errors.
+        assert!((held / f64::from(n) - 0.5).abs() < 6.0 * 0.5 / f64::from(n).sqrt());
+        assert!(!stream.decide(0, 7));
+        // A quarter that leaves one third open: two in three of what is left are true.
+        let coin = Coin::new(1, 3);
+        let open = |_: &i32| {
+            (stream.quarters, stream.left) = (u64::from(coin.whole), 1);
+            stream.falls(&coin)
+        };
+        let held = (0..n).filter(open).count() as f64;
+        let share = coin.rest as f64 / 3.0;
+        assert!((held / f64::from(n) - share).abs() < 6.0 * 0.5 / f64::from(n).sqrt());
+    }
+
+    #[test]
+    fn words_are_those_of_the_keystream() {
+        let keystream = Keystream::new(&[5; 32]);
+        let mut buffer = Buffer::default();
+        let mut stream = keystream.open(&mut buffer, 9);
+        let mut want = [0u8; 3 * BYTES];
+        keystream.fill(9, 0, &mut want);
+        for word in want.chunks_exact(8) {
+            assert_eq!(stream.word().to_le_bytes(), word);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Neighbours that change places: a random matching of the path.
+//!
+//! # Law
+//! With `D` the total and counts `a_i` of a step between `i` and `i + 1`: the pair `(i, i + 1)` is swapped with
+//! probability `a_i / (D - a_{i-1})` if the pair before was not, else not. If that one has probability
+//! `a_{i-1} / D`, as the first one has with `a_{-1} = 0`, then this one has
+//! `(1 - a_{i-1}/D) a_i / (D - a_{i-1}) = a_i / D`. Nobody is in two pairs, so `i` stays with what is left.
+//! Where `a_{i-1} = D` the pair before is swapped for certain, `a_i` is 0, and nothing is drawn.
+//!
+//! # In parallel
+//! Let `b_i` be coins with those chances, all independent. Then `s_i = b_i and not s_{i-1}` says who is swapped: in
+//! every run of true coins each other one, beginning with the first. The coins are thrown in fixed blocks, the runs
+//! resolved 64 at a time, the values moved in fixed blocks again.
+//!
+//! # Cost
+//! 16 bits of the keystream and two bits of memory for each person, and a pass over the values.
+
+use zeroize::{Zeroize, Zeroizing};
+
+use super::Item;
+use super::draw::{Buffer, Coin, Draw, Source, kind};
+use super::shuffle::{share, workers};
+use crate::law::Alphas;
+use crate::system::memory::{self, Gather};
+use crate::system::stop::Paced;
+
+/// Pairs in a block: the same on every machine, as words depend on it.
+const BLOCK: usize = 1 << 14;
+
+/// `x` with a random matching of neighbours swapped.
+pub fn swap<T: Item, S: Source>(source: &S, alphas: &Alphas, total: u64, x: &[T], out: &mut [T]) {
+    let pairs = x.len().saturating_sub(1);
+    if pairs == 0 {
+        return out.copy_from_slice(x);
+    }
+    let mut swapped = Zeroizing::new(memory::zeros::<u64>(pairs.div_ceil(64)));
+    let blocks = pairs.div_ceil(BLOCK);
+    let mut states: Vec<Buffer> = (0..workers(pairs, blocks))
+        .map(|_| Buffer::default())
+        .gather();
+    let coins = Coins::new(alphas, total);
+    let parts = swapped.chunks_mut(BLOCK / 64).enumerate();
+    share(parts, &mut states, |buffer, (block, words)| {
+        let mut draw = source.open(buffer, kind::PATH | block as u64);
+        coins.throw(&mut draw, block * BLOCK, pairs, words);
+    });
+    resolve(&mut swapped);
+    let swapped = &swapped[..];
+    let is = |pair: usize| swapped[pair / 64] >> (pair % 64) & 1 == 1;
+    let parts = out.chunks_mut(BLOCK).enumerate();
+    share(parts, &mut states, |_, (block, out)| {
+        let (start, end) = (block * BLOCK, block * BLOCK + out.len());
+        out.copy_from_slice(&x[start..end]);
+        if start > 0 && is(start - 1) {
+            out[0] = x[start - 1];
+        }
+        for (i, &word) in swapped[start / 64..end.div_ceil(64).min(swapped.len())]
+            .iter()
+            .enumerate()
+        {
+            let mut left = word;
+            while left != 0 {
+                let here = 64 * i + left.trailing_zeros() as usize;
+                left &= left - 1;
+                out[here] = x[start + here + 1];
+                // Unless it is the first of the next block, which looks for itself.
+                if let Some(next) = out.get_mut(here + 1) {
+                    *next = x[start + here];
+                }
+            }
+        }
+    });
+}
+
+/// The coins of all pairs.
+enum Coins<'a> {
+    /// The first one, and all others.
+    Constant(Coin, Coin),
+    /// One each.
+    Each(&'a Alphas, u64),
+}
+
+/// The chance of a pair after one of count `before`.
+fn chance(alpha: u64, before: u64, total: u64) -> (u64, u64) {
+    if mutant!("pairs-swapped-as-if-first") {
+        return (alpha, total);
+    }
+    // For certain not, where the one before was for certain.
+    (alpha, (total - before).max(1))
+}
+
+impl<'a> Coins<'a> {
+    fn new(alphas: &'a Alphas, total: u64) -> Self {
+        match *alphas {
+            // With one pair alone it may be the whole total, and what follows is not asked for.
+            Alphas::Constant(alpha) if 2 * u128::from(alpha) <= u128::from(total) => {
+                let (a, b) = chance(alpha, alpha, total);
+                Coins::Constant(Coin::new(alpha, total), Coin::new(a, b))
+            }
+            _ => Coins::Each(alphas, total),
+        }
+    }
+
+    /// The coins from pair `start` on, as many as fit.
+    fn throw(&self, draw: &mut impl Draw, start: usize, pairs: usize, words: &mut [u64]) {
+        for (i, word) in words.iter_mut().enumerate().paced() {
+            let first = start + 64 * i;
+            let many = 64.min(pairs - first);
+            match self {
+                Coins::Constant(one, others) => {
+                    let coin = if first == 0 { one } else { others };
+                    let mut thrown = u64::from(draw.falls(coin));
+                    for bit in 1..many {
+                        thrown |= u64::from(draw.falls(others)) << bit;
+                    }
+                    *word = thrown;
+                }
+                Coins::Each(alphas, total) => {
+                    let mut before = match first {
+                        0 => 0,
+                        first => alphas.at(first as u64 - 1),
+                    };
+                    for bit in 0..many {
+                        let alpha = alphas.at((first + bit) as u64);
+                        let (a, b) = chance(alpha, before, *total);
+                        *word |= u64::from(draw.happens(a, b)) << bit;
+                        before = alpha;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// From coins to pairs: of every run of ones each other one, the first included.
+fn resolve(words: &mut [u64]) {
+    const EVEN: u64 = 0x5555_5555_5555_5555;
+    let mut last = 0;
+    for word in words.iter_mut().paced() {
+        let coins = *word & !last;
+        let starts = coins & !(coins << 1);
+        // Adding one at its start clears a run and sets the bit after it, which is none of a run's.
+        let from_even = coins & !coins.wrapping_add(starts & EVEN);
+        *word = from_even & EVEN | coins & !from_even & !EVEN;
+        last = *word >> 63;
+    }
+    last.zeroize();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::{Tree, check_marginals};
+    use super::*;
+    use crate::draw::keystream::Keystream;
+
+    #[test]
+    fn marginals_are_the_tridiagonal() {
+        let each = |alphas: &[i64]| Alphas::Vector(alphas.into());
+        for (alphas, total, n) in [
+            (Alphas::Constant(3), 10, 6),
+            (Alphas::Constant(1), 2, 5),
+            (Alphas::Constant(7), 10, 2),
+            (Alphas::Constant(1), 1, 2),
+            (each(&[1, 3, 2, 5]), 8, 5),
+            (each(&[0, 8, 0, 8, 0]), 8, 6),
+            (each(&[4, 4, 4]), 8, 4),
+        ] {
+            let alpha = |i: usize| alphas.at(i as u64);
+            let entry = |u: usize, v: usize| {
+                let beside = |u: usize| if u + 1 < n { alpha(u) } else { 0 };
+                let count = match v.abs_diff(u) {
+                    0 => total - beside(u) - if u > 0 { alpha(u - 1) } else { 0 },
+                    1 => alpha(u.min(v)),
+                    _ => 0,
+                };
+                (u128::from(count), u128::from(total))
+            };
+            check_marginals(n, entry, |tree: &Tree, x, out| {
+                swap(tree, &alphas, total, x, out);
+            });
+        }
+    }
+
+    #[test]
+    fn runs_are_resolved_over_the_ends_of_words() {
+        let mut seed = 11u64;
+        for density in [1, 3, 15] {
+            let mut words: Vec<u64> = Vec::new();
+            for _ in 0..50 {
+                let mut word = 0u64;
+                for bit in 0..64 {
+                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    word |= u64::from((seed >> 33) % 16 >= density) << bit;
+                }
+                words.push(word);
+            }
+            let coins: Vec<bool> = (0..3200)
+                .map(|i| words[i / 64] >> (i % 64) & 1 == 1)
+                .collect();
+            resolve(&mut words);
+            let mut before = false;
+            for (i, &coin) in coins.iter().enumerate() {
+                before = coin && !before;
+                assert_eq!(words[i / 64] >> (i % 64) & 1 == 1, before, "{i}");
+            }
+        }
+    }
+
+    #[test]
+    fn nobody_goes_further_than_one_step() {
+        let source = Keystream::new(&[8; 32]);
+        let n = 100_000u32;
+        let x: Vec<u32> = (0..n).collect();
+        let mut out = vec![0; x.len()];
+        swap(&source, &Alphas::Constant(3), 10, &x, &mut out);
+        assert!(out.iter().zip(&x).all(|(&a, &b)| a.abs_diff(b) <= 1));
+        let moved = out.iter().zip(&x).filter(|(a, b)| a != b).count() as f64;
+        // Six standard errors and more: pairs are no further apart than coins.
+        assert!((moved / f64::from(n) - 0.6).abs() < 0.02);
+        let vector = Alphas::Vector(vec![3i64; x.len() - 1].into());
+        let mut other = vec![0; x.len()];
+        swap(&source, &vector, 10, &x, &mut other);
+        assert_eq!(out, other);
+        out.sort_unstable();
+        assert_eq!(out, x);
+    }
+}

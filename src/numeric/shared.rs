@@ -1,0 +1,147 @@
+//! What a whole column would share, and is refused for.
+//!
+//! A permutation with the right marginals may still be one for all: whoever knows a few people's values then
+//! knows everybody's. Beta, which speaks of one person at a time, does not see it.
+//!
+//! | matrix | what is shared | who undoes it |
+//! |---|---|---|
+//! | kron of several axes | all classes are shuffled alike | who knows one class |
+//! | mix | one part is drawn for everybody, maybe one that leaves all in clear | who guesses the part |
+//! | circulant | everybody is shifted alike | who knows one person |
+//!
+//! The one mixture that shares nothing in clear is of classes: each part shuffles all its classes, of two people
+//! or more, each on its own. At shifted offsets that is a rank swap over the borders of classes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::law::{Composition, Matrix, Structure};
+
+/// What the whole column shares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shared {
+    /// The order of each axis.
+    Axes,
+    /// The part that is drawn.
+    Part,
+    /// The shift.
+    Shift,
+}
+
+type Seen = HashMap<*const (), Option<Shared>>;
+
+/// What the permutation of a column shares; None where nothing is.
+pub fn of(matrix: &Matrix) -> Option<Shared> {
+    look(matrix, &mut HashMap::new())
+}
+
+/// A composite may hold one matrix many times.
+fn look(matrix: &Matrix, seen: &mut Seen) -> Option<Shared> {
+    let place = Arc::as_ptr(&matrix.family).cast::<()>();
+    if let Some(found) = seen.get(&place) {
+        return *found;
+    }
+    let found = match matrix.family.composition() {
+        Some(Composition::Kron(factors)) => {
+            let mut wide = factors.iter().filter(|factor| factor.family.size() > 1);
+            match (wide.next(), wide.next()) {
+                (Some(_), Some(_)) => Some(Shared::Axes),
+                (only, _) => only.and_then(|only| look(only, seen)),
+            }
+        }
+        Some(Composition::Mix(parts)) => {
+            let drawn = || parts.iter().filter(|part| part.0.0 > 0);
+            match drawn().count() {
+                1 => drawn().next().and_then(|part| look(part.1, seen)),
+                _ if drawn().all(|part| in_company(part.1)) => None,
+                _ => Some(Shared::Part),
+            }
+        }
+        Some(Composition::Product(first, second)) => {
+            look(first, seen).or_else(|| look(second, seen))
+        }
+        _ => match matrix.structure() {
+            Structure::Circulant { .. } => Some(Shared::Shift),
+            _ => None,
+        },
+    };
+    seen.insert(place, found);
+    found
+}
+
+/// Whether it is of classes, and nobody is alone in one.
+pub fn in_company(matrix: &Matrix) -> bool {
+    let classes = matrix.structure().classes(matrix.family.size());
+    classes.is_some_and(|runs| runs.iter().all(|run| run.class_size > 1))
+}
+
+/// Refuses what a column shares.
+///
+/// # Errors
+/// It shares something.
+pub fn check(matrix: &Matrix) -> Result<()> {
+    let got = match of(matrix) {
+        None => return Ok(()),
+        Some(Shared::Axes) => {
+            "a kron, which shuffles all its classes alike, so that one known class gives all away"
+        }
+        Some(Shared::Part) => {
+            "a mix, which draws one part for all, so that a part in clear leaves everybody in clear"
+        }
+        Some(Shared::Shift) => {
+            "a circulant, which may shift all alike, so that one known pair undoes it"
+        }
+    };
+    let must = "move individuals apart from each other unless `allow_shift` is True";
+    Err(Error::value("matrix", must, got))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::battery::make;
+    use crate::law::parameters::Value;
+
+    fn blocks(sizes: &[i64]) -> Matrix {
+        make("blocks", &[("sizes", Value::Wholes(sizes.into()))]).unwrap()
+    }
+
+    fn mix(parts: Vec<Matrix>, weights: &[(i128, i128)]) -> Matrix {
+        let matrices = Value::Matrices(parts.into());
+        let weights = Value::Ratios(weights.into());
+        make("mix", &[("matrices", matrices), ("weights", weights)]).unwrap()
+    }
+
+    fn product(parts: Vec<Matrix>) -> Matrix {
+        make("product", &[("matrices", Value::Matrices(parts.into()))]).unwrap()
+    }
+
+    fn kron(parts: Vec<Matrix>) -> Matrix {
+        make("kron", &[("matrices", Value::Matrices(parts.into()))]).unwrap()
+    }
+
+    #[test]
+    fn only_mixtures_of_classes_in_company_share_nothing() {
+        let half = [(1, 2), (1, 2)];
+        let (even, shifted) = (blocks(&[3, 3]), blocks(&[2, 4]));
+        assert_eq!(of(&mix(vec![even.clone(), shifted.clone()], &half)), None);
+        let alone = blocks(&[1, 5]);
+        let mixed = mix(vec![even.clone(), alone.clone()], &half);
+        assert_eq!(of(&mixed), Some(Shared::Part));
+        let never = mix(vec![even.clone(), alone], &[(1, 1), (0, 1)]);
+        assert_eq!(of(&never), None);
+        let turn = make(
+            "circulant",
+            &[("first_row", Value::Wholes([1, 1, 0, 0, 0, 0].into()))],
+        );
+        let turn = turn.unwrap();
+        assert_eq!(of(&turn), Some(Shared::Shift));
+        assert_eq!(of(&product(vec![even.clone(), turn])), Some(Shared::Shift));
+        assert_eq!(of(&product(vec![even.clone(), shifted])), None);
+        let one = blocks(&[1]);
+        assert_eq!(of(&kron(vec![one.clone(), even.clone()])), None);
+        assert_eq!(of(&kron(vec![even.clone(), even])), Some(Shared::Axes));
+        assert_eq!(of(&kron(vec![one])), None);
+    }
+}

@@ -1,0 +1,216 @@
+//! Permutations and averages of individuals.
+
+use numpy::{
+    Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods,
+};
+use pyo3::prelude::*;
+
+use super::matrix::Matrix;
+use super::memory;
+use super::secret::Secret;
+use super::work::detached;
+use crate::draw::derive::Purpose;
+use crate::error::Error;
+use crate::law::structure::Run;
+use crate::numeric::bits;
+use crate::numeric::{self, Item, Streams, average, shared, shuffle};
+use crate::system::erase;
+use crate::system::memory::Gather;
+
+/// Runs `work` with the words of all parts of a matrix.
+fn with_streams<T>(
+    matrix: &Matrix,
+    secret: &Secret<'_>,
+    work: impl FnOnce(&mut Streams<'_>) -> T,
+) -> T {
+    let digest = matrix.inner().digest();
+    let of = |path: &[u64]| secret.keystream_at(Purpose::Permutation, path, digest);
+    erase::after(|| work(&mut Streams::new(&of)))
+}
+
+#[pymethods]
+impl Matrix {
+    /// A permutation ``s`` with ``Pr(s[u] = v) = p_uv`` exactly, without decomposing.
+    ///
+    /// Blocks and the like, tridiagonal and randomized response from ``keep = 1/size`` on are drawn at any
+    /// size in one pass; all others bit by bit up to 4096. A :func:`kron` is drawn axis by axis,
+    /// ``a @ b`` one after the other, a :func:`mix` by one of its parts, a :func:`circulant` beyond 4096 as
+    /// one shift. It moves a whole column at once: of categories it is no substitute for
+    /// :meth:`randomize`, which draws for every record, and of individuals :meth:`permute` refuses what
+    /// the whole column would share. With a ``key``, ``stream`` names what it is for.
+    ///
+    /// >>> bs.permutation([2, 0, 1]).sample_permutation()
+    /// array([2, 0, 1])
+    /// >>> sorted(bs.randomized_response(4, epsilon=1).sample_permutation().tolist())
+    /// [0, 1, 2, 3]
+    #[pyo3(signature = (*, key=None, stream=None))]
+    fn sample_permutation<'py>(
+        &self,
+        py: Python<'py>,
+        key: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let secret = Secret::new(key, stream, true, "stream")?;
+        let drawn = detached(py, u64::MAX, || {
+            let places = with_streams(self, &secret, |streams| {
+                numeric::targets(self.inner(), streams)
+            })?;
+            Ok::<_, Error>(places)
+        })??;
+        Ok(drawn.into_pyarray(py))
+    }
+
+    /// Bits of the permutation that :meth:`sample_permutation` draws, as a whole, never above the true number.
+    ///
+    /// All that a column hides behind one permutation, however long the column is: n records randomized one
+    /// by one hide ``n * entropy_rate`` bits. Blocks and the like, whose classes are shuffled, have exactly
+    /// ``log2`` of the product of their factorials; a tridiagonal exactly the bits of its swaps, by the chain rule; a
+    /// :func:`kron` the sum of its factors; a :func:`mix` of permutations the entropy of its weights, at most
+    /// ``log2`` of their number. Elsewhere it is a lower bound: of randomized response within
+    /// ``log2(size)`` or so of the truth, of another mixture the mean of its parts, of ``a @ b`` the larger of
+    /// the two, of all others the bits of the richest row, exact for T-transforms and two categories. None
+    /// where no permutation can be drawn.
+    ///
+    /// >>> bs.blocks([2, 2]).joint_entropy, bs.identity(9).joint_entropy
+    /// (2.0, 0.0)
+    /// >>> coin = bs.mix([bs.identity(4), bs.permutation([1, 2, 3, 0])], weights=[0.5, 0.5])
+    /// >>> coin.joint_entropy
+    /// 1.0
+    /// >>> bs.kron(coin, bs.blocks([2, 2])).joint_entropy
+    /// 3.0
+    #[getter]
+    fn joint_entropy(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        detached(py, u64::MAX, || bits::entropy(self.inner()))
+    }
+}
+
+fn allowed(matrix: &Matrix, allow_shift: bool) -> Result<(), Error> {
+    if allow_shift {
+        return Ok(());
+    }
+    shared::check(matrix.inner())
+}
+
+fn moved<'py, T: Item + Element>(
+    py: Python<'py>,
+    matrix: &Matrix,
+    values: &Bound<'py, PyArray1<T>>,
+    out: &Bound<'py, PyArray1<T>>,
+    secret: &Secret<'_>,
+) -> PyResult<()> {
+    let (values, mut out) = (values.readonly(), out.readwrite());
+    let (x, out) = (values.as_slice()?, out.as_slice_mut()?);
+    detached(py, u64::MAX, || {
+        with_streams(matrix, secret, |streams| {
+            numeric::permute(matrix.inner(), streams, x, out)
+        })
+    })??;
+    Ok(())
+}
+
+/// The values, unsigned integers of any width without gaps, each moved to its place into ``out``.
+#[pyfunction]
+#[pyo3(signature = (matrix, values, out, allow_shift, key, stream))]
+pub fn permute_into<'py>(
+    py: Python<'py>,
+    matrix: &Matrix,
+    values: &Bound<'py, PyAny>,
+    out: &Bound<'py, PyAny>,
+    allow_shift: bool,
+    key: Option<&Bound<'py, PyAny>>,
+    stream: Option<&Bound<'py, PyAny>>,
+) -> PyResult<()> {
+    detached(py, u64::MAX, || allowed(matrix, allow_shift))??;
+    let secret = Secret::new(key, stream, true, "stream")?;
+    macro_rules! of_width {
+        ($($number:ty),*) => {
+            $(
+                if let Ok(values) = values.cast::<PyArray1<$number>>() {
+                    let out = out.cast::<PyArray1<$number>>()?;
+                    return moved(py, matrix, values, out, &secret);
+                }
+            )*
+        };
+    }
+    of_width!(u64, u32, u16, u8);
+    Err(Error::type_("values", "be unsigned integers", "others").into())
+}
+
+/// Whose value comes to each place.
+#[pyfunction]
+#[pyo3(signature = (matrix, allow_shift, key, stream))]
+pub fn origins<'py>(
+    py: Python<'py>,
+    matrix: &Matrix,
+    allow_shift: bool,
+    key: Option<&Bound<'py, PyAny>>,
+    stream: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    detached(py, u64::MAX, || allowed(matrix, allow_shift))??;
+    let secret = Secret::new(key, stream, true, "stream")?;
+    let drawn = detached(py, u64::MAX, || {
+        with_streams(matrix, &secret, |streams| {
+            numeric::origins(matrix.inner(), streams)
+        })
+    })??;
+    Ok(drawn.into_pyarray(py))
+}
+
+/// ``order`` with each of the runs of equal values, from ``starts`` on and of ``lengths``, shuffled in itself.
+#[pyfunction]
+#[pyo3(signature = (matrix, order, starts, lengths, key, stream))]
+pub fn shuffle_ties<'py>(
+    py: Python<'py>,
+    matrix: &Matrix,
+    order: PyReadonlyArray1<'py, i64>,
+    starts: PyReadonlyArray1<'py, i64>,
+    lengths: PyReadonlyArray1<'py, i64>,
+    key: Option<&Bound<'py, PyAny>>,
+    stream: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let secret = Secret::new(key, stream, true, "stream")?;
+    let array = memory::empty(py, "order", &[order.len() as u64], "int64")?;
+    {
+        let array = array.cast::<PyArray1<i64>>()?;
+        let mut out = array.readwrite();
+        let (x, out) = (order.as_slice()?, out.as_slice_mut()?);
+        let (starts, lengths) = (starts.as_slice()?, lengths.as_slice()?);
+        let digest = matrix.inner().digest();
+        detached(py, u64::MAX, || {
+            let runs: Vec<Run> = starts
+                .iter()
+                .zip(lengths)
+                .map(|(&start, &length)| Run {
+                    start: start as u64,
+                    class_size: length as u64,
+                    classes: 1,
+                })
+                .gather();
+            out.copy_from_slice(x);
+            erase::after(|| {
+                let words = secret.keystream_at(Purpose::Ties, &[], digest);
+                shuffle::some(&words, &runs, out);
+            });
+        })?;
+    }
+    Ok(array)
+}
+
+/// ``P.T @ x`` to one unit in the last place; None where the structure has no such way.
+#[pyfunction]
+pub fn average_vector<'py>(
+    py: Python<'py>,
+    matrix: &Matrix,
+    x: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+    let x = x.as_slice()?;
+    let array = memory::doubles(py, "average", x.len() as u64)?;
+    let found = {
+        let mut out = array.readwrite();
+        let out = out.as_slice_mut()?;
+        detached(py, x.len() as u64, || {
+            average::average(matrix.inner(), x, out)
+        })?
+    };
+    Ok(found.then_some(array))
+}

@@ -1,0 +1,534 @@
+"""Individuals moved by one permutation: the same values, the right chances, the same container."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import bistochastic as bs
+from test_words import chacha, derive, digest_of
+
+KEY = bs.Key.from_bytes(bytes(range(32)))
+loose: Any = bs
+
+SHIFTED = bs.mix([bs.blocks([3, 3, 3]), bs.blocks([2, 3, 4])], weights=[0.5, 0.5])
+SMALL = {
+    "uniform": bs.uniform(9),
+    "blocks": bs.blocks([2, 1, 4, 2]),
+    "k_anonymous": bs.k_anonymous(9, share=0.4),
+    "tridiagonal": bs.tridiagonal(0.3, size=9),
+    "alphas": bs.tridiagonal([Fraction(n, 28) for n in (9, 19, 0, 28, 0, 4, 14, 7)]),
+    "randomized_response": bs.randomized_response(9, keep=0.4),
+    "never": bs.randomized_response(9, keep=Fraction(1, 100)),
+    "identity": bs.identity(9),
+    "permutation": bs.permutation([3, 1, 4, 0, 5, 8, 2, 6, 7]),
+    "t_transform": bs.t_transform(9, 2, 7, keep=0.3),
+    "geometric": bs.geometric(9, beta=0.5),
+    "product": bs.tridiagonal(0.3, size=9)
+    @ bs.randomized_response(9, keep=0.7)
+    @ bs.blocks([4, 5]),
+    "shifted blocks": SHIFTED,
+}
+every = pytest.mark.parametrize("name", sorted(SMALL))
+
+
+@every
+def test_values_move_by_the_permutation_that_is_sampled(name: str) -> None:
+    m = SMALL[name]
+    x = np.arange(9) * 1.5
+    for stream in ("a", "b"):
+        s = m.sample_permutation(key=KEY, stream=stream)
+        want = np.empty_like(x)
+        want[s] = x
+        assert (m.permute(x, key=KEY, stream=stream) == want).all()
+        assert m.permute(x.tolist(), key=KEY, stream=stream) == want.tolist()
+
+
+@every
+def test_marginals_are_the_matrix(name: str) -> None:
+    """Chi-square over all cells, by a normal bound of its tail: a false alarm below 1e-6."""
+    m, n = SMALL[name], 3000
+    seen = np.zeros((9, 9))
+    for i in range(n):
+        origins = m.permute(np.arange(9, dtype=np.uint8), key=KEY, stream=f"marginals {i}")
+        seen[origins, np.arange(9)] += 1
+    expected = n * m.to_dense()
+    assert (seen[expected == 0] == 0).all()
+    cells = expected > 0
+    off = float(((seen - expected)[cells] ** 2 / expected[cells]).sum())
+    degrees = max(int(cells.sum()) - 9, 1)
+    assert off < degrees + 8 * math.sqrt(2 * degrees) + 16
+
+
+LARGE = {
+    "uniform": bs.uniform(300_000),
+    "blocks": bs.k_anonymous(300_000, k=5),
+    "several": bs.blocks([100_000, 7, 193, 150_000, *[20] * 2490]),
+    "tridiagonal": bs.tridiagonal(0.3, size=300_000),
+    "randomized_response": bs.randomized_response(300_000, keep=0.5),
+    "few": bs.randomized_response(300_000, keep=1 - 2e-5),
+    "all": bs.randomized_response(300_000, keep=Fraction(1, 300_000)),
+    "circulant": bs.circulant(np.arange(300_000)),
+    "product": bs.tridiagonal(0.3, size=300_000) @ bs.k_anonymous(300_000, k=100),
+}
+
+
+@pytest.mark.parametrize("name", sorted(LARGE))
+def test_large_columns_keep_every_value_and_their_mean(name: str) -> None:
+    m = LARGE[name]
+    x = np.arange(300_000) * 0.5
+    out = m.permute(x, key=KEY, stream="large", allow_shift=True)
+    assert (np.sort(out) == x).all()
+    assert math.fsum(out) == math.fsum(x)
+    s = m.sample_permutation(key=KEY, stream="large")
+    assert (out[s] == x).all()
+    small = m.permute(x.astype(np.float32), key=KEY, stream="large", allow_shift=True)
+    assert (small == out.astype(np.float32)).all()
+
+
+def test_large_shuffles_reach_every_place() -> None:
+    """Where people of the first tenth go, by tenths: chi-square of 9 degrees, false alarm 1e-6."""
+    n = 300_000
+    for m in (bs.uniform(n), bs.randomized_response(n, keep=0.5)):
+        s = m.sample_permutation(key=KEY, stream="tenths")
+        moved = s[: n // 10]
+        moved = moved[moved != np.arange(n // 10)]
+        seen = np.bincount(moved // (n // 10), minlength=10)
+        expected = len(moved) / 10
+        assert float(((seen - expected) ** 2 / expected).sum()) < 45.1
+    stayed = float((s == np.arange(n)).mean())
+    assert abs(stayed - 0.5) < 6 * 0.5 / math.sqrt(n) + 2 / n
+
+
+def test_output_does_not_depend_on_threads() -> None:
+    code = (
+        "import hashlib, numpy as np, bistochastic as bs\n"
+        "h = hashlib.sha256(); n = 400_000; key = bs.Key.insecure(1)\n"
+        "for m in (bs.uniform(n), bs.k_anonymous(n, k=5), bs.tridiagonal(0.3, size=n),\n"
+        "          bs.randomized_response(n, keep=0.5), bs.blocks([n // 2, n // 2])):\n"
+        "    x = np.arange(n) % 977 * 0.5\n"
+        "    h.update(m.permute(x, key=key, stream='s').tobytes())\n"
+        "    h.update(m.permute(x, order='rank', key=key, stream='s').tobytes())\n"
+        "    h.update(m.average(x, allow_invertible=True).tobytes())\n"
+        "print(h.hexdigest())"
+    )
+
+    def run(threads: str) -> str:
+        environment = {**os.environ, "BISTOCHASTIC_THREADS": threads}
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    assert len({run(threads) for threads in ("1", "2", "5")}) == 1
+
+
+def test_values_are_stable() -> None:
+    """Golden: a change here goes under "Values" in the changelog."""
+    key = bs.Key.insecure(7)
+    got = {
+        name: SMALL[name].sample_permutation(key=key, stream="golden").tolist()
+        for name in ("uniform", "blocks", "tridiagonal", "randomized_response", "product")
+    }
+    assert got == GOLDEN
+
+
+GOLDEN = {
+    "uniform": [5, 7, 4, 6, 2, 0, 3, 8, 1],
+    "blocks": [1, 0, 2, 6, 4, 5, 3, 8, 7],
+    "tridiagonal": [0, 1, 3, 2, 4, 6, 5, 7, 8],
+    "randomized_response": [5, 1, 2, 3, 0, 8, 6, 7, 4],
+    "product": [1, 2, 4, 0, 7, 5, 3, 6, 8],
+}
+
+
+class Law:
+    """Decisions from the words of one nonce, after the documentation of the core."""
+
+    def __init__(self, secret: bytes, nonce: int) -> None:
+        self.stream = b"".join(chacha(secret, block, nonce) for block in range(40))
+        self.at = 0
+        self.quarters: list[int] = []
+
+    def word(self) -> int:
+        self.at += 8
+        return int.from_bytes(self.stream[self.at - 8 : self.at], "little")
+
+    def happens(self, a: int, b: int) -> bool:
+        if not self.quarters:
+            word = self.word()
+            self.quarters = [word >> 16 * i & 0xFFFF for i in range(4)]
+        known, bits = self.quarters.pop(0), 16
+        while True:
+            known, wanted = known * b, a << bits
+            if known >= wanted or wanted - known >= b:
+                return known < wanted
+            a, bits, known = wanted - known, 64, self.word()
+
+    def shuffled(self, x: list[int]) -> list[int]:
+        x, left = list(x), len(x)
+        while left > 1:
+            limits: list[int] = []
+            while left > 1 and math.prod(limits) * left <= 2**56:
+                limits.append(left)
+                left -= 1
+            product = math.prod(limits)
+            word = self.word()
+            while word * product % 2**64 < 2**64 % product:
+                word = self.word()
+            number = word * product >> 64
+            for i, n in enumerate(limits):
+                rest = math.prod(limits[i + 1 :])
+                digit, number = divmod(number, rest)
+                x[n - 1], x[digit] = x[digit], x[n - 1]
+        return x
+
+
+@pytest.mark.parametrize("keep", [0.4, 0.9, Fraction(1, 40), 1])
+def test_the_written_law_gives_the_same_permutation(keep: Any) -> None:
+    n, m = 40, bs.randomized_response(40, keep=keep)
+    secret = derive(bytes(range(32)), "permutation", "law", [], digest_of(m))
+    once, order = Law(secret, 0), Law(secret, 3 << 60)
+    kept = Fraction(m.parameters["keep"])
+    whole, lacks = divmod(n * (kept.denominator - kept.numerator), kept.denominator)
+    size = 1 + whole + once.happens(lacks, kept.denominator)
+    if size == 1:
+        taken: list[int] = []
+    elif size == n:
+        taken = list(range(n))
+    else:
+        left, taken = size, []
+        for u in range(n):
+            if once.happens(left, n - u):
+                taken.append(u)
+                left -= 1
+    want = list(range(n))
+    for place, u in zip(taken, order.shuffled(taken), strict=True):
+        want[place] = u
+    got = m.permute(np.arange(n), key=KEY, stream="law")
+    assert got.tolist() == want
+
+
+def test_rank_swaps_neighbours_by_value() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=500)
+    ranks = np.argsort(np.argsort(x))
+    out = bs.tridiagonal(0.4, size=500).permute(x, order="rank")
+    assert (np.abs(np.argsort(np.argsort(out)) - ranks) <= 1).all()
+    assert (out != x).sum() > 100
+    classes = bs.k_anonymous(500, k=10).permute(x, order="rank")
+    assert (np.argsort(np.argsort(classes)) // 10 == ranks // 10).all()
+
+
+def test_a_given_order_is_the_row_at_each_place() -> None:
+    x, by = np.array([10, 20, 30, 40]), np.array([0.4, 0.1, 0.3, 0.2])
+    m = bs.permutation([1, 0, 2, 3])
+    # Rows 1 and 3 have the smallest numbers, so they are the ones that change places.
+    assert m.permute(x, order=np.argsort(by)).tolist() == [10, 40, 30, 20]
+    assert m.permute(x, order=pd.Series([1, 3, 2, 0])).tolist() == [10, 40, 30, 20]
+    assert m.permute(x).tolist() == [20, 10, 30, 40]
+    assert m.permute(x, order="rank").tolist() == [20, 10, 30, 40]
+
+
+def test_ties_are_broken_by_the_key_and_not_by_the_file() -> None:
+    # Everybody is equal, so the order is a shuffle of the file: neighbours are strangers.
+    from bistochastic.numeric import order
+
+    n = 2000
+    m = bs.tridiagonal(0.4, size=n)
+    a, b = (order.by_rank(m, np.zeros(n), KEY, stream) for stream in ("a", "b"))
+    assert sorted(a.tolist()) == list(range(n))
+    assert (a == order.by_rank(m, np.zeros(n), KEY, "a")).all()
+    # In a shuffle two of n stay on average, and pairs that stay neighbours are about as rare.
+    assert (a == b).sum() < 20
+    assert (np.abs(np.diff(a)) == 1).sum() < 20
+    x = np.repeat([3.0, 1.0, 2.0], [5, 1, 4])
+    ranked = order.by_rank(bs.uniform(10), x, KEY, "c")
+    assert (x[ranked] == np.sort(x)).all()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(9),
+        np.arange(9, dtype=np.int8),
+        np.linspace(0, 1, 9, dtype=np.float16),
+        np.linspace(0, 1, 9) + 1j,
+        np.arange(9) % 2 == 0,
+        np.array(list("abcdefghi")),
+        np.array(["2020-01-01"] * 8 + ["2024-02-29"], dtype="datetime64[D]"),
+        np.array([None, "x", 3, 4.5, [1], {}, (), 8, 9], dtype=object),
+        np.arange(27).reshape(9, 3),
+        np.arange(36, dtype=np.uint8).reshape(9, 2, 2),
+        np.asfortranarray(np.arange(18).reshape(9, 2)),
+        np.arange(18)[::2],
+        np.arange(9, dtype=">i8"),
+        np.zeros(9, dtype=[("a", "i4"), ("b", "f8")]),
+        np.ma.array(np.arange(9), mask=[True] + [False] * 8),
+    ],
+    ids=lambda x: f"{x.dtype}{x.shape}",
+)
+def test_arrays_of_any_type_and_shape_come_back(values: Any) -> None:
+    m = SMALL["blocks"]
+    s = m.sample_permutation(key=KEY, stream="types")
+    out = m.permute(values, key=KEY, stream="types")
+    assert type(out) is type(values)
+    assert out.dtype == values.dtype
+    assert out.shape == values.shape
+    for u in range(9):
+        assert np.array_equal(out[s[u]], values[u]) or out[s[u]] is values[u]
+
+
+def test_columns_come_back_in_what_they_came_in() -> None:
+    m = SMALL["uniform"]
+    words = [None, "b", "a", "c", "d", "e", "f", "g", "h"]
+    numbers = [9.0, 2, 3, 4, 5, 6, 7, 8, 1]
+    s = m.sample_permutation(key=KEY, stream="c")
+
+    def moved(given: list[Any]) -> list[Any]:
+        out = [None] * 9
+        for u, v in enumerate(s.tolist()):
+            out[v] = given[u]
+        return out
+
+    draw: dict[str, Any] = {"key": KEY, "stream": "c"}
+    series = pd.Series(words, index=list("zyxwvutsr"), name="word")
+    got = m.permute(series, **draw)
+    assert got.index.tolist() == series.index.tolist()
+    assert got.name == "word"
+    assert got.tolist() == moved(series.tolist())
+    frame = pd.DataFrame({"n": numbers, "w": words}, index=range(3, 12))
+    moved_frame = m.permute(frame, **draw)
+    assert moved_frame.index.tolist() == list(range(3, 12))
+    assert moved_frame["n"].tolist() == moved(numbers)
+    categories = pd.Series(pd.Categorical(["x", "y", "x"] * 3))
+    assert m.permute(categories, **draw).dtype == categories.dtype
+    nullable = pd.Series([None, *range(8)], dtype="Int16")
+    assert m.permute(nullable, **draw).dtype == nullable.dtype
+    column = pl.Series("word", words)
+    assert m.permute(column, **draw).to_list() == moved(words)
+    assert m.permute(column, **draw).name == "word"
+    table = pl.DataFrame({"n": numbers, "w": words})
+    assert m.permute(table, **draw)["w"].to_list() == moved(words)
+    array = pa.array(words)
+    assert m.permute(array, **draw).type == array.type
+    assert m.permute(array, **draw).to_pylist() == moved(words)
+    chunked = pa.chunked_array([words[:4], words[4:]])
+    assert isinstance(m.permute(chunked, **draw), pa.ChunkedArray)
+    assert m.permute(chunked, **draw).to_pylist() == moved(words)
+    arrow = pa.table({"n": numbers, "w": words})
+    assert m.permute(arrow, **draw)["w"].to_pylist() == moved(words)
+    assert m.permute(tuple(words), **draw) == tuple(moved(words))
+    # By rank, too: the smallest stands first.
+    swapped = bs.permutation([1, 0, *range(2, 9)])
+    for given in (pd.Series(numbers), pl.Series(numbers), pa.array(numbers), numbers):
+        out = swapped.permute(given, order="rank")
+        assert list(map(float, np.asarray(out))) == [9, 1, 3, 4, 5, 6, 7, 8, 2]
+        assert type(out) is type(given)
+
+
+def test_without_a_key_every_call_draws_afresh() -> None:
+    m, x = bs.uniform(50), np.arange(50)
+    assert (m.permute(x) != m.permute(x)).any()
+
+
+REFUSED = {
+    "kron": bs.kron(bs.uniform(3), bs.uniform(3)),
+    "mix": bs.mix([bs.uniform(9), bs.identity(9)], weights=[0.5, 0.5]),
+    "mix with one alone": bs.mix([bs.blocks([3, 3, 3]), bs.blocks([1, 8])], weights=[0.5, 0.5]),
+    "circulant": bs.circulant([4, 2, 1, 0, 0, 0, 0, 0, 2]),
+    "product": bs.tridiagonal(0.2, size=9) @ bs.circulant([1, 1, 0, 0, 0, 0, 0, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_what_a_whole_column_shares_is_refused_unless_asked_for(name: str) -> None:
+    m, x = REFUSED[name], np.arange(9)
+    with pytest.raises(ValueError, match=r"`matrix` must move individuals apart .*; got a "):
+        m.permute(x)
+    with pytest.raises(ValueError, match=r"`matrix` must move individuals apart"):
+        m.permute(["x"] * 9, order="rank")
+    s = m.sample_permutation(key=KEY, stream="s")
+    assert (m.permute(x, key=KEY, stream="s", allow_shift=True)[s] == x).all()
+
+
+def test_one_known_pair_undoes_a_shift() -> None:
+    """Why a circulant is refused: all incomes from one."""
+    n = 10_000
+    incomes = np.random.default_rng(1).lognormal(10, 0.5, n)
+    m = bs.circulant(np.arange(1, n + 1))
+    assert m.beta > 0.97
+    out = m.permute(incomes, allow_shift=True)
+    by = int(np.flatnonzero(out == incomes[17])[0]) - 17
+    assert (np.roll(out, -by) == incomes).all()
+    assert m.joint_entropy is not None
+    assert m.joint_entropy < math.log2(n)
+    shift = bs.circulant([1, 1, *[0] * 98])
+    # With two offsets there are two permutations, however they are drawn.
+    for i in range(20):
+        s = shift.sample_permutation(key=KEY, stream=f"{i}")
+        assert len(set(((s - np.arange(100)) % 100).tolist())) == 1
+
+
+def test_one_known_class_undoes_a_kron() -> None:
+    """Why a kron is refused: the classes of all districts from one."""
+    n, k = 200, 5
+    incomes = np.random.default_rng(2).lognormal(10, 0.5, n * k)
+    m = bs.kron(bs.identity(n), bs.uniform(k))
+    assert (m.to_dense()[:10, :10] == bs.blocks([k] * n).to_dense()[:10, :10]).all()
+    out = m.permute(incomes, allow_shift=True).reshape(n, k)
+    known = incomes[:k]
+    order = np.argsort(out[0])[np.argsort(np.argsort(known))]
+    assert (out[:, order].ravel() == incomes).all()
+    # Blocks of the same law do not give in.
+    safe = bs.blocks([k] * n).permute(incomes).reshape(n, k)
+    order = np.argsort(safe[0])[np.argsort(np.argsort(known))]
+    assert (safe[:, order].ravel() != incomes).mean() > 0.5
+
+
+def test_a_part_in_clear_leaves_everybody_in_clear() -> None:
+    """Why a mix is refused: one column in ten is published as it is, at a beta of 0.9."""
+    n = 1000
+    incomes = np.random.default_rng(3).lognormal(10, 0.5, n)
+    m = bs.mix([bs.uniform(n), bs.identity(n)], weights=[0.9, 0.1])
+    assert m.beta > 0.85
+    clear = sum(
+        (m.permute(incomes, key=KEY, stream=f"{i}", allow_shift=True) == incomes).all()
+        for i in range(200)
+    )
+    # Binomial, 20 expected, six standard errors: a false alarm below 1e-8.
+    assert abs(clear - 20) < 6 * math.sqrt(18)
+    assert m.displacement().beta == 0
+
+
+def test_beta_of_a_mixture_is_that_of_its_smallest_part() -> None:
+    parts = [bs.k_anonymous(10_000, k=100), bs.blocks([50, *[100] * 99, 50])]
+    m = bs.mix(parts, weights=[0.5, 0.5])
+    d = m.displacement()
+    assert d.beta == min(part.beta for part in parts) < m.beta
+    assert (np.sort(m.permute(np.arange(10_000))) == np.arange(10_000)).all()
+    clear = bs.mix([bs.uniform(8), bs.identity(8)], weights=[0.5, 0.5])
+    assert (clear @ bs.blocks([4, 4])).displacement().beta == bs.blocks([4, 4]).beta
+    assert bs.kron(clear, bs.uniform(8)).displacement().beta == pytest.approx(0.5)
+
+
+def by_entries(m: bs.Matrix) -> tuple[float, float, float, float, float]:
+    """Moves from the entries themselves."""
+    n, p = m.size, m.to_dense() / m.size
+    far = np.abs(np.arange(n)[:, None] - np.arange(n))
+    share = np.bincount(far.ravel(), weights=p.ravel(), minlength=n)
+    below = np.cumsum(share)
+    at = [float(np.flatnonzero(below >= q - 1e-12)[0]) / n for q in (0.1, 0.5, 0.9)]
+    return float((far * p).sum()) / n, *at, float(share[0])  # type: ignore[return-value]
+
+
+MOVES = {
+    **SMALL,
+    **REFUSED,
+    "reflected": bs.reflected([0.3, 0.1, 0.05, 0.05, 0.1, 0.02, 0.01, 0.005, 0.005, 0.02]),
+    "dense": bs.balance(np.random.default_rng(5).random((9, 9))),
+    "one": bs.uniform(1),
+    "two": bs.tridiagonal([0.75]),
+    "nested": bs.kron(bs.circulant([3, 1, 1]), bs.mix([bs.uniform(4), bs.permutation([3, 0, 1, 2])],
+                                                      weights=[0.25, 0.75]), bs.identity(1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(MOVES))
+def test_moves_are_those_of_the_entries(name: str) -> None:
+    m = MOVES[name]
+    d = m.displacement()
+    assert (d.mean, d.p10, d.p50, d.p90, d.unmoved) == pytest.approx(by_entries(m), abs=1e-12)
+    assert d.joint_entropy == m.joint_entropy
+    assert d.beta <= m.beta + 1e-15
+    assert d.joint_share is not None
+    assert 0 <= d.joint_share <= 1
+    assert str(d).count("\n") == 7
+
+
+def test_moves_of_millions_are_told() -> None:
+    d = bs.k_anonymous(10**6, share=0.05).displacement()
+    # In a class of n a third of n, nearly.
+    assert d.mean == pytest.approx(0.05 / 3, rel=1e-4)
+    assert d.p90 < 0.05
+    assert bs.tridiagonal(0.3, size=10**6).displacement().unmoved == pytest.approx(0.4, abs=1e-5)
+    assert bs.geometric(4000, beta=0.3).displacement().mean < 0.003
+    with pytest.raises(ValueError, match="`matrix` must be at most 4096 wide"):
+        (bs.uniform(5000) @ bs.k_anonymous(5000, k=5)).displacement()
+
+
+def test_joint_entropy_is_known_at_any_size() -> None:
+    n = 10**6
+    tridiagonal = bs.tridiagonal(0.3, size=n).joint_entropy
+    each = 0.7 * (-(3 / 7) * math.log2(3 / 7) - (4 / 7) * math.log2(4 / 7))
+    assert tridiagonal == pytest.approx(each * n, rel=1e-5)
+    half = bs.randomized_response(n, keep=0.5).joint_entropy
+    bits = (math.lgamma(n + 1) - math.lgamma(n / 2)) / math.log(2)
+    assert half == pytest.approx(bits, rel=1e-5)
+    assert half is not None
+    assert half < bits
+    assert bs.circulant(np.ones(8192, dtype=int)).joint_entropy == pytest.approx(13, abs=1e-9)
+    assert bs.geometric(5000, beta=0.5).joint_entropy is None
+
+
+BAD: list[tuple[Any, type[Exception], str]] = [
+    (lambda: bs.uniform(3).permute([1, 2]), ValueError,
+     "`values` must be one for each of the 3 individuals; got 2"),
+    (lambda: bs.uniform(3).permute(np.float64(1)), TypeError, "`values` must be an array"),
+    (lambda: bs.uniform(3).permute(np.array(1)), TypeError, "`values` must be an array"),
+    (lambda: bs.uniform(3).permute("abc"), TypeError, "`values` must be an array.*; got str"),
+    (lambda: bs.uniform(1).permute(pl.DataFrame({"a": [1]}).lazy()), TypeError,
+     "`values` must be an array.*; got LazyFrame"),
+    (lambda: bs.uniform(3).permute([1, 2, 3], key=KEY), ValueError, "`stream` must name"),
+    (lambda: loose.uniform(3).permute([1, 2, 3], key=b"x", stream="s"), TypeError,
+     "`key` must be a Key"),
+    (lambda: loose.uniform(3).permute([1, 2, 3], order="sorted"), ValueError,
+     '`order` must be None, "rank" or rows by number; got \'sorted\''),
+    (lambda: bs.uniform(3).permute([1, 2, 3], order=[0, 1]), ValueError,
+     "`order` must hold each row from 0 to 2 once; got 2 numbers"),
+    (lambda: bs.uniform(3).permute([1, 2, 3], order=[0, 1, 3]), ValueError,
+     "got one outside at position 2"),
+    (lambda: bs.uniform(3).permute([1, 2, 3], order=[0, 1, 1]), ValueError,
+     "got one twice at position 2"),
+    (lambda: bs.uniform(3).permute([1, 2, 3], order=[0.0, 1.0, 2.0]), TypeError,
+     "`order` must hold each row from 0 to 2 once; got dtype float64"),
+    (lambda: bs.uniform(3).permute([1.0, math.nan, math.nan], order="rank"), ValueError,
+     "`values` must hold no NaN; got 2, the first at position 1"),
+    (lambda: bs.uniform(2).permute(pd.Series([None, 1], dtype="Int8"), order="rank"), ValueError,
+     "`values` must hold no missing values; got 1, the first at position 0"),
+    (lambda: bs.uniform(2).permute(np.array(["NaT", "2020-01-01"], dtype="M8[D]"), order="rank"),
+     ValueError, "`values` must hold no NaN; got 1, the first at position 0"),
+    (lambda: bs.uniform(2).permute([[1, 2], [3, 4]], order="rank"), ValueError,
+     '`values` must be one column of values that have an order for order="rank"; got 2 axes'),
+    (lambda: bs.uniform(2).permute([1j, 2], order="rank"), TypeError, "got dtype complex128"),
+    (lambda: bs.uniform(2).permute(np.array([{}, []], dtype=object), order="rank"), TypeError,
+     "got objects that have none"),
+    (lambda: bs.geometric(5000, beta=0.5).permute(np.zeros(5000)), ValueError,
+     "`size` must be at most 4096 to draw a permutation entry by entry; got 5000"),
+    (lambda: bs.randomized_response(5000, keep=Fraction(1, 10**6)).permute(np.zeros(5000)),
+     ValueError, "`size` must be at most 4096"),
+    (lambda: loose.uniform(2).permute([1, 2], allow_shift=1), TypeError, "`allow_shift` must be"),
+    (lambda: bs.k_anonymous(9, share=0), ValueError, "`share` must be above 0 and at most 1"),
+    (lambda: bs.k_anonymous(9, share=0.5, k=2), ValueError, "exactly one of k, beta, share"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "error", "text"), BAD)
+def test_bad_input_is_one_sentence(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text) as caught:
+        call()
+    assert "\n" not in str(caught.value)
