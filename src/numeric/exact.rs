@@ -43,7 +43,7 @@ impl Sum {
         let mut at = shift / 32;
         while times > 0 {
             // 53 + 32 + 31 bits.
-            let mut part = u128::from(mantissa) * (times & 0xffff_ffff) << (shift % 32);
+            let mut part = (u128::from(mantissa) * (times & 0xffff_ffff)) << (shift % 32);
             for limb in &mut self.limbs[at..at + 4] {
                 let low = (part & 0xffff_ffff) as i64;
                 *limb += if negative { -low } else { low };
