@@ -285,13 +285,13 @@ MUTANTS = [
     ),
     Mutant(
         "joint-sum-nearest",
-        "src/birkhoff/bits.rs",
+        "src/numeric/bits.rs",
         "bits of the axes of a kron added to nearest",
         (EDGES + "test_joint_entropy_of_shuffles_and_their_krons_is_never_above_the_truth",),
     ),
     Mutant(
         "identities-counted-apart",
-        "src/birkhoff/bits.rs",
+        "src/numeric/bits.rs",
         "two ways to move nobody count as two permutations",
         (EDGES + "test_permutations_that_move_nobody_are_one",),
     ),

@@ -43,6 +43,7 @@ LATE = {
     ("matrix", "measures"): "profile, deniability and posterior are methods of a matrix",
     ("matrix", "estimate"): "estimate, required_records and standard_error are methods of a matrix",
     ("matrix", "exchange"): "to_json and from_json are methods of a matrix",
+    ("matrix", "numeric"): "permute, average and displacement are methods of a matrix",
     ("matrix", "report"): "a matrix shows itself",
     ("measures", "plot"): "a profile draws itself",
 }
@@ -51,6 +52,7 @@ NAMED = {
     "matrix": "what everything is about: rooms below are handed matrices",
     "measures": "Profile, which a method of Matrix returns",
     "estimate": "Estimate, which a method of Matrix returns",
+    "numeric": "Displacement, which a method of Matrix returns",
     "permutations": "Decomposition, which a method of Matrix returns",
 }
 
