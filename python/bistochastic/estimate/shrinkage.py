@@ -34,7 +34,7 @@ _STEPS = 5000
 
 
 def shrunk(matrix: Matrix, reports: Array, records: float) -> tuple[Array, float, int]:
-    """The shares drawn towards a guess, how far their likelihood may be below its maximum, steps.
+    """The shares drawn towards a guess, how far their likelihood is below its maximum, the steps.
 
     With ``n`` records, a guess ``s`` and a weight ``k``, the maximum over distributions ``pi`` of
 
@@ -134,7 +134,7 @@ def _forth(matrix: Matrix, pi: Array) -> Array:
 
 
 def _factor(matrix: Matrix, reports: Array, expected: Array) -> Array:
-    """The slope of the likelihood, a record; its mean under pi is 1."""
+    """The slope of the likelihood per record; its mean under pi is 1."""
     ratio = np.ascontiguousarray((reports / expected)[None, :])
     return np.asarray(np.maximum(operators.forth(matrix, ratio, back=True)[0], 0.0))
 

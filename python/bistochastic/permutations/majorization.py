@@ -45,7 +45,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class TTransforms:
-    """What :func:`t_transforms` found: a relabelling, mostly none, then T-transforms in order.
+    """What :func:`t_transforms` found: a relabelling if one is needed, then T-transforms in order.
 
     >>> import bistochastic as bs
     >>> found = bs.t_transforms([5, 3, 1], [4, 3, 2])
@@ -84,8 +84,8 @@ class TTransforms:
     def apply(self, p: Vector) -> Any:
         """``P^T p``, step by step, without the matrix.
 
-        Whole numbers and fractions come back exact, as a list; floats as an array, with an error of
-        at most ``2^-51`` of the largest absolute value a step.
+        Whole numbers and fractions come back exact, as a list. Floats come back as an array, with
+        an error per step of at most ``2^-51`` times the largest absolute value.
 
         >>> import bistochastic as bs
         >>> found = bs.t_transforms([5, 3, 1], [4, 3, 2])

@@ -68,9 +68,9 @@ def compare(
     prior: ArrayLike | None = None,
     full: bool = False,
 ) -> Comparison:
-    """The profiles of several matrices side by side, on one scale.
+    """The profiles of several matrices side by side.
 
-    ``cost``, ``prior`` and ``full`` are those of :meth:`Matrix.profile`.
+    ``cost``, ``prior`` and ``full`` are those of :meth:`Matrix.profile`, and apply to all.
 
     >>> import bistochastic as bs
     >>> bs.compare(bs.randomized_response(12, beta=0.6), bs.k_anonymous(12, beta=0.6))

@@ -1,4 +1,4 @@
-//! One draw a record, from a first word of the width that the number of outcomes asks for.
+//! One draw per record, from a first word of the width that the number of outcomes asks for.
 
 use super::Kind;
 use crate::draw::alias::More;

@@ -33,7 +33,7 @@ fn with_words<T>(
     };
     let done = work(&mut Words::new(&mut next));
     if dry {
-        return Err(Error::value("stream", "hold enough words", "fewer").into());
+        return Err(Error::value("stream", "hold enough words", "too few").into());
     }
     Ok(done)
 }
@@ -54,11 +54,12 @@ pub fn _sample_permutation<'py>(
 impl Matrix {
     /// A permutation ``s`` with ``Pr(s[u] = v) = p_uv`` exactly, without decomposing.
     ///
-    /// For at most 4096 categories by halving the matrix bit by bit; blocks and the like are shuffled class
-    /// by class at any size, a :func:`kron` is drawn axis by axis,
-    /// ``a @ b`` one after the other, a :func:`mix` by one of its parts. It moves a whole column at once
-    /// and is no substitute for :meth:`randomize`, which draws for every record. With a ``key``, ``stream``
-    /// names what it is for.
+    /// It moves a whole column at once. It does not replace :meth:`randomize`, which draws for every record on its
+    /// own. With a ``key``, ``stream`` names what it is for.
+    ///
+    /// * Blocks and the like are shuffled class by class, at any size.
+    /// * A :func:`kron` is drawn axis by axis, ``a @ b`` one after the other, a :func:`mix` by one of its parts.
+    /// * All other matrices may have at most 4096 categories.
     ///
     /// >>> bs.permutation([2, 0, 1]).sample_permutation()
     /// array([2, 0, 1])
@@ -81,14 +82,24 @@ impl Matrix {
         Ok(drawn.into_pyarray(py))
     }
 
-    /// Bits of the permutation that :meth:`sample_permutation` draws, as a whole, never above the true number.
+    /// Bits of the permutation that :meth:`sample_permutation` draws, as a whole. Never above the true number.
     ///
-    /// All that a column hides behind one permutation, however long the column is: n records randomized one
-    /// by one hide ``n * entropy_rate`` bits. Blocks and the like, whose classes are shuffled, have exactly
-    /// ``log2`` of the product of their factorials; a :func:`kron` the sum of its factors; a :func:`mix` of
-    /// permutations the entropy of its weights, at most ``log2`` of their number. Elsewhere it is a lower bound:
-    /// of another mixture the mean of its parts, of ``a @ b`` the larger of the two, of all others the bits of
-    /// the richest row, exact for T-transforms and two categories. None where no permutation can be drawn.
+    /// This is all that a column hides behind one permutation, however long the column is. Compare it with ``n``
+    /// records that are randomized one by one, which hide ``n * entropy_rate`` bits. None if no permutation can
+    /// be drawn.
+    ///
+    /// ==========================================  =================================================
+    /// matrix                                      bits
+    /// ==========================================  =================================================
+    /// blocks, k-anonymity, uniform                exactly log2 of the product of the factorials of
+    ///                                             the class sizes
+    /// :func:`kron`                                the sum over its factors
+    /// :func:`mix` of permutations                 exactly the entropy of its weights
+    /// :func:`mix` of other matrices               at least the mean of its parts
+    /// ``a @ b``                                   at least the larger of the two
+    /// all others                                  at least the bits of the row with the most; exact
+    ///                                             for T-transforms and two categories
+    /// ==========================================  =================================================
     ///
     /// >>> bs.blocks([2, 2]).joint_entropy, bs.identity(9).joint_entropy
     /// (2.0, 0.0)
@@ -105,10 +116,10 @@ impl Matrix {
 
 #[pymethods]
 impl Decomposition {
-    /// ``n`` permutations, a row each, term ``j`` with exactly its weight; a permutation moves ``u`` to
-    /// ``row[u]``.
+    /// ``n`` random permutations, one per row. Term ``j`` is drawn with exactly its weight.
     ///
-    /// With a ``key``, ``stream`` names what they are for. A decomposition that was cut short is refused.
+    /// A permutation moves code ``u`` to ``row[u]``. With a ``key``, ``stream`` names what they are for. A
+    /// decomposition with a residual is refused.
     ///
     /// >>> bs.permutation([1, 0]).decompose().sample(2)
     /// array([[1, 0],

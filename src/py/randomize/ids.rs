@@ -29,7 +29,7 @@ impl<'m, 'py> Keyed<'m, 'py> {
 
     /// One id for each of `len` records.
     pub fn ids(draws: Draws<'m, 'py>, ids: &Bound<'py, PyAny>, len: usize) -> PyResult<Self> {
-        let must = "hold one whole number, text or bytes a record";
+        let must = "hold one whole number, text or bytes per record";
         // Of integers, whether they have a sign.
         let (items, signed) = if let Ok(tuple) = ids.cast::<PyTuple>() {
             (tuple.to_list().into_any(), None)
