@@ -4,7 +4,7 @@ use super::Kind;
 use crate::draw::alias::More;
 use crate::draw::word::{Width, Word};
 
-/// One draw a record, from a first word.
+/// One draw per record, from a first word.
 #[derive(Debug)]
 pub enum Leaf {
     /// Of two bytes.

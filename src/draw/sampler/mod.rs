@@ -52,7 +52,7 @@ pub use leaf::Leaf;
 pub enum Sampler {
     /// Every code has one report.
     Certain(Option<Arc<[i64]>>),
-    /// One draw a record.
+    /// One draw per record.
     Leaf(Leaf),
     /// Several draws per record.
     Composite(Composite),
