@@ -186,9 +186,9 @@ class Estimate:
                               Bernstein                wide for few
         ====================  =======================  ====================================
 
-        The normal intervals are used once the reports vary enough. They were tried on every case
-        that could be enumerated, at confidences from 0.8 to 1 - 1e-10, and on simulated fixed
-        populations. None missed a share more often than promised.
+        The normal intervals are used once the reports vary enough. They were checked in many cases:
+        enumerated ones for samples, simulated ones for fixed populations, at confidences from 0.8
+        to 1 - 1e-10. In none of them is a share missed more often than promised.
 
         1. The bounds are about the true share, whatever the ``method``. A biased estimate may lie
            outside of them.
