@@ -162,7 +162,7 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: loose.identity(3).estimate(counts={0: 1}), TypeError, "got dict"),
     (lambda: RR.estimate(counts=[0.4, 0.3, 0.3]), ValueError, "got shares that sum to 1"),
     (lambda: RR.estimate([0], classes=loose.uniform), TypeError, "`classes` must be True or F"),
-    (lambda: JOINT.estimate([[0, 1], [1, 1]]), ValueError, "one joint code a record"),
+    (lambda: JOINT.estimate([[0, 1], [1, 1]]), ValueError, "one joint code per record"),
     (lambda: JOINT.estimate(counts=np.ones((2, 3))), ValueError, "of shape (6,) or (3, 2)"),
     (lambda: RR.required_records(1e-200), ValueError, "less than 2^63 records"),
     (lambda: loose.conjunction(RR, [[0]], [[0]]), TypeError, "`matrices` must be a sequence"),

@@ -146,15 +146,15 @@ def test_shared_parts_are_written_once() -> None:
 
 
 HOSTILE: dict[str, tuple[str, str]] = {
-    "nothing": ("", "`text` must be JSON; got an end too soon"),
+    "nothing": ("", "`text` must be JSON; got a text that ends too soon"),
     "cut off": (
         law("uniform", '{"size": 3}')[:-4],
-        "`text` must be JSON; got an end too soon",
+        "`text` must be JSON; got a text that ends too soon",
     ),
-    "no JSON": ("size = 3", "`text` must be JSON; got something else at character 0"),
+    "no JSON": ("size = 3", "`text` must be JSON; got a fault at character 0"),
     "two of them": (
         law("uniform", '{"size": 3}') * 2,
-        "`text` must be JSON; got something else at character",
+        "`text` must be JSON; got a fault at character",
     ),
     "a list": ("[]", "`text` must be an object; got a list"),
     "a mark": ("\ufeff" + law("uniform", '{"size": 3}'), "`text` must be JSON; got something else"),

@@ -70,7 +70,7 @@ def test_a_function_names_what_it_does_not_know() -> None:
         (
             "dense",
             {"array": [[1]], "counts": [[1]], "total": 1},
-            "`array` must be left out beside total and counts; got it too",
+            "`array` must be left out where total and counts are given; got both",
         ),
         ("dense", {}, "`array` must be given for dense; got nothing"),
         ("dense", {"total": 1}, "`counts` must be given for dense; got nothing"),
@@ -79,19 +79,19 @@ def test_a_function_names_what_it_does_not_know() -> None:
         (
             "gibbs",
             {"counts": [[1]], "total": 1, "beta": 1},
-            "`beta` must be left out beside total and counts; got it too",
+            "`beta` must be left out where total and counts are given; got both",
         ),
         ("geometric", {"kernel": [1, 0]}, "`total` must be given for geometric; got nothing"),
         (
             "geometric",
             {"kernel": [1, 0], "total": 1, "size": 1},
-            "`size` must be left out beside kernel and total; got it too",
+            "`size` must be left out where kernel and total are given; got both",
         ),
         ("geometric", {"total": 1}, "`size` must be given for geometric; got nothing"),
         (
             "tridiagonal",
             {"size": 3, "beta": 0.2, "total": 9},
-            "`total` must be left out beside size and beta; got it too",
+            "`total` must be left out where size and beta are given; got both",
         ),
         ("circulant", {"first_row": [0.5, 0.5], "total": 2}, "`total` must go with whole numbers"),
     ],

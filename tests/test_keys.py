@@ -89,7 +89,7 @@ def test_raw_bytes_are_a_key_only_when_said_so(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=f"`path` must hold 64 hexadecimal digits; got {got}"):
             bs.Key.from_file(path)
     path.write_bytes(digits[:7] + b"g" + digits[8:])
-    with pytest.raises(ValueError, match="got another character at position 7"):
+    with pytest.raises(ValueError, match="got a character that is none at position 7"):
         bs.Key.from_file(path)
 
 

@@ -1,7 +1,8 @@
 """Privacy by bistochastic matrices: exact laws, measured in bits.
 
-A bistochastic matrix says with which probability a true category ``u`` is reported as ``v``. Its
-entropy rate in bits over the most it could be is beta: how much of perfect secrecy has been bought.
+A bistochastic matrix says with which probability a true category ``u`` is reported as ``v``. Beta
+is the average entropy of its rows, divided by log2 of the number of categories: 0 hides nothing, 1
+hides everything.
 
 >>> import bistochastic as bs
 >>> m = bs.randomized_response(12, beta=0.6)

@@ -45,8 +45,8 @@ def zeros(what: str, size: int, dtype: Any) -> NDArray[Any]:
 def array(name: str, must: str, given: Any, *, by_code: bool = False) -> NDArray[Any]:
     """What a caller gave as a plain array: a sequence, an array, a series, a frame, Arrow.
 
-    What is missing (masked, NA, null) is refused. ``by_code`` says that a place in the array is a
-    code, so that labels (pandas) must not say another order.
+    Missing values (masked, NA, null) are refused. ``by_code`` says that positions in the array are
+    codes, so that labels (pandas) must be in the order of the codes.
 
     >>> array("x", "hold numbers", np.ma.array([1, 2], mask=[False, True]))
     Traceback (most recent call last):
@@ -272,7 +272,7 @@ def refuse_another_order(name: str, given: Any, *, columns: bool = True) -> None
         if np.array_equal(np.sort(order), codes):
             must = f"`{name}` must be in the order of the codes"
             axis = "" if side == "index" else "axis=1"
-            got = f"labels in another, which sort_index({axis}) puts right"
+            got = f"labels that are not sorted, which sort_index({axis}) puts right"
             raise ValueError(f"{must}; got {got}")
 
 

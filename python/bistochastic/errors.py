@@ -16,10 +16,10 @@ class GuaranteeError(ValueError):
 
 
 class OutOfReachError(ValueError):
-    """A wanted beta that no matrix of the family has.
+    """A beta was asked for that no matrix of the family has.
 
-    ``most`` is the largest that can be reached and ``least`` the smallest, None where it is not
-    known. Asking again for ``most`` succeeds.
+    ``most`` is the largest that can be reached and ``least`` the smallest, None if it is not known.
+    Asking again for ``most`` succeeds.
 
     >>> import bistochastic as bs
     >>> try:
@@ -42,6 +42,8 @@ class OutOfReachError(ValueError):
 
 class SingularMatrixError(ValueError):
     """What was asked for cannot be told from the reports of this matrix.
+
+    The sentence says what can be told.
 
     >>> import bistochastic as bs
     >>> try:

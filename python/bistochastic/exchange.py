@@ -238,7 +238,7 @@ def _parsed(text: str) -> Any:
         return json.loads(text, object_pairs_hook=_pairs, parse_constant=_Odd, **digits)
     except json.JSONDecodeError as error:
         end = error.pos >= len(text.rstrip())
-        got = "an end too soon" if end else f"something else at character {error.pos}"
+        got = "a text that ends too soon" if end else f"a fault at character {error.pos}"
     _refuse("text", "be JSON", got)
 
 

@@ -1,16 +1,19 @@
 """The families of bistochastic matrices, one function each.
 
-Every function returns an exact :class:`~bistochastic.Matrix`. Numbers given as floats live on the
-grid 2^-53; fractions and whole numbers are taken as they are. Where a beta or an epsilon is asked
-for, the reported beta is not below and the reported epsilon not above it. Vectors and tables may be
-lists, arrays, Series and frames (pandas, polars) or Arrow arrays. A ``numpy.longdouble`` is taken
-as the nearest double. Bad input, complex numbers and missing values among it, raises ``ValueError``
-or ``TypeError`` with one sentence.
+Every function returns an exact :class:`~bistochastic.Matrix`.
 
-``m.parameters`` can be handed back: ``bs.circulant(**m.parameters) == m``, and the same for every
-other family. What floating point once decided stands there as whole numbers (``counts``,
-``kernel``, ``alphas``, ``first_row``) beside the ``total`` that they are counted out of. Nobody has
-to write these by hand.
+* Floats are rounded to multiples of 2^-53, the grid. Fractions and whole numbers are taken as they
+  are.
+* If you ask for a beta, the reported beta is at least that. If you ask for an epsilon, the reported
+  epsilon is at most that.
+* Vectors and tables may be lists, arrays, Series and frames (pandas, polars) or Arrow arrays. A
+  ``numpy.longdouble`` becomes the nearest double.
+* Bad input raises ``ValueError`` or ``TypeError`` with one sentence. Complex numbers and missing
+  values are bad input.
+
+``m.parameters`` can be handed back to the function: ``bs.circulant(**m.parameters) == m``, and the
+same for every other family. It holds the probabilities as whole numbers (``counts``, ``kernel``,
+``alphas``, ``first_row``) out of a ``total``. You never have to write these by hand.
 """
 
 from __future__ import annotations
@@ -45,10 +48,10 @@ def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
 def build(family: str, **parameters: Any) -> Matrix:
     """The matrix of a family by name: ``bs.build(m.family, **m.parameters) == m``.
 
-    Numbers are whole numbers, fractions or floats; a ``numpy.longdouble`` is taken as the nearest
-    double, a complex number is refused. Vectors and tables are lists, arrays, Series and frames
-    (pandas, polars) or Arrow arrays, without missing values. A name that the family does not have
-    is refused with those that it has.
+    Numbers are whole numbers, fractions or floats. A ``numpy.longdouble`` becomes the nearest
+    double; a complex number is refused. Vectors and tables are lists, arrays, Series and frames
+    (pandas, polars) or Arrow arrays, without missing values. An unknown parameter is refused, and
+    the error lists the known ones.
 
     >>> import bistochastic as bs
     >>> m = bs.tridiagonal(0.3, size=12)
@@ -63,7 +66,9 @@ def build(family: str, **parameters: Any) -> Matrix:
 
 
 def identity(size: int) -> Matrix:
-    """Everything is reported as it is: 0 bits, beta 0 (1 for one category, which hides nothing).
+    """Every category is reported as it is: 0 bits, beta 0.
+
+    With one category there is nothing to hide, and beta is 1.
 
     >>> import bistochastic as bs
     >>> bs.identity(4).beta
@@ -83,7 +88,7 @@ def uniform(size: int) -> Matrix:
 
 
 def permutation(targets: Sequence[int] | NDArray[Any]) -> Matrix:
-    """Code ``u`` is always reported as ``targets[u]``: a relabelling, 0 bits.
+    """Code ``u`` is always reported as ``targets[u]``: a relabelling, which hides nothing.
 
     >>> import bistochastic as bs
     >>> bs.permutation([1, 2, 0]).row(0)
@@ -99,22 +104,24 @@ def randomized_response(
     beta: float | None = None,
     keep: Number | None = None,
 ) -> Matrix:
-    """The truth with one probability, each lie with another, Expression (2).
+    """Report the truth with some probability, else any other category, all equally likely.
 
-    ``p_uu = e^epsilon / (size - 1 + e^epsilon)`` and ``p_uv = 1 / (size - 1 + e^epsilon)``: k-ary
-    randomized response, locally differentially private. Among all matrices with that epsilon it
-    tells the most truth, and among all bistochastic ones with that beta, too.
+    Expression (2): ``p_uu = e^epsilon / (size - 1 + e^epsilon)`` and ``p_uv = 1 / (size - 1 +
+    e^epsilon)``. This is k-ary randomized response, which is locally differentially private. No
+    matrix with the same epsilon gives more true reports, and no bistochastic matrix with the same
+    beta.
 
     Give exactly one of
 
-    * ``epsilon`` >= 0: the realised one is not above it. 0 is exactly ``1/size``, ``inf`` exactly
-      the identity; in between at most about 36.7 is realised up to size 65,536.
-    * ``beta`` in [0, 1]: the reported one is not below it; of the two solutions the one with
-      ``keep >= 1/size``.
-    * ``keep`` in [0, 1]: the probability of the truth. A ``Fraction`` (denominator below 2^63) is
-      exact; a float moves towards ``1/size``, by less than ``size`` units of the grid.
+    * ``epsilon`` >= 0. The realised epsilon is at most that. ``epsilon=0`` gives the uniform
+      matrix, ``inf`` the identity. Up to size 65,536, finite values above about 36.7 are lowered to
+      it.
+    * ``beta`` in [0, 1]. The reported beta is at least that. Of the two solutions it is the one
+      with ``keep >= 1/size``.
+    * ``keep`` in [0, 1], the probability of the truth. A ``Fraction`` (denominator below 2^63) is
+      exact. A float is moved towards ``1/size``, by less than ``size`` times 2^-53.
 
-    Two integers at any size, so ten million individuals cost as much as two.
+    The matrix is two integers at any size, so ten million categories cost as much as two.
 
     >>> import bistochastic as bs
     >>> from fractions import Fraction
@@ -132,10 +139,11 @@ def randomized_response(
 
 
 def blocks(sizes: Sequence[int] | NDArray[Any]) -> Matrix:
-    """Classes of ``sizes`` consecutive codes, each a perfect secret, Expression (3).
+    """Classes of ``sizes`` consecutive codes. A report tells the class and nothing else.
 
-    ``p_uv = 1/n_l`` inside class ``l`` and 0 across: the Anatomy form of k-anonymity. A report
-    tells the class and nothing else, so epsilon is infinite from two classes on.
+    Expression (3), the Anatomy form of k-anonymity: ``p_uv`` is ``1/n`` inside a class of ``n``
+    codes, and 0 between classes. With two or more classes epsilon is infinite, because a report
+    rules out all other classes.
 
     >>> import bistochastic as bs
     >>> bs.blocks([2, 2]).to_dense()
@@ -154,11 +162,15 @@ def k_anonymous(
     beta: float | None = None,
     share: Number | None = None,
 ) -> Matrix:
-    """As many classes of at least ``k`` consecutive codes as fit, Expression (3).
+    """Classes of at least ``k`` consecutive codes, as many as fit, Expression (3).
 
-    There are ``size // k`` classes; the first ``size mod classes`` of them are one larger. By
-    ``beta`` the smallest ``k`` whose true beta reaches it, by ``share`` the smallest that is at
-    least that share of ``size``: 0.05 is "within 5 % of the ranks". Give exactly one of the three.
+    There are ``size // k`` classes. The first ``size mod classes`` of them have one code more. Give
+    exactly one of
+
+    * ``k``, the least number of codes per class
+    * ``beta``, for the smallest ``k`` whose true beta is at least that
+    * ``share``, for the smallest ``k`` that is at least that share of ``size``: 0.05 is "within 5 % of
+      the ranks"
 
     >>> import bistochastic as bs
     >>> bs.k_anonymous(12, beta=0.5).parameters
@@ -171,12 +183,16 @@ def k_anonymous(
 
 
 def circulant(first_row: Vector, *, total: int | None = None) -> Matrix:
-    """Each row is the first one shifted right by one, Expression (6): for cyclic categories.
+    """Each row is the one above, shifted right by one: for cyclic categories, Expression (6).
 
-    ``p_uv = first_row[(v - u) mod size]``. Floats must sum to 1 within 1e-9 and are rounded onto
-    the grid, after scaling none by more than a unit of 2^-53 unless tiny entries have to be raised
-    to one; whole numbers are exactly ``first_row / sum``, fractions exactly themselves. ``total``
-    is that sum, as it stands in ``parameters``; it need not be given.
+    ``p_uv = first_row[(v - u) mod size]``. What ``first_row`` may hold:
+
+    * Floats that sum to 1 within 1e-9. They are scaled to sum to 1, then rounded to multiples of
+      2^-53. No entry moves by more than one multiple, unless tiny entries have to be raised to one.
+    * Whole numbers. The law is exactly ``first_row / sum``.
+    * Fractions that sum to 1. They are taken exactly.
+
+    ``total`` is the sum of whole numbers, as ``parameters`` has it. You need not give it.
 
     >>> import bistochastic as bs
     >>> bs.circulant([3, 1, 0]).to_dense()
@@ -194,13 +210,17 @@ def tridiagonal(
     beta: float | None = None,
     total: int | None = None,
 ) -> Matrix:
-    """A report strays by at most one step on an ordered scale, Expression (7).
+    """A report is at most one step from the truth, on an ordered scale, Expression (7).
 
-    ``p_{i,i+1} = p_{i+1,i} = alpha_i``, the diagonal takes the rest. Three ways to say it: a vector
-    of ``size - 1`` alphas, neighbours summing to at most 1; one alpha and a ``size``; or a ``size``
-    and a ``beta``, which gives the smallest constant alpha that reaches it. The entropy rises in
-    alpha only up to a peak between 1/3 and 1/2; a beta beyond it is refused, with the largest that
-    can be had. With ``total`` the alphas are whole numbers out of it, as in ``parameters``.
+    ``p_{i,i+1} = p_{i+1,i} = alpha_i``, and the diagonal takes the rest. Give one of
+
+    * a vector of ``size - 1`` alphas; two neighbours sum to at most 1
+    * one alpha and a ``size``
+    * a ``size`` and a ``beta``, for the smallest constant alpha that reaches it
+
+    Beta grows with alpha only up to a peak between 1/3 and 1/2. A beta above that peak is refused,
+    and the error says the largest that is possible. With ``total`` the alphas are whole numbers out
+    of it, as in ``parameters``.
 
     >>> import bistochastic as bs
     >>> bs.tridiagonal([0.25, 0.5]).to_dense()
@@ -219,15 +239,16 @@ def tridiagonal(
 
 
 def reflected(kernel: Vector, *, total: int | None = None) -> Matrix:
-    """A step drawn from one even law, folded back at the ends of an ordered scale.
+    """A step of random length on an ordered scale, folded back at both ends.
 
-    ``p_uv = c_{v-u} + c_{u+v+1}`` with indices on a cycle of length ``2r``, from a kernel
-    ``c_0, ..., c_r`` with ``c_0 + 2 (c_1 + ... + c_{r-1}) + c_r = 1``: symmetric and bistochastic
-    for every such kernel. Contains the identity, randomized response, the tridiagonal matrix with
-    one alpha and discrete Gaussians.
+    ``p_uv = c_{v-u} + c_{u+v+1}``, with indices on a cycle of length ``2r``. The kernel ``c_0, ...,
+    c_r`` says how likely each length of a step is, up or down alike. It must satisfy ``c_0 + 2 (c_1
+    + ... + c_{r-1}) + c_r = 1``; then the matrix is symmetric and bistochastic. The identity,
+    randomized response, the tridiagonal matrix with one alpha and discrete Gaussians are of this
+    form.
 
     With ``total`` the kernel holds whole numbers out of it, as in ``parameters``. Beyond 2^30 terms
-    the reported beta is a lower bound of the true one (``m.is_exact``).
+    the reported beta is a lower bound of the true one, and ``m.is_exact`` is False.
 
     >>> import bistochastic as bs
     >>> bs.reflected([0.5, 0.25, 0.0, 0.0]).to_dense()
@@ -246,12 +267,18 @@ def geometric(
     kernel: Vector | None = None,
     total: int | None = None,
 ) -> Matrix:
-    """The reflected kernel that falls by the factor ``exp(-1/T)`` a step, for ordered categories.
+    """For ordered categories: a report is less likely by ``exp(-1/T)`` per step from the truth.
 
-    Any report is at most ``exp(|u - w| / T)`` times as likely under truth ``u`` as under ``w``:
-    metric privacy, exactly, in the integers that are sampled. Give exactly one of ``temperature``
-    (0 is the identity, ``inf`` perfect secrecy) and ``beta``, for the coldest law that reaches it.
-    ``kernel`` and ``total``, as they stand in ``parameters``, are the law itself and go alone.
+    Epsilon per step of distance is at most ``1/T`` (metric privacy): a report is at most
+    ``exp(|u - w| / T)`` times as likely if the truth is ``u`` as if it is ``w``. This holds exactly
+    for the integers that are sampled. Steps beyond the ends are folded back, as in
+    :func:`reflected`.
+
+    Give exactly one of
+
+    * ``temperature``, the ``T`` above; 0 is the identity, ``inf`` the uniform matrix
+    * ``beta``, for the lowest temperature that reaches it
+    * ``kernel`` and ``total``, as they stand in ``parameters``, and nothing else
 
     >>> import bistochastic as bs
     >>> m = bs.geometric(12, beta=0.6)
@@ -272,16 +299,21 @@ def gibbs(
 ) -> Matrix:
     """The least expected cost at a given beta: ``p_uv = x_u y_v exp(-cost_uv / T)``.
 
-    ``cost[u][v] >= 0`` is what it costs to report ``v`` for ``u``; ``inf`` forbids it; it need not
-    be symmetric. Among all bistochastic matrices of that entropy this one has the least mean cost,
-    and ``T ln 2`` is the price of one more bit. Equal costs off the diagonal give randomized
-    response, costs 0 and ``inf`` give blocks.
+    ``cost[u][v] >= 0`` is the cost of reporting ``v`` when the truth is ``u``. ``inf`` forbids that
+    report. The costs need not be symmetric. No bistochastic matrix with the same entropy has a
+    lower mean cost, and one more bit costs ``T ln 2``. Equal costs off the diagonal give randomized
+    response; costs of 0 and ``inf`` give blocks.
 
-    Give exactly one of ``temperature`` > 0 and ``beta``, for the coldest law that reaches it; what
-    the allowed reports cannot reach is refused with what they can. Far below the costs the law
-    tends to the cheapest assignment, or is shared out among several. Differences of costs decide
-    there and are taken exactly; costs that need some 2^60 temperatures at once are refused.
-    ``counts`` and ``total``, as they stand in ``parameters``, are the law itself and go alone.
+    Give exactly one of
+
+    * ``temperature`` > 0, the ``T`` above
+    * ``beta``, for the lowest temperature that reaches it; a beta that the allowed reports cannot
+      reach is refused, and the error says which they can
+    * ``counts`` and ``total``, as they stand in ``parameters``, and nothing else
+
+    At a temperature far below the costs the matrix tends to the cheapest assignment, or to several
+    where they cost the same. Costs are compared exactly there. Costs larger than about 2^60
+    temperatures are refused.
 
     >>> import bistochastic as bs
     >>> import numpy as np
@@ -297,13 +329,19 @@ def gibbs(
 def dense(
     array: Table | None = None, *, counts: Table | None = None, total: int | None = None
 ) -> Matrix:
-    """A matrix of one's own.
+    """A matrix of your own.
 
-    Floats must have row and column sums within 1e-9 of 1; they are balanced, then rounded onto the
-    grid 2^-53 with exact line sums and unchanged support. A matrix that is on the grid already is
-    not touched. Whole numbers whose lines all sum to ``D`` are exactly ``array / D``; fractions are
-    exactly themselves. ``requested`` says by how much sums were ``off`` and an entry ``moved``.
-    ``counts`` and ``total``, as they stand in ``parameters``, are the law itself and go alone.
+    What ``array`` may hold:
+
+    * Floats whose rows and columns sum to 1 within 1e-9. They are balanced, then rounded to
+      multiples of 2^-53, so that all sums are exactly 1. Zeros stay zeros, and no other entry
+      becomes zero. A matrix of such multiples is not changed.
+    * Whole numbers whose rows and columns all sum to one number ``D``. The law is exactly ``array /
+      D``.
+    * Fractions. They are taken exactly.
+
+    ``requested`` says by how much the sums were ``off`` and how far an entry was ``moved``. Instead
+    of ``array`` give ``counts`` and ``total``, as they stand in ``parameters``.
 
     >>> import bistochastic as bs
     >>> bs.dense([[2, 1, 0], [1, 1, 1], [0, 1, 2]]).exact_row(0)
@@ -320,10 +358,11 @@ def balance(
 ) -> Matrix:
     """The bistochastic matrix nearest in relative entropy to an array of non-negative numbers.
 
-    ``p_uv = x_u a_uv y_v``: rows and columns scaled until all sum to 1 (Sinkhorn, then Newton where
-    that crawls), then rounded onto the grid. Every positive entry must lie on a positive diagonal,
-    otherwise the first that does not is named. ``counts`` and ``total``, as they stand in
-    ``parameters``, are the law itself and go alone.
+    ``p_uv = x_u a_uv y_v``: rows and columns are scaled until all sum to 1 (Sinkhorn, then Newton
+    where that is slow), then rounded to multiples of 2^-53. Every positive entry must lie on a
+    positive diagonal: a permutation that picks only positive entries, one of them this one. If one
+    does not, the error names the first. Instead of ``array`` give ``counts`` and ``total``, as they
+    stand in ``parameters``.
 
     >>> import bistochastic as bs
     >>> bs.balance([[1, 2], [3, 4]]).row(0).round(6)
@@ -331,15 +370,17 @@ def balance(
     >>> bs.balance([[1, 1], [0, 1]])
     Traceback (most recent call last):
         ...
-    ValueError: `array` must have every positive entry on a positive diagonal; got one on none ...
+    ValueError: `array` must have every positive entry on a positive diagonal; got an entry ...
     """
     return _core.build("balance", {"array": array, "counts": counts, "total": total})
 
 
 def t_transform(size: int, i: int, j: int, *, keep: Number) -> Matrix:
-    """Codes ``i`` and ``j`` are swapped with probability ``1 - keep``, the others left alone.
+    """Codes ``i`` and ``j`` are swapped with probability ``1 - keep``. All other codes stay.
 
-    The smallest step of majorization: ``keep I + (1 - keep) Q_ij``, with ``(2/size) h(keep)`` bits.
+    The matrix is ``keep I + (1 - keep) Q_ij``, with ``Q_ij`` the swap and ``(2/size) h(keep)`` bits
+    (``h`` is the entropy of a coin). Products of such matrices make a histogram more even, see
+    :func:`t_transforms`.
 
     >>> import bistochastic as bs
     >>> bs.t_transform(3, 0, 2, keep=0.75).to_dense()
@@ -351,12 +392,15 @@ def t_transform(size: int, i: int, j: int, *, keep: Number) -> Matrix:
 
 
 def kron(*factors: Matrix, matrices: Sequence[Matrix] | None = None) -> Matrix:
-    """Independent matrices on several attributes, as one on their joint domain.
+    """Several columns at once, each randomized independently by its own matrix.
 
-    The joint code is in C order as in ``numpy.kron``: the last attribute runs fastest. Bits and
-    epsilon add, truthfulness multiplies, so Definition 2 with beta is Definition 3 with the same
-    beta for this matrix. Up to 2^53 cells; nothing of the joint matrix is ever formed. The factors
-    may come as one list, ``matrices``, as it stands in ``parameters``.
+    The result acts on joint codes in C order, as ``numpy.kron`` does: the last column changes
+    fastest. ``np.ravel_multi_index(columns, sizes)`` makes joint codes. Bits and epsilon of the
+    matrices add up; truthfulness multiplies. So Definition 2 with some beta is Definition 3 with
+    the same beta for this matrix.
+
+    Up to 2^53 cells are possible, because the joint matrix is never formed. The matrices may also
+    come as one list, ``matrices``, as it stands in ``parameters``.
 
     >>> import bistochastic as bs
     >>> m = bs.kron(bs.uniform(3), bs.identity(2))
@@ -372,15 +416,17 @@ def kron(*factors: Matrix, matrices: Sequence[Matrix] | None = None) -> Matrix:
 
 
 def mix(matrices: Sequence[Matrix], *, weights: Vector) -> Matrix:
-    """One of several matrices of one size, chosen with these weights for every record.
+    """One of several matrices of the same size, chosen anew per record with these weights.
 
     ``p_uv = sum of weight_k p_k(u, v)``. Fractions and whole numbers must sum to exactly 1, floats
-    within 1e-9. This is the honest form of filling zeros with a small gamma to make a matrix
-    positive: ``mix([m, uniform], weights=[1-g, g])`` has sums of exactly 1, where adding gamma
-    without adjusting the rest has sums above 1 and can report a beta above 1.
+    within 1e-9.
 
-    Measures are exact up to size 4096 and inside one structured family, bounds beyond
-    (``m.is_exact``).
+    Use it to get rid of zeros, and with them of an infinite epsilon: ``mix([m, uniform],
+    weights=[1-g, g])`` has sums of exactly 1. Writing a small number in place of the zeros would
+    not: the sums would be above 1, and so could beta.
+
+    Measures are exact up to size 4096, and at any size inside one structured family. Otherwise they
+    are bounds, and ``m.is_exact`` is False.
 
     >>> import bistochastic as bs
     >>> m = bs.mix([bs.k_anonymous(4, k=2), bs.uniform(4)], weights=[0.75, 0.25])

@@ -1,7 +1,7 @@
 """``Matrix``: the class that users see, over the core's law.
 
-What it does itself is thin: :mod:`operators`, :mod:`estimate`, :mod:`profile` and the others do the
-work. Laws, measures and draws are inherited from the core.
+It does little itself. :mod:`operators`, :mod:`estimate`, :mod:`measures` and others do the work.
+Laws, measures and draws are inherited from the core.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def _refused(sign: str) -> Callable[[Any, object], NoReturn]:
 
 
 class Matrix(_core.Law):
-    """A bistochastic matrix: exact rational laws, one a row.
+    """A bistochastic matrix, with exact fractions as its entries.
 
     Row ``u`` gives the probability with which the true category ``u`` is reported as each ``v``.
     All rows and columns sum to 1, exactly. Matrices come from the functions of their families
-    (:func:`randomized_response`, :func:`k_anonymous`, ...) or from :func:`build`; they are
-    immutable, hashable, picklable, and equal where family and realised parameters are.
+    (:func:`randomized_response`, :func:`k_anonymous`, ...) or from :func:`build`. They are
+    immutable, hashable and picklable. Two are equal if family and realised parameters are.
 
     >>> import bistochastic as bs
     >>> m = bs.randomized_response(12, beta=0.6)
@@ -57,11 +57,11 @@ class Matrix(_core.Law):
         raise TypeError("type 'bistochastic.Matrix' is not an acceptable base type")
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        """``np.asarray(m)``: the same as :meth:`to_dense`, in any type of NumPy's.
+        """``np.asarray(m)``: the same as :meth:`to_dense`, in any dtype.
 
-        Arithmetic does not use it: ``x @ m`` and ``m + x`` raise TypeError, since a matrix that
-        became an array without a word may be far larger than anyone meant. The numbers are written
-        anew every time, so that ``copy=False`` raises ``ValueError``.
+        Arithmetic does not use it: ``x @ m`` and ``m + x`` raise ``TypeError``, because the array
+        may be far larger than you expect. Every call writes a new array, so ``copy=False`` raises
+        ``ValueError``.
 
         >>> import numpy as np
         >>> np.asarray(bs.blocks([1, 2]), dtype=np.float32)
@@ -90,11 +90,13 @@ class Matrix(_core.Law):
     def to_json(self) -> str:
         """The matrix as JSON, for other programs and machines: :meth:`from_json` reads it.
 
-        Family and realised parameters, which are the law exactly, with :attr:`requested` beside
-        them. Whole numbers beyond 2^53 and fractions are text, so that no reader rounds them. The
-        matrices of a composite stand under ``parts``, each once. Equal matrices with equal requests
-        give equal texts, on any platform. ``schemas/matrix.json`` in the package is a JSON Schema
-        of it. Raises :class:`bistochastic.errors.OutOfMemoryError` where it would not fit.
+        It holds the family and the realised parameters, which are the law exactly, and
+        :attr:`requested`. Whole numbers beyond 2^53 and fractions are text, so that no reader
+        rounds them. The matrices inside a composite are listed under ``parts``, each once. Equal
+        matrices with equal requests give equal texts, on any platform.
+
+        ``schemas/matrix.json`` in the package describes the format as a JSON Schema. Raises
+        :class:`bistochastic.errors.OutOfMemoryError` if the text would not fit in memory.
 
         >>> print(bs.randomized_response(3, keep=0.5).to_json())
         {"format": "bistochastic.matrix", "version": 1, "family": "randomized_response",
@@ -108,9 +110,9 @@ class Matrix(_core.Law):
     def from_json(text: str) -> Matrix:
         """The matrix that :meth:`to_json` wrote: equal, with the same :attr:`requested`.
 
-        The text may come from a stranger: it is checked as the parameters of any matrix are. What
-        is wrong raises ``ValueError`` with one sentence that names its place; so does a requested
-        beta or epsilon that the matrix does not keep.
+        The text may come from a stranger, so everything in it is checked. A fault raises
+        ``ValueError`` with one sentence that names its place. So does a requested beta or epsilon
+        that the matrix does not keep.
 
         >>> m = bs.kron(bs.randomized_response(12, beta=0.6), bs.uniform(2))
         >>> bs.Matrix.from_json(m.to_json()) == m
@@ -125,11 +127,11 @@ class Matrix(_core.Law):
         return exchange.from_json(text)
 
     def apply(self, x: ArrayLike) -> NDArray[np.float64]:
-        """``P.T @ x``: the expected reports of frequencies ``x``, by the structure of the matrix.
+        """``P.T @ x``: the expected counts of reports, if the true counts are ``x``.
 
-        ``x`` is a vector of ``size`` finite numbers, or an array with one column per vector; the
-        result has its shape, in float64. Structured families take O(r) or O(r log r), :func:`kron`
-        goes axis by axis, ``a @ b`` factor by factor.
+        ``x`` is a vector of ``size`` finite numbers, or an array with one column per vector. The
+        result has the same shape, in float64. Structured families take O(r) or O(r log r) for ``r``
+        categories. :func:`kron` goes axis by axis, ``a @ b`` factor by factor.
 
         >>> bs.blocks([1, 2]).apply([10, 3, 5])
         array([10.,  4.,  4.])
@@ -139,11 +141,11 @@ class Matrix(_core.Law):
         return operators.apply(self, x)
 
     def solve(self, y: ArrayLike) -> NDArray[np.float64]:
-        """The ``x`` with ``apply(x) = y``: frequencies before randomization, possibly negative.
+        """The ``x`` with ``apply(x) = y``: counts before randomization, from counts of reports.
 
-        Unbiased. Takes what :meth:`apply` takes. Errors of ``y`` grow by up to :attr:`condition`.
-        Raises :class:`bistochastic.errors.SingularMatrixError`, with what can still be told apart,
-        where :attr:`is_singular`.
+        The result is unbiased, so it may be negative. It takes what :meth:`apply` takes. Errors in
+        ``y`` grow by a factor of up to :attr:`condition`. If :attr:`is_singular`, it raises
+        :class:`bistochastic.errors.SingularMatrixError`, which says what can still be told apart.
 
         >>> m = bs.randomized_response(4, keep=0.5)
         >>> m.solve(m.apply([8, 4, 2, 1])).round(12)
@@ -161,10 +163,11 @@ class Matrix(_core.Law):
     def condition(self) -> float:
         """The condition number in the 2-norm: how much errors may grow in :meth:`solve`.
 
-        The largest singular value is 1, so this is the inverse of the least one; ``inf`` where that
-        is 0 or, found by a transform or elimination, cannot be told from it (below 2^-50). Dense
-        matrices take a singular value decomposition. For a very large product of matrices of
-        different structure it is found by iteration and may come out low; :meth:`profile` says so.
+        The largest singular value is 1, so this is one over the smallest. It is ``inf`` if the
+        smallest is 0, or below 2^-50 and found by a transform or elimination, which cannot tell it
+        from 0. Dense matrices take a singular value decomposition. Of a very large product of
+        matrices of different structure it is found by iteration and may be too low;
+        :meth:`profile` says so.
 
         >>> round(bs.randomized_response(12, epsilon=3).condition, 6)
         1.628748
@@ -177,7 +180,9 @@ class Matrix(_core.Law):
 
     @property
     def is_singular(self) -> bool:
-        """Whether the matrix is singular: known exactly, or its :attr:`condition` exceeds 2^50.
+        """Whether the matrix cannot be inverted.
+
+        True if that is known exactly, or if :attr:`condition` is above 2^50.
 
         >>> bs.tridiagonal(0.5, size=4).is_singular, bs.tridiagonal(0.4, size=4).is_singular
         (True, False)
@@ -193,13 +198,17 @@ class Matrix(_core.Law):
         prior: ArrayLike | None = None,
         full: bool = False,
     ) -> Profile:
-        """Everything the matrix can tell, each number exact, a bound, or not computed and why.
+        """All measures of the matrix. Each is exact, a bound, or not computed, with the reason.
 
-        Beta beside the worst row and column, what an attacker can do (capacity, guessing, leakage,
-        epsilon, deniability) and what an analyst can still learn (rank, condition). ``cost`` is an
-        array of ``size x size`` numbers, or ``"ordinal"`` for ``|u - v|``, and adds the metric
-        epsilon and the expected cost; ``prior`` is a distribution over the categories, and adds
-        what an attacker with that prior is left with. At most about ten seconds, unless ``full``.
+        It shows beta beside the worst row and column, what an attacker can do (capacity, guessing,
+        leakage, epsilon, deniability) and what an analyst can still learn (rank, condition).
+
+        * ``cost`` is an array of ``size x size`` numbers, or ``"ordinal"`` for ``|u - v|``. It adds
+          the metric epsilon (epsilon per unit of cost) and the expected cost.
+        * ``prior`` is a distribution over the categories. It adds what an attacker who knows it is
+          left with.
+        * ``full=True`` computes everything that can be computed. Otherwise what would take more
+          than about ten seconds is left out.
 
         >>> p = bs.blocks([10, 1, 1]).profile()
         >>> p.worst_row, round(p.capacity, 6), p["epsilon"].status
@@ -211,13 +220,18 @@ class Matrix(_core.Law):
         return profile_of(self, cost=cost, prior=prior, full=whole)
 
     def deniability(self, gamma: float) -> int:
-        """The largest k such that every report has k truths within ``gamma`` of the true one.
+        """How many truths explain every report about as well as the true one does.
 
-        (k, gamma)-plausible deniability: ``min over u, v with p_uv > 0`` of the number of ``w``
-        with ``1/gamma <= p_uv/p_wv <= gamma``, ``u`` itself included. At gamma 1 it is the k of
-        k-anonymity, at ``e^epsilon`` the size; with gamma ``inf`` it counts the truths that a
-        report leaves possible. Of very large matrices a smaller number that is certain;
-        :meth:`profile` says which.
+        (k, gamma)-plausible deniability: the minimum, over all ``u, v`` with ``p_uv > 0``, of the
+        number of ``w`` with ``1/gamma <= p_uv / p_wv <= gamma``, ``u`` itself included. At gamma 2
+        these are the truths that explain the report at least half as well, and at most twice as
+        well.
+
+        * At gamma 1 it is the k of k-anonymity.
+        * At ``e^epsilon`` it is the size.
+        * At ``inf`` it counts the truths that a report leaves possible.
+
+        Of very large matrices it is a lower bound; :meth:`profile` says where.
 
         >>> bs.k_anonymous(12, k=3).deniability(1)
         3
@@ -229,10 +243,10 @@ class Matrix(_core.Law):
         return measures.deniability(self, gamma)
 
     def posterior(self, v: int, prior: ArrayLike | None = None) -> NDArray[np.float64]:
-        """What a report ``v`` says of the truth: ``Pr(u | v)`` for every ``u``.
+        """How likely each truth ``u`` is after a report ``v``: ``Pr(u | v)``.
 
-        Under a uniform prior this is column ``v``; otherwise it is proportional to
-        ``prior[u] * p_uv``.
+        It is proportional to ``prior[u] * p_uv``. Without a ``prior`` all truths are taken as
+        equally likely beforehand, and the result is column ``v``.
 
         >>> bs.blocks([1, 2]).posterior(2, prior=[0.5, 0.3, 0.2])
         array([0. , 0.6, 0.4])
@@ -250,21 +264,39 @@ class Matrix(_core.Law):
         population: Literal["sampled", "fixed"] = "sampled",
         classes: bool = False,
     ) -> Estimate:
-        """Frequencies of the original from reports: ``codes``, or ``counts`` of them.
+        """Frequencies of the original from its reports.
 
-        ``method`` is ``"inverse"`` (unbiased, may be negative), ``"mle"`` (maximum likelihood, a
-        distribution), ``"simplex"`` (the distribution nearest to the inverse) or ``"shrunk"``
-        (likelihood drawn towards uniform, or of a :func:`kron` towards the product of its
-        marginals, by a weight that is read off the reports: for few records or much noise).
-        ``population`` is ``"sampled"`` where the records are a sample of those to be described,
-        ``"fixed"`` where they are all of them (PRAM). Of a :func:`kron` counts may be a table with
-        an axis a factor. Counts with labels (pandas) must be in the order of the codes: whole
-        numbers from 0 up, text sorted, a categorical by its categories. Reports follow
-        ``lambda = P.T @ pi``, so that the inverse is :meth:`solve` of their shares. Codes out of
-        range, negative counts, another number of them and no records at all raise ``ValueError``.
-        A singular matrix raises
-        :class:`bistochastic.errors.SingularMatrixError`; ``classes=True`` estimates the totals of
-        its classes, which blocks report as they are.
+        Give either the reports, ``codes``, or how often each category was reported, ``counts``.
+
+        ==============  ==========================================================
+        ``method``      the result
+        ==============  ==========================================================
+        ``"inverse"``   unbiased; may be negative; :meth:`solve` of the shares
+        ``"mle"``       the distribution under which the reports are most likely
+        ``"simplex"``   the distribution nearest to the inverse
+        ``"shrunk"``    likelihood drawn towards a guess; for few records or much
+                        noise
+        ==============  ==========================================================
+
+        The guess of ``"shrunk"`` is uniform, or the product of the marginals of a :func:`kron`. The
+        reports decide how far it is drawn.
+
+        ``population`` is ``"sampled"`` if the records are a sample of the people to be described.
+        It is ``"fixed"`` if they are all of them (as in PRAM). Then the errors come from
+        randomization alone.
+
+        Counts of a :func:`kron` may be a table with one axis per factor. Counts with labels
+        (pandas) must be in the order of the codes: whole numbers from 0 up, sorted text, or the
+        categories of a categorical.
+
+        ``classes=True`` estimates only the totals of the classes of :func:`blocks`,
+        :func:`k_anonymous` and the like, which are reported as they are.
+
+        Raises
+
+        * ``ValueError`` for codes out of range, negative counts, a wrong number of counts, and no
+          records
+        * :class:`bistochastic.errors.SingularMatrixError` if the matrix cannot be inverted
 
         >>> m = bs.randomized_response(3, epsilon=2)
         >>> m.estimate([0, 0, 1, 2, 0, 1, 0, 0]).counts.round(2)
@@ -277,13 +309,16 @@ class Matrix(_core.Law):
         )
 
     def required_records(self, tolerance: float, *, confidence: float = 0.95) -> int:
-        """How many records, a sample, bring every share's normal interval within ``tolerance``.
+        """How many sampled records make every share's error at most ``tolerance``.
 
-        Whatever the shares: ``z^2 / tolerance^2`` times the largest variance that a pseudo-response
-        can have, z the normal quantile of ``confidence``; a bound of it for structured matrices
-        beyond 4096 categories, but for randomized response, circulant and :func:`kron`. What an
-        estimate's intervals add for skewness is of the order of one over the records. Numbers
-        outside (0, 1) raise ``ValueError``.
+        This holds whatever the true shares are, with the normal interval of that ``confidence``:
+        ``z^2 / tolerance^2`` times the largest variance that one record can add to a share, with
+        ``z`` the normal quantile. The intervals of an estimate are a little wider, by a term of the
+        order of one over the number of records.
+
+        Beyond 4096 categories the variance is an upper bound, except for randomized response,
+        circulant and :func:`kron`. A ``tolerance`` or ``confidence`` outside (0, 1) raises
+        ``ValueError``.
 
         >>> bs.identity(2).required_records(0.01)
         9604
@@ -295,12 +330,12 @@ class Matrix(_core.Law):
         return planning.required_records(self, tolerance, confidence)
 
     def standard_error(self, prior: ArrayLike, records: int) -> NDArray[np.float64]:
-        """The standard error of each share under ``inverse``, before any record is drawn.
+        """The standard error that each share will have, before there are any data.
 
-        ``prior`` is what the true shares are thought to be, ``records`` how many are sampled. The
-        root of ``(sum over w of G_vw^2 lambda_w - prior_v^2) / records``, with ``G`` the inverse of
-        ``P.T`` and ``lambda = P.T @ prior``. Raises ``ValueError`` where ``prior`` is no
-        distribution or ``records`` is below 1.
+        ``prior`` is your guess of the true shares, ``records`` how many will be sampled. The error
+        is that of the method ``"inverse"``: the root of ``(sum over w of G_vw^2 lambda_w -
+        prior_v^2) / records``, with ``G`` the inverse of ``P.T`` and ``lambda = P.T @ prior``.
+        Raises ``ValueError`` if ``prior`` is not a distribution or ``records`` is below 1.
 
         >>> bs.randomized_response(2, keep=0.75).standard_error([0.5, 0.5], 100)
         array([0.1, 0.1])
@@ -322,24 +357,26 @@ class Matrix(_core.Law):
         """Theorem 1 (Birkhoff): the matrix as a weighted sum of permutations, exactly.
 
         All is done in whole numbers: the weights sum to 1 and the terms to the matrix, with ``==``.
+        The result does not depend on the number of threads. Ctrl-C stops the work.
 
-        ``policy="bottleneck"`` takes the permutation whose smallest entry is largest, again and
-        again: few terms, largest first. ``"any"`` takes the next best one: up to ``r^2 - 2r + 2``
-        terms, each close to the one before, at a microsecond or so each. Identity, permutation,
-        T-transform, uniform, randomized response, circulant, tridiagonal, blocks and k-anonymity
-        have closed forms, and ``kron`` is decomposed by its factors, whatever the policy; their
-        permutations are described, not stored.
+        * ``policy="bottleneck"`` always takes the permutation whose smallest entry is largest. It
+          gives few terms, the largest first. ``"any"`` takes the first permutation it finds: up to
+          ``r^2 - 2r + 2`` terms, each close to the one before, at about a microsecond per term.
+        * ``bits`` first moves the matrix to the coarser grid ``2**-bits``, which gives fewer terms.
+          It raises if an entry would become 0. A mixture or product whose common denominator
+          reaches 2^63 needs it.
+        * ``mass`` and ``max_terms`` stop early. What is left out is the ``residual``.
+        * ``restarts`` tries other orders for ``"bottleneck"``, on small matrices also shorter
+          steps, and keeps the fewest terms.
+        * ``progress`` is called a few times per second with the share that is done.
 
-        ``bits`` moves the matrix to the coarser grid ``2**-bits`` first, which makes fewer terms,
-        or raises if an entry would vanish. A mixture or product whose common denominator reaches
-        2^63 needs it. ``mass`` and ``max_terms`` stop early; what is missing is the ``residual``.
-        ``restarts`` tries other orders for the bottleneck, on small matrices shorter steps too,
-        and keeps the fewest terms. The result does not depend on the number of threads.
-        ``progress`` is called with the share that is done a few times a second; Ctrl-C stops the
-        work.
+        Some families have closed forms, whatever the policy: identity, permutation, T-transform,
+        uniform, randomized response, circulant, tridiagonal, blocks and k-anonymity. A ``kron`` is
+        decomposed by its factors. Their permutations are described, not stored.
 
-        A mixture of J permutations hides at most log2 J bits of a whole column: compare
-        ``joint_entropy`` with what records randomized one by one would have.
+        One of J permutations hides at most log2 J bits of a whole column. Compare ``joint_entropy``
+        with ``entropy_rate`` times the number of records, which records hide that are randomized
+        one by one.
 
         >>> m = bs.dense([[5, 2, 1], [1, 4, 3], [2, 2, 4]])
         >>> d = m.decompose()

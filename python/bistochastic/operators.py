@@ -47,7 +47,7 @@ _DENSE = 2048
 def _rows(name: str, matrix: Matrix, given: Any) -> tuple[Array, int]:
     """The vectors as contiguous rows, and the axes that were given."""
     r = matrix.size
-    must = f"hold {r} finite numbers, or that many rows with a vector a column"
+    must = f"hold {r} finite numbers, or that many rows with one column per vector"
     array = arguments.array(name, must, given)
     if type(given) is not list:
         arguments.refuse_another_order(name, given, columns=False)
@@ -63,7 +63,7 @@ def _rows(name: str, matrix: Matrix, given: Any) -> tuple[Array, int]:
         rows = np.require(rows, requirements=["C", "A"])
     at = _core.not_finite(rows)
     if at is not None:
-        got = f"one that is not finite at position {at % r}"
+        got = f"a number that is not finite at position {at % r}"
         raise ValueError(f"`{name}` must {must}; got {got}")
     return rows, array.ndim
 

@@ -247,7 +247,7 @@ def first_row(matrix: Matrix) -> Vector | None:
 
 
 def even_kernel(matrix: Matrix) -> Vector | None:
-    """``c_0`` to ``c_r`` of a step that is folded back at both ends of a scale."""
+    """``c_0`` to ``c_r`` of a random step that is folded back at both ends of a scale."""
     return _vector(_core.kernel_of(matrix))
 
 

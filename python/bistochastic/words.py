@@ -1,6 +1,6 @@
 """Numbers and names in words, and tables of them. Never sees a record.
 
-A shown number is rounded in the direction that claims less: beta and bits down, epsilon up.
+Numbers are shown rounded so that privacy is never overstated: beta and bits down, epsilon up.
 """
 
 from __future__ import annotations

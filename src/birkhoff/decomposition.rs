@@ -230,7 +230,7 @@ impl Decomposition {
         }
         let too_fine = || {
             let must = "have a common denominator below 2^63 and at most 65536 categories";
-            Error::value("residual", must, "more")
+            Error::value("residual", must, "a larger number")
         };
         let mut counts = realise::counts(&self.matrix).map_err(|_| too_fine())?;
         let total = u128::from(counts.total);

@@ -26,7 +26,7 @@ impl Drawer {
     /// One that was cut short.
     pub fn new(decomposition: &Decomposition) -> Result<Self> {
         if !decomposition.complete {
-            let must = "be asked of a decomposition that is not cut short";
+            let must = "be asked of a decomposition without a residual";
             return Err(Error::value("sample", must, "one with a residual"));
         }
         match &decomposition.sum {

@@ -133,7 +133,7 @@ impl Key {
                 (Some(high), Some(low)) => *byte = (high << 4 | low) as u8,
                 (high, _) => {
                     let at = 2 * i + usize::from(high.is_some());
-                    let got = format!("another character at position {at}");
+                    let got = format!("a character that is none at position {at}");
                     return Err(Error::value("path", must, got));
                 }
             }

@@ -1,4 +1,4 @@
-//! What a bistochastic matrix is: exact rational laws, one a row, by their structure.
+//! What a bistochastic matrix is: exact rational laws, one per row, by their structure.
 //!
 //! To add a family: its file in `family/`, a `mod` line and a line in [`REGISTRY`]. It says its name, its size, its
 //! parameters and its [`Structure`]; all else follows from the structure, unless the family knows better.

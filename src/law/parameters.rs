@@ -299,8 +299,8 @@ impl Arguments {
             None => Ok(self.requested),
             Some((name, _)) => Err(Error::type_(
                 name,
-                format!("be left out beside {}", self.taken.join(" and ")),
-                "it too",
+                format!("be left out where {} are given", self.taken.join(" and ")),
+                "both",
             )),
         }
     }

@@ -27,7 +27,7 @@ pub use joint::Joint;
 pub use spectral::{Spectral, Spectrum};
 pub use tridiagonal::{Source, Tridiagonal};
 
-/// Below this a singular value cannot be told from 0 in doubles: the contract's 2^50.
+/// Below this a singular value cannot be told from 0 in doubles, and `is_singular` says so: a condition of 2^50.
 pub const LEAST: f64 = 1.0 / (1u64 << 50) as f64;
 
 /// Which way a vector goes through the matrix.

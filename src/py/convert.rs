@@ -239,7 +239,7 @@ pub fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
         }
         Scalar::Odd => {
             let must = "have a denominator from 1 to below 2^63";
-            Err(Error::value(name, must, "one outside of that").into())
+            Err(Error::value(name, must, "one outside").into())
         }
         Scalar::Not => Err(Error::type_(name, must, type_name(given)).into()),
     }
@@ -362,7 +362,7 @@ fn cells(name: &str, array: &Bound<'_, PyAny>, kind: u8) -> PyResult<Value> {
             })?;
             counts
                 .map(Value::Wholes)
-                .map_err(|_| Error::value(name, "hold numbers below 2^63", "more").into())
+                .map_err(|_| Error::value(name, "hold numbers below 2^63", "a larger one").into())
         }
         b'O' => {
             let ratios: PyResult<Arc<[(i128, i128)]>> = (0..)

@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 
 /// Entropy rate in bits of a plain bistochastic array, Expression (4), in one parallel pass.
 ///
-/// ``-(1/r) * sum of p_uv log2 p_uv`` with ``0 log 0 = 0``. The rows and columns must sum to 1 within
-/// 1e-9: of another matrix this number would not be the entropy rate. A plain double; for a number
-/// that is certified to be no more than the truth, build a :class:`Matrix`.
+/// ``-(1/r) * sum of p_uv log2 p_uv`` with ``0 log 0 = 0``. The rows and columns must sum to 1 within 1e-9. The
+/// result is a plain double. For a number that is never above the truth, build a :class:`Matrix` with
+/// :func:`dense`.
 ///
 /// >>> import numpy as np
 /// >>> bs.entropy_rate(np.full((4, 4), 0.25))

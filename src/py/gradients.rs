@@ -64,7 +64,7 @@ impl Equations {
             && right.len() == n;
         if !fit {
             let must = format!("be given vectors of {n} numbers and the tables of `dense`");
-            return Err(Error::value("solve", must, "arrays of another size").into());
+            return Err(Error::value("solve", must, "arrays of other lengths").into());
         }
         let (found, taken) = detached(py, u64::MAX, || {
             let mut rest = crate::system::memory::copied(right);

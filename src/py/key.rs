@@ -15,9 +15,9 @@ use crate::error::Error;
 
 /// 32 secret bytes from which all randomness of a release is derived.
 ///
-/// Whoever holds the key can undo the release: it is as confidential as the original data, and should
-/// be destroyed when no further wave is due. A key is never printed, logged or pickled; ``fingerprint``
-/// identifies it. It is erased from memory when it is no longer used, and compared in constant time.
+/// Whoever holds the key can undo the release. Keep it as confidential as the original data, and destroy it when
+/// no further wave will follow. A key is never printed, logged or pickled; ``fingerprint`` identifies it. It is
+/// erased from memory when it is no longer used, and compared in constant time.
 ///
 /// >>> import bistochastic as bs
 /// >>> key = bs.Key.generate()
@@ -85,8 +85,8 @@ impl Key {
 
     /// The key in a file: 64 hexadecimal digits, with or without a line end.
     ///
-    /// Only with ``raw=True`` it is 32 bytes as they are, since any file of 32 bytes would do. A file that
-    /// others than its owner can read gives a ``UserWarning`` (on Unix).
+    /// With ``raw=True`` it is 32 raw bytes instead. That has to be asked for, because any file of 32 bytes would
+    /// pass for a key. On Unix a ``UserWarning`` says if anybody but the owner can read the file.
     ///
     /// >>> import tempfile, pathlib
     /// >>> path = pathlib.Path(tempfile.mkdtemp()) / "survey.key"
@@ -110,8 +110,9 @@ impl Key {
         Ok(key.into())
     }
 
-    /// A key from a whole number below 2^64, for tests and examples: anyone can guess it, so it is
-    /// not for release. What a call asks for beside a key it asks for beside this one.
+    /// A key from a whole number below 2^64, for tests and examples.
+    ///
+    /// Anyone can guess it, so never release anything under it. It obeys the same rules as any other key.
     ///
     /// >>> bs.Key.insecure(7).fingerprint
     /// 'insecure'
@@ -123,7 +124,7 @@ impl Key {
 
     /// Write the key to a new file, readable by its owner only: 64 hexadecimal digits and a newline.
     ///
-    /// Raises ``FileExistsError`` rather than write over a file.
+    /// Raises ``FileExistsError`` if the file exists.
     ///
     /// >>> import tempfile, pathlib
     /// >>> path = pathlib.Path(tempfile.mkdtemp()) / "survey.key"
@@ -139,8 +140,7 @@ impl Key {
             .map_err(|error| refused(py, &path, error))
     }
 
-    /// 16 hexadecimal digits that identify the key and say nothing else of it; ``insecure`` for one
-    /// from a small seed.
+    /// 16 hexadecimal digits that identify the key and reveal nothing else; ``insecure`` for :meth:`insecure`.
     ///
     /// >>> bs.Key.from_bytes(bytes(range(32))).fingerprint
     /// '20aef655876fef61'

@@ -14,13 +14,14 @@ const SMALL: u64 = 64;
 
 #[pymethods]
 impl Matrix {
-    /// Whether both are the same law: of one size, every entry the same fraction, whatever family wrote it.
+    /// Whether two matrices have the same entries, as exact fractions, whatever their families.
     ///
-    /// Exact, never through doubles; ``==`` asks for the same family and parameters too. Two matrices of one
-    /// family, permutations, uniform matrices and the like are compared by their parameters at any size, and a
-    /// :func:`kron` factor by factor. All others are compared row by row until they differ, and refused with
-    /// ``ValueError`` where that would take more than 2^34 entries (two of size 65536), or 2^26 where fractions
-    /// of composites pass 128 bits. Ctrl-C stops it.
+    /// ``==`` asks for the same family and parameters too.
+    ///
+    /// * Two matrices of one family, permutations, uniform matrices and the like are compared by their parameters,
+    ///   at any size. A :func:`kron` is compared factor by factor.
+    /// * All others are compared row by row until they differ. This raises ``ValueError`` beyond 2^34 entries (two
+    ///   of size 65536), or beyond 2^26 if fractions of composites need more than 128 bits. Ctrl-C stops it.
     ///
     /// >>> from fractions import Fraction
     /// >>> m = bs.randomized_response(2, keep=Fraction(3, 4))

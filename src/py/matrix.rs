@@ -107,7 +107,7 @@ impl Matrix {
         self.family().name()
     }
 
-    /// The realised parameters: ``bs.build(m.family, **m.parameters) == m`` on any platform.
+    /// The realised parameters, which are the law exactly: ``bs.build(m.family, **m.parameters) == m``.
     ///
     /// >>> bs.circulant([0.5, 0.25, 0.25]).parameters["first_row"]
     /// [4503599627370496, 2251799813685248, 2251799813685248]
@@ -117,7 +117,7 @@ impl Matrix {
         convert::dictionary(py, parameters.iter().map(|(n, v)| (*n, v)), Vectors::Lists)
     }
 
-    /// What was asked for: numbers as given, and of a given vector how far an entry ``moved``.
+    /// What was asked for. For a given vector or table it says how far rounding ``moved`` an entry.
     ///
     /// >>> bs.randomized_response(12, beta=0.6).requested
     /// {'size': 12, 'beta': 0.6}
@@ -127,9 +127,9 @@ impl Matrix {
         convert::dictionary(py, requested, Vectors::Lists)
     }
 
-    /// Whether the reported numbers are those of the law, up to the last digits.
+    /// Whether beta and epsilon are reported exactly, up to rounding in the last digits.
     ///
-    /// Where it is False they are bounds: the true beta is at least, the true epsilon at most what is reported.
+    /// If it is False they are safe bounds: the true beta is at least, the true epsilon at most what is reported.
     ///
     /// >>> bs.uniform(5).is_exact
     /// True
@@ -138,9 +138,10 @@ impl Matrix {
         self.measured(py, law::Matrix::is_exact)
     }
 
-    /// Entropy rate in bits, Expression (4): ``-(1/r) * sum of p_uv log2 p_uv``.
+    /// Average entropy of a row in bits, Expression (4): ``-(1/r) * sum of p_uv log2 p_uv``.
     ///
-    /// Never above the true value of the law that is sampled, and within 1e-12 of it.
+    /// Rounded so that privacy is never overstated: never above the true value, and within 1e-12 of it. If
+    /// :attr:`is_exact` is False it is a lower bound.
     ///
     /// >>> bs.blocks([4, 4]).entropy_rate
     /// 2.0
@@ -158,11 +159,11 @@ impl Matrix {
         bits::max_bits(self.family().size())
     }
 
-    /// Definition 1: ``entropy_rate / max_bits``, how much of perfect secrecy has been bought.
+    /// Definition 1: ``entropy_rate / max_bits``. 0 hides nothing, 1 hides everything.
     ///
-    /// Never above the true value of the law that is sampled, and within 1e-12 of it. With one
-    /// category there is nothing to hide: 0 bits, beta 1. Beta is an average over the rows and says
-    /// nothing of the worst one.
+    /// Rounded so that privacy is never overstated: never above the true value, and within 1e-12 of it. If
+    /// :attr:`is_exact` is False it is a lower bound. Beta is an average over the categories: it says nothing about
+    /// the worst one. With one category there is nothing to hide: 0 bits, beta 1.
     ///
     /// >>> bs.blocks([4, 4]).beta == 2 / 3
     /// True
@@ -175,8 +176,10 @@ impl Matrix {
 
     /// Local differential privacy: ``max over v of ln(max_u p_uv / min_u p_uv)``.
     ///
-    /// Never below the true value, and within 1e-12 of it relatively; infinite where a column mixes
-    /// zero and non-zero, so that a report excludes some truths.
+    /// A report is at most ``e^epsilon`` times as likely under one truth as under another. Infinite if some report
+    /// rules out some truth, because its column has both zeros and positive entries. Rounded so that privacy is
+    /// never overstated: never below the true value, and within 1e-12 of it relatively. If :attr:`is_exact` is
+    /// False it is an upper bound.
     ///
     /// >>> bs.randomized_response(12, epsilon=3).epsilon <= 3
     /// True
@@ -187,9 +190,9 @@ impl Matrix {
         self.measured(py, law::Matrix::epsilon)
     }
 
-    /// Mean of the diagonal: the share of truthful answers if all categories are equally frequent.
+    /// Mean of the diagonal: the share of true reports if all categories are equally frequent.
     ///
-    /// None where a very large product was not looked at.
+    /// None for a very large product, whose diagonal is not computed.
     ///
     /// >>> bs.k_anonymous(12, k=3).truthfulness == 1 / 3
     /// True
@@ -200,10 +203,10 @@ impl Matrix {
         })
     }
 
-    /// Whether some power of the matrix is positive (irreducible and aperiodic).
+    /// Whether some power of the matrix has only positive entries (irreducible and aperiodic).
     ///
-    /// Positive entries suffice, as the paper asks, and are not necessary: a tridiagonal matrix has
-    /// zeros and is ergodic. None where a very large composite was not looked at.
+    /// The matrix itself may have zeros, as a tridiagonal one does. The paper asks for positive entries, which is
+    /// more than necessary. None for a very large composite, which is not examined.
     ///
     /// >>> bs.tridiagonal(0.3, size=12).is_ergodic, bs.blocks([3, 3]).is_ergodic
     /// (True, False)
@@ -212,10 +215,12 @@ impl Matrix {
         self.measured(py, |m| m.knows_ergodic().then(|| m.is_ergodic()))
     }
 
-    /// The matrix as doubles. On the grid 2^-53 this *is* the law, and sums along both axes equal 1.0
-    /// with ``==`` in any order; elsewhere (1/3) each entry is the nearest double.
+    /// The matrix as an array of doubles.
     ///
-    /// Raises :class:`bistochastic.errors.OutOfMemoryError`, with the number of bytes, where it would not fit in
+    /// If all entries are multiples of 2^-53, the array is exactly the matrix, and its sums along both axes equal
+    /// 1.0 with ``==``, in any order of summation. Other entries, such as 1/3, become the nearest double.
+    ///
+    /// Raises :class:`bistochastic.errors.OutOfMemoryError`, with the number of bytes, if it would not fit in
     /// memory.
     ///
     /// >>> bs.blocks([1, 2]).to_dense()
@@ -239,7 +244,7 @@ impl Matrix {
         Ok(array)
     }
 
-    /// Row ``u`` as doubles: the law of the report when the truth is ``u``.
+    /// Row ``u`` as doubles: how likely each report is if the truth is ``u``.
     ///
     /// >>> bs.circulant([0.5, 0.25, 0.25]).row(1)
     /// array([0.25, 0.5 , 0.25])
@@ -284,8 +289,9 @@ impl Matrix {
         detached(index.py(), numbers, || family.probability(u, v))
     }
 
-    /// Raise :class:`bistochastic.errors.GuaranteeError` unless ``beta`` is at least, and ``epsilon``
-    /// at most, what is asked.
+    /// Raise :class:`bistochastic.errors.GuaranteeError` unless the matrix keeps what is required.
+    ///
+    /// Its beta must be at least ``beta``, and its epsilon at most ``epsilon``.
     ///
     /// >>> bs.randomized_response(12, beta=0.6).require(beta=0.6)
     /// >>> bs.k_anonymous(12, k=3).require(epsilon=5)

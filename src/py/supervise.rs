@@ -16,7 +16,7 @@ use crate::system::stop;
 /// How often Python is asked whether to go on.
 const PULSE: Duration = Duration::from_millis(50);
 
-/// Run `work` on a thread of its own, unless it is small, while this one asks Python a few times a second
+/// Run `work` on a thread of its own, unless it is small, while this one asks Python a few times per second
 /// whether someone pressed Ctrl-C, and tells `progress` the share that is done.
 pub fn supervised<T: Send>(
     py: Python<'_>,

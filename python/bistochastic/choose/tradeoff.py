@@ -24,11 +24,11 @@ BETAS = tuple(step / 20 for step in range(1, 20))
 
 @dataclass(frozen=True)
 class Point:
-    """One family asked for one beta: what was realised, or why nothing is.
+    """One family asked for one beta: what was realised, or why nothing was.
 
-    ``beta`` is the realised one, None where the family has no such matrix; then ``most`` is the
-    largest it has. ``standard_error`` is None where the matrix is singular, since no share can
-    then be estimated by inversion.
+    ``beta`` is the realised one. It is None if the family has no such matrix; then ``most`` is the
+    largest it has. ``standard_error`` is None if the matrix is singular, since no share can then be
+    estimated by inversion. ``note`` says why something is None.
 
     >>> import bistochastic as bs
     >>> bs.tradeoff(12, families=["k_anonymous"], betas=[0.5])[0].note
@@ -52,15 +52,19 @@ def tradeoff(
     betas: Iterable[float] | None = None,
     records: int = 10_000,
 ) -> tuple[Point, ...]:
-    """Beta against truthfulness, epsilon and standard error, one point a family and beta asked for.
+    """Truthfulness, epsilon and standard error of several families at the same betas.
 
-    ``families`` are names out of ``randomized_response``, ``geometric``, ``tridiagonal`` and
-    ``k_anonymous``, or a mapping from labels to functions that make a matrix of a size and a beta.
-    ``betas`` are 0.05, 0.1, ..., 0.95 unless given. Families that come in steps overshoot: the
-    point says what was realised. The standard error is that of one share estimated by inversion
-    from so many ``records``, see ``bistochastic.estimate.planning.mean_standard_error``.
+    The result has one point per family and beta.
 
-    Needs no matplotlib.
+    * ``families`` are names (``randomized_response``, ``geometric``, ``tridiagonal``,
+      ``k_anonymous``), or a mapping from labels to functions that make a matrix from a size and a
+      beta.
+    * ``betas`` are 0.05, 0.1, ..., 0.95 by default. Some families have only certain betas; they
+      take the next higher one, and the point says which.
+    * ``records`` is the number of records for the standard error: that of one share estimated by
+      inversion, see ``bistochastic.estimate.planning.mean_standard_error``.
+
+    It does not need matplotlib. :func:`bistochastic.plot.tradeoff` draws it.
 
     >>> import bistochastic as bs
     >>> for p in bs.tradeoff(12, betas=[0.6]):

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 @main.command(name="compare")
 @click.argument("matrices", nargs=-1)
 @click.option("--size", default=12, show_default=True, help="Number of categories.")
-@click.option("--beta", default=0.6, show_default=True, help="Share of perfect secrecy.")
+@click.option("--beta", default=0.6, show_default=True, help="Beta that the families reach.")
 def _compare(matrices: Sequence[str], size: int, beta: float) -> None:
-    """Matrices side by side; without any, the families that reach a beta.
+    """All measures of several matrices side by side.
+
+    Without MATRICES it compares the families that can reach a beta.
 
     \b
     bistochastic compare --size 12 --beta 0.6

@@ -16,12 +16,14 @@ from bistochastic.words import down, shown, table
 
 @main.command()
 @click.argument("matrix")
-@click.option("--policy", default="bottleneck", show_default=True, help="bottleneck or any.")
-@click.option("--bits", type=int, help="Move to the grid 2^-bits first.")
-@click.option("--mass", default=1.0, show_default=True, help="Stop at this share of the whole.")
+@click.option(
+    "--policy", default="bottleneck", show_default=True, help="bottleneck (few terms) or any."
+)
+@click.option("--bits", type=int, help="First round to multiples of 2^-bits, for fewer terms.")
+@click.option("--mass", default=1.0, show_default=True, help="Stop at this share of the matrix.")
 @click.option("--max-terms", type=int, help="Stop after this many terms.")
-@click.option("--restarts", default=1, show_default=True, help="Ways to try; the shortest is kept.")
-@click.option("--top", default=10, show_default=True, help="Terms to show.")
+@click.option("--restarts", default=1, show_default=True, help="Orders to try; the best is kept.")
+@click.option("--top", default=10, show_default=True, help="Number of terms to show.")
 @click.option("--out", help="Write all terms to this NPZ or CSV file.")
 def decompose(matrix: str, top: int, out: str | None, **options: Any) -> None:
     """A matrix as a weighted sum of permutations, exactly (Theorem 1).

@@ -16,10 +16,14 @@ class _Sentence(click.Group):
         except (ValueError, TypeError, IndexError, FileExistsError) as error:
             raise click.ClickException(str(error)) from error
         except (MemoryError, OverflowError) as error:
-            raise click.ClickException("`size` must fit in memory; got more") from error
+            raise click.ClickException("`size` must fit in memory; got a larger one") from error
 
 
 @click.group(cls=_Sentence)
 @click.version_option(package_name="bistochastic")
 def main() -> None:
-    """Privacy by bistochastic matrices: exact laws, measured in bits."""
+    """Privacy by bistochastic matrices: how much each matrix hides, and what it leaves.
+
+    Make keys, inspect, compare and decompose matrices, show the demo. Files are randomized and
+    estimated from Python: see Matrix.randomize and Matrix.estimate.
+    """

@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 @main.command()
 @click.argument("family")
 @click.option("--size", help="Number of categories.")
-@click.option("--beta", help="Share of perfect secrecy to reach.")
-@click.option("--epsilon", help="Local differential privacy to keep (inf is allowed).")
+@click.option("--beta", help="Beta to reach: 0 hides nothing, 1 hides everything.")
+@click.option("--epsilon", help="Largest epsilon of local differential privacy (inf is allowed).")
 @click.option("--keep", help="Probability of the truth, as 0.65 or 2/3.")
 @click.option("--temperature", help="Temperature of a geometric or Gibbs matrix.")
-@click.option("--k", help="Smallest class.")
-@click.option("--i", help="One of two codes that a T-transform swaps.")
-@click.option("--j", help="The other.")
+@click.option("--k", help="Least number of codes per class.")
+@click.option("--i", help="First of the two codes that a T-transform swaps.")
+@click.option("--j", help="Second of the two codes that a T-transform swaps.")
 @click.option("--sizes", help="Class sizes, as 3,3,4.")
 @click.option("--targets", help="Reported code of each code, as 1,2,0.")
 @click.option("--first-row", help="First row of a circulant, as 0.6,0.3,0.1 or 3,1,1.")
-@click.option("--alphas", help="One alpha, or one fewer than the size, as 0.1,0.2.")
+@click.option("--alphas", help="One alpha with --size, or one per pair of neighbours, as 0.1,0.2.")
 @click.option("--kernel", help="Kernel of a reflected matrix, as 0.5,0.25,0.")
 @click.option(
     "--cost",
     help='What a report costs: "ordinal" for |u - v|, or a CSV, NPY or NPZ file. Adds the expected '
-    "cost, and epsilon per unit of cost. A Gibbs matrix is made of it.",
+    "cost, and epsilon per unit of cost. A Gibbs matrix is made from it.",
 )
 @click.option("--array", help="Numbers to balance: a CSV, NPY or NPZ file.")
 @click.option("--matrix", "matrices", multiple=True, help="A part of kron, mix or product.")
 @click.option("--weights", help="Weights of a mix, as 0.9,0.1 or 2/3,1/3.")
 @click.option("--prior", help="What an attacker believes beforehand, as 0.5,0.3,0.2.")
-@click.option("--full", is_flag=True, help="Look at every entry, however long that takes.")
+@click.option("--full", is_flag=True, help="Compute every measure, however long that takes.")
 def inspect(
     family: str,
     matrices: Sequence[str],
@@ -49,7 +49,7 @@ def inspect(
     full: bool,
     **given: str | None,
 ) -> None:
-    """What a matrix tells: FAMILY with its parameters, or a CSV, NPY or NPZ file.
+    """All measures of one matrix: FAMILY with its parameters, or a CSV, NPY or NPZ file.
 
     \b
     bistochastic inspect randomized_response --size 12 --beta 0.6

@@ -13,13 +13,13 @@ from bistochastic.words import shown
 
 @main.group()
 def key() -> None:
-    """Keys: whoever holds one can undo the releases that were made with it."""
+    """Make and identify keys. Whoever holds a key can undo the releases made with it."""
 
 
 @key.command(name="new")
 @click.argument("file", type=click.Path(path_type=Path))
 def _key_new(file: Path) -> None:
-    """Write a fresh key to FILE, which must not exist, and print its fingerprint."""
+    """Write a fresh key to FILE and print its fingerprint. FILE must not exist yet."""
     fresh = Key.generate()
     try:
         fresh.to_file(file)
@@ -35,7 +35,7 @@ def _key_new(file: Path) -> None:
 @key.command(name="fingerprint")
 @click.argument("file", type=click.Path(path_type=Path))
 def _key_fingerprint(file: Path) -> None:
-    """Print what identifies the key in FILE, which holds 64 hexadecimal digits."""
+    """Print the fingerprint of the key in FILE, which holds 64 hexadecimal digits."""
     click.echo(_key(file).fingerprint)
 
 

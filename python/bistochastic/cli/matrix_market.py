@@ -42,7 +42,9 @@ def read(path: Path) -> NDArray[Any]:
         raise refuse("be readable UTF-8 text", f"none at byte {error.start}") from None
     header = lines[0].lower().split() if lines else []
     if len(header) != 5 or header[:2] != ["%%matrixmarket", "matrix"]:
-        raise refuse("begin with a Matrix Market header of five words", "another line")
+        must = 'begin with the words "%%MatrixMarket matrix" and three more'
+        got = "other words" if len(header) == 5 else f"{len(header)} words"
+        raise refuse(must, f"{got} in line 1")
     form, field, symmetry = header[2:]
     for word, known in ((form, _FORMATS), (field, _FIELDS), (symmetry, _SYMMETRIES)):
         if word not in known:

@@ -10,14 +10,14 @@ from bistochastic.cli.group import main
 
 
 @main.command(name="demo")
-@click.option("--beta", default=0.6, show_default=True, help="Share of perfect secrecy to buy.")
+@click.option("--beta", default=0.6, show_default=True, help="Beta that every family reaches.")
 def _demo(beta: float) -> None:
-    """What each family costs on the 2,201 people of the Titanic, and a release of them."""
+    """Try every family on the 2,201 people of the Titanic, then release and estimate them."""
     click.echo(demo.report(beta))
 
 
 @main.command(name="paper")
-@click.option("--markdown", is_flag=True, help="As the page docs/paper.md.")
+@click.option("--markdown", is_flag=True, help="Print the page docs/paper.md.")
 def _paper(markdown: bool) -> None:
-    """What the paper states, recomputed: as printed, as it holds, and why they differ."""
+    """The paper's statements recomputed: what is printed, what holds, and why they differ."""
     click.echo(paper.markdown() if markdown else paper.report())

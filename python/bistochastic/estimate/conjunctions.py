@@ -34,7 +34,7 @@ class Conjunction:
 
     count: float
     standard_error: float
-    """Infinite for a sample of one record: nothing tells how far others would be off."""
+    """Infinite for a sample of one record."""
     records: int
     ends: tuple[float, float]
     """The least and the most that a record can add to the count."""
@@ -44,10 +44,10 @@ class Conjunction:
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Bounds of the count, cut to what a count can be, from 0 to ``records``.
 
-        As :meth:`Estimate.interval`: normal, widened for skewness, where the pseudo-responses vary
-        enough, else the bounds of a mean of numbers in a known range. Of a sample they are of
-        ``records`` times the share of those the sample is from. Bounds without any room between
-        them at 0 or ``records`` say that such reports are unlikely from these matrices.
+        The bounds are made as in :meth:`Estimate.interval`: normal and widened for skewness if the
+        reports vary enough, otherwise valid for any number of records. For a sample they are about
+        ``records`` times the share in the whole population. If both are 0, or both are ``records``,
+        such reports are unlikely from these matrices.
 
         >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, keep=0.75)
@@ -79,17 +79,20 @@ def conjunction(
     *,
     population: Literal["sampled", "fixed"] = "sampled",
 ) -> Conjunction:
-    """How many original records lie in all ``events``; attributes were randomized one by one.
+    """How many original records lie in all ``events``, if each column was randomized on its own.
 
-    ``codes`` holds a column of reports for each matrix, in a sequence or a frame, ``events`` the
-    codes that count, one collection an attribute. With ``f`` the indicator of an event and ``g =
-    P^-1 f``, the mean of ``g`` over the reports of a truth is ``f`` of that truth, so the product
-    over attributes is unbiased for a record in all events. Takes O(records x attributes) and no
-    table.
-    ``population`` is ``"sampled"`` where the records are a sample of those to be described,
-    ``"fixed"`` where they are all of them: errors are then of randomization alone.
-    Codes out of range, columns of several lengths and no records raise ``ValueError``, a singular
-    matrix :class:`bistochastic.errors.SingularMatrixError`.
+    * ``matrices`` holds one matrix per column.
+    * ``codes`` holds one column of reports per matrix, as a sequence or a frame.
+    * ``events`` holds one collection per column: the codes that count.
+    * ``population`` is ``"sampled"`` if the records are a sample of the people to be described. It
+      is ``"fixed"`` if they are all of them; then errors come from randomization alone.
+
+    The count is unbiased. Let ``f`` be 1 on the codes of an event and 0 elsewhere, and ``g = P^-1
+    f``. The mean of ``g`` over the reports of a truth is ``f`` of that truth. The count is the sum
+    over records of the product of these ``g``. It takes O(records x columns) and no joint table.
+
+    Raises ``ValueError`` for codes out of range, columns of different lengths and no records, and
+    :class:`bistochastic.errors.SingularMatrixError` if a matrix cannot be inverted.
 
     >>> import bistochastic as bs
     >>> m = bs.identity(2)

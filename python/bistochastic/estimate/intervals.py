@@ -211,24 +211,28 @@ def mean_bounds(
 ) -> tuple[Array, Array]:
     """Bounds of a share, the mean of ``n`` independent pseudo-responses between known ``ends``.
 
-    ``spread`` is their variance, ``s^2`` what of it counts. With z the normal quantile, where
-    ``n s^2`` is at least ``max(5, z^2)`` times the squared range the bounds are
+    A pseudo-response is what one report adds to the inverse estimate of a share. ``spread`` is
+    their variance and ``s^2`` the part of it that counts: all of it in a sample, what randomization
+    adds in a ``fixed`` population. ``z`` is the normal quantile.
+
+    1. Where ``n s^2`` is at least ``max(5, z^2)`` times the squared range, the bounds are normal:
 
         ``centre - z s / sqrt(n - 1) - k (centre - least)``  and
         ``centre + z s / sqrt(n - 1) + k (most - centre)``, with ``k = (z^2 + 2) / (3 n)``.
 
-    The last terms pay for skewness. The third moment about the mean m is at most ``(most - m)``
-    and at least ``(least - m)`` times ``s^2``; that factor times ``(2 z^2 + 1) / (6 n)`` is what
-    the bounds of a studentised mean move (Hall 1983), on a lattice by half a step more. In a
-    ``fixed`` population m is 0 or 1 a record, and the variance is estimated by the mean of
-    ``g^2 - g``, which goes with the mean of g by ``(2 m - 1) s^2`` more than the third moment. This
-    adds ``z^2 / 2`` below where m is 0 and above where it is 1: ``1.5 - least`` and ``most + 0.5``
-    are enough in the place of ``centre - least`` and ``most - centre``.
+    2. Elsewhere Hoeffding's bounds hold, for any n and any law of independent numbers.
+    3. Once n is so large that they can be half as wide, the empirical Bernstein bounds of Maurer
+       and Pontil (2009) take their place. Their variance is the whole spread. They have three ways
+       to fail, two tails and a variance that looks too small, and each gets ``alpha / 3``.
 
-    Elsewhere the bounds hold for any n and any law of independent numbers: Hoeffding's, or, once n
-    is such that these can be half as wide, the empirical Bernstein bounds of Maurer and Pontil
-    (2009). Their variance is the whole spread; of their three events, two tails and a variance that
-    looks too small, each has ``alpha / 3``.
+    Why the terms with k in step 1 pay for skewness. The third moment about the mean m is between
+    ``(least - m)`` and ``(most - m)`` times ``s^2``. The bounds of a studentised mean move by that
+    factor times ``(2 z^2 + 1) / (6 n)`` (Hall 1983), on a lattice by half a step more.
+
+    In a ``fixed`` population m is 0 or 1 per record, and the variance is estimated by the mean of
+    ``g^2 - g``. Its covariance with the mean of g exceeds the third moment by ``(2 m - 1) s^2``.
+    This adds ``z^2 / 2`` below where m is 0 and above where it is 1. So ``1.5 - least`` is enough
+    in place of ``centre - least``, and ``most + 0.5`` in place of ``most - centre``.
     """
     least, most = ends
     wide = most - least
@@ -253,13 +257,14 @@ def mean_bounds(
 def region(expected: Array, reported: Array, confidence: float) -> bool:
     """Whether reported counts are in the chi-square region around positive expected ones.
 
-    Cells so rare that less than one part in r of a record is expected are taken together; if it
-    still is less, half of what may be missed goes to their number, which is binomial, and they
-    join the next. ``sum (reported - expected)^2 / expected`` has mean ``r - 1`` and variance
-    ``2 (r - 1) + (sum of n / expected - r^2 - 2 r + 2) / n``; its root is held against that of the
-    quantile of a chi-square of that mean and variance, or of the usual one where larger, and half
-    of what :func:`mean_bounds` allows for the skewness of the rarest cell (half, as nothing is
-    estimated).
+    1. Cells of which less than ``1 / r`` reports are expected count as one cell.
+    2. If that is still less than ``1 / r``, their number is tested by itself, as a binomial one. It
+       gets half of what may be missed. Then they join the next cell.
+    3. ``sum (reported - expected)^2 / expected`` has mean ``r - 1`` and variance ``2 (r - 1) + (sum
+       of n / expected - r^2 - 2 r + 2) / n``. Its limit is the quantile of a chi-square of that
+       mean and variance, or the usual one if that is larger.
+    4. The root of the sum may exceed the root of the limit by half of what :func:`mean_bounds`
+       allows for the skewness of the rarest cell. Half, because nothing is estimated here.
     """
     n = math.fsum(expected)
     few = 1 / len(expected)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# Gaps in nats a record at which the search stops: one attribute, and joint tables too large to be
+# Gaps in nats per record at which the search stops: one attribute, and joint tables too large to be
 # looked at as one matrix.
 _GAP, _JOINT_GAP = 1e-10, 1e-6
 # Size up to which Newton's equations are written down: always, and where products are quick.
@@ -33,12 +33,13 @@ _WARM, _TURNS = 20, 4000
 def maximum(matrix: Matrix, reports: Array) -> tuple[Array, float, int]:
     """The shares under which the reports are likeliest, the gap that is left, and the steps taken.
 
-    Where the inverse is a distribution it is the answer, since it explains the reports perfectly.
-    For randomized response it is exact; else expectation maximisation, whose step from pi is
-    ``pi * P (reports / P^T pi)``: with ``g`` that factor, the likelihood is at most ``max g - 1``
-    nats a record below its maximum (it is concave, and its slope towards any distribution is at
-    most that). From there Newton's steps inside the simplex, and where they get stuck extrapolated
-    steps that are kept only where the likelihood grows.
+    1. If the inverse is a distribution it is the answer, since it explains the reports perfectly.
+    2. For randomized response there is a closed form.
+    3. Otherwise expectation maximisation begins. Its step from pi is ``pi * P (reports / P^T pi)``.
+       With ``g`` that factor, the likelihood is at most ``max g - 1`` nats per record below its
+       maximum: it is concave, and its slope towards any distribution is at most that.
+    4. Newton's steps inside the simplex go on from there.
+    5. Where they get stuck, extrapolated steps follow. They are kept only if the likelihood grows.
     """
     if operators.is_singular(matrix):
         raise SingularMatrixError(operators.singular_sentence("estimate", matrix))
@@ -142,7 +143,7 @@ class _Search:
         return found
 
     def look(self, pi: Array) -> tuple[float, Array, Array]:
-        """The log-likelihood a record, the factor of the next step, and the expected reports."""
+        """The log-likelihood per record, the factor of the next step, and the expected reports."""
         self.steps += 1
         table = self.forth(pi)
         expected = table[self.seen]

@@ -30,10 +30,12 @@ if TYPE_CHECKING:
 class Estimate:
     """Estimated frequencies of the original, with their errors.
 
-    ``frequencies`` and ``counts`` are of the method that was asked for, errors and intervals of the
-    unbiased inverse. ``gap`` is how far the likelihood may be below its maximum, in nats a record
-    (of ``"shrunk"`` it is by intention), and ``steps`` how often the reports were taken through the
-    matrix and back to get there.
+    ``frequencies`` and ``counts`` come from the method that was asked for. Errors and intervals are
+    always those of the unbiased inverse.
+
+    ``gap`` says how far the likelihood may be below its maximum, in nats per record (a nat is a
+    unit of information, about 1.44 bits). For ``"shrunk"`` it is below on purpose. ``steps`` says
+    how often the reports were taken through the matrix and back to find the maximum.
 
     >>> import bistochastic as bs
     >>> m = bs.randomized_response(3, epsilon=2)
@@ -53,9 +55,9 @@ class Estimate:
     population: str
     """``"sampled"`` where the records are a sample, ``"fixed"`` where they are everyone."""
     gap: float
-    """How far the likelihood may be below its maximum, in nats a record; 0 where that is known."""
+    """How far the likelihood may be below its maximum, in nats per record; 0 if it is reached."""
     steps: int
-    """How often reports were taken through the matrix and back; 0 where that was not needed."""
+    """How often reports were taken through the matrix and back; 0 if that was not needed."""
     matrix: Matrix = field(repr=False)
     """The matrix that the reports were drawn from."""
     reports: Array = field(repr=False)
@@ -104,12 +106,13 @@ class Estimate:
     def standard_errors(self) -> Array:
         """The standard error of each share under ``inverse``, the root of an unbiased variance.
 
-        Of a sample of one record it is infinite: nothing tells how far others would be off. The
-        other methods are biased and are given no errors of their own; ``mle`` and ``simplex`` are
-        ``inverse`` where that is a distribution, so that these are theirs once there are many
-        records and no share is 0. Exact for randomized response, circulant, permutations, up to
-        10,000 categories and for a :func:`kron` of such; beyond, by random probes, known to
-        :attr:`standard_errors_within` relatively.
+        * With a sample of one record it is infinite.
+        * The other methods are biased and have no errors of their own. ``mle`` and ``simplex``
+          agree with ``inverse`` if that is a distribution. So these errors are theirs too, once
+          there are many records and no share is 0.
+        * They are exact up to 10,000 categories, at any size for randomized response, circulant and
+          permutations, and for a :func:`kron` of such matrices. Otherwise random probes estimate
+          them; :attr:`standard_errors_within` says how well.
 
         >>> import bistochastic as bs
         >>> bs.identity(2).estimate(counts=[50, 50]).standard_errors.round(4)
@@ -130,9 +133,10 @@ class Estimate:
 
     @property
     def standard_errors_within(self) -> float:
-        """The relative standard error of the standard errors themselves: 0 where they are exact.
+        """The relative standard error of the standard errors themselves: 0 if they are exact.
 
-        Of all shares together: that of a single one may be more in a fixed population.
+        It is that of all shares together. In a fixed population that of a single share may be
+        larger.
 
         >>> import bistochastic as bs
         >>> bs.identity(2).estimate(counts=[50, 50]).standard_errors_within
@@ -145,7 +149,7 @@ class Estimate:
     def covariance(self) -> Array:
         """The covariance matrix of the inverse estimate, formed only when asked for.
 
-        Of a sample of one record it cannot be told: infinite variances, covariances not a number.
+        With a sample of one record it is unknown: variances are ``inf``, covariances NaN.
 
         >>> import bistochastic as bs
         >>> bs.identity(2).estimate(counts=[50, 50]).covariance.round(4)
@@ -169,20 +173,30 @@ class Estimate:
         return np.asarray(spread * self._per_record)
 
     def interval(self, confidence: float = 0.95, *, simultaneous: bool = False) -> Array:
-        """Lower and upper bounds of every share, of shape ``(r, 2)``, around the inverse estimate.
+        """Lower and upper bounds of every share, of shape ``(r, 2)``.
 
-        For randomized response and permutations exact (Clopper-Pearson, mapped through the law).
-        Elsewhere normal, widened by the most that skewness can do, where the pseudo-responses
-        vary enough; below that the bounds of a mean of numbers in a known range (Hoeffding,
-        empirical Bernstein), which hold at any number of records: wide, but true. The normal
-        ones are approximate, but no case is known, of all enumerated, in which a share is missed
-        more often than asked for at confidences from 0.8 to 1 - 1e-10 (of a fixed population,
-        simulated). Randomized response is exact at confidences from one half.
-        ``simultaneous`` covers all shares together (Bonferroni). Bounds are cut to [0, 1]. They are
-        about the truth, whatever ``method`` says; a biased estimate may lie outside of them. Bounds
-        without any room between them at 0 or 1 say that such reports are unlikely from this matrix.
-        For randomized response those of a fixed population are those of a sample, wider than need
-        be.
+        ====================  =======================  ====================================
+        matrix and records    interval                 guarantee
+        ====================  =======================  ====================================
+        randomized response,  Clopper-Pearson, mapped  exact, for a ``confidence`` of 0.5
+        permutations          through the matrix       or more
+        others, many records  normal, widened for      approximate; see below
+                              skewness
+        others, few records   Hoeffding or empirical   valid for any number of records,
+                              Bernstein                wide for few
+        ====================  =======================  ====================================
+
+        The normal intervals are used once the reports vary enough. They were checked in many cases:
+        enumerated ones for samples, simulated ones for fixed populations, at confidences from 0.8
+        to 1 - 1e-10. In none of them is a share missed more often than promised.
+
+        1. The bounds are about the true share, whatever the ``method``. A biased estimate may lie
+           outside of them.
+        2. They are cut to [0, 1]. If both are 0, or both are 1, such reports are unlikely from this
+           matrix.
+        3. ``simultaneous=True`` covers all shares together (Bonferroni).
+        4. For randomized response a fixed population gets the intervals of a sample, which are
+           wider than necessary.
 
         >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, keep=0.75)
@@ -217,11 +231,11 @@ class Estimate:
         return np.clip(np.stack([low, high], axis=1), 0.0, 1.0)
 
     def contains(self, prior: Any, confidence: float = 0.95) -> bool:
-        """Whether the distribution ``prior`` is in the chi-square region of that confidence.
+        """Whether the reports are compatible with true shares ``prior``, by a chi-square test.
 
-        ``n sum of (reported_v - (P^T prior)_v)^2 / (P^T prior)_v`` against the quantile: asks only
-        what the reports can tell. Where few reports are expected the region is larger, for the
-        skewness of rare ones; those of which less than one in r is expected count together.
+        The statistic is ``n sum of (reported_v - (P^T prior)_v)^2 / (P^T prior)_v``. If few reports
+        of some category are expected, its limit is raised. Categories of which less than ``1 / r``
+        reports are expected count as one.
 
         >>> import bistochastic as bs
         >>> e = bs.randomized_response(3, epsilon=2).estimate(counts=[520, 290, 190])
@@ -277,7 +291,7 @@ class Estimate:
         return ["category", *columns], rows
 
     def _title(self) -> str:
-        gap = f", gap {self.gap:.1e} nats" if self.gap > 0 else ""
+        gap = f", gap {self.gap:.1e} nats per record" if self.gap > 0 else ""
         records = "1 record" if self.records == 1 else f"{self.records:,} records"
         later = "" if intervals.is_quick(self.matrix) else "; errors when asked for"
         return f"{self.method} from {records} ({self.population}){gap}{later}"

@@ -1,8 +1,8 @@
-"""Likelihood drawn towards a guess, as far as the reports do not speak against it.
+"""Likelihood drawn towards a guess, as far as the reports do not contradict it.
 
-Of one attribute the guess is uniform; of a joint table it is the product of the marginals, each
-estimated this way. Where reports are many or nearly truthful they decide, and the estimate is that
-of maximum likelihood; where they are drowned in noise it is the guess.
+The guess for one attribute is uniform. For a joint table it is the product of the marginals, each
+estimated in this way. With many or nearly truthful reports the estimate is that of maximum
+likelihood. With few or very noisy ones it is the guess.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _STEPS = 5000
 
 
 def shrunk(matrix: Matrix, reports: Array, records: float) -> tuple[Array, float, int]:
-    """The shares drawn towards a guess, how far their likelihood may be below its maximum, steps.
+    """The shares drawn towards a guess, how far their likelihood is below its maximum, the steps.
 
     With ``n`` records, a guess ``s`` and a weight ``k``, the maximum over distributions ``pi`` of
 
@@ -93,9 +93,9 @@ def _weight(chi: float, n: float, told: float, degrees: int, cells: int) -> floa
     """How many pseudo-records the guess is worth, from how badly it explains the reports.
 
     Let ``pi - s`` vary with variances ``s / k``. Then Pearson's ``chi`` of the reports against the
-    guess has mean ``degrees + n told / k`` and, where the guess is true, variance ``2 degrees``.
-    Against taking noise for a departure, ``1 / k`` has an exponential prior whose mean is 2 a cell
-    inverted: half a pseudo-record in each (Jeffreys). The likeliest ``1 / k`` solves
+    guess has mean ``degrees + n told / k`` and, if the guess is true, variance ``2 degrees``. So
+    that noise is not taken for a departure, ``1 / k`` has an exponential prior with mean ``2 /
+    cells``: half a pseudo-record per cell (Jeffreys). The likeliest ``1 / k`` solves
 
         n told (chi - degrees - n told / k) / (2 degrees) = cells / 2.
 
@@ -134,7 +134,7 @@ def _forth(matrix: Matrix, pi: Array) -> Array:
 
 
 def _factor(matrix: Matrix, reports: Array, expected: Array) -> Array:
-    """The slope of the likelihood, a record; its mean under pi is 1."""
+    """The slope of the likelihood per record; its mean under pi is 1."""
     ratio = np.ascontiguousarray((reports / expected)[None, :])
     return np.asarray(np.maximum(operators.forth(matrix, ratio, back=True)[0], 0.0))
 

@@ -32,7 +32,8 @@ def _of_codes(matrix: Matrix, codes: Any) -> Array:
     array = code_array(codes)
     if array.ndim > 1 and isinstance(composition(matrix), Kron):
         # Columns side by side look just like this, and would be counted as many records as cells.
-        must = "`codes` must hold one joint code a record, as np.ravel_multi_index(columns, sizes)"
+        how = "np.ravel_multi_index(columns, sizes)"
+        must = f"`codes` must hold one joint code per record, as {how} makes them"
         raise ValueError(f"{must}; got shape {array.shape}")
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     plain = np.require(native, requirements=["C", "A"]).reshape(-1)
@@ -97,4 +98,4 @@ def _refuse_another_order(counts: Any, size: int) -> None:
     order = np.asarray(labels)
     if order.dtype.kind in "iu" and not np.array_equal(order, np.arange(size)):
         must = "`counts` must be in the order of the codes"
-        raise ValueError(f"{must}; got labels in another, which sort_index() puts right")
+        raise ValueError(f"{must}; got labels that are not sorted, which sort_index() puts right")

@@ -1,6 +1,7 @@
-"""What an attacker can do and an analyst can learn: one function a measure, kron by its rules.
+"""What an attacker can do and an analyst can learn: one function per measure, kron by its rules.
 
-Privacy is rounded against us: what an attacker gains up, what remains hidden down.
+Numbers are rounded so that privacy is never overstated: up what an attacker gains, down what
+remains hidden.
 """
 
 from bistochastic.measures.bits import SLACK, entropy, log2_up

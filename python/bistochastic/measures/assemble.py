@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 # Multiply-adds up to which costs between all pairs of rows are compared.
 _TRIPLES = 1200**3
 _TOO_LARGE = "too many entries to look at; full=True looks at all"
+# Which truths a report leaves deniable.
+_EXPLAINS = {
+    "deniability_1": "explain the report exactly as well",
+    "deniability_2": "explain the report half to twice as well",
+}
 
 
 def profile_of(
@@ -162,7 +167,9 @@ def _deniability(matrix: Matrix, found: measures.Lines | None) -> list[Entry]:
         entries = [missing(name, _TOO_LARGE) for name in names]
     else:
         pairs = zip(names, found.deniability, strict=False)
-        entries = [Entry(name, k, status_of(exact)) for name, (k, exact) in pairs]
+        entries = [
+            Entry(name, k, status_of(exact), _EXPLAINS.get(name, "")) for name, (k, exact) in pairs
+        ]
     if math.isfinite(matrix.epsilon):
         # By its definition epsilon is the gamma at which all truths are alike.
         entries[2:] = [Entry(names[2], matrix.size, "exact")]

@@ -1,4 +1,4 @@
-"""Logarithms and entropies in doubles, rounded against us where it says so."""
+"""Logarithms and entropies in doubles, some rounded so that privacy is never overstated."""
 
 from __future__ import annotations
 

@@ -69,12 +69,22 @@ class Entry:
 
     @property
     def words(self) -> str:
-        """What it is, in words."""
+        """What it is, in words.
+
+        >>> import bistochastic as bs
+        >>> bs.uniform(3).profile()["worst_row"].words
+        'beta of the worst row'
+        """
         return _WORDS[self.name][0]
 
     @property
     def text(self) -> str:
-        """The value in short, rounded in the direction that claims less."""
+        """The value in short, rounded so that privacy is never overstated.
+
+        >>> import bistochastic as bs
+        >>> bs.uniform(3).profile()["guessing_probability"].text
+        '0.333334'
+        """
         x, direction = self.value, _WORDS[self.name][1]
         if x is None:
             return "-"
@@ -95,8 +105,13 @@ class Entry:
 class Profile:
     """What an attacker can do with a matrix, and what an analyst can still learn.
 
-    ``profile.capacity`` is a value, ``profile["capacity"]`` the :class:`Entry` that says how it is
-    known.
+    ``profile.capacity`` is a value. ``profile["capacity"]`` is the :class:`Entry` that also says
+    how it is known: exact, a bound, or not computed, with the reason.
+
+    Deniability at gamma counts the truths that explain a report about as well as the true one does:
+    at gamma 2 at least half as well. Maximal leakage is the most bits that a report can add to the
+    chance of a right guess, whatever is believed beforehand. Capacity is the most bits that a
+    report tells on average, whatever the true shares.
 
     >>> import bistochastic as bs
     >>> p = bs.randomized_response(12, epsilon=3).profile()
@@ -133,7 +148,12 @@ class Profile:
         return {e.name: {"value": e.value, "status": e.status, "note": e.note} for e in self}
 
     def rows(self) -> list[list[str]]:
-        """One row of text a measure."""
+        """One row of text per measure.
+
+        >>> import bistochastic as bs
+        >>> bs.uniform(4).profile().rows()[1]
+        ['beta', '1', 'exact', 'an average over the rows']
+        """
         return [[e.words, e.text, e.status, e.note] for e in self]
 
     def __repr__(self) -> str:

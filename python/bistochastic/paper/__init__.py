@@ -1,7 +1,7 @@
 """The paper's tables, theorems and propositions, recomputed on the spot.
 
 N. Ruiz and J. Domingo-Ferrer, "Bistochastic privacy", MDAI 2022. Every number that is shown comes
-from the functions of this folder, one a statement; ``docs/paper.md`` is :func:`markdown`.
+from the functions of this folder, one per statement. ``docs/paper.md`` is :func:`markdown`.
 
 >>> [section.title for section in sections()][:2]
 ['Section 2.2: the two decompositions', 'Proposition 1: differential privacy']

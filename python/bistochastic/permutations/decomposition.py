@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 class Decomposition(_core.Terms):
     """A matrix as a weighted sum of permutations; see :meth:`Matrix.decompose`.
 
-    Iteration gives pairs of an exact weight and a permutation. Structured families describe their
-    permutations: of the million shifts of a circulant of size a million only the shifts are stored.
+    Iteration gives pairs of an exact weight and a permutation. For structured families the
+    permutations are computed when asked for: a circulant of a million categories stores a million
+    shifts, not a million permutations.
 
     >>> d = bs.circulant([3, 0, 1]).decompose()
     >>> d
@@ -44,8 +45,9 @@ class Decomposition(_core.Terms):
     def to_npz(self, path: str | PathLike[str]) -> None:
         """Write weights and permutations to a NumPy archive, the weights also as exact fractions.
 
-        The arrays are ``weights``, ``numerators`` and ``denominators`` (as decimal text where 64
-        bits do not hold them), ``permutations`` and, if something was left out, ``residual``.
+        The arrays are ``weights``, ``numerators``, ``denominators`` and ``permutations``, and
+        ``residual`` if something was left out. Numerators and denominators beyond 64 bits are
+        decimal text.
 
         >>> import numpy as np, pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "terms.npz"
@@ -73,9 +75,9 @@ def decompose_all(
     restarts: int = 1,
     progress: Callable[[float], object] | None = None,
 ) -> list[Decomposition]:
-    """Several matrices decomposed side by side, on all threads.
+    """Several matrices decomposed at the same time, on all threads.
 
-    The options are those of :meth:`Matrix.decompose`, and so are the results.
+    The options and the results are those of :meth:`Matrix.decompose`.
 
     >>> import bistochastic as bs
     >>> [d.terms for d in bs.decompose_all([bs.uniform(5), bs.identity(3)])]
@@ -109,7 +111,7 @@ def to_npz(decomposition: Decomposition, path: str | PathLike[str]) -> None:
         except struct.error:
             # Some devices say where one is and are not there; a pipe says that it does not know.
             must = "`path` must be a file or a pipe"
-            raise ValueError(f"{must}; got a device that cannot be gone back in") from None
+            raise ValueError(f"{must}; got a device that cannot seek") from None
 
 
 def to_csv(decomposition: Decomposition, path: str | PathLike[str]) -> None:

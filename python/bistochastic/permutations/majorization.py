@@ -1,14 +1,14 @@
 """Majorization, Appendix A.3, and the T-transforms that carry one histogram into another.
 
-``p`` majorizes ``q`` where both have the same sum and, for every ``n``, the ``n`` largest entries
-of ``p`` sum to at least as much as those of ``q``: ``p`` is the more peaked. By Hardy, Littlewood
-and Polya (Theorem 2) that is so exactly where ``q = P^T p`` for some bistochastic ``P``.
+``p`` majorizes ``q`` if both have the same sum and, for every ``n``, the ``n`` largest entries of
+``p`` sum to at least as much as those of ``q``. In words, ``p`` has the higher peaks. By Hardy,
+Littlewood and Polya (Theorem 2) this holds exactly if ``q = P^T p`` for some bistochastic ``P``.
 
 Hence a bistochastic matrix **never decreases** uncertainty: ``p`` majorizes ``P^T p``, and every
-entropy of ``P^T p`` is at least that of ``p``. It does not always increase it, even where it is no
-permutation: the uniform histogram stays as it is under every ``P``, and a histogram that is
-constant on the classes of ``blocks`` stays as it is under them. This is about the histogram of a
-column, not about what a report tells of one person.
+entropy of ``P^T p`` is at least that of ``p``. It does not always increase it. The uniform
+histogram stays as it is under every ``P``. A histogram that is constant on the classes of
+``blocks`` stays as it is under them. All this is about the histogram of a column, not about what a
+report tells of one person.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class TTransforms:
-    """What :func:`t_transforms` found: a relabelling, mostly none, then T-transforms in order.
+    """What :func:`t_transforms` found: a relabelling if one is needed, then T-transforms in order.
 
     >>> import bistochastic as bs
     >>> found = bs.t_transforms([5, 3, 1], [4, 3, 2])
@@ -84,8 +84,8 @@ class TTransforms:
     def apply(self, p: Vector) -> Any:
         """``P^T p``, step by step, without the matrix.
 
-        Whole numbers and fractions come back exact, as a list; floats as an array, with an error of
-        at most ``2^-51`` of the largest absolute value a step.
+        Whole numbers and fractions come back exact, as a list. Floats come back as an array, with
+        an error per step of at most ``2^-51`` times the largest absolute value.
 
         >>> import bistochastic as bs
         >>> found = bs.t_transforms([5, 3, 1], [4, 3, 2])
@@ -134,9 +134,9 @@ class TTransforms:
         return x
 
     def matrices(self) -> list[Matrix]:
-        """The factors in order, a permutation first where codes are relabelled.
+        """The factors in order. If codes are relabelled, a permutation comes first.
 
-        A matrix needs a ``keep`` with a denominator below 2^63; what came from floats has that.
+        Every ``keep`` must have a denominator below 2^63. If ``p`` and ``q`` were floats, it has.
 
         >>> import bistochastic as bs
         >>> [m.family for m in bs.t_transforms([5, 3, 1], [4, 3, 2]).matrices()]
@@ -164,12 +164,14 @@ class TTransforms:
 
 
 def majorizes(p: Vector, q: Vector) -> bool:
-    """Whether ``p`` majorizes ``q``: the same sum, and the largest ones of ``p`` sum to more.
+    """Whether ``p`` majorizes ``q``: the same sum, and higher peaks.
 
-    Exact on whole numbers of any size and on fractions, so ask it of counts. Floats are taken as
-    the rationals that they are, and summed without loss, but proportions hardly ever sum to the
-    same: sums may be apart, and sums of the largest ones fall short, by 1e-12 of the sum of the
-    absolute values. Negative numbers are allowed. Costs a sort.
+    For every ``n``, the ``n`` largest entries of ``p`` must sum to at least as much as those of
+    ``q``. Negative numbers are allowed. It takes the time of a sort.
+
+    Whole numbers of any size and fractions are compared exactly, so give counts if you can. Floats
+    are summed exactly too, but proportions hardly ever have exactly the same sum. So a difference
+    of up to 1e-12 of the sum of the absolute values is ignored.
 
     >>> import bistochastic as bs
     >>> bs.majorizes([3, 1, 0], [2, 1, 1]), bs.majorizes([2, 1, 1], [3, 1, 0])
@@ -186,15 +188,16 @@ def majorizes(p: Vector, q: Vector) -> bool:
 def t_transforms(p: Vector, q: Vector) -> TTransforms:
     """At most ``len(p) - 1`` T-transforms that turn ``p`` into ``q``: ``result.apply(p) == q``.
 
-    ``p`` must majorize ``q``. Exact on whole numbers and fractions. On floats keeps are rounded to
-    the grid 2^-53, and ``result.apply(p)`` is within ``2e-12`` of the sum of the absolute values
-    (what :func:`majorizes` forgives) and ``2^-50`` of the largest one a step.
+    A T-transform moves two entries towards each other, or swaps them, see :func:`t_transform`.
+    ``p`` must majorize ``q``, see :func:`majorizes`. It takes O(r log r), and no matrix is formed.
 
-    Where ``p`` and ``q`` are ordered alike, and mostly elsewhere, T-transforms alone are enough. In
-    other orders there need not be so few: no three lead from (0, 9, 5, 3) to (8, 1, 2, 6). Then
-    ``result.targets`` relabels first, as the theorem does when it is stated for sorted vectors.
+    Whole numbers and fractions are exact. For floats the result is rounded to multiples of 2^-53.
+    Then ``result.apply(p)`` may differ from ``q`` by ``2e-12`` of the sum of the absolute values
+    (which :func:`majorizes` ignores), plus ``2^-50`` of the largest of them per step.
 
-    O(r log r); no matrix is formed.
+    If ``p`` and ``q`` are in the same order, T-transforms alone are enough. In other orders
+    ``len(p) - 1`` of them may not be: no three lead from (0, 9, 5, 3) to (8, 1, 2, 6). Then
+    ``result.targets`` relabels the codes first.
 
     >>> import bistochastic as bs
     >>> bs.t_transforms([3, 1], [1, 3]).steps

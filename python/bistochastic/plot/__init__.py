@@ -1,10 +1,10 @@
 """Pictures for reports: a profile, a matrix, and what families pay for the same beta.
 
-Needs the extra ``plot`` (matplotlib), which is imported when a picture is asked for and not before.
-Every function returns the matplotlib ``Figure``: ``bs.plot.tradeoff(12).savefig("tradeoff.png")``;
-a notebook shows it after ``%matplotlib inline``. Nothing goes through pyplot, so no window opens
-and no figure stays behind. With ``axes=`` a picture is drawn into axes of one's own. Colours differ
-in grey, too, and are never alone: lines have markers and styles, bounds are hatched.
+It needs the extra ``plot`` (matplotlib), which is imported only when a picture is drawn. Every
+function returns the matplotlib ``Figure``: ``bs.plot.tradeoff(12).savefig("tradeoff.png")``. A
+notebook shows it after ``%matplotlib inline``. Pyplot is not used, so no window opens and no figure
+stays in memory. ``axes=`` draws into axes of your own. The pictures can be read in grey: lines also
+differ by marker and style, and bounds are hatched.
 
 >>> import bistochastic as bs
 >>> figure = bs.plot.tradeoff(12, betas=[0.5], against=["truthfulness", "epsilon"])

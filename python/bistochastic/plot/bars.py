@@ -49,14 +49,18 @@ _IN_BITS = {"remaining_uncertainty", "mutual_information", "capacity", "max_leak
 def profile(profile: Profile, *, axes: Any = None) -> Figure:
     """The profile of a matrix on one scale from 0 to 1, as bars; returns the matplotlib figure.
 
-    Three groups: what is hidden from an attacker (beta, and beta of the worst row and column),
-    what is told (mutual information, capacity and maximal leakage as shares of ``log2 size``; the
-    best guess), and what is left to the analyst (truthfulness). A mark on maximal leakage shows
-    the most that beta alone allows, one on the best guess what can be guessed without a report.
-    Bounds are hatched, and what was not computed says so in place of its bar. With ``prior=`` in
-    the profile two more bars follow.
+    There are three groups of bars:
 
-    ``axes`` are matplotlib axes to draw into; a figure is made where none are given.
+    * what is hidden from an attacker: beta, and beta of the worst row and column
+    * what is told: mutual information, capacity and maximal leakage as shares of ``log2 size``, and
+      the best guess
+    * what is left to the analyst: truthfulness
+
+    A mark on maximal leakage shows the most that beta alone allows. A mark on the best guess shows
+    what can be guessed without a report. Bounds are hatched. What was not computed says so in place
+    of its bar. If the profile has a ``prior``, two more bars follow.
+
+    ``axes`` are matplotlib axes to draw into. Without them a figure is made.
 
     >>> import bistochastic as bs
     >>> figure = bs.plot.profile(bs.randomized_response(12, beta=0.6).profile())

@@ -45,12 +45,14 @@ def tradeoff(
 
     The numbers are those of :func:`bistochastic.tradeoff`, which explains ``families``, ``betas``
     and ``records``. ``against`` picks the panels: ``"truthfulness"``, ``"epsilon"``,
-    ``"standard_error"``. Points stand at the realised beta. An infinite epsilon is drawn in a band
-    at the top edge; a family that ends below some beta says where in the legend; a singular matrix
-    leaves a gap among the standard errors, with a note. The dotted line there is the error without
-    any protection.
+    ``"standard_error"``. Points stand at the realised beta.
 
-    ``axes`` are as many matplotlib axes as panels; a figure is made where none are given.
+    * An infinite epsilon is drawn in a band at the top edge.
+    * If a family cannot reach some beta, the legend says where it ends.
+    * A singular matrix leaves a gap among the standard errors, with a note.
+    * The dotted line among the standard errors is the error without any protection.
+
+    ``axes`` are as many matplotlib axes as panels. Without them a figure is made.
 
     >>> import bistochastic as bs
     >>> figure = bs.plot.tradeoff(12, betas=[0.3, 0.6, 0.9])

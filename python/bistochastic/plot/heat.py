@@ -27,16 +27,20 @@ _LABELLED = 30
 def heatmap(
     matrix: Matrix, *, scale: str | None = None, labels: Any = None, axes: Any = None
 ) -> Figure:
-    """The probabilities of a matrix as colours, one row a truth, one column a report.
+    """The probabilities of a matrix as colours: one row per truth, one column per report.
 
-    White is never: an entry of exactly 0, by which a report excludes a truth. ``scale`` is
-    ``"linear"`` or ``"log"``; logarithmic where the positive entries differ by more than a factor
-    of 100, unless given, and then what is below a millionth of the largest shares the lightest
-    colour. Up to 12 categories the numbers are written into the cells. ``labels`` are the names of
-    the categories, in the order of their codes; of more than 30 categories some are shown.
+    White means a probability of exactly 0: the report excludes the truth.
 
-    Above 1024 categories a cell is the mean of a square of neighbours, white where all are 0, and
-    the colour bar says so. All entries are looked at, so at most 4096 categories are accepted.
+    * ``scale`` is ``"linear"`` or ``"log"``. By default it is logarithmic if the positive entries
+      differ by more than a factor of 100. Then all entries below a millionth of the largest share
+      the lightest colour.
+    * ``labels`` are the names of the categories, in the order of their codes. With more than 30
+      categories only some are shown.
+    * ``axes`` are matplotlib axes to draw into. Without them a figure is made.
+
+    Up to 12 categories the numbers are written into the cells. Above 1024 a cell is the mean of a
+    square of neighbours, white if all are 0, and the colour bar says so. At most 4096 categories
+    are accepted.
 
     >>> import bistochastic as bs
     >>> figure = bs.plot.heatmap(bs.geometric(12, beta=0.6))

@@ -26,7 +26,7 @@ class Comparison:
 
     @property
     def profiles(self) -> tuple[Profile, ...]:
-        """What each matrix tells, in order."""
+        """The profile of each matrix, in order."""
         return self._profiles
 
     @property
@@ -36,11 +36,11 @@ class Comparison:
 
     @property
     def header(self) -> list[str]:
-        """The families, in order."""
+        """The first row of the table: the word ``measure``, then the families in order."""
         return ["measure", *(matrix.family for matrix in self.matrices)]
 
     def rows(self) -> list[list[str]]:
-        """One row of safely rounded numbers a measure; a bound ends in a star."""
+        """One row of text per measure; a bound ends in a star."""
         rows = [["size", *(str(matrix.size) for matrix in self.matrices)]]
         for entries in zip(*self.profiles, strict=True):
             shown = (entry.text + "*" * (entry.status == "bound") for entry in entries)
@@ -68,9 +68,9 @@ def compare(
     prior: ArrayLike | None = None,
     full: bool = False,
 ) -> Comparison:
-    """The profiles of several matrices side by side, on one scale.
+    """The profiles of several matrices side by side.
 
-    ``cost``, ``prior`` and ``full`` are those of :meth:`Matrix.profile`.
+    ``cost``, ``prior`` and ``full`` are those of :meth:`Matrix.profile`, and apply to all.
 
     >>> import bistochastic as bs
     >>> bs.compare(bs.randomized_response(12, beta=0.6), bs.k_anonymous(12, beta=0.6))

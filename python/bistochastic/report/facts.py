@@ -30,7 +30,7 @@ def _yes(known: bool | None) -> str:
 
 
 def facts(matrix: Matrix) -> list[tuple[str, str]]:
-    """What a matrix says of itself: names and numbers, safely rounded."""
+    """What a matrix says of itself: names, and numbers that never overstate privacy."""
     return [
         ("family", matrix.family),
         ("size", str(matrix.size)),

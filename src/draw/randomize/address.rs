@@ -326,7 +326,7 @@ impl<P: Person> Address for &[P] {
             None => Ok(()),
             Some(i) => {
                 let must = "be whole numbers from -2^63 to 2^64 - 1";
-                refuse(must, format!("another at position {i}"))
+                refuse(must, format!("one outside at position {i}"))
             }
         }
     }

@@ -476,7 +476,7 @@ mod tests {
             let error = refused(small, None, &[Id::Integer(0), Id::Integer(id)][..]);
             assert_eq!(
                 error,
-                "`addresses` must be whole numbers from -2^63 to 2^64 - 1; got another at position 1"
+                "`addresses` must be whole numbers from -2^63 to 2^64 - 1; got one outside at position 1"
             );
         }
     }

@@ -1,10 +1,10 @@
-//! One draw a record, from a first word of the width that the number of outcomes asks for.
+//! One draw per record, from a first word of the width that the number of outcomes asks for.
 
 use super::Kind;
 use crate::draw::alias::More;
 use crate::draw::word::{Width, Word};
 
-/// One draw a record, from a first word.
+/// One draw per record, from a first word.
 #[derive(Debug)]
 pub enum Leaf {
     /// Of two bytes.

@@ -52,9 +52,9 @@ pub use leaf::Leaf;
 pub enum Sampler {
     /// Every code has one report.
     Certain(Option<Arc<[i64]>>),
-    /// One draw a record.
+    /// One draw per record.
     Leaf(Leaf),
-    /// Several draws a record.
+    /// Several draws per record.
     Composite(Composite),
 }
 
@@ -63,9 +63,9 @@ pub enum Sampler {
 pub struct Composite {
     /// How the parts go together.
     pub joined: Parts,
-    /// Draws a record, saturating.
+    /// Number of draws per record, at most 2^64 - 1.
     pub draws: u64,
-    /// Matrices in it, those that draw nothing among them, saturating.
+    /// Number of matrices in it, at most 2^64 - 1. Those that draw nothing count too.
     pub parts: u64,
 }
 
@@ -102,7 +102,7 @@ impl Matrix {
     }
 }
 
-/// More draws a record than anyone waits for.
+/// More draws per record than anyone waits for.
 const DRAWS: u64 = 1 << 16;
 
 impl Sampler {
@@ -178,7 +178,7 @@ impl Sampler {
         })
     }
 
-    /// Draws a record.
+    /// Number of draws per record.
     pub fn draws(&self) -> u64 {
         match self {
             Sampler::Certain(_) => 0,
@@ -198,12 +198,12 @@ impl Sampler {
     /// Refuse a composite that nests too many draws.
     ///
     /// # Errors
-    /// More than 65,536 draws a record, or four times as many matrices.
+    /// More than 65,536 draws per record, or four times as many matrices.
     pub fn check(&self) -> Result<()> {
         match self.draws() {
             draws if draws > DRAWS || self.parts() > 4 * DRAWS => Err(Error::value(
                 "matrix",
-                format!("take at most {DRAWS} draws a record"),
+                format!("take at most {DRAWS} draws per record"),
                 "more in nested composites",
             )),
             _ => Ok(()),

@@ -120,7 +120,9 @@ pub fn unsupported(name: &str, why: Unsupported) -> Error {
     let must = "have every positive entry on a positive diagonal";
     match why {
         Unsupported::NoDiagonal => Error::value(name, must, "no positive diagonal at all"),
-        Unsupported::Entry(u, v) => Error::value(name, must, format!("one on none at ({u}, {v})")),
+        Unsupported::Entry(u, v) => {
+            Error::value(name, must, format!("an entry on none at ({u}, {v})"))
+        }
     }
 }
 
@@ -396,7 +398,7 @@ mod tests {
         assert!(error(2, &[1.0, 0.0, 1.0, 0.0]).ends_with("a sum of 2 in column 0, off by 1.0e0"));
         assert!(error(2, &[f64::NAN, 0.0, 0.0, 1.0]).ends_with("NaN at (0, 0)"));
         assert!(error(2, &[1.5, -0.5, -0.5, 1.5]).ends_with("-0.5 at (0, 1)"));
-        assert!(error(2, &[1.0, 1e-10, 0.0, 1.0]).ends_with("one on none at (0, 1)"));
+        assert!(error(2, &[1.0, 1e-10, 0.0, 1.0]).ends_with("an entry on none at (0, 1)"));
         let wide = Value::Table(1, 2, Box::new(Value::Reals([0.5, 0.5].into())));
         let error = make("dense", &[("array", wide)]).unwrap_err().to_string();
         assert_eq!(

@@ -485,7 +485,7 @@ mod tests {
         assert!(error(&[0.0, -1.0, 1.0, 0.0], "beta", 0.5).ends_with("-1 at (0, 1)"));
         assert!(error(&[0.0, f64::NAN, 1.0, 0.0], "beta", 0.5).ends_with("NaN at (0, 1)"));
         assert!(error(&[0.0, 1.0, 1.0, 0.0], "temperature", 0.0).ends_with("above 0; got 0"));
-        assert!(error(&[0.0, 1.0, inf, 0.0], "beta", 0.5).ends_with("one on none at (0, 1)"));
+        assert!(error(&[0.0, 1.0, inf, 0.0], "beta", 0.5).ends_with("an entry on none at (0, 1)"));
         assert!(error(&[0.0, inf, inf, 0.0], "beta", 0.5).contains("be at most 0 for the reports"));
     }
 }

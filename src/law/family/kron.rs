@@ -56,7 +56,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         None => Err(Error::value(
             "matrices",
             "have a joint domain of at most 2^53 cells",
-            "more",
+            "a larger one",
         )),
     }
 }
@@ -302,7 +302,10 @@ mod tests {
     fn refuses_a_joint_domain_beyond_the_codes() {
         let big = make("uniform", &[("size", Value::Whole(1 << 30))]).unwrap();
         let error = kron(&[big.clone(), big]).unwrap_err().to_string();
-        assert!(error.ends_with("at most 2^53 cells; got more"), "{error}");
+        assert!(
+            error.ends_with("at most 2^53 cells; got a larger one"),
+            "{error}"
+        );
         assert!(kron(&[]).is_err());
     }
 }

@@ -31,7 +31,7 @@ pub mod t_transform;
 pub mod tridiagonal;
 pub mod uniform;
 
-/// A bistochastic matrix as exact rational laws, one a row, by its structure.
+/// A bistochastic matrix as exact rational laws, one per row, by its structure.
 ///
 /// The first four methods are what a new family has to say. The others have defaults that its
 /// [`Structure`] gives.

@@ -33,7 +33,7 @@ pub fn common_total(name: &str, ratios: &[(i128, i128)]) -> Result<(Vec<u64>, u6
             return Err(Error::value(
                 name,
                 "have a common denominator below 2^63",
-                format!("more up to position {i}"),
+                format!("a larger one up to position {i}"),
             ));
         }
     }

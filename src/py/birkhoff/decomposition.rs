@@ -138,7 +138,7 @@ impl Decomposition {
         self.count()
     }
 
-    /// The law that was decomposed: the matrix itself, or with ``bits`` the one on the coarser grid.
+    /// The matrix that was decomposed: the one given, or with ``bits`` the one on the coarser grid.
     ///
     /// >>> m = bs.circulant([0.7, 0.2, 0.1])
     /// >>> m.decompose().matrix == m
@@ -174,7 +174,7 @@ impl Decomposition {
         Ok(array)
     }
 
-    /// The weights as ``fractions.Fraction``; they sum to exactly 1 unless the sum was cut short.
+    /// The weights as ``fractions.Fraction``. They sum to exactly 1 unless ``mass`` or ``max_terms`` stopped it.
     ///
     /// >>> bs.blocks([2, 3]).decompose().exact_weights
     /// [Fraction(1, 3), Fraction(1, 3), Fraction(1, 6), Fraction(1, 6)]
@@ -202,9 +202,10 @@ impl Decomposition {
         self.term(j.py(), code.into())
     }
 
-    /// All permutations, one a row, as the smallest unsigned integers that hold them.
+    /// All permutations, one per row: uint16 up to 65,536 categories, uint32 beyond.
     ///
-    /// Raises :class:`bistochastic.errors.OutOfMemoryError`, with the number of bytes, where they would not fit.
+    /// Raises :class:`bistochastic.errors.OutOfMemoryError`, with the number of bytes, if they would not fit in
+    /// memory.
     ///
     /// >>> bs.uniform(3).decompose().permutations
     /// array([[0, 1, 2],
@@ -219,8 +220,9 @@ impl Decomposition {
         }
     }
 
-    /// What the terms add up to, as the doubles nearest to the exact sums: ``matrix.to_dense()``, with
-    /// ``==``, unless the sum was cut short.
+    /// What the terms add up to, as the doubles nearest to the exact sums.
+    ///
+    /// It equals ``matrix.to_dense()``, with ``==``, unless ``mass`` or ``max_terms`` stopped the work early.
     ///
     /// >>> m = bs.blocks([1, 2])
     /// >>> bool((m.decompose().reconstruct() == m.to_dense()).all())
@@ -234,9 +236,9 @@ impl Decomposition {
         doubles.into_pyarray(py).call_method1("reshape", (n, n))
     }
 
-    /// What ``mass`` or ``max_terms`` left out, as a matrix of its own; None if nothing was.
+    /// What ``mass`` or ``max_terms`` left out, as a matrix; None if nothing was left out.
     ///
-    /// The matrix is the sum of the terms plus ``residual_weight`` times it, exactly.
+    /// The decomposed matrix is exactly the sum of the terms plus ``residual_weight`` times ``residual``.
     ///
     /// >>> d = bs.circulant([5, 2, 1]).decompose(mass=0.6)
     /// >>> d.terms, d.residual.exact_row(0)
@@ -271,10 +273,10 @@ impl Decomposition {
         fraction.call1((1,))?.sub(sum)
     }
 
-    /// Entropy of the choice of a term in bits, at most ``log2(terms)``: all that a whole column hides
-    /// behind one permutation of this mixture. Where the sum was cut short the rest counts as one more.
+    /// Bits that a whole column hides behind one permutation of this mixture: at most ``log2(terms)``.
     ///
-    /// Records randomized one by one hide ``entropy_rate`` bits each.
+    /// It is the entropy of the choice of a term. A residual counts as one more term. Compare it with records
+    /// that are randomized one by one, which hide ``entropy_rate`` bits each.
     ///
     /// >>> bs.uniform(16).decompose().joint_entropy
     /// 4.0

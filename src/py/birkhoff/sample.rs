@@ -32,7 +32,7 @@ fn with_words<T>(
     };
     let done = work(&mut Words::new(&mut next));
     if dry {
-        return Err(Error::value("stream", "hold enough words", "fewer").into());
+        return Err(Error::value("stream", "hold enough words", "too few").into());
     }
     Ok(done)
 }
@@ -51,10 +51,10 @@ pub fn _sample_permutation<'py>(
 
 #[pymethods]
 impl Decomposition {
-    /// ``n`` permutations, a row each, term ``j`` with exactly its weight; a permutation moves ``u`` to
-    /// ``row[u]``.
+    /// ``n`` random permutations, one per row. Term ``j`` is drawn with exactly its weight.
     ///
-    /// With a ``key``, ``stream`` names what they are for. A decomposition that was cut short is refused.
+    /// A permutation moves code ``u`` to ``row[u]``. With a ``key``, ``stream`` names what they are for. A
+    /// decomposition with a residual is refused.
     ///
     /// >>> bs.permutation([1, 0]).decompose().sample(2)
     /// array([[1, 0],

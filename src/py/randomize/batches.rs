@@ -37,7 +37,7 @@ pub fn run<'py, T: Code + numpy::Element>(
     let mut out = columns.out.cast::<PyArray1<T>>()?.readwrite();
     let out = out.as_slice_mut()?;
     let mut start = 0;
-    // A composite takes many draws a record.
+    // A composite takes many draws per record.
     let draws = usize::try_from(draws).map_or(usize::MAX, |draws| draws.max(1));
     let (first, least, most) = match keyed {
         Keyed::Rows(..) => (FIRST_BATCH, LEAST_BATCH, 1 << 26),

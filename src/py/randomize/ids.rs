@@ -29,7 +29,7 @@ impl<'m, 'py> Keyed<'m, 'py> {
 
     /// One id for each of `len` records.
     pub fn ids(draws: Draws<'m, 'py>, ids: &Bound<'py, PyAny>, len: usize) -> PyResult<Self> {
-        let must = "hold one whole number, text or bytes a record";
+        let must = "hold one whole number, text or bytes per record";
         // Of integers, whether they have a sign.
         let (items, signed) = if let Ok(tuple) = ids.cast::<PyTuple>() {
             (tuple.to_list().into_any(), None)
@@ -122,10 +122,10 @@ pub fn id<'a>(name: &str, item: &'a Bound<'_, PyAny>, position: Option<usize>) -
             // An array of text would drop the zero, and address somebody else.
             Ok(text) if text.ends_with('\0') => {
                 let must = "not end in the character U+0000";
-                Err(Error::value(name, must, at("one that does")).into())
+                Err(Error::value(name, must, at("a text that does")).into())
             }
             Ok(text) => Ok(Id::Text(text)),
-            Err(_) => Err(Error::value(name, must, at("a text that is no Unicode")).into()),
+            Err(_) => Err(Error::value(name, must, at("a text that is not Unicode")).into()),
         };
     }
     if let Ok(bytes) = item.cast::<PyBytes>() {

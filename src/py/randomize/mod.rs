@@ -29,28 +29,32 @@ const ROWS: u64 = 1 << 62;
 impl Matrix {
     /// Draw a report for every true code, from the exact law of its row.
     ///
-    /// The answer has the dtype and shape of ``codes``: whole numbers of any width or bool, from 0 to
-    /// ``size - 1``; any shape, stride or byte order. It is the same for any number of threads. A list, a
-    /// series or frame (pandas, polars) or an Arrow array is read too; missing values are refused.
+    /// ``codes`` are whole numbers of any width, or bool, from 0 to ``size - 1``. They may come as an array of any
+    /// shape, a list, a series or frame (pandas, polars) or an Arrow array. Missing values are refused. The result
+    /// has the same dtype and shape.
     ///
-    /// Without a key the words come from the operating system and are forgotten. With one, the answer
-    /// is a function of key, ``stream``, matrix, code and address of the record, and of nothing else:
-    /// ``start`` is the row of the first record, so that a column may come in pieces; ``ids`` are one
-    /// whole number, text or bytes a record instead, so that the same person with the same value gets the
-    /// same answer in every file and wave, and another one as soon as the value changes. Texts must not
-    /// end in U+0000. NumPy drops zeros at the end of fixed-width items: text (dtype ``U``) is read as NumPy
-    /// shows it, bytes (dtype ``S``) are refused where one is shorter than the width; pass a list, an
-    /// object array or Arrow binary. Never use one
-    /// ``stream`` for two columns of a table: name it after the column. **Whoever holds the key can undo
-    /// the release.**
+    /// Without a ``key`` the random words come from the operating system and are forgotten. With a key the same
+    /// call gives the same reports again, for any number of threads. **Whoever holds the key can undo the
+    /// release.** A key needs
     ///
-    /// By position, one row of one ``stream`` must never carry two different contents: whoever sees both
-    /// releases learns how they differ. Put the wave into the name of the stream, or use ``ids``.
+    /// * ``stream``, a name for this use of the key: take the name of the column, and never one name for two
+    ///   columns, and
+    /// * either ``start``, the row number of the first record, so that a column may come in pieces,
+    /// * or ``ids``, one whole number, text or bytes per record. The same person with the same value then gets the
+    ///   same report in every file and wave, and an independent one as soon as the value changes.
     ///
-    /// Circulant, randomized response, reflected, geometric, uniform and T-transform matrices draw alike
-    /// for every code: the code selects no branch and no address. ``threads`` is at most the
-    /// number of threads to use, all of them (or ``BISTOCHASTIC_THREADS``, at most 1024) by default. Arrays
-    /// must not be changed by another thread meanwhile.
+    /// Never randomize two versions of a column under the same key, stream and rows: comparing the two releases
+    /// reveals how the originals differ. Put the wave into the name of the stream, or use ``ids``.
+    ///
+    /// For circulant, randomized response, reflected, geometric, uniform and T-transform matrices neither branches
+    /// nor memory addresses depend on the true value. For the others they do.
+    ///
+    /// ``threads`` is the most threads to use. The default is all of them, or ``BISTOCHASTIC_THREADS`` (at most
+    /// 1024). No other thread may change the arrays meanwhile.
+    ///
+    /// Text ids must not end in U+0000. NumPy drops zeros at the end of fixed-width items. So text (dtype ``U``)
+    /// is read as NumPy shows it, and bytes (dtype ``S``) are refused if one is shorter than the width: pass a
+    /// list, an object array or Arrow binary.
     ///
     /// >>> import numpy as np
     /// >>> m = bs.randomized_response(4, beta=0.6)
@@ -117,11 +121,11 @@ impl Matrix {
         columns.finish()
     }
 
-    /// One answer, for a client that has one value.
+    /// One report, for a client that has one value.
     ///
-    /// With a key, ``stream`` and ``id`` it is the answer of ``randomize([code], ids=[id])``: asked again,
-    /// the same person gives the same answer. Without a key it is a fresh draw, from a buffer that is
-    /// safe to share between threads, is not shared with a forked child, and forgets what it gave.
+    /// With a key, ``stream`` and ``id`` it is the report of ``randomize([code], ids=[id])``: asked again, the same
+    /// person gives the same report. Without a key it is a fresh draw. Its random words come from a buffer that
+    /// threads can share safely, that a forked child does not inherit, and that erases what was used.
     ///
     /// >>> m = bs.randomized_response(4, beta=0.6)
     /// >>> m.respond(2) in range(4)
