@@ -32,12 +32,14 @@ fn with_streams<T>(
 impl Matrix {
     /// A permutation ``s`` with ``Pr(s[u] = v) = p_uv`` exactly, without decomposing.
     ///
-    /// Blocks and the like, tridiagonal and randomized response from ``keep = 1/size`` on are drawn at any
-    /// size in one pass; all others bit by bit up to 4096. A :func:`kron` is drawn axis by axis,
-    /// ``a @ b`` one after the other, a :func:`mix` by one of its parts, a :func:`circulant` beyond 4096 as
-    /// one shift. It moves a whole column at once: of categories it is no substitute for
-    /// :meth:`randomize`, which draws for every record, and of individuals :meth:`permute` refuses what
-    /// the whole column would share. With a ``key``, ``stream`` names what it is for.
+    /// It moves a whole column at once. It does not replace :meth:`randomize`, which draws for every record on its
+    /// own. To move the values of individuals, use :meth:`permute`, which refuses what the whole column would
+    /// share. With a ``key``, ``stream`` names what it is for.
+    ///
+    /// * Blocks and the like, tridiagonal, and randomized response from ``keep = 1/size`` on: any size, in one pass.
+    /// * A :func:`kron` is drawn axis by axis, ``a @ b`` one after the other, a :func:`mix` by one of its parts.
+    /// * A :func:`circulant` beyond 4096 categories is drawn as one shift.
+    /// * All other matrices may have at most 4096 categories.
     ///
     /// >>> bs.permutation([2, 0, 1]).sample_permutation()
     /// array([2, 0, 1])
@@ -60,16 +62,26 @@ impl Matrix {
         Ok(drawn.into_pyarray(py))
     }
 
-    /// Bits of the permutation that :meth:`sample_permutation` draws, as a whole, never above the true number.
+    /// Bits of the permutation that :meth:`sample_permutation` draws, as a whole. Never above the true number.
     ///
-    /// All that a column hides behind one permutation, however long the column is: n records randomized one
-    /// by one hide ``n * entropy_rate`` bits. Blocks and the like, whose classes are shuffled, have exactly
-    /// ``log2`` of the product of their factorials; a tridiagonal exactly the bits of its swaps, by the chain rule; a
-    /// :func:`kron` the sum of its factors; a :func:`mix` of permutations the entropy of its weights, at most
-    /// ``log2`` of their number. Elsewhere it is a lower bound: of randomized response within
-    /// ``log2(size)`` or so of the truth, of another mixture the mean of its parts, of ``a @ b`` the larger of
-    /// the two, of all others the bits of the richest row, exact for T-transforms and two categories. None
-    /// where no permutation can be drawn.
+    /// This is all that a column hides behind one permutation, however long the column is. Compare it with ``n``
+    /// records that are randomized one by one, which hide ``n * entropy_rate`` bits. None if no permutation can
+    /// be drawn.
+    ///
+    /// ==========================================  =================================================
+    /// matrix                                      bits
+    /// ==========================================  =================================================
+    /// blocks, k-anonymity, uniform                exactly log2 of the product of the factorials of
+    ///                                             the class sizes
+    /// tridiagonal                                 exactly the bits of its swaps
+    /// randomized response                         at least all but about log2(size) bits
+    /// :func:`kron`                                the sum over its factors
+    /// :func:`mix` of permutations                 exactly the entropy of its weights
+    /// :func:`mix` of other matrices               at least the mean of its parts
+    /// ``a @ b``                                   at least the larger of the two
+    /// all others                                  at least the bits of the row with the most; exact
+    ///                                             for T-transforms and two categories
+    /// ==========================================  =================================================
     ///
     /// >>> bs.blocks([2, 2]).joint_entropy, bs.identity(9).joint_entropy
     /// (2.0, 0.0)
