@@ -218,6 +218,8 @@ mod tests {
                 "152e12c7e86071369f3647a239878ff4c5d10acca4c45f7decc48591cc7f0428",
                 "ceb2970a49d5d7dde3dd83ebe47c3932c54b443c15dcbdc610b9dee60cea8ba6",
                 "a5f730d5bb20f263989dc4694e27b2ca1dd51b98154ecccab8a6182194683168",
+                "d5a680066de6c38c49c924c6b8bd2ea768a9000cf8e4cc95cdbf547a4a26ba63",
+                "53b1e36a7dbe3e104c6acfd374298ca57f1ece4898dc7d63f64d6c0d80b1088a",
                 "3732fcb012c2145cbc044bf10742879bad4c4c8e90edd10024f464a8400c5701",
                 "18a291d02d9301feccda30813b7f128aa3c284f10b0f1f9e097c829ad63fd031"
             ]
