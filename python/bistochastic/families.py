@@ -60,7 +60,7 @@ def build(family: str, **parameters: Any) -> Matrix:
     >>> bs.build("k_anonymous", size=12, K=3)
     Traceback (most recent call last):
         ...
-    TypeError: `K` must be a parameter of k_anonymous (size, k, beta); got a name it does not have
+    TypeError: `K` must be a parameter of k_anonymous (size, k, beta, share); got a name it does not have
     """
     return _core.build(family, parameters)
 
