@@ -169,8 +169,8 @@ def test_a_call_that_runs_out_of_memory_raises_and_never_ends_the_process(part: 
             timeout=240,
             check=False,
         )
-        # Where a limit leaves nothing at all, a few bytes that grow with nothing are missing too, and
-        # Rust ends the process. Whether that happens depends on addresses, which differ by run.
+        # Where a limit leaves nothing at all, a few bytes that grow with nothing are missing too,
+        # and Rust ends the process. Whether that happens depends on addresses: they differ by run.
         small = re.search(r"memory allocation of \d{1,3} bytes failed", done.stderr)
         if done.returncode == 0 or not small:
             break
