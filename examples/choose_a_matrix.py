@@ -40,10 +40,10 @@ def main(folder: Path) -> None:
     print(candidates[1].profile(cost="ordinal"))
 
     families = {
-        "randomized_response": lambda size, beta: bs.randomized_response(size, beta=beta),
+        "randomized response": lambda size, beta: bs.randomized_response(size, beta=beta),
         "geometric": lambda size, beta: bs.geometric(size, beta=beta),
-        "gibbs, cost |u - v|": lambda size, beta: bs.gibbs(steps, beta=beta),
-        "k_anonymous": lambda size, beta: bs.k_anonymous(size, beta=beta),
+        "Gibbs, cost |u - v|": lambda size, beta: bs.gibbs(steps, beta=beta),
+        "k-anonymous": lambda size, beta: bs.k_anonymous(size, beta=beta),
     }
     path = folder / "choose_a_matrix.png"
     bs.plot.tradeoff(SIZE, families=families).savefig(path, dpi=150)

@@ -13,13 +13,14 @@ import bistochastic as bs
 def main(folder: Path) -> None:
     """Three matrices of 24 codes at one beta, and below them what their families pay for others."""
     figure = Figure(figsize=(11, 7.5), layout="constrained")
-    places = figure.subplot_mosaic([["a", "b", "c"], ["truth", "epsilon", "error"]])
+    places = figure.subplot_mosaic([["a", "b", "c"], ["epsilon", "error", "distance"]])
     bs.plot.heatmap(bs.randomized_response(24, beta=0.4), axes=places["a"])
     bs.plot.heatmap(bs.geometric(24, beta=0.4), axes=places["b"])
     bs.plot.heatmap(bs.k_anonymous(24, beta=0.4), axes=places["c"])
-    below = [places[name] for name in ("truth", "epsilon", "error")]
+    below = [places[name] for name in ("epsilon", "error", "distance")]
     families = ["randomized_response", "geometric", "k_anonymous"]
-    bs.plot.tradeoff(24, families=families, axes=below)
+    against = ["epsilon", "standard_error", "expected_cost"]
+    bs.plot.tradeoff(24, families=families, against=against, axes=below)
     figure.savefig(folder / "own_figure.png", dpi=100)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -260,3 +261,27 @@ def test_the_nearest_distribution_is_one_however_far(far: float) -> None:
     np.testing.assert_allclose(found, [0.625, 0.375, 0, 0, 0], atol=1e-4 * far / 5e11)
     assert abs(found.sum() - 1) < 1e-15
     assert (found >= 0).all()
+
+
+def test_a_frame_is_of_the_library_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = bs.randomized_response(3, epsilon=2).estimate(counts=[520, 290, 190])
+    names = ["reported", "frequency", "standard_error", "low", "high"]
+    for library in ("pandas", "polars"):
+        frame = found.to_frame(library)
+        assert type(frame).__module__.split(".")[0] == library
+        assert list(frame.columns) == names
+        assert frame["frequency"].to_numpy().tolist() == found.frequencies.tolist()
+    # Without a choice pandas comes first, and polars where it is not installed.
+    assert type(found.to_frame()).__module__.startswith("pandas")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert type(found.to_frame()).__module__.startswith("polars")
+    with pytest.raises(ImportError, match=r"^`to_frame` must find pandas; got none: install it$"):
+        found.to_frame("pandas")
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match=r"^`to_frame` must find pandas or polars; got neither$"):
+        found.to_frame()
+    loose: Any = found
+    with pytest.raises(ValueError, match=r'^`library` must be "pandas" or "polars"; got .dask.$'):
+        loose.to_frame("dask")
+    with pytest.raises(TypeError, match=r'^`library` must be "pandas" or "polars"; got int$'):
+        loose.to_frame(3)

@@ -25,7 +25,8 @@ from cases import FAMILIES
 
 ROOT = Path(__file__).resolve().parent.parent
 BARS = ["beta", "worst_row", "worst_column", "mutual_information", "capacity", "max_leakage",
-        "guessing_probability", "truthfulness"]  # fmt: skip
+        "guessing_probability", "epsilon", "truthfulness"]  # fmt: skip
+PANELS = ("truthfulness", "epsilon", "standard_error", "expected_cost")
 
 
 def bars(figure: Figure) -> dict[str, Any]:
@@ -65,26 +66,73 @@ def test_a_profile_is_drawn_as_bars_on_one_scale() -> None:
     for name, bar in found.items():
         value = p[name].value or 0.0
         in_bits = name in ("mutual_information", "capacity", "max_leakage")
-        assert bar.get_width() == (value / bits if in_bits else value)
+        wanted = 1.0 if name == "epsilon" else value / bits if in_bits else value
+        assert bar.get_width() == wanted
         assert bar.get_hatch() is None
-        assert any(text.startswith(p[name].text) for text in texts(figure))
+        said = "infinite" if name == "epsilon" else p[name].rounded(3)
+        assert said + (" of 3.58 bits" if in_bits else "") in texts(figure)
     axes = figure.axes[0]
     assert axes.get_xlim() == (0, 1)
     assert len(axes.get_yticks()) == len(BARS)
     assert axes.get_title(loc="left") == (
-        "tridiagonal, 12 categories\n"
-        "beta 0.406142, epsilon infinite: some reports exclude some truths"
+        "tridiagonal, 12 categories\nbeta 0.406, epsilon infinite: some reports exclude some truths"
     )
+    # Nothing is hatched, so the legend does not say what hatching means.
+    assert p["varah_bound"].status == "not computed"
+    assert legend_of(figure) == ["most that beta alone allows", "guess without a report"]
+
+
+def legend_of(figure: Figure) -> list[str]:
+    found: Any = figure.axes[0].get_legend()
+    return [text.get_text() for text in found.get_texts()]
+
+
+def test_the_legend_speaks_of_hatching_only_where_a_bar_is_hatched() -> None:
+    # The bound of the condition is in the profile, and no bar.
+    p = bs.randomized_response(6, beta=0.3).profile()
+    assert p["varah_bound"].status == "bound"
+    assert "hatched: a bound" not in legend_of(p.plot())
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 3.0])
+def test_the_bar_of_epsilon_is_the_surest_choice_of_two(epsilon: float) -> None:
+    m = bs.randomized_response(5, epsilon=epsilon)
+    posterior = m.posterior(0, prior=[0.5, 0.5, 0, 0, 0])
+    figure = m.profile().plot()
+    assert bars(figure)["epsilon"].get_width() == pytest.approx(posterior.max(), rel=1e-12)
+
+
+def test_numbers_have_three_digits_rounded_to_the_safe_side() -> None:
+    p = bs.geometric(6, beta=0.5).profile()
+    figure = p.plot()
+    for name in BARS:
+        said = next(t for t in texts(figure) if t.startswith(p[name].rounded(3)))
+        number = said.split(" ")[0]
+        assert len(number.replace(".", "").lstrip("0")) <= 3
+        value = p[name].value or 0.0
+        if name in BARS[:3]:
+            assert value - 0.001 < float(number) <= value
+        elif name != "truthfulness":
+            assert value <= float(number) < value * 1.01
 
 
 def test_marks_show_what_beta_alone_allows_and_the_blind_guess() -> None:
     p = bs.geometric(12, beta=0.6).profile()
-    marks = {str(line.get_label()): line.get_xdata()[0] for line in p.plot().axes[0].lines}
     allowed = p.guaranteed_max_leakage or 0.0
-    assert marks == {
-        "most that beta alone allows": allowed / math.log2(12),
-        "guess without a report": 1 / 12,
+    assert marks(p.plot()) == {
+        "maximal leakage": allowed / math.log2(12),
+        "best guess": 1 / 12,
+        "epsilon, as a choice of two": 0.5,
     }
+
+
+def marks(figure: Figure) -> dict[str, float]:
+    """Where the marks stand, by the words of their bars."""
+    axes: Any = figure.axes[0]
+    words = dict(
+        zip(axes.get_yticks(), (t.get_text() for t in axes.get_yticklabels()), strict=True)
+    )
+    return {words[sum(line.get_ydata()) / 2]: line.get_xdata()[0] for line in axes.lines}
 
 
 def test_bounds_are_hatched_and_what_is_missing_is_said() -> None:
@@ -98,17 +146,30 @@ def test_bounds_are_hatched_and_what_is_missing_is_said() -> None:
         name: p[name].status == "bound" for name in found
     }
     assert found["beta"].get_hatch() is not None
-    assert f"at least {p['beta'].text}" in texts(figure)
-    assert f"at most {p['capacity'].text} of 16.61 bits" in texts(figure)
-    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert "hatched: a bound" in legend
-    assert "beta at least 0.162116, " in figure.axes[0].get_title(loc="left")
+    assert f"at least {p['beta'].rounded(3)}" in texts(figure)
+    assert f"at most {p['capacity'].rounded(3)} of 16.6 bits" in texts(figure)
+    assert "hatched: a bound" in legend_of(figure)
+    assert "beta at least 0.162, " in figure.axes[0].get_title(loc="left")
 
 
 def test_a_prior_adds_two_bars() -> None:
     prior = [0.5] + [0.1] * 5
-    found = bars(bs.geometric(6, beta=0.5).profile(prior=prior).plot())
+    p = bs.geometric(6, beta=0.5).profile(prior=prior)
+    figure = p.plot()
+    found = bars(figure)
     assert set(found) - set(BARS) == {"remaining_uncertainty", "best_guess"}
+    # Uncertainty is a share of what there was before, and the guess is marked with the one before.
+    before = -sum(q * math.log2(q) for q in prior)
+    left = p.remaining_uncertainty or 0.0
+    assert found["remaining_uncertainty"].get_width() == pytest.approx(left / before, rel=1e-12)
+    assert f"{p['remaining_uncertainty'].rounded(3)} of 2.16 bits" in texts(figure)
+    assert marks(figure)["best guess, given prior"] == 0.5
+    assert marks(figure)["best guess"] == 1 / 6
+
+
+def test_a_prior_that_is_certain_can_be_drawn() -> None:
+    found = bars(bs.geometric(3, beta=0.5).profile(prior=[1, 0, 0]).plot())
+    assert found["remaining_uncertainty"].get_width() == 0
 
 
 @pytest.mark.parametrize("m", [bs.uniform(1), bs.uniform(4), bs.identity(4)])
@@ -126,7 +187,7 @@ def test_a_heat_map_shows_every_entry_with_the_truth_as_rows() -> None:
     figure = bs.plot.heatmap(m)
     axes, shown = figure.axes[0], image_of(figure).get_array()
     assert np.array_equal(shown, m.to_dense())
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("report v", "truth u")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("report", "truth")
     assert [text.get_text() for text in axes.texts][:3] == [".50", ".30", ".20"]
 
 
@@ -138,15 +199,39 @@ def test_zeros_are_white_and_other_entries_are_not() -> None:
     assert image.cmap(0.0) != to_rgba("white")
 
 
-def test_colours_are_logarithmic_where_entries_differ_much() -> None:
-    def is_log(m: bs.Matrix, scale: str | None = None) -> bool:
-        return isinstance(image_of(bs.plot.heatmap(m, scale=scale)).norm, LogNorm)
+def test_colours_are_logarithmic_only_where_that_is_asked_for() -> None:
+    def is_log(m: bs.Matrix, **scale: str) -> bool:
+        return isinstance(image_of(bs.plot.heatmap(m, **scale)).norm, LogNorm)
 
     cold, warm = bs.geometric(20, temperature=1), bs.geometric(20, temperature=20)
-    assert [is_log(cold), is_log(warm)] == [True, False]
-    assert [is_log(cold, "linear"), is_log(warm, "log")] == [False, True]
-    assert is_log(bs.uniform(5), "log")
-    assert not is_log(bs.identity(5))
+    for m in (cold, warm, bs.uniform(5), bs.identity(5)):
+        assert not is_log(m)
+        assert not is_log(m, scale="linear")
+        assert is_log(m, scale="log")
+
+
+@pytest.mark.parametrize("size", [2, 12, 13, 24, 32])
+def test_numbers_stand_in_the_cells_and_do_not_touch(size: int) -> None:
+    m = bs.geometric(size, temperature=4)
+    figure = bs.plot.heatmap(m)
+    figure.draw_without_rendering()
+    axes: Any = figure.axes[0]
+    written = {(int(t.get_position()[1]), int(t.get_position()[0])): t for t in axes.texts}
+    few = size <= 12
+    assert set(written) == {(u, v) for u, v in np.ndindex(size, size) if few or m[u, v] >= 0.005}
+    ((left, _), (right, _)) = axes.transData.transform([(0, 0), (1, 0)])
+    for (u, v), text in written.items():
+        if m[u, v] >= 0.005:
+            assert text.get_text() == f"{m[u, v]:.2f}".removeprefix("0")
+            assert text.get_window_extent().width < right - left
+        assert text.get_fontsize() >= 5
+
+
+def test_numbers_without_room_are_not_written() -> None:
+    assert not bs.plot.heatmap(bs.geometric(33, temperature=4)).axes[0].texts
+    small = Figure(figsize=(2, 2)).subplots()
+    bs.plot.heatmap(bs.geometric(12, temperature=4), axes=small)
+    assert not small.texts
 
 
 def test_large_matrices_are_drawn_as_means_of_squares() -> None:
@@ -232,8 +317,8 @@ def test_points_are_those_of_the_matrices() -> None:
     assert [(p.family, p.asked) for p in points[:4]] == [
         ("randomized_response", 0.3),
         ("randomized_response", 0.9),
-        ("geometric", 0.3),
-        ("geometric", 0.9),
+        ("k_anonymous", 0.3),
+        ("k_anonymous", 0.9),
     ]
     for p in points:
         if p.beta is not None:
@@ -241,6 +326,8 @@ def test_points_are_those_of_the_matrices() -> None:
             assert (p.beta, p.truthfulness, p.epsilon) == (m.beta, m.truthfulness, m.epsilon)
             wanted = None if m.is_singular else mean_standard_error(m, 100)
             assert p.standard_error == wanted
+            walk = m.profile(cost="ordinal").expected_cost
+            assert p.expected_cost == pytest.approx(walk, rel=1e-12)
     keep = points[0].truthfulness
     assert keep is not None
     # diag - off of randomized response is (r keep - 1) / (r - 1).
@@ -255,8 +342,51 @@ def test_a_family_that_ends_says_where() -> None:
     assert high.beta is None
     assert high.most is not None
     assert bs.tridiagonal(size=12, beta=high.most).beta >= high.most
-    label = bs.plot.tradeoff(12).axes[0].get_legend_handles_labels()[1][2]
-    assert label == "tridiagonal (beta to 0.411)"
+    labels = bs.plot.tradeoff(12).axes[0].get_legend_handles_labels()[1]
+    assert labels == [
+        "randomized response",
+        "k-anonymous",
+        "geometric",
+        "tridiagonal (beta to 0.411)",
+    ]
+
+
+def test_families_that_are_one_line_say_so() -> None:
+    # Two categories have one symmetric law per beta, whatever its name.
+    labels = bs.plot.tradeoff(2).axes[0].get_legend_handles_labels()[1]
+    assert labels == [
+        "randomized response",
+        "k-anonymous",
+        "geometric (same as randomized response)",
+        "tridiagonal (same as randomized response)",
+    ]
+    assert not any(
+        "same as" in x for x in bs.plot.tradeoff(3).axes[0].get_legend_handles_labels()[1]
+    )
+
+
+def test_near_misses_show_in_a_panel_of_their_own() -> None:
+    axes: Any = bs.plot.tradeoff(12).axes[3]
+    by_name = {str(line.get_label()): line.get_ydata() for line in curves(axes)}
+    # Fewer true reports, but nearer ones, at every beta.
+    assert (by_name["geometric"] < by_name["randomized response"]).all()
+    assert axes.get_title(loc="left") == "distance from the truth: low is useful"
+    assert axes.get_ylabel() == "steps"
+
+
+def test_a_flat_stretch_of_epsilon_is_explained() -> None:
+    def said(size: int, **more: Any) -> list[str]:
+        panel: Any = bs.plot.tradeoff(size, against="epsilon", **more).axes[0]
+        return [t.get_text() for t in panel.texts if t.get_text().startswith("flat")]
+
+    (words,) = said(12)
+    assert words.startswith("flat near 32:")
+    # The line is flat there, and nowhere else.
+    low, high = bs.tradeoff(12, families=["geometric"], betas=[0.05, 0.1])
+    assert low.epsilon == pytest.approx(high.epsilon, rel=0.01)
+    assert said(3) == []
+    assert said(12, betas=[0.3, 0.4, 0.5]) == []
+    assert said(12, families=["randomized_response"]) == []
 
 
 def test_large_sizes_have_points_by_structure() -> None:
@@ -267,8 +397,7 @@ def test_large_sizes_have_points_by_structure() -> None:
 
 def test_a_tradeoff_draws_one_line_a_family_and_panel() -> None:
     figure = bs.plot.tradeoff(12)
-    assert len(figure.axes) == 3
-    for axes, name in zip(figure.axes, ("truthfulness", "epsilon", "standard_error"), strict=True):
+    for axes, name in zip(figure.axes, PANELS, strict=True):
         lines = curves(axes)
         assert len({(str(line.get_marker()), str(line.get_color())) for line in lines}) == 4
         assert axes.get_xlabel() == "beta"
@@ -292,8 +421,8 @@ def test_infinite_and_zero_epsilons_stand_at_the_edges_and_gaps_are_explained() 
     finite = [y for y in drawn if math.isfinite(y)]
     heights = to_axes.transform([(0.5, y) for y in [*finite, *epsilon.get_yticks()]])[:, 1]
     assert 0.08 < heights.min() < heights.max() < 0.86
-    assert any("k_anonymous:\nnone, singular" in text.get_text() for text in error.texts)
-    assert np.isnan(curves(error)[3].get_ydata()).all()
+    assert any("k-anonymous:\nnone, singular" in text.get_text() for text in error.texts)
+    assert np.isnan(curves(error)[1].get_ydata()).all()
 
 
 @pytest.mark.parametrize(
@@ -322,6 +451,14 @@ def test_one_panel_own_families_and_own_axes() -> None:
     assert [axes.get_title(loc="left") for axes in panels] == [
         "epsilon: low is safe",
         "truthfulness: high is useful",
+    ]
+    grid = Figure().subplots(2, 2)
+    bs.plot.tradeoff(5, betas=[0.5], axes=grid)
+    assert [axes.get_title(loc="left").split(":")[0] for axes in grid.flat] == [
+        "truthfulness",
+        "epsilon",
+        "standard error",
+        "distance from the truth",
     ]
     assert bs.uniform(3).profile().plot(axes=Figure().subplots()).axes
     assert bs.plot.heatmap(bs.uniform(3), axes=Figure().subplots()).axes
@@ -363,7 +500,8 @@ def test_without_matplotlib_one_sentence_says_what_to_install(
 def test_bad_input_is_answered_in_one_sentence() -> None:
     m: Any = bs.uniform(3)
     anything: Any = bs.plot
-    names = "randomized_response, geometric, tridiagonal, k_anonymous"
+    names = "randomized_response, k_anonymous, geometric, tridiagonal"
+    panels = "truthfulness, epsilon, standard_error, expected_cost"
     for call, kind, sentence in [
         (lambda: anything.profile(m), TypeError, "`profile` must be a profile; got Matrix"),
         (lambda: anything.heatmap(np.eye(2)), TypeError, "`matrix` must be a matrix; got ndarray"),
@@ -400,11 +538,11 @@ def test_bad_input_is_answered_in_one_sentence() -> None:
         (lambda: anything.tradeoff(5, families={"a": lambda size, beta: 3}), TypeError,
          "`families` must hold functions that return a matrix; got int"),
         (lambda: anything.tradeoff(5, against=["beta"]), ValueError,
-         "`against` must hold names out of truthfulness, epsilon, standard_error; got 'beta'"),
+         f"`against` must hold names out of {panels}; got 'beta'"),
         (lambda: anything.tradeoff(5, against=[]), ValueError,
          "`against` must hold at least one name; got none"),
         (lambda: anything.tradeoff(5, axes=Figure().subplots()), TypeError,
-         "`axes` must be 3 matplotlib axes; got 1 axes"),
+         "`axes` must be 4 matplotlib axes; got 1 axes"),
     ]:  # fmt: skip
         ask: Any = call
         with pytest.raises(kind) as caught:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     Vector = Sequence[int] | Sequence[float] | Sequence[Fraction] | NDArray[Any]
     Table = Sequence[Vector] | NDArray[Any]
 
+# The families that a size and a beta are enough for.
+BY_BETA = ("randomized_response", "k_anonymous", "geometric", "tridiagonal")
+
 
 def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
     """Matrices as a list, since NumPy would make something else of arrays among them."""

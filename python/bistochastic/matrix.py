@@ -207,8 +207,8 @@ class Matrix(_core.Law):
           the metric epsilon (epsilon per unit of cost) and the expected cost.
         * ``prior`` is a distribution over the categories. It adds what an attacker who knows it is
           left with.
-        * ``full=True`` computes everything that can be computed. Otherwise what would take more
-          than about ten seconds is left out.
+        * ``full=True`` computes everything that can be computed. Otherwise what would take long is
+          left out, and says so. That depends on the matrix alone, never on the machine.
 
         >>> p = bs.blocks([10, 1, 1]).profile()
         >>> p.worst_row, round(p.capacity, 6), p["epsilon"].status

@@ -51,6 +51,25 @@ def shown(name: object) -> str:
     return "".join(escaped) or "''"
 
 
+# Families whose names are not words once the underscores are gone.
+_SPOKEN = {
+    "gibbs": "Gibbs",
+    "k_anonymous": "k-anonymous",
+    "kron": "Kronecker product",
+    "mix": "mixture",
+    "t_transform": "T-transform",
+}
+
+
+def spoken(family: str) -> str:
+    """The name of a family in words.
+
+    >>> spoken("randomized_response"), spoken("k_anonymous")
+    ('randomized response', 'k-anonymous')
+    """
+    return _SPOKEN.get(family, family.replace("_", " "))
+
+
 def cells(*pairs: tuple[str, str]) -> str:
     """One table row of (tag, text), the text escaped."""
     from html import escape  # only notebooks need it, so only they wait for it

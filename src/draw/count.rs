@@ -8,7 +8,7 @@ use crate::system::pool;
 use crate::system::stop;
 
 /// A code as it lies in memory; a negative one is far out of range.
-pub trait Code: Copy + Send + Sync {
+pub trait Counted: Copy + Send + Sync {
     /// As a place in a table.
     fn place(self) -> usize;
 
@@ -29,7 +29,7 @@ pub trait Code: Copy + Send + Sync {
 const SMALL: usize = 1 << 12;
 
 /// Adds the codes to `tables`, those out of range at the last of its places.
-fn clamped<T: Code>(part: &[T], tables: &mut [u32], places: usize) {
+fn clamped<T: Counted>(part: &[T], tables: &mut [u32], places: usize) {
     let Some(last) = places.checked_sub(1) else {
         return;
     };
@@ -56,7 +56,7 @@ fn clamped<T: Code>(part: &[T], tables: &mut [u32], places: usize) {
 
 macro_rules! wide {
     ($($type:ty),*) => {$(
-        impl Code for $type {
+        impl Counted for $type {
             /// Signs are extended, so that a negative code is beyond every size.
             fn place(self) -> usize {
                 self as usize
@@ -72,7 +72,7 @@ const TURNS: usize = 8;
 
 macro_rules! narrow {
     ($($type:ty),*) => {$(
-        impl Code for $type {
+        impl Counted for $type {
             fn place(self) -> usize {
                 self as usize
             }
@@ -87,7 +87,7 @@ macro_rules! narrow {
                     [a, b, c, d, e, f, g, h] => {
                         let (eights, rest) = part.as_chunks::<TURNS>();
                         for eight in eights {
-                            let [s, t, u, v, w, x, y, z] = eight.map(Code::place);
+                            let [s, t, u, v, w, x, y, z] = eight.map(Counted::place);
                             a[s % PLACES] += 1;
                             b[t % PLACES] += 1;
                             c[u % PLACES] += 1;
@@ -131,7 +131,7 @@ const FEW: usize = 1 << 16;
 ///
 /// # Errors
 /// The position of a code out of range.
-pub fn codes<T: Code>(codes: &[T], size: usize) -> Result<Vec<u64>, usize> {
+pub fn codes<T: Counted>(codes: &[T], size: usize) -> Result<Vec<u64>, usize> {
     let (places, tables) = match codes.len() < FEW {
         true => (size + 1, 1),
         false => T::tables(size),
@@ -173,7 +173,7 @@ pub fn codes<T: Code>(codes: &[T], size: usize) -> Result<Vec<u64>, usize> {
 mod tests {
     use super::*;
 
-    fn check<T: Code + TryFrom<usize>>(size: usize) {
+    fn check<T: Counted + TryFrom<usize>>(size: usize) {
         for n in [0, 1, 3, 4, 1000, 100_003] {
             let places: Vec<usize> = (0..n).map(|i| (i * i + i / 7) % size).collect();
             let column: Vec<T> = places.iter().filter_map(|&p| T::try_from(p).ok()).collect();

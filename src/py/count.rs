@@ -4,10 +4,10 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 
 use super::work::detached;
-use crate::draw::count::{Code, codes as counts_of};
+use crate::draw::count::{Counted, codes as counts_of};
 use crate::error::Error;
 
-fn counted<'py, T: Code + numpy::Element>(
+fn counted<'py, T: Counted + numpy::Element>(
     codes: &Bound<'py, PyAny>,
     size: usize,
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core
+from bistochastic import _core, measures
 from bistochastic.arguments import items
 from bistochastic.errors import OutOfReachError, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
+from bistochastic.families import BY_BETA
 from bistochastic.matrix import Matrix
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
     Make = Callable[[int, float], Matrix]
 
-# The families that a size and a beta are enough for.
-FAMILIES = ("randomized_response", "geometric", "tridiagonal", "k_anonymous")
 # From 0.05 to 0.95: the ends are the identity and perfect secrecy in every family.
 BETAS = tuple(step / 20 for step in range(1, 20))
 
@@ -28,7 +27,9 @@ class Point:
 
     ``beta`` is the realised one. It is None if the family has no such matrix; then ``most`` is the
     largest it has. ``standard_error`` is None if the matrix is singular, since no share can then be
-    estimated by inversion. ``note`` says why something is None.
+    estimated by inversion. ``expected_cost`` is how far a report is from the truth on average, in
+    steps from one code to the next; it is None if the matrix is too large to look at. ``note`` says
+    why something is None.
 
     >>> import bistochastic as bs
     >>> bs.tradeoff(12, families=["k_anonymous"], betas=[0.5])[0].note
@@ -43,21 +44,22 @@ class Point:
     standard_error: float | None = None
     most: float | None = None
     note: str = ""
+    expected_cost: float | None = None
 
 
 def tradeoff(
     size: int,
     *,
-    families: Iterable[str] | Mapping[str, Make] = FAMILIES,
+    families: Iterable[str] | Mapping[str, Make] = BY_BETA,
     betas: Iterable[float] | None = None,
     records: int = 10_000,
 ) -> tuple[Point, ...]:
-    """Truthfulness, epsilon and standard error of several families at the same betas.
+    """Truthfulness, epsilon, standard error and distance of several families at the same betas.
 
     The result has one point per family and beta.
 
-    * ``families`` are names (``randomized_response``, ``geometric``, ``tridiagonal``,
-      ``k_anonymous``), or a mapping from labels to functions that make a matrix from a size and a
+    * ``families`` are names (``randomized_response``, ``k_anonymous``, ``geometric``,
+      ``tridiagonal``), or a mapping from labels to functions that make a matrix from a size and a
       beta.
     * ``betas`` are 0.05, 0.1, ..., 0.95 by default. Some families have only certain betas; they
       take the next higher one, and the point says which.
@@ -70,9 +72,9 @@ def tradeoff(
     >>> for p in bs.tradeoff(12, betas=[0.6]):
     ...     print(p.family, p.note or (round(p.epsilon, 2), round(p.standard_error, 4)))
     randomized_response (3.01, 0.0045)
+    k_anonymous singular: single shares cannot be estimated
     geometric (10.5, 0.0092)
     tridiagonal `beta` must be at most 0.4112897665259084 for one alpha at size 12; got 0.6
-    k_anonymous singular: single shares cannot be estimated
     >>> cost = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
     >>> own = {"gibbs": lambda size, beta: bs.gibbs(cost, beta=beta)}
     >>> bs.tradeoff(3, families=own, betas=[0.5])[0].beta >= 0.5
@@ -116,6 +118,7 @@ def _points(
                 matrix.epsilon,
                 error_of_share,
                 note=note,
+                expected_cost=measures.mean_distance(matrix),
             )
 
 
@@ -129,10 +132,10 @@ def _makers(families: Any) -> dict[str, Make]:
                 must = "`families` must map labels to functions of a size and a beta"
                 raise TypeError(f"{must}; got {type(make).__name__}")
     else:
-        must = f"hold names out of {', '.join(FAMILIES)}, or be a mapping"
+        must = f"hold names out of {', '.join(BY_BETA)}, or be a mapping"
         names = items("families", must, families)
         for name in names:
-            if not isinstance(name, str) or name not in FAMILIES:
+            if not isinstance(name, str) or name not in BY_BETA:
                 got = repr(name) if isinstance(name, str) else type(name).__name__
                 raise ValueError(f"`families` must {must}; got {got}")
         made = {name: _by_name(name) for name in names}

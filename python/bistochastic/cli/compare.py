@@ -35,7 +35,7 @@ def _compare(matrices: Sequence[str], size: int, beta: float) -> None:
         return
     reached: list[Matrix] = []
     refused: dict[str, ValueError] = {}
-    for name in ("randomized_response", "k_anonymous", "geometric", "tridiagonal"):
+    for name in families.BY_BETA:
         try:
             reached.append(families.build(name, size=size, beta=beta))
         except ValueError as error:

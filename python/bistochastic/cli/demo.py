@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import families
+from bistochastic.errors import OutOfReachError
 from bistochastic.words import down, table, up
 
 if TYPE_CHECKING:
@@ -59,15 +60,12 @@ def _truthful(matrix: Matrix, counts: tuple[int, ...] | list[int]) -> float:
 
 def _matrices(size: int, beta: float) -> list[tuple[str, Matrix | None, str]]:
     """Every family that can be asked for a beta, or why it cannot reach it."""
-    tried: list[tuple[str, Matrix | None, str]] = [
-        ("randomized_response", families.randomized_response(size, beta=beta), ""),
-        ("k_anonymous", families.k_anonymous(size, beta=beta), ""),
-        ("geometric", families.geometric(size, beta=beta), ""),
-    ]
-    try:
-        tried.append(("tridiagonal", families.tridiagonal(size=size, beta=beta), ""))
-    except ValueError as error:
-        tried.append(("tridiagonal", None, str(error)))
+    tried: list[tuple[str, Matrix | None, str]] = []
+    for name in families.BY_BETA:
+        try:
+            tried.append((name, families.build(name, size=size, beta=beta), ""))
+        except OutOfReachError as error:
+            tried.append((name, None, str(error)))
     return tried
 
 

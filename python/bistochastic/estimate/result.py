@@ -251,21 +251,33 @@ class Estimate:
         n = self.records
         return intervals.region(n * expected[possible], n * self.reports[possible], level)
 
-    def to_frame(self) -> Any:
-        """The table as a data frame: pandas, or else polars.
+    def to_frame(self, library: str | None = None) -> Any:
+        """The table as a data frame.
+
+        ``library`` is ``"pandas"`` or ``"polars"``. Without it the frame is one of pandas if that
+        is installed, else one of polars.
 
         >>> import bistochastic as bs
-        >>> list(bs.identity(2).estimate(counts=[3, 1]).to_frame())  # doctest: +SKIP
+        >>> found = bs.identity(2).estimate(counts=[3, 1])
+        >>> list(found.to_frame("pandas"))  # doctest: +SKIP
         ['reported', 'frequency', 'standard_error', 'low', 'high']
         """
+        known = ("pandas", "polars")
+        if library is not None and not isinstance(library, str):
+            got = type(library).__name__
+            raise TypeError(f'`library` must be "pandas" or "polars"; got {got}')
+        if library is not None and library not in known:
+            raise ValueError(f'`library` must be "pandas" or "polars"; got {library!r}')
         columns = self._columns()
-        for library in ("pandas", "polars"):
+        for name in known if library is None else (library,):
             try:
-                module = __import__(library)
+                module = __import__(name)
             except ImportError:
                 continue
             return module.DataFrame(columns)
-        raise ImportError("`to_frame` must find pandas or polars; got neither")
+        if library is None:
+            raise ImportError("`to_frame` must find pandas or polars; got neither")
+        raise ImportError(f"`to_frame` must find {library}; got none: install it")
 
     def _columns(self, *, errors: bool = True) -> dict[str, Array]:
         shares = {"reported": self.reports, "frequency": self.frequencies}

@@ -16,6 +16,7 @@ from bistochastic.measures.columns import column
 from bistochastic.measures.costs import (
     cost_table,
     expected_cost,
+    mean_distance,
     metric_epsilon,
     ordinal_cost,
     ordinal_epsilon,
@@ -42,6 +43,7 @@ __all__ = [
     "guaranteed_max_leakage",
     "lines",
     "log2_up",
+    "mean_distance",
     "metric_epsilon",
     "mutual_information",
     "ordinal_cost",

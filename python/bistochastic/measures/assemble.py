@@ -95,15 +95,16 @@ def _attacker(
     size = matrix.size
     allowed = measures.guaranteed_max_leakage(mean.beta, size)
     if found is None:
+        why = "by beta alone"
         guess = [
-            Entry("guessing_probability", min(1.0, 2**allowed / size), "bound", "by beta alone"),
-            Entry("max_leakage", allowed, "bound", "by beta alone"),
+            Entry("guessing_probability", min(1.0, 2**allowed / size), "bound", why, 1 / size),
+            Entry("max_leakage", allowed, "bound", why),
         ]
     else:
         known = status_of(found.peaks_exact)
         chance = found.peaks / size
         guess = [
-            Entry("guessing_probability", min(1.0, _up(chance)), known),
+            Entry("guessing_probability", min(1.0, _up(chance)), known, before=1 / size),
             Entry("max_leakage", measures.log2_up(found.peaks), known),
         ]
     return [
@@ -202,16 +203,17 @@ def _varah(found: measures.Lines | None) -> Entry:
 
 def _belief(matrix: Matrix, found: measures.Lines | None, prior: Array) -> list[Entry]:
     guess, exact = measures.best_guess(matrix, prior, None if found is None else found.peaks)
-    entry = Entry(
-        "best_guess", guess, status_of(exact), f"{up(float(prior.max()))} without a report"
-    )
+    blind = float(prior.max())
+    note = f"{up(blind)} without a report"
+    entry = Entry("best_guess", guess, status_of(exact), note, before=blind)
     if found is None or found.row_bits is None:
         names = ("remaining_uncertainty", "effective_alternatives")
         return [*(missing(name, _TOO_LARGE) for name in names), entry]
     left = measures.remaining_uncertainty(matrix, found.row_bits, prior)
-    before = f"{measures.entropy(prior):.6g} bits without a report"
+    before = measures.entropy(prior)
+    note = f"{before:.6g} bits without a report"
     return [
-        Entry("remaining_uncertainty", left, "exact", before),
+        Entry("remaining_uncertainty", left, "exact", note, before=before),
         Entry("effective_alternatives", 2**left, "exact"),
         entry,
     ]

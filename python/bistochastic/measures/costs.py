@@ -9,6 +9,7 @@ import numpy as np
 
 from bistochastic import _core, arguments, structure
 from bistochastic.measures.bits import SLACK
+from bistochastic.measures.survey import TABLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,6 +62,14 @@ def expected_cost(dense: Array, cost: Array | Literal["ordinal"], prior: Array |
     happens = (dense > 0) & (weights > 0)[:, None]
     each = np.where(happens, dense, 0) * np.where(happens, cost, 0)
     return float((each.sum(axis=1) * weights).sum())
+
+
+def mean_distance(matrix: Matrix) -> float | None:
+    """The mean of ``|u - v|`` under a uniform truth, None if only all entries would tell."""
+    found = ordinal_cost(matrix)
+    if found is None and matrix.size <= TABLE:
+        found = expected_cost(matrix.to_dense(), "ordinal", None)
+    return found
 
 
 def ordinal_epsilon(matrix: Matrix) -> tuple[float, bool] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic.words import cells, down, table, up
@@ -52,6 +52,9 @@ _TO_THE_DIGIT = ("entropy_rate", "beta", "worst_row", "worst_column", "epsilon")
 class Entry:
     """One measure: its value, how that is known, and what else is to say.
 
+    ``before`` is what the measure would be without any report, where that makes sense: the entropy
+    of the prior, or the best guess by the prior alone.
+
     >>> import bistochastic as bs
     >>> bs.uniform(4).profile()["max_leakage"]
     Entry(name='max_leakage', value=0.0, status='exact', note='')
@@ -61,6 +64,7 @@ class Entry:
     value: float | None
     status: Status
     note: str = ""
+    before: float | None = field(default=None, repr=False)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Pickles of earlier versions know some measures by other names.
@@ -85,6 +89,15 @@ class Entry:
         >>> bs.uniform(3).profile()["guessing_probability"].text
         '0.333334'
         """
+        return self.rounded(6)
+
+    def rounded(self, digits: int) -> str:
+        """The value in so many digits, rounded so that privacy is never overstated.
+
+        >>> import bistochastic as bs
+        >>> bs.uniform(3).profile()["guessing_probability"].rounded(2)
+        '0.34'
+        """
         x, direction = self.value, _WORDS[self.name][1]
         if x is None:
             return "-"
@@ -97,8 +110,8 @@ class Entry:
         moved = x != 0 and math.isfinite(x) and self.name not in _TO_THE_DIGIT
         unit = 4 * math.ulp(x) if moved else 0.0
         if direction > 0:
-            return up(x - unit)
-        return down(x + unit) if direction < 0 else f"{x:.6g}"
+            return up(x - unit, digits)
+        return down(x + unit, digits) if direction < 0 else f"{x:.{digits}g}"
 
 
 @dataclass(frozen=True)

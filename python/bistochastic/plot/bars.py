@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
-from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure, title
+from bistochastic.plot.canvas import DIGITS, QUIET, figure_of, given_axes, new_figure, title
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -35,6 +38,7 @@ _GROUPS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
             ("max_leakage", "maximal leakage", "at most"),
             ("guessing_probability", "best guess", "at most"),
             ("best_guess", "best guess, given prior", "at most"),
+            ("epsilon", "epsilon, as a choice of two", "at most"),
         ),
     ),
     (
@@ -43,7 +47,13 @@ _GROUPS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
         (("truthfulness", "truthfulness", "about"),),
     ),
 )
-_IN_BITS = {"remaining_uncertainty", "mutual_information", "capacity", "max_leakage"}
+_IN_BITS = {
+    "remaining_uncertainty",
+    "mutual_information",
+    "capacity",
+    "max_leakage",
+    "guaranteed_max_leakage",
+}
 
 
 def profile(profile: Profile, *, axes: Any = None) -> Figure:
@@ -52,20 +62,27 @@ def profile(profile: Profile, *, axes: Any = None) -> Figure:
     There are three groups of bars:
 
     * what is hidden from an attacker: beta, and beta of the worst row and column
-    * what is told: mutual information, capacity and maximal leakage as shares of ``log2 size``, and
-      the best guess
+    * what is told: mutual information, capacity and maximal leakage as shares of ``log2 size``; the
+      best guess; and epsilon
     * what is left to the analyst: truthfulness
 
-    A mark on maximal leakage shows the most that beta alone allows. A mark on the best guess shows
-    what can be guessed without a report. Bounds are hatched. What was not computed says so in place
-    of its bar. If the profile has a ``prior``, two more bars follow.
+    The bar of epsilon is the surest choice between two truths that were equally likely before the
+    report: ``1 / (1 + exp(-epsilon))``, from 1/2 to 1. The number beside it is epsilon.
+
+    A mark on maximal leakage shows the most that beta alone allows. Dotted marks show what can be
+    guessed without a report. Bounds are hatched. What was not computed says so in place of its bar.
+
+    If the profile has a ``prior``, two more bars follow: the best guess under the prior, and the
+    uncertainty left as a share of the prior's entropy.
+
+    Numbers have three digits, rounded so that privacy is never overstated. The profile has more.
 
     ``axes`` are matplotlib axes to draw into. Without them a figure is made.
 
     >>> import bistochastic as bs
     >>> figure = bs.plot.profile(bs.randomized_response(12, beta=0.6).profile())
     >>> len(figure.axes[0].patches), figure.axes[0].get_title(loc="left")
-    (8, 'randomized_response, 12 categories\\nbeta 0.6, epsilon 3.01077')
+    (9, 'randomized response, 12 categories\\nbeta 0.6, epsilon 3.02')
     """
     from bistochastic.measures.profile import Profile
 
@@ -78,25 +95,26 @@ def profile(profile: Profile, *, axes: Any = None) -> Figure:
     else:
         (ax,) = given_axes(axes)
     matrix = profile.matrix
-    y, places, names = 0.0, [], []
+    y = 0.0
+    places: dict[str, float] = {}
+    names: list[str] = []
     for heading, colour, group in _GROUPS:
         ax.text(0.0, y, heading, fontsize="small", color=QUIET, va="center", style="italic")
         for name, words, errs in group:
             if name in known:
                 y += 1
                 _bar(ax, y, known[name], colour, errs, matrix)
-                places.append(y)
+                places[name] = y
                 names.append(words)
         y += 1.2
-    if "max_leakage" in known and known["max_leakage"].value is not None:
-        at = places[names.index("maximal leakage")]
-        _mark(
-            ax, _share(known["guaranteed_max_leakage"], matrix), at, "most that beta alone allows"
-        )
-    if known["guessing_probability"].value is not None:
-        at = places[names.index("best guess")]
-        _mark(ax, 1 / matrix.size, at, "guess without a report", style=":")
-    ax.set_yticks(places, names)
+    if known["max_leakage"].value is not None:
+        most = _share(known["guaranteed_max_leakage"], matrix)
+        _mark(ax, most, places["max_leakage"], "most that beta alone allows")
+    for i, (name, blind) in enumerate(_blind(known).items()):
+        # One line of the legend is enough for all of them.
+        label = "_blind" if i else "guess without a report"
+        _mark(ax, blind, places[name], label, style=":")
+    ax.set_yticks(list(places.values()), names)
     ax.set_ylim(y - 0.6, -0.6)
     ax.set_xlim(0, 1)
     ax.set_title(title(matrix), loc="left", fontsize="medium")
@@ -105,15 +123,34 @@ def profile(profile: Profile, *, axes: Any = None) -> Figure:
     ax.set_axisbelow(True)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
-    _profile_legend(ax, bounds=any(e.status == "bound" for e in known.values()))
+    _profile_legend(ax, bounds=any(known[name].status == "bound" for name in places))
     return figure_of(ax)
+
+
+def _blind(known: Mapping[str, Entry]) -> dict[str, float]:
+    """What is guessed without a report, for each measure that is a guess."""
+    found = {
+        name: entry.before
+        for name in ("guessing_probability", "best_guess")
+        if (entry := known.get(name)) and entry.value is not None and entry.before is not None
+    }
+    # Between two equally likely truths.
+    return {**found, "epsilon": 0.5}
+
+
+def _most(entry: Entry, matrix: Matrix) -> float:
+    """The most bits that there can be: those of the prior, or of as many categories."""
+    return matrix.max_bits if entry.before is None else entry.before
 
 
 def _share(entry: Entry, matrix: Matrix) -> float:
     """A measure on the scale from 0 to 1; bits as a share of the most there can be."""
     value = float(entry.value or 0.0)
-    if entry.name in _IN_BITS or entry.name == "guaranteed_max_leakage":
-        value = value / matrix.max_bits if matrix.max_bits > 0 else 0.0
+    if entry.name in _IN_BITS:
+        most = _most(entry, matrix)
+        value = value / most if most > 0 else 0.0
+    if entry.name == "epsilon":
+        value = 1 / (1 + math.exp(-value))
     return min(1.0, max(0.0, value))
 
 
@@ -128,9 +165,11 @@ def _bar(ax: Axes, y: float, entry: Entry, colour: str, errs: str, matrix: Matri
         {"facecolor": "white", "hatch": "////"} if bound else {"facecolor": colour}
     )
     ax.barh(y, _share(entry, matrix), height=0.66, edgecolor=colour, label=entry.name, **look)
-    text = f"{errs} {entry.text}" if bound else entry.text
+    text = "infinite" if entry.value == math.inf else entry.rounded(DIGITS)
+    if bound:
+        text = f"{errs} {text}"
     if entry.name in _IN_BITS:
-        text += f" of {matrix.max_bits:.4g} bits"
+        text += f" of {_most(entry, matrix):.{DIGITS}g} bits"
     side = ax.get_yaxis_transform()
     ax.text(1.02, y, text, fontsize="small", va="center", transform=side)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bistochastic.arguments import items
-from bistochastic.words import down, up
+from bistochastic.words import down, spoken, up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,17 +18,21 @@ if TYPE_CHECKING:
 
 # The colour of what is said beside the numbers.
 QUIET = "#555555"
+# How many digits a picture shows: all of them are in the profile.
+DIGITS = 3
 
 
-def new_figure(width: float, height: float, panels: int = 1) -> tuple[Figure, list[Axes]]:
-    """A figure of its own with axes side by side, known to nobody else."""
+def new_figure(
+    width: float, height: float, *, rows: int = 1, columns: int = 1
+) -> tuple[Figure, list[Axes]]:
+    """A figure of its own with axes row by row, known to nobody else."""
     _matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure, list(figure.subplots(1, panels, squeeze=False)[0])
+    return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 
 def _matplotlib() -> None:
@@ -38,12 +44,13 @@ def _matplotlib() -> None:
 
 
 def given_axes(axes: Any, panels: int = 1) -> list[Axes]:
-    """A caller's axes as a list, as many as there are panels."""
+    """A caller's axes as a list, as many as there are panels; a grid of them row by row."""
     _matplotlib()
     from matplotlib.axes import Axes
 
     must = f"be {'' if panels == 1 else f'{panels} '}matplotlib axes"
-    listed = [axes] if isinstance(axes, Axes) else items("axes", must, axes)
+    grid = axes.ravel() if isinstance(axes, np.ndarray) else axes
+    listed = [axes] if isinstance(axes, Axes) else items("axes", must, grid)
     if len(listed) != panels or not all(isinstance(one, Axes) for one in listed):
         got = f"{len(listed)} axes" if listed else type(axes).__name__
         raise TypeError(f"`axes` must {must}; got {got}")
@@ -51,15 +58,15 @@ def given_axes(axes: Any, panels: int = 1) -> list[Axes]:
 
 
 def title(matrix: Matrix) -> str:
-    """Family, size, beta and epsilon, with bounds and infinity spelled out."""
+    """Family, size, beta and epsilon, in words and few digits, infinity spelled out."""
     lead, top = ("", "") if matrix.is_exact else ("at least ", "at most ")
     noun = "category" if matrix.size == 1 else "categories"
     if math.isinf(matrix.epsilon):
         epsilon = "epsilon infinite: some reports exclude some truths"
     else:
-        epsilon = f"epsilon {top}{up(matrix.epsilon)}"
-    name = f"{matrix.family}, {matrix.size:,} {noun}"
-    return f"{name}\nbeta {lead}{down(matrix.beta)}, {epsilon}"
+        epsilon = f"epsilon {top}{up(matrix.epsilon, DIGITS)}"
+    name = f"{spoken(matrix.family)}, {matrix.size:,} {noun}"
+    return f"{name}\nbeta {lead}{down(matrix.beta, DIGITS)}, {epsilon}"
 
 
 def figure_of(ax: Axes) -> Figure:

@@ -7,10 +7,11 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.arguments import items
-from bistochastic.choose.tradeoff import FAMILIES, Point
+from bistochastic.choose.tradeoff import Point
 from bistochastic.choose.tradeoff import tradeoff as points_of
-from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure
-from bistochastic.words import down
+from bistochastic.families import BY_BETA
+from bistochastic.plot.canvas import DIGITS, QUIET, figure_of, given_axes, new_figure
+from bistochastic.words import down, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,15 +30,22 @@ _PANELS = {
     "truthfulness": "truthfulness: high is useful",
     "epsilon": "epsilon: low is safe",
     "standard_error": "standard error: low is useful",
+    "expected_cost": "distance from the truth: low is useful",
 }
+# The panels with the most room for a legend first.
+_ROOM = ("expected_cost", "truthfulness", "standard_error", "epsilon")
+# The rarest reports of a family cannot be rarer than some multiples of 2^-53. Where they are as
+# rare as that, epsilon is beyond the first number, and within a share of its largest value.
+_RAREST = 28.0
+_LEVEL = 0.97
 
 
 def tradeoff(
     size: int,
     *,
-    families: Iterable[str] | Mapping[str, Make] = FAMILIES,
+    families: Iterable[str] | Mapping[str, Make] = BY_BETA,
     betas: Iterable[float] | None = None,
-    against: str | Sequence[str] = ("truthfulness", "epsilon", "standard_error"),
+    against: str | Sequence[str] = tuple(_PANELS),
     records: int = 10_000,
     axes: Any = None,
 ) -> Figure:
@@ -45,19 +53,30 @@ def tradeoff(
 
     The numbers are those of :func:`bistochastic.tradeoff`, which explains ``families``, ``betas``
     and ``records``. ``against`` picks the panels: ``"truthfulness"``, ``"epsilon"``,
-    ``"standard_error"``. Points stand at the realised beta.
+    ``"standard_error"``, ``"expected_cost"``. Points stand at the realised beta.
+
+    The last panel is for ordered categories: how many steps a report is from the truth on average.
+    There a family whose false reports are near misses does better than its truthfulness tells.
 
     * An infinite epsilon is drawn in a band at the top edge.
+    * Where epsilon is flat, the rarest reports are as rare as multiples of 2^-53 can be. A note
+      says so.
     * If a family cannot reach some beta, the legend says where it ends.
+    * If two families are the same line, the legend says so.
     * A singular matrix leaves a gap among the standard errors, with a note.
     * The dotted line among the standard errors is the error without any protection.
 
-    ``axes`` are as many matplotlib axes as panels. Without them a figure is made.
+    ``axes`` are as many matplotlib axes as panels. Without them a figure is made, two panels wide
+    from four panels on.
 
     >>> import bistochastic as bs
     >>> figure = bs.plot.tradeoff(12, betas=[0.3, 0.6, 0.9])
-    >>> [axes.get_title(loc="left") for axes in figure.axes]
-    ['truthfulness: high is useful', 'epsilon: low is safe', 'standard error: low is useful']
+    >>> for axes in figure.axes:
+    ...     print(axes.get_title(loc="left"))
+    truthfulness: high is useful
+    epsilon: low is safe
+    standard error: low is useful
+    distance from the truth: low is useful
     """
     must = f"hold names out of {', '.join(_PANELS)}"
     panels = [against] if isinstance(against, str) else items("against", must, against)
@@ -69,45 +88,106 @@ def tradeoff(
     if not panels:
         raise ValueError("`against` must hold at least one name; got none")
     if axes is None:
-        figure, all_axes = new_figure(3.1 * max(len(panels), 1.5), 3.7, len(panels))
+        columns = len(panels) if len(panels) < 4 else 2
+        rows = -(-len(panels) // columns)
+        width, height = 3.1 * max(columns, 1.5), 0.7 + 3.0 * rows
+        figure, all_axes = new_figure(
+            width if rows == 1 else 1.2 * width, height, rows=rows, columns=columns
+        )
+        for spare in all_axes[len(panels) :]:
+            spare.remove()
+        all_axes = all_axes[: len(panels)]
     else:
         all_axes = given_axes(axes, len(panels))
     points = points_of(size, families=families, betas=betas, records=records)
     curves: dict[str, list[Point]] = {}
     for point in points:
         curves.setdefault(point.family, []).append(point)
+    # Labels of a caller's own are left as they are.
+    own = hasattr(families, "items")
+    words = {family: family if own else spoken(family) for family in curves}
+    labels = _labels(curves, words)
     for ax, name in zip(all_axes, panels, strict=True):
-        _panel(ax, name, curves)
+        _panel(ax, name, curves, labels)
+        if name == "epsilon":
+            _flat(ax, curves)
+        if name == "expected_cost":
+            ax.set_ylabel("steps", fontsize="small")
         if name == "standard_error":
             plain = math.sqrt(size - 1) / (size * math.sqrt(records))
-            _no_protection(ax, plain, curves, size, records)
+            _no_protection(ax, plain, curves, words, size, records)
     if axes is None:
-        handles, labels = all_axes[0].get_legend_handles_labels()
+        handles, lines = all_axes[0].get_legend_handles_labels()
+        # Long names take two columns, so that the legend is no wider than the panels.
+        wide = sum(map(len, lines)) > 90
         figure.legend(
-            handles, labels, loc="outside lower center", ncols=min(4, len(labels)),
+            handles, lines, loc="outside lower center", ncols=min(2 if wide else 4, len(lines)),
             frameon=False, fontsize="small",
         )  # fmt: skip
         figure.suptitle(f"{size:,} categories, at equal beta", x=0.01, ha="left", fontsize="medium")
     else:
-        all_axes[0].legend(fontsize="small", edgecolor="none")
+        # Where there are fewest words already.
+        least = min(panels, key=_ROOM.index)
+        all_axes[panels.index(least)].legend(fontsize="small", edgecolor="none")
     return figure_of(all_axes[0])
 
 
-def _label(family: str, points: Sequence[Point]) -> str:
-    """The family, and where it ends if it does."""
-    for point in points:
-        if point.most is not None:
-            return f"{family} (beta to {down(point.most, 3)})"
-    return family
+def _labels(curves: Mapping[str, Sequence[Point]], words: Mapping[str, str]) -> dict[str, str]:
+    """What the legend calls each family: in words, with where it ends and whose line it shares."""
+    labels: dict[str, str] = {}
+    for family, points in curves.items():
+        same = next((other for other in labels if _coincide(curves[other], points)), None)
+        ends = next((point.most for point in points if point.most is not None), None)
+        labels[family] = words[family]
+        if same is not None:
+            labels[family] += f" (same as {words[same]})"
+        elif ends is not None:
+            labels[family] += f" (beta to {down(ends, DIGITS)})"
+    return labels
+
+
+def _coincide(ones: Sequence[Point], others: Sequence[Point]) -> bool:
+    """Whether two families cannot be told apart in any panel."""
+    for one, other in zip(ones, others, strict=True):
+        for name in ("beta", *_PANELS):
+            a, b = getattr(one, name), getattr(other, name)
+            if (a is None) != (b is None):
+                return False
+            if a is not None and not math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9):
+                return False
+    return any(one.beta is not None for one in ones)
+
+
+def _flat(ax: Axes, curves: Mapping[str, Sequence[Point]]) -> None:
+    """Says why epsilon stays where it is, if it does."""
+    tops: set[str] = set()
+    for points in curves.values():
+        known = [(p.beta, p.epsilon) for p in points if p.beta is not None]
+        pairs = [(x, y) for x, y in known if y is not None and math.isfinite(y)]
+        most = max((y for _, y in pairs), default=0.0)
+        level = [x for x, y in pairs if y > _LEVEL * most]
+        if most > _RAREST and len(level) > 1:
+            tops.add(f"{most:.0f}")
+    if tops:
+        words = f"flat near {' and '.join(sorted(tops))}:\n"
+        words += "the rarest reports are as rare\nas multiples of $2^{-53}$ can be"
+        # Above the grid and below the lines.
+        ax.text(
+            0.03, 0.115, words, transform=ax.transAxes, fontsize="small", color=QUIET, zorder=1,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
+        )  # fmt: skip
 
 
 def _looks(families: Iterable[str]) -> list[int]:
-    """The number of each family's look: a named one has the same in every picture."""
-    others = itertools.count(len(FAMILIES))
-    return [FAMILIES.index(f) if f in FAMILIES else next(others) for f in families]
+    """The number of each family's look: a known name has the same in every picture."""
+    known = {name: i for i, family in enumerate(BY_BETA) for name in (family, spoken(family))}
+    others = itertools.count(len(BY_BETA))
+    return [known[f] if f in known else next(others) for f in families]
 
 
-def _panel(ax: Axes, name: str, curves: Mapping[str, Sequence[Point]]) -> None:
+def _panel(
+    ax: Axes, name: str, curves: Mapping[str, Sequence[Point]], labels: Mapping[str, str]
+) -> None:
     """One measure of all families over beta."""
     values = {
         family: [(p.beta, getattr(p, name)) for p in points if p.beta is not None]
@@ -124,7 +204,7 @@ def _panel(ax: Axes, name: str, curves: Mapping[str, Sequence[Point]]) -> None:
     ]
     _scale(ax, name, finite, infinite=bool(infinite), zero=bool(zeros))
     edge = ax.get_xaxis_transform()
-    for i, (family, points) in zip(_looks(curves), curves.items(), strict=True):
+    for i, family in zip(_looks(curves), curves, strict=True):
         x = [beta for beta, _ in values[family]]
         stepped = len(set(x)) < len(x)
         look: dict[str, Any] = {
@@ -143,7 +223,7 @@ def _panel(ax: Axes, name: str, curves: Mapping[str, Sequence[Point]]) -> None:
             y = [math.nan if v == 0 else v for v in y]
             low = [beta for beta, v in values[family] if v == 0]
             ax.plot(low, [0.04] * len(low), label="_zero", transform=edge, **look)
-        ax.plot(x, y, label=_label(family, points), **look)
+        ax.plot(x, y, label=labels[family], **look)
         if family in infinite:
             # Two lanes, so that families do not hide each other.
             lane = 0.9 + 0.06 * (infinite.index(family) % 2)
@@ -164,6 +244,9 @@ def _scale(ax: Axes, name: str, finite: Sequence[float], *, infinite: bool, zero
 
     if name == "truthfulness":
         ax.set_ylim(0, 1)
+        return
+    if name == "expected_cost":
+        ax.set_ylim(0, 1.08 * max(finite, default=1.0) or 1.0)
         return
     positive = [y for y in finite if y > 0]
     low, high = (min(positive), max(positive)) if positive else (1.0, 10.0)
@@ -203,7 +286,12 @@ def _edge(ax: Axes, low: float, high: float, words: str, x: float, side: str) ->
 
 
 def _no_protection(
-    ax: Axes, plain: float, curves: Mapping[str, Sequence[Point]], size: int, records: int
+    ax: Axes,
+    plain: float,
+    curves: Mapping[str, Sequence[Point]],
+    words: Mapping[str, str],
+    size: int,
+    records: int,
 ) -> None:
     """The error of sampling alone, and which families leave a gap here."""
     ax.axhline(plain, color=QUIET, linestyle=":", linewidth=1.2, label="_unprotected")
@@ -218,7 +306,7 @@ def _no_protection(
     for family, points in curves.items():
         gaps = [p.note for p in points if p.beta is not None and p.standard_error is None]
         if gaps:
-            notes.append(f"{family}:\nnone, {gaps[0].split(':')[0]}")
+            notes.append(f"{words[family]}:\nnone, {gaps[0].split(':')[0]}")
     ax.text(
         0.03, 0.97, "\n".join(notes), transform=ax.transAxes, fontsize="small",
         va="top", color=QUIET,

@@ -15,37 +15,43 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# The largest matrix that is drawn, the most cells a side, and the most with their numbers written
-# in.
+# The largest matrix that is drawn, and the most cells per side.
 _LARGEST = 4096
 _CELLS = 1024
-_WRITTEN = 12
+# Up to so many categories every code stands on the axes, and every number in its cell.
+_FEW = 12
+# A picture of its own grows up to so many categories, so that numbers can be read in it.
+_WRITTEN = 32
+# Two digits are as wide as 1.9 letters are high; below 5 points nobody reads them.
+_WIDTH = 1.9
+_POINTS = (5.0, 8.3)
 # The most names that are written along an axis.
 _LABELLED = 30
 
 
 def heatmap(
-    matrix: Matrix, *, scale: str | None = None, labels: Any = None, axes: Any = None
+    matrix: Matrix, *, scale: str = "linear", labels: Any = None, axes: Any = None
 ) -> Figure:
     """The probabilities of a matrix as colours: one row per truth, one column per report.
 
     White means a probability of exactly 0: the report excludes the truth.
 
-    * ``scale`` is ``"linear"`` or ``"log"``. By default it is logarithmic if the positive entries
-      differ by more than a factor of 100. Then all entries below a millionth of the largest share
-      the lightest colour.
+    * ``scale`` is ``"linear"`` or ``"log"``. On the logarithmic scale small entries can be told
+      apart, but a matrix that mostly tells the truth looks blurred. All entries below a millionth
+      of the largest share its lightest colour.
     * ``labels`` are the names of the categories, in the order of their codes. With more than 30
       categories only some are shown.
     * ``axes`` are matplotlib axes to draw into. Without them a figure is made.
 
-    Up to 12 categories the numbers are written into the cells. Above 1024 a cell is the mean of a
+    Numbers are written into the cells where they can be read: up to 32 categories in a figure of
+    its own. Above 12 categories cells below 0.005 stay empty. Above 1024 a cell is the mean of a
     square of neighbours, white if all are 0, and the colour bar says so. At most 4096 categories
     are accepted.
 
     >>> import bistochastic as bs
     >>> figure = bs.plot.heatmap(bs.geometric(12, beta=0.6))
     >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
-    ('report v', 'truth u')
+    ('report', 'truth')
     >>> bs.plot.heatmap(bs.uniform(5000))
     Traceback (most recent call last):
         ...
@@ -56,12 +62,13 @@ def heatmap(
     if matrix.size > _LARGEST:
         must = f"`matrix` must have at most {_LARGEST} categories for a heat map"
         raise ValueError(f"{must}; got {matrix.size}")
-    if scale is not None and (not isinstance(scale, str) or scale not in ("linear", "log")):
+    if not isinstance(scale, str) or scale not in ("linear", "log"):
         got = repr(scale) if isinstance(scale, str) else type(scale).__name__
         raise ValueError(f'`scale` must be "linear" or "log"; got {got}')
     names = None if labels is None else _names(labels, matrix.size)
     if axes is None:
-        _, (ax,) = new_figure(6.4, 5.6)
+        side = 5.6 + max(0, min(matrix.size, _WRITTEN) - _FEW) * 0.17
+        _, (ax,) = new_figure(side + 0.8, side)
     else:
         (ax,) = given_axes(axes)
     import matplotlib as mpl
@@ -78,7 +85,7 @@ def heatmap(
         dense = sums / np.outer(widths, widths)
     positive = dense[dense > 0]
     least, most = float(positive.min()), float(positive.max())
-    log = scale == "log" or (scale is None and most > 100 * least)
+    log = scale == "log"
     floor = max(least, most * 1e-6)
     norm: Normalize = LogNorm(min(floor, most / 10), most) if log else Normalize(0.0, most)
     # Blue without its palest fifth, so that white is left for 0; dark is likely, in grey, too.
@@ -109,10 +116,10 @@ def heatmap(
         ax.set_xticks(places, names[::every], rotation=90, fontsize="small")
         ax.set_yticks(places, names[::every], fontsize="small")
     for axis in (ax.xaxis, ax.yaxis) if names is None else ():
-        bins = _WRITTEN if matrix.size <= _WRITTEN else 8
+        bins = _FEW if matrix.size <= _FEW else 8
         axis.set_major_locator(MaxNLocator(integer=True, nbins=bins, min_n_ticks=1))
-    ax.set_xlabel("report v")
-    ax.set_ylabel("truth u")
+    ax.set_xlabel("report")
+    ax.set_ylabel("truth")
     # The colour bar tells what infinite means, so the title need not.
     ax.set_title(title(matrix).split(":")[0], loc="left", fontsize="medium")
     return figure_of(ax)
@@ -130,14 +137,22 @@ def _names(labels: Any, size: int) -> list[str]:
 
 
 def _write_numbers(ax: Axes, dense: Any, image: Any) -> None:
-    """Two decimals in every cell, dark on light and light on dark."""
+    """Two decimals in every cell, dark on light and light on dark, if there is room for them."""
+    box = ax.get_window_extent()
+    points = 72 / figure_of(ax).dpi * min(box.width, box.height) / len(dense) / _WIDTH
+    if points < _POINTS[0]:
+        return
     for (u, v), p in _entries(dense):
+        if p < 0.005 and len(dense) > _FEW:
+            continue
         red, green, blue, _ = image.cmap(image.norm(p)) if p > 0 else (1, 1, 1, 1)
         light = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5
         text = "0" if p == 0 else "1" if p == 1 else "<.01" if p < 0.005 else f"{p:.2f}"
         text = text.removeprefix("0") or "0"
         colour = QUIET if p == 0 else "black" if light else "white"
-        ax.text(v, u, text, ha="center", va="center", fontsize="small", color=colour)
+        ax.text(
+            v, u, text, ha="center", va="center", fontsize=min(points, _POINTS[1]), color=colour
+        )
 
 
 def _entries(dense: Any) -> Iterable[tuple[tuple[int, int], float]]:

@@ -92,7 +92,7 @@ impl Nesting {
         Ok(nesting)
     }
 
-    /// Whether a row can be had in ten seconds or so; where no matrix is held many times it may take less.
+    /// Whether a row can be had in so many steps; where no matrix is held many times it may take fewer.
     pub fn can_be_written(&self, size: u64) -> bool {
         self.parts <= FEW || size <= TABLE || self.kept.saturating_add(self.row) <= STEPS
     }
