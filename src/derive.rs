@@ -65,11 +65,19 @@ pub enum Purpose {
     Fingerprint,
     /// A key from a small seed.
     Insecure,
+    /// What a plan's block of rows holds.
+    Block,
+    /// What a plan's numeric column holds.
+    Column,
+    /// The order of a plan's numeric column.
+    Order,
+    /// The pseudonyms of a plan's people.
+    Pseudonym,
 }
 
 impl Purpose {
     /// All of them, for tests that no two meet.
-    pub const ALL: [Purpose; 9] = [
+    pub const ALL: [Purpose; 13] = [
         Purpose::Words,
         Purpose::More,
         Purpose::IdInteger,
@@ -79,6 +87,10 @@ impl Purpose {
         Purpose::Terms,
         Purpose::Fingerprint,
         Purpose::Insecure,
+        Purpose::Block,
+        Purpose::Column,
+        Purpose::Order,
+        Purpose::Pseudonym,
     ];
 
     /// The name that is hashed.
@@ -93,6 +105,10 @@ impl Purpose {
             Purpose::Terms => "decomposition terms",
             Purpose::Fingerprint => "fingerprint",
             Purpose::Insecure => "insecure",
+            Purpose::Block => "plan block",
+            Purpose::Column => "plan column",
+            Purpose::Order => "plan order",
+            Purpose::Pseudonym => "plan pseudonym",
         }
     }
 }
@@ -112,6 +128,13 @@ impl Label {
     /// The labels of a method of a matrix.
     pub fn stream(name: &str) -> Vec<Label> {
         vec![Label::Text("stream".into()), Label::Text(name.into())]
+    }
+
+    /// The labels of a plan: its name, and what else tells draws under it apart.
+    pub fn plan(name: &str, more: impl IntoIterator<Item = Label>) -> Vec<Label> {
+        let mut labels = vec![Label::Text("plan".into()), Label::Text(name.into())];
+        labels.extend(more);
+        labels
     }
 }
 

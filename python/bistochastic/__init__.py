@@ -43,12 +43,19 @@ if TYPE_CHECKING:
     from bistochastic import plot
     from bistochastic.conjunctions import conjunction
     from bistochastic.estimate import Estimate
+    from bistochastic.plan import Categorical, Certificate, Joint, Numeric, Plan, Release
 
 __all__ = [
+    "Categorical",
+    "Certificate",
     "Decomposition",
     "Estimate",
+    "Joint",
     "Key",
     "Matrix",
+    "Numeric",
+    "Plan",
+    "Release",
     "balance",
     "blocks",
     "build",
@@ -91,6 +98,10 @@ def __getattr__(name: str) -> Any:
         from bistochastic.estimate import Estimate
 
         return Estimate
+    if name in ("Plan", "Categorical", "Joint", "Numeric", "Release", "Certificate"):
+        from importlib import import_module
+
+        return getattr(import_module("bistochastic.plan"), name)
     raise AttributeError(f"module 'bistochastic' has no attribute {name!r}")
 
 

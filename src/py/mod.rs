@@ -27,6 +27,7 @@ mod matrix;
 mod memory;
 mod operator;
 mod package;
+mod plan;
 mod processor;
 mod randomize;
 mod secret;
@@ -80,6 +81,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::package::register;
+    #[pymodule_export]
+    use super::plan::{Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_pseudonyms};
     #[pymodule_export]
     use super::processor::processor;
     #[pymodule_export]

@@ -29,6 +29,7 @@ use crate::keystream::{BLOCK, Keystream};
 use crate::{erase, pool};
 
 pub mod address;
+pub mod block;
 pub mod code;
 mod draw;
 mod node;
