@@ -288,7 +288,11 @@ fn draw_all(
     let mut parts = Vec::new();
     let mut room = Room::default();
     for (block, digest) in group.into_iter().zip(digests) {
-        let number = Label::Integer(block.number.into());
+        let number = Label::Integer(if mutant!("block-number-lost") {
+            0
+        } else {
+            block.number.into()
+        });
         for (position, column) in block.columns.into_iter().enumerate() {
             let names = Label::List(memory::copied(column.names));
             let labels = labels.with([names, number.clone()]);
@@ -362,7 +366,9 @@ fn digests(key: &Key, labels: Labels<'_>, group: &[Block<'_>], threads: usize) -
     pool::share_out(parts, &mut states, |buffer, (block, digest)| {
         erase::after(|| {
             let mut hasher = Hasher::new_keyed(&secret);
-            hold(block, &mut hasher, buffer);
+            if !mutant!("block-not-in-noise") {
+                hold(block, &mut hasher, buffer);
+            }
             let mut output = hasher.finalize_xof();
             output.fill(&mut digest[..]);
             output.zeroize();
@@ -539,4 +545,330 @@ fn stratified<C: Code>(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::laws::make;
+    use crate::parameters::Value;
+
+    fn response(size: i128, beta: f64) -> Matrix {
+        let size = ("size", Value::Whole(size));
+        make("randomized_response", &[size, ("beta", Value::Real(beta))]).unwrap()
+    }
+
+    /// A table of every width of codes, with a composite, missing rows and strata.
+    struct Held {
+        one: Vec<u8>,
+        two: Vec<u16>,
+        four: Vec<u32>,
+        eight: Vec<u64>,
+        missing: Vec<bool>,
+        strata: Vec<u32>,
+        laws: [Matrix; 6],
+        names: [Vec<Label>; 4],
+    }
+
+    impl Held {
+        fn new(rows: usize) -> Self {
+            let part =
+                |i: usize, n: u64| ((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) % n;
+            let parts = [response(3, 0.5), response(100, 0.7)];
+            let kron = make("kron", &[("matrices", Value::Matrices(parts.into()))]).unwrap();
+            let text = |name: &str| Label::Text(name.into());
+            Held {
+                one: (0..rows).map(|i| part(i, 5) as u8).collect(),
+                two: (0..rows).map(|i| part(i, 300) as u16).collect(),
+                four: (0..rows).map(|i| part(i, 70_000) as u32).collect(),
+                eight: (0..rows).map(|i| part(i, 1 << 33)).collect(),
+                missing: (0..rows).map(|i| i % 7 == 3).collect(),
+                strata: (0..rows).map(|i| part(i, 3) as u32).collect(),
+                laws: [
+                    response(5, 0.2),
+                    response(5, 0.6),
+                    response(5, 0.9),
+                    kron,
+                    response(70_000, 0.6),
+                    response(1 << 33, 0.6),
+                ],
+                names: [
+                    vec![text("one")],
+                    vec![text("two"), text("parts")],
+                    vec![text("four")],
+                    vec![text("eight")],
+                ],
+            }
+        }
+
+        fn columns<'a>(&'a self, out: &'a mut Out) -> Vec<Column<'a>> {
+            let laws = &self.laws;
+            let [one, two, four, eight] = &self.names;
+            let column = |names, codes, matrices| Column {
+                names,
+                codes,
+                missing: None,
+                strata: None,
+                matrices,
+            };
+            let mut all = vec![
+                column(
+                    one,
+                    Codes::One(&self.one, &mut out.0),
+                    vec![&laws[0], &laws[1], &laws[2]],
+                ),
+                column(two, Codes::Two(&self.two, &mut out.1), vec![&laws[3]]),
+                column(four, Codes::Four(&self.four, &mut out.2), vec![&laws[4]]),
+                column(eight, Codes::Eight(&self.eight, &mut out.3), vec![&laws[5]]),
+            ];
+            all[0].strata = Some(&self.strata);
+            all[1].missing = Some(&self.missing);
+            all
+        }
+
+        fn out(&self) -> Out {
+            let n = self.one.len();
+            (vec![0; n], vec![0; n], vec![0; n], vec![0; n])
+        }
+
+        fn run(&self, key: &Key, labels: Labels<'_>, threads: usize) -> Out {
+            let mut out = self.out();
+            run(key, labels, self.columns(&mut out), (0, true), threads).unwrap();
+            out
+        }
+    }
+
+    type Out = (Vec<u8>, Vec<u16>, Vec<u32>, Vec<u64>);
+
+    const LABELS: Labels<'static> = Labels {
+        plan: "survey",
+        release: "2026",
+    };
+
+    #[test]
+    fn a_short_last_block_joins_the_one_before() {
+        let all = |rows, last| blocks(rows, last).collect::<Vec<_>>();
+        assert_eq!(all(0, true), []);
+        for rows in [1, ROWS - 1, ROWS, ROWS + 1, 2 * ROWS - 1] {
+            assert_eq!(all(rows, true), [rows]);
+        }
+        assert_eq!(all(2 * ROWS, true), [ROWS, ROWS]);
+        assert_eq!(all(3 * ROWS + 5, true), [ROWS, ROWS, ROWS + 5]);
+        assert_eq!(all(3 * ROWS, false), [ROWS; 3]);
+    }
+
+    /// The law of the module, spelled out: the digest by blake3's one-shot function over bytes that are put
+    /// together here, the reports by the loop over one column. A row of a stratum is drawn as if all were in it.
+    #[test]
+    fn reports_are_those_of_the_law() {
+        let rows = 3 * ROWS + 1000;
+        let (held, key) = (Held::new(rows), Key::insecure(4));
+        let found = held.run(&key, LABELS, 2);
+        let secret = derive(&key, Purpose::Block, &LABELS.with([]), &[], &[0; 32]);
+        for (number, block) in [0..ROWS, ROWS..2 * ROWS, 2 * ROWS..rows]
+            .into_iter()
+            .enumerate()
+        {
+            let mut bytes = Vec::new();
+            bytes.extend((block.len() as u64).to_le_bytes());
+            bytes.extend(4u64.to_le_bytes());
+            bytes.push(1);
+            bytes.extend(&held.one[block.clone()]);
+            bytes.extend([0, 1]);
+            bytes.extend(
+                held.strata[block.clone()]
+                    .iter()
+                    .flat_map(|x| x.to_le_bytes()),
+            );
+            bytes.push(2);
+            bytes.extend(held.two[block.clone()].iter().flat_map(|x| x.to_le_bytes()));
+            bytes.push(1);
+            bytes.extend(held.missing[block.clone()].iter().map(|&x| u8::from(x)));
+            bytes.extend([0, 4]);
+            bytes.extend(
+                held.four[block.clone()]
+                    .iter()
+                    .flat_map(|x| x.to_le_bytes()),
+            );
+            bytes.extend([0, 0, 8]);
+            bytes.extend(
+                held.eight[block.clone()]
+                    .iter()
+                    .flat_map(|x| x.to_le_bytes()),
+            );
+            bytes.extend([0, 0]);
+            let digest = Key::from_bytes(*blake3::keyed_hash(&secret, &bytes).as_bytes());
+            let labels = |names: &[Label]| {
+                LABELS.with([Label::List(names.to_vec()), Label::Integer(number as i128)])
+            };
+            fn drawn<C: Code>(m: &Matrix, key: &Key, labels: &[Label], codes: &[C]) -> Vec<C> {
+                let mut out = codes.to_vec();
+                let randomizer = Randomizer::<RowKeys>::new(m, key, labels).unwrap();
+                randomizer.run(Some(codes), &mut out, Rows(0), 1).unwrap();
+                out
+            }
+            let [one, two, four, eight] = &held.names;
+            let strata: Vec<Vec<u8>> = held.laws[..3]
+                .iter()
+                .map(|m| drawn(m, &digest, &labels(one), &held.one[block.clone()]))
+                .collect();
+            for (i, row) in block.clone().enumerate() {
+                assert_eq!(
+                    found.0[row], strata[held.strata[row] as usize][i],
+                    "row {row}"
+                );
+            }
+            let [.., kron, wide, widest] = &held.laws;
+            let two = drawn(kron, &digest, &labels(two), &held.two[block.clone()]);
+            assert_eq!(found.1[block.clone()], two);
+            let four = drawn(wide, &digest, &labels(four), &held.four[block.clone()]);
+            assert_eq!(found.2[block.clone()], four);
+            let eight = drawn(widest, &digest, &labels(eight), &held.eight[block.clone()]);
+            assert_eq!(found.3[block], eight);
+        }
+    }
+
+    #[test]
+    fn threads_and_pieces_do_not_matter() {
+        let rows = 2 * ROWS + 77;
+        let (held, key) = (Held::new(rows), Key::insecure(4));
+        let whole = held.run(&key, LABELS, 1);
+        for threads in [2, 7] {
+            assert_eq!(held.run(&key, LABELS, threads), whole);
+        }
+        let mut out = held.out();
+        let (first, later): (Vec<_>, Vec<_>) = held
+            .columns(&mut out)
+            .into_iter()
+            .map(|column| cut(column, ROWS))
+            .unzip();
+        run(&key, LABELS, first, (0, false), 2).unwrap();
+        run(&key, LABELS, later, (1, true), 2).unwrap();
+        assert_eq!(out, whole);
+    }
+
+    fn differ(a: &[u64], b: &[u64]) -> usize {
+        a.iter().zip(b).filter(|(a, b)| a != b).count()
+    }
+
+    /// One change anywhere, and all columns are drawn anew.
+    #[test]
+    fn all_of_a_block_enters_its_noise() {
+        let rows = 300;
+        let (held, key) = (Held::new(rows), Key::insecure(4));
+        let whole = held.run(&key, LABELS, 1);
+        let changes: [(&str, fn(&mut Held)); 7] = [
+            ("one", |held| held.one[5] = (held.one[5] + 1) % 5),
+            ("two", |held| held.two[5] = (held.two[5] + 1) % 300),
+            ("four", |held| held.four[5] = (held.four[5] + 1) % 70_000),
+            ("eight", |held| held.eight[5] ^= 1),
+            ("missing", |held| held.missing[5] ^= true),
+            ("stratum", |held| held.strata[5] = (held.strata[5] + 1) % 3),
+            ("last row", |held| *held.two.last_mut().unwrap() ^= 1),
+        ];
+        for (what, change) in changes {
+            let mut other = Held::new(rows);
+            change(&mut other);
+            let changed = differ(&other.run(&key, LABELS, 1).3, &whole.3);
+            assert!(changed > rows / 3, "{what}: {changed}");
+        }
+        let release = Labels {
+            release: "2027",
+            ..LABELS
+        };
+        let plan = Labels {
+            plan: "other",
+            ..LABELS
+        };
+        for labels in [release, plan] {
+            assert!(differ(&held.run(&key, labels, 1).3, &whole.3) > rows / 3);
+        }
+        assert!(differ(&held.run(&Key::insecure(5), LABELS, 1).3, &whole.3) > rows / 3);
+    }
+
+    #[test]
+    fn other_blocks_do_not_enter() {
+        let rows = 2 * ROWS + 9;
+        let (held, key) = (Held::new(rows), Key::insecure(4));
+        let whole = held.run(&key, LABELS, 2);
+        let mut other = Held::new(rows);
+        *other.two.last_mut().unwrap() ^= 1;
+        let found = other.run(&key, LABELS, 2);
+        assert_eq!(found.3[..ROWS], whole.3[..ROWS]);
+        assert!(differ(&found.3[ROWS..], &whole.3[ROWS..]) > ROWS / 3);
+    }
+
+    #[test]
+    fn equal_blocks_at_two_places_are_drawn_apart() {
+        let mut twice = Held::new(2 * ROWS);
+        twice.eight.copy_within(..ROWS, ROWS);
+        twice.four.copy_within(..ROWS, ROWS);
+        twice.two.copy_within(..ROWS, ROWS);
+        twice.one.copy_within(..ROWS, ROWS);
+        twice.strata.copy_within(..ROWS, ROWS);
+        twice.missing.copy_within(..ROWS, ROWS);
+        let found = twice.run(&Key::insecure(4), LABELS, 2);
+        assert!(differ(&found.3[..ROWS], &found.3[ROWS..]) > ROWS / 3);
+    }
+
+    /// A row more is another block, though the codes that are there are the same.
+    #[test]
+    fn the_number_of_rows_enters() {
+        let key = Key::insecure(4);
+        let (long, short) = (
+            Held::new(1001).run(&key, LABELS, 1),
+            Held::new(1000).run(&key, LABELS, 1),
+        );
+        assert_ne!(long.3[..1000], short.3[..]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let key = Key::insecure(4);
+        let refused = |held: &Held, last| {
+            let mut out = held.out();
+            run(&key, LABELS, held.columns(&mut out), (0, last), 2)
+        };
+        let mut held = Held::new(ROWS + 100);
+        held.four[ROWS + 3] = 70_000;
+        held.one[ROWS + 50] = 5;
+        assert_eq!(refused(&held, true), Err(Refused::Code(0, ROWS + 50)));
+        let mut held = Held::new(ROWS + 100);
+        held.strata[9] = 3;
+        assert_eq!(refused(&held, true), Err(Refused::Code(0, 9)));
+        let held = Held::new(ROWS + 100);
+        let sentence = |refused| match refused {
+            Err(Refused::Call(error)) => Error::to_string(&error),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            sentence(refused(&held, false)),
+            "`codes` must come in blocks of 65536 rows until the last; got 65636"
+        );
+        let mut held = Held::new(100);
+        held.missing.pop();
+        assert_eq!(
+            sentence(refused(&held, true)),
+            "`missing` must be one for each of the 100 records; got 99"
+        );
+        let mut held = Held::new(100);
+        held.laws[1] = response(6, 0.5);
+        assert_eq!(
+            sentence(refused(&held, true)),
+            "`matrices` must all have size 5; got 6"
+        );
+        let mut held = Held::new(100);
+        held.laws[4] = response(70, 0.5);
+        assert_eq!(
+            sentence(refused(&held, true)),
+            "`codes` must have 1 bytes each; got 4 bytes"
+        );
+    }
+
+    /// A change here changes every release by position: an entry under "Values" in the changelog.
+    #[test]
+    fn golden() {
+        let found = Held::new(300).run(&Key::insecure(4), LABELS, 1);
+        assert_eq!(found.0[..8], [0, 0, 3, 3, 3, 3, 2, 0]);
+    }
 }

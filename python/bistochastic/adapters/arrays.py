@@ -110,16 +110,32 @@ def of_entries(
     return table[places] if len(entries) else np.zeros(len(indices), dtype)
 
 
-def of_objects(values: Sequence[Any], labels: Labels) -> tuple[Codes, Mask | None]:
-    """The codes of Python's texts; None and NaN are missing."""
-    kinds = set(map(type, values))
+# Types of Python's that each kind of category has.
+_TYPES: dict[str, tuple[type, ...]] = {
+    "text": (str,),
+    "integer": (int, np.integer),
+    "boolean": (bool, np.bool_),
+}
+
+
+def of_objects(values: list[Any], labels: Labels) -> tuple[Codes, Mask | None]:
+    """The codes of Python's texts, numbers or truth values; None and NaN are missing."""
+    types = list(map(type, values))
     missing: Mask | None = None
-    for kind in kinds - {str, np.str_, type(None), float}:
-        raise WrongType(kind.__name__)
-    if kinds - {str, np.str_}:
+    others = False
+    for kind in set(types):
+        if issubclass(kind, _TYPES[labels.kind]) and (kind is not bool or labels.kind == "boolean"):
+            continue
+        if kind not in (type(None), float):
+            raise WrongType(kind.__name__)
+        others = True
+    if others:
         array = np.array(values, dtype=object)
-        none = np.equal(array, None) | (array != array)
-        missing = none.astype(bool) if none.any() else None
+        # As objects, one by one: NaN is not equal to itself.
+        nan = np.asarray(array != array).astype(bool)
+        if types.count(float) != np.count_nonzero(nan):
+            raise WrongType("float")
+        missing = nan | np.asarray(array == np.array(None)).astype(bool)
     table = {value: code for code, value in enumerate(labels.values)}
     found = np.fromiter(map(table.get, values, repeat(-1)), np.int64, len(values))
     check(found < 0, missing)
@@ -152,10 +168,8 @@ def words(values: NDArray[Any]) -> tuple[str, NDArray[np.uint64]]:
         wide = np.ascontiguousarray(values, dtype=np.float64)
         return "real", wide.view(np.uint64)
     if values.dtype.kind == "u":
-        wide = np.ascontiguousarray(values, dtype=np.uint64)
-        if not len(wide) or int(wide.max()) < 2**63:
-            return "whole", wide
-        return "large", wide
+        large = np.ascontiguousarray(values, dtype=np.uint64)
+        return "large" if len(large) and int(large.max()) >= 2**63 else "whole", large
     return "whole", np.ascontiguousarray(values, dtype=np.int64).view(np.uint64)
 
 
@@ -192,31 +206,24 @@ class Arrays:
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
         """The code of every row, and which rows are missing, if any."""
         column = self._given[name]
-        if labels.kind == "text":
-            if isinstance(column, list):
+        if isinstance(column, list):
+            if labels.kind != "integer" or set(map(type, column)) != {int}:
                 return of_objects(column, labels)
-            if column.dtype.kind == "O":
-                missing = _masked(column)
-                if missing is not None:
-                    column = np.where(missing, None, np.ma.getdata(column))
-                return of_objects(column.tolist(), labels)
-            if column.dtype.kind == "U":
-                missing = _masked(column)
-                plain = np.ma.getdata(column)
-                if missing is not None:
-                    plain = np.where(missing, labels.values[0], plain)
-                return of_texts(plain, labels), missing
-            if column.dtype.kind == "T":
-                return of_objects(column.tolist(), labels)
-            raise WrongType(column.dtype)
-        array = np.asarray(column) if isinstance(column, list) else column
-        missing, plain = _masked(array), np.ma.getdata(array)
-        if not len(plain) and isinstance(column, list):
-            return np.zeros(0, np.uint8), None
-        if labels.kind == "integer" and plain.dtype.kind in "iu":
+            column = np.array(column)
+        missing, plain = _masked(column), np.ma.getdata(column)
+        kind = plain.dtype.kind
+        if kind in "OT":
+            if missing is not None:
+                plain = np.where(missing, np.array(None), plain)
+            return of_objects(plain.tolist(), labels)
+        if labels.kind == "text" and kind == "U":
+            if missing is not None:
+                plain = np.where(missing, labels.values[0], plain)
+            return of_texts(plain, labels), missing
+        if labels.kind == "integer" and kind in "iu":
             holds(plain.dtype, labels)
             return of_integers(plain, labels, missing), missing
-        if labels.kind == "boolean" and plain.dtype.kind == "b":
+        if labels.kind == "boolean" and kind == "b":
             return of_booleans(plain, labels, missing), missing
         raise WrongType(f"dtype {plain.dtype}")
 
@@ -242,6 +249,13 @@ class Arrays:
                 found, mask=np.zeros(len(found), bool) if missing is None else missing
             )
         return found
+
+    def can_be_missing(self, name: str) -> bool:
+        """Whether a column like that one can hold missing values."""
+        column = self._given[name]
+        if isinstance(column, list | np.ma.MaskedArray) or column.dtype.kind == "O":
+            return True
+        return hasattr(column.dtype, "na_object")
 
     def numbers(self, name: str) -> tuple[NDArray[Any], Mask | None]:
         """A numeric column, and which rows are missing, if any."""

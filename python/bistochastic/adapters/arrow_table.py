@@ -29,50 +29,17 @@ class ArrowTable(Frame):
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
         """The code of every row, and which rows are missing, if any."""
-        column = self.column(name)
-        kind = column.type
-        if pa.types.is_dictionary(kind):
-            # Every chunk may have a dictionary of its own.
-            whole = column.unify_dictionaries().combine_chunks()
-            missing = _nulls(whole)
-            indices = whole.indices.fill_null(0).to_numpy(zero_copy_only=False)
-            entries = whole.dictionary.to_pylist()
-            if None in entries and len(indices):
-                none = np.array([entry is None for entry in entries])[indices]
-                missing = none if missing is None else none | missing
-                missing = missing if missing.any() else None
-            return arrays.of_entries(indices, entries, labels, missing), missing
-        missing = _nulls(column)
-        if labels.kind == "text" and _is_text(kind):
-            if pa.types.is_string_view(kind):
-                column = column.cast(pa.string())
-            found = pc.index_in(column, value_set=pa.array(labels.values, column.type))
-            if found.null_count > column.null_count:
-                arrays.check(_nulls(found), missing)  # type: ignore[arg-type]
-            codes = found.fill_null(0).to_numpy()
-            return codes.astype(arrays.narrow(len(labels))), missing
-        if labels.kind == "integer" and pa.types.is_integer(kind):
-            values = (column if missing is None else column.fill_null(0)).to_numpy()
-            arrays.holds(values.dtype, labels)
-            return arrays.of_integers(values, labels, missing), missing
-        if labels.kind == "boolean" and pa.types.is_boolean(kind):
-            values = column.fill_null(False).to_numpy().astype(bool)
-            return arrays.of_booleans(values, labels, missing), missing
-        raise WrongType(kind)
+        return codes_of(self.column(name), labels)
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
         """A column like that one, with these codes."""
-        kind = self.column(name).type
-        if pa.types.is_dictionary(kind):
-            index = _wide(kind.index_type, len(labels))
-            indices = pa.array(codes, mask=missing).cast(index)
-            entries = _texts(labels, kind.value_type)
-            found = pa.DictionaryArray.from_arrays(indices, entries, ordered=kind.ordered)
-        else:
-            entries = _texts(labels, pa.string() if pa.types.is_string_view(kind) else kind)
-            found = entries.take(pa.array(codes, mask=missing))
-            found = found if found.type == kind else found.cast(kind)
-        return pa.chunked_array([found])
+        return labelled_as(self.column(name).type, labels, codes, missing)
+
+    def spelled_out(self, name: str) -> Any:
+        """A column without a dictionary: whole numbers in it stay whole numbers."""
+        column = self.column(name)
+        kind = column.type
+        return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
     def numbered(self, name: str, values: NDArray[Any]) -> Any:
         """A column like that one, with these numbers."""
@@ -99,6 +66,53 @@ class Batch(ArrowTable):
         table = super().made(columns, order).combine_chunks()
         arrays = [column.combine_chunks() for column in table.columns]
         return pa.RecordBatch.from_arrays(arrays, schema=table.schema)
+
+
+def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
+    """The code of every row, and which rows are missing, if any."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        # Every chunk may have a dictionary of its own.
+        whole = column.unify_dictionaries().combine_chunks()
+        missing = _nulls(whole)
+        indices = whole.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        entries = whole.dictionary.to_pylist()
+        if None in entries and len(indices):
+            none = np.array([entry is None for entry in entries])[indices]
+            missing = none if missing is None else none | missing
+            missing = missing if missing.any() else None
+        return arrays.of_entries(indices, entries, labels, missing), missing
+    missing = _nulls(column)
+    if labels.kind == "text" and _is_text(kind):
+        if pa.types.is_string_view(kind):
+            column = column.cast(pa.string())
+        found = pc.index_in(column, value_set=pa.array(labels.values, column.type))
+        if found.null_count > column.null_count:
+            arrays.check(_nulls(found), missing)  # type: ignore[arg-type]
+        codes = found.fill_null(0).to_numpy()
+        return codes.astype(arrays.narrow(len(labels))), missing
+    if labels.kind == "integer" and pa.types.is_integer(kind):
+        values = (column if missing is None else column.fill_null(0)).to_numpy()
+        arrays.holds(values.dtype, labels)
+        return arrays.of_integers(values, labels, missing), missing
+    if labels.kind == "boolean" and pa.types.is_boolean(kind):
+        values = column.fill_null(False).to_numpy().astype(bool)
+        return arrays.of_booleans(values, labels, missing), missing
+    raise WrongType(kind)
+
+
+def labelled_as(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+    """A column of a type, with these codes."""
+    if pa.types.is_dictionary(kind):
+        index = _wide(kind.index_type, len(labels))
+        indices = pa.array(codes, mask=missing).cast(index)
+        entries = _texts(labels, kind.value_type)
+        found = pa.DictionaryArray.from_arrays(indices, entries, ordered=kind.ordered)
+    else:
+        entries = _texts(labels, pa.string() if pa.types.is_string_view(kind) else kind)
+        found = entries.take(pa.array(codes, mask=missing))
+        found = found if found.type == kind else found.cast(kind)
+    return pa.chunked_array([found])
 
 
 def _nulls(column: Any) -> Mask | None:

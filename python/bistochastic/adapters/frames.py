@@ -35,7 +35,8 @@ class WrongType(Exception):  # noqa: N818 - becomes a sentence about a column
 
     def __init__(self, kind: object) -> None:
         super().__init__()
-        self.kind = str(kind).split("(")[0].split("<")[0].strip() or "something else"
+        # A type of another library may list categories.
+        self.kind = kind if isinstance(kind, str) else str(kind).split("(")[0].split("<")[0]
 
 
 class Table(Protocol):
@@ -54,6 +55,9 @@ class Table(Protocol):
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
         """A column like that one, with these codes."""
+
+    def can_be_missing(self, name: str) -> bool:
+        """Whether a column like that one can hold missing values."""
 
     def numbers(self, name: str) -> tuple[NDArray[Any], Mask | None]:
         """A numeric column, and which rows are missing, if any."""
@@ -151,6 +155,14 @@ class Frame:
         """A column, as its library has it."""
         return self._frame.get_column(name).to_native()
 
+    def spelled_out(self, name: str) -> Any:
+        """A column without categories: whole numbers among them stay whole numbers."""
+        return self.column(name)
+
+    def can_be_missing(self, name: str) -> bool:
+        """Whether a column like that one can hold missing values."""
+        return True
+
     def numbers(self, name: str) -> tuple[NDArray[Any], Mask | None]:
         """A numeric column, and which rows are missing, if any."""
         from bistochastic.adapters.arrays import nans
@@ -173,7 +185,7 @@ class Frame:
 
         from bistochastic.adapters.arrays import id_list, whole
 
-        series = self._frame.get_column(name)
+        series = nw.from_native(self.spelled_out(name), series_only=True)
         missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
         if missing.any():
             return [], missing

@@ -36,13 +36,17 @@ class PandasFrame(Frame):
         """The code of every row, and which rows are missing, if any."""
         series = self.column(name)
         dtype = series.dtype
+        if isinstance(dtype, pd.ArrowDtype):
+            from bistochastic.adapters.arrow_table import codes_of
+
+            return codes_of(_arrow(series), labels)
         is_object = pd.api.types.is_object_dtype(dtype)
         if isinstance(dtype, pd.CategoricalDtype):
             indices = series.cat.codes.to_numpy()
             missing = _any(indices < 0)
             entries = dtype.categories.tolist()
             return arrays.of_entries(indices, entries, labels, missing), missing
-        if labels.kind == "text" and is_object:
+        if is_object:
             return arrays.of_objects(series.tolist(), labels)
         missing = _any(series.isna().to_numpy(dtype=bool))
         if labels.kind == "text" and isinstance(dtype, pd.StringDtype):
@@ -61,12 +65,18 @@ class PandasFrame(Frame):
         if labels.kind == "boolean" and pd.api.types.is_bool_dtype(dtype):
             fill = {} if missing is None else {"na_value": False}
             return arrays.of_booleans(series.to_numpy(dtype=bool, **fill), labels, missing), missing
-        raise WrongType(f"dtype {dtype}")
+        cure = ", of which convert_dtypes() makes what can be missing" * (dtype.kind == "f")
+        raise WrongType(f"dtype {dtype}{cure}")
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pd.Series:
         """A column like that one, with these codes."""
         dtype = self.column(name).dtype
         values = list(labels.values)
+        if isinstance(dtype, pd.ArrowDtype):
+            from bistochastic.adapters.arrow_table import labelled_as
+
+            found = labelled_as(dtype.pyarrow_dtype, labels, codes, missing)
+            return pd.Series(found, dtype=pd.ArrowDtype(found.type))
         if isinstance(dtype, pd.CategoricalDtype):
             kind = pd.CategoricalDtype(_index(values, dtype.categories.dtype), dtype.ordered)
             signed = codes.astype(np.min_scalar_type(-len(values)))
@@ -84,6 +94,18 @@ class PandasFrame(Frame):
         taken = pd.array(values, dtype=dtype).take(places, allow_fill=missing is not None)
         return pd.Series(taken)
 
+    def spelled_out(self, name: str) -> pd.Series:
+        """A column without categories: whole numbers among them stay whole numbers."""
+        series = self.column(name)
+        if isinstance(series.dtype, pd.CategoricalDtype) and not series.isna().any():
+            return series.astype(series.dtype.categories.dtype)
+        return series
+
+    def can_be_missing(self, name: str) -> bool:
+        """Whether a column like that one can hold missing values: NumPy's numbers cannot."""
+        dtype = self.column(name).dtype
+        return not isinstance(dtype, np.dtype) or dtype.kind == "O"
+
     def numbered(self, name: str, values: NDArray[Any]) -> pd.Series:
         """A column like that one, with these numbers."""
         return pd.Series(pd.array(values, dtype=self.column(name).dtype))
@@ -97,6 +119,13 @@ class PandasFrame(Frame):
         frame = super().made(columns, order).reset_index(drop=True)
         frame.attrs = {}
         return frame
+
+
+def _arrow(series: pd.Series) -> Any:
+    import pyarrow as pa
+
+    found = pa.array(series.array)
+    return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
 
 
 def _any(mask: Mask) -> Mask | None:

@@ -33,7 +33,7 @@ class PolarsFrame(Frame):
             return arrays.of_entries(indices, entries, labels, missing), missing
         if labels.kind == "text" and dtype in (pl.String, pl.Categorical):
             # Not strict: what is none of them becomes null, and no message can quote it.
-            found = series.cast(pl.Enum(list(labels.values)), strict=False)
+            found = series.cast(pl.Enum([str(value) for value in labels.values]), strict=False)
             if found.null_count() > series.null_count():
                 arrays.check(found.is_null().to_numpy(), missing)
             indices = found.to_physical().fill_null(0).to_numpy()
@@ -50,7 +50,11 @@ class PolarsFrame(Frame):
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pl.Series:
         """A column like that one, with these codes."""
         dtype = self.column(name).dtype
-        kind = pl.Enum(list(labels.values)) if isinstance(dtype, pl.Enum) else dtype
+        kind = (
+            pl.Enum([str(value) for value in labels.values])
+            if isinstance(dtype, pl.Enum)
+            else dtype
+        )
         places = pl.Series(codes.astype(np.uint32, copy=False))
         if missing is not None:
             places = places.set(pl.Series(missing), None)

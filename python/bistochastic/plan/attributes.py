@@ -239,7 +239,7 @@ def _impossible(
     """Declared cells in the order of their codes; None stands for missing."""
     if isinstance(given, str):
         raise TypeError("`impossible` must be a list of cells; got str")
-    places = {}
+    places: dict[tuple[int, ...], tuple[Label | None, ...]] = {}
     for cell in vectors.items("impossible", "be a list of cells", given):
         if not isinstance(cell, tuple | list) or len(cell) != len(columns):
             must = f"`impossible` must hold cells of {len(columns)} categories"

@@ -153,7 +153,7 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain data."""
         plan = self.plan
-        ids = None if self.ids is None else {**asdict(self.ids), "redrawn": list(self.ids.redrawn)}
+        ids = None if self.ids is None else _of_ids(self.ids)
         return {
             "certificate_version": VERSION,
             "package": f"bistochastic {self.package}",
@@ -211,9 +211,13 @@ class Certificate:
                 key_fingerprint=data["key"]["fingerprint"],
                 columns_in_clear=tuple(data["columns_in_clear"]),
                 shuffled=data["shuffled"],
-                ids=None if ids is None else Outcome(**{**ids, "redrawn": tuple(ids["redrawn"])}),
+                ids=None if ids is None else _to_ids(ids),
                 package=str(data["package"]).removeprefix("bistochastic "),
             )
+            checked = (found.records, found.key_kept, found.shuffled, *found.columns_in_clear)
+            kinds = (int, bool, bool, *[str] * len(found.columns_in_clear))
+            if tuple(map(type, checked)) != kinds or found.records < 0:
+                raise TypeError
             whole = plan.digest == data["plan_digest"] and found.to_dict() == data
         except (KeyError, TypeError, AttributeError, RecursionError):
             raise ValueError(f"{must}; got something else") from None
@@ -242,6 +246,19 @@ class Certificate:
 
     def __repr__(self) -> str:
         return f"<Certificate {self.line}>"
+
+
+def _of_ids(ids: Outcome) -> dict[str, Any]:
+    fields = {name: getattr(ids, name) for name in Outcome.__dataclass_fields__}
+    carried = [exchange.attribute_data(attribute) for attribute in ids.carried]
+    return {**fields, "redrawn": list(ids.redrawn), "carried": carried}
+
+
+def _to_ids(data: dict[str, Any]) -> Outcome:
+    carried: Any = tuple(
+        exchange.read_attribute(each, f"ids.carried[{i}]") for i, each in enumerate(data["carried"])
+    )
+    return Outcome(**{**data, "redrawn": tuple(data["redrawn"]), "carried": carried})
 
 
 def _part(part: Part | None) -> dict[str, Any] | None:

@@ -38,6 +38,12 @@ class Encoded:
 def encode(table: Table, attribute: Categorical | Joint) -> Encoded:
     """The codes of all rows; ``ValueError`` or ``TypeError`` where a row has none."""
     names = attribute.columns
+    if attribute.missing == "category":
+        for name in names:
+            if not table.can_be_missing(name):
+                must = 'must have a type that can be missing where missing="category", as reports'
+                cure = "a nullable type, a masked array or objects can"
+                raise TypeError(f"{prefix([name])}{must} may be; got one that cannot: {cure}")
     parts = [read(table, name, labels) for name, labels in zip(names, attribute.axes, strict=True)]
     masks = [missing for _codes, missing in parts]
     stays: Mask | None = None
@@ -155,7 +161,7 @@ def _together(names: tuple[str, ...], masks: list[Mask | None], rows: int) -> Ma
         must = 'must be missing together where missing="keep"'
         got = f"{int(uneven.sum())} rows with some of them, the first row {int(np.argmax(uneven))}"
         raise ValueError(f'{prefix(names)}{must}; got {got}: missing="category" takes them')
-    return every
+    return np.asarray(every)
 
 
 def _joined(attribute: Categorical | Joint, digits: list[Codes]) -> Codes:

@@ -72,7 +72,8 @@ def _label(value: Any) -> Any:
     return value
 
 
-def _attribute(attribute: Attribute) -> dict[str, Any]:
+def attribute_data(attribute: Attribute) -> dict[str, Any]:
+    """An attribute as plain data."""
     if isinstance(attribute, Numeric):
         found: dict[str, Any] = {"kind": "numeric", "column": attribute.column}
         if attribute.family is not None:
@@ -106,7 +107,7 @@ def plain(plan: Plan) -> dict[str, Any]:
     return {
         "version": VERSION,
         "name": plan.name,
-        "attributes": [_attribute(attribute) for attribute in plan.attributes],
+        "attributes": [attribute_data(attribute) for attribute in plan.attributes],
         "keep": plan.keep if plan.keep == "*" else list(plan.keep),
         "drop": list(plan.drop),
     }
@@ -297,6 +298,20 @@ _READERS: dict[str, Callable[[_Here], Attribute]] = {
 }
 
 
+def _one(item: _Here) -> Attribute:
+    if not isinstance(item.value, dict) or "kind" not in item.value:
+        raise item.refuse("be a table with a kind", type(item.value).__name__)
+    reader = _READERS.get(item["kind"].text())
+    if reader is None:
+        raise item["kind"].refuse(f"be one of {', '.join(_READERS)}", "another")
+    return reader(item)
+
+
+def read_attribute(data: Any, path: str) -> Attribute:
+    """An attribute from plain data."""
+    return _one(_Here(data, path))
+
+
 def read(kind: type[P], data: Any) -> P:
     """A plan from plain data."""
     here = _Here(data, "")
@@ -305,14 +320,7 @@ def read(kind: type[P], data: Any) -> P:
     if type(version.value) is not int or version.value != VERSION:
         got = str(version.value) if type(version.value) is int else type(version.value).__name__
         raise version.refuse(f"be {VERSION}, the version this package reads", got)
-    attributes = []
-    for item in here["attributes"].items():
-        if not isinstance(item.value, dict) or "kind" not in item.value:
-            raise item.refuse("be a table with a kind", type(item.value).__name__)
-        reader = _READERS.get(item["kind"].text())
-        if reader is None:
-            raise item["kind"].refuse(f"be one of {', '.join(_READERS)}", "another")
-        attributes.append(reader(item))
+    attributes = [_one(item) for item in here["attributes"].items()]
     name = here["name"].text() if "name" in here else "plan"
     keep: Any = []
     if "keep" in here:

@@ -81,7 +81,7 @@ class Labels:
         if known is None:
             known = {value: code for code, value in enumerate(self.values)}
             object.__setattr__(self, "_known", known)
-        return known  # type: ignore[no-any-return]
+        return known
 
     def __getstate__(self) -> dict[str, Any]:
         return {"values": self.values, "kind": self.kind}

@@ -53,7 +53,8 @@ class Ids:
         """32 hexadecimal digits for every row."""
         text = self.hashes.tobytes().hex()
         # A view of 32 digits each, so that no loop is Python's.
-        return np.frombuffer(text.encode(), dtype="S32").astype("U32").tolist()
+        found: list[str] = np.frombuffer(text.encode(), dtype="S32").astype("U32").tolist()
+        return found
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ class Outcome:
     rows_per_id_checked: int
     after: str
     redrawn: tuple[str, ...]
+    carried: tuple[Categorical | Joint, ...]
+    """Attributes of earlier waves that this one lacks: a later one may bring them back."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ class Wave:
         if pseudonym is not None:
             pseudonym = named("pseudonym", pseudonym)
         limit = _core.as_whole("max_rows_per_id", rows, 1)
-        return cls(column, after, redraw, pseudonym, fresh, limit)  # type: ignore[arg-type]
+        return cls(column, after, redraw, pseudonym, fresh, limit)
 
     def check_plan(self, plan: Plan, release: str | None) -> None:
         """What can be said before the table is read."""
@@ -146,7 +149,8 @@ class Wave:
         tally = _core.Tally(self.max_rows_per_id)
         over = tally.add(hashes)
         if over is not None:
-            must = f"must hold at most {self.max_rows_per_id} rows per id, as max_rows_per_id says"
+            most = f"{self.max_rows_per_id} row{'s' * (self.max_rows_per_id > 1)}"
+            must = f"must hold at most {most} per id, as max_rows_per_id says"
             raise ValueError(f"{before}{must}; got an id with more, seen in row {over}")
         ids = Ids(values, _kind(values), hashes, int(tally.bound))
         changed = self.changed(plan, key, ids)
@@ -167,9 +171,7 @@ class Wave:
         assert earlier.ids is not None
         if len(ids.hashes) and earlier.ids.kind not in ("none", ids.kind):
             found.append(f"ids that are {ids.kind}, where they were {earlier.ids.kind}")
-        before = {
-            a.columns: a for a in earlier.plan.attributes if isinstance(a, Categorical | Joint)
-        }
+        before = {a.columns: a for a in _known(earlier)}
         columns = {column for names in before for column in names}
         for now in plan.attributes:
             if isinstance(now, Numeric):
@@ -186,9 +188,26 @@ class Wave:
         """What the certificate says."""
         after = self.after if self.after == "first" else self.after.digest
         kept = plan.keep != "*" and self.id_column in plan.keep
-        redrawn = self.changed(plan, key, ids)
-        return Outcome(self.id_column, ids.kind, kept, self.pseudonym, self.max_rows_per_id,
-                       ids.bound, after, redrawn)  # fmt: skip
+        now = {a.columns for a in plan.attributes}
+        earlier = () if self.after == "first" else _known(self.after)
+        return Outcome(
+            id_column=self.id_column,
+            kind=ids.kind,
+            kept=kept,
+            pseudonym=self.pseudonym,
+            max_rows_per_id=self.max_rows_per_id,
+            rows_per_id_checked=ids.bound,
+            after=after,
+            redrawn=self.changed(plan, key, ids),
+            carried=tuple(a for a in earlier if a.columns not in now),
+        )
+
+
+def _known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:
+    """The attributes that people were drawn by, in that wave or before it."""
+    carried = () if certificate.ids is None else certificate.ids.carried
+    own = (a for a in certificate.plan.attributes if isinstance(a, Categorical | Joint))
+    return (*carried, *own)
 
 
 def _differences(then: Categorical | Joint, now: Categorical | Joint) -> list[str]:
