@@ -31,6 +31,8 @@ ROOMS = (
     "numeric",
     "choose",
     "report",
+    "adapters",
+    "plan",
     "plot",
     "paper",
     "cli",

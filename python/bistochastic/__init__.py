@@ -59,12 +59,15 @@ if TYPE_CHECKING:
         reverse_map,
     )
     from bistochastic.permutations.majorization import Step, TTransforms, majorizes, t_transforms
+    from bistochastic.plan import Categorical, Certificate, Joint, Numeric, Plan, Release
     from bistochastic.report import Comparison, compare
 
     __version__: str
 
 __all__ = [
     "Anatomy",
+    "Categorical",
+    "Certificate",
     "Classes",
     "Comparison",
     "Conjunction",
@@ -72,12 +75,16 @@ __all__ = [
     "Displacement",
     "Entry",
     "Estimate",
+    "Joint",
     "Key",
     "Matrix",
     "Microaggregation",
+    "Numeric",
     "PermutationDistance",
+    "Plan",
     "Point",
     "Profile",
+    "Release",
     "ReverseMap",
     "Step",
     "TTransforms",
@@ -117,16 +124,22 @@ __all__ = [
 # What few need and takes a while to import waits until it is asked for.
 _LATER = {
     "Anatomy": "bistochastic.numeric.anatomy",
+    "Categorical": "bistochastic.plan",
+    "Certificate": "bistochastic.plan",
     "Classes": "bistochastic.numeric.classes",
     "Comparison": "bistochastic.report",
     "Conjunction": "bistochastic.estimate.conjunctions",
     "Displacement": "bistochastic.numeric.displacement",
     "Entry": "bistochastic.measures.profile",
     "Estimate": "bistochastic.estimate",
+    "Joint": "bistochastic.plan",
     "Microaggregation": "bistochastic.numeric.classes",
+    "Numeric": "bistochastic.plan",
     "PermutationDistance": "bistochastic.numeric.ranks",
+    "Plan": "bistochastic.plan",
     "Point": "bistochastic.choose.tradeoff",
     "Profile": "bistochastic.measures.profile",
+    "Release": "bistochastic.plan",
     "ReverseMap": "bistochastic.numeric.ranks",
     "Step": "bistochastic.permutations.majorization",
     "TTransforms": "bistochastic.permutations.majorization",

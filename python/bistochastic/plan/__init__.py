@@ -1,0 +1,14 @@
+"""Plans: a table in, a protected table and a certificate out.
+
+``attributes`` what happens to a column, ``labels`` its categories, ``plan`` all columns together,
+``definitions`` their bits, ``exchange`` JSON and TOML, ``preview`` words and a table, ``columns``
+from labels to codes and back, ``protect`` the release, ``waves`` one release after another,
+``respond`` one record on a client, ``certificate`` what can be said of a release.
+"""
+
+from bistochastic.plan.attributes import Categorical, Joint, Numeric
+from bistochastic.plan.certificate import Certificate
+from bistochastic.plan.plan import Plan
+from bistochastic.plan.protect import Release
+
+__all__ = ["Categorical", "Certificate", "Joint", "Numeric", "Plan", "Release"]

@@ -1,0 +1,160 @@
+"""Definitions 1 to 3 at the level of a data set: bits of attributes, and of all together.
+
+Given the truth, attributes are reported independently. So the law of a record is the Kronecker
+product of the attributes' laws, its bits and epsilon are their sums, and Definition 2 over the
+attributes is Definition 3 for that product.
+
+Numbers are rounded so that privacy is never overstated: bits and beta down, epsilon up. The beta of
+all is a mean of the attributes' betas, weighted by log2 of their sizes; so it is never below the
+smallest of them, and 1 where all are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from bistochastic.plan.attributes import Attribute, Joint, Numeric
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bistochastic.matrix import Matrix
+    from bistochastic.plan.attributes import _Coded
+
+# Relative: far more than a quotient of two rounded sums can lose, far less than 1e-12.
+_SLACK = 2.0**-48
+
+
+def weakest(attribute: _Coded) -> Matrix:
+    """The matrix with the smallest beta: the only one, or that of the weakest stratum."""
+    return min(attribute.matrices, key=lambda matrix: matrix.beta)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What one attribute hides.
+
+    ``bits`` of ``max_bits`` are hidden and ``beta`` is their ratio, of the weakest stratum where
+    there are several; all three are None for a numeric attribute without a number of records.
+    ``epsilon`` is of the report of this attribute, ``reason`` says why it is infinite.
+    ``deterministic`` attributes hide nothing at random and count no bits.
+    """
+
+    columns: tuple[str, ...]
+    kind: str
+    family: str
+    size: int | None
+    bits: float | None
+    max_bits: float | None
+    beta: float | None
+    epsilon: float
+    reason: str
+    deterministic: bool = False
+
+    @property
+    def name(self) -> str:
+        """The column, or the columns with a comma between them."""
+        return ", ".join(self.columns)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Several attributes together: their bits, the most they could have, and the ratio."""
+
+    bits: float
+    max_bits: float
+    beta: float
+    attributes: int
+
+
+def measures(attribute: Attribute) -> Measures:
+    """What one attribute hides."""
+    if isinstance(attribute, Numeric):
+        return _numeric(attribute)
+    law = weakest(attribute)
+    epsilons = [matrix.epsilon for matrix in attribute.matrices]
+    reasons = []
+    if max(epsilons) == math.inf:
+        reasons.append("some reports exclude some truths")
+    if attribute.missing == "keep":
+        reasons.append("it is in clear who is missing")
+    family = law.family if attribute.strata is None else f"by {shown(attribute.strata.column)}"
+    return Measures(
+        columns=attribute.columns,
+        kind=attribute.kind,
+        family=family,
+        size=law.size,
+        bits=law.entropy_rate,
+        max_bits=law.max_bits,
+        beta=law.beta,
+        epsilon=math.inf if reasons else max(epsilons),
+        reason=", ".join(reasons),
+    )
+
+
+def _numeric(attribute: Numeric) -> Measures:
+    average = attribute.release == "average"
+    law = attribute.matrix
+    bound = law is not None
+    return Measures(
+        columns=attribute.columns,
+        kind="numeric",
+        family=attribute.family or (law.family if law is not None else ""),
+        size=law.size if law is not None else None,
+        bits=(0.0 if average else law.entropy_rate) if law is not None else None,
+        max_bits=law.max_bits if law is not None else None,
+        beta=(0.0 if average and law.size > 1 else law.beta) if law is not None else None,
+        epsilon=math.inf,
+        reason="class means are a fixed function of the values"
+        if average
+        else "the set of values is published",
+        deterministic=average and (not bound or law is None or law.size > 1),
+    )
+
+
+def definition(attributes: Sequence[Attribute]) -> int:
+    """1 for a single column, 3 for a single joint attribute, 2 for several attributes."""
+    if len(attributes) > 1:
+        return 2
+    return 3 if isinstance(attributes[0], Joint) else 1
+
+
+def together(parts: Iterable[Measures]) -> Part | None:
+    """The bits of those whose size is known; None where there is none.
+
+    >>> import bistochastic as bs
+    >>> matrices = bs.randomized_response(4, beta=0.6), bs.uniform(7)
+    >>> plan = bs.Plan([bs.Categorical("ab"[i], range(m.size), matrix=m)
+    ...                 for i, m in enumerate(matrices)])
+    >>> abs(plan.beta - bs.kron(*matrices).beta) < 1e-12
+    True
+    """
+    known = [part for part in parts if part.bits is not None]
+    if not known:
+        return None
+    bits = _sum_down([part.bits or 0.0 for part in known])
+    most = math.fsum(part.max_bits or 0.0 for part in known)
+    betas = [part.beta or 0.0 for part in known]
+    mean = bits / most * (1 - _SLACK) if most > 0 else 1.0
+    # A weighted mean of numbers that are none of them above the truth.
+    return Part(bits, most, min(max(mean, min(betas)), max(betas)), len(known))
+
+
+def epsilon(parts: Iterable[Measures]) -> float:
+    """Of a whole record: the sum, not below the truth."""
+    listed = [part.epsilon for part in parts]
+    if math.inf in listed:
+        return math.inf
+    total = sum((Fraction(x) for x in listed), Fraction(0))
+    found = float(total)
+    return found if Fraction(found) >= total else math.nextafter(found, math.inf)
+
+
+def _sum_down(numbers: list[float]) -> float:
+    total = sum((Fraction(x) for x in numbers), Fraction(0))
+    found = float(total)
+    return found if Fraction(found) <= total else math.nextafter(found, 0.0)
