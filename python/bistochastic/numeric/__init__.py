@@ -2,6 +2,6 @@
 
 ``permute.py`` moves values, ``average.py`` takes means, ``order.py`` says who is next to whom,
 ``containers.py`` brings values back in what they came in, and ``displacement.py`` tells how far
-people move. The matrix itself is never formed. ``classes.py`` groups similar records, ``anatomy.py``
-makes two tables of them, ``ranks.py`` tells what masking did to ranks.
+people move. The matrix itself is never formed. ``classes.py`` groups similar records,
+``anatomy.py`` makes two tables of them, ``ranks.py`` tells what masking did to ranks.
 """
