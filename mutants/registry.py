@@ -194,8 +194,8 @@ MUTANTS = [
         "python/bistochastic/numeric/displacement.py",
         "a column behind one part of a mixture is given the beta of the whole",
         ("tests/test_permute.py::test_beta_of_a_mixture_is_that_of_its_smallest_part",),
-        old="return min(column_beta(part) for part in mixture.parts)",
-        new="return max(column_beta(part) for part in mixture.parts)",
+        old="beta = min(beta for beta, _ in parts)",
+        new="beta = max(beta for beta, _ in parts)",
     ),
     Mutant(
         "singles-averaged",

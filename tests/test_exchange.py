@@ -157,7 +157,10 @@ HOSTILE: dict[str, tuple[str, str]] = {
         "`text` must be JSON; got a fault at character",
     ),
     "a list": ("[]", "`text` must be an object; got a list"),
-    "a mark": ("\ufeff" + law("uniform", '{"size": 3}'), "`text` must be JSON; got something else"),
+    "a mark": (
+        "\ufeff" + law("uniform", '{"size": 3}'),
+        "`text` must be JSON; got a fault at character 0",
+    ),
     "no format": ("{}", "`format` must be given; got nothing"),
     "another format": (
         law("uniform", '{"size": 3}').replace(".matrix", ".plan"),

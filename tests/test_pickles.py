@@ -108,8 +108,10 @@ def test_they_are_what_they_were() -> None:
     assert repr(pickle.loads(old("Comparison"))) == repr(bs.compare(m))
     assert pickle.loads(old("TTransforms")) == bs.t_transforms([5, 3, 1], [4, 3, 2])
     assert pickle.loads(old("Point")) == bs.tradeoff(3, betas=[0.5])[0]
-    # Measures that had other names have those of now.
-    assert pickle.loads(old("Profile")) == bs.uniform(2).profile()
+    # Measures that had other names have those of now; what is said of them may change.
+    then, now = pickle.loads(old("Profile")), bs.uniform(2).profile()
+    facts = [[(e.name, e.value, e.status) for e in profile] for profile in (then, now)]
+    assert facts[0] == facts[1]
 
 
 def test_the_old_modules_have_what_the_new_ones_have() -> None:

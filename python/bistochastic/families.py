@@ -57,10 +57,10 @@ def build(family: str, **parameters: Any) -> Matrix:
     >>> m = bs.tridiagonal(0.3, size=12)
     >>> bs.build(m.family, **m.parameters) == m
     True
-    >>> bs.build("k_anonymous", size=12, K=3)
+    >>> bs.build("uniform", Size=12)
     Traceback (most recent call last):
         ...
-    TypeError: `K` must be a parameter of k_anonymous (size, k, beta); got a name it does not have
+    TypeError: `Size` must be a parameter of uniform (size); got a name it does not have
     """
     return _core.build(family, parameters)
 

@@ -252,7 +252,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "quantile.q": _of("0", "0.5", "1", "0.25"),
     "share": _of("0.05", "1", "1e-9", "Fraction(1, 3)", "0.5"),
     "values": vector,
-    "order": lambda s: s.rng.choice(["None", "'rank'", matrices.targets(s.rng, s.size)]),
+    "order": lambda s: s.rng.choice(["None", "'rank'", matrices.targets(s.rng, min(s.size, 600))]),
     "allow_shift": _of("True", "False"),
     "allow_invertible": _of("True", "False"),
 }  # fmt: skip

@@ -35,7 +35,7 @@ def parameters_of(family: str) -> tuple[str, ...]:
     """The names of what a family is made of, as its function has them.
 
     >>> parameters_of("k_anonymous")
-    ('size', 'k', 'beta')
+    ('size', 'k', 'beta', 'share')
     """
     make = getattr(families, family, None) if family in _core.families() else None
     return () if make is None else tuple(signature(make).parameters)

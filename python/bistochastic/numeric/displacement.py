@@ -117,34 +117,46 @@ def column_beta(matrix: Matrix) -> float:
     >>> m.beta > 0.7, column_beta(m)
     (True, 0.0)
     """
-    match composition(matrix):
-        case Mixture() as mixture:
-            return min(column_beta(part) for part in mixture.parts)
-        case Product() as product if any(_draws_a_part(part) for part in product.parts):
-            # To be told the other permutation leaves this one's bits.
-            return max(column_beta(part) for part in product.parts)
-        case Kron() as kron if any(_draws_a_part(factor) for factor in kron.factors):
-            wide = [factor for factor in kron.factors if factor.size > 1]
-            bits = sum(column_beta(factor) * math.log2(factor.size) for factor in wide)
-            return bits / math.log2(matrix.size)
-    return matrix.beta
+    return _column(matrix, {})[0]
 
 
-def _draws_a_part(matrix: Matrix) -> bool:
+def _column(matrix: Matrix, seen: dict[Matrix, tuple[float, bool]]) -> tuple[float, bool]:
+    """That beta, and whether a part is drawn for everybody. A matrix may hold one many times."""
+    if matrix in seen:
+        return seen[matrix]
     made = composition(matrix)
-    if isinstance(made, Mixture):
-        return True
-    return made is not None and any(_draws_a_part(part) for part in made.parts)
+    parts = [] if made is None else [_column(part, seen) for part in made.parts]
+    drawn = isinstance(made, Mixture) or any(drawn for _, drawn in parts)
+    beta = matrix.beta
+    match made:
+        case Mixture():
+            beta = min(beta for beta, _ in parts)
+        case Product() if drawn:
+            # To be told the other permutation leaves this one's bits.
+            beta = max(beta for beta, _ in parts)
+        case Kron() if drawn and matrix.size > 1:
+            sizes = [factor.size for factor in made.parts]
+            bits = sum(beta * math.log2(n) for (beta, _), n in zip(parts, sizes, strict=True))
+            beta = bits / math.log2(matrix.size)
+    seen[matrix] = beta, drawn
+    return seen[matrix]
 
 
-def _moves(matrix: Matrix) -> Array:
+def _moves(matrix: Matrix, seen: dict[Matrix, Array] | None = None) -> Array:
     """The share of individuals and draws by move, from the furthest down to the furthest up."""
+    seen = {} if seen is None else seen
+    if matrix not in seen:
+        seen[matrix] = _moves_of(matrix, seen)
+    return seen[matrix]
+
+
+def _moves_of(matrix: Matrix, seen: dict[Matrix, Array]) -> Array:
     match composition(matrix):
         case Mixture() as mixture:
-            parts = [weight * _moves(part) for weight, part in mixture]
+            parts = [weight * _moves(part, seen) for weight, part in mixture]
             return _sum(parts)
         case Kron() as kron:
-            return _of_axes([(factor.size, _moves(factor)) for factor in kron.factors])
+            return _of_axes([(factor.size, _moves(factor, seen)) for factor in kron.factors])
         case Product():
             return _of_entries(matrix)
     for look in (_of_classes, _of_neighbours, _of_lies, _of_targets, _of_swap, _of_kernel, _of_row):
