@@ -72,7 +72,7 @@ def people(rows: int, *, seed: int = 1, ids: str = "integer") -> Columns:
     }
 
 
-def protect(table: Any, given: bs.Plan | None = None, **options: Any) -> bs.Plan | Any:
+def protect(table: Any, given: bs.Plan | None = None, **options: Any) -> Any:
     options = {"key": KEY, "id_column": "person", "after": "first", **options}
     return (given or plan()).protect(table, **options)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic.plan.labels import Labels
+    from bistochastic.labels import Labels
 
     Codes = NDArray[np.unsignedinteger[Any]]
     Mask = NDArray[np.bool_]
