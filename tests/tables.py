@@ -80,7 +80,7 @@ def _dictionaries(columns: Columns) -> pa.Table:
     """Dictionaries of their own in every chunk."""
     table = pa.table(columns)
     half = len(table) // 2
-    pieces = []
+    pieces: list[pa.Table] = []
     for piece in (table.slice(half), table.slice(0, half)):
         encoded = {
             name: column.dictionary_encode() if not pa.types.is_boolean(column.type) else column

@@ -155,6 +155,19 @@ def test_what_is_unknown_is_refused_with_its_path(change: Any, path: str) -> Non
             jsonschema.validate(data, schema())
 
 
+def test_composites_too_deep_or_too_often_for_a_file_are_refused() -> None:
+    deep = often = bs.randomized_response(2, beta=0.5)
+    for _ in range(250):
+        deep = deep @ bs.uniform(2)
+    for _ in range(30):
+        often = often @ often
+    for law, match in ((deep, "nested less deeply"), (often, "at most 10000 parts")):
+        plan = bs.Plan([bs.Categorical("x", [0, 1], matrix=law)])
+        for write in (plan.to_json, plan.to_toml):
+            with pytest.raises(ValueError, match=match):
+                write()
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "{", "[1]", '{"version": 1, "version": 1}', '{"version": NaN}', "9" * 5000, "[" * 10**5],

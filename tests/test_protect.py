@@ -164,7 +164,7 @@ def test_round_trips_over_types(data: st.DataObject) -> None:
         "boolean": st.booleans(),
     }[kind]
     labels = data.draw(st.lists(pool, min_size=1, max_size=6, unique=True))
-    missing = data.draw(st.sampled_from(["refuse", "keep", "category"]))
+    missing: Any = data.draw(st.sampled_from(["refuse", "keep", "category"]))
     several = st.sampled_from(labels) if missing == "refuse" else st.sampled_from([*labels, None])
     values = data.draw(st.lists(several, min_size=1, max_size=20))
     if all(value is None for value in values):

@@ -72,7 +72,7 @@ def people(rows: int, *, seed: int = 1, ids: str = "integer") -> Columns:
     }
 
 
-def protect(table: Any, given: bs.Plan | None = None, **options: Any) -> bs.Plan | Any:
+def protect(table: Any, given: bs.Plan | None = None, **options: Any) -> Any:
     options = {"key": KEY, "id_column": "person", "after": "first", **options}
     return (given or plan()).protect(table, **options)
 
@@ -163,6 +163,26 @@ def test_another_key_or_kind_of_id_would_draw_anew() -> None:
         protect(people(300, ids="text"), after=first.certificate)
     second = protect(people(300, ids="text"), after=first.certificate, redraw=True)
     assert len(second.certificate.ids.redrawn) == 1
+
+
+def test_a_wave_without_anyone_does_not_forget_the_kind_of_ids() -> None:
+    first = protect(people(300))
+    empty = {name: values[:0] for name, values in people(300).items()}
+    second = protect(empty, after=first.certificate)
+    assert second.certificate.records == 0
+    with pytest.raises(ValueError, match="got ids that are texts"):
+        protect(people(300, ids="text"), after=second.certificate)
+
+
+def test_who_moves_to_another_stratum_is_drawn_anew_and_that_is_said() -> None:
+    columns = people(4000)
+    first = protect(columns)
+    moved = {**columns, "region": ["s"] * 4000}
+    second = protect(moved, after=first.certificate)
+    stayed = [i for i, region in enumerate(columns["region"]) if region == "s"]
+    assert [second.data["votes"][i] for i in stayed] == [first.data["votes"][i] for i in stayed]
+    assert second.data["votes"] != first.data["votes"]
+    assert "whose stratum changed is drawn anew" in str(first.certificate)
 
 
 def test_a_new_or_left_out_attribute_draws_nobody_anew() -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Mask
-    from bistochastic.plan.labels import Labels
+    from bistochastic.labels import Labels
 
 # Whole numbers in a range of up to so many are looked up, others searched for.
 _TABLE = 1 << 16
@@ -162,6 +162,14 @@ def holds(dtype: np.dtype[Any], labels: Labels) -> None:
         raise WrongType(f"{dtype}, which cannot hold every category")
 
 
+def numbers_of(labels: Labels, codes: Codes, dtype: Any) -> NDArray[Any]:
+    """The whole numbers or truth values that these codes stand for; codes that there are."""
+    if labels.values == tuple(range(len(labels))):
+        return codes.astype(dtype)
+    # Without looking at each code again.
+    return np.take(np.array(labels.values, dtype=dtype), codes, mode="clip")
+
+
 def words(values: NDArray[Any]) -> tuple[str, NDArray[np.uint64]]:
     """Numbers as words of eight bytes, and of what kind: the same whatever their width was."""
     if values.dtype.kind == "f":
@@ -239,11 +247,13 @@ class Arrays:
         elif kind == "U":
             entries = np.array(labels.values)
             found = entries.astype(np.promote_types(entries.dtype, column.dtype))[codes]
-        else:
-            found = np.array(labels.values, dtype=column.dtype.newbyteorder("="))[codes]
-            found = found.astype(column.dtype, copy=False)
-            if kind == "T" and missing is not None:
+        elif kind == "T":
+            found = np.array(labels.values, dtype=column.dtype)[codes]
+            if missing is not None:
                 found[missing] = column.dtype.na_object
+        else:
+            found = numbers_of(labels, codes, column.dtype.newbyteorder("="))
+            found = found.astype(column.dtype, copy=False)
         if isinstance(column, np.ma.MaskedArray):
             return np.ma.array(
                 found, mask=np.zeros(len(found), bool) if missing is None else missing

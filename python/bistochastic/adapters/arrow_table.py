@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Mask
-    from bistochastic.plan.labels import Labels
+    from bistochastic.labels import Labels
 
 
 class ArrowTable(Frame):
@@ -108,6 +108,9 @@ def labelled_as(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -
         indices = pa.array(codes, mask=missing).cast(index)
         entries = _texts(labels, kind.value_type)
         found = pa.DictionaryArray.from_arrays(indices, entries, ordered=kind.ordered)
+    elif labels.kind != "text":
+        plain = arrays.numbers_of(labels, codes, kind.to_pandas_dtype())
+        found = pa.array(plain, kind, mask=missing)
     else:
         entries = _texts(labels, pa.string() if pa.types.is_string_view(kind) else kind)
         found = entries.take(pa.array(codes, mask=missing))

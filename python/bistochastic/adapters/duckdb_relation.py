@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Mask
-    from bistochastic.plan.labels import Labels
+    from bistochastic.labels import Labels
 
 
 class Relation(ArrowTable):

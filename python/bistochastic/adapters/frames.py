@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic.plan.labels import Labels
+    from bistochastic.labels import Labels
 
     Codes = NDArray[np.unsignedinteger[Any]]
     Mask = NDArray[np.bool_]
@@ -209,7 +209,7 @@ class Frame:
         ]
         frame = self._frame.with_columns(*new) if new else self._frame
         frame = frame.select(*columns)
-        return (frame if order is None else frame[order.tolist()]).to_native()
+        return (frame if order is None else frame[order]).to_native()
 
 
 def distinct(names: Sequence[Any]) -> list[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Mask
-    from bistochastic.plan.labels import Labels
+    from bistochastic.labels import Labels
 
 
 class PandasFrame(Frame):

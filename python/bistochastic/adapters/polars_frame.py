@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Mask
-    from bistochastic.plan.labels import Labels
+    from bistochastic.labels import Labels
 
 
 class PolarsFrame(Frame):
@@ -50,15 +50,22 @@ class PolarsFrame(Frame):
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pl.Series:
         """A column like that one, with these codes."""
         dtype = self.column(name).dtype
-        kind = (
-            pl.Enum([str(value) for value in labels.values])
-            if isinstance(dtype, pl.Enum)
-            else dtype
-        )
+        if labels.kind != "text":
+            plain = "bool" if labels.kind == "boolean" else str(dtype).lower()
+            numbers = pl.Series(arrays.numbers_of(labels, codes, plain))
+            return numbers if missing is None else numbers.set(pl.Series(missing), None)
+        if isinstance(dtype, pl.Enum):
+            dtype = pl.Enum([str(value) for value in labels.values])
+            physical = pl.Series(codes).cast(pl.Series([], dtype=dtype).to_physical().dtype)
+            to = getattr(physical.cat, "to", None)
+            if missing is None and to is not None:
+                # The codes are those of the type: nothing is looked up.
+                found: pl.Series = to(dtype)
+                return found
         places = pl.Series(codes.astype(np.uint32, copy=False))
         if missing is not None:
             places = places.set(pl.Series(missing), None)
-        return pl.Series(list(labels.values), dtype=kind).gather(places)
+        return pl.Series(list(labels.values), dtype=dtype).gather(places)
 
     def numbered(self, name: str, values: NDArray[Any]) -> pl.Series:
         """A column like that one, with these numbers."""

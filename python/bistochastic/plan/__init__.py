@@ -1,6 +1,6 @@
 """Plans: a table in, a protected table and a certificate out.
 
-``attributes`` what happens to a column, ``labels`` its categories, ``plan`` all columns together,
+``attributes`` what happens to a column, ``plan`` to all of them,
 ``definitions`` their bits, ``exchange`` JSON and TOML, ``preview`` words and a table, ``columns``
 from labels to codes and back, ``protect`` the release, ``waves`` one release after another,
 ``respond`` one record on a client, ``certificate`` what can be said of a release.

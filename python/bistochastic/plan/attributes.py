@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic import _core, arguments, families, structure
+from bistochastic.labels import Label, Labels
 from bistochastic.matrix import Matrix
-from bistochastic.plan.labels import Label, Labels
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ class Categorical(_Coded):
     >>> bs.Categorical("sex", ["F", "M"], "randomized_response", beta=2)
     Traceback (most recent call last):
         ...
-    ValueError: column `sex`: `beta` must be a number in [0, 1]; got 2
+    ValueError: column `sex`: `beta` must be from 0 to 1; got 2
     """
 
     def __init__(
@@ -472,13 +472,14 @@ class Numeric:
         with about([self.column]):
             if self.matrix is not None and self.matrix.size == n:
                 return self
-            if self.family is None:
+            family = self.family
+            if family is None:
                 assert self.matrix is not None
-                raise ValueError(f"`matrix` must have a row for each of {n} records; "
-                                 f"got {self.matrix.size}")  # fmt: skip
+                must = f"`matrix` must have a row for each of {n} records"
+                raise ValueError(f"{must}; got {self.matrix.size}")
             given = {key: list(value) if isinstance(value, tuple) else value
                      for key, value in self.given}  # fmt: skip
-            return self.with_matrix(make(self.family, n, given))
+            return self.with_matrix(make(family, n, given))
 
     def with_matrix(self, matrix: Matrix) -> Numeric:
         """The same with this matrix over the records."""
@@ -489,13 +490,10 @@ class Numeric:
 
     def __repr__(self) -> str:
         order = "" if self.order is None else f" by {self.order}"
-        if self.family is None:
-            assert self.matrix is not None
-            how = f"{self.matrix.family} of {self.matrix.size} records"
-        else:
-            how = ", ".join([self.family, *(f"{key}={value}" for key, value in self.given)])
-            if self.matrix is not None:
-                how += f" of {self.matrix.size} records"
+        law = self.family or ("" if self.matrix is None else self.matrix.family)
+        how = ", ".join([law, *(f"{key}={value}" for key, value in self.given)])
+        if self.matrix is not None:
+            how += f" of {self.matrix.size} records"
         return f"<Numeric `{shown(self.column)}`, {self.release}{order}: {how}>"
 
 

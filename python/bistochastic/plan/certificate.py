@@ -131,6 +131,12 @@ class Certificate:
             "The same person with the same value has the same report in every wave, and one with "
             "another value an unrelated one."
         )
+        coded = [a for a in self.plan.attributes if not isinstance(a, Numeric)]
+        if any(attribute.strata is not None for attribute in coded):
+            found.append(
+                "A person whose stratum changed is drawn anew, by the law of the new one: there "
+                "epsilon adds."
+            )
         found.append(f"No id has more than {checked} row{'s' * (checked > 1)}.")
         if any(isinstance(attribute, Numeric) for attribute in self.plan.attributes):
             found.append("Numeric columns are drawn anew in every wave.")

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Mask, Table
+    from bistochastic.labels import Labels
     from bistochastic.plan.attributes import Categorical, Joint, Numeric
-    from bistochastic.plan.labels import Labels
 
 _KINDS = {"text": "texts", "integer": "whole numbers", "boolean": "truth values"}
 

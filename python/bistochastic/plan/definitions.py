@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from bistochastic.measures import log2_up
 from bistochastic.plan.attributes import Attribute, Joint, Numeric
 from bistochastic.words import shown
 
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
     from bistochastic.matrix import Matrix
     from bistochastic.plan.attributes import _Coded
-
-# Relative: far more than a quotient of two rounded sums can lose, far less than 1e-12.
-_SLACK = 2.0**-48
 
 
 def weakest(attribute: _Coded) -> Matrix:
@@ -136,12 +134,13 @@ def together(parts: Iterable[Measures]) -> Part | None:
     known = [part for part in parts if part.bits is not None]
     if not known:
         return None
-    bits = _sum_down([part.bits or 0.0 for part in known])
-    most = math.fsum(part.max_bits or 0.0 for part in known)
+    bits = sum((Fraction(part.bits or 0.0) for part in known), Fraction(0))
+    most = sum((Fraction(log2_up(part.size)) for part in known), Fraction(0))
     betas = [part.beta or 0.0 for part in known]
-    mean = bits / most * (1 - _SLACK) if most > 0 else 1.0
+    mean = _down(bits / most) if most else 1.0
     # A weighted mean of numbers that are none of them above the truth.
-    return Part(bits, most, min(max(mean, min(betas)), max(betas)), len(known))
+    beta = min(max(mean, min(betas)), max(betas))
+    return Part(_down(bits), float(most), beta, len(known))
 
 
 def epsilon(parts: Iterable[Measures]) -> float:
@@ -154,7 +153,6 @@ def epsilon(parts: Iterable[Measures]) -> float:
     return found if Fraction(found) >= total else math.nextafter(found, math.inf)
 
 
-def _sum_down(numbers: list[float]) -> float:
-    total = sum((Fraction(x) for x in numbers), Fraction(0))
-    found = float(total)
-    return found if Fraction(found) <= total else math.nextafter(found, 0.0)
+def _down(number: Fraction) -> float:
+    found = float(number)
+    return found if Fraction(found) <= number else math.nextafter(found, 0.0)

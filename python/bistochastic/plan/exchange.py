@@ -11,16 +11,17 @@ from __future__ import annotations
 import json
 import math
 import re
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bistochastic import _core
+from bistochastic import _core, structure
 from bistochastic.matrix import Matrix
 from bistochastic.plan.attributes import Attribute, Categorical, Joint, Numeric, about, make
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from bistochastic.plan.plan import Plan
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 VERSION = 1
 # Beyond this a double, which is what most readers of JSON have, loses whole numbers.
 _SAFE = 2**53
+# Parts of composites that are written out: more would be a file that nobody can read.
+_PARTS = 10_000
 
 
 # From values to plain data.
@@ -56,12 +59,24 @@ def number(value: Any) -> Any:
 
 
 def matrix(law: Matrix) -> dict[str, Any]:
-    """A matrix as plain data."""
+    """A matrix as plain data; a part that a composite holds twice stands there twice."""
+    if _written(law) > _PARTS:
+        raise ValueError(f"`matrix` must be written in at most {_PARTS} parts; got more")
     return {
         "family": law.family,
         "requested": {name: number(value) for name, value in law.requested.items()},
         "parameters": {name: number(value) for name, value in law.parameters.items()},
     }
+
+
+def _written(law: Matrix) -> int:
+    """How many matrices are written for one."""
+
+    def parts(here: Matrix) -> tuple[Matrix, ...]:
+        made = structure.composition(here)
+        return () if made is None else made.parts
+
+    return structure.by_parts(law, parts, lambda here, found: 1 + sum(map(found, parts(here))))
 
 
 def _label(value: Any) -> Any:
@@ -76,7 +91,7 @@ def attribute_data(attribute: Attribute) -> dict[str, Any]:
     """An attribute as plain data."""
     if isinstance(attribute, Numeric):
         found: dict[str, Any] = {"kind": "numeric", "column": attribute.column}
-        if attribute.family is not None:
+        if attribute.family:
             found["family"] = attribute.family
             found["requested"] = {name: number(value) for name, value in attribute.given}
         if attribute.matrix is not None:
@@ -115,7 +130,17 @@ def plain(plan: Plan) -> dict[str, Any]:
 
 def to_json(plan: Plan) -> str:
     """A plan as JSON, the same text for equal plans."""
-    return json.dumps(plain(plan), ensure_ascii=False, indent=2, allow_nan=False)
+    with _deep():
+        return json.dumps(plain(plan), ensure_ascii=False, indent=2, allow_nan=False)
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Composites inside composites, until Python gives up."""
+    try:
+        yield
+    except RecursionError:
+        raise ValueError("`plan` must be nested less deeply; got too many levels") from None
 
 
 # From plain data to values.
@@ -367,10 +392,8 @@ def from_json(kind: type[P], text: str) -> P:
 
 
 def _read_deep(kind: type[P], data: Any) -> P:
-    try:
+    with _deep():
         return read(kind, data)
-    except RecursionError:
-        raise ValueError("`plan` must be nested less deeply; got too many levels") from None
 
 
 # TOML.
@@ -393,13 +416,14 @@ def from_toml(kind: type[P], text: str) -> P:
 
 def to_toml(plan: Plan) -> str:
     """A plan as TOML."""
-    data = plain(plan)
-    attributes = data.pop("attributes")
-    lines = [f"{name} = {_toml(value)}" for name, value in data.items()]
-    for attribute in attributes:
-        lines += ["", "[[attributes]]"]
-        lines += [f"{name} = {_toml(value)}" for name, value in attribute.items()]
-    return "\n".join(lines) + "\n"
+    with _deep():
+        data = plain(plan)
+        attributes = data.pop("attributes")
+        lines = [f"{name} = {_toml(value)}" for name, value in data.items()]
+        for attribute in attributes:
+            lines += ["", "[[attributes]]"]
+            lines += [f"{name} = {_toml(value)}" for name, value in attribute.items()]
+        return "\n".join(lines) + "\n"
 
 
 def _toml(value: Any) -> str:

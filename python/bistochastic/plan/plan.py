@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -45,7 +44,7 @@ class Plan:
     ...      bs.Categorical("smokes", ["no", "yes"], "randomized_response", beta=0.8)],
     ...     name="survey", keep=["age"])
     >>> plan.definition, round(plan.beta, 6), round(plan.epsilon, 6)
-    (2, 0.7, 2.895559)
+    (2, 0.7, 2.901784)
     >>> plan.by_attribute["sex"].beta >= 0.6
     True
     >>> plan.require(beta=0.7, floor=0.6)
@@ -189,7 +188,7 @@ class Plan:
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
         >>> plan.is_bound, round(plan.for_records(1000).beta, 6)
-        (False, 0.232988)
+        (False, 0.23299)
         """
         records = _core.as_whole("n", n, 1)
         bound = [
@@ -217,7 +216,7 @@ class Plan:
         >>> plan.require(beta=0.7, floor=0.6)
         Traceback (most recent call last):
             ...
-        bistochastic.errors.GuaranteeError: column `b`: `beta` must be at least 0.6; got 0.5
+        bistochastic.errors.GuaranteeError: column `b`: `beta` must be at least 0.6; got 0.5...
         """
         asked = {"beta": beta, "floor": floor, "epsilon": epsilon}
         wanted = {
@@ -234,18 +233,18 @@ class Plan:
             raise GuaranteeError(f"{prefix(unbound[0].columns)}{must}")
         weakest = min(parts, key=lambda each: each.beta or 0.0)
         if "floor" in wanted and not (weakest.beta or 0.0) >= wanted["floor"]:
-            least = f"`beta` must be at least {wanted['floor']:.17g}"
-            got = down(weakest.beta or 0.0, 17)
+            least = f"`beta` must be at least {_exact(wanted['floor'])}"
+            got = _exact(weakest.beta or 0.0)
             raise GuaranteeError(f"{prefix(weakest.columns)}{least}; got {got}")
         if "beta" in wanted and not self.beta >= wanted["beta"]:
-            least = f"`beta` of the plan must be at least {wanted['beta']:.17g}"
+            least = f"`beta` of the plan must be at least {_exact(wanted['beta'])}"
             weak = f"the least is {down(weakest.beta or 0.0)}, in {prefix(weakest.columns)[:-2]}"
-            raise GuaranteeError(f"{least}; got {down(self.beta, 17)}, of which {weak}")
+            raise GuaranteeError(f"{least}; got {_exact(self.beta)}, of which {weak}")
         if "epsilon" in wanted and not self.epsilon <= wanted["epsilon"]:
-            most = f"`epsilon` of a record must be at most {wanted['epsilon']:.17g}"
+            most = f"`epsilon` of a record must be at most {_exact(wanted['epsilon'])}"
             worst = max(parts, key=lambda each: each.epsilon)
             why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
-            got = "inf" if math.isinf(self.epsilon) else f"{self.epsilon:.17g}"
+            got = _exact(self.epsilon)
             raise GuaranteeError(f"{most}; got {got}, the largest part{why}")
 
     def preview(self, records: int | None = None) -> Preview:
@@ -411,3 +410,12 @@ def _columns(name: str, given: Any) -> tuple[str, ...]:
     if isinstance(given, str):
         raise TypeError(f"`{name}` must be a list of names; got str")
     return tuple(named(name, x) for x in arguments.items(name, "be a list of names", given))
+
+
+def _exact(x: float) -> str:
+    """All digits that tell a number from its neighbours.
+
+    >>> _exact(0.6), _exact(1.0)
+    ('0.6', '1')
+    """
+    return repr(x).removesuffix(".0")

@@ -190,9 +190,13 @@ class Wave:
         kept = plan.keep != "*" and self.id_column in plan.keep
         now = {a.columns for a in plan.attributes}
         earlier = () if self.after == "first" else _known(self.after)
+        kind = ids.kind
+        if kind == "none" and self.after != "first":
+            # A wave without anyone does not forget what ids are.
+            kind = self.after.ids.kind
         return Outcome(
             id_column=self.id_column,
-            kind=ids.kind,
+            kind=kind,
             kept=kept,
             pseudonym=self.pseudonym,
             max_rows_per_id=self.max_rows_per_id,
