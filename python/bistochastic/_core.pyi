@@ -14,6 +14,7 @@ __all__ = [
     "Equations",
     "Key",
     "Law",
+    "Tally",
     "Terms",
     "Walk",
     "_draw_terms",
@@ -36,6 +37,7 @@ __all__ = [
     "counts_rank",
     "decompose",
     "decompose_all",
+    "digest_of",
     "entropy_rate",
     "factors_of",
     "families",
@@ -55,6 +57,10 @@ __all__ = [
     "origins",
     "parts_in",
     "permute_into",
+    "plan_blocks",
+    "plan_column_key",
+    "plan_ids",
+    "plan_pseudonyms",
     "processor",
     "product_of",
     "quick_rate",
@@ -311,3 +317,34 @@ def swap_of(matrix: Law) -> tuple[int, int, int, int] | None: ...
 def counts_of(matrix: Law) -> NDArray[np.int64] | None: ...
 def has_rows(matrix: Law) -> bool: ...
 def counts_rank(matrix: Law) -> bool: ...
+def digest_of(matrix: Law) -> str: ...
+def plan_blocks(
+    key: Key,
+    plan: str,
+    release: str,
+    columns: list[
+        tuple[
+            list[str],
+            NDArray[Any],
+            NDArray[np.bool_] | None,
+            NDArray[np.uint32] | None,
+            list[Matrix],
+        ]
+    ],
+    first: int,
+    last: bool,
+) -> list[NDArray[Any]]: ...
+def plan_ids(
+    key: Key, plan: str, columns: list[str], matrix: Law, codes: NDArray[Any], ids: Any
+) -> NDArray[Any]: ...
+def plan_column_key(
+    key: Key, plan: str, release: str, column: str, kind: str, values: NDArray[np.uint64]
+) -> Key: ...
+def plan_pseudonyms(key: Key, plan: str, ids: Any) -> NDArray[np.uint8]: ...
+
+@final
+class Tally:
+    def __new__(cls, limit: int) -> Self: ...
+    def add(self, pseudonyms: NDArray[np.uint8]) -> int | None: ...
+    @property
+    def bound(self) -> int: ...

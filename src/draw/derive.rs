@@ -47,11 +47,19 @@ pub enum Purpose {
     Fingerprint,
     /// A key from a small seed.
     Insecure,
+    /// What a plan's block of rows holds.
+    Block,
+    /// What a plan's numeric column holds.
+    Column,
+    /// The order of a plan's numeric column.
+    Order,
+    /// The pseudonyms of a plan's people.
+    Pseudonym,
 }
 
 impl Purpose {
     /// All of them, for tests that no two meet.
-    pub const ALL: [Purpose; 11] = [
+    pub const ALL: [Purpose; 15] = [
         Purpose::Words,
         Purpose::More,
         Purpose::IdInteger,
@@ -63,6 +71,10 @@ impl Purpose {
         Purpose::Ties,
         Purpose::Fingerprint,
         Purpose::Insecure,
+        Purpose::Block,
+        Purpose::Column,
+        Purpose::Order,
+        Purpose::Pseudonym,
     ];
 
     /// The name that is hashed.
@@ -79,6 +91,10 @@ impl Purpose {
             Purpose::Ties => "ties",
             Purpose::Fingerprint => "fingerprint",
             Purpose::Insecure => "insecure",
+            Purpose::Block => "plan block",
+            Purpose::Column => "plan column",
+            Purpose::Order => "plan order",
+            Purpose::Pseudonym => "plan pseudonym",
         }
     }
 }
@@ -98,6 +114,13 @@ impl Label {
     /// The labels of a method of a matrix.
     pub fn stream(name: &str) -> Vec<Label> {
         vec![Label::Text("stream".into()), Label::Text(name.into())]
+    }
+
+    /// The labels of a plan: its name, and what else tells draws under it apart.
+    pub fn plan(name: &str, more: impl IntoIterator<Item = Label>) -> Vec<Label> {
+        let mut labels = vec![Label::Text("plan".into()), Label::Text(name.into())];
+        labels.extend(more);
+        labels
     }
 }
 
@@ -221,7 +244,11 @@ mod tests {
                 "d5a680066de6c38c49c924c6b8bd2ea768a9000cf8e4cc95cdbf547a4a26ba63",
                 "53b1e36a7dbe3e104c6acfd374298ca57f1ece4898dc7d63f64d6c0d80b1088a",
                 "3732fcb012c2145cbc044bf10742879bad4c4c8e90edd10024f464a8400c5701",
-                "18a291d02d9301feccda30813b7f128aa3c284f10b0f1f9e097c829ad63fd031"
+                "18a291d02d9301feccda30813b7f128aa3c284f10b0f1f9e097c829ad63fd031",
+                "492788dbfe215559af5750110e95b2a053713bfa9ff753f561b7a2fb45bde734",
+                "3cd1cdf0b7ad6778bb685a9b8c8c26d592965a79a2605346cadd127d1300775c",
+                "d1eca5cbe2e60c0c47804fa5ae62a305f777f5087c0f5b8c865ca5285721fe59",
+                "4a53bd8806b6ae72323318730389770aae25cf1c2ffe767c5726307841295592"
             ]
         );
     }

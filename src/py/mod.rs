@@ -30,6 +30,7 @@ mod microaggregate;
 mod numeric;
 mod operator;
 mod package;
+mod plan;
 mod processor;
 mod randomize;
 mod rebuild;
@@ -87,6 +88,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::package::register;
+    #[pymodule_export]
+    use super::plan::{Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_pseudonyms};
     #[pymodule_export]
     use super::processor::processor;
     #[pymodule_export]

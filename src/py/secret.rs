@@ -73,6 +73,14 @@ impl<'a> Secret<'a> {
         })
     }
 
+    /// This key, under these labels.
+    pub fn labelled(key: &'a key::Key, labels: Vec<Label>) -> Self {
+        Secret {
+            key: Held::Given(key),
+            labels,
+        }
+    }
+
     /// The words of one purpose, for what is drawn in one go.
     pub fn keystream(&self, purpose: Purpose, more: &[Label], digest: &[u8; 32]) -> Keystream {
         let labels = [&self.labels, more].concat();

@@ -28,6 +28,7 @@ use crate::law::Matrix;
 use crate::system::{erase, pool};
 
 pub mod address;
+pub mod block;
 pub mod code;
 mod draw;
 mod node;

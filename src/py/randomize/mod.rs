@@ -18,9 +18,9 @@ mod batches;
 mod columns;
 mod ids;
 
-use batches::run;
-use columns::Columns;
-use ids::{Draws, Keyed};
+pub use batches::run;
+pub use columns::Columns;
+pub use ids::{Draws, Keyed, id as one_id};
 
 /// Rows are counted below this.
 const ROWS: u64 = 1 << 62;

@@ -1,0 +1,225 @@
+"""A caller's table, whatever holds it: opened, read a column at a time, put together again.
+
+Libraries are found out through narwhals, which imports none of them. Each of the files beside this
+one reads and writes the columns of one library; what is common is here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bistochastic.labels import Labels
+
+    Codes = NDArray[np.unsignedinteger[Any]]
+    Mask = NDArray[np.bool_]
+
+
+class Undeclared(Exception):  # noqa: N818 - becomes a sentence about a column
+    """Rows that hold something else than the declared categories: how many, and the first."""
+
+    def __init__(self, mask: Mask) -> None:
+        super().__init__()
+        self.count = int(np.count_nonzero(mask))
+        self.row = int(np.argmax(mask))
+
+
+class WrongType(Exception):  # noqa: N818 - becomes a sentence about a column
+    """A column of another type; the type's name, which says nothing of its values."""
+
+    def __init__(self, kind: object) -> None:
+        super().__init__()
+        # A type of another library may list categories.
+        self.kind = kind if isinstance(kind, str) else str(kind).split("(")[0].split("<")[0]
+
+
+class Table(Protocol):
+    """A table that can be read by column and made again with other ones."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+
+    def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
+        """The code of every row, 0 where it is missing, and which rows are missing, if any."""
+
+    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+        """A column like that one, with these codes."""
+
+    def can_be_missing(self, name: str) -> bool:
+        """Whether a column like that one can hold missing values."""
+
+    def numbers(self, name: str) -> tuple[NDArray[Any], Mask | None]:
+        """A numeric column, and which rows are missing, if any."""
+
+    def numbered(self, name: str, values: NDArray[Any]) -> Any:
+        """A column like that one, with these numbers."""
+
+    def ids(self, name: str) -> tuple[Any, Mask | None]:
+        """Ids as an array of whole numbers or a list of texts or bytes; which are missing."""
+
+    def texts(self, values: Sequence[str]) -> Any:
+        """A column of texts."""
+
+    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
+        """A table of the caller's kind: columns by name, None for one as it is; rows in order."""
+
+
+def opened(frame: Any) -> Table:
+    """The caller's table.
+
+    >>> opened({"sex": ["F", "M"]}).names
+    ['sex']
+    >>> opened([1, 2])
+    Traceback (most recent call last):
+        ...
+    TypeError: `frame` must be a frame of pandas or polars, ... or a dict of arrays; got list
+    """
+    from narwhals.stable.v2 import dependencies
+
+    if isinstance(frame, dict):
+        from bistochastic.adapters.arrays import Arrays
+
+        return Arrays(frame)
+    if dependencies.is_pandas_dataframe(frame):
+        from bistochastic.adapters.pandas_frame import PandasFrame
+
+        return PandasFrame(frame)
+    if dependencies.is_polars_dataframe(frame):
+        from bistochastic.adapters.polars_frame import PolarsFrame
+
+        return PolarsFrame(frame)
+    if dependencies.is_pyarrow_table(frame):
+        from bistochastic.adapters.arrow_table import ArrowTable
+
+        return ArrowTable(frame)
+    if _is_record_batch(frame):
+        from bistochastic.adapters.arrow_table import Batch
+
+        return Batch(frame)
+    if _is_relation(frame):
+        from bistochastic.adapters.duckdb_relation import Relation
+
+        return Relation(frame)
+    must = (
+        "be a frame of pandas or polars, a table or record batch of pyarrow, a relation of DuckDB "
+        "or a dict of arrays"
+    )
+    got = type(frame).__name__
+    if dependencies.is_polars_lazyframe(frame):
+        got += ", which collect() makes one"
+    raise TypeError(f"`frame` must {must}; got {got}")
+
+
+def _module(frame: Any) -> str:
+    return type(frame).__module__.split(".")[0]
+
+
+def _is_record_batch(frame: Any) -> bool:
+    return _module(frame) == "pyarrow" and type(frame).__name__ == "RecordBatch"
+
+
+def _is_relation(frame: Any) -> bool:
+    return _module(frame) in ("duckdb", "_duckdb") and hasattr(type(frame), "query")
+
+
+class Frame:
+    """What tables of pandas, polars and pyarrow share, through narwhals."""
+
+    def __init__(self, native: Any) -> None:
+        import narwhals.stable.v2 as nw
+
+        self._frame = nw.from_native(native, eager_only=True)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+        return list(self._frame.columns)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self._frame)
+
+    def column(self, name: str) -> Any:
+        """A column, as its library has it."""
+        return self._frame.get_column(name).to_native()
+
+    def spelled_out(self, name: str) -> Any:
+        """A column without categories: whole numbers among them stay whole numbers."""
+        return self.column(name)
+
+    def can_be_missing(self, name: str) -> bool:
+        """Whether a column like that one can hold missing values."""
+        return True
+
+    def numbers(self, name: str) -> tuple[NDArray[Any], Mask | None]:
+        """A numeric column, and which rows are missing, if any."""
+        from bistochastic.adapters.arrays import nans
+
+        series = self._frame.get_column(name)
+        if not (series.dtype.is_integer() or series.dtype.is_float()):
+            raise WrongType(series.dtype)
+        missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
+        if missing.any():
+            return np.zeros(len(missing)), missing
+        dtype = str(series.dtype).lower()
+        if dtype not in ("float32", "float64") and not hasattr(np, dtype):
+            raise WrongType(series.dtype)
+        values = np.asarray(series.to_numpy(), dtype=dtype)
+        return values, nans(values, None)
+
+    def ids(self, name: str) -> tuple[Any, Mask | None]:
+        """Ids as an array of whole numbers or a list of texts or bytes; which are missing."""
+        import narwhals.stable.v2 as nw
+
+        from bistochastic.adapters.arrays import id_list, whole
+
+        series = nw.from_native(self.spelled_out(name), series_only=True)
+        missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
+        if missing.any():
+            return [], missing
+        dtype = series.dtype
+        if dtype.is_integer():
+            return whole(np.asarray(series.to_numpy(), dtype=str(dtype).lower())), None
+        if dtype in (nw.Categorical, nw.Enum):
+            series = series.cast(nw.String)
+        elif dtype not in (nw.String, nw.Binary, nw.Object):
+            raise WrongType(dtype)
+        return id_list(series.to_list()), None
+
+    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
+        """A table of the caller's kind: columns by name, None for one as it is; rows in order."""
+        import narwhals.stable.v2 as nw
+
+        new = [
+            nw.from_native(column, series_only=True).alias(name)
+            for name, column in columns.items()
+            if column is not None
+        ]
+        frame = self._frame.with_columns(*new) if new else self._frame
+        frame = frame.select(*columns)
+        return (frame if order is None else frame[order]).to_native()
+
+
+def distinct(names: Sequence[Any]) -> list[str]:
+    """Names of columns, each a text, none twice."""
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"`frame` must name its columns by text; got {type(name).__name__}")
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        from bistochastic.words import shown
+
+        raise ValueError(f"`frame` must name each column once; got `{shown(twice)}` twice")
+    return list(names)

@@ -1,0 +1,139 @@
+"""Frames of pandas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bistochastic.adapters import arrays
+from bistochastic.adapters.frames import Frame, WrongType, distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bistochastic.adapters.frames import Codes, Mask
+    from bistochastic.labels import Labels
+
+
+class PandasFrame(Frame):
+    """A frame with a plain index: any other would be a column in clear that nobody named."""
+
+    def __init__(self, native: pd.DataFrame) -> None:
+        distinct(list(native.columns))
+        index = native.index
+        plain = pd.RangeIndex(len(native))
+        if index.nlevels > 1 or index.name is not None or not index.equals(plain):
+            must = "`frame` must have the plain index 0, 1, 2, ..., since another stays in clear"
+            cure = "reset_index() makes it a column, reset_index(drop=True) leaves it out"
+            raise ValueError(f"{must}; got another: {cure}")
+        super().__init__(native)
+
+    def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
+        """The code of every row, and which rows are missing, if any."""
+        series = self.column(name)
+        dtype = series.dtype
+        if isinstance(dtype, pd.ArrowDtype):
+            from bistochastic.adapters.arrow_table import codes_of
+
+            return codes_of(_arrow(series), labels)
+        is_object = pd.api.types.is_object_dtype(dtype)
+        if isinstance(dtype, pd.CategoricalDtype):
+            indices = series.cat.codes.to_numpy()
+            entries = arrays.Entries.of(dtype.categories.tolist(), labels)
+            return entries.at(indices, _any(indices < 0))
+        if is_object:
+            return arrays.of_objects(series.tolist(), labels)
+        missing = _any(series.isna().to_numpy(dtype=bool))
+        if labels.kind == "text" and isinstance(dtype, pd.StringDtype):
+            index = pd.Index(list(labels.values), dtype=dtype)
+            found = index.get_indexer(pd.Index(series))
+            arrays.check(found < 0, missing)
+            if missing is not None:
+                found = np.where(missing, 0, found)
+            return found.astype(arrays.narrow(len(labels))), missing
+        if labels.kind == "integer" and pd.api.types.is_integer_dtype(dtype):
+            plain = getattr(dtype, "numpy_dtype", dtype)
+            arrays.holds(plain, labels)
+            fill = {} if missing is None else {"na_value": 0}
+            values = series.to_numpy(dtype=plain, **fill)
+            return arrays.of_integers(values, labels, missing), missing
+        if labels.kind == "boolean" and pd.api.types.is_bool_dtype(dtype):
+            fill = {} if missing is None else {"na_value": False}
+            return arrays.of_booleans(series.to_numpy(dtype=bool, **fill), labels, missing), missing
+        cure = ", of which convert_dtypes() makes what can be missing" * (dtype.kind == "f")
+        raise WrongType(f"dtype {dtype}{cure}")
+
+    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pd.Series:
+        """A column like that one, with these codes."""
+        dtype = self.column(name).dtype
+        values = list(labels.values)
+        if isinstance(dtype, pd.ArrowDtype):
+            from bistochastic.adapters.arrow_table import labelled_as
+
+            found = labelled_as(dtype.pyarrow_dtype, labels, codes, missing)
+            return pd.Series(found, dtype=pd.ArrowDtype(found.type))
+        if isinstance(dtype, pd.CategoricalDtype):
+            kind = pd.CategoricalDtype(_index(values, dtype.categories.dtype), dtype.ordered)
+            signed = codes.astype(np.min_scalar_type(-len(values)))
+            if missing is not None:
+                signed[missing] = -1
+            return pd.Series(pd.Categorical.from_codes(signed, dtype=kind, validate=False))
+        if pd.api.types.is_object_dtype(dtype):
+            entries = np.array(values, dtype=object)[codes]
+            if missing is not None:
+                entries[missing] = None
+            return pd.Series(entries, dtype=object)
+        places = codes.astype(np.int64)
+        if missing is not None:
+            places[missing] = -1
+        taken = pd.array(values, dtype=dtype).take(places, allow_fill=missing is not None)
+        return pd.Series(taken)
+
+    def spelled_out(self, name: str) -> pd.Series:
+        """A column without categories: whole numbers among them stay whole numbers."""
+        series = self.column(name)
+        if isinstance(series.dtype, pd.CategoricalDtype) and not series.isna().any():
+            return series.astype(series.dtype.categories.dtype)
+        return series
+
+    def can_be_missing(self, name: str) -> bool:
+        """Whether a column like that one can hold missing values: NumPy's numbers cannot."""
+        dtype = self.column(name).dtype
+        return not isinstance(dtype, np.dtype) or dtype.kind == "O"
+
+    def numbered(self, name: str, values: NDArray[Any]) -> pd.Series:
+        """A column like that one, with these numbers."""
+        return pd.Series(pd.array(values, dtype=self.column(name).dtype))
+
+    def texts(self, values: Sequence[str]) -> pd.Series:
+        """A column of texts."""
+        return pd.Series(values)
+
+    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> pd.DataFrame:
+        """A frame with a plain index, and without what was noted about the other."""
+        frame = super().made(columns, order).reset_index(drop=True)
+        frame.attrs = {}
+        return frame
+
+
+def _arrow(series: pd.Series) -> Any:
+    import pyarrow as pa
+
+    found = pa.array(series.array)
+    return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
+
+
+def _any(mask: Mask) -> Mask | None:
+    return mask if mask.any() else None
+
+
+def _index(values: list[Any], dtype: Any) -> pd.Index:
+    try:
+        return pd.Index(values, dtype=dtype)
+    except (TypeError, ValueError, OverflowError):
+        # Categories that happened to occur may have had a narrower type.
+        return pd.Index(values)

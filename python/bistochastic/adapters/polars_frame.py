@@ -1,0 +1,75 @@
+"""Frames of polars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from bistochastic.adapters import arrays
+from bistochastic.adapters.frames import Frame, WrongType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from bistochastic.adapters.frames import Codes, Mask
+    from bistochastic.labels import Labels
+
+
+class PolarsFrame(Frame):
+    """A frame in memory."""
+
+    def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
+        """The code of every row, and which rows are missing, if any."""
+        series: pl.Series = self.column(name)
+        dtype = series.dtype
+        missing = series.is_null().to_numpy() if series.null_count() else None
+        if isinstance(dtype, pl.Enum):
+            indices = series.to_physical().fill_null(0).to_numpy()
+            return arrays.Entries.of(dtype.categories.to_list(), labels).at(indices, missing)
+        if labels.kind == "text" and dtype in (pl.String, pl.Categorical):
+            # Not strict: what is none of them becomes null, and no message can quote it.
+            found = series.cast(pl.Enum([str(value) for value in labels.values]), strict=False)
+            if found.null_count() > series.null_count():
+                arrays.check(found.is_null().to_numpy(), missing)
+            indices = found.to_physical().fill_null(0).to_numpy()
+            return indices.astype(arrays.narrow(len(labels)), copy=False), missing
+        if labels.kind == "integer" and dtype.is_integer():
+            values = (series if missing is None else series.fill_null(0)).to_numpy()
+            arrays.holds(values.dtype, labels)
+            return arrays.of_integers(values, labels, missing), missing
+        if labels.kind == "boolean" and dtype == pl.Boolean:
+            values = series.fill_null(False).to_numpy()
+            return arrays.of_booleans(values, labels, missing), missing
+        raise WrongType(dtype)
+
+    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pl.Series:
+        """A column like that one, with these codes."""
+        dtype = self.column(name).dtype
+        if labels.kind != "text":
+            plain = "bool" if labels.kind == "boolean" else str(dtype).lower()
+            numbers = pl.Series(arrays.numbers_of(labels, codes, plain))
+            return numbers if missing is None else numbers.set(pl.Series(missing), None)
+        if isinstance(dtype, pl.Enum):
+            dtype = pl.Enum([str(value) for value in labels.values])
+            physical = pl.Series(codes).cast(pl.Series([], dtype=dtype).to_physical().dtype)
+            to = getattr(physical.cat, "to", None)
+            if missing is None and to is not None:
+                # The codes are those of the type: nothing is looked up.
+                found: pl.Series = to(dtype)
+                return found
+        places = pl.Series(codes.astype(np.uint32, copy=False))
+        if missing is not None:
+            places = places.set(pl.Series(missing), None)
+        return pl.Series(list(labels.values), dtype=dtype).gather(places)
+
+    def numbered(self, name: str, values: NDArray[Any]) -> pl.Series:
+        """A column like that one, with these numbers."""
+        return pl.Series(values).cast(self.column(name).dtype)
+
+    def texts(self, values: Sequence[str]) -> pl.Series:
+        """A column of texts."""
+        return pl.Series(values, dtype=pl.String)

@@ -1,0 +1,511 @@
+"""``Categorical``, ``Joint`` and ``Numeric``: what a plan does to one column, or to several.
+
+An attribute is made without seeing any data: the categories are declared, and the number of records
+of a numeric column comes later. All are frozen, and equal where they do the same.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from bistochastic import _core, arguments, families, structure
+from bistochastic.labels import Label, Labels
+from bistochastic.matrix import Matrix
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+Missing = Literal["refuse", "keep", "category"]
+_MISSING = ("refuse", "keep", "category")
+
+# The codes of a joint attribute are drawn by the core, which counts them below this.
+_CELLS = 2**53
+
+
+def named(name: str, given: object) -> str:
+    """The name of a column, a plan or a release."""
+    if not isinstance(given, str):
+        raise TypeError(f"`{name}` must be a text; got {type(given).__name__}")
+    if not given:
+        raise ValueError(f"`{name}` must not be empty; got ''")
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"`{name}` must be Unicode; got half of a surrogate pair") from None
+    return given
+
+
+def prefix(columns: Iterable[str]) -> str:
+    """What stands before a sentence about a column, or several.
+
+    >>> prefix(["race"]), prefix(["race", "sex"])
+    ('column `race`: ', 'columns `race`, `sex`: ')
+    """
+    listed = [f"`{shown(column)}`" for column in columns]
+    return f"column{'s' * (len(listed) > 1)} {', '.join(listed)}: "
+
+
+class about:  # noqa: N801 - reads as a word of the sentence
+    """Puts ``column `income`: `` before the sentence of an error.
+
+    >>> with about(["income"]):
+    ...     raise ValueError("`k` must be at least 1; got 0")
+    Traceback (most recent call last):
+        ...
+    ValueError: column `income`: `k` must be at least 1; got 0
+    """
+
+    def __init__(self, columns: Iterable[str]) -> None:
+        self._prefix = prefix(columns)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: Any, _trace: Any) -> None:
+        known = isinstance(error, ValueError | TypeError | MemoryError)
+        if known and len(error.args) == 1 and not str(error.args[0]).startswith("column"):
+            error.args = (self._prefix + str(error.args[0]),)
+
+
+def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
+    """The matrix of a family for so many categories.
+
+    >>> make("randomized_response", 4, {"beta": 1}).size, make("blocks", 5, {"sizes": [2, 3]}).size
+    (4, 5)
+    """
+    if not isinstance(family, str):
+        raise TypeError(f"`family` must be the name of one; got {type(family).__name__}")
+    known = _core.families()
+    if family not in known:
+        must = f"`family` must be one of {', '.join(sorted(known))}"
+        raise ValueError(f"{must}; got {shown(family)}")
+    given = dict(parameters)
+    maker = getattr(families, family, None)
+    names = () if maker is None else maker.__code__.co_varnames[: _arguments(maker)]
+    if "size" in names and "size" not in given:
+        given = {"size": size, **given}
+    for name in given:
+        if names and name not in names:
+            takes = ", ".join(n for n in names if n != "size") or "nothing"
+            raise TypeError(
+                f"`{shown(name)}` must be something {family} takes, {takes}; got another"
+            )
+    matrix = maker(**given) if names and maker is not None else _core.build(family, given)
+    if matrix.size != size:
+        raise ValueError(f"`matrix` must have size {size}; got {matrix.size}")
+    return matrix
+
+
+def _arguments(maker: Any) -> int:
+    code = maker.__code__
+    # One that takes any number of matrices has no name for each.
+    return 0 if code.co_flags & 4 else int(code.co_argcount + code.co_kwonlyargcount)
+
+
+@dataclass(frozen=True)
+class Strata:
+    """A matrix for each value of a column that stays in clear."""
+
+    column: str
+    labels: Labels
+    matrices: tuple[Matrix, ...]
+
+
+def _strata_of(given: Any, size: int) -> Strata:
+    """``(column, {value: matrix})`` as a caller wrote it."""
+    must = "`strata` must be (column, {value: matrix})"
+    if isinstance(given, Strata):
+        given = (given.column, dict(zip(given.labels.values, given.matrices, strict=True)))
+    if not (isinstance(given, tuple | list) and len(given) == 2 and hasattr(given[1], "items")):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    column, chosen = named("strata", given[0]), dict(given[1])
+    labels = Labels.of("strata", list(chosen))
+    for value, matrix in chosen.items():
+        _sized("strata", matrix, size, f" for {shown(repr(value))}")
+    return Strata(column, labels, tuple(chosen.values()))
+
+
+def _sized(name: str, matrix: object, size: int, where: str = "") -> Matrix:
+    if not isinstance(matrix, Matrix):
+        raise TypeError(f"`{name}` must hold a matrix{where}; got {type(matrix).__name__}")
+    if matrix.size != size:
+        raise ValueError(f"`{name}` must have size {size}{where}; got {matrix.size}")
+    return matrix
+
+
+@dataclass(frozen=True)
+class _Coded:
+    """What ``Categorical`` and ``Joint`` share: codes, and a matrix or one a stratum."""
+
+    columns: tuple[str, ...]
+    axes: tuple[Labels, ...]
+    matrix: Matrix | None
+    missing: Missing
+    strata: Strata | None
+    impossible: tuple[tuple[Label | None, ...], ...]
+    domain_from_data: bool
+
+    @property
+    def size(self) -> int:
+        """The number of codes: categories, or cells that can occur."""
+        return self.matrices[0].size
+
+    @property
+    def matrices(self) -> tuple[Matrix, ...]:
+        """The one matrix, or those of the strata."""
+        if self.strata is not None:
+            return self.strata.matrices
+        assert self.matrix is not None
+        return (self.matrix,)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many codes each column has, one more where missing is a category."""
+        more = self.missing == "category"
+        return tuple(len(labels) + more for labels in self.axes)
+
+    @property
+    def kind(self) -> str:
+        """The name of the class in a plan's file."""
+        return type(self).__name__.lower()
+
+
+def _coded(
+    self: _Coded,
+    columns: tuple[str, ...],
+    axes: tuple[Labels, ...],
+    family: str | None,
+    options: dict[str, Any],
+    parameters: dict[str, Any],
+) -> None:
+    """Fill a frozen attribute, once all of it has been looked at."""
+    missing = arguments.one_of("missing", options["missing"], _MISSING)
+    shape = [len(labels) + (missing == "category") for labels in axes]
+    impossible = _impossible(columns, axes, missing, options.get("impossible", ()))
+    size = math.prod(shape) - len(impossible)
+    if size < 1:
+        raise ValueError("`impossible` must leave at least one cell; got all of them")
+    if size > _CELLS:
+        raise ValueError(f"`categories` must make at most 2^53 cells; got {size}")
+    matrix, strata = options["matrix"], options["strata"]
+    if [family is None, matrix is None, strata is None].count(False) != 1:
+        got = [n for n, x in (("family", family), ("matrix", matrix), ("strata", strata))
+               if x is not None]  # fmt: skip
+        must = "`matrix` must be given by one of family, matrix and strata"
+        raise ValueError(f"{must}; got {' and '.join(got) or 'none'}")
+    if family is None and parameters:
+        name = next(iter(parameters))
+        raise TypeError(f"`{shown(name)}` must come with a family; got none")
+    chosen = None
+    if family is not None:
+        chosen = make(family, size, parameters)
+    elif matrix is not None:
+        chosen = _sized("matrix", matrix, size)
+    held = None if strata is None else _strata_of(strata, size)
+    if impossible:
+        for law in (chosen,) if held is None else held.matrices:
+            if law is not None and _has_axes(law):
+                must = "`impossible` must go with one law over the remaining cells"
+                raise ValueError(f"{must}; got a product of laws, which has all cells")
+    flag = _core.as_flag("domain_from_data", options["domain_from_data"])
+    values = {
+        "columns": columns, "axes": axes, "matrix": chosen, "missing": missing,
+        "strata": held, "impossible": impossible, "domain_from_data": flag,
+    }  # fmt: skip
+    for name, value in values.items():
+        object.__setattr__(self, name, value)
+
+
+def _has_axes(matrix: Matrix) -> bool:
+    """Whether a law is a product over several columns, or made of such laws."""
+    stack, seen = [matrix], set()
+    while stack:
+        here = stack.pop()
+        made = structure.composition(here)
+        if isinstance(made, structure.Kron):
+            return True
+        if made is not None and _core.identity_of(here) not in seen:
+            seen.add(_core.identity_of(here))
+            stack += made.parts
+    return False
+
+
+def _impossible(
+    columns: tuple[str, ...], axes: tuple[Labels, ...], missing: str, given: Any
+) -> tuple[tuple[Label | None, ...], ...]:
+    """Declared cells in the order of their codes; None stands for missing."""
+    if isinstance(given, str):
+        raise TypeError("`impossible` must be a list of cells; got str")
+    places: dict[tuple[int, ...], tuple[Label | None, ...]] = {}
+    for cell in arguments.items("impossible", "be a list of cells", given):
+        if not isinstance(cell, tuple | list) or len(cell) != len(columns):
+            must = f"`impossible` must hold cells of {len(columns)} categories"
+            raise ValueError(f"{must}; got another at position {len(places)}")
+        codes = []
+        for column, labels, value in zip(columns, axes, cell, strict=True):
+            code = labels.code(value)
+            if value is None and missing == "category":
+                code = len(labels)
+            if code is None:
+                must = f"`impossible` must hold declared categories of `{shown(column)}`"
+                raise ValueError(f"{must}; got another at position {len(places)}")
+            codes.append(code)
+        key = tuple(codes)
+        if key in places:
+            raise ValueError(f"`impossible` must be distinct; got one twice at {len(places)}")
+        places[key] = tuple(
+            None if code == len(labels) else labels.values[code]
+            for code, labels in zip(codes, axes, strict=True)
+        )
+    return tuple(places[key] for key in sorted(places))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Categorical(_Coded):
+    """A column of categories, each reported by the law of its row.
+
+    ``categories`` are all that may occur, in the order of their codes: texts, whole numbers or
+    truth values. The law is a family with its parameters, or a ``matrix``, or ``strata=(column,
+    {value: matrix})``: a matrix for each value of another column, which the plan keeps in clear.
+
+    ``missing`` says what happens to missing values: ``"refuse"`` raises; ``"keep"`` leaves them as
+    they are, so that everyone sees who did not answer; ``"category"`` makes them one more category,
+    the last, so that not answering is protected like an answer.
+
+    >>> import bistochastic as bs
+    >>> bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
+    <Categorical `sex`, 2 categories: randomized_response, beta 0.6>
+    >>> bs.Categorical("race", ["A", "B"], matrix=bs.uniform(3), missing="category").size
+    3
+    >>> bs.Categorical("sex", ["F", "M"], "randomized_response", beta=2)
+    Traceback (most recent call last):
+        ...
+    ValueError: column `sex`: `beta` must be from 0 to 1; got 2
+    """
+
+    def __init__(
+        self,
+        column: str,
+        categories: Iterable[Label],
+        family: str | None = None,
+        *,
+        matrix: Matrix | None = None,
+        missing: Missing = "refuse",
+        strata: Any = None,
+        domain_from_data: bool = False,
+        **parameters: Any,
+    ) -> None:
+        name = named("column", column)
+        options = {
+            "matrix": matrix, "missing": missing, "strata": strata,
+            "domain_from_data": domain_from_data,
+        }  # fmt: skip
+        with about([name]):
+            axes = (Labels.of("categories", categories),)
+            _coded(self, (name,), axes, family, options, parameters)
+
+    @property
+    def column(self) -> str:
+        """The name of the column."""
+        return self.columns[0]
+
+    @property
+    def categories(self) -> tuple[Label, ...]:
+        """All categories, in the order of their codes."""
+        return self.axes[0].values
+
+    def __repr__(self) -> str:
+        return f"<Categorical {_line(self)}>"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Joint(_Coded):
+    """Several columns reported together, by one law over all their combinations.
+
+    ``categories`` has a list for each column. The code of a combination is in C order as in
+    :func:`bistochastic.kron`: the last column runs fastest. A structured law over a million
+    combinations costs no more than one over two.
+
+    ``impossible`` lists combinations that cannot occur. The law is then one over those that remain,
+    in the same order, and beta is of log2 of their number; such a combination in the data is an
+    error. ``missing="category"`` gives each column one more category. ``missing="keep"`` needs all
+    columns of a row missing together.
+
+    >>> import bistochastic as bs
+    >>> bs.Joint(("a", "b"), [["x", "y"], [1, 2, 3]], "randomized_response", beta=0.7)
+    <Joint `a`, `b`, 2 x 3 = 6 cells: randomized_response, beta 0.7>
+    >>> bs.Joint(("sex", "child"), [["F", "M"], ["yes", "no"]], "randomized_response", beta=0.5,
+    ...          impossible=[("M", "yes")]).size
+    3
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        categories: Iterable[Iterable[Label]],
+        family: str | None = None,
+        *,
+        matrix: Matrix | None = None,
+        missing: Missing = "refuse",
+        strata: Any = None,
+        impossible: Iterable[Sequence[Label | None]] = (),
+        domain_from_data: bool = False,
+        **parameters: Any,
+    ) -> None:
+        if isinstance(columns, str):
+            raise TypeError("`columns` must be a list of two or more names; got str")
+        listed = arguments.items("columns", "be a list of two or more names", columns)
+        names = tuple(named("columns", column) for column in listed)
+        if len(names) < 2 or len(set(names)) < len(names):
+            got = f"{len(names)}, {len(set(names))} of them different"
+            raise ValueError(f"`columns` must be two or more different names; got {got}")
+        options = {
+            "matrix": matrix, "missing": missing, "strata": strata, "impossible": impossible,
+            "domain_from_data": domain_from_data,
+        }  # fmt: skip
+        with about(names):
+            lists = arguments.items("categories", "be a list for each column", categories)
+            if len(lists) != len(names):
+                must = f"`categories` must be a list for each of {len(names)} columns"
+                raise ValueError(f"{must}; got {len(lists)}")
+            axes = tuple(Labels.of("categories", each) for each in lists)
+            _coded(self, names, axes, family, options, parameters)
+
+    @property
+    def categories(self) -> tuple[tuple[Label, ...], ...]:
+        """The categories of each column, in the order of their codes."""
+        return tuple(labels.values for labels in self.axes)
+
+    def __repr__(self) -> str:
+        return f"<Joint {_line(self)}>"
+
+
+def _line(attribute: _Coded) -> str:
+    from bistochastic.plan.definitions import weakest
+    from bistochastic.words import down
+
+    listed = ", ".join(f"`{shown(column)}`" for column in attribute.columns)
+    shape = " x ".join(str(n) for n in attribute.shape)
+    cells = f"{shape} = {math.prod(attribute.shape)} cells" if len(attribute.shape) > 1 else None
+    what = cells or f"{shape} categories"
+    if attribute.impossible:
+        what += f", {len(attribute.impossible)} impossible"
+    law = weakest(attribute)
+    how = law.family if attribute.strata is None else f"by `{shown(attribute.strata.column)}`"
+    return f"{listed}, {what}: {how}, beta {down(law.beta)}"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Numeric:
+    """A column of numbers, permuted among the records or averaged in classes.
+
+    The law is over the N records and is made when their number is known: by
+    :meth:`Plan.for_records`, or when the data come. With ``order="rank"`` neighbours are records of
+    neighbouring values, so that a family of small steps exchanges similar values.
+
+    ``release="permute"`` gives every record another's value: the set of values is published as it
+    is, so that epsilon is infinite. ``release="average"`` gives class means; nothing in it is
+    random, so that it counts no bits.
+
+    >>> import bistochastic as bs
+    >>> income = bs.Numeric("income", "k_anonymous", k=5)
+    >>> income
+    <Numeric `income`, permute by rank: k_anonymous, k=5>
+    >>> income.for_records(1000).matrix
+    <Matrix k_anonymous 1000 x 1000: beta ...>
+    """
+
+    column: str
+    family: str | None
+    given: tuple[tuple[str, Any], ...]
+    matrix: Matrix | None
+    order: Literal["rank"] | None
+    release: Literal["permute", "average"]
+
+    def __init__(
+        self,
+        column: str,
+        family: str | None = None,
+        *,
+        matrix: Matrix | None = None,
+        order: Literal["rank"] | None = "rank",
+        release: Literal["permute", "average"] = "permute",
+        **parameters: Any,
+    ) -> None:
+        name = named("column", column)
+        with about([name]):
+            if (family is None) == (matrix is None):
+                got = "none" if family is None else "both"
+                must = "`matrix` must be given by one of family and matrix"
+                raise ValueError(f"{must}; got {got}")
+            if matrix is not None:
+                if not isinstance(matrix, Matrix):
+                    raise TypeError(f"`matrix` must be a matrix; got {type(matrix).__name__}")
+                if parameters:
+                    other = next(iter(parameters))
+                    raise TypeError(f"`{shown(other)}` must come with a family; got none")
+            elif family not in _core.families():
+                make(family, 1, {})  # type: ignore[arg-type] # says what is known
+            if order is not None:
+                arguments.one_of("order", order, ("rank",))
+            arguments.one_of("release", release, ("permute", "average"))
+        given = tuple((key, _frozen(value)) for key, value in sorted(parameters.items()))
+        values = {"column": name, "family": family, "given": given, "matrix": matrix,
+                  "order": order, "release": release}  # fmt: skip
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column, alone."""
+        return (self.column,)
+
+    @property
+    def kind(self) -> str:
+        """The name of the class in a plan's file."""
+        return "numeric"
+
+    def for_records(self, n: int) -> Numeric:
+        """The same with its matrix over ``n`` records."""
+        with about([self.column]):
+            if self.matrix is not None and self.matrix.size == n:
+                return self
+            family = self.family
+            if family is None:
+                assert self.matrix is not None
+                must = f"`matrix` must have a row for each of {n} records"
+                raise ValueError(f"{must}; got {self.matrix.size}")
+            given = {key: list(value) if isinstance(value, tuple) else value
+                     for key, value in self.given}  # fmt: skip
+            return bound_to(self, make(family, n, given))
+
+    def __repr__(self) -> str:
+        order = "" if self.order is None else f" by {self.order}"
+        law = self.family or ("" if self.matrix is None else self.matrix.family)
+        how = ", ".join([law, *(f"{key}={value}" for key, value in self.given)])
+        if self.matrix is not None:
+            how += f" of {self.matrix.size} records"
+        return f"<Numeric `{shown(self.column)}`, {self.release}{order}: {how}>"
+
+
+def bound_to(attribute: Numeric, matrix: Matrix) -> Numeric:
+    """The same with this matrix over the records."""
+    copy = object.__new__(Numeric)
+    for field, value in attribute.__dict__.items():
+        object.__setattr__(copy, field, matrix if field == "matrix" else value)
+    return copy
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, list | tuple) or hasattr(value, "tolist"):
+        listed = value.tolist() if hasattr(value, "tolist") else value
+        return tuple(listed) if isinstance(listed, list | tuple) else listed
+    return value
+
+
+Attribute = Categorical | Joint | Numeric
+
+__all__ = ["Attribute", "Categorical", "Joint", "Numeric", "Strata", "about", "make", "named"]

@@ -1,0 +1,323 @@
+"""``Certificate``: what can be said of a release, as JSON and as a table.
+
+It depends on the plan, the options of the call, the number of records, the versions and the key's
+fingerprint. Nothing in it is derived from a value.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from bistochastic import _core, measures
+from bistochastic.plan import exchange, preview
+from bistochastic.plan.attributes import Attribute, Numeric, prefix
+from bistochastic.plan.waves import ByIds
+from bistochastic.words import down, shown, table
+
+if TYPE_CHECKING:
+    from bistochastic.matrix import Matrix
+    from bistochastic.numeric.displacement import Displacement
+    from bistochastic.plan.definitions import Bits, Measures
+    from bistochastic.plan.plan import Plan
+
+VERSION = 1
+BLOCK = 65_536
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What can be said of a release. Printing it shows a table; :meth:`to_json` is for machines.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    >>> certificate = plan.protect({"sex": ["F", "M", "M"]}).certificate
+    >>> certificate.records, certificate.key_kept
+    (3, False)
+    >>> bs.Certificate.from_json(certificate.to_json()) == certificate
+    True
+    """
+
+    plan: Plan
+    records: int
+    release: str | None
+    key_kept: bool
+    key_fingerprint: str | None
+    columns_in_clear: tuple[str, ...]
+    shuffled: bool
+    ids: ByIds | None
+    package: str
+
+    @property
+    def line(self) -> str:
+        """The release in one line."""
+        several = "s" * (self._columns != 1)
+        what = f"of {self.records} records, {self._columns} column{several}"
+        return f"{what}: plan `{shown(self.plan.name)}`, beta {down(self.plan.beta)}"
+
+    @property
+    def _columns(self) -> int:
+        protected = sum(len(attribute.columns) for attribute in self.plan.attributes)
+        pseudonym = self.ids is not None and self.ids.pseudonym is not None
+        return protected + len(self.columns_in_clear) + pseudonym
+
+    @property
+    def in_clear(self) -> tuple[str, ...]:
+        """What stays as it was, a phrase each."""
+        found = [f"column `{shown(column)}`" for column in self.columns_in_clear]
+        whole = [each for each in preview.in_clear(self.plan) if each.startswith("who is missing")]
+        found += whole
+        if not self.shuffled:
+            found.append("the order of the rows")
+        if self.ids is not None:
+            found.append("that a value changed, where a report of a person changed")
+            if self.ids.max_rows_per_id > 1:
+                found.append("that values of a person differ, where reports of that person differ")
+            if self.ids.pseudonym is not None:
+                found.append(f"which rows are of one person, by `{shown(self.ids.pseudonym)}`")
+        return tuple(found)
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """What whoever keeps the key and the releases has to know, a sentence each."""
+        if not self.key_kept:
+            return ("The key was drawn for this release and forgotten: nobody can undo it.",)
+        found = [
+            "Whoever holds the key can undo the release: it is as confidential as the original, "
+            "and is destroyed when no further wave is due."
+        ]
+        if self.key_fingerprint == "insecure":
+            found.append("The key is insecure: anyone can guess it and undo the release.")
+        if self.ids is None:
+            found += [
+                f"Noise depends on what each block of {BLOCK} rows holds. Under the same key and "
+                "label an unchanged block is seen to be unchanged.",
+                "Whoever can have files protected under this key and label can test a guess of a "
+                "whole block.",
+                "An edited file is drawn anew in the blocks it touches, after an inserted row in "
+                "all later ones: there epsilon adds.",
+            ]
+            return tuple(found)
+        checked = self.ids.rows_per_id_checked
+        found.append(
+            "The same person with the same value has the same report in every wave, and one with "
+            "another value an unrelated one."
+        )
+        coded = [a for a in self.plan.attributes if not isinstance(a, Numeric)]
+        if any(attribute.strata is not None for attribute in coded):
+            found.append(
+                "A person whose stratum changed is drawn anew, by the law of the new one: there "
+                "epsilon adds."
+            )
+        found.append(f"No id has more than {checked} row{'s' * (checked > 1)}.")
+        if any(isinstance(attribute, Numeric) for attribute in self.plan.attributes):
+            found.append("Numeric columns are drawn anew in every wave.")
+        for change in self.ids.redrawn:
+            found.append(f"People were drawn anew since the wave before: {change}. Epsilon adds.")
+        return tuple(found)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What follows from the plan alone and is easily overlooked, a sentence each."""
+        return tuple(preview.warnings(self.plan))
+
+    @cached_property
+    def digest(self) -> str:
+        """64 hexadecimal digits that identify the certificate: SHA-256 of its JSON."""
+        from hashlib import sha256
+
+        return sha256(self.to_json().encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The certificate as plain data."""
+        plan = self.plan
+        ids = None if self.ids is None else _of_ids(self.ids)
+        return {
+            "certificate_version": VERSION,
+            "package": f"bistochastic {self.package}",
+            "records": self.records,
+            "release": self.release,
+            "key": {"kept": self.key_kept, "fingerprint": self.key_fingerprint},
+            "addressing": "position" if self.ids is None else "ids",
+            "block_rows": BLOCK if self.ids is None else None,
+            "shuffled": self.shuffled,
+            "ids": ids,
+            "definition": plan.definition,
+            "beta": plan.beta,
+            "min_beta": plan.min_beta,
+            "bits": plan.bits,
+            "max_bits": plan.max_bits,
+            "categorical": _part(plan.categorical),
+            "numeric": _part(plan.numeric),
+            "epsilon": exchange.number(plan.epsilon),
+            "epsilon_is_infinite_because": list(plan.reasons),
+            "attributes": [
+                _described(attribute, each)
+                for attribute, each in zip(plan.attributes, plan.by_attribute.values(), strict=True)
+            ],
+            "columns_in_clear": list(self.columns_in_clear),
+            "in_clear": list(self.in_clear),
+            "columns_left_out": list(plan.drop),
+            "statements": list(self.statements),
+            "warnings": list(self.warnings),
+            "plan_digest": plan.digest,
+            "plan": exchange.plain(plan),
+        }
+
+    def to_json(self) -> str:
+        """The certificate as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificate:
+        """The certificate of :meth:`to_json`; ``ValueError`` where it was changed."""
+        from bistochastic.plan.plan import Plan
+
+        data = exchange.parse_json("text", text)
+        must = "`text` must be a certificate that this package wrote"
+        if not isinstance(data, dict) or data.get("certificate_version") != VERSION:
+            got = "another version" if isinstance(data, dict) else type(data).__name__
+            raise ValueError(f"{must}; got {got}")
+        try:
+            plan = exchange.read(Plan, data["plan"])
+            ids = data["ids"]
+            found = cls(
+                plan=plan,
+                records=data["records"],
+                release=data["release"],
+                key_kept=data["key"]["kept"],
+                key_fingerprint=data["key"]["fingerprint"],
+                columns_in_clear=tuple(data["columns_in_clear"]),
+                shuffled=data["shuffled"],
+                ids=None if ids is None else _to_ids(ids),
+                package=str(data["package"]).removeprefix("bistochastic "),
+            )
+            checked = (found.records, found.key_kept, found.shuffled, *found.columns_in_clear)
+            kinds = (int, bool, bool, *[str] * len(found.columns_in_clear))
+            if tuple(map(type, checked)) != kinds or found.records < 0:
+                raise TypeError
+            whole = plan.digest == data["plan_digest"]
+            whole = whole and _compared(found.to_dict()) == _compared(data)
+        except (KeyError, TypeError, AttributeError, RecursionError):
+            raise ValueError(f"{must}; got something else") from None
+        if not whole:
+            raise ValueError(f"{must}; got one that was changed, or written by another version")
+        return found
+
+    def __str__(self) -> str:
+        plan = self.plan
+        lines = [f"Certificate: plan `{shown(plan.name)}`, {self.records} records", ""]
+        kept = f"kept, {self.key_fingerprint}" if self.key_kept else "forgotten"
+        lines.append(f"package: bistochastic {self.package}; key: {kept}; release: "
+                     f"{'none' if self.release is None else shown(self.release)}")  # fmt: skip
+        if self.ids is not None:
+            after = "first" if self.ids.after == "first" else f"after {self.ids.after[:16]}"
+            lines.append(f"ids: `{shown(self.ids.id_column)}`, {self.ids.kind}; wave: {after}")
+        lines.append(f"Definition {plan.definition}; plan {plan.digest[:16]}")
+        lines += ["", table(preview.HEADER, preview.rows(list(plan.by_attribute.values())),
+                            left=(0, 1, 2)), ""]  # fmt: skip
+        lines += [*preview.totals(plan)]
+        lines += [line for attribute in plan.attributes for line in _moved(attribute)]
+        lines += ["", "In clear:"]
+        lines += [f"  {each}" for each in self.in_clear or ("nothing",)]
+        lines += ["", *self.statements]
+        if self.warnings:
+            lines += ["", "Mind:", *(f"  {each}" for each in self.warnings)]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Certificate {self.line}>"
+
+
+def _compared(data: dict[str, Any]) -> dict[str, Any]:
+    """Without what follows from the plan and may differ in its last digit between machines."""
+    attributes = [
+        {name: value for name, value in each.items() if name != "displacement"}
+        for each in data["attributes"]
+    ]
+    return {**data, "attributes": attributes}
+
+
+def _of_ids(ids: ByIds) -> dict[str, Any]:
+    fields = {name: getattr(ids, name) for name in ByIds.__dataclass_fields__}
+    carried = [exchange.attribute_data(attribute) for attribute in ids.carried]
+    return {**fields, "redrawn": list(ids.redrawn), "carried": carried}
+
+
+def _to_ids(data: dict[str, Any]) -> ByIds:
+    carried: Any = tuple(
+        exchange.read_attribute(each, f"ids.carried[{i}]") for i, each in enumerate(data["carried"])
+    )
+    return ByIds(**{**data, "redrawn": tuple(data["redrawn"]), "carried": carried})
+
+
+def _part(part: Bits | None) -> dict[str, Any] | None:
+    return None if part is None else asdict(part)
+
+
+def _described(attribute: Attribute, each: Measures) -> dict[str, Any]:
+    """One attribute: its measures, and the digest of every law."""
+    found = {
+        **asdict(each),
+        "columns": list(each.columns),
+        "epsilon": exchange.number(each.epsilon),
+    }
+    found["reason"] = each.reason or None
+    if isinstance(attribute, Numeric):
+        assert attribute.matrix is not None
+        found |= {"release": attribute.release, "order": attribute.order}
+        moves = _moves(attribute)
+        found["displacement"] = None if moves is None else asdict(moves)
+        return {**found, "matrices": [{"digest": _core.digest_of(attribute.matrix)}]}
+    found |= _worst(attribute.matrices)
+    digests = [{"digest": _core.digest_of(matrix)} for matrix in attribute.matrices]
+    if attribute.strata is not None:
+        values = attribute.strata.labels.values
+        digests = [{"stratum": str(value), **each_digest}
+                   for value, each_digest in zip(values, digests, strict=True)]  # fmt: skip
+    return {**found, "matrices": digests, "missing": attribute.missing,
+            "domain_from_data": attribute.domain_from_data}  # fmt: skip
+
+
+def _moves(attribute: Numeric) -> Displacement | None:
+    """How far values move, from the matrix alone; None where it is too large to be looked at."""
+    assert attribute.matrix is not None
+    try:
+        return attribute.matrix.displacement()
+    except ValueError:
+        return None
+
+
+def _moved(attribute: Attribute) -> list[str]:
+    """The same in a sentence, for neighbours in rank, among whom a beta says little."""
+    if not isinstance(attribute, Numeric) or attribute.order is None:
+        return []
+    moves = _moves(attribute)
+    if moves is None or attribute.release == "average":
+        return []
+    far = f"half of the values move by at most {moves.p50:.3%} of the ranks"
+    return [f"{prefix(attribute.columns)}{far}, 90 % by at most {moves.p90:.3%}"]
+
+
+def _worst(matrices: tuple[Matrix, ...]) -> dict[str, Any]:
+    """The smallest beta of a row and of a column, and the largest leakage, over all strata."""
+    rows, columns, leaks = [], [], []
+    for matrix in matrices:
+        found = measures.lines(matrix, [])
+        if found is None:
+            return {"worst_row_beta": None, "worst_column_beta": None, "max_leakage_bits": None}
+        most = matrix.max_bits or 1.0
+        one = matrix.size == 1
+        rows.append(1.0 if one else max(0.0, found.worst_row[1] / most * (1 - 2**-48)))
+        columns.append(1.0 if one else max(0.0, found.worst_column[1] / most * (1 - 2**-48)))
+        leaks.append(measures.log2_up(found.peaks))
+    betas = [matrix.beta for matrix in matrices]
+    # A perfect secret has no worse line than the mean; rounding would say so.
+    perfect = min(betas) == 1.0
+    return {
+        "worst_row_beta": 1.0 if perfect else min(rows),
+        "worst_column_beta": 1.0 if perfect else min(columns),
+        "max_leakage_bits": max(leaks),
+    }

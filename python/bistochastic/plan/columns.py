@@ -1,0 +1,214 @@
+"""From labels to codes and back, an attribute at a time.
+
+What is wrong with a column is said with its name and the number of a row, never with a value.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic.adapters.arrays import narrow
+from bistochastic.adapters.frames import Undeclared, WrongType
+from bistochastic.plan.attributes import prefix
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic.adapters.frames import Codes, Mask, Table
+    from bistochastic.labels import Labels
+    from bistochastic.plan.attributes import Categorical, Joint, Numeric
+
+_KINDS = {"text": "texts", "integer": "whole numbers", "boolean": "truth values"}
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The codes of an attribute, as narrow as its size allows; any where a row is missing."""
+
+    codes: Codes
+    missing: Mask | None
+    strata: NDArray[np.uint32] | None
+
+
+def encode(table: Table, attribute: Categorical | Joint, first: int = 0) -> Encoded:
+    """The codes of all rows; ``ValueError`` or ``TypeError`` where a row has none.
+
+    ``first`` is the number of the first row, where the table is a piece of a larger one.
+    """
+    names = attribute.columns
+    if attribute.missing == "category":
+        for name in names:
+            if not table.can_be_missing(name):
+                must = 'must have a type that can be missing where missing="category", as reports'
+                cure = "a nullable type, a masked array or objects can"
+                raise TypeError(f"{prefix([name])}{must} may be; got one that cannot: {cure}")
+    parts = [
+        read(table, name, labels, first) for name, labels in zip(names, attribute.axes, strict=True)
+    ]
+    masks = [missing for _codes, missing in parts]
+    stays: Mask | None = None
+    if attribute.missing == "refuse":
+        for name, mask in zip(names, masks, strict=True):
+            if mask is not None:
+                raise _refused(name, mask, first)
+    elif attribute.missing == "keep" and any(mask is not None for mask in masks):
+        stays = _together(names, masks, table.rows, first)
+    digits = []
+    for (codes, mask), size in zip(parts, attribute.shape, strict=True):
+        if attribute.missing == "category" and mask is not None:
+            codes = codes.astype(narrow(size))
+            codes[mask] = size - 1
+        digits.append(codes)
+    codes = _joined(attribute, digits)
+    if attribute.impossible:
+        codes = _remaining(attribute, codes, stays, first)
+    codes = np.ascontiguousarray(codes, dtype=narrow(attribute.size))
+    if stays is not None:
+        codes = np.where(stays, codes.dtype.type(0), codes)
+    return Encoded(codes, stays, _strata(table, attribute, first))
+
+
+def decode(
+    table: Table, attribute: Categorical | Joint, codes: Codes, stays: Mask | None
+) -> dict[str, Any]:
+    """The columns of an attribute with these codes, as the table's library has them."""
+    if attribute.impossible:
+        cells = impossible_codes(attribute)
+        # How many impossible cells stand before each: those with at most as many possible ones.
+        before = np.searchsorted(cells - np.arange(len(cells)), codes.astype(np.int64), "right")
+        codes = (codes.astype(np.int64) + before).astype(narrow(math.prod(attribute.shape)))
+    found: dict[str, Any] = {}
+    names = list(zip(attribute.columns, attribute.axes, attribute.shape, strict=True))
+    for name, labels, size in reversed(names):
+        digit = codes
+        if len(names) > 1:
+            codes, digit = np.divmod(codes, codes.dtype.type(size)) if name != names[0][0] else (
+                codes, codes)  # fmt: skip
+        missing = stays
+        if attribute.missing == "category":
+            none = digit == size - 1
+            missing = none if none.any() else None
+            if missing is not None:
+                digit = np.where(missing, digit.dtype.type(0), digit)
+        digit = digit.astype(narrow(len(labels)), copy=False)
+        found[name] = table.labelled(name, labels, digit, missing)
+    return found
+
+
+def impossible_codes(attribute: Categorical | Joint) -> NDArray[np.int64]:
+    """The codes of the cells that cannot occur, among all cells, ascending."""
+    cells = []
+    for cell in attribute.impossible:
+        code = 0
+        for value, labels, size in zip(cell, attribute.axes, attribute.shape, strict=True):
+            digit = size - 1 if value is None else labels.code(value)
+            code = code * size + (digit or 0)
+        cells.append(code)
+    return np.array(cells, dtype=np.int64)
+
+
+def read(table: Table, name: str, labels: Labels, first: int = 0) -> tuple[Codes, Mask | None]:
+    """The codes of one column and which rows are missing, with errors as sentences."""
+    must = f"must hold {_KINDS[labels.kind]}, as its categories are"
+    try:
+        return table.codes(name, labels)
+    except Undeclared as error:
+        count, row = error.count, first + error.row
+        got = f"{count} other value{'s' * (count > 1)}, the first in row {row}"
+        sentence = f"{prefix([name])}must hold declared categories only; got {got}"
+        raise ValueError(sentence) from None
+    except WrongType as error:
+        kind = error.kind
+    raise TypeError(f"{prefix([name])}{must}; got {shown(kind)}")
+
+
+def numbers(table: Table, attribute: Numeric) -> NDArray[Any]:
+    """The values of a numeric column."""
+    name = attribute.column
+    try:
+        values, missing = table.numbers(name)
+    except WrongType as error:
+        kind = error.kind
+    else:
+        if missing is not None:
+            first = int(np.argmax(missing))
+            got = f"{int(missing.sum())}, the first in row {first}"
+            cure = "leave such rows out, or fill them in, before they are protected"
+            raise ValueError(f"{prefix([name])}must hold no missing values; got {got}: {cure}")
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            first = int(np.argmin(np.isfinite(values)))
+            raise ValueError(
+                f"{prefix([name])}must hold finite numbers; got another in row {first}"
+            )
+        if attribute.release == "average" and values.dtype.kind != "f":
+            must = "must hold floats where class means are released, as means are"
+            raise TypeError(f"{prefix([name])}{must}; got whole numbers")
+        return values
+    raise TypeError(f"{prefix([name])}must hold whole numbers or floats; got {shown(kind)}")
+
+
+def _refused(name: str, mask: Mask, first: int) -> ValueError:
+    got = f"{int(mask.sum())}, the first in row {first + int(np.argmax(mask))}"
+    cure = (
+        'missing="keep" leaves in clear who is missing, missing="category" protects that '
+        "like an answer"
+    )
+    return ValueError(f"{prefix([name])}must hold no missing values; got {got}: {cure}")
+
+
+def _together(names: tuple[str, ...], masks: list[Mask | None], rows: int, first: int) -> Mask:
+    """Rows in which all columns of an attribute are missing; some alone are refused."""
+    full = [np.zeros(rows, bool) if mask is None else mask for mask in masks]
+    some, every = np.logical_or.reduce(full), np.logical_and.reduce(full)
+    uneven = some & ~every
+    if uneven.any():
+        must = 'must be missing together where missing="keep"'
+        at = first + int(np.argmax(uneven))
+        got = f"{int(uneven.sum())} rows with some of them, the first row {at}"
+        raise ValueError(f'{prefix(names)}{must}; got {got}: missing="category" takes them')
+    return np.asarray(every)
+
+
+def _joined(attribute: Categorical | Joint, digits: list[Codes]) -> Codes:
+    """The codes of combinations, the last column running fastest."""
+    if len(digits) == 1:
+        return digits[0]
+    dtype = narrow(math.prod(attribute.shape))
+    codes = digits[0].astype(dtype)
+    for digit, size in zip(digits[1:], attribute.shape[1:], strict=True):
+        codes *= dtype.type(size)
+        codes += digit.astype(dtype, copy=False)
+    return codes
+
+
+def _remaining(
+    attribute: Categorical | Joint, codes: Codes, stays: Mask | None, first: int
+) -> Codes:
+    """Codes among the cells that can occur."""
+    cells = impossible_codes(attribute)
+    wide = codes.astype(np.int64)
+    before = np.searchsorted(cells, wide)
+    bad = cells[np.minimum(before, len(cells) - 1)] == wide
+    if stays is not None:
+        bad &= ~stays
+    if bad.any():
+        got = f"{int(bad.sum())}, the first in row {first + int(np.argmax(bad))}"
+        must = "must hold no combination declared impossible"
+        raise ValueError(f"{prefix(attribute.columns)}{must}; got {got}")
+    return (wide - before).astype(narrow(attribute.size))
+
+
+def _strata(table: Table, attribute: Categorical | Joint, first: int) -> NDArray[np.uint32] | None:
+    if attribute.strata is None:
+        return None
+    codes, missing = read(table, attribute.strata.column, attribute.strata.labels, first)
+    if missing is not None:
+        at = first + int(np.argmax(missing))
+        name = prefix([attribute.strata.column])
+        raise ValueError(f"{name}must not be missing, as it chooses the law; got one in row {at}")
+    return codes.astype(np.uint32)

@@ -1,0 +1,164 @@
+"""Definitions 1 to 3 at the level of a data set: bits of attributes, and of all together.
+
+Given the truth, attributes are reported independently. So the law of a record is the Kronecker
+product of the attributes' laws, its bits and epsilon are their sums, and Definition 2 over the
+attributes is Definition 3 for that product.
+
+Numbers are rounded so that privacy is never overstated: bits and beta down, epsilon up. The beta of
+all is a mean of the attributes' betas, weighted by log2 of their sizes; so it is never below the
+smallest of them, and 1 where all are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from bistochastic.measures import log2_up
+from bistochastic.numeric.displacement import column_beta
+from bistochastic.plan.attributes import Attribute, Joint, Numeric
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bistochastic.matrix import Matrix
+    from bistochastic.plan.attributes import _Coded
+
+
+def weakest(attribute: _Coded) -> Matrix:
+    """The matrix with the smallest beta: the only one, or that of the weakest stratum."""
+    return min(attribute.matrices, key=lambda matrix: matrix.beta)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What one attribute hides.
+
+    ``bits`` of ``max_bits`` are hidden and ``beta`` is their ratio, of the weakest stratum where
+    there are several; all three are None for a numeric attribute without a number of records.
+    ``epsilon`` is of the report of this attribute, ``reason`` says why it is infinite.
+    ``deterministic`` attributes hide nothing at random and count no bits.
+    """
+
+    columns: tuple[str, ...]
+    kind: str
+    family: str
+    size: int | None
+    bits: float | None
+    max_bits: float | None
+    beta: float | None
+    epsilon: float
+    reason: str
+    deterministic: bool = False
+
+    @property
+    def name(self) -> str:
+        """The column, or the columns with a comma between them."""
+        return ", ".join(self.columns)
+
+
+@dataclass(frozen=True)
+class Bits:
+    """The bits of several attributes together, the most they could have, and the ratio."""
+
+    bits: float
+    max_bits: float
+    beta: float
+    attributes: int
+
+
+def measures(attribute: Attribute) -> Measures:
+    """What one attribute hides."""
+    if isinstance(attribute, Numeric):
+        return _numeric(attribute)
+    law = weakest(attribute)
+    epsilons = [matrix.epsilon for matrix in attribute.matrices]
+    reasons = []
+    if max(epsilons) == math.inf:
+        reasons.append("some reports exclude some truths")
+    if attribute.missing == "keep":
+        reasons.append("it is in clear who is missing")
+    family = law.family if attribute.strata is None else f"by {shown(attribute.strata.column)}"
+    return Measures(
+        columns=attribute.columns,
+        kind=attribute.kind,
+        family=family,
+        size=law.size,
+        bits=law.entropy_rate,
+        max_bits=law.max_bits,
+        beta=law.beta,
+        epsilon=math.inf if reasons else max(epsilons),
+        reason=", ".join(reasons),
+    )
+
+
+def _numeric(attribute: Numeric) -> Measures:
+    average = attribute.release == "average"
+    law = attribute.matrix
+    why = "class means are a fixed function of the values"
+    found = Measures(
+        columns=attribute.columns,
+        kind="numeric",
+        family=attribute.family or (law.family if law is not None else ""),
+        size=None,
+        bits=None,
+        max_bits=None,
+        beta=None,
+        epsilon=math.inf,
+        reason=why if average else "the set of values is published",
+        deterministic=average and (law is None or law.size > 1),
+    )
+    if law is None:
+        return found
+    # One permutation serves the whole column, so that a mixture hides what its weakest part hides.
+    beta = 0.0 if average and law.size > 1 else column_beta(law)
+    bits = law.entropy_rate if beta == law.beta else _down(Fraction(beta) * Fraction(law.max_bits))
+    bits = 0.0 if average else min(bits, law.entropy_rate)
+    return replace(found, size=law.size, bits=bits, max_bits=law.max_bits, beta=beta)
+
+
+def definition(attributes: Sequence[Attribute]) -> int:
+    """1 for a single column, 3 for a single joint attribute, 2 for several attributes."""
+    if len(attributes) > 1:
+        return 2
+    return 3 if isinstance(attributes[0], Joint) else 1
+
+
+def together(parts: Iterable[Measures]) -> Bits | None:
+    """The bits of those whose size is known; None where there is none.
+
+    >>> import bistochastic as bs
+    >>> matrices = bs.randomized_response(4, beta=0.6), bs.uniform(7)
+    >>> plan = bs.Plan([bs.Categorical("ab"[i], range(m.size), matrix=m)
+    ...                 for i, m in enumerate(matrices)])
+    >>> abs(plan.beta - bs.kron(*matrices).beta) < 1e-12
+    True
+    """
+    known = [part for part in parts if part.bits is not None]
+    if not known:
+        return None
+    bits = sum((Fraction(part.bits or 0.0) for part in known), Fraction(0))
+    most = sum((Fraction(log2_up(part.size)) for part in known), Fraction(0))
+    betas = [part.beta or 0.0 for part in known]
+    mean = _down(bits / most) if most else 1.0
+    # A weighted mean of numbers that are none of them above the truth.
+    beta = min(max(mean, min(betas)), max(betas))
+    return Bits(_down(bits), float(most), beta, len(known))
+
+
+def epsilon(parts: Iterable[Measures]) -> float:
+    """Of a whole record: the sum, not below the truth."""
+    listed = [part.epsilon for part in parts]
+    if math.inf in listed:
+        return math.inf
+    total = sum((Fraction(x) for x in listed), Fraction(0))
+    found = float(total)
+    return found if Fraction(found) >= total else math.nextafter(found, math.inf)
+
+
+def _down(number: Fraction) -> float:
+    found = float(number)
+    return found if Fraction(found) <= number else math.nextafter(found, 0.0)

@@ -1,0 +1,447 @@
+"""Plans as JSON and TOML, and back. ``schemas/plan.json`` describes both.
+
+A matrix stands as :meth:`Matrix.to_json` writes it, with what was asked of it (``requested``) and
+what came of that (``parameters``), which decides: so a plan means the same law on every machine. By
+hand, a family and what is asked of it are enough. Whole numbers beyond 2^53 are texts, since not
+everyone who reads JSON keeps their digits; fractions are ``"1/3"``, infinity is ``"inf"``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bistochastic import _core, exchange
+from bistochastic.matrix import Matrix
+from bistochastic.plan.attributes import (
+    Attribute,
+    Categorical,
+    Joint,
+    Numeric,
+    about,
+    bound_to,
+    make,
+)
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bistochastic.plan.plan import Plan
+
+    P = TypeVar("P", bound="Plan")
+
+VERSION = 1
+# Beyond this a double, which is what most readers of JSON have, loses whole numbers.
+_SAFE = 2**53
+
+
+# From values to plain data.
+
+
+def number(value: Any) -> Any:
+    """A parameter as plain data.
+
+    >>> number([Fraction(1, 3), 2**60, math.inf, 0.5])
+    ['1/3', '1152921504606846976', 'inf', 0.5]
+    """
+    if isinstance(value, Matrix):
+        return exchange.plain(value)
+    if isinstance(value, list | tuple):
+        return [number(item) for item in value]
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= _SAFE else str(value)
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def _label(value: Any) -> Any:
+    if value is None:
+        return {"missing": True}
+    if type(value) is int and abs(value) > _SAFE:
+        return {"integer": str(value)}
+    return value
+
+
+def attribute_data(attribute: Attribute) -> dict[str, Any]:
+    """An attribute as plain data."""
+    if isinstance(attribute, Numeric):
+        found: dict[str, Any] = {"kind": "numeric", "column": attribute.column}
+        if attribute.family:
+            found["family"] = attribute.family
+            found["requested"] = {name: number(value) for name, value in attribute.given}
+        if attribute.matrix is not None:
+            found["matrix"] = exchange.plain(attribute.matrix)
+        return {**found, "order": attribute.order or "none", "release": attribute.release}
+    lists = [[_label(value) for value in labels.values] for labels in attribute.axes]
+    if isinstance(attribute, Joint):
+        found = {"kind": "joint", "columns": list(attribute.columns), "categories": lists}
+    else:
+        found = {"kind": "categorical", "column": attribute.column, "categories": lists[0]}
+    if attribute.strata is None:
+        assert attribute.matrix is not None
+        found["matrix"] = exchange.plain(attribute.matrix)
+    else:
+        pairs = zip(attribute.strata.labels.values, attribute.strata.matrices, strict=True)
+        each = [{"value": _label(value), "matrix": exchange.plain(law)} for value, law in pairs]
+        found["strata"] = {"column": attribute.strata.column, "matrices": each}
+    found["missing"] = attribute.missing
+    if attribute.impossible:
+        found["impossible"] = [[_label(value) for value in cell] for cell in attribute.impossible]
+    if attribute.domain_from_data:
+        found["domain_from_data"] = True
+    return found
+
+
+def plain(plan: Plan) -> dict[str, Any]:
+    """A plan as plain data."""
+    return {
+        "version": VERSION,
+        "name": plan.name,
+        "attributes": [attribute_data(attribute) for attribute in plan.attributes],
+        "keep": plan.keep if plan.keep == "*" else list(plan.keep),
+        "drop": list(plan.drop),
+    }
+
+
+def to_json(plan: Plan) -> str:
+    """A plan as JSON, the same text for equal plans."""
+    with _deep():
+        return json.dumps(plain(plan), ensure_ascii=False, indent=2, allow_nan=False)
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Composites inside composites, until Python gives up."""
+    try:
+        yield
+    except RecursionError:
+        raise ValueError("`plan` must be nested less deeply; got too many levels") from None
+
+
+# From plain data to values.
+
+
+class _Here:
+    """A piece of plain data, and the path that leads to it."""
+
+    def __init__(self, value: Any, path: str) -> None:
+        self.value = value
+        self.path = path
+
+    def refuse(self, must: str, got: str) -> ValueError:
+        return ValueError(f"`{self.path or 'plan'}` must {must}; got {got}")
+
+    def keys(self, known: tuple[str, ...], needed: tuple[str, ...]) -> None:
+        """Refuse what is no table, has an unknown key, or lacks one."""
+        if not isinstance(self.value, dict):
+            raise self.refuse("be a table of names and values", type(self.value).__name__)
+        for key in self.value:
+            if key not in known:
+                where = _Here(None, self._below(key)).path
+                raise ValueError(f"`{where}` must be one of {', '.join(known)}; got another key")
+        for key in needed:
+            if key not in self.value:
+                raise ValueError(f"`{self._below(key)}` must be given; got none")
+
+    def _below(self, key: str) -> str:
+        return f"{self.path}.{shown(key)}" if self.path else shown(key)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.value
+
+    def __getitem__(self, key: str) -> _Here:
+        return _Here(self.value[key], self._below(key))
+
+    def items(self) -> list[_Here]:
+        """What a list holds."""
+        if not isinstance(self.value, list):
+            raise self.refuse("be a list", type(self.value).__name__)
+        return [_Here(value, f"{self.path}[{i}]") for i, value in enumerate(self.value)]
+
+    def text(self) -> str:
+        if not isinstance(self.value, str):
+            raise self.refuse("be a text", type(self.value).__name__)
+        return self.value
+
+    def flag(self) -> bool:
+        if not isinstance(self.value, bool):
+            raise self.refuse("be true or false", type(self.value).__name__)
+        return self.value
+
+
+_WHOLE = re.compile(r"-?[0-9]{1,39}")
+_RATIO = re.compile(r"(-?[0-9]{1,39})/([0-9]{1,39})")
+
+
+def _number(here: _Here) -> Any:
+    value = here.value
+    if isinstance(value, list):
+        return [_number(item) for item in here.items()]
+    if isinstance(value, dict):
+        return _matrix(here, None)
+    if isinstance(value, str):
+        if value in ("inf", "-inf"):
+            return float(value)
+        if _WHOLE.fullmatch(value):
+            return int(value)
+        ratio = _RATIO.fullmatch(value)
+        if ratio and int(ratio[2]) > 0:
+            return Fraction(int(ratio[1]), int(ratio[2]))
+        raise here.refuse('be a number, or a text like "7", "1/3" or "inf"', "another text")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise here.refuse("be a number", type(value).__name__)
+    return value
+
+
+def _numbers(here: _Here) -> dict[str, Any]:
+    if not isinstance(here.value, dict):
+        raise here.refuse("be a table of names and values", type(here.value).__name__)
+    return {name: _number(here[name]) for name in here.value}
+
+
+def _matrix(here: _Here, size: int | None) -> Matrix:
+    """A matrix as a file of its own holds it, or a family and what is asked of it."""
+    if isinstance(here.value, dict) and ("parameters" in here or "format" in here):
+        return exchange.read(here.value, here.path)
+    here.keys(("family", "requested", "format", "version", "parameters", "parts"), ("family",))
+    for key in ("version", "parts"):
+        if key in here:
+            raise here[key].refuse("come with parameters", "none")
+    family = here["family"].text()
+    requested = _numbers(here["requested"]) if "requested" in here else {}
+    if size is None:
+        size = _core.build(family, requested).size
+    return make(family, size, requested)
+
+
+def _labels(here: _Here) -> list[Any]:
+    def one(item: _Here) -> Any:
+        if not isinstance(item.value, dict):
+            return item.value
+        if "missing" in item.value:
+            item.keys(("missing",), ("missing",))
+            return None
+        item.keys(("integer",), ("integer",))
+        if not _WHOLE.fullmatch(item["integer"].text()):
+            raise item.refuse("hold a whole number", "another text")
+        return int(item["integer"].value)
+
+    return [one(item) for item in here.items()]
+
+
+_COMMON = ("kind", "matrix", "strata", "missing", "domain_from_data")
+
+
+def _read_coded(here: _Here, kind: str) -> Categorical | Joint:
+    joint = kind == "joint"
+    name = "columns" if joint else "column"
+    more = (name, "categories", *(("impossible",) if joint else ()))
+    here.keys((*_COMMON, *more), ("kind", name, "categories"))
+    columns = [item.text() for item in here["columns"].items()] if joint else here["column"].text()
+    with about(columns if isinstance(columns, list) else [columns]):
+        lists: list[Any] = (
+            [_labels(item) for item in here["categories"].items()]
+            if joint
+            else _labels(here["categories"])
+        )
+        impossible = [_labels(cell) for cell in here["impossible"].items()] if (
+            "impossible" in here
+        ) else []  # fmt: skip
+        missing = here["missing"].text() if "missing" in here else "refuse"
+        each = [len(axis) for axis in lists] if joint else [len(lists)]
+        size = math.prod(n + (missing == "category") for n in each) - len(impossible)
+        options: dict[str, Any] = {"missing": missing}
+        if "domain_from_data" in here:
+            options["domain_from_data"] = here["domain_from_data"].flag()
+        if "matrix" in here:
+            options["matrix"] = _matrix(here["matrix"], size)
+        if "strata" in here:
+            options["strata"] = _strata(here["strata"], size)
+        if joint:
+            return Joint(columns, lists, impossible=impossible, **options)
+        return Categorical(columns, lists, **options)  # type: ignore[arg-type]
+
+
+def _strata(here: _Here, size: int) -> tuple[str, dict[Any, Matrix]]:
+    here.keys(("column", "matrices"), ("column", "matrices"))
+    chosen = {}
+    for item in here["matrices"].items():
+        item.keys(("value", "matrix"), ("value", "matrix"))
+        [value] = _labels(_Here([item["value"].value], item["value"].path))
+        if value in chosen:
+            raise item["value"].refuse("be another for each matrix", "one twice")
+        chosen[value] = _matrix(item["matrix"], size)
+    return here["column"].text(), chosen
+
+
+def _read_numeric(here: _Here) -> Numeric:
+    known = ("kind", "column", "family", "requested", "matrix", "order", "release")
+    here.keys(known, ("kind", "column"))
+    column = here["column"].text()
+    with about([column]):
+        order = here["order"].text() if "order" in here else "rank"
+        release: Any = here["release"].text() if "release" in here else "permute"
+        options: dict[str, Any] = {
+            "order": None if order == "none" else order,
+            "release": release,
+        }
+        law = _matrix(here["matrix"], None) if "matrix" in here else None
+        if "family" not in here:
+            return Numeric(column, matrix=law, **options)
+        requested = _numbers(here["requested"]) if "requested" in here else {}
+        found = Numeric(column, here["family"].text(), **options, **requested)
+        return found if law is None else bound_to(found, law)
+
+
+_READERS: dict[str, Callable[[_Here], Attribute]] = {
+    "categorical": lambda here: _read_coded(here, "categorical"),
+    "joint": lambda here: _read_coded(here, "joint"),
+    "numeric": _read_numeric,
+}
+
+
+def _one(item: _Here) -> Attribute:
+    if not isinstance(item.value, dict) or "kind" not in item.value:
+        raise item.refuse("be a table with a kind", type(item.value).__name__)
+    reader = _READERS.get(item["kind"].text())
+    if reader is None:
+        raise item["kind"].refuse(f"be one of {', '.join(_READERS)}", "another")
+    return reader(item)
+
+
+def read_attribute(data: Any, path: str) -> Attribute:
+    """An attribute from plain data."""
+    return _one(_Here(data, path))
+
+
+def read(kind: type[P], data: Any) -> P:
+    """A plan from plain data."""
+    here = _Here(data, "")
+    here.keys(("version", "name", "attributes", "keep", "drop"), ("version", "attributes"))
+    version = here["version"]
+    if type(version.value) is not int or version.value != VERSION:
+        got = str(version.value) if type(version.value) is int else type(version.value).__name__
+        raise version.refuse(f"be {VERSION}, the version this package reads", got)
+    attributes = [_one(item) for item in here["attributes"].items()]
+    name = here["name"].text() if "name" in here else "plan"
+    keep: Any = []
+    if "keep" in here:
+        keep = here["keep"].value
+        if keep != "*":
+            keep = [item.text() for item in here["keep"].items()]
+    drop = [item.text() for item in here["drop"].items()] if "drop" in here else []
+    return kind(attributes, name=name, keep=keep, drop=drop)
+
+
+def parse_json(name: str, text: object) -> Any:
+    """JSON as plain data: no key twice, no NaN, no other library's words."""
+    if not isinstance(text, str):
+        raise TypeError(f"`{name}` must be a text; got {type(text).__name__}")
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise _RefusedError
+        return found
+
+    def refuse(_constant: str) -> Any:
+        raise _RefusedError
+
+    where = "something else"
+    try:
+        return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        where = f"something else in line {error.lineno}, column {error.colno}"
+    except _RefusedError:
+        where = "a key twice, or a number that is none"
+    except (ValueError, RecursionError):
+        where = "a number or a nesting that is too large"
+    raise ValueError(f"`{name}` must be JSON; got {where}")
+
+
+class _RefusedError(Exception):
+    """A key twice in one object."""
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """The format as a JSON Schema (draft 2020-12), with that of a matrix inside it.
+
+    >>> schema()["title"]
+    'A plan of bistochastic, version 1'
+    """
+    path = Path(exchange.__file__).with_name("schemas") / "plan.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found["$defs"]["matrix_file"] = exchange.schema()
+    return found
+
+
+def from_json(kind: type[P], text: str) -> P:
+    """A plan from JSON."""
+    return _read_deep(kind, parse_json("text", text))
+
+
+def _read_deep(kind: type[P], data: Any) -> P:
+    with _deep():
+        return read(kind, data)
+
+
+# TOML.
+
+
+def from_toml(kind: type[P], text: str) -> P:
+    """A plan from TOML."""
+    import tomllib
+
+    if not isinstance(text, str):
+        raise TypeError(f"`text` must be a text; got {type(text).__name__}")
+    try:
+        data = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        found = re.search(r"line (\d+), column (\d+)", str(error))
+        where = f" in line {found[1]}, column {found[2]}" if found else ""
+        raise ValueError(f"`text` must be TOML; got something else{where}") from None
+    return _read_deep(kind, data)
+
+
+def to_toml(plan: Plan) -> str:
+    """A plan as TOML."""
+    with _deep():
+        data = plain(plan)
+        attributes = data.pop("attributes")
+        lines = [f"{name} = {_toml(value)}" for name, value in data.items()]
+        for attribute in attributes:
+            lines += ["", "[[attributes]]"]
+            lines += [f"{name} = {_toml(value)}" for name, value in attribute.items()]
+        return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    """A value on one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        # TOML's basic strings are JSON's, but for DEL, which has to be escaped.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    pairs = (f"{_key(name)} = {_toml(item)}" for name, item in value.items())
+    return f"{{{', '.join(pairs)}}}"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)

@@ -1,0 +1,468 @@
+"""``Plan``: what happens to each column of a table, and what that hides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from bistochastic import _core, arguments
+from bistochastic.errors import GuaranteeError
+from bistochastic.plan import definitions
+from bistochastic.plan.attributes import (
+    Attribute,
+    Categorical,
+    Joint,
+    Numeric,
+    named,
+    prefix,
+)
+from bistochastic.words import down, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bistochastic.plan.certificate import Certificate
+    from bistochastic.plan.definitions import Bits, Measures
+    from bistochastic.plan.preview import Preview
+    from bistochastic.plan.protect import Release
+    from bistochastic.plan.stream import ProtectedBatches
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Plan:
+    """What happens to each column of a table: protected, kept in clear, or dropped.
+
+    A plan is made without seeing any data, frozen, and equal to another that does the same.
+    ``attributes`` are :class:`Categorical`, :class:`Joint` and :class:`Numeric`. ``keep`` names the
+    columns that stay in clear (``"*"``: all others), ``drop`` those that are left out. A column
+    that the plan does not name is an error when the data come. ``name`` enters all noise, so that
+    it is the same in every wave.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan(
+    ...     [bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6),
+    ...      bs.Categorical("smokes", ["no", "yes"], "randomized_response", beta=0.8)],
+    ...     name="survey", keep=["age"])
+    >>> plan.definition, round(plan.beta, 6), round(plan.epsilon, 6)
+    (2, 0.7, 2.901784)
+    >>> plan.by_attribute["sex"].beta >= 0.6
+    True
+    >>> plan.require(beta=0.7, floor=0.6)
+    >>> bs.Plan.from_json(plan.to_json()) == plan
+    True
+    """
+
+    attributes: tuple[Attribute, ...]
+    name: str
+    keep: tuple[str, ...] | Literal["*"]
+    drop: tuple[str, ...]
+
+    def __init__(
+        self,
+        attributes: Iterable[Attribute],
+        *,
+        name: str = "plan",
+        keep: Iterable[str] | Literal["*"] = (),
+        drop: Iterable[str] = (),
+    ) -> None:
+        listed = arguments.items("attributes", "be a list of attributes", attributes)
+        for attribute in listed:
+            if not isinstance(attribute, Categorical | Joint | Numeric):
+                must = "`attributes` must hold Categorical, Joint and Numeric"
+                raise TypeError(f"{must}; got {type(attribute).__name__}")
+        if not listed:
+            raise ValueError("`attributes` must hold at least one; got none")
+        kept = "*" if isinstance(keep, str) and keep == "*" else _columns("keep", keep)
+        values = {"attributes": tuple(listed), "name": named("name", name), "keep": kept,
+                  "drop": _columns("drop", drop)}  # fmt: skip
+        for field, value in values.items():
+            object.__setattr__(self, field, value)
+        self._check()
+
+    def _check(self) -> None:
+        """No column twice; strata stay in clear."""
+        seen: dict[str, str] = {}
+        named_in = [(column, "an attribute") for a in self.attributes for column in a.columns]
+        named_in += [(column, "`keep`") for column in self.keep if self.keep != "*"]
+        named_in += [(column, "`drop`") for column in self.drop]
+        for column, where in named_in:
+            if column in seen:
+                got = f"{seen[column]} and {where}" if seen[column] != where else f"{where} twice"
+                raise ValueError(f"{prefix([column])}must be named once; got {got}")
+            seen[column] = where
+        for attribute in self.attributes:
+            if isinstance(attribute, Numeric) or attribute.strata is None:
+                continue
+            column = attribute.strata.column
+            clear = column in self.keep or (self.keep == "*" and column not in seen)
+            if not clear:
+                must = f"`strata` must be by a column that stays in clear; got `{shown(column)}`"
+                raise ValueError(f"{prefix(attribute.columns)}{must}, which is not in `keep`")
+
+    @property
+    def definition(self) -> int:
+        """1 for a single column, 3 for a single :class:`Joint`, else 2: bits are summed."""
+        return definitions.definition(self.attributes)
+
+    @cached_property
+    def by_attribute(self) -> dict[str, Measures]:
+        """What each attribute hides, by its column (several: with a comma between them)."""
+        found = [definitions.measures(attribute) for attribute in self.attributes]
+        return {each.name: each for each in found}
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the number of records is known wherever it is needed: see :meth:`for_records`."""
+        return all(each.bits is not None for each in self.by_attribute.values())
+
+    @property
+    def categorical(self) -> Bits | None:
+        """The categorical and joint attributes together; None where there is none."""
+        parts = self.by_attribute.values()
+        return definitions.together(each for each in parts if each.kind != "numeric")
+
+    @property
+    def numeric(self) -> Bits | None:
+        """The numeric attributes together; None where there is none, or no number of records."""
+        parts = self.by_attribute.values()
+        return definitions.together(each for each in parts if each.kind == "numeric")
+
+    def _together(self) -> Bits:
+        found = definitions.together(self.by_attribute.values())
+        if found is None:
+            column = self.attributes[0].columns
+            must = (
+                "`records` must be known for a numeric column; got none, which for_records(n) sets"
+            )
+            raise ValueError(f"{prefix(column)}{must}")
+        return found
+
+    @property
+    def bits(self) -> float:
+        """The bits that all attributes hide; without those that wait for a number of records."""
+        return self._together().bits
+
+    @property
+    def max_bits(self) -> float:
+        """The most that :attr:`bits` could be."""
+        return self._together().max_bits
+
+    @property
+    def beta(self) -> float:
+        """``bits / max_bits``, never above the truth. While :attr:`is_bound` is false it covers the
+        categorical part alone: a numeric column has bits once the number of records is known.
+
+        One attribute may be sold out for another: look at :attr:`min_beta`, too.
+        """
+        return self._together().beta
+
+    @property
+    def min_beta(self) -> float:
+        """The smallest beta of an attribute; of the categorical ones while not :attr:`is_bound`."""
+        self._together()
+        betas = [each.beta for each in self.by_attribute.values() if each.beta is not None]
+        return min(betas)
+
+    @property
+    def epsilon(self) -> float:
+        """Of a whole record: the sum over attributes, never below the truth. See :attr:`reasons`.
+
+        Columns in clear stand outside of it.
+        """
+        return definitions.epsilon(self.by_attribute.values())
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why :attr:`epsilon` is infinite: a sentence for each attribute that makes it so.
+
+        >>> import bistochastic as bs
+        >>> bs.Plan([bs.Numeric("income", "k_anonymous", k=5)]).reasons
+        ('column `income`: the set of values is published',)
+        """
+        parts = self.by_attribute.values()
+        return tuple(f"{prefix(each.columns)}{each.reason}" for each in parts if each.reason)
+
+    def for_records(self, n: int) -> Plan:
+        """The same plan for so many records, so that numeric columns have bits.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
+        >>> plan.is_bound, round(plan.for_records(1000).beta, 6)
+        (False, 0.23299)
+        """
+        records = _core.as_whole("n", n, 1)
+        bound = [
+            attribute.for_records(records) if isinstance(attribute, Numeric) else attribute
+            for attribute in self.attributes
+        ]
+        return Plan(bound, name=self.name, keep=self.keep, drop=self.drop)
+
+    def require(
+        self,
+        *,
+        beta: float | None = None,
+        floor: float | None = None,
+        epsilon: float | None = None,
+    ) -> None:
+        """Raise :class:`bistochastic.errors.GuaranteeError` unless the plan keeps what is asked.
+
+        ``beta`` is of all attributes together, ``floor`` of each of them, ``epsilon`` of a whole
+        record. A numeric column without a number of records keeps no promise.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("a", [0, 1], "randomized_response", beta=0.9),
+        ...                 bs.Categorical("b", [0, 1], "randomized_response", beta=0.5)])
+        >>> plan.require(beta=0.7)
+        >>> plan.require(beta=0.7, floor=0.6)
+        Traceback (most recent call last):
+            ...
+        bistochastic.errors.GuaranteeError: column `b`: `beta` must be at least 0.6; got 0.5...
+        """
+        asked = {"beta": beta, "floor": floor, "epsilon": epsilon}
+        wanted = {
+            name: _core.as_real(name, "be a number", x)
+            for name, x in asked.items()
+            if x is not None
+        }
+        if not wanted:
+            raise ValueError("`require` must be given beta, floor or epsilon; got none")
+        parts = list(self.by_attribute.values())
+        unbound = [each for each in parts if each.beta is None]
+        if unbound and ("beta" in wanted or "floor" in wanted):
+            must = "`records` must be known; got none, which for_records(n) sets"
+            raise GuaranteeError(f"{prefix(unbound[0].columns)}{must}")
+        weakest = min(parts, key=lambda each: each.beta or 0.0)
+        if "floor" in wanted and not (weakest.beta or 0.0) >= wanted["floor"]:
+            least = f"`beta` must be at least {_exact(wanted['floor'])}"
+            got = _exact(weakest.beta or 0.0)
+            raise GuaranteeError(f"{prefix(weakest.columns)}{least}; got {got}")
+        if "beta" in wanted and not self.beta >= wanted["beta"]:
+            least = f"`beta` must be at least {_exact(wanted['beta'])} over all attributes"
+            weak = f"the least is {down(weakest.beta or 0.0)}, in {prefix(weakest.columns)[:-2]}"
+            raise GuaranteeError(f"{least}; got {_exact(self.beta)}, of which {weak}")
+        if "epsilon" in wanted and not self.epsilon <= wanted["epsilon"]:
+            most = f"`epsilon` must be at most {_exact(wanted['epsilon'])} for a record"
+            worst = max(parts, key=lambda each: each.epsilon)
+            why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
+            got = _exact(self.epsilon)
+            raise GuaranteeError(f"{most}; got {got}, the largest part{why}")
+
+    def preview(self, records: int | None = None) -> Preview:
+        """What the plan does and hides, as a table, before any data are seen.
+
+        >>> import bistochastic as bs
+        >>> bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)]).preview()
+        Plan `plan`, Definition 1
+        ...
+        """
+        from bistochastic.plan.preview import Preview
+
+        return Preview(self if records is None else self.for_records(records))
+
+    def protect(
+        self,
+        frame: Any,
+        *,
+        key: _core.Key | None = None,
+        release: str | None = None,
+        id_column: str | None = None,
+        after: Certificate | Literal["first"] | None = None,
+        redraw: bool = False,
+        pseudonym: str | None = None,
+        fresh: bool = False,
+        shuffle: bool = False,
+        max_rows_per_id: int = 1,
+        allow_insecure: bool = False,
+    ) -> Release:
+        """A protected table of the same kind and shape, and its certificate.
+
+        ``frame`` is a frame of pandas or polars, a table of pyarrow, a relation of DuckDB, or a
+        dict of arrays. Columns keep their order and their types; a categorical type gets the
+        categories of the plan. Anything wrong is an error that names column and row, never a value.
+
+        Without a key the noise is drawn afresh and forgotten: the usual case for a single release.
+        With a key it can be drawn again, and ``release`` names what it is for. The noise then
+        depends on the data in blocks of 65,536 rows, so that two files under one label share
+        nothing; fewer than 256 rows are refused.
+
+        ``id_column`` names people instead: the same person with the same value gets the same report
+        in every wave. Then ``after`` is ``"first"`` or the certificate of the wave before; what
+        would draw anew is refused, unless ``redraw=True``. The id column is left out unless the
+        plan keeps it; ``pseudonym`` is the name of a column with a keyed hash in its place. An id
+        may have ``max_rows_per_id`` rows. Numeric columns beside ids need ``fresh=True`` and a
+        ``release``.
+
+        ``shuffle=True`` puts the rows in a random order. Otherwise the order stays in clear, and a
+        sorted file gives its neighbours away. ``allow_insecure`` admits ``Key.insecure``.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> release = plan.protect({"sex": ["F", "M", "M"]})
+        >>> sorted(set(release.data["sex"]) | {"F", "M"}), release.certificate.records
+        (['F', 'M'], 3)
+        """
+        from bistochastic.plan.options import Options
+        from bistochastic.plan.protect import protect
+
+        options = Options.of(
+            self,
+            key=key,
+            release=release,
+            id_column=id_column,
+            after=after,
+            redraw=redraw,
+            pseudonym=pseudonym,
+            fresh=fresh,
+            shuffle=shuffle,
+            max_rows_per_id=max_rows_per_id,
+            allow_insecure=allow_insecure,
+        )
+        return protect(self, frame, options)
+
+    def protect_batches(
+        self,
+        reader: Any,
+        *,
+        key: _core.Key | None = None,
+        release: str | None = None,
+        id_column: str | None = None,
+        after: Certificate | Literal["first"] | None = None,
+        redraw: bool = False,
+        pseudonym: str | None = None,
+        max_rows_per_id: int = 1,
+        allow_insecure: bool = False,
+    ) -> ProtectedBatches:
+        """The same for a table that comes in record batches of Arrow, in bounded memory.
+
+        ``reader`` is a ``RecordBatchReader`` of pyarrow, or anything that gives an Arrow stream.
+        What comes back is read the same way, and has a ``certificate`` once all of it was read. The
+        rows are those of :meth:`protect` for the whole table, in its order, however they came.
+
+        Rows are drawn as they are read, so that an error may come after some of them: nothing of
+        a release may be used that has not come to its end. A numeric column cannot be permuted
+        before all of it is known, so that a plan with one is refused.
+
+        >>> import bistochastic as bs, pyarrow as pa
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> batches = plan.protect_batches(pa.table({"sex": ["F", "M", "M"]}).to_reader())
+        >>> batches.read_all().num_rows, batches.certificate.records
+        (3, 3)
+        """
+        from bistochastic.plan.options import Options
+        from bistochastic.plan.stream import protect_batches
+
+        options = Options.of(
+            self,
+            key=key,
+            release=release,
+            id_column=id_column,
+            after=after,
+            redraw=redraw,
+            pseudonym=pseudonym,
+            max_rows_per_id=max_rows_per_id,
+            allow_insecure=allow_insecure,
+        )
+        return protect_batches(self, reader, options)
+
+    def respond(
+        self, record: Mapping[str, Any], *, key: _core.Key, id: int | str | bytes
+    ) -> dict[str, Any]:
+        """The report of one record, on a phone or a server: what ``protect`` by ids makes of it.
+
+        ``record`` maps each column to its value; None is missing. The plan, as JSON, is all that a
+        client needs beside its key.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> plan.respond({"sex": "F"}, key=bs.Key.insecure(1), id="person 7")
+        {'sex': 'F'}
+        """
+        from bistochastic.plan.respond import respond
+
+        return respond(self, record, key=key, id=id)
+
+    @cached_property
+    def digest(self) -> str:
+        """64 hexadecimal digits that identify the plan: SHA-256 of its JSON."""
+        from hashlib import sha256
+
+        return sha256(self.to_json().encode()).hexdigest()
+
+    def to_json(self) -> str:
+        """The plan as text: all that whoever protects, answers or estimates needs."""
+        from bistochastic.plan import exchange
+
+        return exchange.to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The plan of :meth:`to_json`. What is unknown or wrong is refused, with its path.
+
+        >>> import bistochastic as bs
+        >>> bs.Plan.from_json('{"version": 1, "atributes": []}')
+        Traceback (most recent call last):
+            ...
+        ValueError: `atributes` must be one of version, name, attributes, ...; got another key
+        """
+        from bistochastic.plan import exchange
+
+        return exchange.from_json(cls, text)
+
+    def to_toml(self) -> str:
+        """The plan as TOML, for people to read and edit."""
+        from bistochastic.plan import exchange
+
+        return exchange.to_toml(self)
+
+    @classmethod
+    def from_toml(cls, text: str) -> Self:
+        """The plan of :meth:`to_toml`, or one written by hand.
+
+        A matrix may be given by what is asked of it: ``family`` and ``requested``.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan.from_toml('''
+        ... version = 1
+        ... [[attributes]]
+        ... kind = "categorical"
+        ... column = "sex"
+        ... categories = ["F", "M"]
+        ... matrix = {family = "randomized_response", requested = {beta = 0.6}}
+        ... ''')
+        >>> plan.attributes[0]
+        <Categorical `sex`, 2 categories: randomized_response, beta 0.6>
+        """
+        from bistochastic.plan import exchange
+
+        return exchange.from_toml(cls, text)
+
+    def __repr__(self) -> str:
+        count = len(self.attributes)
+        what = f"<Plan `{shown(self.name)}`, {count} attribute{'s' * (count > 1)}"
+        if self.is_bound or self.categorical is not None:
+            part = "" if self.is_bound else " of the categorical part"
+            what += f": beta {down(self.beta)}{part}, least {down(self.min_beta)}"
+        return f"{what}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("attributes", "name", "keep", "drop")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+
+
+def _columns(name: str, given: Any) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise TypeError(f"`{name}` must be a list of names; got str")
+    return tuple(named(name, x) for x in arguments.items(name, "be a list of names", given))
+
+
+def _exact(x: float) -> str:
+    """All digits that tell a number from its neighbours.
+
+    >>> _exact(0.6), _exact(1.0)
+    ('0.6', '1')
+    """
+    return repr(x).removesuffix(".0")

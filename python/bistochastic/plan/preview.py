@@ -1,0 +1,133 @@
+"""A plan in words and a table, before any data are seen: what it hides, and what it does not."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from bistochastic.plan.attributes import Numeric, prefix
+from bistochastic.words import down, shown, table, up
+
+if TYPE_CHECKING:
+    from bistochastic.plan.definitions import Bits, Measures
+    from bistochastic.plan.plan import Plan
+
+ROW_ORDER = "the order of the rows, unless they are shuffled"
+
+
+def in_clear(plan: Plan) -> list[str]:
+    """What the plan leaves as it is, a phrase each."""
+    found = []
+    if plan.keep == "*":
+        found.append("every column that the plan does not name")
+    elif plan.keep:
+        found.append("columns " + ", ".join(f"`{shown(column)}`" for column in plan.keep))
+    for attribute in plan.attributes:
+        if not isinstance(attribute, Numeric) and attribute.missing == "keep":
+            found.append(f"who is missing in {prefix(attribute.columns)[:-2]}")
+    return found
+
+
+def warnings(plan: Plan) -> list[str]:
+    """What follows from the plan alone and is easily overlooked, a sentence each."""
+    found = []
+    for attribute in plan.attributes:
+        before = prefix(attribute.columns)
+        if isinstance(attribute, Numeric):
+            if attribute.release == "average":
+                found.append(f"{before}class means hold no noise and hide no bits")
+            else:
+                found.append(
+                    f"{before}the set of values is published as it is; only who has which is hidden"
+                )
+                if attribute.order == "rank":
+                    found.append(f"{before}records exchange values with neighbours in rank, "
+                                 "so that each keeps a similar one")  # fmt: skip
+            continue
+        if attribute.domain_from_data:
+            found.append(
+                f"{before}the categories were read off the data, which tells that they occur"
+            )
+        if attribute.missing == "keep":
+            found.append(f"{before}everyone sees who is missing")
+        if any(math.isinf(matrix.epsilon) for matrix in attribute.matrices):
+            found.append(f"{before}some reports exclude some truths for certain")
+    if plan.keep == "*":
+        found.append("columns that the plan does not name stay in clear")
+    betas = [each.beta for each in plan.by_attribute.values() if each.beta is not None]
+    if len(betas) > 1 and min(betas) < plan.beta / 2:
+        weak = min((e for e in plan.by_attribute.values() if e.beta is not None),
+                   key=lambda each: each.beta or 0.0)  # fmt: skip
+        found.append(f"{prefix(weak.columns)}beta {down(weak.beta or 0.0, 4)} is less than half of "
+                     "the plan's: others make up for it")  # fmt: skip
+    return found
+
+
+HEADER = ["columns", "kind", "law", "size", "bits", "beta", "epsilon"]
+
+
+def rows(parts: list[Measures]) -> list[list[str]]:
+    """A row of text for each attribute."""
+    return [
+        [
+            each.name,
+            each.kind,
+            each.family + (" (no noise)" if each.deterministic else ""),
+            "records" if each.size is None else str(each.size),
+            "-" if each.bits is None else f"{down(each.bits, 5)} of {each.max_bits or 0.0:.5g}",
+            "-" if each.beta is None else down(each.beta, 5),
+            up(each.epsilon, 5),
+        ]
+        for each in parts
+    ]
+
+
+def _part(name: str, part: Bits) -> str:
+    return f"{name}: {down(part.bits, 6)} of {part.max_bits:.6g} bits, beta {down(part.beta)}"
+
+
+def totals(plan: Plan) -> list[str]:
+    """The plan's beta and epsilon, a line each."""
+    lines = []
+    both = plan.categorical is not None and plan.numeric is not None
+    if both and plan.categorical is not None and plan.numeric is not None:
+        lines.append(_part("categorical", plan.categorical))
+        lines.append(_part("numeric", plan.numeric))
+    if plan.is_bound:
+        lines.append(_part("together", plan._together()))
+    elif plan.categorical is not None:
+        lines.append(_part("categorical", plan.categorical))
+        lines.append("numeric columns are not in beta: their bits take a number of records")
+    else:
+        lines.append("beta is not known: bits of numeric columns take a number of records")
+    if plan.is_bound or plan.categorical is not None:
+        lines.append(f"smallest beta of an attribute: {down(plan.min_beta)}")
+    why = "; ".join(plan.reasons)
+    count = len(plan.attributes)
+    summed = f", the sum over {count} attributes" if count > 1 and not why else ""
+    lines.append(f"epsilon of a record: {up(plan.epsilon)}{summed}" + (f" ({why})" if why else ""))
+    return lines
+
+
+class Preview:
+    """A plan in words and a table; printing it shows all."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def __str__(self) -> str:
+        plan = self.plan
+        lines = [f"Plan `{shown(plan.name)}`, Definition {plan.definition}", ""]
+        lines += [table(HEADER, rows(list(plan.by_attribute.values())), left=(0, 1, 2)), ""]
+        lines += [*totals(plan), "", "In clear:"]
+        lines += [f"  {each}" for each in [*in_clear(plan), ROW_ORDER]]
+        if plan.drop:
+            listed = ", ".join(f"`{shown(column)}`" for column in plan.drop)
+            lines += ["", f"Left out: columns {listed}"]
+        warned = warnings(plan)
+        if warned:
+            lines += ["", "Mind:", *(f"  {each}" for each in warned)]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)

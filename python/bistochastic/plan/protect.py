@@ -1,0 +1,168 @@
+"""``plan.protect``: a table in, a protected table and its certificate out.
+
+By position, the noise of a block of 65,536 rows depends on the key, the labels and on all that the
+block holds, so that two files share nothing: ``src/draw/randomize/block.rs`` has it. By ids it
+depends on the person and the value, so that every wave says the same of both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core, families
+from bistochastic.adapters.arrays import words
+from bistochastic.adapters.frames import opened
+from bistochastic.plan import columns as coding
+from bistochastic.plan import waves
+from bistochastic.plan.attributes import Categorical, Joint, Numeric, about
+from bistochastic.plan.certificate import Certificate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic.adapters.frames import Codes
+    from bistochastic.matrix import Matrix
+    from bistochastic.plan.columns import Encoded
+    from bistochastic.plan.options import Options
+    from bistochastic.plan.plan import Plan
+    from bistochastic.plan.waves import Ids, People
+
+
+@dataclass(frozen=True)
+class Release:
+    """A protected table, and what can be said of it.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    >>> plan.protect({"sex": ["F", "M", "M"]})
+    <Release of 3 records, 1 column: plan `plan`, beta 0.6>
+    """
+
+    data: Any
+    certificate: Certificate
+
+    def __repr__(self) -> str:
+        return f"<Release {self.certificate.line}>"
+
+
+def protect(plan: Plan, frame: Any, options: Options) -> Release:
+    """What :meth:`Plan.protect` does."""
+    key, release, wave = options.key, options.release, options.wave
+    table = opened(frame)
+    layout = options.layout(plan, table.names)
+    rows = table.rows
+    options.check_rows(plan, rows)
+    numeric = [a for a in plan.attributes if isinstance(a, Numeric)]
+    bound = plan.for_records(rows) if numeric else plan
+    coded = [a for a in bound.attributes if isinstance(a, Categorical | Joint)]
+    encoded = [coding.encode(table, attribute) for attribute in coded]
+    values = {a.column: coding.numbers(table, a) for a in numeric}
+    people = ids = None
+    if wave is not None and key is not None:
+        people = waves.People(wave.max_rows_per_id)
+        ids = wave.read(table, plan, key, people, 0)
+    # All has been looked at: from here on nothing is refused for what the table holds.
+    draws = Draws(bound, key, release)
+    drawn = draws.by_blocks(coded, encoded) if ids is None else draws.by_ids(coded, encoded, ids)
+    new: dict[str, Any] = {}
+    for attribute, codes, source in zip(coded, drawn, encoded, strict=True):
+        new.update(coding.decode(table, attribute, codes, source.missing))
+    for each in bound.attributes:
+        if isinstance(each, Numeric):
+            found = draws.numbers(each, values[each.column])
+            new[each.column] = table.numbered(each.column, found)
+    if wave is not None and wave.pseudonym is not None and ids is not None:
+        new[wave.pseudonym] = table.texts(ids.pseudonyms())
+    order = families.uniform(rows).sample_permutation() if options.shuffle and rows else None
+    data = table.made({name: new.get(name) for name in layout}, order)
+    clear = tuple(name for name in layout if name not in new)
+    return Release(data, certified(bound, options, rows, clear, people))
+
+
+def certified(
+    bound: Plan, options: Options, rows: int, clear: tuple[str, ...], people: People | None
+) -> Certificate:
+    """The certificate of a release by a plan that is bound to its records."""
+    from importlib.metadata import version
+
+    key, wave = options.key, options.wave
+    by_ids = None
+    if wave is not None and key is not None and people is not None:
+        by_ids = wave.outcome(bound, key, people)
+    return Certificate(
+        plan=bound,
+        records=rows,
+        release=options.release,
+        key_kept=key is not None,
+        key_fingerprint=None if key is None else key.fingerprint,
+        columns_in_clear=clear,
+        shuffled=options.shuffle,
+        ids=by_ids,
+        package=version("bistochastic"),
+    )
+
+
+class Draws:
+    """What a plan draws under a key; under one that is forgotten with it, where none is given."""
+
+    def __init__(self, plan: Plan, key: _core.Key | None, release: str | None) -> None:
+        self._plan = plan
+        self._given = key
+        self._key = _core.Key.generate() if key is None else key
+        self._release = release or ""
+
+    def by_blocks(
+        self,
+        attributes: list[Categorical | Joint],
+        encoded: list[Encoded],
+        first: int = 0,
+        last: bool = True,
+    ) -> list[Codes]:
+        """Reports by position, from block number ``first`` on, up to the end where ``last``."""
+        if not attributes:
+            return []
+        given = [
+            (list(a.columns), e.codes, e.missing, e.strata, list(a.matrices))
+            for a, e in zip(attributes, encoded, strict=True)
+        ]
+        return _core.plan_blocks(self._key, self._plan.name, self._release, given, first, last)
+
+    def by_ids(
+        self, attributes: list[Categorical | Joint], encoded: list[Encoded], ids: Ids
+    ) -> list[Codes]:
+        """Reports by ids."""
+        pairs = zip(attributes, encoded, strict=True)
+        return [self._one_by_ids(attribute, each, ids.values) for attribute, each in pairs]
+
+    def _one_by_ids(self, attribute: Categorical | Joint, encoded: Encoded, ids: Any) -> Codes:
+        """Those of one attribute, each stratum by its own law."""
+        columns = list(attribute.columns)
+
+        def draw(matrix: Matrix, codes: Codes, some: Any) -> Codes:
+            with about(columns):
+                return _core.plan_ids(self._key, self._plan.name, columns, matrix, codes, some)
+
+        if encoded.strata is None:
+            return draw(attribute.matrices[0], encoded.codes, ids)
+        out = np.empty_like(encoded.codes)
+        for stratum, matrix in enumerate(attribute.matrices):
+            rows = np.flatnonzero(encoded.strata == stratum)
+            some = ids[rows] if isinstance(ids, np.ndarray) else [ids[i] for i in rows.tolist()]
+            out[rows] = draw(matrix, encoded.codes[rows], some)
+        return out
+
+    def numbers(self, attribute: Numeric, values: NDArray[Any]) -> NDArray[Any]:
+        """A numeric column, permuted or averaged under a key that depends on all of it."""
+        matrix: Any = attribute.matrix
+        options: dict[str, Any] = {"order": attribute.order}
+        if self._given is not None:
+            kind, all_words = words(values)
+            name, column = self._plan.name, attribute.column
+            own = _core.plan_column_key(self._key, name, self._release, column, kind, all_words)
+            options |= {"key": own, "stream": "plan"}
+        with about([attribute.column]):
+            move = matrix.average if attribute.release == "average" else matrix.permute
+            return np.asarray(move(values, **options))

@@ -1,0 +1,117 @@
+"""``plan.respond``: one record on a client, as ``protect`` by ids would report it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core
+from bistochastic.plan.attributes import Numeric, about, prefix
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bistochastic.plan.attributes import Categorical, Joint
+    from bistochastic.plan.plan import Plan
+
+
+def respond(plan: Plan, record: Mapping[str, Any], *, key: Any, id: Any) -> dict[str, Any]:
+    """The report of one record."""
+    if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
+        raise TypeError(f"`record` must map columns to values; got {type(record).__name__}")
+    if not isinstance(key, _core.Key):
+        raise TypeError(f"`key` must be a Key; got {type(key).__name__}")
+    given = {name: record[name] for name in record.keys()}  # noqa: SIM118 - any mapping
+    _check_columns(plan, list(given))
+    reports: dict[str, Any] = {}
+    for attribute in plan.attributes:
+        if isinstance(attribute, Numeric):
+            must = "must not be numeric for one record, as numbers are permuted among records"
+            raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one")
+        reports.update(_report(plan, attribute, given, key, id))
+    left_out = set(plan.drop)
+    return {name: reports.get(name, value) for name, value in given.items() if name not in left_out}
+
+
+def _check_columns(plan: Plan, names: list[str]) -> None:
+    protected = [column for attribute in plan.attributes for column in attribute.columns]
+    needed = protected + (list(plan.keep) if plan.keep != "*" else [])
+    needed += [
+        attribute.strata.column
+        for attribute in plan.attributes
+        if not isinstance(attribute, Numeric) and attribute.strata is not None
+    ]
+    for column in needed:
+        if column not in names:
+            raise ValueError(f"{prefix([column])}must be in `record`; got none of that name")
+    known = {*needed, *plan.drop}
+    unknown = [name for name in names if name not in known]
+    if unknown and plan.keep != "*":
+        listed = ", ".join(f"`{shown(name)}`" for name in unknown)
+        must = "`record` must hold columns that the plan protects, keeps or drops"
+        raise ValueError(f"{must}; got {listed}")
+
+
+def _report(
+    plan: Plan, attribute: Categorical | Joint, given: Mapping[str, Any], key: _core.Key, id: Any
+) -> dict[str, Any]:
+    """The columns of an attribute as they are reported."""
+    digits = []
+    missing = [column for column in attribute.columns if _is_missing(given[column])]
+    if missing and attribute.missing == "refuse":
+        raise ValueError(f"{prefix(missing)}must not be missing; got a missing value")
+    if missing and attribute.missing == "keep":
+        if len(missing) < len(attribute.columns):
+            must = 'must be missing together where missing="keep"'
+            raise ValueError(f"{prefix(attribute.columns)}{must}; got some of them")
+        return dict.fromkeys(attribute.columns)
+    for column, labels, size in zip(
+        attribute.columns, attribute.axes, attribute.shape, strict=True
+    ):
+        digit = size - 1 if column in missing else labels.code(given[column])
+        if digit is None:
+            must = "must hold a declared category"
+            raise ValueError(f"{prefix([column])}{must}; got another value")
+        digits.append(digit)
+    code = 0
+    for digit, size in zip(digits, attribute.shape, strict=True):
+        code = code * size + digit
+    cells: list[int] = []
+    if attribute.impossible:
+        from bistochastic.plan.columns import impossible_codes
+
+        cells = impossible_codes(attribute).tolist()
+        if code in cells:
+            must = "must hold no combination declared impossible"
+            raise ValueError(f"{prefix(attribute.columns)}{must}; got one")
+        code -= sum(cell < code for cell in cells)
+    matrix = attribute.matrices[_stratum(attribute, given)]
+    with about(attribute.columns):
+        columns = list(attribute.columns)
+        codes = np.array([code], dtype=np.int64)
+        [report] = _core.plan_ids(key, plan.name, columns, matrix, codes, [id]).tolist()
+    for cell in cells:
+        report += cell <= report
+    found = {}
+    for column, labels, size in reversed(
+        list(zip(attribute.columns, attribute.axes, attribute.shape, strict=True))
+    ):
+        report, digit = divmod(report, size)
+        found[column] = None if digit == len(labels) else labels.values[digit]
+    return found
+
+
+def _stratum(attribute: Categorical | Joint, given: Mapping[str, Any]) -> int:
+    if attribute.strata is None:
+        return 0
+    column = attribute.strata.column
+    code = attribute.strata.labels.code(given[column])
+    if code is None:
+        raise ValueError(f"{prefix([column])}must hold a declared category; got another value")
+    return code
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)

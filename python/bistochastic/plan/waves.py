@@ -1,0 +1,276 @@
+"""One release after another: the same people by their ids, and what must not have changed.
+
+Under ids a report depends on the key, the plan's name, the columns, the law, the person and the
+code of the value. Where one of these changes from wave to wave, the same person is drawn anew, and
+each new draw spends epsilon again. So the certificate of the wave before is compared with what is
+now.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core
+from bistochastic.adapters.frames import WrongType
+from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, named, prefix
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic.adapters.frames import Table
+    from bistochastic.plan.certificate import Certificate
+    from bistochastic.plan.plan import Plan
+
+
+def refuse_without_ids(
+    after: object, redraw: bool, pseudonym: object, fresh: bool, max_rows: Any
+) -> None:
+    """Options that mean nothing by position."""
+    given = {"after": after is not None, "redraw": redraw, "pseudonym": pseudonym is not None,
+             "fresh": fresh,
+             "max_rows_per_id": _core.as_whole("max_rows_per_id", max_rows, 1) != 1}  # fmt: skip
+    for name, is_given in given.items():
+        if is_given:
+            raise ValueError(f"`{name}` must go with id_column; got no id_column")
+
+
+@dataclass(frozen=True)
+class Ids:
+    """The ids of some rows: an array of whole numbers or a list, and their hashes."""
+
+    values: Any
+    hashes: NDArray[np.uint8]
+
+    def pseudonyms(self) -> list[str]:
+        """32 hexadecimal digits for every row."""
+        text = self.hashes.tobytes().hex()
+        # A view of 32 digits each, so that no loop is Python's.
+        found: list[str] = np.frombuffer(text.encode(), dtype="S32").astype("U32").tolist()
+        return found
+
+
+class People:
+    """Who was met so far, in all rows of a release: how often, and what their ids are."""
+
+    def __init__(self, limit: int) -> None:
+        self._tally = _core.Tally(limit)
+        self._kinds: set[str] = set()
+
+    def meet(self, ids: Ids) -> int | None:
+        """Count some rows; the position of the first that is one too many, if any."""
+        self._kinds |= _kinds(ids.values)
+        return self._tally.add(ids.hashes)
+
+    @property
+    def bound(self) -> int:
+        """More rows of an id than this would have been found."""
+        return int(self._tally.bound)
+
+    @property
+    def kind(self) -> str:
+        """What the ids are."""
+        return " and ".join(sorted(self._kinds)) or "none"
+
+
+@dataclass(frozen=True)
+class ByIds:
+    """What a certificate says of ids."""
+
+    id_column: str
+    kind: str
+    kept: bool
+    pseudonym: str | None
+    max_rows_per_id: int
+    rows_per_id_checked: int
+    after: str
+    redrawn: tuple[str, ...]
+    carried: tuple[Categorical | Joint, ...]
+    """Attributes of earlier waves that this one lacks: a later one may bring them back."""
+
+
+@dataclass(frozen=True)
+class Wave:
+    """What a caller said about ids."""
+
+    id_column: str
+    after: Any
+    redraw: bool
+    pseudonym: str | None
+    fresh: bool
+    max_rows_per_id: int
+
+    @classmethod
+    def of(
+        cls,
+        id_column: object,
+        after: object,
+        redraw: bool,
+        pseudonym: object,
+        fresh: bool,
+        rows: Any,
+    ) -> Wave:
+        """With all of it looked at."""
+        from bistochastic.plan.certificate import Certificate
+
+        column = named("id_column", id_column)
+        must = '`after` must be "first" or the certificate of the wave before'
+        if after is None:
+            raise ValueError(f"{must}; got none")
+        if not isinstance(after, Certificate) and not (isinstance(after, str) and after == "first"):
+            kind = "another text" if isinstance(after, str) else type(after).__name__
+            raise (ValueError if isinstance(after, str) else TypeError)(f"{must}; got {kind}")
+        if pseudonym is not None:
+            pseudonym = named("pseudonym", pseudonym)
+        limit = _core.as_whole("max_rows_per_id", rows, 1)
+        return cls(column, after, redraw, pseudonym, fresh, limit)
+
+    def check_plan(self, plan: Plan, release: str | None) -> None:
+        """What can be said before the table is read."""
+        for attribute in plan.attributes:
+            if isinstance(attribute, Numeric):
+                before = prefix(attribute.columns)
+                if not self.fresh:
+                    must = "`fresh` must be True, as numbers are permuted anew in every wave"
+                    raise ValueError(f"{before}{must}; got False")
+                if release is None:
+                    must = "`release` must name the wave where fresh=True"
+                    raise ValueError(f"{before}{must}; got none")
+        if self.after != "first":
+            earlier: Certificate = self.after
+            if earlier.plan.name != plan.name:
+                must = f"`after` must be a certificate of plan `{shown(plan.name)}`"
+                raise ValueError(f"{must}; got one of `{shown(earlier.plan.name)}`")
+            if earlier.ids is None:
+                must = "`after` must be the certificate of a release by ids"
+                raise ValueError(f"{must}; got one by position")
+
+    def read(self, table: Table, plan: Plan, key: _core.Key, people: People, first: int) -> Ids:
+        """The ids of rows from ``first`` on: none missing, none with too many rows, and nothing
+        changed that must not."""
+        before = prefix([self.id_column])
+        must = "must hold whole numbers, texts or bytes, as ids do"
+        try:
+            values, missing = table.ids(self.id_column)
+        except WrongType as error:
+            kind = error.kind
+        else:
+            kind = ""
+        if kind:
+            raise TypeError(f"{before}{must}; got {shown(kind)}")
+        if missing is not None and missing.any():
+            got = f"{int(missing.sum())}, the first in row {first + int(np.argmax(missing))}"
+            raise ValueError(f"{before}must hold no missing ids; got {got}")
+        with about([self.id_column]):
+            ids = Ids(values, _core.plan_pseudonyms(key, plan.name, values))
+        over = people.meet(ids)
+        if over is not None:
+            most = f"{self.max_rows_per_id} row{'s' * (self.max_rows_per_id > 1)}"
+            must = f"must hold at most {most} per id, as max_rows_per_id says"
+            raise ValueError(f"{before}{must}; got an id with more, seen in row {first + over}")
+        changed = self.changed(plan, key, people)
+        if changed and not self.redraw:
+            must = "`after` must agree in all that noise depends on"
+            cure = "redraw=True draws anew, which spends epsilon again"
+            raise ValueError(f"{must}; got {'; '.join(changed)}: {cure}")
+        return ids
+
+    def changed(self, plan: Plan, key: _core.Key, people: People) -> tuple[str, ...]:
+        """What makes people be drawn anew, a phrase each."""
+        if self.after == "first":
+            return ()
+        earlier: Certificate = self.after
+        found = []
+        if earlier.key_fingerprint != key.fingerprint:
+            found.append("another key")
+        assert earlier.ids is not None
+        kind = people.kind
+        if "none" not in (kind, earlier.ids.kind) and earlier.ids.kind != kind:
+            found.append(f"ids that are {kind}, where they were {earlier.ids.kind}")
+        before = {a.columns: a for a in _known(earlier)}
+        columns = {column for names in before for column in names}
+        for now in plan.attributes:
+            if isinstance(now, Numeric):
+                continue
+            then = before.get(now.columns)
+            if then is None:
+                if columns.intersection(now.columns):
+                    found.append(f"{prefix(now.columns)[:-2]} joined with others than before")
+                continue
+            found += [f"{word} in {prefix(now.columns)[:-2]}" for word in _differences(then, now)]
+        return tuple(found)
+
+    def outcome(self, plan: Plan, key: _core.Key, people: People) -> ByIds:
+        """What the certificate says."""
+        after = self.after if self.after == "first" else self.after.digest
+        kept = plan.keep != "*" and self.id_column in plan.keep
+        now = {a.columns for a in plan.attributes}
+        earlier = () if self.after == "first" else _known(self.after)
+        kind = people.kind
+        if kind == "none" and self.after != "first":
+            # A wave without anyone does not forget what ids are.
+            kind = self.after.ids.kind
+        return ByIds(
+            id_column=self.id_column,
+            kind=kind,
+            kept=kept,
+            pseudonym=self.pseudonym,
+            max_rows_per_id=self.max_rows_per_id,
+            rows_per_id_checked=people.bound,
+            after=after,
+            redrawn=self.changed(plan, key, people),
+            carried=tuple(a for a in earlier if a.columns not in now),
+        )
+
+
+def _known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:
+    """The attributes that people were drawn by, in that wave or before it."""
+    carried = () if certificate.ids is None else certificate.ids.carried
+    own = (a for a in certificate.plan.attributes if isinstance(a, Categorical | Joint))
+    return (*carried, *own)
+
+
+def _differences(then: Categorical | Joint, now: Categorical | Joint) -> list[str]:
+    """What changed in an attribute, so that codes or laws are others."""
+    found = []
+    if then.axes != now.axes or then.impossible != now.impossible:
+        orders = [(set(a.values), a.kind) for a in then.axes]
+        same = orders == [(set(a.values), a.kind) for a in now.axes]
+        sizes = [len(a) for a in then.axes] != [len(a) for a in now.axes]
+        if then.impossible != now.impossible:
+            found.append("other impossible combinations")
+        if same and then.axes != now.axes:
+            found.append("another order of the categories")
+        elif not same:
+            found.append("another number of categories" if sizes else "other categories")
+    if then.missing != now.missing and "category" in (then.missing, now.missing):
+        found.append("another treatment of missing values")
+    elif not found and _laws(then) != _laws(now):
+        found.append("another law")
+    return found
+
+
+def _laws(attribute: Categorical | Joint) -> Any:
+    if attribute.strata is None:
+        return _core.digest_of(attribute.matrices[0])
+    digests = [_core.digest_of(matrix) for matrix in attribute.strata.matrices]
+    pairs = zip(attribute.strata.labels.values, digests, strict=True)
+    # Their order does not matter: a row is drawn by the law of its own stratum.
+    return attribute.strata.column, attribute.strata.labels.kind, sorted(pairs, key=str)
+
+
+def _kinds(values: Any) -> set[str]:
+    if isinstance(values, np.ndarray):
+        return {"whole numbers"} if len(values) else set()
+    return {
+        "texts" if isinstance(v, str) else "bytes" if isinstance(v, bytes) else "whole numbers"
+        for v in _one_of_each(values)
+    }
+
+
+def _one_of_each(values: list[Any]) -> list[Any]:
+    """One value of each type."""
+    return list(dict(zip(map(type, values), values, strict=True)).values())

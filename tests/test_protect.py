@@ -1,0 +1,701 @@
+"""A table in, a protected table of the same kind out: by position."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import traceback
+import warnings
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bistochastic as bs
+from bistochastic import _core
+from tables import TABLES, Columns, kinds_of, values_of
+
+every_table = pytest.mark.parametrize("name", sorted(TABLES))
+
+KEY = bs.Key.from_bytes(bytes(range(32)))
+BLOCK = 65_536
+
+
+def plan(missing: Any = "refuse") -> bs.Plan:
+    return bs.Plan(
+        [
+            bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6, missing=missing),
+            bs.Joint(
+                ("year", "race"),
+                [[3, 1, 2000], ["a", "b", "c"]],
+                "randomized_response",
+                beta=0.5,
+                impossible=[(1, "b")],
+                missing=missing,
+            ),
+            bs.Categorical(
+                "votes",
+                [True, False],
+                matrix=None,
+                strata=(
+                    "region",
+                    {
+                        "n": bs.randomized_response(2 + (missing == "category"), beta=0.3),
+                        "s": bs.randomized_response(2 + (missing == "category"), beta=0.9),
+                    },
+                ),
+                missing=missing,
+            ),
+        ],
+        name="survey",
+        keep=["region"],
+        drop=["name"],
+    )
+
+
+def people(rows: int, *, missing: bool = False, seed: int = 1) -> Columns:
+    """So many rows; some missing, those of a joint attribute together."""
+    rng = random.Random(seed)
+    pairs = [(y, r) for y in (3, 1, 2000) for r in "abc" if (y, r) != (1, "b")]
+    drawn = [rng.choice(pairs) for _ in range(rows)]
+    columns: Columns = {
+        "name": [f"person {i}" for i in range(rows)],
+        "race": [race for _, race in drawn],
+        "sex": [rng.choice("FM") for _ in range(rows)],
+        "region": [rng.choice("ns") for _ in range(rows)],
+        "year": [year for year, _ in drawn],
+        "votes": [rng.random() < 0.5 for _ in range(rows)],
+    }
+    if missing:
+        for name in ("sex", "votes", "race"):
+            for i in rng.sample(range(rows), rows // 10):
+                columns[name][i] = None
+        columns["year"] = [
+            None if race is None else year
+            for year, race in zip(columns["year"], columns["race"], strict=True)
+        ]
+    return columns
+
+
+# By position.
+
+
+@every_table
+@pytest.mark.parametrize("missing", ["refuse", "keep", "category"])
+def test_every_table_gives_the_same_release_of_its_own_kind(name: str, missing: str) -> None:
+    columns = people(700, missing=missing != "refuse")
+    want = values_of(plan(missing).protect(TABLES["lists"](columns), key=KEY, release="w").data)
+    given = TABLES[name](columns)
+    before = values_of(given)
+    release = plan(missing).protect(given, key=KEY, release="w")
+    assert type(release.data) is type(given)
+    assert values_of(release.data) == want
+    assert list(want) == ["race", "sex", "region", "year", "votes"]
+    kinds, own = kinds_of(release.data), kinds_of(given)
+    own.pop("name")
+    assert kinds == own
+    # What came in is as it was.
+    assert values_of(given) == before
+    assert want["region"] == columns["region"]
+    assert want["sex"] != columns["sex"]
+    if missing == "keep":
+        for column in ("sex", "year", "race", "votes"):
+            nones = [value is None for value in want[column]]
+            assert nones == [value is None for value in columns[column]]
+    if missing == "category":
+        assert [v is None for v in want["sex"]] != [v is None for v in columns["sex"]]
+
+
+def test_the_categories_of_the_release_are_those_of_the_plan() -> None:
+    columns = people(300)
+    frame = plan().protect(TABLES["pandas categories"](columns)).data
+    assert frame["year"].cat.categories.tolist() == [3, 1, 2000]
+    assert frame["votes"].cat.categories.tolist() == [True, False]
+    ordered = pd.DataFrame(columns).assign(
+        sex=pd.Categorical(columns["sex"], categories=["M", "F"], ordered=True)
+    )
+    found = plan().protect(ordered).data["sex"]
+    assert found.cat.ordered
+    assert found.cat.categories.tolist() == ["F", "M"]
+    enums = plan().protect(TABLES["polars enums"](columns)).data
+    assert enums.schema["sex"] == pl.Enum(["F", "M"])
+    table = plan().protect(TABLES["arrow dictionaries"](columns)).data
+    assert table["race"].combine_chunks().dictionary.to_pylist() == ["a", "b", "c"]
+    relation = plan().protect(TABLES["duckdb enums"](columns)).data
+    assert str(dict(zip(relation.columns, relation.types, strict=True))["sex"]) == "ENUM('F', 'M')"
+
+
+def test_small_types_stay_small() -> None:
+    columns = people(300)
+    columns.pop("name")
+    slim = bs.Plan(plan().attributes, keep=["region"])
+    arrays = {
+        "race": np.array(columns["race"]),
+        "sex": np.array(columns["sex"], dtype="U5"),
+        "region": np.array(columns["region"], dtype=object),
+        "year": np.array(columns["year"], dtype=">i2"),
+        "votes": np.array(columns["votes"]),
+    }
+    found = slim.protect(arrays).data
+    assert {n: c.dtype for n, c in found.items()} == {n: c.dtype for n, c in arrays.items()}
+    frame = pl.DataFrame(columns, schema_overrides={"year": pl.Int16})
+    assert slim.protect(frame).data.schema == frame.schema
+    table = pa.table({**columns, "year": pa.array(columns["year"], pa.uint16())})
+    assert slim.protect(table).data.schema == table.schema
+    with pytest.raises(TypeError, match=r"column `year`: .* cannot hold every category"):
+        slim.protect({**arrays, "year": np.ones(300, np.int8)})
+
+
+@settings(deadline=None)
+@given(data=st.data())
+def test_round_trips_over_types(data: st.DataObject) -> None:
+    """Under the identity the release is the table, whatever its types; no key, any length."""
+    kind = data.draw(st.sampled_from(["text", "integer", "boolean"]))
+    pool: Any = {
+        "text": st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0'")),
+        "integer": st.integers(-(2**31), 2**31 - 1),
+        "boolean": st.booleans(),
+    }[kind]
+    labels = data.draw(st.lists(pool, min_size=1, max_size=6, unique=True))
+    missing: Any = data.draw(st.sampled_from(["refuse", "keep", "category"]))
+    several = st.sampled_from(labels) if missing == "refuse" else st.sampled_from([*labels, None])
+    values = data.draw(st.lists(several, min_size=1, max_size=20))
+    if all(value is None for value in values):
+        values.append(labels[0])
+    law = bs.identity(len(labels) + (missing == "category"))
+    attribute = bs.Categorical("x", labels, matrix=law, missing=missing)
+    name = data.draw(st.sampled_from(sorted(TABLES)))
+    if name == "pandas" and kind != "text" and missing == "category":
+        name = "pandas nullable"
+    given_table = TABLES[name]({"x": values})
+    found = bs.Plan([attribute]).protect(given_table).data
+    assert values_of(found) == {"x": values}
+    assert kinds_of(found) == kinds_of(given_table)
+
+
+@pytest.mark.parametrize("rows", [BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 3])
+def test_chunks_of_any_length_give_the_same_release(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    attribute = bs.Categorical("x", range(7), "randomized_response", beta=0.6)
+    one = bs.Plan([attribute])
+    codes = rng.integers(0, 7, rows)
+    want = one.protect({"x": codes}, key=KEY, release="w").data["x"]
+    cuts = [0, *sorted(rng.integers(0, rows, 5).tolist()), rows]
+    pieces = [pa.array(codes[a:b]) for a, b in pairwise(cuts)]
+    table = pa.table({"x": pa.chunked_array(pieces)})
+    assert (one.protect(table, key=KEY, release="w").data["x"].to_numpy() == want).all()
+    frame = pl.concat([pl.DataFrame({"x": codes[a:b]}) for a, b in pairwise(cuts)])
+    assert (one.protect(frame, key=KEY, release="w").data["x"].to_numpy() == want).all()
+
+
+def agreement(attribute: bs.Categorical, code: int) -> float:
+    """How often two independent reports of a code agree."""
+    row = attribute.matrices[0].row(code)
+    return float((row**2).sum())
+
+
+def test_two_files_under_one_label_share_no_noise() -> None:
+    """Whoever knows one file and sees both releases learns nothing of the other.
+
+    The attack: where both files hold the same value, shared noise gives the same report. The second
+    file differs from the first in one row of each block, in another column; false alarm 1e-9.
+    """
+    rows = 2 * BLOCK
+    first = bs.Categorical("x", range(4), "randomized_response", beta=0.6)
+    second = bs.Categorical("y", range(4), "randomized_response", beta=0.6)
+    both = bs.Plan([first, second])
+    x, y = np.full(rows, 2), np.arange(rows) % 4
+    other = y.copy()
+    other[[5, rows - 1]] = (other[[5, rows - 1]] + 1) % 4
+    one = both.protect({"x": x, "y": y}, key=KEY, release="w").data["x"]
+    two = both.protect({"x": x, "y": other}, key=KEY, release="w").data["x"]
+    share, expected = float((one == two).mean()), agreement(first, 2)
+    error = math.sqrt(expected * (1 - expected) / rows)
+    assert abs(share - expected) < 6.2 * error
+    # What the attack finds where noise is shared, as it is by the contract of `randomize`.
+    m = first.matrices[0]
+    shared = [m.randomize(codes, key=KEY, stream="x", start=0) for codes in (x, x)]
+    assert (shared[0] == shared[1]).all()
+    # One block changed: the other is seen to be unchanged, as the certificate says.
+    later = y.copy()
+    later[-1] = (later[-1] + 1) % 4
+    third = both.protect({"x": x, "y": later}, key=KEY, release="w").data["x"]
+    assert (third[:BLOCK] == one[:BLOCK]).all()
+    assert (third[BLOCK:] != one[BLOCK:]).any()
+    # The same file is the same release; under another label, key or name it is not.
+    again = both.protect({"x": x, "y": y}, key=KEY, release="w").data["x"]
+    assert (again == one).all()
+    named = bs.Plan(both.attributes, name="other")
+    for changed, key, release in (
+        (both, KEY, "v"),
+        (both, bs.Key.generate(), "w"),
+        (named, KEY, "w"),
+        (both, None, None),
+    ):
+        found = changed.protect({"x": x, "y": y}, key=key, release=release).data["x"]
+        assert abs(float((found == one).mean()) - expected) < 6.2 * error
+
+
+def test_what_is_missing_and_the_stratum_enter_the_noise() -> None:
+    columns = people(1000, missing=True)
+    base = plan("keep").protect(columns, key=KEY, release="w").data
+    i = next(i for i, sex in enumerate(columns["sex"]) if sex is None)
+    filled = {**columns, "sex": [*columns["sex"][:i], "F", *columns["sex"][i + 1 :]]}
+    assert plan("keep").protect(filled, key=KEY, release="w").data["votes"] != base["votes"]
+    moved = {**columns, "region": ["n", *columns["region"][1:]]}
+    also = {**columns, "region": ["s", *columns["region"][1:]]}
+    found = [plan("keep").protect(c, key=KEY, release="w").data["sex"] for c in (moved, also)]
+    assert found[0] != found[1]
+    # A column that only stays in clear does not.
+    wide = bs.Plan(plan("keep").attributes, name="survey", keep=["region", "name"])
+    renamed = {**columns, "name": ["x"] * 1000}
+    found = [wide.protect(c, key=KEY, release="w").data["sex"] for c in (columns, renamed)]
+    assert found[0] == found[1]
+
+
+def test_reports_follow_the_law_of_each_stratum() -> None:
+    """Chi-square over all cells of both strata; false alarm 1e-6 by a key from the name."""
+    from scipy.stats import chi2
+
+    rows = 40_000
+    laws = {"n": bs.randomized_response(3, beta=0.3), "s": bs.geometric(3, beta=0.8)}
+    attribute = bs.Categorical("x", ["a", "b", "c"], strata=("region", laws))
+    rng = np.random.default_rng(3)
+    regions = rng.choice(["n", "s"], rows)
+    values = rng.choice(["a", "b", "c"], rows)
+    key = bs.Key.insecure(sum(b"test_reports_follow_the_law_of_each_stratum"))
+    release = bs.Plan([attribute], keep=["region"]).protect(
+        {"x": values, "region": regions}, key=key, release="w", allow_insecure=True
+    )
+    total, freedom = 0.0, 0
+    for region, law in laws.items():
+        for u, label in enumerate("abc"):
+            here = (regions == region) & (values == label)
+            seen = [(release.data["x"][here] == other).sum() for other in "abc"]
+            want = law.row(u) * here.sum()
+            total += float(((np.array(seen) - want) ** 2 / want).sum())
+            freedom += 2
+    assert chi2.sf(total, freedom) > 1e-6
+
+
+def test_a_composite_is_drawn_over_joint_codes() -> None:
+    """A kron over the columns reports each by its own factor."""
+    rows = 50_000
+    joint = bs.Joint(
+        ("a", "b"), [range(3), ["x", "y"]], matrix=bs.kron(bs.identity(3), bs.uniform(2))
+    )
+    a, b = np.arange(rows) % 3, np.array(["x", "y"])[np.arange(rows) % 2]
+    found = bs.Plan([joint]).protect({"a": a, "b": b}).data
+    assert (found["a"] == a).all()
+    assert abs((found["b"] == b).mean() - 0.5) < 0.02
+
+
+def test_shuffled_rows_are_the_same_rows() -> None:
+    columns = people(500, missing=True)
+    straight = plan("keep").protect(columns, key=KEY, release="w")
+    for name in ("lists", "pandas", "polars", "arrow chunks", "duckdb"):
+        found = plan("keep").protect(TABLES[name](columns), key=KEY, release="w", shuffle=True)
+        rows = list(zip(*values_of(found.data).values(), strict=True))
+        before = list(zip(*straight.data.values(), strict=True))
+        assert sorted(rows, key=str) == sorted(before, key=str)
+        assert rows != before
+        assert "the order of the rows" not in found.certificate.in_clear
+    assert "the order of the rows" in straight.certificate.in_clear
+
+
+def test_shuffles_are_fresh() -> None:
+    columns = people(300)
+    orders = {
+        tuple(plan().protect(columns, key=KEY, release="w", shuffle=True).data["region"])
+        for _ in range(3)
+    }
+    assert len(orders) == 3
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_few_rows_need_no_key(rows: int) -> None:
+    small = bs.Plan([bs.Categorical("x", ["a", "b"], "uniform")])
+    for name in ("polars", "pandas", "arrow", "arrow batch"):
+        table = TABLES[name]({"x": ["a", "b"][:rows]})
+        if name == "pandas":
+            table = table.astype("str")
+        if name == "polars":
+            table = table.cast(pl.String)
+        if name in ("arrow", "arrow batch"):
+            table = table.cast(pa.schema([("x", pa.string())]))
+        assert plan is not None
+        found = small.protect(table)
+        assert len(values_of(found.data)["x"]) == rows
+        assert found.certificate.records == rows
+    if rows:
+        with pytest.raises(
+            ValueError, match="at least 256 rows by position under a key that is kept"
+        ):
+            small.protect({"x": ["a", "b"][:rows]}, key=KEY, release="w")
+
+
+def test_256_rows_are_enough() -> None:
+    plan().protect(people(256), key=KEY, release="w")
+    with pytest.raises(ValueError, match="got 255: use ids, or key=None"):
+        plan().protect(people(255), key=KEY, release="w")
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"key": KEY}, "`release` must name what a key is used for; got none"),
+        ({"key": KEY, "release": ""}, "`release` must not be empty"),
+        ({"key": KEY, "release": 3}, "`release` must be a text; got int"),
+        ({"key": "secret"}, "`key` must be a Key; got str"),
+        (
+            {"key": bs.Key.insecure(1), "release": "w"},
+            "allow_insecure=True be said; got one that anyone can guess",
+        ),
+        ({"after": "first"}, "`after` must go with id_column"),
+        ({"pseudonym": "p"}, "`pseudonym` must go with id_column"),
+        ({"redraw": True}, "`redraw` must go with id_column"),
+        ({"fresh": True}, "`fresh` must go with id_column"),
+        ({"max_rows_per_id": 2}, "`max_rows_per_id` must go with id_column"),
+        ({"shuffle": 1}, "`shuffle` must be True or False"),
+        ({"id_column": "name"}, "`key` must be given with id_column; got none"),
+    ],
+)
+def test_options_that_do_not_go_together(options: dict[str, Any], match: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=match):
+        plan().protect(people(300), **options)
+
+
+@every_table
+def test_columns_have_to_be_named(name: str) -> None:
+    columns = people(300)
+    table = TABLES[name]({**columns, "more": columns["sex"], "income": columns["year"]})
+    match = "must hold columns that the plan protects, keeps or drops; got `more`, `income`$"
+    with pytest.raises(ValueError, match=match):
+        plan().protect(table)
+    columns.pop("race")
+    with pytest.raises(ValueError, match="column `race`: must be in `frame`; got none"):
+        plan().protect(TABLES[name](columns))
+
+
+def test_keep_all_keeps_all() -> None:
+    columns = people(300)
+    wide = bs.Plan(plan().attributes, keep="*", drop=["name"])
+    found = wide.protect({**columns, "more": columns["sex"]})
+    assert found.data["more"] == columns["sex"]
+    assert found.certificate.columns_in_clear == ("region", "more")
+    assert any("does not name" in warning for warning in found.certificate.warnings)
+
+
+@every_table
+@pytest.mark.parametrize("column", ["sex", "year", "race", "region"])
+def test_an_undeclared_category_is_named_by_row(name: str, column: str) -> None:
+    columns = people(400)
+    other = 77_777 if column == "year" else "secret-77777"
+    for row in (17, 318):
+        columns[column][row] = other
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 - the whole sentence is compared
+        plan().protect(TABLES[name](columns))
+    got = "got 2 other values, the first in row 17"
+    want = f"column `{column}`: must hold declared categories only; {got}"
+    assert str(refused.value) == want
+    assert "77777" not in "".join(traceback.format_exception(refused.value))
+
+
+@every_table
+def test_missing_values_are_refused_with_the_choice(name: str) -> None:
+    columns = people(400)
+    columns["sex"][31] = columns["sex"][40] = None
+    with pytest.raises(
+        ValueError, match="must hold no missing values; got 2, the first in row 31"
+    ) as e:
+        plan().protect(TABLES[name](columns))
+    assert "column `sex`" in str(e.value)
+    assert 'missing="keep" leaves in clear who is missing' in str(e.value)
+    assert 'missing="category" protects that' in str(e.value)
+
+
+def test_part_of_a_joint_attribute_cannot_stay_missing() -> None:
+    columns = people(400)
+    columns["race"][9] = None
+    with pytest.raises(
+        ValueError, match="columns `year`, `race`: must be missing together"
+    ) as refused:
+        plan("keep").protect(columns)
+    assert "the first row 9" in str(refused.value)
+    assert plan("category").protect(columns).certificate.records == 400
+
+
+def test_an_impossible_combination_is_named_by_row() -> None:
+    columns = people(400)
+    columns["year"][21], columns["race"][21] = 1, "b"
+    match = "columns `year`, `race`: must hold no combination declared impossible; got 1, .* row 21"
+    with pytest.raises(ValueError, match=match):
+        plan().protect(columns)
+    for _ in range(20):
+        found = plan().protect(people(400)).data
+        assert (1, "b") not in set(zip(found["year"], found["race"], strict=True))
+
+
+def test_a_missing_stratum_is_refused() -> None:
+    columns = people(400)
+    columns["region"][3] = None
+    with pytest.raises(
+        ValueError, match=r"column `region`: must not be missing.*; got one in row 3"
+    ):
+        plan("keep").protect(columns)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "match"),
+    [
+        (
+            "sex",
+            np.ones(300),
+            "column `sex`: must hold texts, as its categories are; got dtype float64",
+        ),
+        ("sex", [1] * 300, "column `sex`: must hold texts.*; got int"),
+        ("year", ["3"] * 300, "column `year`: must hold whole numbers.*; got str"),
+        ("year", pd.DataFrame({"year": [3.0, None] * 150}), "got dtype float64, of which convert"),
+        ("year", np.full(300, 3.0), "column `year`: must hold whole numbers"),
+        ("year", [True] * 300, "column `year`: must hold whole numbers"),
+        ("votes", [1] * 300, "column `votes`: must hold truth values"),
+        ("votes", ["True"] * 300, "column `votes`: must hold truth values"),
+        ("sex", np.array([b"F"] * 300), "column `sex`: must hold texts"),
+        ("sex", ["F"] * 299, "columns of one length; got 299, 300"),
+        ("sex", np.array([["F"]] * 300), "arrays of one axis; got 2"),
+        ("sex", ("F",) * 300, "arrays or lists; got tuple"),
+    ],
+)
+def test_a_wrong_type_is_named(column: str, values: Any, match: str) -> None:
+    table: Any = {**people(300), column: values}
+    if isinstance(values, pd.DataFrame):
+        table = pd.DataFrame(people(300)).assign(**{column: values[column]})
+    with pytest.raises((ValueError, TypeError), match=match):
+        plan().protect(table)
+
+
+@pytest.mark.parametrize(
+    ("frame", "match"),
+    [
+        (None, "a dict of arrays; got NoneType"),
+        ([[1]], "got list"),
+        (pl.LazyFrame({"x": [1]}), "got LazyFrame, which collect\\(\\) makes one"),
+        (pd.Series([1]), "got Series"),
+        ({1: [1]}, "must name its columns by text; got int"),
+        (pd.DataFrame([[1, 2]], columns=["x", "x"]), "must name each column once; got `x` twice"),
+        (pa.table([[1], [2]], names=["x", "x"]), "must name each column once; got `x` twice"),
+        (pd.DataFrame({"x": [1]}, index=["secret"]), "reset_index\\(drop=True\\) leaves it out"),
+        (pd.DataFrame({"x": [1, 2]}, index=[1, 0]), "must have the plain index"),
+        (pd.DataFrame({"x": [1]}, index=pd.RangeIndex(1, name="id")), "must have the plain index"),
+    ],
+)
+def test_what_is_no_table_is_refused(frame: Any, match: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=match) as refused:
+        bs.Plan([bs.Categorical("x", [1, 2], "uniform")]).protect(frame)
+    assert "secret" not in str(refused.value)
+
+
+def test_what_was_noted_about_a_table_is_left_out() -> None:
+    frame = pd.DataFrame({"x": [1, 2]})
+    frame.attrs["secret"] = "secret"
+    one = bs.Plan([bs.Categorical("x", [1, 2], "uniform")])
+    assert one.protect(frame).data.attrs == {}
+    table = pa.table({"x": [1, 2]}).replace_schema_metadata({"secret": "secret"})
+    assert one.protect(table).data.schema.metadata is None
+
+
+# The certificate.
+
+
+def test_a_certificate_says_what_can_be_said() -> None:
+    release = plan("keep").protect(people(300, missing=True), key=KEY, release="wave 1")
+    certificate = release.certificate
+    data = json.loads(certificate.to_json())
+    assert data["records"] == 300
+    assert data["release"] == "wave 1"
+    assert data["key"] == {"kept": True, "fingerprint": KEY.fingerprint}
+    assert data["plan"] == json.loads(plan("keep").to_json())
+    assert data["plan_digest"] == plan("keep").digest
+    assert data["definition"] == 2
+    assert data["beta"] == plan("keep").beta
+    assert data["epsilon"] == "inf"
+    assert len(data["epsilon_is_infinite_because"]) == 3
+    assert data["columns_in_clear"] == ["region"]
+    assert data["columns_left_out"] == ["name"]
+    assert [each["columns"] for each in data["attributes"]] == [
+        ["sex"],
+        ["year", "race"],
+        ["votes"],
+    ]
+    digests = [m["digest"] for each in data["attributes"] for m in each["matrices"]]
+    assert len(set(digests)) == 4
+    strata = data["attributes"][2]["matrices"]
+    assert [each["stratum"] for each in strata] == ["n", "s"]
+    for each in data["attributes"]:
+        assert each["worst_row_beta"] <= each["beta"]
+        assert each["worst_column_beta"] <= each["beta"]
+    # The laws of the strata are in it, so that the release can be inverted.
+    again = bs.Certificate.from_json(certificate.to_json())
+    assert again == certificate
+    assert again.plan.attributes[2].matrices == plan("keep").attributes[2].matrices  # type: ignore[union-attr]
+    text = str(certificate)
+    for word in ("Definition 2", "the order of the rows", "column `region`", "who is missing"):
+        assert word in text
+    for sentence in ("unchanged block", "test a guess", "epsilon adds", "can undo the release"):
+        assert sentence in text
+    fresh = plan("keep").protect(people(300, missing=True)).certificate
+    assert not fresh.key_kept
+    assert fresh.key_fingerprint is None
+    assert "nobody can undo it" in str(fresh)
+
+
+def test_a_certificate_depends_on_no_value() -> None:
+    """Other people, other values, the same certificate."""
+    made = [
+        plan("keep").protect(people(300, missing=True, seed=seed), key=KEY, release="w").certificate
+        for seed in (1, 2)
+    ]
+    assert made[0] == made[1]
+    assert made[0].to_json() == made[1].to_json()
+    assert made[0].digest == made[1].digest
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.update(certificate_version=2),
+        lambda d: d.update(beta=0.99),
+        lambda d: d.update(records=-1),
+        lambda d: d.update(records=300.0),
+        lambda d: d["plan"].update(name="other"),
+        lambda d: d.pop("key"),
+        lambda d: d["statements"].append("All is well."),
+        lambda d: d["attributes"].pop(),
+    ],
+)
+def test_a_changed_certificate_is_refused(change: Any) -> None:
+    data = json.loads(plan().protect(people(300)).certificate.to_json())
+    change(data)
+    with pytest.raises(ValueError, match="must be a certificate that this package wrote"):
+        bs.Certificate.from_json(json.dumps(data))
+
+
+@every_table
+def test_planted_secrets_are_in_no_message(name: str) -> None:
+    """Secrets in every column; whatever is said, warned or written does not hold them."""
+    heard = []
+    good = people(300)
+    cases: list[tuple[str, Any]] = [
+        ("sex", "S3CRET"), ("race", "S3CRET"), ("region", "S3CRET"), ("year", 5318008)
+    ]  # fmt: skip
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        for column, secret in cases:
+            columns = {**good, column: [secret, *good[column][1:]]}
+            with pytest.raises((ValueError, TypeError)) as refused:
+                plan().protect(TABLES[name](columns), key=KEY, release="w")
+            heard += traceback.format_exception(refused.value)
+            heard.append(repr(refused.value))
+        columns = {**good, "name": ["S3CRET"] * 300}
+        release = plan().protect(TABLES[name](columns), key=KEY, release="w")
+        heard += [repr(release), str(release.certificate), release.certificate.to_json()]
+        heard += [repr(release.certificate), repr(plan()), str(plan().preview())]
+        heard += [str(values_of(release.data))]
+    heard += [str(each.message) for each in warned]
+    told = "\n".join(line for line in heard if "File " not in line)
+    assert "S3CRET" not in told
+    assert "5318008" not in told
+    assert bytes(range(32)).hex() not in told
+
+
+# Numeric columns.
+
+needs_permute = pytest.mark.skipif(
+    not hasattr(bs.Matrix, "permute"), reason="Matrix.permute is not there yet"
+)
+
+
+def test_the_key_of_a_numeric_column_depends_on_its_values() -> None:
+    from bistochastic.adapters.arrays import words
+
+    def of(values: Any, release: str = "w", column: str = "income") -> bs.Key:
+        kind, all_words = words(np.asarray(values))
+        return _core.plan_column_key(KEY, "plan", release, column, kind, all_words)
+
+    base = of(np.array([1, 2, 3], dtype=np.int64))
+    for dtype in (np.int8, np.uint8, np.int32, np.uint64):
+        assert of(np.array([1, 2, 3], dtype=dtype)) == base
+    # The same ranks, other values.
+    assert of([1, 2, 4]) != base
+    assert of([1.0, 2.0, 3.0]) != base
+    assert of(np.array([1, 2, 3], np.float32)) == of([1.0, 2.0, 3.0])
+    assert of([1, 2, 3], release="v") != base
+    assert of([1, 2, 3], column="age") != base
+    assert of([-1]) != of(np.array([2**64 - 1], dtype=np.uint64))
+    assert base.fingerprint != KEY.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("values", "match"),
+    [
+        (np.array(["1"] * 300), "column `income`: must hold whole numbers or floats; got dtype"),
+        (np.full(300, np.nan), "column `income`: must hold no missing values; got 300"),
+        (np.full(300, np.inf), "column `income`: must hold finite numbers; got another in row 0"),
+        ([True] * 300, "column `income`: must hold whole numbers or floats"),
+    ],
+)
+def test_numbers_that_cannot_be_permuted_are_refused(values: Any, match: str) -> None:
+    numeric = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
+    with pytest.raises((ValueError, TypeError), match=match):
+        numeric.protect({"income": values})
+
+
+@needs_permute
+@pytest.mark.parametrize(
+    "name", ["lists", "pandas", "pandas nullable", "polars", "arrow", "arrow chunks", "duckdb"]
+)
+def test_numbers_are_permuted_alike_in_every_table(name: str) -> None:
+    rng = random.Random(5)
+    columns: Columns = {"income": [rng.randrange(10**6) for _ in range(500)]}
+    numeric = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
+    want = numeric.protect(columns, key=KEY, release="w").data["income"]
+    table = TABLES[name](columns)
+    found = numeric.protect(table, key=KEY, release="w")
+    assert values_of(found.data)["income"] == want
+    assert sorted(want) == sorted(columns["income"])
+    assert want != columns["income"]
+    assert kinds_of(found.data) == kinds_of(table)
+    assert found.certificate.plan.is_bound
+
+
+@needs_permute
+def test_two_numeric_files_under_one_label_share_no_permutation() -> None:
+    """Sorted files share ranks: with one permutation for both, one file would give the other's."""
+    rows = 3000
+    numeric = bs.Plan([bs.Numeric("income", "uniform")])
+    values = np.arange(rows)
+    one = numeric.protect({"income": values}, key=KEY, release="w").data["income"]
+    two = numeric.protect({"income": values + 10**6}, key=KEY, release="w").data["income"] - 10**6
+    # Expected one row in common by chance; 30 have probability below 1e-30.
+    assert (one == two).sum() < 30
+    again = numeric.protect({"income": values}, key=KEY, release="w").data["income"]
+    assert (one == again).all()
+
+
+@needs_permute
+def test_averages_are_class_means() -> None:
+    numeric = bs.Plan([bs.Numeric("income", "k_anonymous", k=2, release="average")])
+    values = np.array([1.0, 10.0, 3.0, 30.0] * 100)
+    release = numeric.protect({"income": values}, key=KEY, release="w")
+    assert release.data["income"].sum() == pytest.approx(values.sum())
+    assert release.certificate.plan.bits == 0

@@ -1,0 +1,515 @@
+"""The same people again: ids, certificates of earlier waves, pseudonyms, one record on a client."""
+
+from __future__ import annotations
+
+import json
+import random
+import traceback
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bistochastic as bs
+from bistochastic import _core
+from tables import TABLES, Columns, values_of
+
+KEY = bs.Key.from_bytes(bytes(range(32)))
+
+
+def plan(**changes: Any) -> bs.Plan:
+    options: dict[str, Any] = {
+        "levels": ["a", "b", "c"], "epsilon": 2.0, "name": "survey", "keep": ["region"],
+        "missing": "refuse", "south": 0.9,
+    }  # fmt: skip
+    options |= changes
+    size = 2 + (options["missing"] == "category")
+    return bs.Plan(
+        [
+            bs.Joint(
+                ("race", "year"),
+                [options["levels"], [3, 1]],
+                "randomized_response",
+                epsilon=options["epsilon"],
+                missing=options["missing"],
+            ),
+            bs.Categorical(
+                "votes",
+                [True, False],
+                strata=(
+                    "region",
+                    {
+                        "n": bs.randomized_response(size, beta=0.3),
+                        "s": bs.randomized_response(size, beta=options["south"]),
+                    },
+                ),
+                missing=options["missing"],
+            ),
+        ],
+        name=options["name"],
+        keep=options["keep"],
+    )
+
+
+def people(rows: int, *, seed: int = 1, ids: str = "integer") -> Columns:
+    rng = random.Random(seed)
+    numbers = list(range(1000, 1000 + rows))
+    kinds: dict[str, list[Any]] = {
+        "integer": numbers,
+        "text": [f"person {n}" for n in numbers],
+        "bytes": [f"person {n}".encode() for n in numbers],
+    }
+    return {
+        "region": [rng.choice("ns") for _ in range(rows)],
+        "person": kinds[ids],
+        "race": [rng.choice("abc") for _ in range(rows)],
+        "year": [rng.choice([3, 1]) for _ in range(rows)],
+        "votes": [rng.random() < 0.5 for _ in range(rows)],
+    }
+
+
+def protect(table: Any, given: bs.Plan | None = None, **options: Any) -> Any:
+    options = {"key": KEY, "id_column": "person", "after": "first", **options}
+    return (given or plan()).protect(table, **options)
+
+
+def test_the_same_person_with_the_same_value_has_the_same_report() -> None:
+    columns = people(400)
+    first = protect(columns)
+    assert list(first.data) == ["region", "race", "year", "votes"]
+    # Another order, fewer people, two changed values.
+    order = list(range(399, -1, -2))
+    later = {name: [values[i] for i in order] for name, values in columns.items()}
+    changed = {order[3], order[7]}
+    later["race"] = [
+        "abc"[("abc".index(race) + 1) % 3] if i in changed else race
+        for i, race in zip(order, later["race"], strict=True)
+    ]
+    second = protect(later, after=first.certificate)
+    for j, i in enumerate(order):
+        for name in ("race", "year", "votes"):
+            if i not in changed or name == "votes":
+                assert second.data[name][j] == first.data[name][i]
+    assert second.certificate.ids.after == first.certificate.digest
+    assert second.certificate.ids.redrawn == ()
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+@pytest.mark.parametrize("kind", ["integer", "text", "bytes"])
+def test_every_table_gives_the_same_release(name: str, kind: str) -> None:
+    if kind == "bytes" and name in ("pandas arrow", "masked arrays", "pandas nullable",
+                                    "arrow dictionaries", "arrow views"):  # fmt: skip
+        pytest.skip("bytes are no ids there")
+    columns = people(300, ids=kind)
+    want = values_of(protect(columns, pseudonym="who").data)
+    found = protect(TABLES[name](columns), pseudonym="who")
+    assert values_of(found.data) == want
+    assert list(want) == ["region", "who", "race", "year", "votes"]
+    expected = {"integer": "whole numbers", "text": "texts", "bytes": "bytes"}[kind]
+    assert found.certificate.ids.kind == expected
+
+
+def test_a_release_by_ids_is_a_function_of_person_and_value_alone() -> None:
+    """One row at a time, without any other: the rows of the whole."""
+    columns = people(100)
+    whole = protect(columns).data
+    for i in range(0, 100, 9):
+        one = protect({name: [values[i]] for name, values in columns.items()}).data
+        assert {n: v[0] for n, v in one.items()} == {n: v[i] for n, v in whole.items()}
+
+
+# What a wave must not change.
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"levels": ["a", "c", "b"]}, "another order of the categories in columns `race`, `year`"),
+        (
+            {"levels": ["a", "b", "c", "d"]},
+            "another number of categories in columns `race`, `year`",
+        ),
+        ({"levels": ["a", "b", "d"]}, "other categories in columns `race`, `year`"),
+        ({"epsilon": 2.0001}, "another law in columns `race`, `year`"),
+        ({"south": 0.8}, "another law in column `votes`"),
+        ({"missing": "category"}, "another treatment of missing values in columns `race`, `year`"),
+    ],
+)
+def test_what_would_draw_anew_is_named_and_refused(changes: dict[str, Any], match: str) -> None:
+    columns = people(300)
+    columns["race"] = ["a" if race == "c" else race for race in columns["race"]]
+    first = protect(columns)
+    with pytest.raises(
+        ValueError, match="`after` must agree in all that noise depends on"
+    ) as refused:
+        protect(columns, plan(**changes), after=first.certificate)
+    assert match in str(refused.value)
+    assert "redraw=True draws anew, which spends epsilon again" in str(refused.value)
+    second = protect(columns, plan(**changes), after=first.certificate, redraw=True)
+    assert any(match in change for change in second.certificate.ids.redrawn)
+    assert "drawn anew since the wave before" in str(second.certificate)
+
+
+def test_another_key_or_kind_of_id_would_draw_anew() -> None:
+    first = protect(people(300))
+    with pytest.raises(ValueError, match="got another key"):
+        protect(people(300), key=bs.Key.generate(), after=first.certificate)
+    match = "got ids that are texts, where they were whole numbers"
+    with pytest.raises(ValueError, match=match):
+        protect(people(300, ids="text"), after=first.certificate)
+    second = protect(people(300, ids="text"), after=first.certificate, redraw=True)
+    assert len(second.certificate.ids.redrawn) == 1
+
+
+def test_a_wave_without_anyone_does_not_forget_the_kind_of_ids() -> None:
+    first = protect(people(300))
+    empty = {name: values[:0] for name, values in people(300).items()}
+    second = protect(empty, after=first.certificate)
+    assert second.certificate.records == 0
+    with pytest.raises(ValueError, match="got ids that are texts"):
+        protect(people(300, ids="text"), after=second.certificate)
+
+
+def test_who_moves_to_another_stratum_is_drawn_anew_and_that_is_said() -> None:
+    columns = people(4000)
+    first = protect(columns)
+    moved = {**columns, "region": ["s"] * 4000}
+    second = protect(moved, after=first.certificate)
+    stayed = [i for i, region in enumerate(columns["region"]) if region == "s"]
+    assert [second.data["votes"][i] for i in stayed] == [first.data["votes"][i] for i in stayed]
+    assert second.data["votes"] != first.data["votes"]
+    assert "whose stratum changed is drawn anew" in str(first.certificate)
+
+
+def test_a_new_or_left_out_attribute_draws_nobody_anew() -> None:
+    columns = people(300)
+    first = protect(columns)
+    short = bs.Plan(plan().attributes[:1], name="survey", keep=["region", "votes"])
+    second = protect(columns, short, after=first.certificate)
+    assert second.certificate.ids.redrawn == ()
+    third = protect(columns, after=second.certificate)
+    assert third.certificate.ids.redrawn == ()
+    assert third.data["votes"] == first.data["votes"]
+    # Back with another law, it is remembered over the wave that lacked it.
+    with pytest.raises(ValueError, match="another law in column `votes`"):
+        protect(columns, plan(south=0.5), after=second.certificate)
+    apart = bs.Plan(
+        [
+            bs.Categorical("race", ["a", "b", "c"], "uniform"),
+            bs.Categorical("year", [3, 1], "uniform"),
+        ],
+        name="survey",
+        keep=["region", "votes"],
+    )
+    with pytest.raises(ValueError, match="column `race` joined with others than before"):
+        protect(columns, apart, after=first.certificate)
+    again = bs.Certificate.from_json(second.certificate.to_json())
+    assert again == second.certificate
+
+
+def test_strata_in_another_order_draw_nobody_anew() -> None:
+    columns = people(300)
+    first = protect(columns)
+    old = plan().attributes[1]
+    assert isinstance(old, bs.Categorical)
+    assert old.strata is not None
+    laws = dict(zip(old.strata.labels.values, old.strata.matrices, strict=True))
+    turned = bs.Categorical(
+        "votes", [True, False], strata=("region", {k: laws[k] for k in ("s", "n")})
+    )
+    other = bs.Plan([plan().attributes[0], turned], name="survey", keep=["region"])
+    second = protect(columns, other, after=first.certificate)
+    assert second.data == first.data
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        (
+            {"after": None},
+            '`after` must be "first" or the certificate of the wave before; got none',
+        ),
+        ({"after": "second"}, "got another text"),
+        ({"after": 3}, "got int"),
+        ({"id_column": "nobody"}, "column `nobody`: must be in `frame`"),
+        ({"id_column": "race"}, "column `race`: must not be protected and an id"),
+        ({"max_rows_per_id": 0}, "`max_rows_per_id` must be a whole number of at least 1"),
+        ({"pseudonym": "race"}, "`pseudonym` must be the name of a new column"),
+        ({"pseudonym": ""}, "`pseudonym` must not be empty"),
+        ({"id_column": 3}, "`id_column` must be a text"),
+    ],
+)
+def test_options_that_make_no_wave(options: dict[str, Any], match: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=match):
+        protect(people(300), **options)
+
+
+def test_a_certificate_of_another_plan_is_refused() -> None:
+    other = protect(people(300), plan(name="other")).certificate
+    with pytest.raises(
+        ValueError, match="must be a certificate of plan `survey`; got one of `other`"
+    ):
+        protect(people(300), after=other, redraw=True)
+    columns = people(300)
+    columns.pop("person")
+    by_position = plan().protect(columns, key=KEY, release="w").certificate
+    with pytest.raises(ValueError, match="got one by position"):
+        protect(people(300), after=by_position)
+
+
+# Ids.
+
+
+def test_the_id_column_is_left_out_unless_kept_by_name() -> None:
+    columns = people(300)
+    assert "person" not in protect(columns).data
+    everything = bs.Plan(plan().attributes, name="survey", keep="*")
+    assert "person" not in protect(columns, everything).data
+    kept = plan(keep=["region", "person"])
+    found = protect(columns, kept, pseudonym="who")
+    assert list(found.data)[:3] == ["region", "person", "who"]
+    assert found.data["person"] == columns["person"]
+    assert "column `person`" in found.certificate.in_clear
+
+
+def test_pseudonyms_are_the_same_in_every_wave_and_no_others() -> None:
+    columns = people(300)
+    first = protect(columns, pseudonym="who").data["who"].tolist()
+    turned = {name: values[::-1] for name, values in columns.items()}
+    again = protect(turned, pseudonym="who").data["who"].tolist()
+    assert again == first[::-1]
+    assert len(set(first)) == 300
+    assert all(len(text) == 32 and int(text, 16) >= 0 for text in first)
+    others = [
+        protect(columns, key=bs.Key.generate(), pseudonym="who"),
+        protect(columns, plan(name="other"), pseudonym="who"),
+        protect(people(300, ids="text"), pseudonym="who"),
+        protect(people(300, ids="bytes"), pseudonym="who"),
+    ]
+    seen = set(first)
+    for other in others:
+        assert seen.isdisjoint(other.data["who"].tolist())
+        seen |= set(other.data["who"].tolist())
+
+
+def test_ids_with_more_rows_than_declared_are_refused() -> None:
+    columns = people(300)
+    columns["person"][200] = columns["person"][100]
+    with pytest.raises(
+        ValueError, match=r"at most 1 row per id.*; got an id with more, seen in row 200"
+    ):
+        protect(columns)
+    found = protect(columns, max_rows_per_id=2)
+    assert found.certificate.ids.rows_per_id_checked == 2
+    assert any("that person differ" in each for each in found.certificate.in_clear)
+    columns["person"][250] = columns["person"][100]
+    with pytest.raises(ValueError, match=r"at most 2 rows per id.*seen in row 250"):
+        protect(columns, max_rows_per_id=2)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    rows=st.lists(st.integers(0, 6), min_size=1, max_size=60),
+    limit=st.integers(1, 5),
+    cut=st.integers(0, 60),
+)
+def test_the_tally_finds_every_id_with_too_many_rows(rows: list[int], limit: int, cut: int) -> None:
+    """Below 2^20 ids it is exact, in any pieces."""
+    hashes = np.zeros((len(rows), 16), np.uint8)
+    hashes[:, 3] = rows
+    seen: Counter[int] = Counter()
+    want = None
+    for i, row in enumerate(rows):
+        seen[row] += 1
+        if seen[row] > limit and want is None:
+            want = i
+    tally = _core.Tally(limit)
+    found = tally.add(hashes[:cut])
+    if found is None:
+        found = tally.add(hashes[cut:])
+        found = None if found is None else found + min(cut, len(rows))
+    assert found == want
+
+
+def test_the_tally_forgets_no_frequent_id_when_there_are_more_ids_than_counters() -> None:
+    """3 * 2^20 ids: found above the limit plus rows / 2^20, never at or below the limit."""
+    rows = 3 * 2**20
+    numbers = np.arange(rows, dtype=np.uint64)
+    hashes = np.zeros((rows, 2), np.uint64)
+    hashes[:, 0] = numbers * np.uint64(0x9E3779B97F4A7C15)
+    tally = _core.Tally(1)
+    assert tally.add(hashes.view(np.uint8)) is None
+    assert tally.bound == 1 + 3
+    # One id more than the bound among so many others.
+    often = np.full((6, 2), 7, np.uint64)
+    places = np.linspace(0, rows, 6).astype(int)
+    mixed = np.insert(hashes, places, often, axis=0)
+    assert _core.Tally(1).add(np.ascontiguousarray(mixed).view(np.uint8)) is not None
+    assert _core.Tally(6).add(np.ascontiguousarray(mixed).view(np.uint8)) is None
+
+
+@pytest.mark.parametrize(
+    ("ids", "match"),
+    [
+        ([None] * 300, "column `person`: "),
+        (np.ones(300), "column `person`: must hold whole numbers, texts or bytes"),
+        ([True] * 300, "column `person`: "),
+        ([1.5] * 300, "column `person`: "),
+        ([2**64] * 300, "column `person`: "),
+        (["S3CRET\0"] * 300, "column `person`: "),
+        (np.array([b"S3CRET"] * 300), "column `person`: must hold whole numbers"),
+        (np.ma.array(range(300), mask=[True] * 300), "must hold no missing ids; got 300"),
+    ],
+)
+def test_what_is_no_id_is_refused_and_not_told(ids: Any, match: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=match) as refused:
+        protect({**people(300), "person": ids})
+    assert "S3CRET" not in "".join(traceback.format_exception(refused.value)).replace("test_", "")
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars", "arrow", "duckdb"])
+def test_missing_ids_are_named_by_row(name: str) -> None:
+    columns = people(300, ids="text")
+    columns["person"][7] = None
+    with pytest.raises(
+        ValueError, match=r"column `person`: must hold no missing ids; got 1, .* row 7"
+    ):
+        protect(TABLES[name](columns))
+
+
+def test_ids_are_in_no_certificate() -> None:
+    columns = people(300, ids="text")
+    release = protect(columns, pseudonym="who")
+    told = release.certificate.to_json() + str(release.certificate) + repr(release)
+    assert "person 1" not in told
+    for pseudonym in release.data["who"].tolist():
+        assert pseudonym not in told
+
+
+def test_a_certificate_by_ids_goes_through_json() -> None:
+    release = protect(people(300), pseudonym="who")
+    again = bs.Certificate.from_json(release.certificate.to_json())
+    assert again == release.certificate
+    assert protect(people(300), after=again).certificate.ids.after == release.certificate.digest
+    data = json.loads(release.certificate.to_json())
+    assert data["addressing"] == "ids"
+    assert data["ids"]["rows_per_id_checked"] == 1
+
+
+def test_numeric_columns_are_fresh_and_said_to_be() -> None:
+    wide = bs.Plan(
+        [*plan().attributes, bs.Numeric("income", "k_anonymous", k=5)],
+        name="survey",
+        keep=["region"],
+    )
+    columns = {**people(300), "income": list(range(300))}
+    with pytest.raises(ValueError, match="column `income`: `fresh` must be True"):
+        protect(columns, wide)
+    with pytest.raises(ValueError, match="column `income`: `release` must name the wave"):
+        protect(columns, wide, fresh=True)
+    few = {name: values[:200] for name, values in columns.items()}
+    with pytest.raises(ValueError, match="at least 256 rows by position"):
+        protect(few, wide, fresh=True, release="w")
+    if not hasattr(bs.Matrix, "permute"):
+        pytest.skip("Matrix.permute is not there yet")
+    first = protect(columns, wide, fresh=True, release="w")
+    assert first.data["votes"] == protect(people(300)).data["votes"]
+    assert sorted(first.data["income"]) == columns["income"]
+    assert "drawn anew in every wave" in str(first.certificate)
+
+
+# One record on a client.
+
+
+@pytest.mark.parametrize("missing", ["refuse", "keep", "category"])
+@pytest.mark.parametrize("kind", ["integer", "text", "bytes"])
+def test_a_client_answers_as_protect_by_ids_does(missing: str, kind: str) -> None:
+    server = plan(missing=missing)
+    client = bs.Plan.from_json(server.to_json())
+    columns = people(60, ids=kind)
+    if missing != "refuse":
+        for i in (3, 30):
+            for name in ("race", "year", "votes"):
+                columns[name][i] = None
+    whole = protect(columns, server).data
+    for i in range(60):
+        record = {name: values[i] for name, values in columns.items() if name != "person"}
+        found = client.respond(record, key=KEY, id=columns["person"][i])
+        assert found == {name: values[i] for name, values in whole.items()}
+        assert list(found) == list(record)
+
+
+def test_a_client_answers_over_possible_cells_alone() -> None:
+    joint = bs.Joint(
+        ("a", "b"),
+        [range(3), range(3)],
+        "randomized_response",
+        epsilon=0.5,
+        impossible=[(0, 0), (1, 1), (2, 0)],
+    )
+    one = bs.Plan([joint], drop=["name"])
+    cells = [(a, b) for a in range(3) for b in range(3) if (a, b) not in joint.impossible]
+    rows = 300
+    columns: Columns = {
+        "a": [cells[i % 6][0] for i in range(rows)],
+        "b": [cells[i % 6][1] for i in range(rows)],
+        "name": ["x"] * rows,
+        "id": list(range(rows)),
+    }
+    whole = one.protect(columns, key=KEY, id_column="id", after="first").data
+    reports = set()
+    for i in range(rows):
+        record = {"a": columns["a"][i], "b": columns["b"][i], "name": "x"}
+        found = one.respond(record, key=KEY, id=i)
+        assert found == {"a": whole["a"][i], "b": whole["b"][i]}
+        reports.add((found["a"], found["b"]))
+    assert reports == set(cells)
+    with pytest.raises(ValueError, match="must hold no combination declared impossible; got one"):
+        one.respond({"a": 1, "b": 1, "name": "x"}, key=KEY, id=3)
+
+
+@pytest.mark.parametrize(
+    ("record", "match"),
+    [
+        ({"race": "S3CRET"}, "column `race`: must hold a declared category; got another value"),
+        ({"year": True}, "column `year`: must hold a declared category"),
+        ({"year": None}, "column `year`: must not be missing"),
+        ({"region": "S3CRET"}, "column `region`: must hold a declared category"),
+        ({"more": 1}, "must hold columns that the plan protects, keeps or drops; got `more`"),
+    ],
+)
+def test_a_client_refuses_what_protect_refuses(record: dict[str, Any], match: str) -> None:
+    good = {"race": "a", "year": 3, "votes": True, "region": "n"}
+    with pytest.raises((ValueError, TypeError), match=match) as refused:
+        plan().respond({**good, **record}, key=KEY, id=1)
+    assert "S3CRET" not in str(refused.value)
+
+
+def test_a_client_needs_all_columns_a_key_and_an_id() -> None:
+    good = {"race": "a", "year": 3, "votes": True, "region": "n"}
+    for name in good:
+        record = {key: value for key, value in good.items() if key != name}
+        with pytest.raises(ValueError, match=f"column `{name}`: must be in `record`"):
+            plan().respond(record, key=KEY, id=1)
+    with pytest.raises(TypeError, match="`key` must be a Key; got NoneType"):
+        plan().respond(good, key=None, id=1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="`ids` must be a whole number"):
+        plan().respond(good, key=KEY, id=None)  # type: ignore[arg-type]
+    numeric = bs.Plan([bs.Numeric("income", "uniform")])
+    with pytest.raises(ValueError, match="column `income`: must not be numeric for one record"):
+        numeric.respond({"income": 3}, key=KEY, id=1)
+    with pytest.raises(TypeError, match="`record` must map columns to values; got list"):
+        plan().respond([good], key=KEY, id=1)  # type: ignore[arg-type]
+
+
+def test_shuffled_waves_are_the_same_rows() -> None:
+    columns = pl.DataFrame(people(300))
+    straight, mixed = (
+        protect(columns, pseudonym="who", shuffle=flag).data for flag in (False, True)
+    )
+    assert not straight.equals(mixed)
+    assert straight.sort("who").equals(mixed.sort("who"))
