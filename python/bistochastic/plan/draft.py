@@ -31,7 +31,7 @@ _PYTHON: dict[Any, Any] = {float: "numbers", int: "whole numbers"}
 
 @dataclass(frozen=True)
 class Draft:
-    """A first plan, and a sentence for each column that it leaves out."""
+    """A first plan, and a sentence for each reason to leave columns out."""
 
     plan: Plan
     left_out: tuple[str, ...]
@@ -103,25 +103,27 @@ def of_columns(
         if each not in known:
             raise ValueError(f"{prefix([each])}must be in `schema`; got none of that name")
     attributes: list[Attribute] = []
-    left_out: dict[str, str] = {}
+    left_out: dict[str, list[str]] = {}
     for column in listed:
         if column.name in keep or column.name in drop:
             continue
         made = _attribute(_in_its_type(column, declared.get(column.name)), wanted, look)
         if isinstance(made, str):
-            left_out[column.name] = f"{prefix([column.name])}{made}"
+            left_out.setdefault(made, []).append(column.name)
         else:
             attributes.append(made)
+    sentences = tuple(f"{prefix(names)}{why}" for why, names in left_out.items())
     if not attributes:
-        why = "; ".join(left_out.values()) or "no other column"
+        why = "; ".join(sentences) or "no other column"
         raise ValueError(f"`schema` must have a column that can be protected; got {why}")
-    plan = Plan(attributes, name=name, keep=keep, drop=(*drop, *left_out))
-    return Draft(plan, tuple(left_out.values()))
+    names = {each for some in left_out.values() for each in some}
+    rest = tuple(column.name for column in listed if column.name in names)
+    return Draft(Plan(attributes, name=name, keep=keep, drop=(*drop, *rest)), sentences)
 
 
 def _attribute(column: Column, beta: float, look: bool) -> Attribute | str:
     """What happens to a column, or why it is left out."""
-    cure = "a codebook declares them"
+    cure = "a codebook can declare them"
     if column.levels is not None and (column.declared or look):
         return Categorical(
             column.name,
@@ -133,13 +135,13 @@ def _attribute(column: Column, beta: float, look: bool) -> Attribute | str:
     if column.holds in ("numbers", "whole numbers"):
         return Numeric(column.name, "k_anonymous", beta=beta)
     if column.holds == "something else":
-        return f"left out, as {shown(column.type)} holds neither categories nor numbers"
+        return f"left out: {shown(column.type)} holds neither categories nor numbers"
     if column.holds == "levels" and column.levels is not None:
-        return f"left out, as its levels are those that happen to occur: {cure}, and so does " \
+        return f"left out: its levels are those that happen to occur; {cure}, and so can " \
                "domain_from_data=True"  # fmt: skip
     if look:
-        return f"left out, as it holds free text or ids, and no few levels: {cure}"
-    return f"left out, as no levels are declared: {cure}, or domain_from_data=True reads them off"
+        return f"left out: free text or ids, and not a few levels; {cure}"
+    return f"left out: no levels are declared; {cure}, and domain_from_data=True reads them off the data"
 
 
 def _in_its_type(column: Column, declared: Column | None) -> Column:

@@ -1,0 +1,108 @@
+"""Tables in files, as record batches: opened for reading, and written a batch at a time.
+
+``csv_file`` and ``parquet_file`` have one format each. Both need pyarrow.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+ENDINGS = (".csv", ".parquet")
+# Rows that are protected together: a block of `plan.protect`.
+BATCH = 65_536
+
+
+class Source(Protocol):
+    """A table in a file."""
+
+    schema: Any
+    rows: int | None
+    """How many there are, where the file says so."""
+
+    def batches(self, columns: list[str] | None = None) -> Iterator[Any]:
+        """Record batches of all columns, or of these alone."""
+
+    def share(self) -> float:
+        """How much of the file the latest reading has gone through, from 0 to 1."""
+
+    def close(self) -> None:
+        """Let go of the file."""
+
+
+class Sink(Protocol):
+    """A file that a table is written to."""
+
+    def write(self, batch: Any) -> None:
+        """Add a record batch, or a table."""
+
+    def close(self) -> None:
+        """Write what is left; the file is then whole."""
+
+
+def ending(path: Path, name: str) -> str:
+    """The ending of a file that can be read or written."""
+    found = path.suffix.lower()
+    if found not in ENDINGS:
+        got = shown(path.suffix) or "no ending"
+        raise ValueError(f"`{name}` must end in {' or '.join(ENDINGS)}; got {got}")
+    return found
+
+
+def needs_pyarrow() -> None:
+    """Say how to get it, where it is not installed."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        must = "`pyarrow` must be installed to read and write files"
+        raise ValueError(f'{must}; got none: pip install "bistochastic[files]"') from None
+
+
+def opened(path: Path, name: str, kinds: Mapping[str, str] | None = None) -> Source:
+    """A table in a file. ``kinds`` says which columns of a CSV file are no texts."""
+    form = ending(path, name)
+    needs_pyarrow()
+    if not path.is_file():
+        got = "a folder" if path.is_dir() else "none there"
+        raise ValueError(f"`{name}` must be a file; got {got}")
+    with said(name):
+        if form == ".csv":
+            from bistochastic.adapters.csv_file import CsvSource
+
+            return CsvSource(path, name, kinds or {})
+        from bistochastic.adapters.parquet_file import ParquetSource
+
+        return ParquetSource(path, name)
+
+
+def created(path: Path, form: str, schema: Any, like: Source) -> Sink:
+    """A new file of that form for batches of that schema, compressed as the source is."""
+    if form == ".csv":
+        from bistochastic.adapters.csv_file import CsvSink
+
+        return CsvSink(path, schema)
+    from bistochastic.adapters.parquet_file import ParquetSink
+
+    return ParquetSink(path, schema, like)
+
+
+@contextmanager
+def said(name: str) -> Iterator[None]:
+    """What pyarrow says of a broken file may quote it, and is left out."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except pa.ArrowInvalid:
+        raise ValueError(f"`{name}` must be a file of its kind; got a broken one") from None
+    except pa.ArrowNotImplementedError:
+        raise ValueError(f"`{name}` must hold known types; got another") from None
+    except OSError as error:
+        reason = error.strerror or "one that cannot be read"
+        raise ValueError(f"`{name}` must be a file to read; got {reason}") from None
