@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from bistochastic.choose.tradeoff import Point, tradeoff
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.conjunctions import Conjunction, conjunction
+    from bistochastic.labels import Labels
     from bistochastic.measures.profile import Entry, Profile
     from bistochastic.numeric.anatomy import Anatomy, anatomize
     from bistochastic.numeric.classes import (
@@ -59,13 +60,27 @@ if TYPE_CHECKING:
         reverse_map,
     )
     from bistochastic.permutations.majorization import Step, TTransforms, majorizes, t_transforms
-    from bistochastic.plan import Categorical, Certificate, Joint, Numeric, Plan, Release
+    from bistochastic.plan import (
+        Bits,
+        ByIds,
+        Categorical,
+        Certificate,
+        Joint,
+        Measures,
+        Numeric,
+        Plan,
+        Preview,
+        Release,
+        Strata,
+    )
     from bistochastic.report import Comparison, compare
 
     __version__: str
 
 __all__ = [
     "Anatomy",
+    "Bits",
+    "ByIds",
     "Categorical",
     "Certificate",
     "Classes",
@@ -77,16 +92,20 @@ __all__ = [
     "Estimate",
     "Joint",
     "Key",
+    "Labels",
     "Matrix",
+    "Measures",
     "Microaggregation",
     "Numeric",
     "PermutationDistance",
     "Plan",
     "Point",
+    "Preview",
     "Profile",
     "Release",
     "ReverseMap",
     "Step",
+    "Strata",
     "TTransforms",
     "anatomize",
     "balance",
@@ -124,6 +143,8 @@ __all__ = [
 # What few need and takes a while to import waits until it is asked for.
 _LATER = {
     "Anatomy": "bistochastic.numeric.anatomy",
+    "Bits": "bistochastic.plan",
+    "ByIds": "bistochastic.plan",
     "Categorical": "bistochastic.plan",
     "Certificate": "bistochastic.plan",
     "Classes": "bistochastic.numeric.classes",
@@ -133,15 +154,19 @@ _LATER = {
     "Entry": "bistochastic.measures.profile",
     "Estimate": "bistochastic.estimate",
     "Joint": "bistochastic.plan",
+    "Labels": "bistochastic.labels",
+    "Measures": "bistochastic.plan",
     "Microaggregation": "bistochastic.numeric.classes",
     "Numeric": "bistochastic.plan",
     "PermutationDistance": "bistochastic.numeric.ranks",
     "Plan": "bistochastic.plan",
     "Point": "bistochastic.choose.tradeoff",
+    "Preview": "bistochastic.plan",
     "Profile": "bistochastic.measures.profile",
     "Release": "bistochastic.plan",
     "ReverseMap": "bistochastic.numeric.ranks",
     "Step": "bistochastic.permutations.majorization",
+    "Strata": "bistochastic.plan",
     "TTransforms": "bistochastic.permutations.majorization",
     "anatomize": "bistochastic.numeric.anatomy",
     "compare": "bistochastic.report",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from bistochastic.plan.certificate import Certificate
-    from bistochastic.plan.definitions import Measures, Part
+    from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.preview import Preview
     from bistochastic.plan.protect import Release
 
@@ -166,18 +166,18 @@ class Plan:
         return all(each.bits is not None for each in self.by_attribute.values())
 
     @property
-    def categorical(self) -> Part | None:
+    def categorical(self) -> Bits | None:
         """The categorical and joint attributes together; None where there is none."""
         parts = self.by_attribute.values()
         return definitions.together(each for each in parts if each.kind != "numeric")
 
     @property
-    def numeric(self) -> Part | None:
+    def numeric(self) -> Bits | None:
         """The numeric attributes together; None where there is none, or no number of records."""
         parts = self.by_attribute.values()
         return definitions.together(each for each in parts if each.kind == "numeric")
 
-    def _together(self) -> Part:
+    def _together(self) -> Bits:
         found = definitions.together(self.by_attribute.values())
         if found is None:
             column = self.attributes[0].columns

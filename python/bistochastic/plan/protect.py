@@ -1,7 +1,7 @@
 """``plan.protect``: a table in, a protected table and its certificate out.
 
 By position, the noise of a block of 65,536 rows depends on the key, the labels and on all that the
-block holds, so that two files share nothing: ``src/randomize/block.rs`` has the law. By ids it
+block holds, so that two files share nothing: ``src/draw/randomize/block.rs`` has it. By ids it
 depends on the person and the value, so that every wave says the same of both.
 """
 

@@ -58,7 +58,7 @@ class Ids:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ByIds:
     """What a certificate says of ids."""
 
     id_column: str
@@ -184,7 +184,7 @@ class Wave:
             found += [f"{word} in {prefix(now.columns)[:-2]}" for word in _differences(then, now)]
         return tuple(found)
 
-    def outcome(self, plan: Plan, key: Any, ids: Ids) -> Outcome:
+    def outcome(self, plan: Plan, key: Any, ids: Ids) -> ByIds:
         """What the certificate says."""
         after = self.after if self.after == "first" else self.after.digest
         kept = plan.keep != "*" and self.id_column in plan.keep
@@ -194,7 +194,7 @@ class Wave:
         if kind == "none" and self.after != "first":
             # A wave without anyone does not forget what ids are.
             kind = self.after.ids.kind
-        return Outcome(
+        return ByIds(
             id_column=self.id_column,
             kind=kind,
             kept=kept,
