@@ -74,6 +74,7 @@ if TYPE_CHECKING:
         Strata,
     )
     from bistochastic.report import Comparison, compare
+    from bistochastic.samples import titanic
 
     __version__: str
 
@@ -135,6 +136,7 @@ __all__ = [
     "reverse_map",
     "t_transform",
     "t_transforms",
+    "titanic",
     "tradeoff",
     "tridiagonal",
     "uniform",
@@ -177,6 +179,7 @@ _LATER = {
     "permutation_distance": "bistochastic.numeric.ranks",
     "reverse_map": "bistochastic.numeric.ranks",
     "t_transforms": "bistochastic.permutations.majorization",
+    "titanic": "bistochastic.samples",
     "tradeoff": "bistochastic.choose.tradeoff",
 }
 

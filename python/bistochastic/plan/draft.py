@@ -141,7 +141,8 @@ def _attribute(column: Column, beta: float, look: bool) -> Attribute | str:
                "domain_from_data=True"  # fmt: skip
     if look:
         return f"left out: free text or ids, and not a few levels; {cure}"
-    return f"left out: no levels are declared; {cure}, and domain_from_data=True reads them off the data"
+    more = "domain_from_data=True reads them off the data"
+    return f"left out: no levels are declared; {cure}, and {more}"
 
 
 def _in_its_type(column: Column, declared: Column | None) -> Column:
