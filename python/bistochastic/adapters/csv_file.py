@@ -52,6 +52,7 @@ class CsvSource:
         self.schema = pa.schema({n: types.get(kinds.get(n, ""), pa.string()) for n in names})
         self._size = path.stat().st_size
         self._file: Any = None
+        self._nothing: dict[str, Any] = {}
 
     def batches(self, columns: list[str] | None = None) -> Iterator[Any]:
         """Record batches of all columns, or of these alone."""
@@ -60,7 +61,9 @@ class CsvSource:
         done = 0
         for batch in self._texts(wanted):
             arrays = [
-                _typed(column, name, self._kinds.get(name, "text"), done)
+                pa.nulls(batch.num_rows, self._nothing[name])
+                if name in self._nothing
+                else _typed(column, name, self._kinds.get(name, "text"), done)
                 for name, column in zip(wanted, batch.columns, strict=True)
             ]
             done += batch.num_rows
@@ -99,6 +102,20 @@ class CsvSource:
                 f"`{self._name}` must be UTF-8; got other bytes in row {done} or later"
             )
         raise ValueError(f"`{self._name}` must be CSV; got something else in row {done} or later")
+
+    def numbers_of(self, column: Any, name: str, done: int) -> Any:
+        """Some rows of a column as numbers; ``done`` rows were before."""
+        return numbers_of(column, name, done)
+
+    def replaced(self, types: Mapping[str, Any]) -> None:
+        """From now on these columns hold nothing, of these types: others take their place."""
+        self._nothing = dict(types)
+        fields = [pa.field(f.name, types.get(f.name, f.type)) for f in self.schema]
+        self.schema = pa.schema(fields)
+
+    def about(self) -> int:
+        """About how many rows there are: a row is hardly shorter than two bytes a column."""
+        return self._size // (2 * len(self.schema.names))
 
     def share(self) -> float:
         """How much of the file the latest reading has gone through, from 0 to 1."""

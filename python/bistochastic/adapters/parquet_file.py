@@ -11,7 +11,7 @@ from bistochastic.adapters.frames import distinct
 from bistochastic.adapters.table_files import BATCH, said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 # Rows of a group in what is written: as many as pyarrow takes by default.
@@ -38,6 +38,17 @@ class ParquetSource:
             for batch in self._file.iter_batches(BATCH, columns=columns):
                 self._read += batch.num_rows
                 yield batch
+
+    def numbers_of(self, column: Any, name: str, done: int) -> Any:
+        """The column as it is: its type says whether it holds numbers."""
+        return column
+
+    def replaced(self, types: Mapping[str, Any]) -> None:
+        """Columns are read as they are."""
+
+    def about(self) -> int:
+        """How many rows there are."""
+        return self.rows or 0
 
     def share(self) -> float:
         """How many of the rows were read, from 0 to 1."""

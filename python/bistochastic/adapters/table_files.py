@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    from bistochastic.adapters.frames import Table
 
 ENDINGS = (".csv", ".parquet")
 # Rows that are protected together: a block of `plan.protect`.
@@ -28,6 +30,15 @@ class Source(Protocol):
 
     def batches(self, columns: list[str] | None = None) -> Iterator[Any]:
         """Record batches of all columns, or of these alone."""
+
+    def numbers_of(self, column: Any, name: str, done: int) -> Any:
+        """Some rows of a column as numbers; ``done`` rows were before."""
+
+    def replaced(self, types: Mapping[str, Any]) -> None:
+        """From now on these columns hold nothing, of these types: others take their place."""
+
+    def about(self) -> int:
+        """About how many rows there are, rather more than less."""
 
     def share(self) -> float:
         """How much of the file the latest reading has gone through, from 0 to 1."""
@@ -90,6 +101,39 @@ def created(path: Path, form: str, schema: Any, like: Source) -> Sink:
     from bistochastic.adapters.parquet_file import ParquetSink
 
     return ParquetSink(path, schema, like)
+
+
+def numbers(
+    source: Source, names: list[str], progress: Callable[[float], None]
+) -> dict[str, Table]:
+    """Numeric columns, read whole in one pass, each as a table of its own.
+
+    Later readings of the file leave them out: permuted values take their place.
+    """
+    import pyarrow as pa
+
+    from bistochastic.adapters.arrow_table import ArrowTable
+
+    chunks: dict[str, list[Any]] = {name: [] for name in names}
+    done = 0
+    for batch in source.batches(names):
+        for name, column in zip(names, batch.columns, strict=True):
+            chunks[name].append(source.numbers_of(column, name, done))
+        done += batch.num_rows
+        progress(source.share())
+    found: dict[str, Table] = {}
+    types = {}
+    for name in names:
+        kinds = {chunk.type for chunk in chunks[name]}
+        # One float makes all of a CSV column floats.
+        kind = kinds.pop() if len(kinds) == 1 else pa.float64()
+        if not done:
+            kind = source.schema.field(name).type
+        types[name] = kind
+        column = pa.chunked_array([chunk.cast(kind) for chunk in chunks.pop(name)], kind)
+        found[name] = ArrowTable(pa.table({name: column}))
+    source.replaced(types)
+    return found
 
 
 @contextmanager

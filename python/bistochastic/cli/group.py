@@ -14,7 +14,7 @@ def in_shell(sentence: str) -> str:
     >>> in_shell("`after` must agree; got another key: redraw=True draws anew")
     '`after` must agree; got another key: --redraw draws anew'
     """
-    sentence = sentence.replace("key=None", "no --key-file")
+    sentence = sentence.replace("key=None", "no --key-file").replace("`frame`", "`in`")
     found = re.sub(r"\b([a-z_]+)=True\b", lambda m: f"--{m[1].replace('_', '-')}", sentence)
     return re.sub(
         r"\b(id_column|max_rows_per_id)\b", lambda m: f"--{m[1].replace('_', '-')}", found
