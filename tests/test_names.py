@@ -19,6 +19,9 @@ PACKAGE = Path(str(bs.__file__)).parent
 SHELL = {
     "top": "how many terms are shown",
     "out": "the file that terms or a plan are written to",
+    "plan": "the file that the plan is read from",
+    "key_file": "the file that the key is read from",
+    "certificate": "the file that the certificate is written to",
     "data": "the file that the data of the demo are written to",
     "markdown": "the form of the page",
     "version": "which version this is",
@@ -51,6 +54,7 @@ def test_options_are_called_as_in_python() -> None:
         "decompose": set(parameters(bs.Matrix.decompose)),
         "demo": of_families,
         "plan": set(parameters(bs.Plan.for_frame)),
+        "protect": set(parameters(bs.Plan.protect)),
         "paper": set(),
     }
     commands = {n: c for n, c in cli.main.commands.items() if not isinstance(c, click.Group)}

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         Numeric,
         Plan,
         Preview,
+        ProtectedBatches,
         Release,
         Strata,
     )
@@ -103,6 +104,7 @@ __all__ = [
     "Point",
     "Preview",
     "Profile",
+    "ProtectedBatches",
     "Release",
     "ReverseMap",
     "Step",
@@ -165,6 +167,7 @@ _LATER = {
     "Point": "bistochastic.choose.tradeoff",
     "Preview": "bistochastic.plan",
     "Profile": "bistochastic.measures.profile",
+    "ProtectedBatches": "bistochastic.plan",
     "Release": "bistochastic.plan",
     "ReverseMap": "bistochastic.numeric.ranks",
     "Step": "bistochastic.permutations.majorization",

@@ -63,7 +63,7 @@ def protect_file(
 
 def kinds(plan: Plan) -> dict[str, str]:
     """What the columns of a CSV file hold, as far as the plan says."""
-    found = {}
+    found: dict[str, str] = {}
     for attribute in plan.attributes:
         if isinstance(attribute, Numeric):
             continue
