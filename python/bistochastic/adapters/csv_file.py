@@ -215,7 +215,13 @@ def _field(column: Any) -> Any:
         for is_one in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     )
     if not is_text:
-        return column.cast(pa.string()).cast(pa.large_string()).fill_null("")
+        texts = column.cast(pa.string()).cast(pa.large_string())
+        if pa.types.is_floating(column.type):
+            # So that whoever reads it takes it for a float again.
+            whole = pc.match_substring_regex(texts, "^-?[0-9]+$")
+            point = [pa.scalar(text, pa.large_string()) for text in (".0", "")]
+            texts = pc.if_else(whole, pc.binary_join_element_wise(texts, *point), texts)
+        return texts.fill_null("")
     texts = column.cast(pa.large_string())
     quoted = pc.or_(pc.match_substring_regex(texts, '[",\r\n]'), pc.equal(texts, ""))
     if pc.any(quoted).as_py():

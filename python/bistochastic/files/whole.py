@@ -145,5 +145,6 @@ def _escaped(text: str) -> str:
 
 def room(name: str, error: OSError) -> ValueError:
     """A sentence about a disk that takes no more."""
-    reason = error.strerror or (os.strerror(error.errno) if error.errno else "an error")
+    # pyarrow writes more into the text than the reason.
+    reason = os.strerror(error.errno) if error.errno else "an error of the system"
     return ValueError(f"`{name}` must be on a disk that takes it; got {shown(reason)}")
