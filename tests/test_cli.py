@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 import bistochastic as bs
-from bistochastic import cli
+from bistochastic import cli, samples
 from bistochastic.cli import demo
 from bistochastic.words import down
 
@@ -40,37 +40,37 @@ def test_the_paper_command_prints_every_statement() -> None:
 
 
 def test_the_demo_counts_everyone_once() -> None:
-    assert sum(demo.COUNTS) == 2201
-    assert len(demo.COUNTS) == 32
+    assert sum(samples.COUNTS) == 2201
+    assert len(samples.COUNTS) == 32
     assert demo.marginal("class") == [325, 285, 706, 885]
     assert demo.marginal("sex") == [1731, 470]
     assert demo.marginal("age") == [109, 2092]
     assert demo.marginal("survived") == [1490, 711]
+    people = bs.titanic()
+    for name, levels in samples.TITANIC.items():
+        assert [people[name].count(level) for level in levels] == demo.marginal(name)
+
+
+def test_the_demo_goes_the_whole_way() -> None:
     text = run("demo")
-    for family in ("randomized_response", "k_anonymous", "tridiagonal"):
-        assert family in text
+    for words in ("1. The plan", "2. The protected table", "3. The certificate", "4. What can"):
+        assert words in text
     assert "2,201 people" in text
-    assert "Out of reach" in text
-    assert "Out of reach" not in run("demo", "--beta", "0.3")
-
-
-def test_the_demo_releases_everyone_before_and_after() -> None:
-    columns = demo.people()
-    for name, column in columns.items():
-        assert np.bincount(column).tolist() == demo.marginal(name)
-    text = run("demo")
-    assert "1st -> " in text
+    assert "beta 0.6, epsilon 7.507" in text
+    assert "In clear: the order of the rows" in text
+    assert "crew -> " in text
     # 2,201 people before and after, whatever was drawn.
     rows = [line.split() for line in text.splitlines() if line.startswith("survived  ")]
     counts = [row for row in rows if row[1] in ("no", "yes")]
+    assert [row[2] for row in counts] == ["1,490", "711"]
     for at in (2, 3, 4):
         # Estimates sum to everyone too, each rounded for show.
         assert abs(sum(int(row[at].replace(",", "")) for row in counts) - 2201) <= (at == 4)
     joint = [
-        line.split()[-4:] for line in text.splitlines() if line.startswith(("1st, ", "crew, "))
+        line.split()[-3:] for line in text.splitlines() if line.startswith(("1st, ", "crew, "))
     ]
-    assert len(joint) == 8
     assert [row[0] for row in joint] == ["118", "62", "4", "141", "670", "192", "3", "20"]
+    assert max(map(len, text.splitlines())) <= 92
 
 
 @pytest.mark.parametrize("beta", ["0", "1"])
@@ -79,7 +79,19 @@ def test_the_demo_at_both_ends(beta: str) -> None:
     rows = [line.split() for line in text.splitlines() if line.startswith(("age  ", "sex  "))]
     told = [row[2:5] for row in rows if row[1] in ("child", "female")]
     assert told == ([["470"] * 3, ["109"] * 3] if beta == "0" else [])
-    assert ("perfect secrecy tell nothing" in text) == (beta == "1")
+    assert ("reports tell nothing" in text) == (beta == "1")
+
+
+def test_the_demo_writes_its_data_once(tmp_path: Path) -> None:
+    path = tmp_path / "titanic.csv"
+    assert "titanic.codebook.csv" in run("demo", "--data", str(path))
+    lines = path.read_text().splitlines()
+    assert lines[0] == "class,sex,age,survived"
+    assert len(lines) == 2202
+    codebook = (tmp_path / "titanic.codebook.csv").read_text().splitlines()
+    assert codebook[:2] == ["column,level", "class,1st"]
+    assert "`data` must be a new file" in refusal("demo", "--data", str(path))
+    assert "got No such file" in refusal("demo", "--data", str(tmp_path / "no" / "x.csv"))
 
 
 def test_key_new_writes_a_key_once(tmp_path: Path) -> None:

@@ -18,7 +18,11 @@ PACKAGE = Path(str(bs.__file__)).parent
 # What a name is for where it is on the command line alone.
 SHELL = {
     "top": "how many terms are shown",
-    "out": "the file that terms are written to",
+    "out": "the file that terms or a plan are written to",
+    "plan": "the file that the plan is read from",
+    "key_file": "the file that the key is read from",
+    "certificate": "the file that the certificate is written to",
+    "data": "the file that the data of the demo are written to",
     "markdown": "the form of the page",
     "version": "which version this is",
     "help": "what there is",
@@ -43,10 +47,14 @@ def every_family() -> dict[str, dict[str, Any]]:
 def test_options_are_called_as_in_python() -> None:
     of_families = {name for given in every_family().values() for name in given}
     stand_for = {
-        "inspect": of_families | set(parameters(bs.Matrix.profile)),
+        "inspect": of_families
+        | set(parameters(bs.Matrix.profile))
+        | set(parameters(bs.Plan.preview)),
         "compare": of_families,
         "decompose": set(parameters(bs.Matrix.decompose)),
         "demo": of_families,
+        "plan": set(parameters(bs.Plan.for_frame)),
+        "protect": set(parameters(bs.Plan.protect)),
         "paper": set(),
     }
     commands = {n: c for n, c in cli.main.commands.items() if not isinstance(c, click.Group)}

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         Strata,
     )
     from bistochastic.report import Comparison, compare
+    from bistochastic.samples import titanic
 
     __version__: str
 
@@ -137,6 +138,7 @@ __all__ = [
     "reverse_map",
     "t_transform",
     "t_transforms",
+    "titanic",
     "tradeoff",
     "tridiagonal",
     "uniform",
@@ -180,6 +182,7 @@ _LATER = {
     "permutation_distance": "bistochastic.numeric.ranks",
     "reverse_map": "bistochastic.numeric.ranks",
     "t_transforms": "bistochastic.permutations.majorization",
+    "titanic": "bistochastic.samples",
     "tradeoff": "bistochastic.choose.tradeoff",
 }
 

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
+
+
+def in_shell(sentence: str) -> str:
+    """A sentence of the package with options as they are typed.
+
+    >>> in_shell("`after` must agree; got another key: redraw=True draws anew")
+    '`after` must agree; got another key: --redraw draws anew'
+    """
+    sentence = sentence.replace("key=None", "no --key-file").replace("`frame`", "`in`")
+    found = re.sub(r"\b([a-z_]+)=True\b", lambda m: f"--{m[1].replace('_', '-')}", sentence)
+    return re.sub(
+        r"\b(id_column|max_rows_per_id)\b", lambda m: f"--{m[1].replace('_', '-')}", found
+    )
 
 
 class _Sentence(click.Group):
@@ -14,7 +28,7 @@ class _Sentence(click.Group):
         try:
             return super().invoke(ctx)
         except (ValueError, TypeError, IndexError, FileExistsError) as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(in_shell(str(error))) from error
         except (MemoryError, OverflowError) as error:
             raise click.ClickException("`size` must fit in memory; got a larger one") from error
 
@@ -22,8 +36,12 @@ class _Sentence(click.Group):
 @click.group(cls=_Sentence)
 @click.version_option(package_name="bistochastic")
 def main() -> None:
-    """Privacy by bistochastic matrices: how much each matrix hides, and what it leaves.
+    """Protect a file by known noise: `plan` what happens to each column, then `protect`.
 
-    Make keys, inspect, compare and decompose matrices, show the demo. Files are randomized and
-    estimated from Python: see Matrix.randomize and Matrix.estimate.
+    \b
+    bistochastic plan survey.csv --codebook codebook.csv --beta 0.6 --out plan.toml
+    bistochastic protect survey.csv protected.csv --plan plan.toml
+
+    `inspect` shows plans, certificates and single matrices; `demo` shows it all on data that ship
+    with the package.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +11,7 @@ from bistochastic import families
 from bistochastic.cli.files import is_file, read_table
 from bistochastic.cli.group import main
 from bistochastic.cli.matrices import from_words, parameters_of, value
+from bistochastic.cli.plans import is_certificate, is_plan, read_certificate, read_plan
 from bistochastic.report import facts
 
 if TYPE_CHECKING:
@@ -40,24 +42,38 @@ if TYPE_CHECKING:
 @click.option("--matrix", "matrices", multiple=True, help="A part of kron, mix or product.")
 @click.option("--weights", help="Weights of a mix, as 0.9,0.1 or 2/3,1/3.")
 @click.option("--prior", help="What an attacker believes beforehand, as 0.5,0.3,0.2.")
+@click.option("--records", type=int, help="Number of records that a plan is for.")
 @click.option("--full", is_flag=True, help="Compute every measure, however long that takes.")
 def inspect(
     family: str,
     matrices: Sequence[str],
     cost: str | None,
     prior: str | None,
+    records: int | None,
     full: bool,
     **given: str | None,
 ) -> None:
     """All measures of one matrix: FAMILY with its parameters, or a CSV, NPY or NPZ file.
 
+    A plan (TOML or JSON) or a certificate (JSON) is shown as a table.
+
     \b
+    bistochastic inspect plan.toml --records 1000
     bistochastic inspect randomized_response --size 12 --beta 0.6
     bistochastic inspect tridiagonal --alphas 0.1,0.2,0.3
     bistochastic inspect mine.csv
     bistochastic inspect kron --matrix "uniform size=3" --matrix "k_anonymous size=12 k=3"
     bistochastic inspect geometric --size 12 --beta 0.6 --cost ordinal
     """
+    if is_plan(family):
+        path = Path(family)
+        is_one = is_certificate(path)
+        shown_whole = read_certificate(path, "family") if is_one else (
+            read_plan(path, "family").preview(records))  # fmt: skip
+        click.echo(str(shown_whole))
+        return
+    if records is not None:
+        raise ValueError("`records` must go with a plan; got a matrix")
     costs = None if cost is None else value("cost", cost)
     if is_file(family):
         matrix = families.dense(read_table(family))

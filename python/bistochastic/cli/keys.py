@@ -19,7 +19,11 @@ def key() -> None:
 @key.command(name="new")
 @click.argument("file", type=click.Path(path_type=Path))
 def _key_new(file: Path) -> None:
-    """Write a fresh key to FILE and print its fingerprint. FILE must not exist yet."""
+    """Write a fresh key to FILE and print its fingerprint. FILE must not exist yet.
+
+    \b
+    bistochastic key new survey.key
+    """
     fresh = Key.generate()
     try:
         fresh.to_file(file)
@@ -35,11 +39,15 @@ def _key_new(file: Path) -> None:
 @key.command(name="fingerprint")
 @click.argument("file", type=click.Path(path_type=Path))
 def _key_fingerprint(file: Path) -> None:
-    """Print the fingerprint of the key in FILE, which holds 64 hexadecimal digits."""
-    click.echo(_key(file).fingerprint)
+    """Print the fingerprint of the key in FILE, which holds 64 hexadecimal digits.
+
+    \b
+    bistochastic key fingerprint survey.key
+    """
+    click.echo(read_key(file).fingerprint)
 
 
-def _key(file: Path) -> Key:
+def read_key(file: Path) -> Key:
     """The key in a file, of hexadecimal digits alone; what is to say of the file goes to stderr."""
     import warnings
 

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from bistochastic import paper
 from bistochastic.cli import demo
 from bistochastic.cli.group import main
+from bistochastic.words import shown
 
 
 @main.command(name="demo")
-@click.option("--beta", default=0.6, show_default=True, help="Beta that every family reaches.")
-def _demo(beta: float) -> None:
-    """Try every family on the 2,201 people of the Titanic, then release and estimate them."""
-    click.echo(demo.report(beta))
+@click.option("--beta", default=0.6, show_default=True, help="Beta that every column reaches.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="Write the data to this new file, and a codebook beside it, instead.",
+)
+def _demo(beta: float, data: Path | None) -> None:
+    """Plan, protect and estimate the 2,201 people of the Titanic.
+
+    \b
+    bistochastic demo
+    bistochastic demo --data titanic.csv
+    """
+    if data is None:
+        click.echo(demo.report(beta))
+        return
+    for path in demo.write(data):
+        click.echo(f"written to {shown(path)}")
 
 
 @main.command(name="paper")

@@ -100,6 +100,56 @@ class Plan:
                 must = f"`strata` must be by a column that stays in clear; got `{shown(column)}`"
                 raise ValueError(f"{prefix(attribute.columns)}{must}, which is not in `keep`")
 
+    @classmethod
+    def for_frame(
+        cls,
+        schema: Any,
+        *,
+        beta: float,
+        floor: float | None = None,
+        domain_from_data: bool = False,
+        codebook: Any = None,
+        keep: Iterable[str] = (),
+        drop: Iterable[str] = (),
+        name: str = "plan",
+    ) -> Plan:
+        """A first plan from names, types and declared levels. Look at its :meth:`preview`.
+
+        ``schema`` is a frame, or a schema alone: one of pyarrow or polars, a relation of DuckDB, a
+        dict of columns and their levels, or the path of a codebook (CSV with ``column`` and
+        ``level``, TOML, or a Table Schema as JSON). ``codebook`` adds levels to a frame.
+
+        Declared are the levels of an Enum (polars, DuckDB), of truth values and of a codebook. The
+        levels of texts, of a Categorical and of an Arrow dictionary are those that happen to occur:
+        they are read only with ``domain_from_data=True``, and plan and certificate then say so.
+
+        Categories get randomized response. Numbers are exchanged between records of similar rank.
+        Each reaches ``beta``, or ``floor`` where that is larger. Columns in ``keep`` stay in clear.
+        What has no levels and is no number is left out: see ``plan.drop``.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan.for_frame({"sex": ["F", "M"], "smokes": bool, "age": int, "name": str},
+        ...                          beta=0.6)
+        >>> plan.attributes
+        (<Categorical `sex`, 2 categories: randomized_response, beta 0.6>,
+         <Categorical `smokes`, 2 categories: randomized_response, beta 0.6>,
+         <Numeric `age`, permute by rank: k_anonymous, beta=0.6>)
+        >>> plan.drop
+        ('name',)
+        """
+        from bistochastic.plan.draft import draft
+
+        return draft(
+            schema,
+            beta=beta,
+            floor=floor,
+            domain_from_data=domain_from_data,
+            codebook=codebook,
+            keep=keep,
+            drop=drop,
+            name=name,
+        ).plan
+
     @property
     def definition(self) -> int:
         """1 for a single column, 3 for a single :class:`Joint`, else 2: bits are summed."""

@@ -1,0 +1,74 @@
+"""The columns of a table in a file: types, and the levels that occur where they are asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bistochastic.adapters.schemas import MOST_LEVELS, Column, columns_of, levels_among
+
+if TYPE_CHECKING:
+    from bistochastic.adapters.table_files import Source
+
+
+def columns_in(source: Source, *, look: bool) -> list[Column]:
+    """The columns of a file. ``look`` reads all of it for the levels that occur.
+
+    A CSV file says nothing of types: a column is one of numbers where its first rows are.
+    """
+    is_csv = source.rows is None
+    found = columns_of(source.schema)
+    open_ones = [column.name for column in found if _is_open(column)]
+    seen = {name: _Seen() for name in open_ones}
+    if open_ones and (look or is_csv):
+        for batch in source.batches(open_ones):
+            for name, column in zip(open_ones, batch.columns, strict=True):
+                seen[name].add(column, numbers=is_csv)
+            if not look:
+                break
+    return [_known(column, seen[column.name], is_csv, look) if _is_open(column) else column
+            for column in found]  # fmt: skip
+
+
+def _is_open(column: Column) -> bool:
+    return column.levels is None and column.holds in ("texts", "levels")
+
+
+def _known(column: Column, seen: _Seen, is_csv: bool, look: bool) -> Column:
+    if is_csv and seen.numbers and seen.rows:
+        return replace(column, holds="numbers", type="number")
+    if not look:
+        return column
+    if column.holds == "levels":
+        # A type that lists its values means categories, however many.
+        return replace(column, levels=seen.sorted())
+    return replace(column, levels=levels_among(seen.sorted() or (), seen.rows))
+
+
+class _Seen:
+    """The different values of a column so far; none once they are too many for categories."""
+
+    def __init__(self) -> None:
+        self.values: set[Any] | None = set()
+        self.rows = 0
+        self.numbers = True
+
+    def add(self, column: Any, *, numbers: bool) -> None:
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        column = column.drop_null()
+        self.rows += len(column)
+        if numbers and self.numbers:
+            from bistochastic.adapters.csv_file import are_numbers
+
+            self.numbers = are_numbers(column)
+        if self.values is not None:
+            self.values.update(pc.unique(column).to_pylist())
+            if len(self.values) > MOST_LEVELS * 1024:
+                self.values = None
+
+    def sorted(self) -> tuple[Any, ...] | None:
+        return tuple(sorted(self.values)) if self.values else None

@@ -1,0 +1,70 @@
+"""Rows in a random order, however many: scattered over files, which are read back one by one.
+
+Each row goes to a file that is drawn for it, and each file is put in a random order in memory. Over
+all files that is a uniformly random order: which rows a file gets and how they stand in it do not
+depend on where they came from. The draws are under fresh keys that are forgotten. Files hold
+protected rows, and are readable by their owner alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import families
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+# Rows of a file, about: these are in memory at once.
+ROWS = 1 << 19
+# Files that are open at once, at most.
+MOST_FILES = 256
+
+
+class Scatter:
+    """Files that batches are scattered over."""
+
+    def __init__(self, new: Callable[[str], Path], schema: Any, rows: int) -> None:
+        import pyarrow as pa
+
+        count = max(1, min(MOST_FILES, -(-rows // ROWS)))
+        self._pa, self._schema = pa, schema
+        self._paths = [new(f"rows-{i}") for i in range(count)]
+        self._files = [pa.OSFile(str(path), "wb") for path in self._paths]
+        # A column of categories may have other ones in every batch, which a stream allows.
+        self._writers = [pa.ipc.new_stream(file, schema) for file in self._files]
+
+    def write(self, batch: Any) -> None:
+        """Each row to a file that is drawn for it."""
+        count = len(self._paths)
+        zeros = np.zeros(batch.num_rows, np.uint16)
+        drawn = families.uniform(count).randomize(zeros)
+        order = np.argsort(drawn, kind="stable")
+        batch = batch.take(order)
+        ends = np.cumsum(np.bincount(drawn, minlength=count)).tolist()
+        start = 0
+        for writer, end in zip(self._writers, ends, strict=True):
+            if end > start:
+                writer.write_batch(batch.slice(start, end - start))
+            start = end
+
+    def batches(self) -> Iterator[Any]:
+        """All rows in a random order; each file goes once it is read."""
+        for writer, file in zip(self._writers, self._files, strict=True):
+            writer.close()
+            file.close()
+        for path in self._paths:
+            with self._pa.OSFile(str(path)) as file:
+                table = self._pa.ipc.open_stream(file).read_all()
+            path.unlink()
+            if table.num_rows:
+                order = families.uniform(table.num_rows).sample_permutation()
+                yield from table.take(order).combine_chunks().to_batches()
+
+    def close(self) -> None:
+        """Let go of the files, also where something went wrong."""
+        for file in self._files:
+            file.close()

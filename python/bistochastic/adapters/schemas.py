@@ -1,0 +1,131 @@
+"""The columns of a frame or of a schema alone: their names, what they hold, and declared levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from bistochastic.adapters.frames import distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Texts with more different values than this are free text or ids rather than categories.
+MOST_LEVELS = 256
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is known of a column before any row of it is protected.
+
+    ``levels`` are None where there are none to be had. They are ``declared`` where the type lists
+    them, and otherwise happen to occur in the data.
+    """
+
+    name: str
+    holds: Literal["numbers", "whole numbers", "levels", "texts", "something else"]
+    type: str
+    levels: tuple[Any, ...] | None = None
+    declared: bool = False
+
+
+def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
+    """The columns of a frame, relation or schema; ``look`` reads the levels of texts off the rows.
+
+    >>> import pyarrow as pa
+    >>> columns_of(pa.schema({"smokes": pa.bool_(), "age": pa.int8()}))
+    [Column(name='smokes', holds='levels', type='Boolean', levels=(False, True), declared=True),
+     Column(name='age', holds='whole numbers', type='Int8', levels=None, declared=False)]
+    """
+    import narwhals.stable.v2 as nw
+    from narwhals.stable.v2 import dependencies
+
+    native = _empty_frame(schema)
+    if dependencies.is_pandas_dataframe(native):
+        distinct(list(native.columns))
+    try:
+        frame = nw.from_native(native)
+    except TypeError:
+        must = "`schema` must be a frame of pandas or polars, a table or schema of pyarrow, a "
+        more = "schema of polars, a relation of DuckDB, a codebook or a dict of levels"
+        raise TypeError(f"{must}{more}; got {type(schema).__name__}") from None
+    listed = frame.collect_schema() if isinstance(frame, nw.LazyFrame) else frame.schema
+    # The categories of a frame of pandas are those that occur, even where they are ordered.
+    declares = not dependencies.is_pandas_dataframe(native)
+    found = []
+    for name, dtype in listed.items():
+        word = str(dtype).split("(")[0]
+        if isinstance(dtype, nw.Enum) and declares:
+            found.append(Column(name, "levels", word, tuple(dtype.categories), True))
+        elif dtype == nw.Boolean:
+            found.append(Column(name, "levels", word, (False, True), True))
+        elif dtype in (nw.Enum, nw.Categorical):
+            declared = _enum_of_polars(native, name)
+            levels = declared or (() if isinstance(frame, nw.LazyFrame) else
+                                  tuple(frame[name].cat.get_categories().to_list()))  # fmt: skip
+            found.append(Column(name, "levels", word, levels or None, declared is not None))
+        elif dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128):
+            found.append(Column(name, "whole numbers", word))
+        elif dtype.is_float():
+            found.append(Column(name, "numbers", word))
+        elif dtype in (nw.String, nw.Object):
+            found.append(Column(name, "texts", word, _different(frame, name) if look else None))
+        else:
+            found.append(Column(name, "something else", word))
+    return found
+
+
+def _empty_frame(schema: Any) -> Any:
+    """A schema alone as a frame without rows; what is a frame as it is."""
+    module, name = type(schema).__module__.split(".")[0], type(schema).__name__
+    if (module, name) == ("polars", "Schema"):
+        return schema.to_frame()
+    if (module, name) == ("pyarrow", "Schema"):
+        distinct(schema.names)
+        return schema.empty_table()
+    if (module, name) == ("pyarrow", "RecordBatch"):
+        import pyarrow as pa
+
+        return pa.Table.from_batches([schema])
+    return schema
+
+
+def _enum_of_polars(native: Any, name: str) -> tuple[str, ...] | None:
+    """The levels of an Enum of polars that an Arrow schema carries, as in a file polars wrote."""
+    if type(native).__module__.split(".")[0] != "pyarrow":
+        return None
+    noted = native.schema.field(name).metadata or {}
+    text: bytes | None = noted.get(b"_PL_ENUM_VALUES2")
+    if text is None:
+        return None
+    found = []
+    while text:
+        length, _, rest = text.partition(b";")
+        if not length.isdigit() or len(rest) < int(length):
+            return None
+        found.append(rest[: int(length)].decode(errors="replace"))
+        text = rest[int(length) :]
+    return tuple(found)
+
+
+def _different(frame: Any, name: str) -> tuple[str, ...] | None:
+    """The different texts of a column, in order; None where they are too many to be categories."""
+    import narwhals.stable.v2 as nw
+
+    lazy = isinstance(frame, nw.LazyFrame)
+    column = (frame.select(name).collect() if lazy else frame)[name].drop_nulls()
+    values = column.unique().to_list()
+    return levels_among(values, len(column))
+
+
+def levels_among(values: Sequence[Any], rows: int) -> tuple[str, ...] | None:
+    """The texts as levels, or None where they look like free text or ids.
+
+    >>> levels_among(["M", "F"], 10)
+    ('F', 'M')
+    >>> levels_among(["Ann", "Bob", "Cem"], 4) is None
+    True
+    """
+    if not values or len(values) > min(MOST_LEVELS, max(1, rows // 2)):
+        return None
+    return tuple(sorted(values)) if all(isinstance(value, str) for value in values) else None

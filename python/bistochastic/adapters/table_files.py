@@ -1,0 +1,152 @@
+"""Tables in files, as record batches: opened for reading, and written a batch at a time.
+
+``csv_file`` and ``parquet_file`` have one format each. Both need pyarrow.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from bistochastic.adapters.frames import Table
+
+ENDINGS = (".csv", ".parquet")
+# Rows that are protected together: a block of `plan.protect`.
+BATCH = 65_536
+
+
+class Source(Protocol):
+    """A table in a file."""
+
+    schema: Any
+    rows: int | None
+    """How many there are, where the file says so."""
+
+    def batches(self, columns: list[str] | None = None) -> Iterator[Any]:
+        """Record batches of all columns, or of these alone."""
+
+    def numbers_of(self, column: Any, name: str, done: int) -> Any:
+        """Some rows of a column as numbers; ``done`` rows were before."""
+
+    def replaced(self, types: Mapping[str, Any]) -> None:
+        """From now on these columns hold nothing, of these types: others take their place."""
+
+    def about(self) -> int:
+        """About how many rows there are, rather more than less."""
+
+    def share(self) -> float:
+        """How much of the file the latest reading has gone through, from 0 to 1."""
+
+    def close(self) -> None:
+        """Let go of the file."""
+
+
+class Sink(Protocol):
+    """A file that a table is written to."""
+
+    def write(self, batch: Any) -> None:
+        """Add a record batch, or a table."""
+
+    def close(self) -> None:
+        """Write what is left; the file is then whole."""
+
+
+def ending(path: Path, name: str) -> str:
+    """The ending of a file that can be read or written."""
+    found = path.suffix.lower()
+    if found not in ENDINGS:
+        got = shown(path.suffix) or "no ending"
+        raise ValueError(f"`{name}` must end in {' or '.join(ENDINGS)}; got {got}")
+    return found
+
+
+def needs_pyarrow() -> None:
+    """Say how to get it, where it is not installed."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        must = "`pyarrow` must be installed to read and write files"
+        raise ValueError(f'{must}; got none: pip install "bistochastic[files]"') from None
+
+
+def opened(path: Path, name: str, kinds: Mapping[str, str] | None = None) -> Source:
+    """A table in a file. ``kinds`` says which columns of a CSV file are no texts."""
+    form = ending(path, name)
+    needs_pyarrow()
+    if not path.is_file():
+        got = "a folder" if path.is_dir() else "none there"
+        raise ValueError(f"`{name}` must be a file; got {got}")
+    with said(name):
+        if form == ".csv":
+            from bistochastic.adapters.csv_file import CsvSource
+
+            return CsvSource(path, name, kinds or {})
+        from bistochastic.adapters.parquet_file import ParquetSource
+
+        return ParquetSource(path, name)
+
+
+def created(path: Path, form: str, schema: Any, like: Source) -> Sink:
+    """A new file of that form for batches of that schema, compressed as the source is."""
+    if form == ".csv":
+        from bistochastic.adapters.csv_file import CsvSink
+
+        return CsvSink(path, schema)
+    from bistochastic.adapters.parquet_file import ParquetSink
+
+    return ParquetSink(path, schema, like)
+
+
+def numbers(
+    source: Source, names: list[str], progress: Callable[[float], None]
+) -> dict[str, Table]:
+    """Numeric columns, read whole in one pass, each as a table of its own.
+
+    Later readings of the file leave them out: permuted values take their place.
+    """
+    import pyarrow as pa
+
+    from bistochastic.adapters.arrow_table import ArrowTable
+
+    chunks: dict[str, list[Any]] = {name: [] for name in names}
+    done = 0
+    for batch in source.batches(names):
+        for name, column in zip(names, batch.columns, strict=True):
+            chunks[name].append(source.numbers_of(column, name, done))
+        done += batch.num_rows
+        progress(source.share())
+    found: dict[str, Table] = {}
+    types = {}
+    for name in names:
+        kinds = {chunk.type for chunk in chunks[name]}
+        # One float makes all of a CSV column floats.
+        kind = kinds.pop() if len(kinds) == 1 else pa.float64()
+        if not done:
+            kind = source.schema.field(name).type
+        types[name] = kind
+        column = pa.chunked_array([chunk.cast(kind) for chunk in chunks.pop(name)], kind)
+        found[name] = ArrowTable(pa.table({name: column}))
+    source.replaced(types)
+    return found
+
+
+@contextmanager
+def said(name: str) -> Iterator[None]:
+    """What pyarrow says of a broken file may quote it, and is left out."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except pa.ArrowInvalid:
+        raise ValueError(f"`{name}` must be a file of its kind; got a broken one") from None
+    except pa.ArrowNotImplementedError:
+        raise ValueError(f"`{name}` must hold known types; got another") from None
+    except OSError as error:
+        reason = error.strerror or "one that cannot be read"
+        raise ValueError(f"`{name}` must be a file to read; got {reason}") from None

@@ -1,0 +1,150 @@
+"""``plan``: a first plan for a file; and plans and certificates from files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bistochastic.cli.group import in_shell, main
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bistochastic.plan import Certificate, Plan
+
+_FILES = (".toml", ".json")
+
+
+def is_plan(words: str) -> bool:
+    """Whether what was typed names a plan or a certificate rather than a family."""
+    return words.lower().endswith(_FILES) and "=" not in words
+
+
+def text_of(path: Path, name: str) -> str:
+    """The text of a small file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"`{name}` must be UTF-8; got none at byte {error.start}") from None
+    except OSError as error:
+        raise ValueError(f"`{name}` must be a file to read; got {error.strerror}") from None
+
+
+def read_plan(path: Path, name: str) -> Plan:
+    """A plan from a TOML or JSON file."""
+    from bistochastic.plan import Plan
+
+    form = path.suffix.lower()
+    if form not in _FILES:
+        got = shown(path.suffix) or "no ending"
+        raise ValueError(f"`{name}` must end in {' or '.join(_FILES)}; got {got}")
+    text = text_of(path, name)
+    return Plan.from_toml(text) if form == ".toml" else Plan.from_json(text)
+
+
+def read_certificate(path: Path, name: str) -> Certificate:
+    """A certificate from a JSON file."""
+    from bistochastic.plan import Certificate
+
+    return Certificate.from_json(text_of(path, name))
+
+
+def is_certificate(path: Path) -> bool:
+    """Whether a JSON file holds a certificate rather than a plan."""
+    if path.suffix.lower() != ".json" or not path.is_file():
+        return False
+    return '"certificate_version"' in text_of(path, "family")[:200]
+
+
+@main.command(name="plan")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--codebook",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Levels of the columns: CSV with column and level, TOML, or a Table Schema.",
+)
+@click.option("--beta", default=0.6, show_default=True, help="Beta that every column reaches.")
+@click.option("--floor", type=float, help="Least beta of a column, where that is larger.")
+@click.option(
+    "--domain-from-data",
+    is_flag=True,
+    help="Read the levels of texts off the data. Plan and certificate then say so.",
+)
+@click.option("--keep", multiple=True, metavar="COLUMN", help="A column that stays in clear.")
+@click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
+@click.option("--name", default="plan", show_default=True, help="Name of the plan, in all waves.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="PLAN.toml",
+    help="Write the plan to this new file, and show it.",
+)
+def _plan(
+    file: Path | None,
+    codebook: Path | None,
+    out: Path | None,
+    domain_from_data: bool,
+    keep: Sequence[str],
+    drop: Sequence[str],
+    **options: Any,
+) -> None:
+    """Write a first plan for FILE as TOML: what happens to each column.
+
+    FILE is a CSV or Parquet file, of which the names and types of columns are read, or a Table
+    Schema (JSON). A codebook alone is enough, too. Look at the plan, and edit it as you like.
+
+    Levels have to be declared: by a codebook, by a type that lists them (an Enum), or by saying
+    --domain-from-data. Columns without levels that are no numbers are left out.
+
+    \b
+    bistochastic plan survey.csv --codebook codebook.csv --beta 0.6 --out plan.toml
+    bistochastic plan survey.parquet --domain-from-data --keep region --out plan.toml
+    """
+    from bistochastic.plan import draft
+
+    if file is None and codebook is None:
+        raise click.UsageError("Missing argument 'FILE', or option '--codebook'.")
+    if out is not None and out.suffix.lower() != ".toml":
+        raise ValueError(f"`out` must end in .toml; got {shown(out.suffix) or 'no ending'}")
+    if out is not None and out.exists():
+        raise ValueError(f"`out` must be a new file; got one that there is: {shown(out)}")
+    columns = _columns(file, domain_from_data) if file is not None else None
+    book = None if codebook is None else draft.columns(codebook, look=False)
+    made = draft.of_columns(
+        columns if columns is not None else book or [],
+        book=book or () if columns is not None else (),
+        look=domain_from_data,
+        keep=tuple(keep),
+        drop=tuple(drop),
+        **options,
+    )
+    if out is None:
+        click.echo(made.plan.to_toml(), nl=False)
+    else:
+        try:
+            with out.open("x", encoding="utf-8") as written:
+                written.write(made.plan.to_toml())
+        except OSError as error:
+            raise ValueError(f"`out` must be a file to write; got {error.strerror}") from None
+        click.echo(f"{made.plan.preview()}\n\nwritten to {shown(out)}")
+    for sentence in made.left_out:
+        click.echo(in_shell(sentence), err=True)
+
+
+def _columns(file: Path, look: bool) -> list[Any]:
+    from bistochastic.adapters.table_files import opened
+    from bistochastic.plan import draft
+
+    if file.suffix.lower() == ".json":
+        return draft.columns(file, look=False)
+    source = opened(file, "file")
+    try:
+        from bistochastic.adapters.file_columns import columns_in
+
+        return columns_in(source, look=look)
+    finally:
+        source.close()

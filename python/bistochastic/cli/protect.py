@@ -1,0 +1,96 @@
+"""``protect``: a file in, a protected file and its certificate out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bistochastic.cli.group import main
+from bistochastic.cli.keys import read_key
+from bistochastic.cli.plans import read_certificate, read_plan
+from bistochastic.cli.progress import bar
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from bistochastic.plan import Certificate
+
+_FILE = click.Path(path_type=Path)
+
+
+@main.command()
+@click.argument("source", metavar="IN", type=_FILE)
+@click.argument("out", type=_FILE)
+@click.option("--plan", required=True, type=_FILE, help="The plan, TOML or JSON.")
+@click.option("--key-file", type=_FILE, help="A key that is kept, to draw the same again.")
+@click.option("--release", help="What the key is used for, as 2026-spring.")
+@click.option("--id-column", metavar="COLUMN", help="Ids of people, who are in several waves.")
+@click.option("--after", metavar="first|FILE", help="Certificate of the wave before, or first.")
+@click.option("--redraw", is_flag=True, help="Go on though people are drawn anew since then.")
+@click.option("--pseudonym", metavar="COLUMN", help="Write a keyed hash of the id, so named.")
+@click.option("--fresh", is_flag=True, help="Draw numeric columns anew in this wave.")
+@click.option("--max-rows-per-id", default=1, show_default=True, help="Rows that an id may have.")
+@click.option("--shuffle", is_flag=True, help="Put the rows in a random order.")
+@click.option(
+    "--certificate",
+    type=_FILE,
+    help="Where the certificate goes.  [default: OUT.certificate.json]",
+)
+def protect(
+    source: Path,
+    out: Path,
+    plan: Path,
+    key_file: Path | None,
+    after: str | None,
+    certificate: Path | None,
+    **options: Any,
+) -> None:
+    """Protect the file IN by a plan and write it to OUT, with a certificate beside it.
+
+    Both are CSV or Parquet files, by their ending. OUT appears when it is whole; until then an old
+    one stays as it is. Without a key the noise is forgotten, which is right for a single release.
+
+    \b
+    bistochastic protect survey.csv protected.csv --plan plan.toml
+    bistochastic protect wave2.parquet out.parquet --plan plan.toml --key-file survey.key \\
+        --id-column person --after wave1.parquet.certificate.json
+
+    CSV files are UTF-8 with a header. An empty field is a missing value, and is written like that;
+    "" is an empty text. Ids are texts. Columns that the plan keeps pass as they are, quoted only
+    where they must be; truth values are written as true and false. Rows in messages are counted
+    from 0, without the header. Memory does not grow with the file, but for a numeric column, which
+    takes up to 32 bytes a row.
+    """
+    from bistochastic.files.release import protect_file
+    from bistochastic.plan.options import Options
+
+    target = certificate or out.with_name(f"{out.name}.certificate.json")
+    wave: Certificate | str | None = after
+    if after is not None and after != "first":
+        wave = read_certificate(Path(after), "after")
+    inputs = {"in": source, "plan": plan, "key-file": key_file}
+    for name, path in inputs.items():
+        for written, to in (("out", out), ("certificate", target)):
+            if path is not None and _same(path, to):
+                raise ValueError(f"`{written}` must be another file than `{name}`; got the same")
+    if _same(out, target):
+        raise ValueError("`certificate` must be another file than `out`; got the same")
+    made = read_plan(plan, "plan")
+    key = None if key_file is None else read_key(key_file)
+    settings = Options.of(made, key=key, after=wave, **options)
+    try:
+        with bar() as progress:
+            found = protect_file(made, source, out, target, settings, progress=progress)
+    except MemoryError as error:
+        raise ValueError(str(error) or "`in` must fit in memory; got a larger one") from None
+    click.echo(f"{shown(out)}: {found.line.removeprefix('of ')}")
+    click.echo(f"In clear: {', '.join(found.in_clear) or 'nothing'}")
+    several = len(found.warnings)
+    mind = f", with {several} thing{'s' * (several > 1)} to mind" if several else ""
+    click.echo(f"{shown(target)}: the certificate{mind}; `bistochastic inspect` shows it")
+
+
+def _same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)

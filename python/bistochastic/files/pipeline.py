@@ -1,0 +1,98 @@
+"""Two threads beside the one that draws: reading ahead, and writing behind."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+# Batches that wait on each side.
+DEPTH = 4
+_END = object()
+
+
+def ahead(items: Iterable[Any]) -> Iterator[Any]:
+    """The same items, made in another thread a few at a time; its errors are raised here.
+
+    >>> list(ahead(range(5)))
+    [0, 1, 2, 3, 4]
+    """
+    waiting: queue.Queue[Any] = queue.Queue(DEPTH)
+    stop = threading.Event()
+
+    def put(item: Any) -> bool:
+        while not stop.is_set():
+            try:
+                waiting.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def work() -> None:
+        try:
+            for item in items:
+                if not put((item, None)):
+                    return
+            put((_END, None))
+        except BaseException as error:
+            put((_END, error))
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while True:
+            item, error = waiting.get()
+            if error is not None:
+                raise error
+            if item is _END:
+                return
+            yield item
+    finally:
+        stop.set()
+        thread.join()
+
+
+class Behind:
+    """Does something with items in another thread, in order; its errors are raised here.
+
+    >>> done = []
+    >>> with Behind(done.append) as behind:
+    ...     for i in range(5):
+    ...         behind.put(i)
+    >>> done
+    [0, 1, 2, 3, 4]
+    """
+
+    def __init__(self, do: Callable[[Any], None]) -> None:
+        self._waiting: queue.Queue[Any] = queue.Queue(DEPTH)
+        self._error: BaseException | None = None
+        self._do = do
+        self._thread = threading.Thread(target=self._work, daemon=True)
+
+    def _work(self) -> None:
+        while (item := self._waiting.get()) is not _END:
+            if self._error is None:
+                try:
+                    self._do(item)
+                except BaseException as error:
+                    self._error = error
+
+    def put(self, item: Any) -> None:
+        """Hand an item over; waits while others are waiting."""
+        if self._error is not None:
+            raise self._error
+        self._waiting.put(item)
+
+    def __enter__(self) -> Behind:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._waiting.put(_END)
+        self._thread.join()
+        if kind is None and self._error is not None:
+            raise self._error

@@ -1,0 +1,138 @@
+"""From a file to a protected file, in record batches.
+
+Categorical and joint columns are read, drawn and written a few batches at a time, in three threads,
+so that memory does not grow with the file. A numeric column is read whole first, since it is
+permuted among all rows. With a shuffle, protected rows are scattered over files beside the output
+and read back in a random order.
+
+The output and its certificate appear when both are whole. Before that the old certificate goes, so
+that none ever stands beside a file that it does not describe.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bistochastic.adapters import table_files
+from bistochastic.adapters.table_files import created, ending, opened
+from bistochastic.files.pipeline import Behind, ahead
+from bistochastic.files.whole import Whole, room
+from bistochastic.plan.attributes import Numeric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from bistochastic.adapters.table_files import Source
+    from bistochastic.plan.certificate import Certificate
+    from bistochastic.plan.options import Options
+    from bistochastic.plan.plan import Plan
+
+
+def protect_file(
+    plan: Plan,
+    source: Path,
+    out: Path,
+    certificate: Path,
+    options: Options,
+    *,
+    progress: Callable[[str, float], None] = lambda _what, _share: None,
+) -> Certificate:
+    """Protect a CSV or Parquet file; ``progress`` is told what is done, and the share of it."""
+    form = ending(out, "out")
+    table = opened(source, "in", kinds(plan))
+    try:
+        numbers = _numbers(plan, table, options, progress)
+        with Whole(out, "out") as whole, Whole(certificate, "certificate") as beside:
+            part = whole.new("table")
+            found = _written(plan, table, options, numbers, whole, part, form, progress)
+            said = beside.new("certificate")
+            try:
+                said.write_text(found.to_json() + "\n", encoding="utf-8")
+                beside.target.unlink(missing_ok=True)
+                whole.rename(part)
+                beside.rename(said)
+            except OSError as error:
+                raise room("out", error) from None
+            return found
+    finally:
+        table.close()
+
+
+def kinds(plan: Plan) -> dict[str, str]:
+    """What the columns of a CSV file hold, as far as the plan says."""
+    found: dict[str, str] = {}
+    for attribute in plan.attributes:
+        if isinstance(attribute, Numeric):
+            continue
+        for column, labels in zip(attribute.columns, attribute.axes, strict=True):
+            found[column] = labels.kind
+        if attribute.strata is not None:
+            found[attribute.strata.column] = attribute.strata.labels.kind
+    return found
+
+
+def _numbers(
+    plan: Plan, table: Source, options: Options, progress: Callable[[str, float], None]
+) -> dict[str, NDArray[Any]]:
+    """The numeric columns, read whole and permuted, one after the other."""
+    from bistochastic.plan.columns import numbers
+    from bistochastic.plan.stream import permuted
+
+    numeric = {a.column: a for a in plan.attributes if isinstance(a, Numeric)}
+    if not numeric:
+        return {}
+    # Before the file is read for it, as a column may be missing.
+    options.layout(plan, list(table.schema.names))
+    read = table_files.numbers(table, list(numeric), lambda share: progress("reading", share))
+    found = {}
+    for column, attribute in numeric.items():
+        progress(f"permuting {column}", 0.0)
+        values = numbers(read.pop(column), attribute)
+        found[column] = permuted(plan, options, column, values)
+        del values
+    return found
+
+
+def _written(
+    plan: Plan,
+    table: Source,
+    options: Options,
+    numbers: dict[str, NDArray[Any]],
+    whole: Whole,
+    part: Path,
+    form: str,
+    progress: Callable[[str, float], None],
+) -> Certificate:
+    """Protect all rows into one part; what the disk does not take is a sentence."""
+    from bistochastic.plan.stream import Stream
+
+    stream = Stream(plan, table.schema, options, numbers=numbers)
+    scatter: Any = None
+    if options.shuffle:
+        from bistochastic.adapters.scatter import Scatter
+
+        scatter = Scatter(whole.new, stream.schema, table.rows or table.about())
+    try:
+        sink = created(part, form, stream.schema, table)
+        first = sink.write if scatter is None else scatter.write
+        with Behind(first) as behind:
+            for batch in ahead(table.batches()):
+                for ready in stream.batch(batch):
+                    behind.put(ready)
+                progress("protecting", table.share())
+            for ready in stream.finish():
+                behind.put(ready)
+        if scatter is not None:
+            progress("shuffling", 0.0)
+            for ready in scatter.batches():
+                sink.write(ready)
+        sink.close()
+    except OSError as error:
+        raise room("out", error) from None
+    finally:
+        if scatter is not None:
+            scatter.close()
+    return stream.certificate

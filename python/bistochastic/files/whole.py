@@ -1,0 +1,150 @@
+"""Files that appear only when they are whole.
+
+What is written goes to a folder of mode 0700 beside the file, in files of mode 0600, and is renamed
+at the end. A run that was killed leaves such a folder; the next one to the same file removes it. A
+lock tells it from that of a run that is still at work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_MARK = ".bistochastic-part"
+
+
+class Whole:
+    """A file in the making: write to :meth:`new` ones, then :meth:`rename` one of them.
+
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "out.txt"
+    >>> with Whole(target, "out") as whole:
+    ...     part = whole.new("text")
+    ...     _ = part.write_text("all of it")
+    ...     whole.rename(part)
+    >>> target.read_text(), [path.name for path in target.parent.iterdir()]
+    ('all of it', ['out.txt'])
+    """
+
+    def __init__(self, target: Path, name: str) -> None:
+        self._name = name
+        # A link stays a link: what it leads to is replaced.
+        self.target = Path(os.path.realpath(target))
+        if self.target.exists() and not self.target.is_file():
+            got = "a folder" if self.target.is_dir() else "something else"
+            raise ValueError(f"`{name}` must be a file; got {got}")
+        if not self.target.parent.is_dir():
+            raise ValueError(f"`{name}` must be in a folder that there is; got none there")
+
+    def __enter__(self) -> Whole:
+        prefix = f".{self.target.name}{_MARK}-"
+        for left in self.target.parent.glob(f"{_escaped(prefix)}*"):
+            _remove_unless_locked(left)
+        # Another run may take a folder for one that was left, before it is locked.
+        for attempt in range(8):
+            self._folder = self.target.with_name(prefix + secrets.token_hex(8))
+            try:
+                self._folder.mkdir(mode=0o700)
+                self._lock = _locked(self._folder)
+                if self._folder.is_dir():
+                    return self
+            except (BlockingIOError, FileNotFoundError) as error:
+                if attempt == 7:
+                    raise self._unwritable(error) from None
+            except OSError as error:
+                raise self._unwritable(error) from None
+        raise self._unwritable(OSError(0, "a folder that goes away"))
+
+    def _unwritable(self, error: OSError) -> ValueError:
+        must = f"`{self._name}` must be in a folder that can be written"
+        return ValueError(f"{must}; got {error.strerror}")
+
+    def new(self, name: str) -> Path:
+        """An empty file beside the target, readable by its owner alone."""
+        path = self._folder / name
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        return path
+
+    def rename(self, part: Path) -> None:
+        """Let a part take the place of the target, with the permissions of the old one."""
+        flushed(part)
+        part.chmod(_mode(self.target))
+        part.replace(self.target)
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+
+
+def flushed(path: Path) -> None:
+    """Wait until a file is on the disk, so that no name ever leads to half of it."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        # Some file systems know no such thing.
+        with contextlib.suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _mode(target: Path) -> int:
+    """Permissions of the file that is replaced, or those that any new file would get."""
+    with contextlib.suppress(OSError):
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _locked(folder: Path) -> int | None:
+    """A lock that ends with this process, however it ends; None where there is none to be had."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _remove_unless_locked(folder: Path) -> None:
+    """Remove what a killed run left; leave alone what a run still works on."""
+    try:
+        handle = _locked(folder)
+    except OSError:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    if handle is not None:
+        os.close(handle)
+
+
+def _escaped(text: str) -> str:
+    import glob
+
+    return glob.escape(text)
+
+
+def room(name: str, error: OSError) -> ValueError:
+    """A sentence about a disk that takes no more."""
+    # pyarrow writes more into the text than the reason.
+    reason = os.strerror(error.errno) if error.errno else "an error of the system"
+    return ValueError(f"`{name}` must be on a disk that takes it; got {shown(reason)}")

@@ -1,0 +1,160 @@
+"""``Plan.for_frame``: a first plan from names, types and declared levels.
+
+Categories get randomized response at the beta that was asked for: no order is known of them, and it
+tells the truth most often at that beta. Numbers are exchanged inside classes of neighbouring ranks
+(``k_anonymous``), of the smallest size that reaches the beta at any number of records: so every
+column keeps the same promise, and every record a value of similar size. What cannot be decided,
+such as free text and ids, is left out, and the draft says so.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from bistochastic import _core
+from bistochastic.adapters.schemas import Column, columns_of
+from bistochastic.plan import codebook as codebooks
+from bistochastic.plan.attributes import Categorical, Numeric, prefix
+from bistochastic.plan.plan import Plan, _columns
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bistochastic.plan.attributes import Attribute
+
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_PYTHON: dict[Any, Any] = {float: "numbers", int: "whole numbers"}
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A first plan, and a sentence for each reason to leave columns out."""
+
+    plan: Plan
+    left_out: tuple[str, ...]
+
+
+def draft(
+    schema: Any,
+    *,
+    beta: float,
+    floor: float | None,
+    domain_from_data: bool,
+    codebook: Any,
+    keep: Iterable[str],
+    drop: Iterable[str],
+    name: str,
+) -> Draft:
+    """What :meth:`Plan.for_frame` makes, with the reasons for what is left out."""
+    look = _core.as_flag("domain_from_data", domain_from_data)
+    return of_columns(
+        columns(schema, look=look),
+        beta=beta,
+        floor=floor,
+        look=look,
+        book=() if codebook is None else columns(codebook, look=False),
+        keep=_columns("keep", keep),
+        drop=_columns("drop", drop),
+        name=name,
+    )
+
+
+def columns(schema: Any, *, look: bool) -> list[Column]:
+    """The columns of a frame, a schema, a codebook or a dict."""
+    if codebooks.is_codebook(schema):
+        return codebooks.read(schema)
+    if not isinstance(schema, dict) or hasattr(schema, "to_frame"):
+        return columns_of(schema, look=look)
+    found = []
+    for column, given in schema.items():
+        if given is bool:
+            found.append(codebooks.declared(column, [False, True]))
+        elif isinstance(given, type) and given in _PYTHON:
+            found.append(Column(column, _PYTHON[given], given.__name__))
+        elif given is str:
+            found.append(Column(column, "texts", "str"))
+        else:
+            listed = given.tolist() if hasattr(given, "tolist") else given
+            found.append(codebooks.declared(column, listed))
+    return found
+
+
+def of_columns(
+    listed: Sequence[Column],
+    *,
+    beta: float,
+    floor: float | None,
+    look: bool,
+    book: Sequence[Column] = (),
+    keep: tuple[str, ...] = (),
+    drop: tuple[str, ...] = (),
+    name: str = "plan",
+) -> Draft:
+    """A plan for these columns; what a codebook says of one of them goes first."""
+    wanted = _core.as_real("beta", "be a number", beta)
+    if floor is not None:
+        wanted = max(wanted, _core.as_real("floor", "be a number", floor))
+    declared = {column.name: column for column in book}
+    known = {column.name for column in listed}
+    for each in [*declared, *keep, *drop]:
+        if each not in known:
+            raise ValueError(f"{prefix([each])}must be in `schema`; got none of that name")
+    attributes: list[Attribute] = []
+    left_out: dict[str, list[str]] = {}
+    for column in listed:
+        if column.name in keep or column.name in drop:
+            continue
+        made = _attribute(_in_its_type(column, declared.get(column.name)), wanted, look)
+        if isinstance(made, str):
+            left_out.setdefault(made, []).append(column.name)
+        else:
+            attributes.append(made)
+    sentences = tuple(f"{prefix(names)}{why}" for why, names in left_out.items())
+    if not attributes:
+        why = "; ".join(sentences) or "no other column"
+        raise ValueError(f"`schema` must have a column that can be protected; got {why}")
+    names = {each for some in left_out.values() for each in some}
+    rest = tuple(column.name for column in listed if column.name in names)
+    return Draft(Plan(attributes, name=name, keep=keep, drop=(*drop, *rest)), sentences)
+
+
+def _attribute(column: Column, beta: float, look: bool) -> Attribute | str:
+    """What happens to a column, or why it is left out."""
+    cure = "a codebook can declare them"
+    if column.levels is not None and (column.declared or look):
+        return Categorical(
+            column.name,
+            column.levels,
+            "randomized_response",
+            beta=beta,
+            domain_from_data=not column.declared,
+        )
+    if column.holds in ("numbers", "whole numbers"):
+        return Numeric(column.name, "k_anonymous", beta=beta)
+    if column.holds == "something else":
+        return f"left out: {shown(column.type)} holds neither categories nor numbers"
+    if column.holds == "levels" and column.levels is not None:
+        return f"left out: its levels are those that happen to occur; {cure}, and so can " \
+               "domain_from_data=True"  # fmt: skip
+    if look:
+        return f"left out: free text or ids, and not a few levels; {cure}"
+    more = "domain_from_data=True reads them off the data"
+    return f"left out: no levels are declared; {cure}, and {more}"
+
+
+def _in_its_type(column: Column, declared: Column | None) -> Column:
+    """A column with the levels of a codebook, as whole numbers where the column holds such."""
+    if declared is None or declared.levels is None:
+        return column
+    levels = declared.levels
+    texts = all(isinstance(level, str) for level in levels)
+    if column.holds == "whole numbers" and texts:
+        if all(_WHOLE.fullmatch(level) for level in levels):
+            levels = tuple(int(level) for level in levels)
+        else:
+            must = "levels of a codebook must be whole numbers, as the column holds such"
+            raise ValueError(f"{prefix([column.name])}{must}; got others")
+    return replace(column, holds="levels", levels=levels, declared=True)

@@ -1,0 +1,209 @@
+"""A first plan from names, types and declared levels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import bistochastic as bs
+
+LEVELS = ["low", "middle", "high", "none"]
+ROWS = {
+    "degree": ["low", "high", "low", "middle"] * 5,
+    "smokes": [True, False, False, True] * 5,
+    "age": list(range(20)),
+    "income": [0.5 * i for i in range(20)],
+    "name": [f"secret {i}" for i in range(20)],
+    "town": ["A", "B", "A", "B"] * 5,
+}
+
+
+def polars_frame(kind: Any = None) -> pl.DataFrame:
+    return pl.DataFrame(ROWS, schema_overrides={"degree": kind or pl.Enum(LEVELS)})
+
+
+def kinds(plan: bs.Plan) -> dict[str, str]:
+    return {a.columns[0]: a.kind for a in plan.attributes}
+
+
+DECLARED: dict[str, Any] = {
+    "a frame of polars": polars_frame,
+    "a schema of polars": lambda: polars_frame().schema,
+    "a lazy frame of polars": lambda: polars_frame().lazy(),
+    "what polars hands to Arrow": lambda: polars_frame().to_arrow(),
+    "a schema of Arrow with an Enum": lambda: polars_frame().to_arrow().schema,
+    "a relation of DuckDB": lambda: relation(),
+}
+
+
+def relation() -> Any:
+    connection = duckdb.connect()
+    connection.register("t", pa.table(ROWS))
+    listed = ", ".join(f"'{level}'" for level in LEVELS)
+    return connection.sql(f"SELECT * REPLACE (degree::ENUM({listed}) AS degree) FROM t")
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_declared_levels_are_taken_from_types(name: str) -> None:
+    plan = bs.Plan.for_frame(DECLARED[name](), beta=0.6)
+    assert kinds(plan) == {
+        "degree": "categorical", "smokes": "categorical", "age": "numeric", "income": "numeric",
+    }  # fmt: skip
+    degree = plan.attributes[0]
+    assert isinstance(degree, bs.Categorical)
+    assert degree.categories == tuple(LEVELS)
+    assert not degree.domain_from_data
+    assert plan.drop == ("name", "town")
+    plan.for_records(1000).require(beta=0.6, floor=0.6)
+
+
+def test_a_draft_protects_what_it_was_drafted_for() -> None:
+    frame = polars_frame()
+    release = bs.Plan.for_frame(frame, beta=0.6).protect(frame)
+    assert release.data.columns == ["degree", "smokes", "age", "income"]
+    assert release.data.schema == frame.drop("name", "town").schema
+
+
+OCCURRING: dict[str, Any] = {
+    "pandas": lambda: pd.DataFrame(ROWS).astype({"degree": "category"}),
+    "pandas, ordered": lambda: pd.DataFrame(ROWS).astype(
+        {"degree": pd.CategoricalDtype(LEVELS, ordered=True)}
+    ),
+    "polars": lambda: polars_frame(pl.Categorical),
+    "pyarrow": lambda: pa.table({**ROWS, "degree": pa.array(ROWS["degree"]).dictionary_encode()}),
+}
+
+
+@pytest.mark.parametrize("name", OCCURRING)
+def test_levels_that_happen_to_occur_must_be_asked_for(name: str) -> None:
+    frame = OCCURRING[name]()
+    plan = bs.Plan.for_frame(frame, beta=0.6)
+    assert "degree" in plan.drop
+    asked = bs.Plan.for_frame(frame, beta=0.6, domain_from_data=True)
+    assert kinds(asked)["degree"] == kinds(asked)["town"] == "categorical"
+    degree, smokes = asked.attributes[:2]
+    assert isinstance(degree, bs.Categorical)
+    assert degree.domain_from_data
+    assert isinstance(smokes, bs.Categorical)
+    assert not smokes.domain_from_data
+    assert "read off the data" in str(asked.preview())
+    certificate = asked.protect(frame).certificate
+    assert any("read off the data" in warning for warning in certificate.warnings)
+    # Names are free text, so that no plan lists them.
+    assert "name" in asked.drop
+    assert "secret" not in asked.to_json() + certificate.to_json() + str(certificate)
+
+
+def test_a_schema_alone_has_no_levels_to_read() -> None:
+    schema = pa.schema({"degree": pa.dictionary(pa.int8(), pa.string()), "age": pa.int8()})
+    plan = bs.Plan.for_frame(schema, beta=0.6, domain_from_data=True)
+    assert plan.drop == ("degree",)
+
+
+def test_levels_in_a_dict() -> None:
+    plan = bs.Plan.for_frame({"sex": ["F", "M"], "codes": np.array([3, 1]), "age": float}, beta=0.5)
+    codes = plan.attributes[1]
+    assert isinstance(codes, bs.Categorical)
+    assert codes.categories == (3, 1)
+    assert kinds(plan)["age"] == "numeric"
+
+
+def test_keep_drop_name_and_floor() -> None:
+    schema = {"sex": ["F", "M"], "age": int, "id": int}
+    plan = bs.Plan.for_frame(schema, beta=0.5, floor=0.7, keep=["age"], drop=["id"], name="s")
+    assert (plan.keep, plan.drop, plan.name) == (("age",), ("id",), "s")
+    assert plan.min_beta >= 0.7
+
+
+CODEBOOKS = {
+    "book.csv": 'column,level\ndegree,low\ndegree,"hi,gh"\nage,1\nage,2\n',
+    "book.toml": 'degree = ["low", "hi,gh"]\nage = [1, 2]\n',
+    "book.json": '{"fields": [{"name": "degree", "type": "string", "constraints": {"enum": '
+    '["low", "hi,gh"]}}, {"name": "age", "type": "integer", "constraints": {"enum": [1, 2]}}]}',
+}
+
+
+@pytest.mark.parametrize("name", CODEBOOKS)
+def test_a_codebook_declares_levels(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(CODEBOOKS[name])
+    schema = pa.schema({"degree": pa.string(), "age": pa.int8(), "name": pa.string()})
+    plan = bs.Plan.for_frame(schema, beta=0.6, codebook=path)
+    degree, age = plan.attributes
+    assert isinstance(degree, bs.Categorical)
+    assert isinstance(age, bs.Categorical)
+    assert degree.categories == ("low", "hi,gh")
+    # As the column has them, though a CSV file holds texts.
+    assert age.categories == (1, 2)
+    assert plan.drop == ("name",)
+    alone = bs.Plan.for_frame(str(path), beta=0.6)
+    assert [a.columns for a in alone.attributes] == [("degree",), ("age",)]
+
+
+def test_a_table_schema_has_types_too(tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    types = {"a": "number", "b": "boolean", "c": "string", "d": "geojson"}
+    fields = [{"name": name, "type": kind} for name, kind in types.items()]
+    path.write_text(json.dumps({"fields": fields}))
+    plan = bs.Plan.for_frame(path, beta=0.6)
+    assert kinds(plan) == {"a": "numeric", "b": "categorical"}
+    assert plan.drop == ("c", "d")
+
+
+WRONG: dict[str, tuple[str, str]] = {
+    "book.csv": ("column,code\nsex,F\n", "`column` and `level` in its header"),
+    "short.csv": ("column,level\nsex\n", "2 fields in every line; got 1 in line 2"),
+    "twice.csv": ("column,level\nsex,secret\nsex,secret\n", "each level once"),
+    "empty.csv": ("column,level\n", "at least one column"),
+    "book.toml": ("sex = ", "must be TOML"),
+    "kinds.toml": ('sex = ["F", 1]', "all of one kind; got int and str"),
+    "text.toml": ('sex = "secret"', "must have a list of levels; got str"),
+    "none.toml": ("sex = []", "must have a list of levels; got none"),
+    "book.json": ("{}", "must be a Table Schema"),
+    "deep.json": ("[" * 100_000, "must be a Table Schema"),
+    "book.txt": ("", "must end in .csv, .toml, .json; got .txt"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_codebook_is_one_sentence(name: str, tmp_path: Path) -> None:
+    text, sentence = WRONG[name]
+    (tmp_path / name).write_text(text)
+    with pytest.raises((ValueError, TypeError)) as error:
+        bs.Plan.for_frame(tmp_path / name, beta=0.6)
+    assert sentence in str(error.value)
+    assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "options", "sentence"),
+    [
+        ({"sex": ["secret", "secret"]}, {}, "data are not a schema; got 1 of 2 again"),
+        ({"name": str}, {}, "must have a column that can be protected; got column `name`: left"),
+        ({"sex": ["F"]}, {"keep": ["age"]}, "column `age`: must be in `schema`"),
+        ({"sex": ["F"]}, {"keep": "sex"}, "`keep` must be a list of names; got str"),
+        ({"sex": ["F", "M"]}, {"beta": 2}, "column `sex`: `beta` must be from 0 to 1; got 2"),
+        ({"sex": ["F"]}, {"domain_from_data": 3}, "`domain_from_data` must be"),
+        ([1, 2], {}, "`schema` must be a frame of pandas"),
+        ("none.csv", {}, "`codebook` must be a file to read; got No such file"),
+    ],
+)
+def test_bad_input_is_one_sentence(schema: Any, options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises((ValueError, TypeError)) as error:
+        bs.Plan.for_frame(schema, **{"beta": 0.6, **options})
+    assert sentence in str(error.value)
+    assert "secret" not in str(error.value)
+
+
+def test_whole_numbers_are_asked_of_a_codebook(tmp_path: Path) -> None:
+    (tmp_path / "b.csv").write_text("column,level\nage,old\n")
+    with pytest.raises(ValueError, match="must be whole numbers, as the column holds such"):
+        bs.Plan.for_frame(pa.schema({"age": pa.int8()}), beta=0.6, codebook=tmp_path / "b.csv")
