@@ -33,6 +33,7 @@ ROOMS = (
     "report",
     "adapters",
     "plan",
+    "tables",
     "plot",
     "paper",
     "cli",
@@ -48,6 +49,8 @@ LATE = {
     ("matrix", "numeric"): "permute, average and displacement are methods of a matrix",
     ("matrix", "report"): "a matrix shows itself",
     ("measures", "plot"): "a profile draws itself",
+    ("estimate", "plot"): "an estimate draws itself",
+    ("plan", "tables"): "estimate, count, ratio, mean and the like are methods of a plan",
 }
 # What is imported for annotations alone, upwards all the same, and why.
 NAMED = {

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from bistochastic.choose.tradeoff import Point, tradeoff
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.conjunctions import Conjunction, conjunction
+    from bistochastic.estimate.quantities import Quantity, Ratio
     from bistochastic.measures.profile import Entry, Profile
     from bistochastic.numeric.anatomy import Anatomy, anatomize
     from bistochastic.numeric.classes import (
@@ -84,6 +85,8 @@ __all__ = [
     "Plan",
     "Point",
     "Profile",
+    "Quantity",
+    "Ratio",
     "Release",
     "ReverseMap",
     "Step",
@@ -139,6 +142,8 @@ _LATER = {
     "Plan": "bistochastic.plan",
     "Point": "bistochastic.choose.tradeoff",
     "Profile": "bistochastic.measures.profile",
+    "Quantity": "bistochastic.estimate.quantities",
+    "Ratio": "bistochastic.estimate.quantities",
     "Release": "bistochastic.plan",
     "ReverseMap": "bistochastic.numeric.ranks",
     "Step": "bistochastic.permutations.majorization",
