@@ -18,10 +18,10 @@ def _reports(attribute: Any, record: dict[str, Any]) -> list[tuple[Fraction, dic
     """What one record may report of an attribute, each with its probability."""
     places = digits(attribute)
     levels = [levels_of(attribute, column) for column in attribute.columns]
-    cells = [
-        dict(zip(attribute.columns, (names[p[code]] for names, p in zip(levels, places)))) 
-        for code in range(attribute.size)
-    ]  # fmt: skip
+    cells = []
+    for code in range(attribute.size):
+        own = [names[place[code]] for names, place in zip(levels, places, strict=True)]
+        cells.append(dict(zip(attribute.columns, own, strict=True)))
     law = attribute.matrix
     if attribute.strata is not None:
         law = attribute.strata.matrices[
@@ -44,7 +44,7 @@ def worlds(plan: bs.Plan, columns: Columns) -> Iterator[tuple[Fraction, Columns]
         for k, (_, cell) in enumerate(chosen):
             for name, level in cell.items():
                 released[name][k // len(plan.attributes)] = level
-        yield math.prod(p for p, _ in chosen), released
+        yield math.prod((p for p, _ in chosen), start=Fraction(1)), released
 
 
 def samples(columns: Columns, size: int) -> Iterator[tuple[Fraction, Columns]]:

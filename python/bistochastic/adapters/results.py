@@ -73,11 +73,11 @@ def _of_array(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
     if isinstance(column, list) or column.dtype.kind in "OT":
         known: dict[Any, int] = {}
         listed = column if isinstance(column, list) else column.tolist()
-        codes = [
+        listed_codes = [
             -1 if value is None or value != value else known.setdefault(value, len(known))
             for value in listed
         ]
-        return np.array(codes, np.intp), list(known)
+        return np.array(listed_codes, np.intp), list(known)
     plain = np.ma.getdata(column)
     values, codes = np.unique(plain, return_inverse=True)
     missing = np.ma.getmaskarray(column) | (plain != plain)

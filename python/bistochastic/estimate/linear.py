@@ -185,7 +185,7 @@ class Tallies:
             low, high = np.searchsorted(which, [start, stop])
             place = (which[low:high] - start) * cells + cell[low:high]
             tables = np.bincount(place, weights[low:high], minlength=(stop - start) * cells)
-            yield strata[start:stop], tables.reshape(stop - start, cells)
+            yield strata[start:stop], tables.astype(float).reshape(stop - start, cells)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.estimate.axes import Axis
-    from bistochastic.estimate.linear import Linear
     from bistochastic.matrix import Matrix
 
     Array = NDArray[np.float64]
@@ -74,7 +73,7 @@ class Estimate:
     """The shares of the reports."""
     axes: tuple[Axis, ...] = ()
     """The columns of the table with their levels; empty without labels."""
-    linear: Linear | None = field(default=None, repr=False)
+    linear: Any = field(default=None, repr=False)
     """Where errors come from if not from one matrix and equal weights."""
     total: float | None = None
     """What the counts sum to: of weights, or of a domain; None if it is ``records``."""
@@ -325,7 +324,7 @@ class Estimate:
             raise ValueError(f"{must}; got {len(self.axes) or 'no labels'}")
         numbers = self._columns()[shown].reshape(-1, self.shape[-1])
         step = self.shape[-1]
-        columns = {name: levels[::step] for name, levels in self._levels().items()}
+        columns: dict[str, Any] = {k: levels[::step] for k, levels in self._levels().items()}
         last = columns.popitem()[0]
         for j, word in enumerate(self.axes[-1].words()):
             columns[word if word not in columns else f"{last}={word}"] = numbers[:, j]

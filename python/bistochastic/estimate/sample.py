@@ -71,8 +71,8 @@ class Sample:
         more = self.units / (self.units - 1)
         if self.clusters is not None:
             which, strata = self.clusters
-            sums = np.stack([np.bincount(which, row * self.sums, len(strata)) for row in values])
-            weights = np.ones(len(strata))
+            parts = [np.bincount(which, row * self.sums, len(strata)) for row in values]
+            sums, weights = np.stack(parts).astype(float), np.ones(len(strata))
         else:
             strata = np.zeros(len(self.sums), np.intp) if self.strata is None else self.strata
             sums, weights = values, self.squares

@@ -150,7 +150,7 @@ def of_tallies(
         return methods.of_counts(matrix, tallies.sums[0], how, who, patience, axes=axes)
     linear = Linear(back, tallies, fixed=who == "fixed", exact=question.is_exact)
     fit = None if how == "inverse" else _fitted(question, back, tallies, how, patience)
-    notes = ()
+    notes: tuple[str, ...] = ()
     if not question.is_exact:
         linear.shares  # noqa: B018 - a singular matrix is said before the note
         notes = (f"shares are of a domain estimated to hold {linear.total:,.6g}",)

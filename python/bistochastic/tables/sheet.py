@@ -161,7 +161,7 @@ class Sheet:
         for axis in self.axes:
             place = place * axis.size + axis.codes
         keys, which = np.unique(clusters.astype(np.int64) * cells + place, return_inverse=True)
-        summed = np.bincount(which, weights, minlength=len(keys))
+        summed = np.bincount(which, weights, minlength=len(keys)).astype(float)
         assert count == len(strata)
         pieces = (keys // cells, keys % cells, summed, strata)
         return replace(found, units=units, pieces=pieces)
