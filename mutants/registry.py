@@ -226,21 +226,21 @@ MUTANTS = [
     ),
     Mutant(
         "block-not-in-noise",
-        "src/randomize/block.rs",
+        "src/draw/randomize/block.rs",
         "two files under one label share their noise row by row",
         ("tests/test_protect.py::test_two_files_under_one_label_share_no_noise",),
     ),
     Mutant(
         "missing-not-in-digest",
-        "src/randomize/block.rs",
+        "src/draw/randomize/block.rs",
         "files that differ in what is missing share their noise",
         ("tests/test_protect.py::test_what_is_missing_and_the_stratum_enter_the_noise",),
     ),
     Mutant(
         "block-number-lost",
-        "src/randomize/block.rs",
+        "src/draw/randomize/block.rs",
         "equal blocks of one file have equal reports",
-        ("randomize::block::tests::equal_blocks_at_two_places_are_drawn_apart",),
+        ("draw::randomize::block::tests::equal_blocks_at_two_places_are_drawn_apart",),
     ),
     Mutant(
         "rows-of-ids-not-counted",

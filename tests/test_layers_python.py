@@ -31,6 +31,7 @@ ROOMS = (
     "numeric",
     "choose",
     "report",
+    "labels",
     "adapters",
     "plan",
     "tables",

@@ -24,7 +24,15 @@ PAGES = {
 every_page = pytest.mark.parametrize("name", PAGES)
 
 # Written by hand, with examples.
-GUIDES = ("families", "randomizing", "estimation", "measures", "permutations", "guarantees")
+GUIDES = (
+    "plans",
+    "families",
+    "randomizing",
+    "estimation",
+    "measures",
+    "permutations",
+    "guarantees",
+)
 # These commands build or install. Everything else in a shell example is run.
 BUILDS = ("make ", "pip install ")
 FENCE = re.compile(r"^```(\w*)$")

@@ -42,8 +42,10 @@ if TYPE_CHECKING:
     from bistochastic import plot
     from bistochastic.choose.tradeoff import Point, tradeoff
     from bistochastic.estimate import Estimate
+    from bistochastic.estimate.axes import Axis
     from bistochastic.estimate.conjunctions import Conjunction, conjunction
     from bistochastic.estimate.quantities import Quantity, Ratio
+    from bistochastic.labels import Labels
     from bistochastic.measures.profile import Entry, Profile
     from bistochastic.numeric.anatomy import Anatomy, anatomize
     from bistochastic.numeric.classes import (
@@ -60,13 +62,29 @@ if TYPE_CHECKING:
         reverse_map,
     )
     from bistochastic.permutations.majorization import Step, TTransforms, majorizes, t_transforms
-    from bistochastic.plan import Categorical, Certificate, Joint, Numeric, Plan, Release
+    from bistochastic.plan import (
+        Bits,
+        ByIds,
+        Categorical,
+        Certificate,
+        Joint,
+        Measures,
+        Numeric,
+        Plan,
+        Preview,
+        ProtectedBatches,
+        Release,
+        Strata,
+    )
     from bistochastic.report import Comparison, compare
 
     __version__: str
 
 __all__ = [
     "Anatomy",
+    "Axis",
+    "Bits",
+    "ByIds",
     "Categorical",
     "Certificate",
     "Classes",
@@ -78,18 +96,23 @@ __all__ = [
     "Estimate",
     "Joint",
     "Key",
+    "Labels",
     "Matrix",
+    "Measures",
     "Microaggregation",
     "Numeric",
     "PermutationDistance",
     "Plan",
     "Point",
+    "Preview",
     "Profile",
+    "ProtectedBatches",
     "Quantity",
     "Ratio",
     "Release",
     "ReverseMap",
     "Step",
+    "Strata",
     "TTransforms",
     "anatomize",
     "balance",
@@ -127,6 +150,9 @@ __all__ = [
 # What few need and takes a while to import waits until it is asked for.
 _LATER = {
     "Anatomy": "bistochastic.numeric.anatomy",
+    "Axis": "bistochastic.estimate.axes",
+    "Bits": "bistochastic.plan",
+    "ByIds": "bistochastic.plan",
     "Categorical": "bistochastic.plan",
     "Certificate": "bistochastic.plan",
     "Classes": "bistochastic.numeric.classes",
@@ -136,17 +162,22 @@ _LATER = {
     "Entry": "bistochastic.measures.profile",
     "Estimate": "bistochastic.estimate",
     "Joint": "bistochastic.plan",
+    "Labels": "bistochastic.labels",
+    "Measures": "bistochastic.plan",
     "Microaggregation": "bistochastic.numeric.classes",
     "Numeric": "bistochastic.plan",
     "PermutationDistance": "bistochastic.numeric.ranks",
     "Plan": "bistochastic.plan",
     "Point": "bistochastic.choose.tradeoff",
+    "Preview": "bistochastic.plan",
     "Profile": "bistochastic.measures.profile",
+    "ProtectedBatches": "bistochastic.plan",
     "Quantity": "bistochastic.estimate.quantities",
     "Ratio": "bistochastic.estimate.quantities",
     "Release": "bistochastic.plan",
     "ReverseMap": "bistochastic.numeric.ranks",
     "Step": "bistochastic.permutations.majorization",
+    "Strata": "bistochastic.plan",
     "TTransforms": "bistochastic.permutations.majorization",
     "anatomize": "bistochastic.numeric.anatomy",
     "compare": "bistochastic.report",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -88,26 +89,61 @@ def of_booleans(values: NDArray[np.bool_], labels: Labels, missing: Mask | None)
     return table[places]
 
 
-def of_entries(
-    indices: NDArray[Any], entries: Sequence[Any], labels: Labels, missing: Mask | None
-) -> Codes:
-    """The codes of a column that is written as indices into a list of entries.
+@dataclass(frozen=True)
+class Entries:
+    """The codes of a list of entries that a column is written as indices into.
 
     An entry that no row has may be anything.
     """
-    codes = [labels.code(entry) for entry in entries]
-    dtype = narrow(len(labels))
-    kinds = {type(entry).__name__ for entry in entries if entry is not None}
-    if kinds and kinds.isdisjoint({{"text": "str", "integer": "int"}.get(labels.kind, "bool")}):
-        raise WrongType(f"categories of {min(kinds)}")
-    if codes == list(range(len(codes))) and missing is None:
-        return indices.astype(dtype, copy=False)
-    table = np.array([code or 0 for code in codes] or [0], dtype=dtype)
-    places = indices if missing is None else np.where(missing, indices.dtype.type(0), indices)
-    if None in codes and len(indices):
-        unknown = np.array([code is None for code in codes] or [False])
-        check(unknown[places], missing)
-    return table[places] if len(entries) else np.zeros(len(indices), dtype)
+
+    codes: Codes
+    unknown: Mask | None
+    """Which entries are no category; None where all are."""
+    missing: Mask | None
+    """Which entries stand for missing values; None where none does."""
+    in_order: bool
+    """Whether each entry's code is its own place."""
+
+    @classmethod
+    def of(cls, entries: Sequence[Any], labels: Labels) -> Entries:
+        """Look every entry up."""
+        kinds = {type(entry).__name__ for entry in entries if entry is not None}
+        if kinds and kinds.isdisjoint({{"text": "str", "integer": "int"}.get(labels.kind, "bool")}):
+            raise WrongType(f"categories of {min(kinds)}")
+        found = [labels.code(entry) for entry in entries]
+        none = np.array([entry is None for entry in entries], dtype=bool)
+        unknown = np.array([code is None for code in found], dtype=bool) & ~none
+        return cls(
+            np.array([code or 0 for code in found] or [0], dtype=narrow(len(labels))),
+            unknown if unknown.any() else None,
+            none if none.any() else None,
+            found == list(range(len(found))),
+        )
+
+    def at(self, indices: NDArray[Any], nulls: Mask | None) -> tuple[Codes, Mask | None]:
+        """The codes of rows, any index below null; which are missing, if any."""
+        codes, missing, others = self.split(indices, nulls)
+        if others is not None:
+            check(others, None)
+        return codes, missing
+
+    def split(
+        self, indices: NDArray[Any], nulls: Mask | None
+    ) -> tuple[Codes, Mask | None, Mask | None]:
+        """The same, and which rows hold no category, if any might."""
+        missing = nulls
+        places = indices if nulls is None else np.where(nulls, indices.dtype.type(0), indices)
+        if self.missing is not None and len(places):
+            none = self.missing[places]
+            missing = none if nulls is None else none | nulls
+            missing = missing if missing.any() else None
+        others = None
+        if self.unknown is not None and len(places):
+            others = self.unknown[places]
+            others = others if missing is None else others & ~missing
+        if self.in_order and nulls is None:
+            return indices.astype(self.codes.dtype, copy=False), missing, others
+        return np.take(self.codes, places, mode="clip"), missing, others
 
 
 # Types of Python's that each kind of category has.

@@ -72,16 +72,7 @@ def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
     """The code of every row, and which rows are missing, if any."""
     kind = column.type
     if pa.types.is_dictionary(kind):
-        # Every chunk may have a dictionary of its own.
-        whole = column.unify_dictionaries().combine_chunks()
-        missing = _nulls(whole)
-        indices = whole.indices.fill_null(0).to_numpy(zero_copy_only=False)
-        entries = whole.dictionary.to_pylist()
-        if None in entries and len(indices):
-            none = np.array([entry is None for entry in entries])[indices]
-            missing = none if missing is None else none | missing
-            missing = missing if missing.any() else None
-        return arrays.of_entries(indices, entries, labels, missing), missing
+        return _of_dictionaries(column, labels)
     missing = _nulls(column)
     if labels.kind == "text" and _is_text(kind):
         if pa.types.is_string_view(kind):
@@ -99,6 +90,36 @@ def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
         values = column.fill_null(False).to_numpy().astype(bool)
         return arrays.of_booleans(values, labels, missing), missing
     raise WrongType(kind)
+
+
+def _of_dictionaries(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
+    """The same, chunk by chunk: each may have a dictionary of its own, mostly all have one."""
+    known: dict[Any, arrays.Entries] = {}
+    codes = np.zeros(len(column), arrays.narrow(len(labels)))
+    missing: Mask | None = None
+    others: Mask | None = None
+    start = 0
+    for chunk in column.chunks:
+        here = slice(start, start + len(chunk))
+        start = here.stop
+        entries = chunk.dictionary
+        places = [None if buffer is None else buffer.address for buffer in entries.buffers()]
+        same = (entries.offset, len(entries), *places)
+        if same not in known:
+            known[same] = arrays.Entries.of(entries.to_pylist(), labels)
+        indices = chunk.indices
+        nulls = _nulls(indices)
+        plain = (indices if nulls is None else indices.fill_null(0)).to_numpy(zero_copy_only=False)
+        codes[here], none, unknown = known[same].split(plain, nulls)
+        if none is not None:
+            missing = np.zeros(len(column), bool) if missing is None else missing
+            missing[here] = none
+        if unknown is not None:
+            others = np.zeros(len(column), bool) if others is None else others
+            others[here] = unknown
+    if others is not None:
+        arrays.check(others, None)
+    return codes, missing
 
 
 def labelled_as(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -> Any:

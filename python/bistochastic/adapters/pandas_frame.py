@@ -43,9 +43,8 @@ class PandasFrame(Frame):
         is_object = pd.api.types.is_object_dtype(dtype)
         if isinstance(dtype, pd.CategoricalDtype):
             indices = series.cat.codes.to_numpy()
-            missing = _any(indices < 0)
-            entries = dtype.categories.tolist()
-            return arrays.of_entries(indices, entries, labels, missing), missing
+            entries = arrays.Entries.of(dtype.categories.tolist(), labels)
+            return entries.at(indices, _any(indices < 0))
         if is_object:
             return arrays.of_objects(series.tolist(), labels)
         missing = _any(series.isna().to_numpy(dtype=bool))

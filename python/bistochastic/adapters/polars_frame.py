@@ -29,8 +29,7 @@ class PolarsFrame(Frame):
         missing = series.is_null().to_numpy() if series.null_count() else None
         if isinstance(dtype, pl.Enum):
             indices = series.to_physical().fill_null(0).to_numpy()
-            entries = dtype.categories.to_list()
-            return arrays.of_entries(indices, entries, labels, missing), missing
+            return arrays.Entries.of(dtype.categories.to_list(), labels).at(indices, missing)
         if labels.kind == "text" and dtype in (pl.String, pl.Categorical):
             # Not strict: what is none of them becomes null, and no message can quote it.
             found = series.cast(pl.Enum([str(value) for value in labels.values]), strict=False)

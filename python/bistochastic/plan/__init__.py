@@ -2,13 +2,31 @@
 
 ``attributes`` what happens to a column, ``plan`` to all of them,
 ``definitions`` their bits, ``exchange`` JSON and TOML, ``preview`` words and a table, ``columns``
-from labels to codes and back, ``protect`` the release, ``waves`` one release after another,
-``respond`` one record on a client, ``certificate`` what can be said of a release.
+from labels to codes and back, ``options`` what a caller says beside the table, ``protect`` the
+release, ``stream`` the same in pieces, ``waves`` one release after another, ``respond`` one record
+on a client, ``certificate`` what can be said of a release.
 """
 
-from bistochastic.plan.attributes import Categorical, Joint, Numeric
+from bistochastic.plan.attributes import Categorical, Joint, Numeric, Strata
 from bistochastic.plan.certificate import Certificate
+from bistochastic.plan.definitions import Bits, Measures
 from bistochastic.plan.plan import Plan
+from bistochastic.plan.preview import Preview
 from bistochastic.plan.protect import Release
+from bistochastic.plan.stream import ProtectedBatches
+from bistochastic.plan.waves import ByIds
 
-__all__ = ["Categorical", "Certificate", "Joint", "Numeric", "Plan", "Release"]
+__all__ = [
+    "Bits",
+    "ByIds",
+    "Categorical",
+    "Certificate",
+    "Joint",
+    "Measures",
+    "Numeric",
+    "Plan",
+    "Preview",
+    "ProtectedBatches",
+    "Release",
+    "Strata",
+]

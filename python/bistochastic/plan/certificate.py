@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from bistochastic import _core, measures
 from bistochastic.plan import exchange, preview
 from bistochastic.plan.attributes import Attribute, Numeric
-from bistochastic.plan.waves import Outcome
+from bistochastic.plan.waves import ByIds
 from bistochastic.words import down, shown, table
 
 if TYPE_CHECKING:
     from bistochastic.matrix import Matrix
-    from bistochastic.plan.definitions import Measures, Part
+    from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.plan import Plan
 
 VERSION = 1
@@ -46,7 +46,7 @@ class Certificate:
     key_fingerprint: str | None
     columns_in_clear: tuple[str, ...]
     shuffled: bool
-    ids: Outcome | None
+    ids: ByIds | None
     package: str
 
     @classmethod
@@ -59,7 +59,7 @@ class Certificate:
         key: _core.Key | None,
         columns_in_clear: tuple[str, ...],
         shuffled: bool,
-        wave: Outcome | None,
+        wave: ByIds | None,
     ) -> Certificate:
         """That of a release by this plan, bound to its records."""
         from importlib.metadata import version
@@ -254,20 +254,20 @@ class Certificate:
         return f"<Certificate {self.line}>"
 
 
-def _of_ids(ids: Outcome) -> dict[str, Any]:
-    fields = {name: getattr(ids, name) for name in Outcome.__dataclass_fields__}
+def _of_ids(ids: ByIds) -> dict[str, Any]:
+    fields = {name: getattr(ids, name) for name in ByIds.__dataclass_fields__}
     carried = [exchange.attribute_data(attribute) for attribute in ids.carried]
     return {**fields, "redrawn": list(ids.redrawn), "carried": carried}
 
 
-def _to_ids(data: dict[str, Any]) -> Outcome:
+def _to_ids(data: dict[str, Any]) -> ByIds:
     carried: Any = tuple(
         exchange.read_attribute(each, f"ids.carried[{i}]") for i, each in enumerate(data["carried"])
     )
-    return Outcome(**{**data, "redrawn": tuple(data["redrawn"]), "carried": carried})
+    return ByIds(**{**data, "redrawn": tuple(data["redrawn"]), "carried": carried})
 
 
-def _part(part: Part | None) -> dict[str, Any] | None:
+def _part(part: Bits | None) -> dict[str, Any] | None:
     return None if part is None else asdict(part)
 
 

@@ -35,8 +35,11 @@ class Encoded:
     strata: NDArray[np.uint32] | None
 
 
-def encode(table: Table, attribute: Categorical | Joint) -> Encoded:
-    """The codes of all rows; ``ValueError`` or ``TypeError`` where a row has none."""
+def encode(table: Table, attribute: Categorical | Joint, first: int = 0) -> Encoded:
+    """The codes of all rows; ``ValueError`` or ``TypeError`` where a row has none.
+
+    ``first`` is the number of the first row, where the table is a piece of a larger one.
+    """
     names = attribute.columns
     if attribute.missing == "category":
         for name in names:
@@ -44,15 +47,17 @@ def encode(table: Table, attribute: Categorical | Joint) -> Encoded:
                 must = 'must have a type that can be missing where missing="category", as reports'
                 cure = "a nullable type, a masked array or objects can"
                 raise TypeError(f"{prefix([name])}{must} may be; got one that cannot: {cure}")
-    parts = [read(table, name, labels) for name, labels in zip(names, attribute.axes, strict=True)]
+    parts = [
+        read(table, name, labels, first) for name, labels in zip(names, attribute.axes, strict=True)
+    ]
     masks = [missing for _codes, missing in parts]
     stays: Mask | None = None
     if attribute.missing == "refuse":
         for name, mask in zip(names, masks, strict=True):
             if mask is not None:
-                raise _refused(name, mask)
+                raise _refused(name, mask, first)
     elif attribute.missing == "keep" and any(mask is not None for mask in masks):
-        stays = _together(names, masks, table.rows)
+        stays = _together(names, masks, table.rows, first)
     digits = []
     for (codes, mask), size in zip(parts, attribute.shape, strict=True):
         if attribute.missing == "category" and mask is not None:
@@ -61,11 +66,11 @@ def encode(table: Table, attribute: Categorical | Joint) -> Encoded:
         digits.append(codes)
     codes = _joined(attribute, digits)
     if attribute.impossible:
-        codes = _remaining(attribute, codes, stays)
+        codes = _remaining(attribute, codes, stays, first)
     codes = np.ascontiguousarray(codes, dtype=narrow(attribute.size))
     if stays is not None:
         codes = np.where(stays, codes.dtype.type(0), codes)
-    return Encoded(codes, stays, _strata(table, attribute))
+    return Encoded(codes, stays, _strata(table, attribute, first))
 
 
 def decode(
@@ -107,13 +112,14 @@ def impossible_codes(attribute: Categorical | Joint) -> NDArray[np.int64]:
     return np.array(cells, dtype=np.int64)
 
 
-def read(table: Table, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
+def read(table: Table, name: str, labels: Labels, first: int = 0) -> tuple[Codes, Mask | None]:
     """The codes of one column and which rows are missing, with errors as sentences."""
     must = f"must hold {_KINDS[labels.kind]}, as its categories are"
     try:
         return table.codes(name, labels)
     except Undeclared as error:
-        got = f"{error.count} other value{'s' * (error.count > 1)}, the first in row {error.row}"
+        count, row = error.count, first + error.row
+        got = f"{count} other value{'s' * (count > 1)}, the first in row {row}"
         sentence = f"{prefix([name])}must hold declared categories only; got {got}"
         raise ValueError(sentence) from None
     except WrongType as error:
@@ -143,8 +149,8 @@ def numbers(table: Table, attribute: Numeric) -> NDArray[Any]:
     raise TypeError(f"{prefix([name])}must hold whole numbers or floats; got {shown(kind)}")
 
 
-def _refused(name: str, mask: Mask) -> ValueError:
-    got = f"{int(mask.sum())}, the first in row {int(np.argmax(mask))}"
+def _refused(name: str, mask: Mask, first: int) -> ValueError:
+    got = f"{int(mask.sum())}, the first in row {first + int(np.argmax(mask))}"
     cure = (
         'missing="keep" leaves in clear who is missing, missing="category" protects that '
         "like an answer"
@@ -152,14 +158,15 @@ def _refused(name: str, mask: Mask) -> ValueError:
     return ValueError(f"{prefix([name])}must hold no missing values; got {got}: {cure}")
 
 
-def _together(names: tuple[str, ...], masks: list[Mask | None], rows: int) -> Mask:
+def _together(names: tuple[str, ...], masks: list[Mask | None], rows: int, first: int) -> Mask:
     """Rows in which all columns of an attribute are missing; some alone are refused."""
     full = [np.zeros(rows, bool) if mask is None else mask for mask in masks]
     some, every = np.logical_or.reduce(full), np.logical_and.reduce(full)
     uneven = some & ~every
     if uneven.any():
         must = 'must be missing together where missing="keep"'
-        got = f"{int(uneven.sum())} rows with some of them, the first row {int(np.argmax(uneven))}"
+        at = first + int(np.argmax(uneven))
+        got = f"{int(uneven.sum())} rows with some of them, the first row {at}"
         raise ValueError(f'{prefix(names)}{must}; got {got}: missing="category" takes them')
     return np.asarray(every)
 
@@ -176,7 +183,9 @@ def _joined(attribute: Categorical | Joint, digits: list[Codes]) -> Codes:
     return codes
 
 
-def _remaining(attribute: Categorical | Joint, codes: Codes, stays: Mask | None) -> Codes:
+def _remaining(
+    attribute: Categorical | Joint, codes: Codes, stays: Mask | None, first: int
+) -> Codes:
     """Codes among the cells that can occur."""
     cells = impossible_codes(attribute)
     wide = codes.astype(np.int64)
@@ -185,20 +194,18 @@ def _remaining(attribute: Categorical | Joint, codes: Codes, stays: Mask | None)
     if stays is not None:
         bad &= ~stays
     if bad.any():
-        got = f"{int(bad.sum())}, the first in row {int(np.argmax(bad))}"
+        got = f"{int(bad.sum())}, the first in row {first + int(np.argmax(bad))}"
         must = "must hold no combination declared impossible"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got {got}")
     return (wide - before).astype(narrow(attribute.size))
 
 
-def _strata(table: Table, attribute: Categorical | Joint) -> NDArray[np.uint32] | None:
+def _strata(table: Table, attribute: Categorical | Joint, first: int) -> NDArray[np.uint32] | None:
     if attribute.strata is None:
         return None
-    codes, missing = read(table, attribute.strata.column, attribute.strata.labels)
+    codes, missing = read(table, attribute.strata.column, attribute.strata.labels, first)
     if missing is not None:
-        first = int(np.argmax(missing))
+        at = first + int(np.argmax(missing))
         name = prefix([attribute.strata.column])
-        raise ValueError(
-            f"{name}must not be missing, as it chooses the law; got one in row {first}"
-        )
+        raise ValueError(f"{name}must not be missing, as it chooses the law; got one in row {at}")
     return codes.astype(np.uint32)

@@ -60,8 +60,8 @@ class Measures:
 
 
 @dataclass(frozen=True)
-class Part:
-    """Several attributes together: their bits, the most they could have, and the ratio."""
+class Bits:
+    """The bits of several attributes together, the most they could have, and the ratio."""
 
     bits: float
     max_bits: float
@@ -121,7 +121,7 @@ def definition(attributes: Sequence[Attribute]) -> int:
     return 3 if isinstance(attributes[0], Joint) else 1
 
 
-def together(parts: Iterable[Measures]) -> Part | None:
+def together(parts: Iterable[Measures]) -> Bits | None:
     """The bits of those whose size is known; None where there is none.
 
     >>> import bistochastic as bs
@@ -140,7 +140,7 @@ def together(parts: Iterable[Measures]) -> Part | None:
     mean = _down(bits / most) if most else 1.0
     # A weighted mean of numbers that are none of them above the truth.
     beta = min(max(mean, min(betas)), max(betas))
-    return Part(_down(bits), float(most), beta, len(known))
+    return Bits(_down(bits), float(most), beta, len(known))
 
 
 def epsilon(parts: Iterable[Measures]) -> float:

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.quantities import Quantity, Ratio
     from bistochastic.plan.certificate import Certificate
-    from bistochastic.plan.definitions import Measures, Part
+    from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.preview import Preview
     from bistochastic.plan.protect import Release
+    from bistochastic.plan.stream import ProtectedBatches
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -118,18 +119,18 @@ class Plan:
         return all(each.bits is not None for each in self.by_attribute.values())
 
     @property
-    def categorical(self) -> Part | None:
+    def categorical(self) -> Bits | None:
         """The categorical and joint attributes together; None where there is none."""
         parts = self.by_attribute.values()
         return definitions.together(each for each in parts if each.kind != "numeric")
 
     @property
-    def numeric(self) -> Part | None:
+    def numeric(self) -> Bits | None:
         """The numeric attributes together; None where there is none, or no number of records."""
         parts = self.by_attribute.values()
         return definitions.together(each for each in parts if each.kind == "numeric")
 
-    def _together(self) -> Part:
+    def _together(self) -> Bits:
         found = definitions.together(self.by_attribute.values())
         if found is None:
             column = self.attributes[0].columns
@@ -303,11 +304,11 @@ class Plan:
         >>> sorted(set(release.data["sex"]) | {"F", "M"}), release.certificate.records
         (['F', 'M'], 3)
         """
-        from bistochastic.plan import protect
+        from bistochastic.plan.options import Options
+        from bistochastic.plan.protect import protect
 
-        return protect.protect(
+        options = Options.of(
             self,
-            frame,
             key=key,
             release=release,
             id_column=id_column,
@@ -319,6 +320,52 @@ class Plan:
             max_rows_per_id=max_rows_per_id,
             allow_insecure=allow_insecure,
         )
+        return protect(self, frame, options)
+
+    def protect_batches(
+        self,
+        reader: Any,
+        *,
+        key: _core.Key | None = None,
+        release: str | None = None,
+        id_column: str | None = None,
+        after: Certificate | Literal["first"] | None = None,
+        redraw: bool = False,
+        pseudonym: str | None = None,
+        max_rows_per_id: int = 1,
+        allow_insecure: bool = False,
+    ) -> ProtectedBatches:
+        """The same for a table that comes in record batches of Arrow, in bounded memory.
+
+        ``reader`` is a ``RecordBatchReader`` of pyarrow, or anything that gives an Arrow stream.
+        What comes back is read the same way, and has a ``certificate`` once all of it was read. The
+        rows are those of :meth:`protect` for the whole table, in its order, however they came.
+
+        Rows are drawn as they are read, so that an error may come after some of them: nothing of
+        a release may be used that has not come to its end. A numeric column cannot be permuted
+        before all of it is known, so that a plan with one is refused.
+
+        >>> import bistochastic as bs, pyarrow as pa
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> batches = plan.protect_batches(pa.table({"sex": ["F", "M", "M"]}).to_reader())
+        >>> batches.read_all().num_rows, batches.certificate.records
+        (3, 3)
+        """
+        from bistochastic.plan.options import Options
+        from bistochastic.plan.stream import protect_batches
+
+        options = Options.of(
+            self,
+            key=key,
+            release=release,
+            id_column=id_column,
+            after=after,
+            redraw=redraw,
+            pseudonym=pseudonym,
+            max_rows_per_id=max_rows_per_id,
+            allow_insecure=allow_insecure,
+        )
+        return protect_batches(self, reader, options)
 
     def respond(
         self, record: Mapping[str, Any], *, key: _core.Key, id: int | str | bytes

@@ -9,7 +9,7 @@ from bistochastic.plan.attributes import Numeric, prefix
 from bistochastic.words import down, shown, table, up
 
 if TYPE_CHECKING:
-    from bistochastic.plan.definitions import Measures, Part
+    from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.plan import Plan
 
 ROW_ORDER = "the order of the rows, unless they are shuffled"
@@ -82,7 +82,7 @@ def rows(parts: list[Measures]) -> list[list[str]]:
     ]
 
 
-def _part(name: str, part: Part) -> str:
+def _part(name: str, part: Bits) -> str:
     return f"{name}: {down(part.bits, 6)} of {part.max_bits:.6g} bits, beta {down(part.beta)}"
 
 

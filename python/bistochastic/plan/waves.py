@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
 
-# Counters of the tally, see `Tally` in `src/py/plan.rs`.
-_COUNTERS = 2**20
-
 
 def refuse_without_ids(
     after: object, redraw: bool, pseudonym: object, fresh: bool, max_rows: object
@@ -42,12 +39,10 @@ def refuse_without_ids(
 
 @dataclass(frozen=True)
 class Ids:
-    """The ids of a table: an array of whole numbers or a list, their kind, their hashes."""
+    """The ids of some rows: an array of whole numbers or a list, and their hashes."""
 
     values: Any
-    kind: str
     hashes: NDArray[np.uint8]
-    bound: int
 
     def pseudonyms(self) -> list[str]:
         """32 hexadecimal digits for every row."""
@@ -57,8 +52,31 @@ class Ids:
         return found
 
 
+class People:
+    """Who was met so far, in all rows of a release: how often, and what their ids are."""
+
+    def __init__(self, limit: int) -> None:
+        self._tally = _core.Tally(limit)
+        self._kinds: set[str] = set()
+
+    def meet(self, ids: Ids) -> int | None:
+        """Count some rows; the position of the first that is one too many, if any."""
+        self._kinds |= _kinds(ids.values)
+        return self._tally.add(ids.hashes)
+
+    @property
+    def bound(self) -> int:
+        """More rows of an id than this would have been found."""
+        return int(self._tally.bound)
+
+    @property
+    def kind(self) -> str:
+        """What the ids are."""
+        return " and ".join(sorted(self._kinds)) or "none"
+
+
 @dataclass(frozen=True)
-class Outcome:
+class ByIds:
     """What a certificate says of ids."""
 
     id_column: str
@@ -129,8 +147,9 @@ class Wave:
                 must = "`after` must be the certificate of a release by ids"
                 raise ValueError(f"{must}; got one by position")
 
-    def read(self, table: Table, plan: Plan, key: _core.Key) -> Ids:
-        """The ids, none missing, none with too many rows, and nothing changed that must not."""
+    def read(self, table: Table, plan: Plan, key: _core.Key, people: People, first: int) -> Ids:
+        """The ids of rows from ``first`` on: none missing, none with too many rows, and nothing
+        changed that must not."""
         before = prefix([self.id_column])
         must = "must hold whole numbers, texts or bytes, as ids do"
         try:
@@ -142,25 +161,23 @@ class Wave:
         if kind:
             raise TypeError(f"{before}{must}; got {shown(kind)}")
         if missing is not None and missing.any():
-            got = f"{int(missing.sum())}, the first in row {int(np.argmax(missing))}"
+            got = f"{int(missing.sum())}, the first in row {first + int(np.argmax(missing))}"
             raise ValueError(f"{before}must hold no missing ids; got {got}")
         with about([self.id_column]):
-            hashes = _core.plan_pseudonyms(key, plan.name, values)
-        tally = _core.Tally(self.max_rows_per_id)
-        over = tally.add(hashes)
+            ids = Ids(values, _core.plan_pseudonyms(key, plan.name, values))
+        over = people.meet(ids)
         if over is not None:
             most = f"{self.max_rows_per_id} row{'s' * (self.max_rows_per_id > 1)}"
             must = f"must hold at most {most} per id, as max_rows_per_id says"
-            raise ValueError(f"{before}{must}; got an id with more, seen in row {over}")
-        ids = Ids(values, _kind(values), hashes, int(tally.bound))
-        changed = self.changed(plan, key, ids)
+            raise ValueError(f"{before}{must}; got an id with more, seen in row {first + over}")
+        changed = self.changed(plan, key, people)
         if changed and not self.redraw:
             must = "`after` must agree in all that noise depends on"
             cure = "redraw=True draws anew, which spends epsilon again"
             raise ValueError(f"{must}; got {'; '.join(changed)}: {cure}")
         return ids
 
-    def changed(self, plan: Plan, key: _core.Key, ids: Ids) -> tuple[str, ...]:
+    def changed(self, plan: Plan, key: _core.Key, people: People) -> tuple[str, ...]:
         """What makes people be drawn anew, a phrase each."""
         if self.after == "first":
             return ()
@@ -169,8 +186,9 @@ class Wave:
         if earlier.key_fingerprint != key.fingerprint:
             found.append("another key")
         assert earlier.ids is not None
-        if len(ids.hashes) and earlier.ids.kind not in ("none", ids.kind):
-            found.append(f"ids that are {ids.kind}, where they were {earlier.ids.kind}")
+        kind = people.kind
+        if "none" not in (kind, earlier.ids.kind) and earlier.ids.kind != kind:
+            found.append(f"ids that are {kind}, where they were {earlier.ids.kind}")
         before = {a.columns: a for a in _known(earlier)}
         columns = {column for names in before for column in names}
         for now in plan.attributes:
@@ -184,25 +202,25 @@ class Wave:
             found += [f"{word} in {prefix(now.columns)[:-2]}" for word in _differences(then, now)]
         return tuple(found)
 
-    def outcome(self, plan: Plan, key: Any, ids: Ids) -> Outcome:
+    def outcome(self, plan: Plan, key: _core.Key, people: People) -> ByIds:
         """What the certificate says."""
         after = self.after if self.after == "first" else self.after.digest
         kept = plan.keep != "*" and self.id_column in plan.keep
         now = {a.columns for a in plan.attributes}
         earlier = () if self.after == "first" else _known(self.after)
-        kind = ids.kind
+        kind = people.kind
         if kind == "none" and self.after != "first":
             # A wave without anyone does not forget what ids are.
             kind = self.after.ids.kind
-        return Outcome(
+        return ByIds(
             id_column=self.id_column,
             kind=kind,
             kept=kept,
             pseudonym=self.pseudonym,
             max_rows_per_id=self.max_rows_per_id,
-            rows_per_id_checked=ids.bound,
+            rows_per_id_checked=people.bound,
             after=after,
-            redrawn=self.changed(plan, key, ids),
+            redrawn=self.changed(plan, key, people),
             carried=tuple(a for a in earlier if a.columns not in now),
         )
 
@@ -243,14 +261,13 @@ def _laws(attribute: Categorical | Joint) -> Any:
     return attribute.strata.column, attribute.strata.labels.kind, sorted(pairs, key=str)
 
 
-def _kind(values: Any) -> str:
+def _kinds(values: Any) -> set[str]:
     if isinstance(values, np.ndarray):
-        return "whole numbers" if len(values) else "none"
-    kinds = {
+        return {"whole numbers"} if len(values) else set()
+    return {
         "texts" if isinstance(v, str) else "bytes" if isinstance(v, bytes) else "whole numbers"
-        for v in set(map(type, values)) and _one_of_each(values)
+        for v in _one_of_each(values)
     }
-    return " and ".join(sorted(kinds)) or "none"
 
 
 def _one_of_each(values: list[Any]) -> list[Any]:

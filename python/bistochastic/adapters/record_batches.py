@@ -1,0 +1,67 @@
+"""Tables of pyarrow in pieces: read from a caller, held until there are enough, given on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from bistochastic.adapters.arrow_table import ArrowTable
+from bistochastic.adapters.frames import distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def reader_of(given: Any) -> pa.RecordBatchReader:
+    """What a caller reads from, as a reader of pyarrow."""
+    if isinstance(given, pa.RecordBatchReader):
+        return given
+    if isinstance(given, pa.Table):
+        return given.to_reader()
+    if hasattr(given, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(given)
+    must = "`reader` must be a RecordBatchReader of pyarrow, or give an Arrow stream"
+    raise TypeError(f"{must}; got {type(given).__name__}")
+
+
+def reader_from(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
+    """A reader over batches that are still to come."""
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+class Pieces:
+    """Record batches of one schema, held until rows are taken off their front."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        distinct(schema.names)
+        self._schema = schema.remove_metadata()
+        self._held: list[pa.RecordBatch] = []
+        self.rows = 0
+        """How many are held."""
+        self.taken = 0
+        """How many were taken before."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+        return list(self._schema.names)
+
+    def add(self, batch: Any) -> None:
+        """Hold one more batch."""
+        if not isinstance(batch, pa.RecordBatch):
+            raise TypeError(f"`batch` must be a RecordBatch; got {type(batch).__name__}")
+        if not batch.schema.equals(self._schema):
+            raise TypeError("`batch` must have the schema of the others; got another")
+        if batch.num_rows:
+            self._held.append(batch)
+            self.rows += batch.num_rows
+
+    def take(self, rows: int) -> ArrowTable:
+        """The first rows that are held, as one table."""
+        whole = pa.Table.from_batches(self._held, self._schema)
+        found = whole.slice(0, rows)
+        self._held = whole.slice(rows).to_batches()
+        self.rows -= found.num_rows
+        self.taken += found.num_rows
+        return ArrowTable(found)

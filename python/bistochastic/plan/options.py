@@ -1,0 +1,132 @@
+"""What a caller says about a release beside the table, looked at before any row is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bistochastic import _core
+from bistochastic.plan import waves
+from bistochastic.plan.attributes import Numeric, named, prefix
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from bistochastic.plan.plan import Plan
+
+# A file of one row would make its report a fixed function of the value, under a key that is kept.
+LEAST_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Options:
+    """The key, the label, the ids, and whether rows are shuffled.
+
+    ``shuffle`` is carried out by whoever holds all rows: :func:`bistochastic.plan.protect.protect`,
+    or what writes the file that a :class:`bistochastic.plan.stream.Stream` makes.
+    """
+
+    key: _core.Key | None
+    release: str | None
+    wave: waves.Wave | None
+    shuffle: bool
+
+    @classmethod
+    def of(
+        cls,
+        plan: Plan,
+        *,
+        key: object = None,
+        release: object = None,
+        id_column: object = None,
+        after: object = None,
+        redraw: object = False,
+        pseudonym: object = None,
+        fresh: object = False,
+        shuffle: object = False,
+        max_rows_per_id: object = 1,
+        allow_insecure: object = False,
+    ) -> Options:
+        """The options of ``protect``, under their names there."""
+        given = {"redraw": redraw, "fresh": fresh, "shuffle": shuffle,
+                 "allow_insecure": allow_insecure}  # fmt: skip
+        flags = {name: _core.as_flag(name, value) for name, value in given.items()}
+        held = _checked(key, release, id_column, flags["allow_insecure"])
+        label = None if release is None else named("release", release)
+        ids = (after, flags["redraw"], pseudonym, flags["fresh"], max_rows_per_id)
+        if id_column is None:
+            waves.refuse_without_ids(*ids)
+            return cls(held, label, None, flags["shuffle"])
+        wave = waves.Wave.of(id_column, *ids)
+        wave.check_plan(plan, label)
+        return cls(held, label, wave, flags["shuffle"])
+
+    def check_rows(self, plan: Plan, rows: int) -> None:
+        """Refuse a table that is too short for what the plan does with it."""
+        numeric = [a for a in plan.attributes if isinstance(a, Numeric)]
+        by_position = self.wave is None or bool(numeric)
+        if self.key is not None and by_position and rows < LEAST_ROWS:
+            must = (
+                f"`frame` must have at least {LEAST_ROWS} rows by position under a key that is kept"
+            )
+            raise ValueError(f"{must}; got {rows}: use ids, or key=None")
+        if numeric and not rows:
+            must = "must hold at least one record to be permuted among"
+            raise ValueError(f"{prefix(numeric[0].columns)}{must}; got none")
+
+    def layout(self, plan: Plan, names: list[str]) -> list[str]:
+        """The columns of the protected table, in order. The plan has to name every column."""
+        wave = self.wave
+        protected = {column for attribute in plan.attributes for column in attribute.columns}
+        own = None if wave is None else wave.id_column
+        for column in _needed(plan, own):
+            if column not in names:
+                raise ValueError(f"{prefix([column])}must be in `frame`; got none of that name")
+        if own in protected:
+            raise ValueError(f"{prefix([own or ''])}must not be protected and an id; got both")
+        layout: list[str] = []
+        unknown: list[str] = []
+        for name in names:
+            if name == own:
+                if plan.keep != "*" and name in plan.keep:
+                    layout.append(name)
+                if wave is not None and wave.pseudonym is not None:
+                    layout.append(wave.pseudonym)
+            elif name not in plan.drop:
+                known = plan.keep == "*" or name in plan.keep or name in protected
+                (layout if known else unknown).append(name)
+        if unknown:
+            listed = ", ".join(f"`{shown(name)}`" for name in unknown)
+            must = "`frame` must hold columns that the plan protects, keeps or drops"
+            raise ValueError(f"{must}; got {listed}")
+        if len(set(layout)) < len(layout):
+            raise ValueError("`pseudonym` must be the name of a new column; got one that there is")
+        return layout
+
+
+def _needed(plan: Plan, id_column: str | None) -> list[str]:
+    """Columns that the table must have."""
+    needed = [column for attribute in plan.attributes for column in attribute.columns]
+    needed += plan.keep if plan.keep != "*" else []
+    needed += plan.drop
+    for attribute in plan.attributes:
+        if not isinstance(attribute, Numeric) and attribute.strata is not None:
+            needed.append(attribute.strata.column)
+    return needed if id_column is None else [*needed, id_column]
+
+
+def _checked(key: Any, release: object, id_column: object, insecure: bool) -> _core.Key | None:
+    """What a key asks for, and what asks for a key."""
+    if release is not None:
+        named("release", release)
+    if key is None:
+        if id_column is not None:
+            raise ValueError("`key` must be given with id_column; got none")
+        return None
+    if not isinstance(key, _core.Key):
+        raise TypeError(f"`key` must be a Key; got {type(key).__name__}")
+    if key.fingerprint == "insecure" and not insecure:
+        must = "`key` must be a secret, or allow_insecure=True be said"
+        raise ValueError(f"{must}; got one that anyone can guess")
+    if id_column is None and release is None:
+        raise ValueError("`release` must name what a key is used for; got none")
+    return key

@@ -1,0 +1,233 @@
+"""A release in pieces: the rows of ``protect``, in bounded memory, however they came.
+
+By position, noise is drawn in blocks of 65,536 rows, and a shorter last block joins the one before.
+So a block is drawn once a whole one follows it, and the last two wait for the end. By ids every
+row stands for itself and is drawn as it comes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic.plan import columns as coding
+from bistochastic.plan import waves
+from bistochastic.plan.attributes import Categorical, Joint, Numeric, prefix
+from bistochastic.plan.certificate import BLOCK, Certificate
+from bistochastic.plan.protect import Draws, certified
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from bistochastic.adapters.arrow_table import ArrowTable
+    from bistochastic.plan.options import Options
+    from bistochastic.plan.plan import Plan
+
+# Blocks that are drawn at a time: enough for all threads, few enough for any memory.
+_TOGETHER = 8
+
+
+class Stream:
+    """One release, given in record batches of Arrow and taken in record batches.
+
+    >>> import bistochastic as bs, pyarrow as pa
+    >>> from bistochastic.plan.options import Options
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    >>> batch = pa.record_batch({"sex": ["F", "M", "M"]})
+    >>> stream = Stream(plan, batch.schema, Options.of(plan))
+    >>> ready = [*stream.batch(batch), *stream.finish()]
+    >>> sum(part.num_rows for part in ready), stream.certificate.records
+    (3, 3)
+
+    1. Make it with the schema of the input. Columns and types are checked here, before any row is
+       read; ``schema`` is that of the output.
+    2. Give each batch to :meth:`batch`, in order, and write what it returns: the rows that are
+       ready, often none, in the order of the input.
+    3. Call :meth:`finish` once, and write what it returns. Then ``certificate`` can be asked for.
+
+    An error may come after rows were returned. Then they must not be used: under a key, a part of
+    a release is what nobody was promised.
+
+    ``options.shuffle`` is noted in the certificate; whoever writes the rows shuffles them.
+
+    A numeric column is permuted as a whole, so it takes two passes. In the first, read its values
+    and have them permuted by :func:`permuted`. In the second, hand the result over as ``numbers``:
+    an array for each numeric column, with the values of all rows in the order of the input.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        schema: Any,
+        options: Options,
+        *,
+        numbers: Mapping[str, NDArray[Any]] | None = None,
+    ) -> None:
+        from bistochastic.adapters.record_batches import Pieces
+
+        self._options = options
+        self._held = Pieces(schema)
+        self._layout = options.layout(plan, self._held.names)
+        self._numbers = dict(numbers or {})
+        self._plan = _bound(plan, options, self._numbers)
+        self._coded = [a for a in self._plan.attributes if isinstance(a, Categorical | Joint)]
+        self._draws = Draws(self._plan, options.key, options.release)
+        wave = options.wave
+        self._people = None if wave is None else waves.People(wave.max_rows_per_id)
+        self._clear: tuple[str, ...] = ()
+        self._certificate: Certificate | None = None
+        self.schema = self._protected(self._held.take(0), last=True).schema
+        """The schema of the output."""
+
+    def batch(self, batch: Any) -> list[Any]:
+        """Take one more batch; the rows that are ready now, as record batches."""
+        if self._certificate is not None:
+            raise ValueError("`batch` must come before the end; got one after finish()")
+        self._held.add(batch)
+        ready = []
+        if self._people is not None:
+            while self._held.rows:
+                rows = min(self._held.rows, _TOGETHER * BLOCK)
+                ready += self._protected(self._held.take(rows), last=False).to_batches()
+            return ready
+        while self._held.rows >= (_TOGETHER + 1) * BLOCK:
+            ready += self._protected(self._held.take(_TOGETHER * BLOCK), last=False).to_batches()
+        return ready
+
+    def finish(self) -> list[Any]:
+        """The rows that waited for the end."""
+        if self._certificate is not None:
+            return []
+        rows = self._held.taken + self._held.rows
+        self._options.check_rows(self._plan, rows)
+        for column, values in self._numbers.items():
+            if len(values) != rows:
+                must = f"must have a number for each of {rows} rows"
+                raise ValueError(f"{prefix([column])}{must}; got {len(values)}")
+        # Whole blocks first, so that the last piece is no longer than the others.
+        ready = []
+        while self._held.rows >= (_TOGETHER + 1) * BLOCK:
+            ready += self._protected(self._held.take(_TOGETHER * BLOCK), last=False).to_batches()
+        if self._held.rows:
+            ready += self._protected(self._held.take(self._held.rows), last=True).to_batches()
+        self._certificate = certified(self._plan, self._options, rows, self._clear, self._people)
+        return ready
+
+    @property
+    def certificate(self) -> Certificate:
+        """What can be said of the release, once it is whole."""
+        if self._certificate is None:
+            must = "`certificate` must be asked for once all rows are read"
+            raise ValueError(f"{must}; got a release that goes on")
+        return self._certificate
+
+    def _protected(self, table: ArrowTable, last: bool) -> Any:
+        """Some rows, protected; whole blocks unless they are the last."""
+        options, coded = self._options, self._coded
+        first = self._held.taken - table.rows
+        encoded = [coding.encode(table, attribute, first) for attribute in coded]
+        ids = None
+        if options.wave is not None and options.key is not None and self._people is not None:
+            ids = options.wave.read(table, self._plan, options.key, self._people, first)
+            drawn = self._draws.by_ids(coded, encoded, ids)
+        else:
+            drawn = self._draws.by_blocks(coded, encoded, first // BLOCK, last)
+        new: dict[str, Any] = {}
+        for attribute, codes, source in zip(coded, drawn, encoded, strict=True):
+            new.update(coding.decode(table, attribute, codes, source.missing))
+        for column, values in self._numbers.items():
+            new[column] = table.numbered(column, values[first : first + table.rows])
+        if options.wave is not None and options.wave.pseudonym is not None and ids is not None:
+            new[options.wave.pseudonym] = table.texts(ids.pseudonyms())
+        self._clear = tuple(name for name in self._layout if name not in new)
+        return table.made({name: new.get(name) for name in self._layout}, None)
+
+
+def _bound(plan: Plan, options: Options, numbers: Mapping[str, NDArray[Any]]) -> Plan:
+    """The plan for as many records as there are numbers."""
+    numeric = [a for a in plan.attributes if isinstance(a, Numeric)]
+    for attribute in numeric:
+        if attribute.column not in numbers:
+            must = "must not be numeric in batches, as numbers are permuted among all records"
+            raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one: use protect")
+    for column in numbers:
+        if column not in [a.column for a in numeric]:
+            raise ValueError(f"{prefix([column])}must be numeric in the plan; got none such")
+    if not numeric:
+        return plan
+    rows = len(numbers[numeric[0].column])
+    options.check_rows(plan, rows)
+    return plan.for_records(rows)
+
+
+def permuted(plan: Plan, options: Options, column: str, values: NDArray[Any]) -> NDArray[Any]:
+    """A numeric column of the plan, permuted or averaged: ``numbers`` of a :class:`Stream`.
+
+    ``values`` are all of the column, in the order of the rows, as whole numbers or floats.
+    """
+    options.check_rows(plan, len(values))
+    [attribute] = [a for a in plan.attributes if isinstance(a, Numeric) and a.column == column]
+    draws = Draws(plan, options.key, options.release)
+    return draws.numbers(attribute.for_records(len(values)), np.asarray(values))
+
+
+class ProtectedBatches:
+    """A protected table in record batches, read once, and its certificate after that.
+
+    It is iterated over, read by :meth:`read_next_batch` or :meth:`read_all`, or handed to whatever
+    reads an Arrow stream; :meth:`to_reader` is for what wants a reader of pyarrow.
+    """
+
+    def __init__(self, stream: Stream, reader: Any) -> None:
+        self._stream = stream
+        self._source = reader
+        self._batches = self._drawn()
+
+    @property
+    def schema(self) -> Any:
+        """The schema of the batches."""
+        return self._stream.schema
+
+    @property
+    def certificate(self) -> Certificate:
+        """What can be said of the release; ``ValueError`` until all of it was read."""
+        return self._stream.certificate
+
+    def _drawn(self) -> Iterator[Any]:
+        for batch in self._source:
+            yield from self._stream.batch(batch)
+        yield from self._stream.finish()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._batches
+
+    def read_next_batch(self) -> Any:
+        """The next batch; ``StopIteration`` after the last."""
+        return next(self._batches)
+
+    def to_reader(self) -> Any:
+        """What is left, as a ``RecordBatchReader`` of pyarrow."""
+        from bistochastic.adapters.record_batches import reader_from
+
+        return reader_from(self.schema, self._batches)
+
+    def read_all(self) -> Any:
+        """What is left, as one table."""
+        return self.to_reader().read_all()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return f"<ProtectedBatches of {len(self.schema.names)} columns>"
+
+
+def protect_batches(plan: Plan, reader: Any, options: Options) -> ProtectedBatches:
+    """What :meth:`Plan.protect_batches` does."""
+    from bistochastic.adapters.record_batches import reader_of
+
+    source = reader_of(reader)
+    return ProtectedBatches(Stream(plan, source.schema, options), source)
