@@ -565,6 +565,62 @@ def test_fieller_covers_near_zero_denominators() -> None:
             assert hits <= 0.98 * 2000
 
 
+# Weights for other software, and searches that end early.
+
+
+@pytest.mark.parametrize("kind", ["dict", "pandas", "polars", "pyarrow"])
+def test_raking_weights_have_the_likeliest_margins(kind: str) -> None:
+    frame = large()
+    found = np.asarray(PLAN.weights(makers(frame)[kind]), dtype=float)
+    assert found.sum() == pytest.approx(600)
+    assert (found >= 0).all()
+    for name in ("sex", "job"):
+        likely = PLAN.estimate(frame, name, method="mle")
+        sums = [found[frame[name] == level].sum() for level in likely.axes[0].levels]
+        assert sums == pytest.approx(likely.counts, rel=1e-6)
+    # Within the strata, each of which has a law of its own.
+    likely = PLAN.estimate(frame, "region", "job", method="mle").counts.reshape(2, 3)
+    south = found[(frame["region"] == "S") & (frame["job"] == "z")].sum()
+    assert south == pytest.approx(likely[1, 2], rel=1e-6)
+    weighted = PLAN.weights(frame, weights="w")
+    assert weighted.sum() == pytest.approx(frame["w"].sum())
+    share = weighted[frame["sex"] == "F"].sum() / weighted.sum()
+    again = PLAN.estimate(frame, "sex", method="mle", weights="w")
+    assert share == pytest.approx(again.frequencies[0], rel=1e-6)
+
+
+def test_raking_leaves_alone_who_did_not_answer() -> None:
+    plan = bs.Plan([bs.Categorical("a", ["x", "y"], matrix=RESPONSE, missing="keep")])
+    found = plan.weights({"a": ["x"] * 60 + ["y"] * 40 + [None] * 10})
+    assert found[100:] == pytest.approx(np.ones(10))
+    assert found[:60].sum() == pytest.approx(70)
+
+
+def test_a_search_ends_at_its_gap_or_its_time_and_says_how_far_it_came() -> None:
+    m = bs.geometric(3000, beta=0.5)
+    counts = np.random.default_rng(1).poisson(2, 3000)
+    heard: list[float] = []
+    rough = m.estimate(counts=counts, method="mle", gap=0.05, progress=heard.append)
+    assert 1e-6 < rough.gap <= 0.05
+    assert heard == sorted(heard, reverse=True)
+    assert f"gap {rough.gap:.1e} nats per record" in repr(rough)
+    fine = m.estimate(counts=counts, method="mle", gap=1e-4)
+    assert fine.gap <= 1e-4
+    assert fine.steps > rough.steps
+    hurried = m.estimate(counts=counts, method="mle", seconds=1e-9)
+    assert hurried.gap > rough.gap
+    assert hurried.frequencies.sum() == pytest.approx(1)
+    heard.clear()
+    drawn = m.estimate(counts=counts, method="shrunk", gap=0.01, progress=heard.append)
+    assert heard
+    assert drawn.frequencies.sum() == pytest.approx(1)
+    quick = m.estimate(counts=counts, method="shrunk", seconds=1e-9)
+    assert quick.steps <= drawn.steps
+    for wrong in ({"gap": 0}, {"seconds": -1}, {"progress": 3}):
+        with pytest.raises((ValueError, TypeError), match="must be a"):
+            m.estimate(counts=counts, method="mle", **wrong)
+
+
 # Bad input: one sentence, and never a value of the data.
 
 FRAME = large(rows=40)

@@ -153,3 +153,25 @@ def _relation(columns: Mapping[str, Any]) -> Any:
     import duckdb
 
     return duckdb.connect().from_arrow(_arrow(columns))
+
+
+def column(frame: Any, values: NDArray[np.float64]) -> Any:
+    """Numbers as a column that can be put into ``frame``.
+
+    >>> column({"sex": ["F", "M"]}, np.array([1.0, 2.0]))
+    array([1., 2.])
+    """
+    library = _library(frame)
+    if library == "pandas":
+        import pandas as pd
+
+        return pd.Series(values, index=frame.index, name="weight")
+    if library == "polars":
+        import polars as pl
+
+        return pl.Series("weight", values)
+    if library in ("pyarrow", "duckdb"):
+        import pyarrow as pa
+
+        return pa.chunked_array([values])
+    return values

@@ -601,6 +601,23 @@ class Plan:
             self, frame, columns, scores, where, population, options, "correlation"
         )
 
+    def weights(self, frame: Any, *, weights: str | None = None) -> Any:
+        """A weight per record, for other software: protected columns get their likeliest margins.
+
+        By raking, attribute after attribute, and within their strata. The weights sum to the number
+        of records, or of the survey ``weights`` that they start from. They put margins right, not
+        what columns have to do with each other: that takes :meth:`estimate`.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> plan.weights({"sex": ["F"] * 6 + ["M"] * 4}).round(3)
+        array([1.167, 1.167, 1.167, 1.167, 1.167, 1.167, 0.75 , 0.75 , 0.75 ,
+               0.75 ])
+        """
+        from bistochastic.tables import raking
+
+        return raking.weights(self, frame, weights)
+
     @cached_property
     def digest(self) -> str:
         """64 hexadecimal digits that identify the plan: SHA-256 of its JSON."""

@@ -194,7 +194,7 @@ def _read(question: Question, table: Table, design: Design) -> Sheet:
     needed = [*question.columns, *question.where, *question.strata]
     needed += [column for each in question.coded for column in each.columns]
     for column in needed:
-        _require(table, "frame", column)
+        require(table, "frame", column)
     rows = table.rows
     inside: Mask | None = None
     axes: list[Axis] = []
@@ -237,8 +237,8 @@ def _read(question: Question, table: Table, design: Design) -> Sheet:
         asked = unanswered if inside is None else unanswered & inside
         left_out = int(np.count_nonzero(asked))
         inside = answered if inside is None else inside & answered
-    weights = None if design.weights is None else _weights(table, "weights", design.weights)
-    replicates = tuple(_weights(table, "replicates", each) for each in design.replicates)
+    weights = None if design.weights is None else weight_column(table, "weights", design.weights)
+    replicates = tuple(weight_column(table, "replicates", each) for each in design.replicates)
     strata = None if design.strata is None else _groups(table, "strata", design.strata)
     clusters = None if design.cluster is None else _groups(table, "cluster", design.cluster)
     sheet = Sheet(
@@ -260,14 +260,14 @@ def among(value: Any, wanted: tuple[Any, ...]) -> bool:
     )
 
 
-def _require(table: Table, name: str, column: str) -> None:
+def require(table: Table, name: str, column: str) -> None:
     if column not in table.names:
         raise ValueError(f"`{name}` must have the column `{shown(column)}`; got none of that name")
 
 
-def _weights(table: Table, name: str, column: str) -> Array:
+def weight_column(table: Table, name: str, column: str) -> Array:
     """Weights from a column, none negative or missing."""
-    _require(table, name, column)
+    require(table, name, column)
     must = f"{prefix([column])}`{name}` must hold non-negative numbers"
     try:
         values, missing = table.numbers(column)
@@ -287,7 +287,7 @@ def _weights(table: Table, name: str, column: str) -> Array:
 
 def _groups(table: Table, name: str, column: str) -> NDArray[np.intp]:
     """Codes of a column in clear that groups records, none missing."""
-    _require(table, name, column)
+    require(table, name, column)
     codes, values = levels(table, column)
     if None in values:
         at = int(np.argmax(codes == len(values) - 1))
