@@ -35,6 +35,7 @@ ROOMS = (
     "samples",
     "adapters",
     "plan",
+    "tables",
     "files",
     "plot",
     "paper",
@@ -51,6 +52,8 @@ LATE = {
     ("matrix", "numeric"): "permute, average and displacement are methods of a matrix",
     ("matrix", "report"): "a matrix shows itself",
     ("measures", "plot"): "a profile draws itself",
+    ("estimate", "plot"): "an estimate draws itself",
+    ("plan", "tables"): "estimate, count, ratio, mean and the like are methods of a plan",
 }
 # What is imported for annotations alone, upwards all the same, and why.
 NAMED = {

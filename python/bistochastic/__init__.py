@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from bistochastic import plot
     from bistochastic.choose.tradeoff import Point, tradeoff
     from bistochastic.estimate import Estimate
+    from bistochastic.estimate.axes import Axis
     from bistochastic.estimate.conjunctions import Conjunction, conjunction
+    from bistochastic.estimate.quantities import Quantity, Ratio
     from bistochastic.labels import Labels
     from bistochastic.measures.profile import Entry, Profile
     from bistochastic.numeric.anatomy import Anatomy, anatomize
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Anatomy",
+    "Axis",
     "Bits",
     "ByIds",
     "Categorical",
@@ -105,6 +108,8 @@ __all__ = [
     "Preview",
     "Profile",
     "ProtectedBatches",
+    "Quantity",
+    "Ratio",
     "Release",
     "ReverseMap",
     "Step",
@@ -147,6 +152,7 @@ __all__ = [
 # What few need and takes a while to import waits until it is asked for.
 _LATER = {
     "Anatomy": "bistochastic.numeric.anatomy",
+    "Axis": "bistochastic.estimate.axes",
     "Bits": "bistochastic.plan",
     "ByIds": "bistochastic.plan",
     "Categorical": "bistochastic.plan",
@@ -168,6 +174,8 @@ _LATER = {
     "Preview": "bistochastic.plan",
     "Profile": "bistochastic.measures.profile",
     "ProtectedBatches": "bistochastic.plan",
+    "Quantity": "bistochastic.estimate.quantities",
+    "Ratio": "bistochastic.estimate.quantities",
     "Release": "bistochastic.plan",
     "ReverseMap": "bistochastic.numeric.ranks",
     "Step": "bistochastic.permutations.majorization",

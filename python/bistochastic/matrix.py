@@ -263,10 +263,16 @@ class Matrix(_core.Law):
         method: Literal["inverse", "mle", "simplex", "shrunk"] = "inverse",
         population: Literal["sampled", "fixed"] = "sampled",
         classes: bool = False,
+        labels: Any = None,
+        records: int | None = None,
+        weights: ArrayLike | None = None,
+        progress: Callable[[float], object] | None = None,
+        gap: float | None = None,
+        seconds: float | None = None,
     ) -> Estimate:
         """Frequencies of the original from its reports.
 
-        Give either the reports, ``codes``, or how often each category was reported, ``counts``.
+        Give either the reports, ``codes``, or how many records reported each category, ``counts``.
 
         ==============  ==========================================================
         ``method``      the result
@@ -292,6 +298,18 @@ class Matrix(_core.Law):
         ``classes=True`` estimates only the totals of the classes of :func:`blocks`,
         :func:`k_anonymous` and the like, which are reported as they are.
 
+        ``labels`` names the categories: a list, or a dict with a list for each column of a joint
+        table. The result prints and exports them.
+
+        ``weights`` are survey weights, one per report. The errors are then those of a sample drawn
+        with replacement; a plan takes strata, clusters and replicates, too. Never give weighted
+        sums as ``counts``, which are numbers of records: with ``records`` a sum above it is
+        refused.
+
+        ``gap`` and ``seconds`` end the search of ``"mle"`` and ``"shrunk"`` early: at a likelihood
+        so many nats per record below its maximum, or after so long. ``progress`` is called with the
+        gap on the way.
+
         Raises
 
         * ``ValueError`` for codes out of range, negative counts, a wrong number of counts, and no
@@ -301,12 +319,21 @@ class Matrix(_core.Law):
         >>> m = bs.randomized_response(3, epsilon=2)
         >>> m.estimate([0, 0, 1, 2, 0, 1, 0, 0]).counts.round(2)
         array([6.1 , 1.69, 0.22])
+        >>> m.estimate([0, 0, 1, 2], weights=[1, 2, 1, 1], labels=["no", "yes", "?"])
+        <Estimate: inverse from 4 records with weights of 5, 3 degrees of freedom (sampled)>
+        category  reported  frequency  count  standard_error     low    high
+        --------  --------  ---------  -----  --------------  ------  ------
+        no          0.6000     0.7252      4          0.4184  0.0000  1.0000
+        yes         0.2000     0.1374      1          0.3184  0.0000  1.0000
+        ?           0.2000     0.1374      1          0.3184  0.0000  1.0000
         """
         from bistochastic import estimate
 
         return estimate.estimate(
-            self, codes, counts=counts, method=method, population=population, classes=classes
-        )
+            self, codes, counts=counts, method=method, population=population, classes=classes,
+            labels=labels, records=records, weights=weights, progress=progress, gap=gap,
+            seconds=seconds,
+        )  # fmt: skip
 
     def required_records(self, tolerance: float, *, confidence: float = 0.95) -> int:
         """How many sampled records make every share's error at most ``tolerance``.

@@ -2,6 +2,7 @@
 
 pub mod alias;
 pub mod count;
+pub mod cross;
 pub mod derive;
 pub mod key;
 pub mod keystream;

@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 mod birkhoff;
 mod convert;
 mod count;
+mod cross;
 mod entropy;
 mod exact;
 mod gradients;
@@ -67,6 +68,8 @@ mod _core {
     use super::convert::{as_code, as_flag, as_path, as_real, as_whole};
     #[pymodule_export]
     use super::count::count;
+    #[pymodule_export]
+    use super::cross::cross;
     #[pymodule_export]
     use super::entropy::entropy_rate;
     #[pymodule_export]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bistochastic import _core, operators
 from bistochastic.errors import SingularMatrixError
+from bistochastic.estimate.effort import Patience
 from bistochastic.patience import interruptible
 from bistochastic.structure import Kron, composition, two_valued
 
@@ -30,7 +32,9 @@ _STEPS, _JOINT_STEPS, _LAST = 100_000, 2000, 2000
 _WARM, _TURNS = 20, 4000
 
 
-def maximum(matrix: Matrix, reports: Array) -> tuple[Array, float, int]:
+def maximum(
+    matrix: Matrix, reports: Array, patience: Patience | None = None
+) -> tuple[Array, float, int]:
     """The shares under which the reports are likeliest, the gap that is left, and the steps taken.
 
     1. If the inverse is a distribution it is the answer, since it explains the reports perfectly.
@@ -40,11 +44,13 @@ def maximum(matrix: Matrix, reports: Array) -> tuple[Array, float, int]:
        maximum: it is concave, and its slope towards any distribution is at most that.
     4. Newton's steps inside the simplex go on from there.
     5. Where they get stuck, extrapolated steps follow. They are kept only if the likelihood grows.
+
+    With ``patience`` the search ends at its gap or its time, whichever comes first.
     """
     if operators.is_singular(matrix):
         raise SingularMatrixError(operators.singular_sentence("estimate", matrix))
     inverse = operators.solve(matrix, reports)
-    search = _Search(matrix, reports)
+    search = _Search(matrix, reports, patience or Patience())
     if (inverse >= 0).all():
         inverse = inverse / math.fsum(inverse)
         gap = search.certified(*search.look(inverse)[1:])
@@ -57,7 +63,8 @@ def maximum(matrix: Matrix, reports: Array) -> tuple[Array, float, int]:
     # Counts over many decades can leave the range of doubles; the gap then says so.
     with np.errstate(all="ignore"):
         pi, gap = _inside(search)
-        if gap > search.wanted and not search.direct and search.size <= _DENSE:
+        slow = not search.direct and search.size <= _DENSE
+        if gap > search.wanted and slow and not search.is_over:
             search.write_down()
             pi, gap = _inside(search)
         pi, gap = _extrapolated(search, pi)
@@ -90,7 +97,7 @@ def _response_likelihood(reports: Array, keep: float, lie: float) -> Array:
 class _Search:
     """Shares through the matrix, and slopes of the likelihood back."""
 
-    def __init__(self, matrix: Matrix, reports: Array) -> None:
+    def __init__(self, matrix: Matrix, reports: Array, patience: Patience) -> None:
         self.matrix, self.size = matrix, matrix.size
         quick = _core.structure_is_singular(matrix) is not None
         self.direct = matrix.size <= (_QUICK if quick else _DENSE)
@@ -106,6 +113,16 @@ class _Search:
         self.tables: list[Array] = []
         self.wanted = _JOINT_GAP if self.joint else _GAP
         self.most = _JOINT_STEPS if self.joint else _STEPS
+        self.patience = patience
+        if patience.gap is not None:
+            self.wanted = patience.gap
+        # Seconds that one step took, the slowest so far.
+        self.slow = 0.0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there are no steps left, or no time for two more."""
+        return self.steps >= self.most or self.patience.left <= 2 * self.slow
 
     def write_down(self) -> None:
         """The matrix as an array, for Newton's equations as they stand."""
@@ -138,6 +155,9 @@ class _Search:
         everywhere = np.zeros(self.size)
         everywhere[self.seen] = weights
         turns = max(0, min(_TURNS, self.most - self.steps))
+        if self.patience.left < math.inf:
+            # A turn is a step there and back, as a look is.
+            turns = max(1, min(turns, int(self.patience.left / max(2 * self.slow, 1e-6)) - 2))
         found, taken = self.equations.solve(self.tables, everywhere, root, z, right, within, turns)
         self.steps += taken
         return found
@@ -145,6 +165,7 @@ class _Search:
     def look(self, pi: Array) -> tuple[float, Array, Array]:
         """The log-likelihood per record, the factor of the next step, and the expected reports."""
         self.steps += 1
+        start = time.perf_counter()
         table = self.forth(pi)
         expected = table[self.seen]
         # A transform leaves its rounding where there is next to nothing.
@@ -157,6 +178,7 @@ class _Search:
         table.fill(0.0)
         table[self.seen] = self.phi / expected
         factor = self.back(table)
+        self.slow = max(self.slow, time.perf_counter() - start)
         return likelihood, np.maximum(factor, 0.0, out=factor), expected
 
     def gap(self, factor: Array, total: float = 1.0) -> float:
@@ -182,6 +204,9 @@ def _extrapolated(search: _Search, pi: Array) -> tuple[Array, float]:
     likelihood, factor, expected = search.look(pi)
     most = min(search.most, search.steps + _LAST)
     while search.wanted < search.gap(factor) < math.inf and search.steps < most:
+        if search.is_over:
+            break
+        search.patience.tell(search.gap(factor))
         first = pi * factor
         _, factor, _ = search.look(first)
         candidate = second = first * factor
@@ -211,8 +236,9 @@ def _inside(search: _Search) -> tuple[Array, float]:
     pi = np.full(r, 1 / r)
     for _ in range(_WARM):
         _, factor, expected = search.look(pi)
-        if search.gap(factor) <= search.wanted:
+        if search.gap(factor) <= search.wanted or search.is_over:
             return pi, search.gap(factor)
+        search.patience.tell(search.gap(factor))
         pi *= factor
     pi = np.maximum(pi, 1e-6 / r)
     _, factor, expected = search.look(pi)
@@ -226,8 +252,9 @@ def _inside(search: _Search) -> tuple[Array, float]:
         nearest = min(near, nearest)
         if gap < least:
             best, least = pi / total, gap
-        if least <= search.wanted or stuck > 10:
+        if least <= search.wanted or stuck > 10 or search.is_over:
             break
+        search.patience.tell(least)
         target = 0.1 * near / r
         if not (target > 1e-300 and float(pi.min()) > 0 and float(z.min()) > 0):
             break

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bistochastic import _core, arguments, families, operators, structure
 from bistochastic.estimate import likelihood, shrinkage, tallies
+from bistochastic.estimate.axes import of_labels
+from bistochastic.estimate.effort import Patience
+from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
 from bistochastic.estimate.result import Estimate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bistochastic.estimate.axes import Axis
     from bistochastic.matrix import Matrix
 
     Array = NDArray[np.float64]
@@ -31,34 +37,155 @@ def estimate(
     method: Any = "inverse",
     population: Any = "sampled",
     classes: Any = False,
+    labels: Any = None,
+    records: Any = None,
+    weights: Any = None,
+    progress: Any = None,
+    gap: Any = None,
+    seconds: Any = None,
 ) -> Estimate:
     """See :meth:`bistochastic.Matrix.estimate`."""
     how = arguments.one_of("method", method, METHODS)
     who = arguments.one_of("population", population, POPULATIONS)
     by_class = _core.as_flag("classes", classes)
+    patience = Patience.of(how, progress, gap, seconds)
+    axes = () if labels is None or by_class else of_labels(labels, matrix.size)
+    limit = None if records is None else _core.as_whole("records", records, 1)
+    if weights is not None:
+        if by_class or limit is not None:
+            other = "classes" if by_class else "records"
+            raise TypeError(f"`weights` must be given without {other}; got both")
+        found = weighted(matrix, codes, counts, weights)
+        return of_linear(Linear(*found, fixed=who == "fixed", exact=True), how, who, patience,
+                         matrix=matrix, axes=axes)  # fmt: skip
     seen = tallies.tally(matrix, codes, counts)
+    return of_counts(matrix, seen, how, who, patience, classes=by_class, axes=axes, limit=limit)
+
+
+def of_counts(
+    matrix: Matrix,
+    seen: Array,
+    how: str,
+    who: str,
+    patience: Patience,
+    *,
+    classes: bool = False,
+    axes: tuple[Axis, ...] = (),
+    limit: int | None = None,
+) -> Estimate:
+    """From how many records reported each category."""
     with np.errstate(over="ignore"):
         records = float(seen.sum())
+    if limit is not None and records > limit:
+        must = f"`counts` must be numbers of records, {limit} of them at most"
+        raise ValueError(f"{must}; got a sum of {records:g}: weights go with codes, as weights=")
     if not records >= 0.5:
         got = f"{records:g}" if records else "none"
         raise ValueError(f"`estimate` must be given at least one record; got {got}")
     if not records < 2**63:
         raise ValueError(f"`counts` must sum to less than 2^63; got {records:g}")
     n = round(records)
-    if by_class:
+    if classes:
         return _class_totals(matrix, seen, n, who)
     reports = seen / records
-    gap, steps = 0.0, 0
+    frequencies, gap, steps = fitted(matrix, reports, records, how, patience)
+    return Estimate(frequencies, n, how, who, gap, steps, matrix, reports, axes)
+
+
+def fitted(
+    matrix: Matrix, reports: Array, records: float, how: str, patience: Patience
+) -> tuple[Array, float, int]:
+    """Shares by a method, the gap that is left of the likelihood, and the steps taken."""
     if how == "mle":
-        frequencies, gap, steps = likelihood.maximum(matrix, reports)
-    elif how == "shrunk":
-        frequencies, gap, steps = shrinkage.shrunk(matrix, reports, records)
-    else:
-        with operators.said_of("estimate", matrix):
-            frequencies = operators.solve(matrix, reports)
-        if how == "simplex":
-            frequencies = project(frequencies)
-    return Estimate(frequencies, n, how, who, gap, steps, matrix, reports)
+        return likelihood.maximum(matrix, reports, patience)
+    if how == "shrunk":
+        return shrinkage.shrunk(matrix, reports, records, patience)
+    with operators.said_of("estimate", matrix):
+        frequencies = operators.solve(matrix, reports)
+    return (project(frequencies) if how == "simplex" else frequencies), 0.0, 0
+
+
+def weighted(matrix: Matrix, codes: Any, counts: Any, weights: Any) -> tuple[Map, Tallies]:
+    """Tables of weights, and the map back, where one matrix is all there is."""
+    if codes is None or counts is not None:
+        raise TypeError("`weights` must be given with codes; got counts")
+    array = np.ascontiguousarray(tallies.code_array(codes).reshape(-1))
+    given = weight_array("weights", weights, len(array))
+    if array.dtype.kind == "i":
+        low = array < 0
+        if low.any():
+            must = f"`codes` must hold whole numbers from 0 to {matrix.size - 1}"
+            raise ValueError(f"{must}; got one outside at position {int(low.argmax())}")
+    unsigned = array.astype(array.dtype.newbyteorder("=")).astype(f"u{array.dtype.itemsize}")
+    if matrix.size >= 2**32:
+        raise ValueError(f"`weights` must go with less than 2^32 categories; got {matrix.size}")
+    # Also says which code is out of range.
+    _core.count(unsigned, matrix.size)
+    _records, sums, squares = _core.cross([unsigned], [matrix.size], given)
+    told = Tallies(len(array), sums[None], squares[None], np.array([len(array)]), weighted=True)
+    factors = (Factor(0, matrix=matrix),)
+    return Map((matrix.size,), factors, (matrix.size,), (0,)), told
+
+
+def weight_array(name: str, given: Any, rows: int) -> Array:
+    """Weights, one per record, none negative or missing and not all 0.
+
+    >>> weight_array("weights", [1.5, -1], 2)
+    Traceback (most recent call last):
+        ...
+    ValueError: `weights` must hold non-negative numbers; got a negative one at position 1
+    """
+    must = f"`{name}` must hold non-negative numbers"
+    array = arguments.array(name, "hold non-negative numbers", given)
+    if array.dtype.kind not in "iufb":
+        raise TypeError(f"{must}; got dtype {array.dtype}")
+    if array.shape != (rows,):
+        raise ValueError(f"{must}, one for each of {rows} records; got shape {array.shape}")
+    found = np.ascontiguousarray(array, dtype=np.float64)
+    total = float(found.sum())
+    if not math.isfinite(total) or not found.min(initial=0.0) >= 0:
+        wrong = ~((found >= 0) & np.isfinite(found))
+        if not wrong.any():
+            raise ValueError(f"{must} with a finite sum; got an infinite one")
+        at = int(wrong.argmax())
+        fault = "a negative one" if found[at] < 0 else "one that is missing or infinite"
+        raise ValueError(f"{must}; got {fault} at position {at}")
+    if not total > 0:
+        raise ValueError(f"{must}, one of them positive; got none")
+    return found
+
+
+def of_linear(
+    linear: Linear,
+    how: str,
+    who: str,
+    patience: Patience,
+    *,
+    matrix: Matrix | None = None,
+    axes: tuple[Axis, ...] = (),
+    fit: tuple[Array, float, int] | None = None,
+    notes: tuple[str, ...] = (),
+) -> Estimate:
+    """An estimate whose errors come from tables of weights."""
+    tallies_ = linear.tallies
+    if not tallies_.records:
+        raise ValueError("`estimate` must be given at least one record; got none")
+    with operators.said_of("estimate", matrix) if matrix is not None else nullcontext():
+        shares = linear.shares
+    if how != "inverse" and fit is None:
+        assert matrix is not None
+        fit = fitted(matrix, linear.reported, effective(tallies_), how, patience)
+    frequencies, gap, steps = (shares, 0.0, 0) if fit is None else fit
+    return Estimate(
+        frequencies, tallies_.records, how, who, gap, steps, matrix, linear.reported, axes,
+        linear, linear.total, notes,
+    )  # fmt: skip
+
+
+def effective(tallies_: Tallies) -> float:
+    """How many records of equal weight tell as much (Kish)."""
+    whole, squares = float(tallies_.sums.sum()), float(tallies_.squares.sum())
+    return whole * whole / squares
 
 
 def _class_totals(matrix: Matrix, seen: Array, n: int, population: str) -> Estimate:

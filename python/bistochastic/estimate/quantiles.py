@@ -33,6 +33,21 @@ def two_sided(confidence: float) -> float:
     return normal(upper) if upper < 1 else -normal((1 - confidence) / 2)
 
 
+def student(alpha: float, degrees: float) -> float:
+    """How far from 0 Student's t with so many degrees of freedom is with probability ``alpha``.
+
+    ``degrees / (degrees + t^2)`` has a beta distribution. From a million degrees on it is normal.
+
+    >>> round(student(0.05, 1), 4), round(student(0.05, 10), 4), round(student(0.05, 1e9), 4)
+    (12.7062, 2.2281, 1.96)
+    """
+    if degrees > 1e6:
+        return -normal(alpha / 2)
+    half = np.array([degrees / 2])
+    x = float(_beta_quantile(half, np.array([0.5]), alpha, upper=False)[0])
+    return math.sqrt(degrees * (1 - x) / x)
+
+
 def _gamma_cdf(a: float, x: float) -> float:
     """The regularised lower incomplete gamma function, by its series or its continued fraction."""
     if x <= 0:

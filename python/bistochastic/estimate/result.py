@@ -14,16 +14,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, measures, operators, structure
+from bistochastic import _core, arguments, measures, operators, structure
 from bistochastic.estimate import intervals
 from bistochastic.words import cells, table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from bistochastic.estimate.axes import Axis
     from bistochastic.matrix import Matrix
 
     Array = NDArray[np.float64]
+
+# What a table can show of every cell.
+VALUES = ("reported", "frequency", "count", "standard_error", "low", "high")
+_NO_WIDTH = "bounds cut to 0 or 1 leave no width: such reports are unlikely from these matrices"
+_CERTAIN = "an interval without width: nothing about this share was left to chance"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +67,20 @@ class Estimate:
     """How far the likelihood may be below its maximum, in nats per record; 0 if it is reached."""
     steps: int
     """How often reports were taken through the matrix and back; 0 if that was not needed."""
-    matrix: Matrix = field(repr=False)
-    """The matrix that the reports were drawn from."""
+    matrix: Matrix | None = field(repr=False)
+    """The matrix that the reports were drawn from; None if there are several."""
     reports: Array = field(repr=False)
     """The shares of the reports."""
+    axes: tuple[Axis, ...] = ()
+    """The columns of the table with their levels; empty without labels."""
+    linear: Any = field(default=None, repr=False)
+    """Where errors come from if not from one matrix and equal weights."""
+    total: float | None = None
+    """What the counts sum to: of weights, or of a domain; None if it is ``records``."""
+    notes: tuple[str, ...] = ()
+    """What is said below the table."""
+    make: Callable[[dict[str, Any]], Any] | None = field(default=None, repr=False)
+    """What makes a frame of the library that the reports came from."""
 
     def __post_init__(self) -> None:
         # Frozen is frozen: arrays too.
@@ -74,25 +93,47 @@ class Estimate:
 
     @property
     def counts(self) -> Array:
-        """Estimated counts: frequencies times records.
+        """Estimated counts: frequencies times records, or times the sum of the weights.
 
         >>> import bistochastic as bs
         >>> bs.identity(2).estimate(counts=[30, 10]).counts
         array([30., 10.])
         """
-        return self.frequencies * self.records
+        return self.frequencies * (self.records if self.total is None else self.total)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many levels each column has; without labels, how many categories there are.
+
+        >>> import bistochastic as bs
+        >>> bs.identity(4).estimate(counts=[3, 1, 2, 2], labels={"a": [0, 1], "b": [0, 1]}).shape
+        (2, 2)
+        """
+        return tuple(len(axis.levels) for axis in self.axes) or (len(self.frequencies),)
+
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom of the intervals under weights; infinite without weights."""
+        return math.inf if self.linear is None else self.linear.degrees
+
+    @property
+    def _law(self) -> Matrix:
+        assert self.matrix is not None
+        return self.matrix
 
     @cached_property
     def _unbiased(self) -> Array:
         """The inverse estimate, which errors and intervals are of."""
         if self.method == "inverse":
             return self.frequencies
-        return operators.solve(self.matrix, self.reports)
+        if self.linear is not None:
+            return self.linear.shares
+        return operators.solve(self._law, self.reports)
 
     @cached_property
     def _scatter(self) -> tuple[Array, Array]:
         """Variances of a pseudo-response over all records, and their standard errors."""
-        return intervals.scatter(self.matrix, self.reports, self._unbiased)
+        return intervals.scatter(self._law, self.reports, self._unbiased)
 
     @cached_property
     def _variance(self) -> Array:
@@ -118,8 +159,10 @@ class Estimate:
         >>> bs.identity(2).estimate(counts=[50, 50]).standard_errors.round(4)
         array([0.0503, 0.0503])
         """
+        if self.linear is not None:
+            return np.asarray(np.sqrt(self.linear.variance))
         if self._per_record == math.inf:
-            return np.full(self.matrix.size, math.inf)
+            return np.full(self._law.size, math.inf)
         return np.sqrt(self._variance * self._per_record)
 
     @property
@@ -127,7 +170,7 @@ class Estimate:
         """From the variance of a pseudo-response to that of the mean, without bias."""
         if self.population == "fixed":
             return 1 / self.records
-        if self.matrix.size == 1:
+        if self._law.size == 1:
             return 0.0
         return 1 / (self.records - 1) if self.records > 1 else math.inf
 
@@ -142,6 +185,8 @@ class Estimate:
         >>> bs.identity(2).estimate(counts=[50, 50]).standard_errors_within
         0.0
         """
+        if self.linear is not None:
+            return 0.0
         doubt = float(self._scatter[1].sum())
         return doubt and doubt / float(self._variance.sum()) / 2
 
@@ -156,7 +201,9 @@ class Estimate:
         array([[ 0.0025, -0.0025],
                [-0.0025,  0.0025]])
         """
-        r = self.matrix.size
+        if self.linear is not None:
+            return self.linear.covariance()
+        r = self._law.size
         # The unit matrix, its solution and their product.
         _core.require_memory("covariance", r, r, 32)
         if self._per_record == math.inf:
@@ -164,7 +211,7 @@ class Estimate:
             np.fill_diagonal(unknown, math.inf)
             return unknown
         # Columns of G; the core refuses what does not fit in memory.
-        inverse = operators.solve(self.matrix, np.eye(r))
+        inverse = operators.solve(self._law, np.eye(r))
         spread = (inverse * self.reports) @ inverse.T
         if self.population == "fixed":
             spread -= np.diag(self._unbiased)
@@ -197,6 +244,8 @@ class Estimate:
         3. ``simultaneous=True`` covers all shares together (Bonferroni).
         4. For randomized response a fixed population gets the intervals of a sample, which are
            wider than necessary.
+        5. Under weights they are Student's with :attr:`degrees`, which is approximate. Inside a
+           domain that was itself protected they are Fieller's.
 
         >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, keep=0.75)
@@ -205,25 +254,26 @@ class Estimate:
                [0.   , 0.117]])
         """
         alpha = 1 - intervals.confidence_of(confidence)
-        r = self.matrix.size
+        r = len(self.frequencies)
         if _core.as_flag("simultaneous", simultaneous):
             alpha /= r
-        n = self.records
-        certain = structure.is_certain(self.matrix)
-        still = certain or self.matrix.truthfulness == 1
+        if self.linear is not None:
+            low, high = self.linear.bounds(alpha)
+            return np.clip(np.stack([low, high], axis=1), 0.0, 1.0)
+        n, matrix = self.records, self._law
+        certain = structure.is_certain(matrix)
+        still = certain or matrix.truthfulness == 1
         if r == 1 or (self.population == "fixed" and still):
             # Nothing was left to chance.
             low = high = self._unbiased
-        elif certain or _core.basis(self.matrix) == "flat":
-            low, high = intervals.response_bounds(
-                self.matrix, self.reports, self._unbiased, n, alpha
-            )
+        elif certain or _core.basis(matrix) == "flat":
+            low, high = intervals.response_bounds(matrix, self.reports, self._unbiased, n, alpha)
         else:
             spread, doubt = self._scatter
             low, high = intervals.mean_bounds(
                 self._unbiased,
                 spread + 3 * doubt,
-                intervals.extremes(self.matrix),
+                intervals.extremes(matrix),
                 n,
                 alpha,
                 fixed=self.population == "fixed",
@@ -243,6 +293,9 @@ class Estimate:
         (True, False)
         """
         level = intervals.confidence_of(confidence)
+        if self.linear is not None or self.matrix is None:
+            must = "`contains` must be asked of records that count alike, drawn from one matrix"
+            raise ValueError(f"{must}; got weights, strata or a domain")
         law = measures.distribution("prior", self.matrix.size, prior)
         expected = np.maximum(operators.apply(self.matrix, law), 0.0)
         possible = expected > 0
@@ -251,11 +304,18 @@ class Estimate:
         n = self.records
         return intervals.region(n * expected[possible], n * self.reports[possible], level)
 
-    def to_frame(self, library: str | None = None) -> Any:
+    def to_frame(
+        self, library: str | None = None, *, wide: bool = False, value: str = "frequency"
+    ) -> Any:
         """The table as a data frame.
 
-        ``library`` is ``"pandas"`` or ``"polars"``. Without it the frame is one of pandas if that
-        is installed, else one of polars.
+        ``library`` is ``"pandas"`` or ``"polars"``. Without it the frame is one of the library of
+        the reports, or of pandas if that is installed, else of polars.
+
+        * Long: a row for each cell. The columns of the table come first, then ``reported``,
+          ``frequency``, ``count`` (with labels), ``standard_error``, ``low`` and ``high``.
+        * ``wide=True``: a row for each combination of all columns but the last, whose levels stand
+          side by side. ``value`` says which number is shown.
 
         >>> import bistochastic as bs
         >>> found = bs.identity(2).estimate(counts=[3, 1])
@@ -268,8 +328,24 @@ class Estimate:
             raise TypeError(f'`library` must be "pandas" or "polars"; got {got}')
         if library is not None and library not in known:
             raise ValueError(f'`library` must be "pandas" or "polars"; got {library!r}')
-        columns = self._columns()
-        for name in known if library is None else (library,):
+        shown = arguments.one_of("value", value, VALUES)
+        if not _core.as_flag("wide", wide):
+            return self._framed({**self._levels(), **self._columns()}, library)
+        if len(self.axes) < 2:
+            must = "`wide` must be asked of a table of two or more columns"
+            raise ValueError(f"{must}; got {len(self.axes) or 'no labels'}")
+        numbers = self._columns()[shown].reshape(-1, self.shape[-1])
+        step = self.shape[-1]
+        columns: dict[str, Any] = {k: levels[::step] for k, levels in self._levels().items()}
+        last = columns.popitem()[0]
+        for j, word in enumerate(self.axes[-1].words()):
+            columns[word if word not in columns else f"{last}={word}"] = numbers[:, j]
+        return self._framed(columns, library)
+
+    def _framed(self, columns: dict[str, Any], library: str | None) -> Any:
+        if self.make is not None and library is None:
+            return self.make(columns)
+        for name in ("pandas", "polars") if library is None else (library,):
             try:
                 module = __import__(name)
             except ImportError:
@@ -279,8 +355,31 @@ class Estimate:
             raise ImportError("`to_frame` must find pandas or polars; got neither")
         raise ImportError(f"`to_frame` must find {library}; got none: install it")
 
+    def plot(self, *, axes: Any = None) -> Figure:
+        """Reported beside estimated shares, with error bars of 95 %; the matplotlib figure.
+
+        >>> import bistochastic as bs
+        >>> m = bs.randomized_response(2, keep=0.75)
+        >>> figure = m.estimate(counts=[60, 40], labels=["no", "yes"]).plot()
+        >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
+        ['no', 'yes']
+        """
+        from bistochastic.plot.shares import estimate
+
+        return estimate(self, axes=axes)
+
+    def _levels(self) -> dict[str, list[Any]]:
+        """The level of every cell, a list for each column."""
+        places = np.unravel_index(np.arange(len(self.frequencies)), self.shape)
+        return {
+            axis.name: [axis.levels[i] for i in place.tolist()]
+            for axis, place in zip(self.axes, places, strict=False)
+        }
+
     def _columns(self, *, errors: bool = True) -> dict[str, Array]:
         shares = {"reported": self.reports, "frequency": self.frequencies}
+        if self.axes:
+            shares["count"] = self.counts
         if not errors:
             return shares
         bounds = self.interval()
@@ -291,25 +390,58 @@ class Estimate:
             "high": bounds[:, 1],
         }
 
+    @property
+    def _is_quick(self) -> bool:
+        return self.linear is not None or intervals.is_quick(self._law)
+
     def _rows(self, most: int = 20) -> tuple[list[str], list[list[str]]]:
         # What is only to be looked at must not take long.
-        columns = self._columns(errors=intervals.is_quick(self.matrix))
-        r = self.matrix.size
+        columns = self._columns(errors=self._is_quick)
+        r = len(self.frequencies)
         shown = list(range(r)) if r <= most else [*range(most // 2), *range(r - most // 2, r)]
         form = ".4f" if r <= 1000 else ".3g"
-        rows = [[str(v), *(f"{column[v]:{form}}" for column in columns.values())] for v in shown]
+        forms = {name: ",.0f" if name == "count" else form for name in columns}
+        places = np.unravel_index(np.array(shown), self.shape)
+        words = [axis.words() for axis in self.axes]
+        rows = []
+        for k, v in enumerate(shown):
+            names = [each[int(place[k])] for each, place in zip(words, places, strict=False)]
+            numbers = [f"{column[v]:{forms[name]}}" for name, column in columns.items()]
+            rows.append([*(names or [str(v)]), *numbers])
+        header = [axis.name for axis in self.axes] or ["category"]
         if r > most:
-            rows.insert(most // 2, ["..."] * (len(columns) + 1))
-        return ["category", *columns], rows
+            rows.insert(most // 2, ["..."] * (len(columns) + len(header)))
+        return [*header, *columns], rows
 
     def _title(self) -> str:
         gap = f", gap {self.gap:.1e} nats per record" if self.gap > 0 else ""
         records = "1 record" if self.records == 1 else f"{self.records:,} records"
-        later = "" if intervals.is_quick(self.matrix) else "; errors when asked for"
+        if self.linear is not None and self.linear.tallies.weighted:
+            records += f" with weights of {self.total:,.6g}"
+        if self.linear is not None and not self.linear.tallies.is_plain:
+            records += f", {self.degrees:,.0f} degrees of freedom"
+        later = "" if self._is_quick else "; errors when asked for"
         return f"{self.method} from {records} ({self.population}){gap}{later}"
 
+    def _remarks(self) -> list[str]:
+        """What has to be said of the numbers shown."""
+        found = list(self.notes)
+        if not self._is_quick:
+            return found
+        if self.method not in ("inverse", "classes"):
+            found.append("standard errors and bounds are those of the method inverse")
+        bounds = self.interval()
+        flat = bounds[:, 0] == bounds[:, 1]
+        if flat.any():
+            shares = self._unbiased[flat]
+            sure = (self.standard_errors[flat] == 0) & (shares > -1e-9) & (shares < 1 + 1e-9)
+            found += [_CERTAIN] * bool(sure.any()) + [_NO_WIDTH] * bool((~sure).any())
+        return found
+
     def __repr__(self) -> str:
-        return f"<Estimate: {self._title()}>\n{table(*self._rows())}"
+        left = range(max(1, len(self.axes)))
+        lines = [f"<Estimate: {self._title()}>", table(*self._rows(), left=left)]
+        return "\n".join([*lines, *(f"note: {text}" for text in self._remarks())])
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -317,4 +449,5 @@ class Estimate:
         header, rows = self._rows()
         head = cells(*(("th", text) for text in header))
         body = "".join(cells(*(("td", text) for text in row)) for row in rows)
-        return f"<p>{escape(self._title())}</p><table>{head}{body}</table>"
+        notes = "".join(f"<p>note: {escape(text)}</p>" for text in self._remarks())
+        return f"<p>{escape(self._title())}</p><table>{head}{body}</table>{notes}"

@@ -15,6 +15,7 @@ import numpy as np
 
 from bistochastic import operators
 from bistochastic.errors import SingularMatrixError
+from bistochastic.estimate.effort import Patience
 from bistochastic.structure import Kron, composition, wide_factors
 
 if TYPE_CHECKING:
@@ -33,14 +34,17 @@ _NATS = 0.1
 _STEPS = 5000
 
 
-def shrunk(matrix: Matrix, reports: Array, records: float) -> tuple[Array, float, int]:
+def shrunk(
+    matrix: Matrix, reports: Array, records: float, patience: Patience | None = None
+) -> tuple[Array, float, int]:
     """The shares drawn towards a guess, how far their likelihood is below its maximum, the steps.
 
     With ``n`` records, a guess ``s`` and a weight ``k``, the maximum over distributions ``pi`` of
 
         sum over v of reports_v log (P^T pi)_v - (k / n) sum over u of pi_u log (pi_u / s_u).
 
-    The weight counts pseudo-records and is read off the reports, see :func:`_weight`.
+    The weight counts pseudo-records and is read off the reports, see :func:`_weight`. With
+    ``patience`` the search for that maximum ends at its gap or its time.
 
     >>> import bistochastic as bs
     >>> m = bs.kron(bs.randomized_response(2, keep=0.7), bs.randomized_response(2, keep=0.7))
@@ -52,16 +56,17 @@ def shrunk(matrix: Matrix, reports: Array, records: float) -> tuple[Array, float
     """
     if operators.is_singular(matrix):
         raise SingularMatrixError(operators.singular_sentence("estimate", matrix))
+    patience = patience or Patience()
     kron = composition(matrix)
     if not isinstance(kron, Kron):
         guess = np.full(matrix.size, 1 / matrix.size)
         told = _information(matrix, guess)
-        return _drawn(matrix, reports, records, guess, told, matrix.size - 1)
+        return _drawn(matrix, reports, records, guess, told, matrix.size - 1, patience)
     factors: Sequence[Matrix] = wide_factors(kron)
     table = reports.reshape([factor.size for factor in factors])
     axes = set(range(table.ndim))
     marginals = [
-        np.maximum(shrunk(factor, table.sum(axis=tuple(axes - {k})), records)[0], 1e-100)
+        np.maximum(shrunk(factor, table.sum(axis=tuple(axes - {k})), records, patience)[0], 1e-100)
         for k, factor in enumerate(factors)
     ]
     guess = reduce(np.multiply.outer, marginals).reshape(-1)
@@ -70,11 +75,17 @@ def shrunk(matrix: Matrix, reports: Array, records: float) -> tuple[Array, float
     parts = [_information(factor, s) for factor, s in zip(factors, marginals, strict=True)]
     told = math.prod(1 + part for part in parts) - 1 - math.fsum(parts)
     degrees = matrix.size - 1 - sum(factor.size - 1 for factor in factors)
-    return _drawn(matrix, reports, records, guess, told, degrees)
+    return _drawn(matrix, reports, records, guess, told, degrees, patience)
 
 
 def _drawn(
-    matrix: Matrix, reports: Array, n: float, guess: Array, told: float, degrees: int
+    matrix: Matrix,
+    reports: Array,
+    n: float,
+    guess: Array,
+    told: float,
+    degrees: int,
+    patience: Patience,
 ) -> tuple[Array, float, int]:
     expected = _forth(matrix, guess)
     if degrees > 0 and told > 0:
@@ -84,7 +95,8 @@ def _drawn(
         weight = math.inf
     pi, steps = guess, 1
     if weight < math.inf:
-        pi, steps = _climb(matrix, reports, guess, weight / n, max(_NATS / n, 1e-13))
+        wanted = max(_NATS / n, 1e-13) if patience.gap is None else patience.gap
+        pi, steps = _climb(matrix, reports, guess, weight / n, wanted, patience)
     factor = _factor(matrix, reports, _forth(matrix, pi))
     return pi / pi.sum(), max(0.0, float(factor.max()) - 1), steps
 
@@ -140,7 +152,12 @@ def _factor(matrix: Matrix, reports: Array, expected: Array) -> Array:
 
 
 def _climb(
-    matrix: Matrix, reports: Array, guess: Array, rho: float, wanted: float
+    matrix: Matrix,
+    reports: Array,
+    guess: Array,
+    rho: float,
+    wanted: float,
+    patience: Patience,
 ) -> tuple[Array, int]:
     """The maximum of likelihood less ``rho`` times the divergence from the guess.
 
@@ -168,7 +185,9 @@ def _climb(
     for step in range(1, _STEPS + 1):
         g = _factor(matrix, reports, expected)
         value = float(pi @ g) - rho * float(pi @ (here - start))
-        if rho * _log_sum(start + g / rho) - value <= wanted:
+        left = rho * _log_sum(start + g / rho) - value
+        patience.tell(max(0.0, left))
+        if left <= wanted or patience.is_over:
             return pi, step
         while True:
             there = (here + length * (g + rho * start)) / (1 + length * rho)

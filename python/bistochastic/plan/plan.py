@@ -20,8 +20,10 @@ from bistochastic.plan.attributes import (
 from bistochastic.words import down, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from bistochastic.estimate import Estimate
+    from bistochastic.estimate.quantities import Quantity, Ratio
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.preview import Preview
@@ -431,6 +433,240 @@ class Plan:
         from bistochastic.plan.respond import respond
 
         return respond(self, record, key=key, id=id)
+
+    def estimate(
+        self,
+        frame: Any,
+        *columns: str,
+        method: Literal["inverse", "mle", "simplex", "shrunk"] = "inverse",
+        weights: str | None = None,
+        strata: str | None = None,
+        cluster: str | None = None,
+        replicates: Sequence[str] | None = None,
+        replicate_scale: float | None = None,
+        where: Mapping[str, Any] | None = None,
+        population: Literal["sampled", "fixed"] = "sampled",
+        progress: Callable[[float], object] | None = None,
+        gap: float | None = None,
+        seconds: float | None = None,
+    ) -> Estimate:
+        """A labelled table of the original, from a protected ``frame``.
+
+        ``columns`` are protected ones or in clear. The options:
+
+        * ``method``, ``population``, ``progress``, ``gap``, ``seconds`` as in
+          :meth:`Matrix.estimate`.
+        * ``where={column: levels}``: inside a domain. One level, or a list of them.
+        * ``weights``: a column of survey weights. ``strata`` and ``cluster`` name columns in clear
+          of the sampling design. The errors are then by linearisation, with replacement between
+          clusters within strata, and have clusters less strata degrees of freedom.
+        * ``replicates``: a list of columns of replicate weights in their place. The squares of
+          their differences are added and multiplied by ``replicate_scale``, by default 1 over
+          their number (bootstrap, balanced replication); ``(R - 1) / R`` for a jackknife.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> plan.estimate({"sex": ["F"] * 60 + ["M"] * 40}, "sex")
+        <Estimate: inverse from 100 records (sampled)>
+        sex  reported  frequency  count  standard_error     low    high
+        ---  --------  ---------  -----  --------------  ------  ------
+        F      0.6000     0.7000     70          0.0985  0.4944  0.8934
+        M      0.4000     0.3000     30          0.0985  0.1066  0.5056
+        """
+        from bistochastic.tables.estimates import estimate
+
+        return estimate(
+            self, frame, columns, method=method, weights=weights, strata=strata, cluster=cluster,
+            replicates=replicates, replicate_scale=replicate_scale, where=where,
+            population=population, progress=progress, gap=gap, seconds=seconds,
+        )  # fmt: skip
+
+    def count(
+        self,
+        frame: Any,
+        where: Mapping[str, Any],
+        *,
+        population: Literal["sampled", "fixed"] = "sampled",
+        weights: str | None = None,
+        strata: str | None = None,
+        cluster: str | None = None,
+        replicates: Sequence[str] | None = None,
+        replicate_scale: float | None = None,
+    ) -> Quantity:
+        """How many records of a protected ``frame`` meet all conditions, without bias.
+
+        ``where={column: levels}`` is about protected columns and columns in clear, one level or a
+        list each. Under ``weights`` it is the total of the weights, with the errors of
+        :meth:`estimate`.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)],
+        ...                keep=["town"])
+        >>> frame = {"sex": ["F", "M"] * 50, "town": ["A"] * 60 + ["B"] * 40}
+        >>> plan.count(frame, {"sex": "F", "town": "A"})
+        <count 30, standard error 9.04534, 95 % from 5.43... to 5...; 100 records (sampled)>
+        """
+        from bistochastic.tables import moments
+
+        options = {
+            "weights": weights, "strata": strata, "cluster": cluster, "replicates": replicates,
+            "replicate_scale": replicate_scale,
+        }  # fmt: skip
+        return moments.count(self, frame, where, population, options)
+
+    def ratio(
+        self,
+        frame: Any,
+        where: Mapping[str, Any],
+        given: Mapping[str, Any] | None = None,
+        *,
+        population: Literal["sampled", "fixed"] = "sampled",
+        weights: str | None = None,
+        strata: str | None = None,
+        cluster: str | None = None,
+        replicates: Sequence[str] | None = None,
+        replicate_scale: float | None = None,
+    ) -> Ratio:
+        """The share that meets ``where`` among those that meet ``given``, with Fieller's bounds.
+
+        If the number that meets ``given`` may be 0, the bounds are infinite, and that is said.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)],
+        ...                keep=["town"])
+        >>> frame = {"sex": ["F", "M"] * 50, "town": ["A"] * 60 + ["B"] * 40}
+        >>> plan.ratio(frame, where={"town": "A"}, given={"sex": "F"}).value
+        0.6
+        """
+        from bistochastic.tables import moments
+
+        options = {
+            "weights": weights, "strata": strata, "cluster": cluster, "replicates": replicates,
+            "replicate_scale": replicate_scale,
+        }  # fmt: skip
+        return moments.ratio(self, frame, where, given, population, options)
+
+    def mean(
+        self,
+        frame: Any,
+        column: str,
+        scores: Any = None,
+        *,
+        where: Mapping[str, Any] | None = None,
+        population: Literal["sampled", "fixed"] = "sampled",
+        weights: str | None = None,
+        strata: str | None = None,
+        cluster: str | None = None,
+        replicates: Sequence[str] | None = None,
+        replicate_scale: float | None = None,
+    ) -> Quantity:
+        """The mean of a column of a protected ``frame``, also inside a domain.
+
+        ``scores`` are numbers for the categories: a list in their order, or a dict. Categories that
+        are numbers need none, nor do columns of numbers. A permuted column keeps its mean; inside a
+        domain or under weights it has to be permuted by randomized response, and the ``frame`` has
+        to be the whole release.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("smokes", ["no", "yes"], "randomized_response",
+        ...                                keep=0.75)])
+        >>> plan.mean({"smokes": ["yes"] * 40 + ["no"] * 60}, "smokes", [0, 1]).value
+        0.3...
+        """
+        from bistochastic.tables import moments
+
+        options = {
+            "weights": weights, "strata": strata, "cluster": cluster, "replicates": replicates,
+            "replicate_scale": replicate_scale,
+        }  # fmt: skip
+        return moments.mean(self, frame, column, scores, where, population, options)
+
+    def covariance(
+        self,
+        frame: Any,
+        columns: Sequence[str],
+        scores: Mapping[str, Any] | None = None,
+        *,
+        where: Mapping[str, Any] | None = None,
+        population: Literal["sampled", "fixed"] = "sampled",
+        weights: str | None = None,
+        strata: str | None = None,
+        cluster: str | None = None,
+        replicates: Sequence[str] | None = None,
+        replicate_scale: float | None = None,
+    ) -> Quantity:
+        """The covariance of two columns of a protected ``frame``; of one twice, its variance.
+
+        ``scores`` maps columns of categories to their scores, as in :meth:`mean`. Of records that
+        count alike it is unbiased; of a sample it is divided by the records less 1.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("x", [0, 1], "randomized_response", keep=0.75)],
+        ...                keep=["age"])
+        >>> frame = {"x": [1, 0, 1, 0] * 10, "age": [30, 20, 40, 20] * 10}
+        >>> round(plan.covariance(frame, ["x", "age"]).value, 3)
+        7.692
+        """
+        from bistochastic.tables import moments
+
+        options = {
+            "weights": weights, "strata": strata, "cluster": cluster, "replicates": replicates,
+            "replicate_scale": replicate_scale,
+        }  # fmt: skip
+        return moments.covariance(self, frame, columns, scores, where, population, options)
+
+    def correlation(
+        self,
+        frame: Any,
+        columns: Sequence[str],
+        scores: Mapping[str, Any] | None = None,
+        *,
+        where: Mapping[str, Any] | None = None,
+        population: Literal["sampled", "fixed"] = "sampled",
+        weights: str | None = None,
+        strata: str | None = None,
+        cluster: str | None = None,
+        replicates: Sequence[str] | None = None,
+        replicate_scale: float | None = None,
+    ) -> Quantity:
+        """The correlation of two columns of a protected ``frame``: see :meth:`covariance`.
+
+        A quotient of unbiased numbers, so itself right for many records. Noise may leave it beyond
+        1; the bounds are cut to -1 and 1.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("x", [0, 1], "randomized_response", keep=0.75)],
+        ...                keep=["y"])
+        >>> frame = {"x": [1, 1, 0, 0, 1, 0] * 20, "y": [1, 1, 0, 0, 0, 1] * 20}
+        >>> round(plan.correlation(frame, ["x", "y"]).value, 3)
+        0.667
+        """
+        from bistochastic.tables import moments
+
+        options = {
+            "weights": weights, "strata": strata, "cluster": cluster, "replicates": replicates,
+            "replicate_scale": replicate_scale,
+        }  # fmt: skip
+        return moments.covariance(
+            self, frame, columns, scores, where, population, options, "correlation"
+        )
+
+    def weights(self, frame: Any, *, weights: str | None = None) -> Any:
+        """A weight per record, for other software: protected columns get their likeliest margins.
+
+        By raking, attribute after attribute, and within their strata. The weights sum to the number
+        of records, or of the survey ``weights`` that they start from. They put margins right, not
+        what columns have to do with each other: that takes :meth:`estimate`.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> plan.weights({"sex": ["F"] * 6 + ["M"] * 4}).round(3)
+        array([1.167, 1.167, 1.167, 1.167, 1.167, 1.167, 0.75 , 0.75 , 0.75 ,
+               0.75 ])
+        """
+        from bistochastic.tables import raking
+
+        return raking.weights(self, frame, weights)
 
     @cached_property
     def digest(self) -> str:

@@ -1,4 +1,4 @@
-"""Pictures for reports: a profile, a matrix, and what families pay for the same beta.
+"""Pictures for reports: a profile, a matrix, an estimate, and what families pay for the same beta.
 
 It needs the extra ``plot`` (matplotlib), which is imported only when a picture is drawn. Every
 function returns the matplotlib ``Figure``: ``bs.plot.tradeoff(12).savefig("tradeoff.png")``. A
@@ -15,5 +15,6 @@ differ by marker and style, and bounds are hatched.
 from bistochastic.plot.bars import profile
 from bistochastic.plot.curves import tradeoff
 from bistochastic.plot.heat import heatmap
+from bistochastic.plot.shares import estimate
 
-__all__ = ["heatmap", "profile", "tradeoff"]
+__all__ = ["estimate", "heatmap", "profile", "tradeoff"]

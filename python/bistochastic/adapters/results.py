@@ -1,0 +1,177 @@
+"""Protected tables as they are analysed, and results in the library that they came from.
+
+A column in clear has no declared levels: those that occur are found here.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic.adapters import frames
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from bistochastic.adapters.frames import Table
+
+    Maker = Callable[[Mapping[str, Any]], Any]
+
+
+def opened(frame: Any) -> Table:
+    """The caller's table. An index of pandas is no part of it, so that rows may be chosen before.
+
+    >>> opened({"sex": ["F", "M"]}).rows
+    2
+    """
+    if _library(frame) == "pandas" and hasattr(frame, "reset_index") and hasattr(frame, "columns"):
+        frame = frame.reset_index(drop=True)
+    return frames.opened(frame)
+
+
+def _library(frame: Any) -> str:
+    return type(frame).__module__.split(".")[0].lstrip("_")
+
+
+def levels(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
+    """The code of every row, and what occurs, ascending; missing is the last level, None.
+
+    >>> levels(opened({"age": [30, 20, 30]}), "age")
+    (array([1, 0, 1]), [20, 30])
+    """
+    codes, values = _found(table, name)
+    order = sorted(range(len(values)), key=lambda i: (type(values[i]).__name__, values[i]))
+    places = np.empty(len(values) + 1, np.intp)
+    places[order] = np.arange(len(values))
+    # Missing has the code -1, so the last place.
+    places[-1] = len(values)
+    ascending = [values[i] for i in order]
+    missing = bool(len(codes)) and int(codes.min()) < 0
+    return places[codes], [*ascending, None] if missing else ascending
+
+
+def _found(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
+    """Codes, -1 where missing, and the levels in some order."""
+    if not isinstance(table, frames.Frame):
+        given: Any = table
+        column = given.column(name) if hasattr(given, "column") else given._given[name]
+        return _of_array(column)
+    column = table.column(name)
+    library = _library(column)
+    if library == "pandas":
+        return _of_pandas(column)
+    if library == "polars":
+        return _of_polars(column)
+    return _of_arrow(column)
+
+
+def _of_array(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
+    if isinstance(column, list) or column.dtype.kind in "OT":
+        known: dict[Any, int] = {}
+        listed = column if isinstance(column, list) else column.tolist()
+        listed_codes = [
+            -1 if value is None or value != value else known.setdefault(value, len(known))
+            for value in listed
+        ]
+        return np.array(listed_codes, np.intp), list(known)
+    plain = np.ma.getdata(column)
+    values, codes = np.unique(plain, return_inverse=True)
+    missing = np.ma.getmaskarray(column) | (plain != plain)
+    return np.where(missing, -1, codes), values.tolist()
+
+
+def _of_pandas(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
+    codes, values = column.factorize()
+    return np.asarray(codes, np.intp), list(values.tolist())
+
+
+def _of_polars(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
+    import polars as pl
+
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    values = column.drop_nulls().unique().sort()
+    ranks = column.rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
+    return ranks - 1, values.to_list()
+
+
+def _of_arrow(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    if isinstance(whole, pa.ChunkedArray):
+        whole = pa.concat_arrays(whole.chunks)
+    encoded = whole.dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    values = encoded.dictionary.to_pylist()
+    wrong = [i for i, value in enumerate(values) if value != value]
+    if wrong:
+        codes = np.where(np.isin(codes, wrong), -1, codes)
+    return codes.astype(np.intp), values
+
+
+def maker(frame: Any) -> Maker:
+    """What makes a table of the library that ``frame`` is of, from columns by name."""
+    library = _library(frame)
+    if library in ("pandas", "polars"):
+        return partial(_frame, library)
+    if library == "pyarrow":
+        return _arrow
+    return _relation if library == "duckdb" else _dict
+
+
+def _dict(columns: Mapping[str, Any]) -> dict[str, Any]:
+    found = {}
+    for name, values in columns.items():
+        plain = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
+        found[name] = plain
+    return found
+
+
+def _frame(library: str, columns: Mapping[str, Any]) -> Any:
+    from importlib import import_module
+
+    listed = {k: v if isinstance(v, np.ndarray) else list(v) for k, v in columns.items()}
+    return import_module(library).DataFrame(listed)
+
+
+def _arrow(columns: Mapping[str, Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.table({name: pa.array(values) for name, values in columns.items()})
+
+
+def _relation(columns: Mapping[str, Any]) -> Any:
+    import duckdb
+
+    return duckdb.connect().from_arrow(_arrow(columns))
+
+
+def column(frame: Any, values: NDArray[np.float64]) -> Any:
+    """Numbers as a column that can be put into ``frame``.
+
+    >>> column({"sex": ["F", "M"]}, np.array([1.0, 2.0]))
+    array([1., 2.])
+    """
+    library = _library(frame)
+    if library == "pandas":
+        import pandas as pd
+
+        return pd.Series(values, index=frame.index, name="weight")
+    if library == "polars":
+        import polars as pl
+
+        return pl.Series("weight", values)
+    if library in ("pyarrow", "duckdb"):
+        import pyarrow as pa
+
+        return pa.chunked_array([values])
+    return values

@@ -1,0 +1,43 @@
+"""Fieller's bounds of a ratio: those ratios that the data do not contradict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+def fieller(
+    top: Array, below: float, nn: Array, nd: Array, dd: float, t: float
+) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """The ratios r with ``(top - r below)^2 <= t^2 (nn - 2 r nd + r^2 dd)``, and whether bounded.
+
+    ``nn``, ``nd`` and ``dd`` are the variances and the covariance of ``top`` and ``below``. The
+    ratios lie between two roots if ``below`` is further than ``t`` standard errors from 0.
+    Otherwise they are all numbers outside of the roots, or all numbers: then not bounded, and the
+    roots are NaN where there are none.
+
+    >>> low, high, bounded = fieller(np.array([50.0]), 100.0, np.array([9.0]), np.array([0.0]),
+    ...                              4.0, 2.0)
+    >>> low.round(4), high.round(4), bounded
+    (array([0.4368]), array([0.5642]), array([ True]))
+    >>> fieller(np.array([1.0]), 1.0, np.array([9.0]), np.array([0.0]), 4.0, 2.0)[2]
+    array([False])
+    """
+    a = below**2 - t * t * dd
+    b = top * below - t * t * nd
+    c = top**2 - t * t * nn
+    inside = b * b - a * c
+    with np.errstate(all="ignore"):
+        root = np.sqrt(np.where(inside >= 0, inside, np.nan))
+        one, other = (b - root) / a, (b + root) / a
+    # For a > 0 the roots exist: top / below itself is between them.
+    bounded = np.full(len(top), a > 0)
+    one = np.where(bounded & (inside < 0), top / below if below else np.nan, one)
+    other = np.where(bounded & (inside < 0), top / below if below else np.nan, other)
+    return np.fmin(one, other), np.fmax(one, other), bounded

@@ -1,0 +1,356 @@
+"""Tables of reports taken back to tables of the original, an axis at a time, with their errors.
+
+Every cell of the original is a mean of pseudo-responses: numbers that a report adds to it, and that
+are right on average whatever the truth. That of a combination is the product over its columns. So
+means, and variances of whatever design, come from tables of reports alone: of records, of weights,
+of squared weights.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bistochastic import _core, operators
+from bistochastic.estimate import intervals, quantiles
+from bistochastic.estimate.fieller import fieller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from bistochastic.matrix import Matrix
+
+    Array = NDArray[np.float64]
+
+# Numbers that tables of clusters hold at a time.
+_HELD = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """What becomes of one axis of the reports: pseudo-responses, and what the reports say.
+
+    ``back`` has the pseudo-responses of each level that is asked about: an array of levels x codes,
+    or one for each code of the axis ``by``. A ``matrix`` stands for its inverse, which is never
+    written down. Neither of them is an axis in clear, which stays as it is.
+    """
+
+    axis: int
+    back: tuple[Array, ...] | None = None
+    told: Array | None = None
+    by: int | None = None
+    matrix: Matrix | None = None
+
+    def whole(self, rows: Array, kind: str) -> Array:
+        """Rows through the inverse of the matrix, all levels of which are asked about."""
+        assert self.matrix is not None
+        if kind == "told":
+            return rows
+        if kind == "squares":
+            return np.stack([intervals.squared_rows(self.matrix, row)[0] for row in rows])
+        # All levels together add 1, so that their product with the sum is themselves.
+        return np.asarray(operators.solve(self.matrix, rows.T)).T
+
+    def of(self, kind: str) -> tuple[Array, ...] | None:
+        """Its arrays to some power: ``back``, ``told``, squares, or together with their sum."""
+        if self.back is None:
+            return None
+        if kind == "told":
+            assert self.told is not None
+            return (self.told,) * len(self.back)
+        if kind == "squares":
+            return tuple(each**2 for each in self.back)
+        if kind == "cross":
+            return tuple(each * each.sum(axis=0) for each in self.back)
+        if kind == "domain":
+            return tuple(each.sum(axis=0, keepdims=True) ** 2 for each in self.back)
+        return self.back
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """All factors: from tables of reports, a stack of them, to tables of what is asked about.
+
+    ``shape`` is that of the reports, ``columns`` the sizes of the columns in the order of the
+    factors, ``order`` how they are asked for.
+    """
+
+    shape: tuple[int, ...]
+    factors: tuple[Factor, ...]
+    columns: tuple[int, ...]
+    order: tuple[int, ...]
+
+    @property
+    def cells(self) -> int:
+        """How many cells are asked about."""
+        return math.prod(self.columns)
+
+    def of(self, tables: Array, kind: str = "back") -> Array:
+        """A row of cells for every table."""
+        found = tables.reshape(-1, *self.shape)
+        # Axes that others depend on come last.
+        for factor in sorted(self.factors, key=lambda each: each.by is None):
+            axis = 1 + factor.axis
+            arrays = factor.of(kind)
+            if arrays is None and kind == "domain":
+                found = found.sum(axis=axis, keepdims=True)
+                continue
+            if factor.matrix is not None:
+                moved = np.moveaxis(found, axis, -1)
+                rows = np.ascontiguousarray(moved).reshape(-1, moved.shape[-1])
+                found = np.moveaxis(factor.whole(rows, kind).reshape(moved.shape), -1, axis)
+                continue
+            if arrays is None:
+                continue
+            if factor.by is None:
+                found = _along(found, axis, arrays[0])
+            else:
+                parts = np.split(found, len(arrays), axis=1 + factor.by)
+                done = [_along(part, axis, each) for part, each in zip(parts, arrays, strict=True)]
+                found = np.concatenate(done, axis=1 + factor.by)
+        if kind == "domain":
+            return np.ascontiguousarray(found.reshape(len(found), 1))
+        axes = (0, *(1 + place for place in self.order))
+        arranged = found.reshape(len(found), *self.columns).transpose(axes)
+        return np.ascontiguousarray(arranged).reshape(len(found), -1)
+
+    def ends(self) -> tuple[Array, Array]:
+        """The least and the most that a report can add to each cell."""
+        least, most = np.ones(1), np.ones(1)
+        for factor, size in zip(self.factors, self.shape, strict=True):
+            if factor.matrix is not None:
+                low, high = intervals.extremes(factor.matrix)
+            elif factor.back is None:
+                low, high = np.zeros(size), np.ones(size)
+            else:
+                low = np.minimum.reduce([each.min(axis=1) for each in factor.back])
+                high = np.maximum.reduce([each.max(axis=1) for each in factor.back])
+            # Of products of two the ends are at the corners.
+            corners = [np.outer(a, b).ravel() for a in (least, most) for b in (low, high)]
+            least, most = np.minimum.reduce(corners), np.maximum.reduce(corners)
+        return self._arranged(least), self._arranged(most)
+
+    def _arranged(self, cells: Array) -> Array:
+        return np.ascontiguousarray(cells.reshape(self.columns).transpose(self.order)).ravel()
+
+
+def _along(tables: Array, axis: int, array: Array) -> Array:
+    moved = np.moveaxis(tables, axis, -1) @ array.T
+    return np.moveaxis(moved, -1, axis)
+
+
+@dataclass(frozen=True, eq=False)
+class Tallies:
+    """Tables of reports, and what the design says about the records in them.
+
+    ``sums`` and ``squares`` have a row for each stratum of the design. ``units`` says how many
+    clusters, or records, each stratum has. ``pieces`` are clusters: which, in which cell, with
+    which weight, and the stratum of each.
+    """
+
+    records: int
+    sums: Array
+    squares: Array
+    units: NDArray[np.int64]
+    weighted: bool = False
+    pieces: tuple[NDArray[np.intp], NDArray[np.intp], Array, NDArray[np.intp]] | None = None
+    replicates: Array | None = None
+    scale: float = 1.0
+
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom of a variance: replicates less 1, or clusters less strata."""
+        if self.replicates is not None:
+            return float(len(self.replicates) - 1)
+        return float(self.units.sum() - len(self.units))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all records count alike."""
+        return not self.weighted and self.pieces is None and len(self.units) == 1
+
+    def clusters(self, cells: int) -> Iterator[tuple[NDArray[np.intp], Array]]:
+        """Tables of some clusters at a time, with their strata."""
+        assert self.pieces is not None
+        which, cell, weights, strata = self.pieces
+        step = max(1, _HELD // cells)
+        for start in range(0, len(strata), step):
+            stop = min(len(strata), start + step)
+            low, high = np.searchsorted(which, [start, stop])
+            place = (which[low:high] - start) * cells + cell[low:high]
+            tables = np.bincount(place, weights[low:high], minlength=(stop - start) * cells)
+            yield strata[start:stop], tables.astype(float).reshape(stop - start, cells)
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """Shares of a domain by inverse estimates, and how far they may be off.
+
+    With ``N`` the estimated total of a cell and ``D`` that of the domain, a share is ``N / D``. Its
+    error is that of the total of ``(g_N - share g_D) / D``, where the g are pseudo-responses. If
+    the domain is known (``exact``), D is the sum of weights.
+    """
+
+    map: Map
+    tallies: Tallies
+    fixed: bool
+    exact: bool
+
+    @cached_property
+    def totals(self) -> Array:
+        """The estimated total of each cell."""
+        whole = self.tallies.sums.sum(axis=0)[None]
+        return np.asarray(self.map.of(whole)[0])
+
+    @cached_property
+    def total(self) -> float:
+        """The estimated total of the domain."""
+        if self.exact:
+            return float(self.tallies.sums.sum())
+        return float(self.totals.sum())
+
+    @cached_property
+    def shares(self) -> Array:
+        """The estimated shares of the domain; NaN where it is estimated to hold nobody."""
+        if not self.total > 0:
+            return np.full(self.map.cells, math.nan)
+        return np.asarray(self.totals / self.total)
+
+    @cached_property
+    def reported(self) -> Array:
+        """The shares among the reports."""
+        told = self.map.of(self.tallies.sums.sum(axis=0)[None], "told")[0]
+        total = told.sum()
+        return np.asarray(told / total if total > 0 else told)
+
+    @cached_property
+    def _moments(self) -> tuple[Array, Array, float]:
+        """Variances of totals, their covariances with the domain's, and the domain's variance."""
+        tallies = self.tallies
+        if self.fixed:
+            return self._of_noise()
+        if tallies.replicates is not None:
+            found = self.map.of(tallies.replicates)
+            away, whole = found - self.totals, found.sum(axis=1) - self.totals.sum()
+            every = tallies.scale * np.einsum("ij,ij->j", away, away)
+            return every, tallies.scale * (whole @ away), float(tallies.scale * (whole @ whole))
+        nn, nd, dd = np.zeros(self.map.cells), np.zeros(self.map.cells), 0.0
+        means = self.map.of(tallies.sums)
+        if tallies.pieces is None:
+            squares = self.map.of(tallies.squares, "squares")
+            crosses = self.map.of(tallies.squares, "cross")
+            domains = self.map.of(tallies.squares, "domain")[:, 0]
+        else:
+            squares, crosses = np.zeros_like(means), np.zeros_like(means)
+            domains = np.zeros(len(means))
+            for strata, tables in tallies.clusters(math.prod(self.map.shape)):
+                found = self.map.of(tables)
+                whole = found.sum(axis=1)
+                np.add.at(squares, strata, found**2)
+                np.add.at(crosses, strata, found * whole[:, None])
+                np.add.at(domains, strata, whole**2)
+        for h, units in enumerate(tallies.units.tolist()):
+            if units < 2:
+                return np.full_like(nn, math.inf), nd, math.inf
+            more = units / (units - 1)
+            whole = means[h].sum()
+            nn += more * (squares[h] - means[h] ** 2 / units)
+            nd += more * (crosses[h] - means[h] * whole / units)
+            dd += more * float(domains[h] - whole**2 / units)
+        return nn, nd, dd
+
+    def _of_noise(self) -> tuple[Array, Array, float]:
+        """What randomization alone adds. A truth f is 0 or 1, so that ``E g^2 - f`` is its part."""
+        squares = self.tallies.squares.sum(axis=0)[None]
+        nn = self.map.of(squares, "squares")[0] - self.map.of(squares)[0]
+        nd = self.map.of(squares, "cross")[0] - self.map.of(squares)[0]
+        dd = float(self.map.of(squares, "domain")[0, 0] - self.map.of(squares)[0].sum())
+        return nn, nd, dd
+
+    @cached_property
+    def variance(self) -> Array:
+        """The variance of each share."""
+        nn, nd, dd = self._moments
+        p = self.shares
+        if not self.total > 0:
+            return np.full_like(p, math.inf)
+        # In a fixed population a known domain is no part of what was drawn.
+        found = nn if self.fixed and self.exact else nn - 2 * p * nd + p * p * dd
+        if np.isinf(nn).any():
+            return np.full_like(p, math.inf)
+        rounding = 8e-16 * (np.abs(nn) + 2 * np.abs(p * nd) + p * p * abs(dd))
+        return np.where(found > rounding, found, 0.0) / self.total**2
+
+    def covariance(self) -> Array:
+        """The covariance matrix of the shares."""
+        cells, codes = self.map.cells, math.prod(self.map.shape)
+        _core.require_memory("covariance", cells, cells + codes, 32)
+        p, tallies = self.shares, self.tallies
+        if not self.total > 0 or np.isinf(self.variance).any():
+            unknown = np.full((cells, cells), math.nan)
+            np.fill_diagonal(unknown, math.inf)
+            return unknown
+        if tallies.replicates is not None:
+            found = self.map.of(tallies.replicates)
+            away = found - np.outer(found.sum(axis=1), p)
+            return np.asarray(tallies.scale * (away.T @ away) / self.total**2)
+        responses = self.map.of(np.eye(codes).reshape(codes, *self.map.shape))
+        centred = responses - np.outer(responses.sum(axis=1), p)
+        if self.fixed:
+            weights = tallies.squares.sum(axis=0).reshape(-1)
+            spread = (centred.T * weights) @ centred
+            # E of the square of what a truth adds: f_c f_d is 0 apart from f_c itself.
+            own = weights @ responses
+            whole = own.sum()
+            truth = np.diag(own) - np.outer(own, p) - np.outer(p, own) + whole * np.outer(p, p)
+            if self.exact:
+                spread = (responses.T * weights) @ responses
+                truth = np.diag(own)
+            return np.asarray((spread - truth) / self.total**2)
+        total = np.zeros((cells, cells))
+        sums = tallies.sums.reshape(len(tallies.units), -1) @ centred
+        if tallies.pieces is None:
+            flat = tallies.squares.reshape(len(tallies.units), -1)
+            parts: Callable[[int], Array] = lambda h: (centred.T * flat[h]) @ centred  # noqa: E731
+        else:
+            held = np.zeros((len(tallies.units), cells, cells))
+            for strata, tables in tallies.clusters(codes):
+                for h, z in zip(strata, tables @ centred, strict=True):
+                    held[h] += np.outer(z, z)
+            parts = held.__getitem__
+        for h, units in enumerate(tallies.units.tolist()):
+            total += units / (units - 1) * (parts(h) - np.outer(sums[h], sums[h]) / units)
+        return np.asarray(total / self.total**2)
+
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom of the intervals; infinite where they are normal."""
+        return math.inf if self.fixed else self.tallies.degrees
+
+    def bounds(self, alpha: float) -> tuple[Array, Array]:
+        """Bounds of the shares that miss with ``alpha`` each."""
+        p, n = self.shares, self.tallies.records
+        if not self.total > 0 or self.degrees < 1 or np.isinf(self.variance).any():
+            return np.zeros_like(p), np.ones_like(p)
+        if self.exact and self.tallies.is_plain:
+            spread = self.variance * (n if self.fixed else n - 1)
+            if self.fixed:
+                spread = spread + np.clip(p * (1 - p), 0, None)
+            ends = self.map.ends()
+            low, high = intervals.mean_bounds(p, spread, ends, n, alpha, fixed=self.fixed)
+            # A cell that no report adds to cannot occur.
+            never = ends[0] == ends[1]
+            return np.where(never, p, low), np.where(never, p, high)
+        t = quantiles.student(alpha, self.degrees)
+        if self.exact:
+            away = t * np.sqrt(self.variance)
+            return p - away, p + away
+        nn, nd, dd = self._moments
+        low, high, bounded = fieller(self.totals, self.total, nn, nd, dd, t)
+        return np.where(bounded, low, 0.0), np.where(bounded, high, 1.0)

@@ -1,0 +1,153 @@
+"""``Quantity`` and ``Ratio``: one number about the original, with its error."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from bistochastic.estimate import quantiles
+from bistochastic.estimate.fieller import fieller
+from bistochastic.estimate.intervals import confidence_of, mean_bounds
+
+
+@dataclass(frozen=True, repr=False)
+class Quantity:
+    """A number about the original: a count, a mean, a covariance or a correlation.
+
+    >>> Quantity("mean", 2.5, 0.1, 400, "sampled", 399)
+    <mean 2.5, standard error 0.1, 95 % from 2.3034 to 2.6966; 400 records (sampled)>
+    """
+
+    name: str
+    value: float
+    standard_error: float
+    """Infinite where the design does not tell it."""
+    records: int
+    """How many records it stands on."""
+    population: str
+    """``"sampled"`` where the records are a sample, ``"fixed"`` where they are everyone."""
+    degrees: float = math.inf
+    """Degrees of freedom of the intervals."""
+    limits: tuple[float, float] = (-math.inf, math.inf)
+    """What it can be."""
+    ends: tuple[float, float] | None = None
+    """For a count of records that count alike: the least and the most that a record can add."""
+    notes: tuple[str, ...] = ()
+    """What has to be said of it."""
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Lower and upper bounds, cut to what the quantity can be.
+
+        They are Student's with :attr:`degrees`, and for counts of records that count alike those of
+        :meth:`Estimate.interval`, which hold for few records, too.
+
+        >>> Quantity("mean", 2.5, 0.1, 400, "fixed").interval(0.9)
+        (2.335..., 2.664...)
+        """
+        alpha = 1 - confidence_of(confidence)
+        low, high = self._bounds(alpha)
+        least, most = self.limits
+        return min(max(low, least), most), max(min(high, most), least)
+
+    def _bounds(self, alpha: float) -> tuple[float, float]:
+        if self.ends is not None:
+            return self._counted(alpha)
+        if not math.isfinite(self.standard_error) or self.degrees < 1:
+            return -math.inf, math.inf
+        away = quantiles.student(alpha, self.degrees) * self.standard_error
+        return self.value - away, self.value + away
+
+    def _counted(self, alpha: float) -> tuple[float, float]:
+        assert self.ends is not None
+        n, fixed = self.records, self.population == "fixed"
+        share = self.value / n
+        spread = 0.0 if n == 1 else self.standard_error**2 / n
+        if fixed:
+            spread = max(0.0, spread + share * (1 - share))
+        else:
+            spread *= (n - 1) / n
+        ends = np.array([self.ends[0]]), np.array([self.ends[1]])
+        low, high = mean_bounds(np.array([share]), np.array([spread]), ends, n, alpha, fixed=fixed)
+        return n * float(low[0]), n * float(high[0])
+
+    def _said(self) -> str:
+        low, high = self.interval()
+        return f"95 % from {low:.6g} to {high:.6g}"
+
+    def __repr__(self) -> str:
+        plural = "s" * (self.records != 1)
+        lines = [
+            f"<{self.name} {self.value:.6g}, standard error {self.standard_error:.6g}, "
+            f"{self._said()}; {self.records:,} record{plural} ({self.population})>"
+        ]
+        return "\n".join([*lines, *(f"note: {text}" for text in self.notes)])
+
+
+@dataclass(frozen=True, repr=False)
+class Ratio(Quantity):
+    """A number over another, both estimated, with Fieller's bounds.
+
+    If the number below may be 0, the bounds are infinite: any ratio may have led to the reports, or
+    any outside of a gap. :meth:`region` says which.
+
+    >>> Ratio("ratio", 0.5, 0.5, 100, "sampled", 99, numerator=2.0, denominator=4.0,
+    ...       variances=(4.0, 0.0, 9.0))
+    <ratio 0.5, standard error 0.5, 95 % unbounded: what it is a share of may be 0; 100 records ...
+    """
+
+    numerator: float = math.nan
+    denominator: float = math.nan
+    variances: tuple[float, float, float] = (math.nan, math.nan, math.nan)
+    """Of the numerator, their covariance, and of the denominator."""
+
+    def region(self, confidence: float = 0.95) -> list[tuple[float, float]]:
+        """All ratios that the reports do not contradict: an interval, the outside of one, or all.
+
+        >>> r = Ratio("ratio", 0.5, 0.1, 100, "sampled", 99, numerator=50.0, denominator=100.0,
+        ...           variances=(9.0, 0.0, 4.0))
+        >>> [tuple(round(x, 4) for x in part) for part in r.region()]
+        [(0.4373, 0.5637)]
+        """
+        alpha = 1 - confidence_of(confidence)
+        nn, nd, dd = self.variances
+        whole = [(-math.inf, math.inf)]
+        if self.degrees < 1 or not all(math.isfinite(x) for x in self.variances):
+            return whole
+        t = quantiles.student(alpha, self.degrees)
+        top = np.array([self.numerator])
+        lows, highs, bounded = fieller(top, self.denominator, np.array([nn]), np.array([nd]), dd, t)
+        low, high = float(lows[0]), float(highs[0])
+        if bool(bounded[0]):
+            return [(low, high)]
+        if math.isfinite(low) and math.isfinite(high):
+            return [(-math.inf, low), (high, math.inf)]
+        return whole
+
+    def is_bounded(self, confidence: float = 0.95) -> bool:
+        """Whether the number below is told from 0 with this confidence.
+
+        >>> Ratio("ratio", 1.0, 1.0, 9, "sampled", 8).is_bounded()
+        False
+        """
+        parts = self.region(confidence)
+        return len(parts) == 1 and math.isfinite(parts[0][0])
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """The least and the greatest of :meth:`region`; infinite where it is unbounded.
+
+        >>> Ratio("ratio", 1.0, 1.0, 9, "sampled", 8).interval()
+        (-inf, inf)
+        """
+        if not self.is_bounded(confidence):
+            return -math.inf, math.inf
+        return super().interval(confidence)
+
+    def _bounds(self, alpha: float) -> tuple[float, float]:
+        return self.region(1 - alpha)[0]
+
+    def _said(self) -> str:
+        if self.is_bounded():
+            return super()._said()
+        return "95 % unbounded: what it is a share of may be 0"

@@ -1,0 +1,101 @@
+"""``Sample``: rows with weights and a design, and the covariance of totals over them.
+
+A row is a record, or all records that share every number that is asked about.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows of a table: sums of weights and of their squares, strata, clusters or replicates.
+
+    ``units`` says how many clusters, or records, each stratum of the design has. ``clusters`` are
+    the cluster of every row and the stratum of every cluster.
+    """
+
+    records: int
+    sums: Array
+    squares: Array
+    units: NDArray[np.int64]
+    weighted: bool = False
+    strata: NDArray[np.intp] | None = None
+    clusters: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
+    replicates: Array | None = None
+    scale: float = 1.0
+
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom: replicates less 1, or clusters less strata."""
+        if self.replicates is not None:
+            return float(len(self.replicates) - 1)
+        return float(self.units.sum() - len(self.units))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all records count alike."""
+        simple = self.clusters is None and self.replicates is None
+        return not self.weighted and simple and len(self.units) == 1
+
+    def totals(self, values: Array) -> Array:
+        """Weighted totals of rows of values."""
+        return np.array([math.fsum(row * self.sums) for row in values])
+
+    def covariance(self, values: Array) -> Array:
+        """The covariance matrix of the totals, with replacement between clusters within strata.
+
+        For one stratum of n records it is ``n / (n - 1)`` times the sum of squares about the mean.
+        Infinite where a stratum has one unit.
+
+        >>> records = Sample(3, np.ones(3), np.ones(3), np.array([3]))
+        >>> records.covariance(np.array([[1.0, 2.0, 6.0]]))
+        array([[21.]])
+        """
+        if self.replicates is not None:
+            away = self.replicates @ values.T - self.totals(values)
+            return np.asarray(self.scale * (away.T @ away))
+        k = len(values)
+        if (self.units < 2).any():
+            return np.full((k, k), math.inf)
+        more = self.units / (self.units - 1)
+        if self.clusters is not None:
+            which, strata = self.clusters
+            parts = [np.bincount(which, row * self.sums, len(strata)) for row in values]
+            sums, weights = np.stack(parts).astype(float), np.ones(len(strata))
+        else:
+            strata = np.zeros(len(self.sums), np.intp) if self.strata is None else self.strata
+            sums, weights = values, self.squares
+        count = len(self.units)
+        means = [np.bincount(strata, row * (1 if self.clusters else self.sums), count)
+                 for row in sums]  # fmt: skip
+        found = np.empty((k, k))
+        for i in range(k):
+            for j in range(i, k):
+                squares = np.bincount(strata, weights * sums[i] * sums[j], count)
+                about = squares - means[i] * means[j] / self.units
+                found[i, j] = found[j, i] = math.fsum(more * about)
+        return found
+
+    def noise(self, values: Array, products: Array) -> Array:
+        """The covariance of the totals that randomization alone brings.
+
+        ``products`` has the pseudo-responses of the products of what the values stand for.
+        """
+        k = len(values)
+        found = np.empty((k, k))
+        for i in range(k):
+            for j in range(i, k):
+                rest = values[i] * values[j] - products[i, j]
+                found[i, j] = found[j, i] = math.fsum(self.squares * rest)
+        return found

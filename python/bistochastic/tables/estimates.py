@@ -1,0 +1,213 @@
+"""``plan.estimate``: a labelled table of the original from a protected one."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import arguments, families
+from bistochastic.adapters.results import maker
+from bistochastic.estimate import methods
+from bistochastic.estimate.axes import Axis
+from bistochastic.estimate.effort import Patience
+from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
+from bistochastic.plan.attributes import Numeric
+from bistochastic.tables.question import Question, ask, part
+from bistochastic.tables.sheet import Design, read
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from bistochastic.estimate.result import Estimate
+    from bistochastic.matrix import Matrix
+    from bistochastic.plan.plan import Plan
+    from bistochastic.tables.sheet import Sheet
+
+    Array = NDArray[np.float64]
+
+
+def estimate(
+    plan: Plan,
+    frame: Any,
+    columns: Iterable[str],
+    *,
+    method: Any = "inverse",
+    weights: Any = None,
+    strata: Any = None,
+    cluster: Any = None,
+    replicates: Any = None,
+    replicate_scale: Any = None,
+    where: Any = None,
+    population: Any = "sampled",
+    progress: Any = None,
+    gap: Any = None,
+    seconds: Any = None,
+) -> Estimate:
+    """See :meth:`bistochastic.Plan.estimate`."""
+    how = arguments.one_of("method", method, methods.METHODS)
+    patience = Patience.of(how, progress, gap, seconds)
+    design = designed(plan, weights, strata, cluster, replicates, replicate_scale)
+    who = people(population, design)
+    question = ask(plan, columns, where)
+    if not question.columns:
+        raise ValueError("`columns` must name one or more; got none")
+    sheet = read(question, frame, design)
+    back, axes = way_back(question, sheet)
+    found = of_tallies(question, back, axes, sheet.tallies(), how, who, patience)
+    return told_in(found, maker(frame), sheet.unanswered)
+
+
+def people(population: Any, design: Design) -> str:
+    """Who is described: with a design, those that the sample was drawn from."""
+    who = arguments.one_of("population", population, methods.POPULATIONS)
+    drawn = design.strata is not None or design.cluster is not None or design.replicates
+    if who == "fixed" and drawn:
+        must = "`population` must be sampled where strata, cluster or replicates are given"
+        raise ValueError(f"{must}; got fixed")
+    return who
+
+
+def designed(
+    plan: Plan, weights: Any, strata: Any, cluster: Any, replicates: Any, scale: Any
+) -> Design:
+    """The columns of a design, none of which the plan protects."""
+    design = Design.of(weights, strata, cluster, replicates, scale)
+    protected = {column for each in plan.attributes for column in each.columns}
+    named = (
+        ("weights", design.weights),
+        ("strata", design.strata),
+        ("cluster", design.cluster),
+        *(("replicates", each) for each in design.replicates),
+    )
+    for name, column in named:
+        if column in protected:
+            must = f"`{name}` must name columns in clear"
+            raise ValueError(f"{must}; got `{shown(column)}`, which the plan protects")
+    return design
+
+
+def told_in(found: Estimate, make: Any, unanswered: int) -> Estimate:
+    """The same estimate, in the library of a frame, with a word on who did not answer."""
+    object.__setattr__(found, "make", make)
+    if unanswered:
+        plural = "s" * (unanswered > 1)
+        note = f"{unanswered:,} record{plural} without an answer left out"
+        object.__setattr__(found, "notes", (*found.notes, note))
+    return found
+
+
+def way_back(question: Question, sheet: Sheet) -> tuple[Map, tuple[Axis, ...]]:
+    """From tables of reports to what is asked about, and the columns of that."""
+    where_is = {axis.name: i for i, axis in enumerate(sheet.axes)}
+    factors: list[Factor] = []
+    names: list[str] = []
+    levels: list[tuple[Any, ...]] = []
+    clear = len(sheet.axes) - len(question.coded)
+    for i, axis in enumerate(sheet.axes[:clear]):
+        if axis.name in question.columns:
+            factors.append(Factor(i))
+            names.append(axis.name)
+            levels.append(axis.values or ())
+        else:
+            # A column that only chooses laws: its strata are added up.
+            ones = np.ones((1, axis.size))
+            factors.append(Factor(i, (ones,), ones))
+            names.append("")
+            levels.append((None,))
+    for i, attribute in enumerate(question.coded, clear):
+        by = None if attribute.strata is None else where_is[attribute.strata.column]
+        asked = part(question, attribute, i, by)
+        factors.append(asked.factor)
+        names += asked.columns
+        levels += asked.levels
+    places = {name: i for i, name in enumerate(names) if name}
+    order = [places[column] for column in question.columns]
+    order += [i for i, name in enumerate(names) if not name]
+    sizes = tuple(max(1, len(each)) for each in levels)
+    axes = tuple(Axis(column, levels[places[column]]) for column in question.columns)
+    return Map(sheet.shape, tuple(factors), sizes, tuple(order)), axes
+
+
+def of_tallies(
+    question: Question,
+    back: Map,
+    axes: tuple[Axis, ...],
+    tallies: Tallies,
+    how: str,
+    who: str,
+    patience: Patience,
+) -> Estimate:
+    """The estimate from counted reports: by one matrix where there is one, else cell by cell."""
+    whole = all(factor.back is None for factor in back.factors)
+    in_order = back.order == tuple(range(len(back.order)))
+    if whole and in_order and tallies.is_plain:
+        matrix = _product(_matrices(question, back, ()))
+        return methods.of_counts(matrix, tallies.sums[0], how, who, patience, axes=axes)
+    linear = Linear(back, tallies, fixed=who == "fixed", exact=question.is_exact)
+    fit = None if how == "inverse" else _fitted(question, back, tallies, how, patience)
+    notes: tuple[str, ...] = ()
+    if not question.is_exact:
+        linear.shares  # noqa: B018 - a singular matrix is said before the note
+        notes = (f"shares are of a domain estimated to hold {linear.total:,.6g}",)
+        if not linear.total > 0:
+            notes = ("the domain is estimated to hold nobody, so that it has no shares",)
+    return methods.of_linear(linear, how, who, patience, axes=axes, fit=fit, notes=notes)
+
+
+def _matrices(question: Question, back: Map, at: tuple[int, ...]) -> list[Matrix]:
+    """The matrix of every axis that stays, inside the strata ``at``, an index for each of them."""
+    strata = list(question.strata)
+    clear = len(back.shape) - len(question.coded)
+    found = [families.identity(size) for size in back.shape[len(at) if at else 0 : clear]]
+    for attribute in question.coded:
+        if attribute.strata is None:
+            assert attribute.matrix is not None
+            found.append(attribute.matrix)
+        else:
+            found.append(attribute.strata.matrices[at[strata.index(attribute.strata.column)]])
+    return found
+
+
+def _product(matrices: list[Matrix]) -> Matrix:
+    return matrices[0] if len(matrices) == 1 else families.kron(*matrices)
+
+
+def _fitted(
+    question: Question, back: Map, tallies: Tallies, how: str, patience: Patience
+) -> tuple[Array, float, int]:
+    """Shares by another method: the table of all codes, stratum by stratum, then what is asked."""
+    sums = tallies.sums.sum(axis=0).reshape(back.shape)
+    total = float(sums.sum())
+    records = methods.effective(tallies)
+    strata = len(question.strata)
+    found = np.zeros(back.shape)
+    gap, steps = 0.0, 0
+    for at in np.ndindex(*back.shape[:strata]):
+        here = sums[at].reshape(-1)
+        part = float(here.sum())
+        if not part > 0:
+            continue
+        matrix = _product(_matrices(question, back, at))
+        shares, left, taken = methods.fitted(
+            matrix, here / part, records * part / total, how, patience
+        )
+        found[at] = shares.reshape(back.shape[strata:]) * (part / total)
+        # In nats per record of the whole table.
+        gap += left * part / total
+        steps += taken
+    cells = back.of(found[None], "told")[0]
+    inside = math.fsum(cells)
+    return (cells / inside if inside > 0 else np.full_like(cells, math.nan)), gap, steps
+
+
+def is_numeric(plan: Plan, column: str) -> Numeric | None:
+    """The numeric attribute of that name, if it is one."""
+    for each in plan.attributes:
+        if isinstance(each, Numeric) and each.column == column:
+            return each
+    return None

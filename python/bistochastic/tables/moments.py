@@ -1,0 +1,315 @@
+"""``plan.count``, ``ratio``, ``mean``, ``covariance`` and ``correlation`` of a protected table.
+
+All are functions of totals of pseudo-responses. A condition, on a protected column or in clear, is
+one more factor that is 1 or 0, so that a domain has the errors that the whole design gives it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic.estimate.quantities import Quantity, Ratio
+from bistochastic.plan.attributes import named
+from bistochastic.tables.estimates import designed, people
+from bistochastic.tables.question import Question, ask
+from bistochastic.tables.responses import Function, Responses, numeric, respond, slope
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bistochastic.plan.attributes import Numeric
+    from bistochastic.plan.plan import Plan
+    from bistochastic.tables.sheet import Design
+
+    Array = NDArray[np.float64]
+
+_ESTIMATED = "the domain is estimated to hold {:,.6g}"
+
+
+def count(
+    plan: Plan, frame: Any, where: Any, population: Any, options: Mapping[str, Any]
+) -> Quantity:
+    """See :meth:`bistochastic.Plan.count`."""
+    design, who = _designed(plan, population, options)
+    conditions = ask(plan, (), where).where
+    if not conditions:
+        raise ValueError("`where` must hold one or more conditions; got none")
+    rows = respond(plan, frame, design, "count", conditions)
+    inside = rows.inside(conditions)
+    totals, spread = _totals(rows, [inside], who)
+    n = rows.sample.records
+    ends = rows.ends(inside) if design.is_plain else None
+    limits = (0.0, float(n)) if design.is_plain else (0.0, math.inf)
+    return Quantity(
+        "count", float(totals[0]), _root(float(spread[0, 0])), n, who, _degrees(rows, who),
+        limits, ends, _notes(rows),
+    )  # fmt: skip
+
+
+def ratio(
+    plan: Plan, frame: Any, where: Any, given: Any, population: Any, options: Mapping[str, Any]
+) -> Ratio:
+    """See :meth:`bistochastic.Plan.ratio`."""
+    design, who = _designed(plan, population, options)
+    above, below = ask(plan, (), where), ask(plan, (), given)
+    if not above.where:
+        raise ValueError("`where` must hold one or more conditions; got none")
+    rows = respond(plan, frame, design, "ratio", {**above.where, **below.where})
+    base = rows.inside(below.where)
+    top = base * rows.inside(above.where)
+    return _ratio("ratio", rows, top, base, who, below, (0.0, 1.0))
+
+
+def mean(
+    plan: Plan,
+    frame: Any,
+    column: Any,
+    scores: Any,
+    where: Any,
+    population: Any,
+    options: Mapping[str, Any],
+) -> Quantity:
+    """See :meth:`bistochastic.Plan.mean`."""
+    design, who = _designed(plan, population, options)
+    name = named("column", column)
+    domain = ask(plan, (), where)
+    moved = numeric(plan, name)
+    if moved is not None and design.is_plain and not domain.where:
+        return _kept(plan, frame, design, moved, who, "mean")
+    rows = respond(plan, frame, design, "mean", domain.where, (name,))
+    base = rows.inside(domain.where)
+    return _ratio("mean", rows, base * rows.column(name, scores), base, who, domain)
+
+
+def covariance(
+    plan: Plan,
+    frame: Any,
+    columns: Any,
+    scores: Any,
+    where: Any,
+    population: Any,
+    options: Mapping[str, Any],
+    what: str = "covariance",
+) -> Quantity:
+    """See :meth:`bistochastic.Plan.covariance` and :meth:`bistochastic.Plan.correlation`."""
+    design, who = _designed(plan, population, options)
+    one, two = _pair(columns)
+    given = _scores(scores, (one, two))
+    domain = ask(plan, (), where)
+    moved = numeric(plan, one)
+    plain = design.is_plain and not domain.where
+    if moved is not None and one == two and plain and what == "covariance":
+        return _kept(plan, frame, design, moved, who, what)
+    rows = respond(plan, frame, design, what, domain.where, (one, two))
+    base = rows.inside(domain.where)
+    x, y = rows.column(one, given.get(one)), rows.column(two, given.get(two))
+    return _second(rows, base, (x, y), who, domain, what, same=one == two)
+
+
+def _designed(plan: Plan, population: Any, options: Mapping[str, Any]) -> tuple[Design, str]:
+    design = designed(
+        plan, options["weights"], options["strata"], options["cluster"], options["replicates"],
+        options["replicate_scale"],
+    )  # fmt: skip
+    return design, people(population, design)
+
+
+def _totals(rows: Responses, functions: Sequence[Function], who: str) -> tuple[Array, Array]:
+    """Totals of functions, and their covariance matrix."""
+    values = np.stack([rows.of(function) for function in functions])
+    totals = rows.sample.totals(values)
+    if who == "sampled":
+        return totals, rows.sample.covariance(values)
+    k = len(functions)
+    products = np.empty((k, k, values.shape[1]))
+    for i in range(k):
+        for j in range(i, k):
+            products[i, j] = products[j, i] = rows.of(functions[i] * functions[j])
+    return totals, rows.sample.noise(values, products)
+
+
+def _ratio(
+    name: str,
+    rows: Responses,
+    top: Function,
+    base: Function,
+    who: str,
+    domain: Question,
+    limits: tuple[float, float] = (-math.inf, math.inf),
+) -> Ratio:
+    totals, spread = _totals(rows, [top, base], who)
+    above, below = (float(x) for x in totals)
+    if domain.is_exact and not below > 0:
+        raise ValueError(f"`{name}` must be asked of a domain with records; got none in it")
+    nn, nd, dd = float(spread[0, 0]), float(spread[0, 1]), float(spread[1, 1])
+    value = above / below if below else math.nan
+    error = _root((nn - 2 * value * nd + value * value * dd) / below**2) if below else math.inf
+    variances = (nn, nd, dd)
+    if domain.is_exact:
+        # The domain is known: the error of the residuals is the whole error.
+        variances = ((error * below) ** 2, 0.0, 0.0)
+    notes = _notes(rows)
+    if not domain.is_exact:
+        notes = (*notes, _ESTIMATED.format(below))
+    return Ratio(
+        name, value, error, rows.sample.records, who, _degrees(rows, who), limits, None, notes,
+        above, below, variances,
+    )  # fmt: skip
+
+
+def _second(
+    rows: Responses,
+    base: Function,
+    both: tuple[Function, Function],
+    who: str,
+    domain: Question,
+    what: str,
+    *,
+    same: bool,
+) -> Quantity:
+    """Covariance or correlation: of totals of 1, x, y, x y, and x x and y y for the latter."""
+    x, y = both
+    functions = [base, base * x, base * y, base * x * y]
+    if what == "correlation":
+        functions += [base * x * x, base * y * y]
+    totals, spread = _totals(rows, functions, who)
+    whole = float(totals[0])
+    if not whole > 0:
+        raise ValueError(f"`{what}` must be asked of a domain with records; got none in it")
+    m = totals / whole
+    pairs = [(1, 2, 3)] if what == "covariance" else [(1, 2, 3), (1, 1, 4), (2, 2, 5)]
+    found, slopes = [], []
+    for i, j, k in pairs:
+        product = m[i] * m[j]
+        if domain.is_exact:
+            product = _product(rows, functions, (i, j, k), totals, who)
+        found.append(m[k] - product)
+        slope_ = np.zeros(len(m))
+        slope_[k] += 1 / whole
+        slope_[i] -= m[j] / whole
+        slope_[j] -= m[i] / whole
+        slope_[0] -= (m[k] - 2 * m[i] * m[j]) / whole
+        slopes.append(slope_)
+    value, gradient, limits = found[0], slopes[0], (-math.inf, math.inf)
+    if same:
+        limits = (0.0, math.inf)
+    notes = _notes(rows)
+    if not domain.is_exact:
+        notes = (*notes, _ESTIMATED.format(whole))
+    if what == "correlation":
+        cross, first, second = found
+        limits = (-1.0, 1.0)
+        if not (first > 0 and second > 0):
+            must = "`correlation` must be asked of columns that vary"
+            raise ValueError(f"{must}; got an estimated variance that is not positive")
+        size = math.sqrt(first * second)
+        value = cross / size
+        gradient = (
+            slopes[0] / size
+            - value / 2 * (slopes[1] / first + slopes[2] / second)
+        )  # fmt: skip
+        if abs(value) > 1:
+            notes = (*notes, "the noise leaves a value beyond 1: the bounds are cut to -1 and 1")
+    error = _root(float(gradient @ spread @ gradient)) if np.isfinite(spread).all() else math.inf
+    return Quantity(
+        what, float(value), error, rows.sample.records, who, _degrees(rows, who), limits, None,
+        notes,
+    )  # fmt: skip
+
+
+def _product(
+    rows: Responses,
+    functions: Sequence[Function],
+    at: tuple[int, int, int],
+    totals: Array,
+    who: str,
+) -> float:
+    """The product of two means without bias: a record's product with itself is taken out.
+
+    In a fixed population the product of its own truths is put in its place.
+    """
+    i, j, k = at
+    sample = rows.sample
+    one, two = rows.of(functions[i]), rows.of(functions[j])
+    own = math.fsum(sample.squares * one * two)
+    whole = float(totals[0])
+    if who == "fixed":
+        truth = math.fsum(sample.squares * rows.of(functions[k]))
+        return (float(totals[i] * totals[j]) - own + truth) / whole**2
+    inner = rows.of(functions[0])
+    squares = math.fsum(sample.squares * inner * inner)
+    if not whole**2 > squares * (1 + 1e-12):
+        raise ValueError(f"`{rows.what}` must be given two or more records; got one")
+    return (float(totals[i] * totals[j]) - own) / (whole**2 - squares)
+
+
+def _kept(
+    plan: Plan, frame: Any, design: Design, attribute: Numeric, who: str, what: str
+) -> Quantity:
+    """The mean or the variance of a permuted column, which are those of the original."""
+    rows = respond(plan, frame, design, what, {}, (attribute.column,))
+    values = rows.numbers[attribute.column]
+    n = len(values)
+    if attribute.release != "permute" and what != "mean":
+        slope(attribute, n, what)
+    centre = math.fsum(values) / n
+    away = values - centre
+    spread = math.fsum(away * away)
+    if what == "mean":
+        value = centre
+        error = math.sqrt(spread / n / (n - 1)) if n > 1 else math.inf
+    else:
+        if n < 2:
+            raise ValueError(f"`{what}` must be given two or more records; got one")
+        value = spread / (n - 1 if who == "sampled" else n)
+        error = math.sqrt(math.fsum((away * away - spread / n) ** 2) / n / (n - 1))
+    # Nothing that was drawn changed it.
+    fixed = who == "fixed"
+    note = f"a permutation keeps the {'mean' if what == 'mean' else 'variance'} of the column"
+    return Quantity(
+        what, value, 0.0 if fixed else error, n, who, math.inf if fixed else float(n - 1),
+        (0.0, math.inf) if what != "mean" else (-math.inf, math.inf), None, (note,),
+    )  # fmt: skip
+
+
+def _pair(columns: Any) -> tuple[str, str]:
+    must = "`columns` must be two names"
+    if isinstance(columns, str | bytes) or not hasattr(columns, "__iter__"):
+        raise TypeError(f"{must}; got {type(columns).__name__}")
+    listed = [named("columns", column) for column in columns]
+    if len(listed) != 2:
+        raise ValueError(f"{must}; got {len(listed)}")
+    return listed[0], listed[1]
+
+
+def _scores(scores: Any, columns: tuple[str, str]) -> dict[str, Any]:
+    if scores is None:
+        return {}
+    if not hasattr(scores, "items"):
+        must = "`scores` must be a dict from columns to their scores"
+        raise TypeError(f"{must}; got {type(scores).__name__}")
+    for name in scores:
+        if name not in columns:
+            raise ValueError(
+                f"`scores` must be of the columns asked about; got some for `{shown(name)}`"
+            )
+    return dict(scores)
+
+
+def _root(variance: float) -> float:
+    return math.sqrt(max(0.0, variance)) if variance == variance else math.inf
+
+
+def _degrees(rows: Responses, who: str) -> float:
+    return math.inf if who == "fixed" else rows.sample.degrees
+
+
+def _notes(rows: Responses) -> tuple[str, ...]:
+    n = rows.unanswered
+    return (f"{n:,} record{'s' * (n > 1)} without an answer left out",) if n else ()

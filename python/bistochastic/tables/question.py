@@ -1,0 +1,219 @@
+"""``Question``: which columns of a protected table are asked about, and inside which domain.
+
+All of it is checked against the plan before any data are read. Categories of a plan are public, so
+that sentences may name them; values of the data are not.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core, operators
+from bistochastic.estimate.linear import Factor
+from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, named, prefix
+from bistochastic.plan.columns import impossible_codes
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from bistochastic.labels import Labels
+    from bistochastic.plan.plan import Plan
+
+    Array = NDArray[np.float64]
+    Coded = Categorical | Joint
+
+
+@dataclass(frozen=True)
+class Question:
+    """Columns and conditions, sorted into what is protected and what is in clear."""
+
+    plan: Plan
+    columns: tuple[str, ...]
+    where: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    @property
+    def coded(self) -> tuple[Coded, ...]:
+        """The protected attributes that columns or conditions are about, in the plan's order."""
+        names = {*self.columns, *self.where}
+        return tuple(
+            each
+            for each in self.plan.attributes
+            if not isinstance(each, Numeric) and names & set(each.columns)
+        )
+
+    @property
+    def strata(self) -> dict[str, Labels]:
+        """The columns that choose the laws of these attributes, with the values they may have."""
+        found = {}
+        for each in self.coded:
+            if each.strata is not None:
+                found[each.strata.column] = each.strata.labels
+        return found
+
+    @property
+    def protected(self) -> set[str]:
+        """All columns of these attributes."""
+        return {column for each in self.coded for column in each.columns}
+
+    @property
+    def clear(self) -> tuple[str, ...]:
+        """The columns in clear that are asked about."""
+        return tuple(column for column in self.columns if column not in self.protected)
+
+    @property
+    def clear_where(self) -> dict[str, tuple[Any, ...]]:
+        """The conditions on columns in clear."""
+        protected = self.protected
+        return {k: v for k, v in self.where.items() if k not in protected}
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the domain is known: no condition is about a protected column."""
+        return len(self.clear_where) == len(self.where)
+
+
+def ask(plan: Plan, columns: Iterable[Any], where: Any) -> Question:
+    """What a caller asked for; a sentence if the plan has no such column or category."""
+    listed = tuple(named("columns", column) for column in columns)
+    if len(set(listed)) < len(listed):
+        twice = next(name for i, name in enumerate(listed) if name in listed[:i])
+        raise ValueError(f"`columns` must be different; got `{shown(twice)}` twice")
+    conditions = _conditions(plan, where)
+    for column in listed:
+        _known("columns", plan, column)
+    return Question(plan, listed, conditions)
+
+
+def _known(name: str, plan: Plan, column: str) -> None:
+    """Refuse a column that no protected table of this plan has, or that is no category."""
+    if column in plan.drop:
+        raise ValueError(
+            f"`{name}` must name columns of the plan; got `{shown(column)}`, which it drops"
+        )
+    for each in plan.attributes:
+        if isinstance(each, Numeric) and column == each.column:
+            must = f"`{name}` must name categories or columns in clear"
+            raise ValueError(f"{must}; got `{shown(column)}`, which holds permuted numbers")
+
+
+def _conditions(plan: Plan, where: Any) -> dict[str, tuple[Any, ...]]:
+    if where is None:
+        return {}
+    must = "`where` must be a dict from columns to lists of their levels"
+    if not hasattr(where, "items"):
+        raise TypeError(f"{must}; got {type(where).__name__}")
+    labels = {
+        column: (axis, each.missing == "category")
+        for each in plan.attributes
+        if not isinstance(each, Numeric)
+        for column, axis in zip(each.columns, each.axes, strict=True)
+    }
+    found: dict[str, tuple[Any, ...]] = {}
+    for key, levels in where.items():
+        column = named("where", key)
+        _known("where", plan, column)
+        single = (
+            levels is None or isinstance(levels, str | bytes) or not hasattr(levels, "__iter__")
+        )
+        listed = (levels,) if single else tuple(levels)
+        if column in labels:
+            axis, missing = labels[column]
+            for level in listed:
+                if axis.code(level) is None and not (level is None and missing):
+                    names = f"`where` must hold declared categories of `{shown(column)}`"
+                    raise ValueError(f"{names}; got {_said(level)}")
+        if not listed:
+            raise ValueError(f"{must}; got none for `{shown(column)}`")
+        found[column] = listed
+    return found
+
+
+def _said(level: object) -> str:
+    """What a caller typed, in a sentence."""
+    if isinstance(level, str):
+        return f"'{shown(level)}'"
+    return str(level) if isinstance(level, bool | int) or level is None else type(level).__name__
+
+
+def digits(attribute: Coded) -> list[NDArray[np.intp]]:
+    """The level in each column of every code of an attribute."""
+    cells = math.prod(attribute.shape)
+    _core.require_memory("columns", cells, len(attribute.shape), 8)
+    codes = np.arange(cells)
+    if attribute.impossible:
+        codes = np.delete(codes, impossible_codes(attribute))
+    return [np.asarray(each) for each in np.unravel_index(codes, attribute.shape)]
+
+
+def allowed(attribute: Coded, where: dict[str, tuple[Any, ...]]) -> NDArray[np.bool_]:
+    """The codes of an attribute that meet all conditions on its columns."""
+    places = digits(attribute)
+    inside = np.ones(len(places[0]), bool)
+    for column, axis, place in zip(attribute.columns, attribute.axes, places, strict=True):
+        if column in where:
+            codes = [len(axis) if level is None else axis.code(level) for level in where[column]]
+            inside &= np.isin(place, [code for code in codes if code is not None])
+    return inside
+
+
+def levels_of(attribute: Coded, column: str) -> tuple[Any, ...]:
+    """The levels of a column, missing as the last where it is a category."""
+    values = attribute.axes[attribute.columns.index(column)].values
+    return (*values, None) if attribute.missing == "category" else values
+
+
+def pseudo(attribute: Coded, scores: Array, what: str) -> tuple[Array, ...]:
+    """Pseudo-responses of rows of scores over the codes, for the matrix of every stratum."""
+    found = []
+    for matrix in attribute.matrices:
+        with about(attribute.columns), operators.said_of(what, matrix):
+            found.append(operators.solve_back(matrix, scores))
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What is asked about one attribute: its columns, their levels, and the way back to them."""
+
+    columns: tuple[str, ...]
+    levels: tuple[tuple[Any, ...], ...]
+    factor: Factor
+
+
+def part(question: Question, attribute: Coded, axis: int, by: int | None) -> Part:
+    """The way from reports of an attribute, at an axis of the table, to what is asked about it."""
+    asked = [column for column in attribute.columns if column in question.columns]
+    conditions = {k: v for k, v in question.where.items() if k in attribute.columns}
+    whole = tuple(asked) == attribute.columns and not conditions and not attribute.impossible
+    if whole and attribute.matrix is not None:
+        levels = tuple(levels_of(attribute, column) for column in asked)
+        return Part(tuple(asked), levels, Factor(axis, matrix=attribute.matrix))
+    inside = allowed(attribute, conditions)
+    places = digits(attribute)
+    told = inside[None].astype(float)
+    found: list[tuple[Any, ...]] = []
+    for column in asked:
+        at = attribute.columns.index(column)
+        every = levels_of(attribute, column)
+        kept = [i for i, level in enumerate(every) if _in(level, conditions.get(column))]
+        found.append(tuple(every[i] for i in kept))
+        _core.require_memory("columns", len(told) * len(kept), len(inside), 16)
+        is_level = (places[at][None] == np.array(kept)[:, None]).astype(float)
+        told = (told[:, None] * is_level[None]).reshape(-1, len(inside))
+    back = pseudo(attribute, told, "estimate")
+    return Part(tuple(asked), tuple(found), Factor(axis, back, told, by))
+
+
+def _in(level: Any, levels: tuple[Any, ...] | None) -> bool:
+    """Whether a level is among those; truth values are no numbers."""
+    return levels is None or any(level == each and type(level) is type(each) for each in levels)
+
+
+__all__ = ["Part", "Question", "allowed", "ask", "digits", "levels_of", "part", "prefix", "pseudo"]

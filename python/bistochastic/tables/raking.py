@@ -1,0 +1,105 @@
+"""``plan.weights``: a weight per record that gives protected columns their likeliest margins.
+
+Raking (iterative proportional fitting) of the reports: the weights of all records with a report are
+multiplied so that they sum to the likeliest total of that category, attribute after attribute,
+until nothing changes. Other software can then use the protected file as it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic.adapters.results import column, opened
+from bistochastic.estimate import methods
+from bistochastic.estimate.effort import Patience
+from bistochastic.plan import columns as coding
+from bistochastic.plan.attributes import Numeric, about, named
+from bistochastic.tables.estimates import designed
+from bistochastic.tables.sheet import require, weight_column
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic.plan.attributes import Categorical, Joint
+    from bistochastic.plan.plan import Plan
+
+    Array = NDArray[np.float64]
+
+# How far a margin may be from its target, relatively, and how often all are gone through.
+_WITHIN, _ROUNDS = 1e-9, 2000
+
+
+def weights(plan: Plan, frame: Any, given: Any) -> Any:
+    """See :meth:`bistochastic.Plan.weights`."""
+    table = opened(frame)
+    coded = [each for each in plan.attributes if not isinstance(each, Numeric)]
+    if not coded:
+        raise ValueError("`weights` must be asked of a plan with categories; got numbers alone")
+    start = np.ones(table.rows)
+    if given is not None:
+        designed(plan, given, None, None, None, None)
+        start = weight_column(table, "weights", named("weights", given))
+    if not start.sum() > 0:
+        raise ValueError("`frame` must have at least one record; got none")
+    codes, targets = [], []
+    for attribute in coded:
+        for name in attribute.columns:
+            require(table, "frame", name)
+        with about(attribute.columns):
+            encoded = coding.encode(table, attribute)
+            place = encoded.codes.astype(np.int64)
+            if encoded.strata is not None:
+                place += encoded.strata.astype(np.int64) * attribute.size
+            if encoded.missing is not None:
+                # Who did not answer is in clear, and stays as it is.
+                place[encoded.missing] = attribute.size * len(attribute.matrices)
+            codes.append(place)
+            targets.append(_margin(attribute, place, start))
+    cells, which = _together(codes)
+    return column(frame, start * _raked(cells, targets, np.bincount(which, start))[which])
+
+
+def _margin(attribute: Categorical | Joint, place: NDArray[np.int64], start: Array) -> Array:
+    """The likeliest total of every category, in each stratum, of records that answered."""
+    size, laws = attribute.size, attribute.matrices
+    seen = np.bincount(place, start, size * len(laws) + 1).astype(float)
+    for s, matrix in enumerate(laws):
+        part = seen[s * size : (s + 1) * size]
+        total = float(part.sum())
+        if not total > 0:
+            continue
+        shares = methods.fitted(matrix, part / total, total, "mle", Patience())[0]
+        # What nobody reported has no record to carry its weight.
+        shares = np.where(part > 0, shares, 0.0)
+        seen[s * size : (s + 1) * size] = shares * (total / shares.sum())
+    return seen
+
+
+def _together(codes: list[NDArray[np.int64]]) -> tuple[list[NDArray[np.int64]], NDArray[np.intp]]:
+    """The different combinations of codes, a row for each attribute, and that of every record."""
+    joint = np.zeros(len(codes[0]), np.int64)
+    for place in codes:
+        # Numbered anew after each, so that they stay small.
+        joint = joint * (int(place.max()) + 1) + place
+        _, joint = np.unique(joint, return_inverse=True)
+    _, first, which = np.unique(joint, return_index=True, return_inverse=True)
+    return [place[first] for place in codes], which
+
+
+def _raked(cells: list[NDArray[np.int64]], targets: list[Array], start: Array) -> Array:
+    """Factors of the combinations under which every margin is its target."""
+    factors = np.ones(len(start))
+    for _ in range(_ROUNDS):
+        worst = 0.0
+        for place, target in zip(cells, targets, strict=True):
+            now = np.bincount(place, start * factors, len(target))
+            more = np.divide(target, now, out=np.ones_like(target), where=now > 0)
+            lost = float(target[now <= 0].sum())
+            worst = max(worst, float(np.abs(now - target).max()), lost)
+            factors *= more[place]
+        if worst <= _WITHIN * float(start.sum()):
+            return factors
+    must = "`weights` must exist for the likeliest margins"
+    raise ValueError(f"{must}; got margins that no weights of these records have at once")

@@ -1,0 +1,271 @@
+"""Pseudo-responses row by row: numbers that are right on average, whatever was reported.
+
+A function of the original that is a product over its columns has the product of their
+pseudo-responses, as the columns were randomized apart from each other. That of a protected column
+is ``P^-1`` times its scores, at the code that was reported. That of a number permuted by randomized
+response, which is reported as ``a x + (1 - a) mean`` on average, is ``(y - (1 - a) mean) / a``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core, structure
+from bistochastic.adapters.frames import WrongType
+from bistochastic.adapters.results import opened
+from bistochastic.estimate.sample import Sample
+from bistochastic.plan import columns as coding
+from bistochastic.plan.attributes import Numeric, prefix
+from bistochastic.tables.question import Question, allowed, digits, levels_of, pseudo
+from bistochastic.tables.sheet import among, read
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bistochastic.plan.plan import Plan
+    from bistochastic.tables.question import Coded
+    from bistochastic.tables.sheet import Design, Sheet
+
+    Array = NDArray[np.float64]
+
+# Tables of so many cells take the place of rows.
+_CELLS = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A product over columns: scores of the codes of an axis, powers of columns of numbers."""
+
+    scores: dict[str, Array] = field(default_factory=dict)
+    powers: dict[str, int] = field(default_factory=dict)
+
+    def __mul__(self, other: Function) -> Function:
+        scores = dict(self.scores)
+        for name, row in other.scores.items():
+            scores[name] = scores[name] * row if name in scores else row
+        powers = dict(self.powers)
+        for name, power in other.powers.items():
+            powers[name] = powers.get(name, 0) + power
+        return Function(scores, powers)
+
+
+@dataclass(frozen=True, eq=False)
+class Responses:
+    """Rows of a protected table, and the pseudo-responses of functions on them."""
+
+    question: Question
+    sample: Sample
+    axes: dict[str, tuple[Any, ...] | None]
+    codes: dict[str, NDArray[Any]]
+    numbers: dict[str, Array]
+    unanswered: int
+    what: str
+
+    def of(self, function: Function) -> Array:
+        """The pseudo-response of every row."""
+        found = np.ones(len(self.sample.sums))
+        for name, scores in function.scores.items():
+            codes, attribute = self.codes[name], self._attribute(name)
+            if attribute is None:
+                found = found * scores[codes]
+                continue
+            tables = pseudo(attribute, scores[None], self.what)
+            if attribute.strata is None:
+                found = found * tables[0][0][codes]
+            else:
+                stacked = np.concatenate([table[0] for table in tables])
+                strata = self.codes[attribute.strata.column].astype(np.int64)
+                found = found * stacked[strata * attribute.size + codes]
+        for name, power in function.powers.items():
+            found = found * self._power(name, power)
+        return found
+
+    def _attribute(self, name: str) -> Coded | None:
+        for attribute in self.question.coded:
+            if _axis(attribute) == name:
+                return attribute
+        return None
+
+    def _power(self, name: str, power: int) -> Array:
+        values = self.numbers[name] ** power
+        attribute = numeric(self.question.plan, name)
+        if attribute is None:
+            return values
+        a = slope(attribute, len(values), self.what)
+        return np.asarray((values - (1 - a) * (math.fsum(values) / len(values))) / a)
+
+    def ends(self, function: Function) -> tuple[float, float]:
+        """The least and the most that a row can add."""
+        least = most = 1.0
+        for name, scores in function.scores.items():
+            attribute = self._attribute(name)
+            tables = (scores,) if attribute is None else pseudo(attribute, scores[None], self.what)
+            low = min(float(table.min()) for table in tables)
+            high = max(float(table.max()) for table in tables)
+            corners = [x * y for x in (least, most) for y in (low, high)]
+            least, most = min(corners), max(corners)
+        return least, most
+
+    def inside(self, where: Mapping[str, tuple[Any, ...]]) -> Function:
+        """1 where all conditions are met, 0 elsewhere."""
+        found = Function()
+        for attribute in self.question.coded:
+            own = {k: v for k, v in where.items() if k in attribute.columns}
+            if own:
+                found = found * Function({_axis(attribute): allowed(attribute, own).astype(float)})
+        for name, wanted in where.items():
+            values = self.axes.get(name)
+            if values is not None:
+                met = [float(among(value, wanted)) for value in values]
+                found = found * Function({name: np.array(met or [0.0])})
+        return found
+
+    def column(self, name: str, given: Any) -> Function:
+        """The scores of a column of categories, or the numbers of another."""
+        for attribute in self.question.coded:
+            if name in attribute.columns:
+                place = digits(attribute)[attribute.columns.index(name)]
+                return Function({_axis(attribute): score_row(attribute, name, given)[place]})
+        if given is not None:
+            must = "`scores` must be given for columns of categories alone"
+            raise ValueError(f"{must}; got some for `{shown(name)}`")
+        return Function(powers={name: 1})
+
+
+def _axis(attribute: Coded) -> str:
+    return ", ".join(attribute.columns)
+
+
+def numeric(plan: Plan, column: str) -> Numeric | None:
+    """The numeric attribute of that name, if it is one."""
+    for each in plan.attributes:
+        if isinstance(each, Numeric) and each.column == column:
+            return each
+    return None
+
+
+def slope(attribute: Numeric, records: int, what: str) -> float:
+    """How much of a number its report keeps on average, under randomized response."""
+    law = attribute.for_records(records).matrix
+    both = None if law is None else structure.two_valued(law)
+    must = f"{prefix([attribute.column])}`{what}` must be asked of the whole table without weights"
+    cure = "or of a column permuted by randomized response"
+    if attribute.release != "permute" or both is None:
+        how = attribute.family if attribute.release == "permute" else "class means"
+        raise ValueError(f"{must}, {cure}; got {how}, which cannot be undone")
+    a = both[0] - both[1]
+    if not a > 0:
+        raise ValueError(f"{must}, {cure}; got one that keeps nothing of the number")
+    return a
+
+
+def score_row(attribute: Coded, name: str, given: Any) -> Array:
+    """A number for each level of a column: as given, or the levels themselves."""
+    levels = levels_of(attribute, name)
+    must = f"{prefix([name])}`scores` must hold a number for each of {len(levels)} categories"
+    if given is None:
+        if not all(type(level) in (int, bool) for level in levels):
+            raise TypeError(f"{must}; got none, and the categories are no numbers")
+        return np.array([float(level) for level in levels])
+    if hasattr(given, "keys") and not hasattr(given, "dtype"):
+        unknown = [key for key in given if key not in levels]
+        if unknown or len(dict(given)) != len(levels):
+            got = "others" if unknown else f"{len(dict(given))}"
+            raise ValueError(f"{must}; got {got}")
+        listed = [given[level] for level in levels]
+    else:
+        if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
+            raise TypeError(f"{must}; got {type(given).__name__}")
+        listed = list(given)
+    if len(listed) != len(levels):
+        raise ValueError(f"{must}; got {len(listed)}")
+    found = np.array([_core.as_real("scores", "hold finite numbers", x) for x in listed])
+    if not np.isfinite(found).all():
+        raise ValueError(f"{prefix([name])}`scores` must hold finite numbers; got another")
+    return found
+
+
+def respond(
+    plan: Plan,
+    frame: Any,
+    design: Design,
+    what: str,
+    where: Mapping[str, Any],
+    columns: Sequence[str] = (),
+) -> Responses:
+    """Read what conditions and columns need. Rows that share all codes become one.
+
+    Columns that the plan does not protect as categories are numbers.
+    """
+    protected = {c for each in plan.attributes if not isinstance(each, Numeric)
+                 for c in each.columns}  # fmt: skip
+    numbers = [name for name in dict.fromkeys(columns) if name not in protected]
+    axes = dict.fromkeys([*where, *(name for name in columns if name in protected)])
+    question = Question(plan, tuple(axes))
+    sheet = read(question, frame, design)
+    table = opened(frame) if numbers else None
+    values = {name: _numbers(plan, table, name) for name in numbers}
+    sample, codes = _rows(sheet, together=not values)
+    named = {axis.name: axis.values for axis in sheet.axes}
+    return Responses(question, sample, named, codes, values, sheet.unanswered, what)
+
+
+def _numbers(plan: Plan, table: Any, name: str) -> Array:
+    if name not in table.names:
+        raise ValueError(f"`frame` must have the column `{shown(name)}`; got none of that name")
+    attribute = numeric(plan, name)
+    if attribute is not None:
+        return np.asarray(coding.numbers(table, attribute), dtype=np.float64)
+    must = f"{prefix([name])}must hold finite numbers, none missing"
+    try:
+        values, missing = table.numbers(name)
+    except WrongType as error:
+        kind = error.kind
+        raise TypeError(f"{must}; got {shown(kind)}") from None
+    found = np.asarray(values, dtype=np.float64)
+    if missing is not None or not np.isfinite(found).all():
+        at = int(np.argmax(missing if missing is not None else ~np.isfinite(found)))
+        raise ValueError(f"{must}; got another in row {at}")
+    return found
+
+
+def _rows(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, NDArray[Any]]]:
+    """The sample, and the codes of every axis on its rows."""
+    names = [axis.name for axis in sheet.axes]
+    cells = math.prod(sheet.shape)
+    if together and sheet.clusters is None and not sheet.replicates and cells <= _CELLS:
+        tallies = sheet.tallies()
+        count = len(tallies.units)
+        seen = np.flatnonzero(tallies.squares.reshape(-1))
+        places = np.unravel_index(seen, (count, *sheet.shape))
+        sample = Sample(
+            tallies.records, tallies.sums.reshape(-1)[seen], tallies.squares.reshape(-1)[seen],
+            tallies.units, tallies.weighted, np.asarray(places[0]) if count > 1 else None,
+        )  # fmt: skip
+        return sample, {name: np.asarray(p) for name, p in zip(names, places[1:], strict=True)}
+    weights = sheet.weighed()
+    codes = {axis.name: axis.codes for axis in sheet.axes}
+    units, clusters = np.array([sheet.rows]), None
+    if sheet.weights is None and sheet.strata is None and sheet.clusters is None:
+        # Records outside of a known domain are none of the sample.
+        units = np.array([sheet.records])
+    if sheet.clusters is not None:
+        strata, which, _ = sheet.nested()
+        clusters, units = (which, strata), np.bincount(strata)
+    elif sheet.strata is not None:
+        units = np.bincount(sheet.strata)
+    replicates = None
+    if sheet.replicates:
+        inside = 1.0 if sheet.inside is None else sheet.inside
+        replicates = np.stack([each * inside for each in sheet.replicates])
+    return Sample(
+        sheet.records, weights, weights**2, units, sheet.weights is not None, sheet.strata,
+        clusters, replicates, sheet.scale,
+    ), codes  # fmt: skip

@@ -1,0 +1,295 @@
+"""``Sheet``: what is read of a protected table, as codes, and counted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core
+from bistochastic.adapters.arrays import narrow
+from bistochastic.adapters.frames import WrongType
+from bistochastic.adapters.results import levels, opened
+from bistochastic.estimate.linear import Tallies
+from bistochastic.plan import columns as coding
+from bistochastic.plan.attributes import named, prefix
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic.adapters.frames import Codes, Mask, Table
+    from bistochastic.tables.question import Question
+
+    Array = NDArray[np.float64]
+
+# Tables have fewer cells than this.
+_CELLS = 2**32
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The names of the columns that say how records were drawn."""
+
+    weights: str | None = None
+    strata: str | None = None
+    cluster: str | None = None
+    replicates: tuple[str, ...] = ()
+    scale: float | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all records count alike."""
+        return self.weights is None and self.strata is None and self.cluster is None
+
+    @classmethod
+    def of(cls, weights: Any, strata: Any, cluster: Any, replicates: Any, scale: Any) -> Design:
+        """What a caller named; replicates need the weights that they vary."""
+        names = {"weights": weights, "strata": strata, "cluster": cluster}
+        found = {k: None if v is None else named(k, v) for k, v in names.items()}
+        if replicates is None:
+            if scale is not None:
+                raise TypeError("`replicate_scale` must come with replicates; got none")
+            return cls(found["weights"], found["strata"], found["cluster"])
+        must = "`replicates` must be a list of two or more columns"
+        if isinstance(replicates, str | bytes) or not hasattr(replicates, "__iter__"):
+            raise TypeError(f"{must}; got {type(replicates).__name__}")
+        listed = tuple(named("replicates", each) for each in replicates)
+        if len(listed) < 2:
+            raise ValueError(f"{must}; got {len(listed)}")
+        if found["weights"] is None:
+            raise TypeError("`replicates` must come with weights; got none")
+        if found["strata"] is not None or found["cluster"] is not None:
+            raise TypeError("`replicates` must be given without strata and cluster; got both")
+        factor = 1 / len(listed)
+        if scale is not None:
+            factor = _core.as_real("replicate_scale", "be a positive number", scale)
+            if not 0 < factor < math.inf:
+                raise ValueError(f"`replicate_scale` must be a positive number; got {factor:g}")
+        return cls(found["weights"], None, None, listed, factor)
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One axis of the table of reports: its name, the values of its codes, and the codes."""
+
+    name: str
+    values: tuple[Any, ...] | None
+    size: int
+    codes: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """Codes of all axes, the rows inside the domain, and the design."""
+
+    axes: tuple[Axis, ...]
+    rows: int
+    inside: Mask | None
+    unanswered: int
+    weights: Array | None
+    strata: NDArray[np.intp] | None
+    clusters: NDArray[np.intp] | None
+    replicates: tuple[Array, ...]
+    scale: float
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return tuple(axis.size for axis in self.axes)
+
+    @property
+    def records(self) -> int:
+        """How many records are inside the domain."""
+        return self.rows if self.inside is None else int(np.count_nonzero(self.inside))
+
+    def tallies(self) -> Tallies:
+        """Tables of all combinations, for each stratum of the design."""
+        cells = math.prod(self.shape)
+        if cells >= _CELLS:
+            raise ValueError(f"`columns` must make less than 2^32 cells; got {cells}")
+        sizes = list(self.shape)
+        # The core wants one column at least.
+        codes = [np.ascontiguousarray(axis.codes) for axis in self.axes]
+        if not codes:
+            codes, sizes = [np.zeros(self.rows, np.uint8)], [1]
+        if self.weights is None and self.strata is None and self.clusters is None:
+            if self.inside is not None:
+                codes = [each[self.inside] for each in codes]
+            records, _, _ = _core.cross(codes, sizes, None)
+            counted = records.astype(float)[None]
+            number = self.records
+            return Tallies(number, counted, counted, np.array([number]))
+        weights = self.weighed()
+        if self.strata is None:
+            units = np.array([self.rows])
+        else:
+            codes = [self.strata.astype(np.uint32), *codes]
+            units = np.bincount(self.strata)
+            sizes = [len(units), *sizes]
+        _, sums, squares = _core.cross(codes, sizes, weights)
+        found = Tallies(
+            self.records, sums.reshape(-1, cells), squares.reshape(-1, cells), units,
+            weighted=self.weights is not None, scale=self.scale,
+        )  # fmt: skip
+        if self.replicates:
+            every = [_core.cross(codes, sizes, each)[1] for each in self._inner()]
+            return replace(found, replicates=np.stack(every))
+        if self.clusters is None:
+            _refuse_lonely(units, "records")
+            return found
+        return self._clustered(found, weights)
+
+    def weighed(self) -> Array:
+        """The weight of every row, 0 outside of the domain."""
+        whole = np.ones(self.rows) if self.weights is None else self.weights
+        return whole if self.inside is None else np.where(self.inside, whole, 0.0)
+
+    def _inner(self) -> list[Array]:
+        if self.inside is None:
+            return list(self.replicates)
+        return [np.where(self.inside, each, 0.0) for each in self.replicates]
+
+    def _clustered(self, found: Tallies, weights: Array) -> Tallies:
+        strata, clusters, count = self.nested()
+        units = np.bincount(strata)
+        _refuse_lonely(units, "clusters")
+        cells = math.prod(self.shape)
+        place = np.zeros(self.rows, np.int64)
+        for axis in self.axes:
+            place = place * axis.size + axis.codes
+        keys, which = np.unique(clusters.astype(np.int64) * cells + place, return_inverse=True)
+        summed = np.bincount(which, weights, minlength=len(keys)).astype(float)
+        assert count == len(strata)
+        pieces = (keys // cells, keys % cells, summed, strata)
+        return replace(found, units=units, pieces=pieces)
+
+    def nested(self) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
+        """The stratum of each cluster, the cluster of every row, and how many there are.
+
+        Clusters of different strata are different, whatever they are called.
+        """
+        assert self.clusters is not None
+        strata = np.zeros(self.rows, np.intp) if self.strata is None else self.strata
+        most = int(self.clusters.max(initial=0)) + 1
+        keys, which = np.unique(strata * most + self.clusters, return_inverse=True)
+        return keys // most, which, len(keys)
+
+
+def _refuse_lonely(units: NDArray[np.int64], what: str) -> None:
+    alone = int(np.count_nonzero(units < 2))
+    if alone and len(units) > 1:
+        must = f"`strata` must have two or more {what} each"
+        raise ValueError(f"{must}; got {alone} with one")
+
+
+def read(question: Question, frame: Any, design: Design) -> Sheet:
+    """The columns that a question needs, from a caller's table."""
+    return _read(question, opened(frame), design)
+
+
+def _read(question: Question, table: Table, design: Design) -> Sheet:
+    needed = [*question.columns, *question.where, *question.strata]
+    needed += [column for each in question.coded for column in each.columns]
+    for column in needed:
+        require(table, "frame", column)
+    rows = table.rows
+    inside: Mask | None = None
+    axes: list[Axis] = []
+    for name, labels in question.strata.items():
+        codes, missing = coding.read(table, name, labels)
+        if missing is not None:
+            raise ValueError(
+                f"{prefix([name])}must not be missing, as it chooses the law; got one in row "
+                f"{int(np.argmax(missing))}"
+            )
+        axes.append(Axis(name, labels.values, len(labels), codes))
+    conditions = question.clear_where
+    for name in dict.fromkeys([*question.clear, *conditions]):
+        if name in question.strata and name not in conditions:
+            continue
+        found, values = levels(table, name)
+        if name in conditions:
+            wanted = [i for i, value in enumerate(values) if among(value, conditions[name])]
+            met = np.isin(found, wanted)
+            inside = met if inside is None else inside & met
+            if name in question.clear and name not in question.strata:
+                # Only the levels that are asked for are shown.
+                place = np.zeros(len(values) + 1, np.intp)
+                place[wanted] = np.arange(len(wanted))
+                found, values = place[found], [values[i] for i in wanted]
+        if name in question.clear and name not in question.strata:
+            size = max(1, len(values))
+            axes.append(Axis(name, tuple(values), size, found.astype(narrow(size))))
+    unanswered: Mask | None = None
+    for attribute in question.coded:
+        encoded = coding.encode(table, attribute)
+        if encoded.missing is not None:
+            none = encoded.missing
+            unanswered = none if unanswered is None else unanswered | none
+        name = ", ".join(attribute.columns)
+        axes.append(Axis(name, None, attribute.size, encoded.codes))
+    left_out = 0
+    if unanswered is not None:
+        answered = ~unanswered
+        asked = unanswered if inside is None else unanswered & inside
+        left_out = int(np.count_nonzero(asked))
+        inside = answered if inside is None else inside & answered
+    weights = None if design.weights is None else weight_column(table, "weights", design.weights)
+    replicates = tuple(weight_column(table, "replicates", each) for each in design.replicates)
+    strata = None if design.strata is None else _groups(table, "strata", design.strata)
+    clusters = None if design.cluster is None else _groups(table, "cluster", design.cluster)
+    sheet = Sheet(
+        tuple(axes), rows, inside, left_out, weights, strata, clusters, replicates,
+        1.0 if design.scale is None else design.scale,
+    )  # fmt: skip
+    if not sheet.records:
+        what = "`where` must leave" if question.where else "`frame` must have"
+        raise ValueError(f"{what} at least one record; got none")
+    if weights is not None and not float(sheet.weighed().sum()) > 0:
+        raise ValueError("`weights` must have a positive one inside the domain; got none")
+    return sheet
+
+
+def among(value: Any, wanted: tuple[Any, ...]) -> bool:
+    """Whether a level in clear is asked for; 1 and 1.0 are the same number, True is none."""
+    return any(
+        value == each and isinstance(value, bool) == isinstance(each, bool) for each in wanted
+    )
+
+
+def require(table: Table, name: str, column: str) -> None:
+    if column not in table.names:
+        raise ValueError(f"`{name}` must have the column `{shown(column)}`; got none of that name")
+
+
+def weight_column(table: Table, name: str, column: str) -> Array:
+    """Weights from a column, none negative or missing."""
+    require(table, name, column)
+    must = f"{prefix([column])}`{name}` must hold non-negative numbers"
+    try:
+        values, missing = table.numbers(column)
+    except WrongType as error:
+        kind = error.kind
+        raise TypeError(f"{must}; got {shown(kind)}") from None
+    if missing is not None:
+        got = f"{int(missing.sum())} missing, the first in row {int(np.argmax(missing))}"
+        raise ValueError(f"{must}; got {got}")
+    found = np.ascontiguousarray(values, dtype=np.float64)
+    if len(found) and not (float(found.min()) >= 0 and math.isfinite(float(found.sum()))):
+        wrong = ~((found >= 0) & np.isfinite(found))
+        at = int(wrong.argmax())
+        raise ValueError(f"{must}; got a negative or infinite one in row {at}")
+    return found
+
+
+def _groups(table: Table, name: str, column: str) -> NDArray[np.intp]:
+    """Codes of a column in clear that groups records, none missing."""
+    require(table, name, column)
+    codes, values = levels(table, column)
+    if None in values:
+        at = int(np.argmax(codes == len(values) - 1))
+        raise ValueError(f"{prefix([column])}`{name}` must not be missing; got one in row {at}")
+    return codes
