@@ -25,6 +25,8 @@ Array = NDArray[np.float64]
 
 KEY = bs.Key.insecure(2022)
 DRAWS = 60
+# So often a move of the neighbour must have been seen to be believed.
+SEEN = 30
 BEGIN, END = "<!-- census: written by make census -->", "<!-- end of census -->"
 
 
@@ -59,13 +61,14 @@ def named(m: bs.Matrix) -> tuple[float, float]:
         [m.sample_permutation(key=KEY, stream=f"attack {i}") - np.arange(n) for i in range(DRAWS)]
     )
     learn, tried = moves[: DRAWS // 2], moves[DRAWS // 2 :]
-    alone = np.bincount(learn.ravel() + n).argmax() - n
+    alone = int(np.bincount(learn.ravel() + n).argmax()) - n
     table: dict[int, dict[int, int]] = {}
     for one, next_one in zip(learn[:, :-1].ravel().tolist(), learn[:, 1:].ravel().tolist()):  # noqa: B905
         seen = table.setdefault(one, {})
         seen[next_one] = seen.get(next_one, 0) + 1
-    best = {one: max(seen, key=lambda d: seen[d]) for one, seen in table.items()}
-    guess = [best.get(one, 0) for one in tried[:, :-1].ravel().tolist()]
+    often = {one: seen for one, seen in table.items() if sum(seen.values()) >= SEEN}
+    best = {one: max(seen, key=lambda d: seen[d]) for one, seen in often.items()}
+    guess = [best.get(one, alone) for one in tried[:, :-1].ravel().tolist()]
     return float((tried == alone).mean()), float((np.array(guess) == tried[:, 1:].ravel()).mean())
 
 

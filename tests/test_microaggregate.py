@@ -304,7 +304,7 @@ HOLES = pd.DataFrame({"a": [1, None, 2], "b": [1, 2, 3]})
         ([1, NAN, 3, NAN], 2, "`X` must hold no NaN; got 2, the first at position 1"),
         ([[1, 2], [3, NAN]], 2, "`X` must hold no NaN; got 1, the first at (1, 1)"),
         ([1, 2, INF], 2, "`X` must hold no infinite numbers; got 1, the first at position 2"),
-        (HOLES, 2, "`X` must hold no missing values; got 1, the first at (1, 0)"),
+        (HOLES, 2, "`X['a']` must hold no missing values; got 1, the first at position 1"),
         (np.zeros((2, 2, 2)), 2, "`X` must have one or two axes; got 3"),
         (np.zeros((5, 0)), 2, "`X` must have at least one column; got none"),
         (["a", "b"], 2, "`X` must be an array of numbers; got dtype <U1"),
@@ -326,7 +326,7 @@ TWICE = pd.DataFrame([[1, 2]], columns=["a", "a"])
     [
         ([[1, 2]], ["a"], f"`frame` must {FRAME}; got list"),
         ({}, ["a"], f"`frame` must {FRAME}; got no columns"),
-        (PEOPLE, ["age", "aeg"], f"{NAMES}; got an unknown one at position 1"),
+        (PEOPLE, ["age", "aeg"], f"{NAMES}; got 'aeg' at position 1"),
         (PEOPLE, ["age", "age"], f"{NAMES}, each once; got one again at position 1"),
         (PEOPLE, [], f"{NAMES}; got none"),
         (PEOPLE, {"age": "big"}, "`quasi_identifiers` must be one of number, nominal, ordinal;"
@@ -360,3 +360,9 @@ def test_bad_frames_are_refused_in_a_sentence(frame: Any, columns: Any, sentence
     with pytest.raises((ValueError, TypeError)) as caught:
         bs.k_anonymous_classes(frame, quasi_identifiers=columns, k=2)
     assert str(caught.value) == sentence
+
+
+def test_a_column_that_holds_no_numbers_is_named() -> None:
+    sentence = r"`X\['town'\]` must hold numbers; got a column of another kind, which k_anonymous"
+    with pytest.raises(TypeError, match=sentence):
+        bs.microaggregate({"age": [1, 2, 3], "town": ["a", "b", "a"]}, k=2)

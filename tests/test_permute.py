@@ -457,7 +457,9 @@ def test_moves_are_those_of_the_entries(name: str) -> None:
     assert d.beta <= m.beta + 1e-15
     assert d.joint_share is not None
     assert 0 <= d.joint_share <= 1
-    assert str(d).count("\n") == 7
+    assert str(d).count("\n") == 8
+    u, v = np.nonzero(m.to_dense())
+    assert d.furthest == np.abs(u - v).max() / m.size
 
 
 def test_moves_of_millions_are_told() -> None:

@@ -138,3 +138,12 @@ def test_bad_input_is_refused_in_a_sentence(x: Any, y: Any, sentence: str) -> No
         assert str(caught.value) == sentence
     with pytest.raises(ValueError, match="`q` must be a number from 0 to 1; got 2"):
         bs.permutation_distance([1, 2], [2, 1]).quantile(2)
+
+
+def test_series_whose_rows_are_labelled_otherwise_are_refused() -> None:
+    x = pd.Series([10, 20, 30, 40], name="income")
+    shuffled = x.sample(frac=1, random_state=3)
+    for call in (bs.permutation_distance, bs.reverse_map):
+        with pytest.raises(ValueError, match=r"`y` must have the index of `x`; got another: "):
+            call(x, shuffled)
+    assert "income" in str(bs.permutation_distance(x, x + 1))

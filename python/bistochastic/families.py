@@ -169,8 +169,8 @@ def k_anonymous(
 
     * ``k``, the least number of codes per class
     * ``beta``, for the smallest ``k`` whose true beta is at least that
-    * ``share``, for the smallest ``k`` that is at least that share of ``size``: 0.05 is "within 5 %
-      of the ranks"
+    * ``share``, for the smallest ``k`` that is at least that share of ``size``: 0.05 makes as many
+      classes as there is room for, each of 5 % of the codes or a little more
 
     >>> import bistochastic as bs
     >>> bs.k_anonymous(12, beta=0.5).parameters

@@ -402,7 +402,8 @@ class Matrix(_core.Law):
 
         ``out[s[u]] = values[u]`` with the ``s`` of :meth:`sample_permutation` for the same key and
         stream: everybody's value is kept, and ``apply(values)`` is expected in each place. Values
-        of any type, rows of a table, series and Arrow arrays come back in what they came in.
+        of any type, series and Arrow arrays come back in what they came in. Rows of a table or a
+        frame move as a whole: columns that are to part ways are permuted one by one.
 
         ``order`` says who is next to whom: None as the rows stand, ``"rank"`` by the values
         themselves, ties in random order, or an array with the row at each place, as
@@ -465,7 +466,7 @@ class Matrix(_core.Law):
         )
 
     def displacement(self) -> Displacement:
-        """How far :meth:`permute` moves values, in shares of the ranks, from the matrix alone.
+        """How far :meth:`permute` moves values, in shares of all places, from the matrix alone.
 
         On ranks neighbours are close, so that beta alone sounds like more than it is. Of products,
         and of matrices without a structure, up to 4096 individuals.
@@ -473,12 +474,13 @@ class Matrix(_core.Law):
         >>> print(bs.k_anonymous(1000, share=0.05).displacement())
         individuals            1000
         beta of the column     0.5663
-        joint entropy          4284.16 bits, 0.5023 of all orders
-        mean move              1.6660% of the ranks
-        10 % move at most      0.3000%
+        joint entropy          4284.16 bits, 0.5023 of a full shuffle
+        mean move              1.6660% of all places
+        a tenth moves at most  0.3000%
         half move at most      1.5000%
         90 % move at most      3.4000%
-        do not move            2.0000% of the records
+        nobody moves beyond    4.9000%
+        do not move            2.0000% of the individuals
         """
         from bistochastic.numeric import displacement
 

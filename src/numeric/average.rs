@@ -39,8 +39,11 @@ struct Near {
 
 /// Whether a value of this magnitude is good to `2^-58` of it, if `lost` is lost: then it rounds to one unit in the last
 /// place. Not where doubles underflow, nor where anything is not finite.
+#[inline]
 fn is_good(value: f64, lost: f64) -> bool {
-    lost <= value.abs() * power(-58) && value.abs() >= power(-960) && value.abs() <= power(990)
+    let size = value.abs();
+    // Without branches, so that many are asked at a time.
+    (lost <= size * power(-58)) & (size >= power(-960)) & (size <= power(990))
 }
 
 #[inline]
@@ -178,6 +181,24 @@ fn dot<const N: usize>(terms: [(Dd, f64); N]) -> Option<f64> {
     (is_good(value, size * power(-97)) || zero).then_some(if zero { 0.0 } else { value })
 }
 
+/// The same of two neighbours with one weight and of what is between them, so that many are done at a time. What is
+/// not good is NaN, as no number that is given is.
+#[inline]
+fn between(side: Dd, own: Dd, [p, q, r]: [f64; 3]) -> f64 {
+    let pair = Dd::sum(p, r);
+    let (outer, inner) = (Dd::product(side.hi, pair.hi), Dd::product(own.hi, q));
+    let both = Dd::sum(outer.hi, inner.hi);
+    let rest = side.hi * pair.lo + side.lo * pair.hi + own.lo * q;
+    let value = both.hi + (both.lo + (outer.lo + inner.lo + rest));
+    let size = side.hi * (p.abs() + r.abs()) + inner.hi.abs();
+    let zero = p.abs() + q.abs() + r.abs() == 0.0;
+    if is_good(value, size * power(-97)) | zero {
+        value
+    } else {
+        f64::NAN
+    }
+}
+
 /// The counts that come to a place from before, from itself and from behind.
 fn counts(alphas: &Alphas, total: u64, i: usize, n: usize) -> [u64; 3] {
     let before = if i > 0 { alphas.at(i as u64 - 1) } else { 0 };
@@ -205,17 +226,35 @@ pub fn neighbours(alphas: &Alphas, total: u64, x: &[f64], out: &mut [f64]) {
     pool::for_each_chunk(out, TASK, workers(n, 2) == 1, |task, out| {
         let first = task * TASK;
         let last = first + out.len() - 1;
-        out[0] = find(first, weights(first));
         let end = out.len() - 1;
+        out[0] = find(first, weights(first));
         out[end] = find(last, weights(last));
-        let inner = out.iter_mut().zip(first..).take(end).skip(1);
+        if end < 2 {
+            return;
+        }
+        let inner = &mut out[1..end];
         match alphas {
-            Alphas::Constant(_) if end > 1 => {
+            Alphas::Constant(_) => {
                 // Between its ends a task has no end of the path.
-                let weights = weights(first + 1);
-                inner.for_each(|(out, i)| *out = find(i, weights));
+                let [side, own, _] = weights(first + 1);
+                let x = &x[first..=last];
+                for (out, (p, (q, r))) in inner
+                    .iter_mut()
+                    .zip(x.iter().zip(x[1..].iter().zip(&x[2..])))
+                {
+                    *out = between(side, own, [*p, *q, *r]);
+                }
+                for (out, i) in inner.iter_mut().zip(first + 1..) {
+                    if out.is_nan() {
+                        *out = alone(i);
+                    }
+                }
             }
-            _ => inner.for_each(|(out, i)| *out = find(i, weights(i))),
+            Alphas::Vector(_) => {
+                for (out, i) in inner.iter_mut().zip(first + 1..) {
+                    *out = find(i, weights(i));
+                }
+            }
         }
     });
 }
@@ -228,7 +267,7 @@ pub fn lies((n, d): (u64, u64), x: &[f64], out: &mut [f64]) {
     let own = i128::from(n) * i128::from(size - 1) - off;
     let total = u128::from(d) * u128::from(size - 1);
     let fast = long(x);
-    let all = if is_good(fast.value.hi, fast.size * LOST * power(20)) {
+    let all = if is_good(fast.value.hi, fast.size * LOST * power(8)) {
         fast.value
     } else {
         // Two doubles of the exact sum.

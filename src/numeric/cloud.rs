@@ -21,10 +21,12 @@ use std::collections::BinaryHeap;
 
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
+#[cfg(target_arch = "x86_64")]
+use crate::system::processor::{Level, level};
 use crate::system::stop::{self, Paced};
 
 /// Points in a leaf: so many distances are computed at once.
-const LEAF: usize = 32;
+const LEAF: usize = 128;
 
 /// Subtrees that a large search is divided into, 2 to this power.
 const SHARDS: u32 = 5;
@@ -127,18 +129,7 @@ impl Place {
     fn to_box(&self, j: usize, low: f64, high: f64, farthest: bool) -> f64 {
         let (here, table) = (self.point[j], &self.tables[j]);
         if table.is_empty() {
-            let (below, above) = (low - here, high - here);
-            let gap = if farthest && mutant!("far-side-of-a-box-forgotten") {
-                below
-            } else if farthest {
-                below.abs().max(above.abs())
-            } else if below > 0.0 {
-                below
-            } else if above < 0.0 {
-                above
-            } else {
-                0.0
-            };
+            let gap = to_side(low - here, high - here, farthest);
             return gap * gap;
         }
         if low == high {
@@ -209,11 +200,82 @@ impl Search {
         }
     }
 
+    /// What is nearer than this need not be looked at by a search for the farthest, what is farther not by one for the
+    /// nearest.
+    fn limit(&self, farthest: bool) -> f64 {
+        if farthest {
+            return self.farthest.map_or(0.0, |best| best.distance);
+        }
+        let given = self.limit.map_or(f64::INFINITY, |limit| limit.distance);
+        self.last().map_or(given, |last| given.min(last.distance))
+    }
+
     /// What others need not look beyond.
     fn last(&self) -> Option<Found> {
         let full = self.nearest.len() >= self.wanted;
         self.nearest.peek().filter(|_| full).map(|near| near.0)
     }
+}
+
+/// How far the nearest (or the farthest) side of a box is whose sides are `below` and `above` away; 0 inside.
+#[inline]
+fn to_side(below: f64, above: f64, farthest: bool) -> f64 {
+    // One instruction each, unlike `f64::max`, which thinks of NaN.
+    let larger = |a: f64, b: f64| if a > b { a } else { b };
+    if farthest && mutant!("far-side-of-a-box-forgotten") {
+        below
+    } else if farthest {
+        larger(below.abs(), above.abs())
+    } else {
+        larger(larger(below, -above), 0.0)
+    }
+}
+
+/// The distances of all points of a leaf, and whether any of them is within a limit: at least so far, or at most. Those
+/// beyond the count of a leaf are points that it had.
+#[inline(always)]
+fn away(
+    cells: &[f64],
+    place: &Place,
+    (limit, farthest): (f64, bool),
+    sums: &mut [f64; LEAF],
+) -> bool {
+    sums.fill(0.0);
+    for (j, column) in cells.chunks_exact(LEAF).enumerate() {
+        let table = &place.tables[j];
+        if table.is_empty() {
+            let here = place.point[j];
+            for (sum, &x) in sums.iter_mut().zip(column) {
+                let gap = x - here;
+                *sum += gap * gap;
+            }
+        } else {
+            for (sum, &code) in sums.iter_mut().zip(column) {
+                *sum += table[code as usize];
+            }
+        }
+    }
+    let mut any = false;
+    for &sum in sums.iter() {
+        any |= if farthest { sum >= limit } else { sum <= limit };
+    }
+    any
+}
+
+/// The same compiled for AVX2 too, where the machine has it. Nothing is added in another order.
+fn distances_of(cells: &[f64], place: &Place, limit: (f64, bool), sums: &mut [f64; LEAF]) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2")]
+        fn avx2(cells: &[f64], place: &Place, limit: (f64, bool), sums: &mut [f64; LEAF]) -> bool {
+            away(cells, place, limit, sums)
+        }
+        if level() >= Level::Avx2 {
+            // SAFETY: the level is AVX2 or above only where the processor has it.
+            return unsafe { avx2(cells, place, limit, sums) };
+        }
+    }
+    away(cells, place, limit, sums)
 }
 
 /// The points that are left.
@@ -223,6 +285,8 @@ pub struct Cloud<'a> {
     rows: &'a [f64],
     /// Codes of each column; 0 where it holds numbers.
     levels: &'a [usize],
+    /// Whether all columns hold numbers.
+    is_plain: bool,
     /// Cells from which on a search goes to the pool.
     many: usize,
     /// Levels of nodes above the leaves.
@@ -258,6 +322,7 @@ impl<'a> Cloud<'a> {
         let mut cloud = Cloud {
             rows,
             levels,
+            is_plain: levels.iter().all(|&n| n == 0),
             many: MANY,
             height: 0,
             built: 0,
@@ -451,35 +516,21 @@ impl<'a> Cloud<'a> {
         let d = self.levels.len();
         let (low, high) = (&self.low[node * d..][..d], &self.high[node * d..][..d]);
         let mut distance = 0.0;
-        for (j, (&low, &high)) in low.iter().zip(high).enumerate() {
-            distance += place.to_box(j, low, high, farthest);
+        if self.is_plain {
+            // Without tables and branches, since many searches ask for most of the boxes.
+            for ((&low, &high), &here) in low.iter().zip(high).zip(&place.point) {
+                let gap = to_side(low - here, high - here, farthest);
+                distance += gap * gap;
+            }
+        } else {
+            for (j, (&low, &high)) in low.iter().zip(high).enumerate() {
+                distance += place.to_box(j, low, high, farthest);
+            }
         }
         Found {
             distance,
             record: self.first[node],
         }
-    }
-
-    /// The distances of all points of a leaf; those beyond its count mean nothing.
-    fn distances(&self, leaf: usize, place: &Place) -> [f64; LEAF] {
-        let d = self.levels.len();
-        let mut sums = [0.0; LEAF];
-        let columns = self.cells[leaf * d * LEAF..][..d * LEAF].chunks_exact(LEAF);
-        for (j, column) in columns.enumerate() {
-            let table = &place.tables[j];
-            if table.is_empty() {
-                let here = place.point[j];
-                for (sum, &x) in sums.iter_mut().zip(column) {
-                    let gap = x - here;
-                    *sum += gap * gap;
-                }
-            } else {
-                for (sum, &code) in sums.iter_mut().zip(column) {
-                    *sum += table[code as usize];
-                }
-            }
-        }
-        sums
     }
 
     /// Looks through the points below a node, which is not empty.
@@ -488,7 +539,13 @@ impl<'a> Cloud<'a> {
         if node >= leaves - 1 {
             let leaf = node + 1 - leaves;
             search.leaves += 1;
-            let distances = self.distances(leaf, place);
+            let d = self.levels.len();
+            let cells = &self.cells[leaf * d * LEAF..][..d * LEAF];
+            let mut distances = [0.0; LEAF];
+            let limit = search.limit(farthest);
+            if !distances_of(cells, place, (limit, farthest), &mut distances) {
+                return;
+            }
             let records = &self.records[leaf * LEAF..][..self.counts[node] as usize];
             for (&distance, &record) in distances.iter().zip(records) {
                 let found = Found { distance, record };
@@ -626,13 +683,20 @@ mod tests {
         drawn.into_iter().enumerate().map(cell).collect()
     }
 
-    fn distance(a: &[f64], b: &[f64]) -> f64 {
+    fn distance(a: &[f64], b: &[f64], codes: bool) -> f64 {
         let gaps = (0..3).map(|j| (a[j] - b[j]) * (a[j] - b[j]));
-        gaps.fold(0.0, |s, g| s + g) + f64::from(u8::from(a[3] != b[3]))
+        let numbers = gaps.fold(0.0, |s, g| s + g);
+        let gap = a[3] - b[3];
+        numbers
+            + if codes {
+                f64::from(u8::from(gap != 0.0))
+            } else {
+                gap * gap
+            }
     }
 
-    fn agrees_with_every_comparison(n: usize, values: u64, many: usize) {
-        let (rows, levels) = (rows(n, values), [0, 0, 0, 5]);
+    fn agrees_with_every_comparison(n: usize, values: u64, many: usize, codes: bool) {
+        let (rows, levels) = (rows(n, values), [0, 0, 0, if codes { 5 } else { 0 }]);
         let mut cloud = Cloud::new(&rows, &levels, 9);
         cloud.many = many;
         let mut place = Place::new(&levels);
@@ -644,7 +708,7 @@ mod tests {
             place.put(row(at));
             let all: Vec<(f64, u32)> = left
                 .iter()
-                .map(|&record| (distance(row(record), row(at)), record))
+                .map(|&record| (distance(row(record), row(at), codes), record))
                 .collect();
             let far = all.iter().fold(all[0], |best, &one| {
                 let ahead = one.0 > best.0 || (one.0 == best.0 && one.1 < best.1);
@@ -670,14 +734,16 @@ mod tests {
     #[test]
     fn finds_what_comparing_with_every_point_finds() {
         for (n, values) in [(20, 3), (500, 4), (3000, 1000), (2500, 2)] {
-            agrees_with_every_comparison(n, values, MANY);
+            agrees_with_every_comparison(n, values, MANY, true);
+            agrees_with_every_comparison(n, values, MANY, false);
         }
     }
 
     #[test]
     fn finds_the_same_in_parts_on_the_pool() {
         for (n, values) in [(3000, 1000), (2500, 2)] {
-            agrees_with_every_comparison(n, values, 0);
+            agrees_with_every_comparison(n, values, 0, true);
+            agrees_with_every_comparison(n, values, 0, false);
         }
     }
 

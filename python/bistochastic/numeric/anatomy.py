@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from bistochastic._core import Key
 
+_MIND = "A guess by the class alone: columns that go with the sensitive one make others surer."
 CLASS = "class"
 """The column that both tables share."""
 
@@ -32,6 +33,7 @@ class Anatomy:
     sensitive  surest guess  1/k
     ---------  ------------  ---
     illness               1  0.5
+    A guess by the class alone: columns that go with the sensitive one make others surer.
     """
 
     quasi_identifiers: Any
@@ -60,7 +62,7 @@ class Anatomy:
         ]
         asked = f"k = {self.k}" + (f", l = {self.l}" if self.l is not None else "")
         title = f"{self.records} records in {self.classes} classes, {asked}"
-        return f"{title}\n{table(header, rows)}"
+        return f"{title}\n{table(header, rows)}\n{_MIND}"
 
     def __repr__(self) -> str:
         guess = up(max(self.bounds.values()), 4)
@@ -92,9 +94,14 @@ def anatomize(
     same value, it is certain. So look at :attr:`Anatomy.bounds`, the probability of the surest
     guess over all classes, and print the result: it stands there beside ``1/k``.
 
-    With ``l``, classes hold ``l`` records or more of different values, so that no guess is surer
-    than ``1/l``. This takes one sensitive column, and ``k`` of at most ``l``; a value in more than
-    one of ``l`` records is refused. These classes are random and ignore the quasi-identifiers.
+    That guess uses the class alone. The quasi-identifiers stay as they are: where they go with the
+    sensitive value, as an income does with a tax, they order the people of a class and make a guess
+    surer than any bound here.
+
+    With ``l``, classes hold ``l`` records or more of different values, so that no guess by the
+    class is surer than ``1/l``. This takes one sensitive column, and ``k`` of at most ``l``; a
+    value in more than one of ``l`` records is refused. These classes are random and ignore the
+    quasi-identifiers.
     Without it, the classes are those of :func:`k_anonymous_classes`, similar records together.
 
     A row of the second table has the values of one person in all sensitive columns: who knows one
@@ -118,6 +125,7 @@ def anatomize(
     sensitive  surest guess     1/k
     ---------  ------------  ------
     illness          0.6667  0.3334
+    A guess by the class alone: columns that go with the sensitive one make others surer.
     >>> tables.quasi_identifiers["class"]
     array([0, 0, 0, 1, 1, 1])
     >>> bs.anatomize(

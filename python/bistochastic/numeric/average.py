@@ -93,10 +93,11 @@ def _refuse(matrix: Matrix) -> None:
     elif rank is None:
         got = f"a matrix over {size} individuals that may be undone"
     elif rank == size:
-        got = f"a matrix of rank {rank} out of {size}, which anybody undoes"
+        got = f"a matrix of rank {rank} out of {size}, which anybody can undo"
     else:
         left = size - rank
-        got = f"a matrix of rank {rank} out of {size}, which {left} known values undo"
+        values = f"{left} known value{'s' * (left > 1)}"
+        got = f"a matrix of rank {rank} out of {size}, which {values} can undo"
     raise InvertibleReleaseError(f"{must} unless `allow_invertible` is True; got {got}")
 
 

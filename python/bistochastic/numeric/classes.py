@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core, arguments
-from bistochastic.numeric.frames import Frame
+from bistochastic.numeric.frames import Frame, is_frame
 from bistochastic.numeric.numbers import finite
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class Classes:
     """The least number of records that was asked for."""
     information_loss: float
     """100 SSE/SST: squared distances to the means of the classes, in percent of those to the mean
-    of all. 0 where every class holds equal records, 100 for one class."""
+    of all, over the standardised columns that made the classes. 0 where every class holds equal
+    records, 100 for one class."""
 
     @property
     def order(self) -> Wholes:
@@ -55,8 +56,9 @@ class Classes:
         least, most = int(self.sizes.min()), int(self.sizes.max())
         sizes = f"{least}" if least == most else f"{least} to {most}"
         return (
-            f"<{type(self).__name__}: {len(self.classes)} records in {len(self.sizes)} classes of"
-            f" {sizes}, information loss {self.information_loss:.4g} %>"
+            f"<{type(self).__name__}: {len(self.classes)} records in {len(self.sizes)} class"
+            f"{'es' * (len(self.sizes) > 1)} of {sizes}, information loss"
+            f" {self.information_loss:.4g} %>"
         )
 
 
@@ -75,7 +77,7 @@ class Microaggregation(Classes):
 
     @property
     def values(self) -> Floats:
-        """The table to release: every record replaced by the mean of its class."""
+        """The table to release, an array: every record replaced by the mean of its class."""
         return self.centroids[self.classes]
 
 
@@ -103,12 +105,11 @@ def microaggregate(X: Any, *, k: int) -> Microaggregation:  # noqa: N803
     >>> found.values
     array([21.  , 21.  , 60.75, 21.  , 60.75, 60.75, 60.75])
     >>> m = bs.blocks(found.sizes)
-    >>> means = m.apply(np.array(incomes)[found.order])
-    >>> bool(np.allclose(means, found.values[found.order]))
+    >>> bool((m.average(np.array(incomes), order=found.order) == found.values).all())
     True
     """
     k = _core.as_whole("k", k, 2)
-    given = finite("X", X)
+    given = _numbers(X)
     if given.ndim not in (1, 2):
         raise ValueError(f"`X` must have one or two axes; got {given.ndim}")
     table = given if given.ndim == 2 else given[:, None]
@@ -121,6 +122,22 @@ def microaggregate(X: Any, *, k: int) -> Microaggregation:  # noqa: N803
     centroids = means if given.ndim == 2 else means[:, 0]
     centroids.setflags(write=False)
     return Microaggregation(found.classes, found.sizes, found.k, found.information_loss, centroids)
+
+
+def _numbers(given: Any) -> NDArray[Any]:
+    """A table of numbers; of a frame, the column that holds none is named."""
+    if not is_frame(given):
+        return finite("X", given)
+    frame = Frame.of("X", given)
+    found = []
+    for name in frame.columns:
+        try:
+            found.append(frame.numbers(name))
+        except TypeError:
+            must = f"`{frame.title(name)}` must hold numbers"
+            got = "a column of another kind, which k_anonymous_classes takes"
+            raise TypeError(f"{must}; got {got}") from None
+    return np.stack(found, axis=1)
 
 
 def k_anonymous_classes(frame: Any, *, quasi_identifiers: Any, k: int) -> Classes:

@@ -44,13 +44,14 @@ class Displacement:
     ``beta`` is that of the column: of a :func:`mix` the smallest of its parts', since one part is
     drawn for everybody. ``joint_entropy`` has the bits of the permutation as a whole, never more
     than there are, and ``joint_share`` the same over ``log2 N!``; None where no permutation is
-    drawn. Moves are shares of N: ``mean``, and the percentiles ``p10``, ``p50`` and ``p90``, over
-    individuals and draws. ``unmoved`` is the expected share of those who do not move.
+    drawn. Moves are shares of N places: ``mean``, the percentiles ``p10``, ``p50`` and ``p90`` over
+    individuals and draws, and ``furthest``, which nobody exceeds. ``unmoved`` is the expected share
+    of those who do not move. Places are ranks where ``permute`` is called with ``order="rank"``.
 
     >>> import bistochastic as bs
     >>> d = bs.blocks([2, 2]).displacement()
-    >>> d.mean, d.p90, d.unmoved, d.joint_entropy
-    (0.125, 0.25, 0.5, 2.0)
+    >>> d.mean, d.p90, d.furthest, d.unmoved, d.joint_entropy
+    (0.125, 0.25, 0.25, 0.5, 2.0)
     """
 
     size: int
@@ -61,22 +62,24 @@ class Displacement:
     p10: float
     p50: float
     p90: float
+    furthest: float
     unmoved: float
 
     def __str__(self) -> str:
         joint = "not known"
         if self.joint_entropy is not None and self.joint_share is not None:
-            joint = f"{self.joint_entropy:.6g} bits, {self.joint_share:.4f} of all orders"
+            joint = f"{self.joint_entropy:.6g} bits, {self.joint_share:.4f} of a full shuffle"
         return "\n".join(
             [
                 f"individuals            {self.size}",
                 f"beta of the column     {math.floor(self.beta * 1e4) / 1e4:.4f}",
                 f"joint entropy          {joint}",
-                f"mean move              {self.mean:.4%} of the ranks",
-                f"10 % move at most      {self.p10:.4%}",
+                f"mean move              {self.mean:.4%} of all places",
+                f"a tenth moves at most  {self.p10:.4%}",
                 f"half move at most      {self.p50:.4%}",
                 f"90 % move at most      {self.p90:.4%}",
-                f"do not move            {self.unmoved:.4%} of the records",
+                f"nobody moves beyond    {self.furthest:.4%}",
+                f"do not move            {self.unmoved:.4%} of the individuals",
             ]
         )
 
@@ -105,6 +108,7 @@ def displacement(matrix: Matrix) -> Displacement:
         p10=percentile(0.1),
         p50=percentile(0.5),
         p90=percentile(0.9),
+        furthest=float(np.flatnonzero(share > 0)[-1]) / size,
         unmoved=float(share[0]),
     )
 

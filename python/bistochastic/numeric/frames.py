@@ -176,8 +176,13 @@ class Frame:
             except TypeError:
                 raise TypeError(f"{must}; got {type(name).__name__} at position {i}") from None
             if not known:
-                raise ValueError(f"{must}; got an unknown one at position {i}")
+                raise ValueError(f"{must}; got {_name(name)} at position {i}")
             if name in seen:
                 raise ValueError(f"{must}, each once; got one again at position {i}")
             seen.add(name)
         return names
+
+
+def _name(name: Any) -> str:
+    """A column that a caller named, in a sentence."""
+    return shown(repr(name)) if type(name) in (str, int) else type(name).__name__

@@ -133,9 +133,11 @@ def permutation_distance(x: Any, y: Any) -> PermutationDistance:
     """
     made: list[Floats] = []
     wrap = _each(x, y, lambda a, b: made.append(_distance(a, b)))
-    names = (
-        tuple(Frame.of("y", y).columns) if is_frame(x) and is_frame(y) else tuple(range(len(made)))
-    )
+    names: tuple[Any, ...] = tuple(range(len(made)))
+    if is_frame(x) and is_frame(y):
+        names = tuple(Frame.of("y", y).columns)
+    elif len(made) == 1 and isinstance(getattr(y, "name", None), str):
+        names = (y.name,)
     return PermutationDistance(wrap(made), len(made[0]), names, np.stack(made, axis=1))
 
 
@@ -162,6 +164,7 @@ def _each(
     x: Any, y: Any, call: Callable[[NDArray[Any], NDArray[Any]], None]
 ) -> Callable[[list[NDArray[Any]]], Any]:
     """Calls for each column of both; what makes one thing of columns, as ``y`` came."""
+    _same_rows(x, y)
     if is_frame(x) and is_frame(y):
         left, right = Frame.of("x", x), Frame.of("y", y)
         if set(left.columns) != set(right.columns):
@@ -181,6 +184,16 @@ def _each(
     for j in range(before.shape[1]):
         call(before[:, j], after[:, j])
     return lambda made: np.stack(made, axis=1)
+
+
+def _same_rows(x: Any, y: Any) -> None:
+    """Refuse series or frames of pandas whose rows are labelled otherwise: ranks would be compared
+    between different records, which looks like protection."""
+    before: Any = getattr(x, "index", None)
+    after: Any = getattr(y, "index", None)
+    if hasattr(before, "equals") and hasattr(after, "equals") and not before.equals(after):
+        cure = "reset_index(drop=True) on both where they stand in the same order"
+        raise ValueError(f"`y` must have the index of `x`; got another: {cure}")
 
 
 def _same_shape(before: tuple[int, ...], after: tuple[int, ...]) -> None:
