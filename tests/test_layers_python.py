@@ -32,6 +32,7 @@ ROOMS = (
     "choose",
     "report",
     "labels",
+    "sources",
     "adapters",
     "plan",
     "plot",

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         ByIds,
         Categorical,
         Certificate,
+        Function,
         Joint,
         Measures,
         Numeric,
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
         Strata,
     )
     from bistochastic.report import Comparison, compare
+    from bistochastic.sources import KeySource
 
     __version__: str
 
@@ -91,8 +93,10 @@ __all__ = [
     "Displacement",
     "Entry",
     "Estimate",
+    "Function",
     "Joint",
     "Key",
+    "KeySource",
     "Labels",
     "Matrix",
     "Measures",
@@ -155,7 +159,9 @@ _LATER = {
     "Displacement": "bistochastic.numeric.displacement",
     "Entry": "bistochastic.measures.profile",
     "Estimate": "bistochastic.estimate",
+    "Function": "bistochastic.plan",
     "Joint": "bistochastic.plan",
+    "KeySource": "bistochastic.sources",
     "Labels": "bistochastic.labels",
     "Measures": "bistochastic.plan",
     "Microaggregation": "bistochastic.numeric.classes",

@@ -54,7 +54,7 @@ class KeySource:
 
         Without ``fingerprint`` the file is read now, here, to find it out.
         """
-        return cls._of("file", os.path.abspath(os.fsdecode(_path(path))), fingerprint)
+        return cls._of("file", str(Path(os.fsdecode(_path(path))).absolute()), fingerprint)
 
     @classmethod
     def env(cls, name: str, *, fingerprint: str | None = None) -> Self:
@@ -93,7 +93,8 @@ class KeySource:
         """
         import secrets
 
-        path = Path(os.path.abspath(os.fsdecode(_path(directory))), f"{secrets.token_hex(8)}.key")
+        folder = Path(os.fsdecode(_path(directory))).absolute()
+        path = folder / f"{secrets.token_hex(8)}.key"
         key = _core.Key.generate()
         key.to_file(path)
         source = cls("file", str(path), key.fingerprint)
@@ -140,12 +141,12 @@ def _found(kind: str, place: str) -> _core.Key:
         if path is None:
             must = f"`key` must be in a file whose path the variable {shown(place)} holds"
             raise ValueError(f"{must}; got no such variable in this process")
-        if not os.path.isabs(path):
+        if not Path(path).is_absolute():
             # Whatever it is, it may be the key itself.
             must = f"the variable {shown(place)} must hold the absolute path of a key file"
             raise ValueError(f"{must}; got another text")
         place = path
-    if not os.path.exists(place):
+    if not Path(place).exists():
         # A path out of a variable may be anything: it is not repeated.
         named = shown(place) if kind == "file" else "the path that the variable holds"
         raise FileNotFoundError(f"`key` must be a file on every machine; got none at {named}")

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bistochastic import _core
-from bistochastic.adapters.frames import WrongType, opened
+from bistochastic.adapters.frames import opened
 from bistochastic.plan import columns as coding
 from bistochastic.plan import waves
-from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, named, prefix
+from bistochastic.plan.attributes import Categorical, Joint, Numeric, named, prefix
 from bistochastic.plan.certificate import Certificate
 from bistochastic.plan.options import Options
 from bistochastic.plan.protect import Draws
@@ -81,6 +81,14 @@ class Function:
         """A table, protected."""
         return self._checked(table, "Table")
 
+    def frame(self, frame: Any) -> Any:
+        """A frame of any library that ``protect`` takes, protected."""
+        return self._protected(opened(frame), self.key.read())
+
+    def like(self, frame: Any) -> Any:
+        """What comes out for a frame without rows, without a key."""
+        return self._protected(opened(frame), None)
+
     def _checked(self, given: Any, kind: str) -> Any:
         if type(given).__name__ != kind or not type(given).__module__.startswith("pyarrow"):
             name = kind.removeprefix("Record").lower()
@@ -132,17 +140,15 @@ class Function:
 
     def _addresses(self, table: Any, key: _core.Key | None) -> Any:
         """What stands for each row: its id, or all that it is addressed by as one text of bytes."""
-        if self.id_column is not None:
-            values = _ids(table, self.id_column)
-            wave = self._wave
-            assert wave is not None
-            if key is not None:
-                people = waves.People(1)
-                people.see(values)
-                waves.refuse_changed(wave, self.plan, key, people)
-            return values
-        parts = [_ids(table, column) for column in self.row_columns]
-        return joined(parts, table.rows)
+        wave = self._wave
+        if wave is None:
+            return joined([waves.read_ids(table, column, 0) for column in self.row_columns])
+        values = waves.read_ids(table, wave.id_column, 0)
+        if key is not None:
+            people = waves.People(1)
+            people.see(values)
+            wave.refuse_changed(self.plan, key, people)
+        return values
 
     def certificate(self, *, records: int, engine: str, schema: Any = None) -> Certificate:
         """What can be said of the release that the engine made, once it has been written.
@@ -159,46 +165,28 @@ class Function:
         if known is None:
             must = "`schema` must be that of the input, unless for_schema said it"
             raise ValueError(f"{must}; got none")
-        given = opened(known.remove_metadata().empty_table())
-        options = Options(None, self.release, self._wave, False)
-        layout = options.layout(self.plan, given.names)
+        out = self.schema(known).names
         protected = {column for a in self.plan.attributes for column in a.columns}
-        clear = tuple(c for c in layout if c not in protected and c != self.pseudonym)
+        clear = tuple(c for c in out if c not in protected and c != self.pseudonym)
         columns = self.row_columns if self.id_column is None else (self.id_column,)
         kinds = [id_kind(known.field(column).type) for column in columns]
         key = self.key.read()
-        by = waves.ByIds(
-            id_column=self.id_column or "",
-            kind=", ".join(kinds),
-            kept=self.plan.keep != "*" and self.id_column in self.plan.keep,
-            pseudonym=self.pseudonym,
-            max_rows_per_id=1,
-            rows_per_id_checked=None,
-            after=self.after if isinstance(self.after, str) or self.after is None
-            else self.after.digest,
-            redrawn=self._redrawn(key, kinds[0]),
-            carried=self._carried,
-            row_columns=self.row_columns,
-        )  # fmt: skip
+        wave = self._wave
+        if wave is None:
+            by = waves.ByIds(
+                id_column="", kind=", ".join(kinds), kept=False, pseudonym=None,
+                max_rows_per_id=1, rows_per_id_checked=None, after="first", redrawn=(), carried=(),
+                row_columns=self.row_columns,
+            )  # fmt: skip
+        else:
+            people = waves.People(1)
+            people.see_kind(kinds[0])
+            wave.refuse_changed(self.plan, key, people)
+            by = wave.outcome(self.plan, key, people, counted=False)
         return Certificate.of(
             self.plan, records=rows, release=self.release, key=key,
             columns_in_clear=clear, shuffled=False, wave=by, engine=name,
         )  # fmt: skip
-
-    def _redrawn(self, key: _core.Key, kind: str) -> tuple[str, ...]:
-        wave = self._wave
-        if wave is None:
-            return ()
-        people = waves.People(1)
-        people.kinds.add(kind)
-        return wave.changed(self.plan, key, people)
-
-    @property
-    def _carried(self) -> tuple[Categorical | Joint, ...]:
-        if self.after is None or isinstance(self.after, str):
-            return ()
-        now = {attribute.columns for attribute in self.plan.attributes}
-        return tuple(a for a in waves.known(self.after) if a.columns not in now)
 
     def __repr__(self) -> str:
         by = self.id_column if self.id_column is not None else ", ".join(self.row_columns)
@@ -267,34 +255,18 @@ def _names(given: Any) -> tuple[str, ...]:
     return found
 
 
-def _ids(table: Any, column: str) -> Any:
-    """The ids of a column; one that is missing is refused."""
-    try:
-        values, missing = table.ids(column)
-    except WrongType as error:
-        kind = error.kind
-    else:
-        if missing is not None and missing.any():
-            got = f"{int(missing.sum())}, the first in row {int(np.argmax(missing))} of its batch"
-            raise ValueError(f"{prefix([column])}must hold no missing ids; got {got}")
-        return values
-    must = "must hold whole numbers, texts or bytes, as ids do"
-    raise TypeError(f"{prefix([column])}{must}; got {shown(kind)}")
-
-
-def joined(parts: list[Any], rows: int) -> list[bytes]:
+def joined(parts: list[Any]) -> list[bytes]:
     """One text of bytes for each row, of what its columns hold: no two rows share one.
 
     Each part is its type, its length and its bytes, so that nothing can be cut in two ways.
 
-    >>> joined([["a", "ab"], [1, 1]], 2) == joined([["a", "a"], [1, 1]], 2)
+    >>> joined([["a", "ab"], [1, 1]])[1] in joined([["a", "b"], [1, 1]])
     False
-    >>> joined([["ab"], ["c"]], 1) == joined([["a"], ["bc"]], 1)
+    >>> joined([["ab"], ["c"]]) == joined([["a"], ["bc"]])
     False
     """
     columns = [values.tolist() if isinstance(values, np.ndarray) else values for values in parts]
-    with about([]):
-        return [b"".join(map(_part, cells)) for cells in zip(*columns, strict=True)][:rows]
+    return [b"".join(map(_part, cells)) for cells in zip(*columns, strict=True)]
 
 
 def _part(value: Any) -> bytes:
