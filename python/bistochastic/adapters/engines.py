@@ -48,7 +48,13 @@ def on_dask(f: Any, frame: Any) -> Any:
 
     if not isinstance(frame, dd.DataFrame):
         raise TypeError(f"`frame` must be a DataFrame of Dask; got {type(frame).__name__}")
-    return frame.map_partitions(f.frame, meta=f.like(frame._meta))
+    meta = f.like(frame._meta.reset_index(drop=True))
+    return frame.map_partitions(_partition, f, meta=meta).clear_divisions()
+
+
+def _partition(frame: Any, f: Any) -> Any:
+    """A partition of Dask, without its index: that is a column of whatever the caller had there."""
+    return f.frame(frame.reset_index(drop=True))
 
 
 def on_ray(f: Any, dataset: Any) -> Any:

@@ -99,7 +99,7 @@ class Function:
 
     def _protected(self, table: Any, key: _core.Key | None) -> Any:
         """Some rows; without a key none, for their schema."""
-        wave = self._wave
+        wave = _wave(self)
         options = Options(key, self.release, wave, False)
         layout = options.layout(self.plan, table.names)
         for column in self.row_columns:
@@ -124,13 +124,6 @@ class Function:
             new[self.pseudonym] = table.texts(found)
         return table.made({name: new.get(name) for name in layout}, None)
 
-    @property
-    def _wave(self) -> waves.Wave | None:
-        """What is said about ids; none where rows are addressed."""
-        if self.id_column is None:
-            return None
-        return waves.Wave(self.id_column, self.after, self.redraw, self.pseudonym, False, 1)
-
     def _row_key(self, key: _core.Key) -> _core.Key:
         """The key itself for people; one of its own for rows of a release."""
         if self.id_column is not None:
@@ -140,7 +133,7 @@ class Function:
 
     def _addresses(self, table: Any, key: _core.Key | None) -> Any:
         """What stands for each row: its id, or all that it is addressed by as one text of bytes."""
-        wave = self._wave
+        wave = _wave(self)
         if wave is None:
             return joined([waves.read_ids(table, column, 0) for column in self.row_columns])
         values = waves.read_ids(table, wave.id_column, 0)
@@ -171,7 +164,7 @@ class Function:
         columns = self.row_columns if self.id_column is None else (self.id_column,)
         kinds = [id_kind(known.field(column).type) for column in columns]
         key = self.key.read()
-        wave = self._wave
+        wave = _wave(self)
         if wave is None:
             by = waves.ByIds(
                 id_column="", kind=", ".join(kinds), kept=False, pseudonym=None,
@@ -191,6 +184,13 @@ class Function:
     def __repr__(self) -> str:
         by = self.id_column if self.id_column is not None else ", ".join(self.row_columns)
         return f"<Function of plan `{shown(self.plan.name)}` by `{shown(by)}`, {self.key!r}>"
+
+
+def _wave(f: Function) -> waves.Wave | None:
+    """What is said about ids; none where rows are addressed."""
+    if f.id_column is None:
+        return None
+    return waves.Wave(f.id_column, f.after, f.redraw, f.pseudonym, False, 1)
 
 
 _NONE = np.empty((0, 16), np.uint8)
