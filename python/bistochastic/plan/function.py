@@ -150,6 +150,8 @@ class Function:
         its name and version. ``schema`` is that of the input, unless :meth:`for_schema` said it.
         How many rows an id has was not checked: the certificate says so.
         """
+        from importlib.metadata import version
+
         from bistochastic.adapters.record_batches import id_kind
 
         rows = _core.as_whole("records", records, 0)
@@ -176,10 +178,18 @@ class Function:
             people.see_kind(kinds[0])
             wave.refuse_changed(self.plan, key, people)
             by = wave.outcome(self.plan, key, people, counted=False)
-        return Certificate.of(
-            self.plan, records=rows, release=self.release, key=key,
-            columns_in_clear=clear, shuffled=False, wave=by, engine=name,
-        )  # fmt: skip
+        return Certificate(
+            plan=self.plan,
+            records=rows,
+            release=self.release,
+            key_kept=True,
+            key_fingerprint=key.fingerprint,
+            columns_in_clear=clear,
+            shuffled=False,
+            ids=by,
+            package=version("bistochastic"),
+            engine=name,
+        )
 
     def __repr__(self) -> str:
         by = self.id_column if self.id_column is not None else ", ".join(self.row_columns)
