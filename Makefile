@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test fuzz mutants sanitize bench adult census paper pictures licenses fmt build build-test wheel rust lint types
+.PHONY: demo test fuzz mutants sanitize bench test-engines adult census paper pictures licenses fmt build build-test wheel rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -50,6 +50,15 @@ mutants: build-test
 # What this machine cannot run is said and is no failure. `NIGHTLY=` names another nightly toolchain.
 sanitize:
 	sh scripts/sanitize.sh
+
+# Real engines in an environment of their own, on the loopback address; needs a Java for Spark.
+test-engines: build-test
+	$(PYTHON) -m venv .venv/engines
+	$(BIN)/maturin build --release --locked --quiet --out .venv/wheel
+	.venv/engines/bin/python -m pip install --quiet pytest pytest-timeout hypothesis "pyspark>=4" "ray[data]>=2.50" "dask[dataframe]>=2025" distributed "duckdb>=1.3" "polars>=1" "pyarrow>=17" pandas
+	.venv/engines/bin/python -m pip install --quiet --force-reinstall --no-deps .venv/wheel/*.whl
+	.venv/engines/bin/python -m pip install --quiet .venv/wheel/*.whl
+	.venv/engines/bin/python -m pytest -W default tests/test_engines.py tests/test_engines_light.py
 
 bench: build-test
 	$(BIN)/python benches/compare.py

@@ -33,6 +33,7 @@ ROOMS = (
     "report",
     "labels",
     "samples",
+    "sources",
     "adapters",
     "plan",
     "tables",

@@ -513,3 +513,16 @@ def test_shuffled_waves_are_the_same_rows() -> None:
     )
     assert not straight.equals(mixed)
     assert straight.sort("who").equals(mixed.sort("who"))
+
+
+def test_columns_at_odd_addresses_are_read() -> None:
+    raw = np.zeros(8 * 300 + 1, np.uint8)
+    ids = raw[1:].view(np.int64)
+    ids[:] = np.arange(300)
+    wide = np.zeros(8 * 300 + 1, np.uint8)[1:].view(np.int64)
+    levels = list(range(700))
+    given = bs.Plan([bs.Categorical("code", levels, "uniform")])
+    release = given.protect({"id": ids, "code": wide}, key=KEY, id_column="id", after="first")
+    same = {"id": np.arange(300), "code": np.zeros(300, np.int64)}
+    again = given.protect(same, key=KEY, id_column="id", after="first")
+    assert values_of(release.data) == values_of(again.data)

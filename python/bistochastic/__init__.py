@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         ByIds,
         Categorical,
         Certificate,
+        Function,
         Joint,
         Measures,
         Numeric,
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     )
     from bistochastic.report import Comparison, compare
     from bistochastic.samples import titanic
+    from bistochastic.sources import KeySource
 
     __version__: str
 
@@ -95,8 +97,10 @@ __all__ = [
     "Displacement",
     "Entry",
     "Estimate",
+    "Function",
     "Joint",
     "Key",
+    "KeySource",
     "Labels",
     "Matrix",
     "Measures",
@@ -163,7 +167,9 @@ _LATER = {
     "Displacement": "bistochastic.numeric.displacement",
     "Entry": "bistochastic.measures.profile",
     "Estimate": "bistochastic.estimate",
+    "Function": "bistochastic.plan",
     "Joint": "bistochastic.plan",
+    "KeySource": "bistochastic.sources",
     "Labels": "bistochastic.labels",
     "Measures": "bistochastic.plan",
     "Microaggregation": "bistochastic.numeric.classes",

@@ -55,11 +55,13 @@ pub enum Purpose {
     Order,
     /// The pseudonyms of a plan's people.
     Pseudonym,
+    /// The key of the rows of one release of a plan, addressed by what they hold.
+    Rows,
 }
 
 impl Purpose {
     /// All of them, for tests that no two meet.
-    pub const ALL: [Purpose; 15] = [
+    pub const ALL: [Purpose; 16] = [
         Purpose::Words,
         Purpose::More,
         Purpose::IdInteger,
@@ -75,6 +77,7 @@ impl Purpose {
         Purpose::Column,
         Purpose::Order,
         Purpose::Pseudonym,
+        Purpose::Rows,
     ];
 
     /// The name that is hashed.
@@ -95,6 +98,7 @@ impl Purpose {
             Purpose::Column => "plan column",
             Purpose::Order => "plan order",
             Purpose::Pseudonym => "plan pseudonym",
+            Purpose::Rows => "plan rows",
         }
     }
 }

@@ -248,6 +248,18 @@ pub fn plan_column_key(
     Ok(derived.into())
 }
 
+/// The key of the rows of one release, where rows rather than people are addressed.
+#[pyfunction]
+pub fn plan_row_key(key: &Bound<'_, PyAny>, plan: &str, release: &str) -> PyResult<Key> {
+    let labels = Label::plan(plan, [Label::Text(release.into())]);
+    let key = held(key)?;
+    let derived = erase::after(|| {
+        let secret = derive(key, Purpose::Rows, &labels, &[], &[0; 32]);
+        key::Key::from_bytes(**secret)
+    });
+    Ok(derived.into())
+}
+
 /// Pseudonyms: a keyed hash of 16 bytes for every id, the same in every wave of a plan.
 #[pyfunction]
 pub fn plan_pseudonyms<'py>(

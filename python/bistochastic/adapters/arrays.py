@@ -361,7 +361,8 @@ def nans(values: NDArray[Any], missing: Mask | None) -> Mask | None:
 def whole(values: NDArray[Any]) -> NDArray[Any]:
     """Whole numbers in eight bytes."""
     wide = np.uint64 if values.dtype.kind == "u" else np.int64
-    return np.ascontiguousarray(values, dtype=wide)
+    # What came out of a message of another process may lie at an odd address.
+    return np.require(values, dtype=wide, requirements=["C", "A"])
 
 
 def id_list(values: list[Any]) -> Any:

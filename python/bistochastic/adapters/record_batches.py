@@ -30,6 +30,16 @@ def reader_from(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.Reco
     return pa.RecordBatchReader.from_batches(schema, batches)
 
 
+def id_kind(kind: pa.DataType) -> str:
+    """What ids of a column are, in a word, as its type says."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_integer(kind):
+        return "whole numbers"
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return "texts" if any(is_one(kind) for is_one in texts) else "bytes"
+
+
 class Pieces:
     """Record batches of one schema, held until rows are taken off their front."""
 

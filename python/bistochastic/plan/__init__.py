@@ -10,6 +10,7 @@ on a client, ``certificate`` what can be said of a release.
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, Strata
 from bistochastic.plan.certificate import Certificate
 from bistochastic.plan.definitions import Bits, Measures
+from bistochastic.plan.function import Function
 from bistochastic.plan.plan import Plan
 from bistochastic.plan.preview import Preview
 from bistochastic.plan.protect import Release
@@ -21,6 +22,7 @@ __all__ = [
     "ByIds",
     "Categorical",
     "Certificate",
+    "Function",
     "Joint",
     "Measures",
     "Numeric",

@@ -49,6 +49,8 @@ class Certificate:
     shuffled: bool
     ids: ByIds | None
     package: str
+    engine: str | None = None
+    """What ran the work, where it was an engine."""
 
     @property
     def line(self) -> str:
@@ -71,7 +73,7 @@ class Certificate:
         found += whole
         if not self.shuffled:
             found.append("the order of the rows")
-        if self.ids is not None:
+        if self.ids is not None and not self.ids.row_columns:
             found.append("that a value changed, where a report of a person changed")
             if self.ids.max_rows_per_id > 1:
                 found.append("that values of a person differ, where reports of that person differ")
@@ -100,6 +102,14 @@ class Certificate:
                 "all later ones: there epsilon adds.",
             ]
             return tuple(found)
+        if self.ids.row_columns:
+            found.append(
+                "One label, one file: rows are addressed by "
+                + ", ".join(f"`{shown(column)}`" for column in self.ids.row_columns)
+                + " under the label of the release. Another file under the same label shows where "
+                "its rows differ from those of this one."
+            )
+            return tuple(found)
         checked = self.ids.rows_per_id_checked
         found.append(
             "The same person with the same value has the same report in every wave, and one with "
@@ -111,7 +121,13 @@ class Certificate:
                 "A person whose stratum changed is drawn anew, by the law of the new one: there "
                 "epsilon adds."
             )
-        found.append(f"No id has more than {checked} row{'s' * (checked > 1)}.")
+        if checked is None:
+            found.append(
+                "How many rows an id has was not checked. Where it is more than one, values of a "
+                "person differ where reports of that person differ."
+            )
+        else:
+            found.append(f"No id has more than {checked} row{'s' * (checked > 1)}.")
         if any(isinstance(attribute, Numeric) for attribute in self.plan.attributes):
             found.append("Numeric columns are drawn anew in every wave.")
         for change in self.ids.redrawn:
@@ -130,6 +146,12 @@ class Certificate:
 
         return sha256(self.to_json().encode()).hexdigest()
 
+    @property
+    def _addressing(self) -> str:
+        if self.ids is None:
+            return "position"
+        return "rows" if self.ids.row_columns else "ids"
+
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain data."""
         plan = self.plan
@@ -140,7 +162,8 @@ class Certificate:
             "records": self.records,
             "release": self.release,
             "key": {"kept": self.key_kept, "fingerprint": self.key_fingerprint},
-            "addressing": "position" if self.ids is None else "ids",
+            "engine": self.engine,
+            "addressing": self._addressing,
             "block_rows": BLOCK if self.ids is None else None,
             "shuffled": self.shuffled,
             "ids": ids,
@@ -193,6 +216,7 @@ class Certificate:
                 shuffled=data["shuffled"],
                 ids=None if ids is None else _to_ids(ids),
                 package=str(data["package"]).removeprefix("bistochastic "),
+                engine=data["engine"],
             )
             checked = (found.records, found.key_kept, found.shuffled, *found.columns_in_clear)
             kinds = (int, bool, bool, *[str] * len(found.columns_in_clear))
@@ -212,7 +236,12 @@ class Certificate:
         kept = f"kept, {self.key_fingerprint}" if self.key_kept else "forgotten"
         lines.append(f"package: bistochastic {self.package}; key: {kept}; release: "
                      f"{'none' if self.release is None else shown(self.release)}")  # fmt: skip
-        if self.ids is not None:
+        if self.engine is not None:
+            lines.append(f"engine: {shown(self.engine)}")
+        if self.ids is not None and self.ids.row_columns:
+            rows = ", ".join(f"`{shown(column)}`" for column in self.ids.row_columns)
+            lines.append(f"rows: by {rows}, {self.ids.kind}")
+        elif self.ids is not None:
             after = "first" if self.ids.after == "first" else f"after {self.ids.after[:16]}"
             lines.append(f"ids: `{shown(self.ids.id_column)}`, {self.ids.kind}; wave: {after}")
         lines.append(f"Definition {plan.definition}; plan {plan.digest[:16]}")
@@ -243,14 +272,16 @@ def _compared(data: dict[str, Any]) -> dict[str, Any]:
 def _of_ids(ids: ByIds) -> dict[str, Any]:
     fields = {name: getattr(ids, name) for name in ByIds.__dataclass_fields__}
     carried = [exchange.attribute_data(attribute) for attribute in ids.carried]
-    return {**fields, "redrawn": list(ids.redrawn), "carried": carried}
+    lists = {name: list(getattr(ids, name)) for name in ("redrawn", "row_columns")}
+    return {**fields, **lists, "carried": carried}
 
 
 def _to_ids(data: dict[str, Any]) -> ByIds:
     carried: Any = tuple(
         exchange.read_attribute(each, f"ids.carried[{i}]") for i, each in enumerate(data["carried"])
     )
-    return ByIds(**{**data, "redrawn": tuple(data["redrawn"]), "carried": carried})
+    lists = {name: tuple(data[name]) for name in ("redrawn", "row_columns")}
+    return ByIds(**{**data, **lists, "carried": carried})
 
 
 def _part(part: Bits | None) -> dict[str, Any] | None:

@@ -67,7 +67,7 @@ def encode(table: Table, attribute: Categorical | Joint, first: int = 0) -> Enco
     codes = _joined(attribute, digits)
     if attribute.impossible:
         codes = _remaining(attribute, codes, stays, first)
-    codes = np.ascontiguousarray(codes, dtype=narrow(attribute.size))
+    codes = np.require(codes, dtype=narrow(attribute.size), requirements=["C", "A"])
     if stays is not None:
         codes = np.where(stays, codes.dtype.type(0), codes)
     return Encoded(codes, stays, _strata(table, attribute, first))

@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from bistochastic.estimate.quantities import Quantity, Ratio
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.definitions import Bits, Measures
+    from bistochastic.plan.function import Function
     from bistochastic.plan.preview import Preview
     from bistochastic.plan.protect import Release
     from bistochastic.plan.stream import ProtectedBatches
+    from bistochastic.sources import KeySource
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -416,6 +418,102 @@ class Plan:
             allow_insecure=allow_insecure,
         )
         return protect_batches(self, reader, options)
+
+    def function(
+        self,
+        *,
+        key: KeySource,
+        id_column: str | None = None,
+        row_columns: Sequence[str] | None = None,
+        release: str | None = None,
+        after: Certificate | Literal["first"] | None = None,
+        redraw: bool = False,
+        pseudonym: str | None = None,
+        allow_insecure: bool = False,
+    ) -> Function:
+        """What an engine calls on its batches: a plan and where its key is, without the key.
+
+        Rows are addressed by ``id_column``, as in :meth:`protect`, and ``after`` is needed as
+        there. So a row has the same report wherever and however often the engine computes it. What
+        cannot be had that way is refused: addresses by position, shuffles, numeric columns, and no
+        key at all.
+
+        Where rows rather than people are addressed, ``row_columns`` names what tells them apart, a
+        file and a number in it, say. Then ``release`` names the file: one label, one file, as
+        another one under the same label shows where its rows differ.
+
+        >>> import bistochastic as bs, pyarrow as pa, tempfile
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> table = pa.table({"person": [7, 8, 9], "sex": ["F", "M", "M"]})
+        >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
+        ...     f = plan.function(key=source, id_column="person", after="first")
+        ...     released = f.table(table)
+        ...     certificate = f.certificate(
+        ...         records=released.num_rows, engine="pyarrow", schema=table.schema
+        ...     )
+        >>> released.column_names, certificate.records
+        (['sex'], 3)
+        """
+        from bistochastic.plan.function import function
+
+        return function(
+            self,
+            key=key,
+            id_column=id_column,
+            row_columns=row_columns,
+            release=release,
+            after=after,
+            redraw=redraw,
+            pseudonym=pseudonym,
+            allow_insecure=allow_insecure,
+        )
+
+    def on_polars(self, lazyframe: Any, **options: Any) -> Any:
+        """The same on a LazyFrame of polars: another LazyFrame. No filter is pushed through it.
+
+        ``options`` are those of :meth:`function`.
+        """
+        from bistochastic.adapters import engines
+
+        return engines.on_polars(self.function(**options), lazyframe)
+
+    def on_duckdb(self, relation: Any, **options: Any) -> Any:
+        """The same on a relation of DuckDB: another relation, which can be read once.
+
+        ``options`` are those of :meth:`function`.
+        """
+        from bistochastic.adapters import engines
+
+        return engines.on_duckdb(self.function(**options), relation)
+
+    def on_dask(self, ddf: Any, **options: Any) -> Any:
+        """The same on a frame of Dask: another frame of Dask.
+
+        ``options`` are those of :meth:`function`.
+        """
+        from bistochastic.adapters import engines
+
+        return engines.on_dask(self.function(**options), ddf)
+
+    def on_ray(self, ds: Any, **options: Any) -> Any:
+        """The same on a Dataset of Ray: another Dataset.
+
+        ``options`` are those of :meth:`function`.
+        """
+        from bistochastic.adapters import engines
+
+        return engines.on_ray(self.function(**options), ds)
+
+    def on_spark(self, df: Any, *, observation: Any = None, **options: Any) -> Any:
+        """The same on a DataFrame of Spark, Spark Connect or a stream: another DataFrame.
+
+        ``options`` are those of :meth:`function`. ``observation`` is an ``Observation`` of Spark
+        that counts ``records`` when the frame is written: accumulators count rows twice where a
+        worker is lost.
+        """
+        from bistochastic.adapters import engines
+
+        return engines.on_spark(self.function(**options), df, observation)
 
     def respond(
         self, record: Mapping[str, Any], *, key: _core.Key, id: int | str | bytes

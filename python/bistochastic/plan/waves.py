@@ -62,8 +62,16 @@ class People:
 
     def meet(self, ids: Ids) -> int | None:
         """Count some rows; the position of the first that is one too many, if any."""
-        self._kinds |= _kinds(ids.values)
+        self.see(ids.values)
         return self._tally.add(ids.hashes)
+
+    def see(self, values: Any) -> None:
+        """Note what ids are, without counting them."""
+        self._kinds |= _kinds(values)
+
+    def see_kind(self, kind: str) -> None:
+        """Note what ids are, by its name."""
+        self._kinds.add(kind)
 
     @property
     def bound(self) -> int:
@@ -85,11 +93,14 @@ class ByIds:
     kept: bool
     pseudonym: str | None
     max_rows_per_id: int
-    rows_per_id_checked: int
+    rows_per_id_checked: int | None
+    """More rows of an id would have been found; None where nobody looked."""
     after: str
     redrawn: tuple[str, ...]
     carried: tuple[Categorical | Joint, ...]
     """Attributes of earlier waves that this one lacks: a later one may bring them back."""
+    row_columns: tuple[str, ...] = ()
+    """What rows rather than people are addressed by; then there is no id column."""
 
 
 @dataclass(frozen=True)
@@ -152,18 +163,7 @@ class Wave:
         """The ids of rows from ``first`` on: none missing, none with too many rows, and nothing
         changed that must not."""
         before = prefix([self.id_column])
-        must = "must hold whole numbers, texts or bytes, as ids do"
-        try:
-            values, missing = table.ids(self.id_column)
-        except WrongType as error:
-            kind = error.kind
-        else:
-            kind = ""
-        if kind:
-            raise TypeError(f"{before}{must}; got {shown(kind)}")
-        if missing is not None and missing.any():
-            got = f"{int(missing.sum())}, the first in row {first + int(np.argmax(missing))}"
-            raise ValueError(f"{before}must hold no missing ids; got {got}")
+        values = read_ids(table, self.id_column, first)
         with about([self.id_column]):
             ids = Ids(values, _core.plan_pseudonyms(key, plan.name, values))
         over = people.meet(ids)
@@ -171,12 +171,16 @@ class Wave:
             most = f"{self.max_rows_per_id} row{'s' * (self.max_rows_per_id > 1)}"
             must = f"must hold at most {most} per id, as max_rows_per_id says"
             raise ValueError(f"{before}{must}; got an id with more, seen in row {first + over}")
+        self.refuse_changed(plan, key, people)
+        return ids
+
+    def refuse_changed(self, plan: Plan, key: _core.Key, people: People) -> None:
+        """Refuse what draws people anew, unless it was asked for."""
         changed = self.changed(plan, key, people)
         if changed and not self.redraw:
             must = "`after` must agree in all that noise depends on"
             cure = "redraw=True draws anew, which spends epsilon again"
             raise ValueError(f"{must}; got {'; '.join(changed)}: {cure}")
-        return ids
 
     def changed(self, plan: Plan, key: _core.Key, people: People) -> tuple[str, ...]:
         """What makes people be drawn anew, a phrase each."""
@@ -203,8 +207,8 @@ class Wave:
             found += [f"{word} in {prefix(now.columns)[:-2]}" for word in _differences(then, now)]
         return tuple(found)
 
-    def outcome(self, plan: Plan, key: _core.Key, people: People) -> ByIds:
-        """What the certificate says."""
+    def outcome(self, plan: Plan, key: _core.Key, people: People, counted: bool = True) -> ByIds:
+        """What the certificate says; ``counted`` is whether the rows of each id were."""
         after = self.after if self.after == "first" else self.after.digest
         kept = plan.keep != "*" and self.id_column in plan.keep
         now = {a.columns for a in plan.attributes}
@@ -219,11 +223,27 @@ class Wave:
             kept=kept,
             pseudonym=self.pseudonym,
             max_rows_per_id=self.max_rows_per_id,
-            rows_per_id_checked=people.bound,
+            rows_per_id_checked=people.bound if counted else None,
             after=after,
             redrawn=self.changed(plan, key, people),
             carried=tuple(a for a in earlier if a.columns not in now),
         )
+
+
+def read_ids(table: Table, column: str, first: int) -> Any:
+    """The ids of rows from ``first`` on; none may be missing."""
+    before = prefix([column])
+    try:
+        values, missing = table.ids(column)
+    except WrongType as error:
+        kind = error.kind
+    else:
+        if missing is None or not missing.any():
+            return values
+        got = f"{int(missing.sum())}, the first in row {first + int(np.argmax(missing))}"
+        raise ValueError(f"{before}must hold no missing ids; got {got}")
+    must = "must hold whole numbers, texts or bytes, as ids do"
+    raise TypeError(f"{before}{must}; got {shown(kind)}")
 
 
 def _known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:

@@ -1,0 +1,301 @@
+"""``plan.function``: what an engine calls for each of its batches.
+
+On an engine a row has no lasting position: partitions are cut anew, workers are lost and their work
+is done again, two actions compute everything twice. So rows are addressed by ids alone. Then each
+row has its report wherever, whenever and however often it is computed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bistochastic import _core
+from bistochastic.adapters.frames import opened
+from bistochastic.plan import columns as coding
+from bistochastic.plan import waves
+from bistochastic.plan.attributes import Categorical, Joint, Numeric, named, prefix
+from bistochastic.plan.certificate import Certificate
+from bistochastic.plan.options import Options
+from bistochastic.plan.protect import Draws
+from bistochastic.sources import KeySource
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from bistochastic.plan.plan import Plan
+
+
+@dataclass(frozen=True)
+class Function:
+    """A plan, where its key is, and how rows are addressed. It can be pickled; no key is inside.
+
+    >>> import bistochastic as bs, pyarrow as pa, tempfile
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    >>> batch = pa.record_batch({"person": [7, 8], "sex": ["F", "M"]})
+    >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
+    ...     f = plan.function(key=source, id_column="person", after="first")
+    ...     f.batch(batch).schema.names, f.batch(batch) == f.batch(batch)
+    (['sex'], True)
+    """
+
+    plan: Plan
+    key: KeySource
+    id_column: str | None
+    row_columns: tuple[str, ...]
+    release: str | None
+    after: Certificate | Literal["first"] | None
+    redraw: bool
+    pseudonym: str | None
+    expected: Any = field(default=None, repr=False)
+    """The Arrow schema that batches must have, if one was said."""
+
+    def for_schema(self, schema: Any) -> Function:
+        """The same for batches of this schema of pyarrow alone: others stop the work."""
+        self.schema(schema)
+        return dataclasses.replace(self, expected=schema.remove_metadata())
+
+    def schema(self, schema: Any) -> Any:
+        """The schema of what comes out for batches of this one, without a key or a row."""
+        table = opened(schema.remove_metadata().empty_table())
+        return self._protected(table, None).schema
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Each record batch protected, as it comes."""
+        own = self
+        for batch in batches:
+            yield own.batch(batch)
+            if own.expected is None:
+                # The first one says what the others have to be.
+                own = own.for_schema(batch.schema)
+
+    def batch(self, batch: Any) -> Any:
+        """One record batch, protected."""
+        return self._checked(batch, "RecordBatch")
+
+    def table(self, table: Any) -> Any:
+        """A table, protected."""
+        return self._checked(table, "Table")
+
+    def frame(self, frame: Any) -> Any:
+        """A frame of any library that ``protect`` takes, protected."""
+        return self._protected(opened(frame), self.key.read())
+
+    def like(self, frame: Any) -> Any:
+        """What comes out for a frame without rows, without a key."""
+        return self._protected(opened(frame), None)
+
+    def _checked(self, given: Any, kind: str) -> Any:
+        if type(given).__name__ != kind or not type(given).__module__.startswith("pyarrow"):
+            name = kind.removeprefix("Record").lower()
+            raise TypeError(f"`{name}` must be a {kind} of pyarrow; got {type(given).__name__}")
+        if self.expected is not None:
+            _check_schema(given.schema.remove_metadata(), self.expected)
+        return self._protected(opened(given), self.key.read())
+
+    def _protected(self, table: Any, key: _core.Key | None) -> Any:
+        """Some rows; without a key none, for their schema."""
+        wave = _wave(self)
+        options = Options(key, self.release, wave, False)
+        layout = options.layout(self.plan, table.names)
+        for column in self.row_columns:
+            if column not in table.names:
+                raise ValueError(f"{prefix([column])}must be in the table; got none of that name")
+        coded = [a for a in self.plan.attributes if isinstance(a, Categorical | Joint)]
+        encoded = [coding.encode(table, attribute) for attribute in coded]
+        ids = self._addresses(table, key)
+        if key is None or not table.rows:
+            drawn = [each.codes for each in encoded]
+        else:
+            draws = Draws(self.plan, self._row_key(key), self.release)
+            drawn = draws.by_ids(coded, encoded, waves.Ids(ids, _NONE))
+        new: dict[str, Any] = {}
+        for attribute, codes, source in zip(coded, drawn, encoded, strict=True):
+            new.update(coding.decode(table, attribute, codes, source.missing))
+        if self.pseudonym is not None:
+            found: list[str] = []
+            if key is not None and table.rows:
+                hashes = _core.plan_pseudonyms(key, self.plan.name, ids)
+                found = waves.Ids(ids, hashes).pseudonyms()
+            new[self.pseudonym] = table.texts(found)
+        return table.made({name: new.get(name) for name in layout}, None)
+
+    def _row_key(self, key: _core.Key) -> _core.Key:
+        """The key itself for people; one of its own for rows of a release."""
+        if self.id_column is not None:
+            return key
+        assert self.release is not None
+        return _core.plan_row_key(key, self.plan.name, self.release)
+
+    def _addresses(self, table: Any, key: _core.Key | None) -> Any:
+        """What stands for each row: its id, or all that it is addressed by as one text of bytes."""
+        wave = _wave(self)
+        if wave is None:
+            return joined([waves.read_ids(table, column, 0) for column in self.row_columns])
+        values = waves.read_ids(table, wave.id_column, 0)
+        if key is not None:
+            people = waves.People(1)
+            people.see(values)
+            wave.refuse_changed(self.plan, key, people)
+        return values
+
+    def certificate(self, *, records: int, engine: str, schema: Any = None) -> Certificate:
+        """What can be said of the release that the engine made, once it has been written.
+
+        ``records`` is the number of rows that were written, as the engine counted them; ``engine``
+        its name and version. ``schema`` is that of the input, unless :meth:`for_schema` said it.
+        How many rows an id has was not checked: the certificate says so.
+        """
+        from importlib.metadata import version
+
+        from bistochastic.adapters.record_batches import id_kind
+
+        rows = _core.as_whole("records", records, 0)
+        name = named("engine", engine)
+        known = self.expected if schema is None else schema
+        if known is None:
+            must = "`schema` must be that of the input, unless for_schema said it"
+            raise ValueError(f"{must}; got none")
+        out = self.schema(known).names
+        protected = {column for a in self.plan.attributes for column in a.columns}
+        clear = tuple(c for c in out if c not in protected and c != self.pseudonym)
+        columns = self.row_columns if self.id_column is None else (self.id_column,)
+        kinds = [id_kind(known.field(column).type) for column in columns]
+        key = self.key.read()
+        wave = _wave(self)
+        if wave is None:
+            by = waves.ByIds(
+                id_column="", kind=", ".join(kinds), kept=False, pseudonym=None,
+                max_rows_per_id=1, rows_per_id_checked=None, after="first", redrawn=(), carried=(),
+                row_columns=self.row_columns,
+            )  # fmt: skip
+        else:
+            people = waves.People(1)
+            people.see_kind(kinds[0])
+            wave.refuse_changed(self.plan, key, people)
+            by = wave.outcome(self.plan, key, people, counted=False)
+        return Certificate(
+            plan=self.plan,
+            records=rows,
+            release=self.release,
+            key_kept=True,
+            key_fingerprint=key.fingerprint,
+            columns_in_clear=clear,
+            shuffled=False,
+            ids=by,
+            package=version("bistochastic"),
+            engine=name,
+        )
+
+    def __repr__(self) -> str:
+        by = self.id_column if self.id_column is not None else ", ".join(self.row_columns)
+        return f"<Function of plan `{shown(self.plan.name)}` by `{shown(by)}`, {self.key!r}>"
+
+
+def _wave(f: Function) -> waves.Wave | None:
+    """What is said about ids; none where rows are addressed."""
+    if f.id_column is None:
+        return None
+    return waves.Wave(f.id_column, f.after, f.redraw, f.pseudonym, False, 1)
+
+
+_NONE = np.empty((0, 16), np.uint8)
+
+
+def function(
+    plan: Plan,
+    *,
+    key: Any,
+    id_column: Any,
+    row_columns: Any,
+    release: Any,
+    after: Any,
+    redraw: Any,
+    pseudonym: Any,
+    allow_insecure: Any,
+) -> Function:
+    """What :meth:`Plan.function` does."""
+    if isinstance(key, _core.Key):
+        must = "`key` must be a KeySource, as an engine would write a key into its logs"
+        raise TypeError(f"{must}; got a Key")
+    if not isinstance(key, KeySource):
+        got = "none, under which a row done twice has two reports" if key is None else None
+        got = got or type(key).__name__
+        raise TypeError(f"`key` must be a KeySource; got {got}")
+    if key.fingerprint == "insecure" and not _core.as_flag("allow_insecure", allow_insecure):
+        must = "`key` must be a secret, or allow_insecure=True be said"
+        raise ValueError(f"{must}; got one that anyone can guess")
+    for attribute in plan.attributes:
+        if isinstance(attribute, Numeric):
+            must = "must not be numeric on an engine, as numbers are permuted among all records"
+            raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one: use protect")
+    if (id_column is None) == (row_columns is None):
+        got = "neither" if id_column is None else "both"
+        must = "`id_column` or `row_columns` must be given, as rows have no position on an engine"
+        raise ValueError(f"{must}; got {got}")
+    label = None if release is None else named("release", release)
+    again = _core.as_flag("redraw", redraw)
+    if id_column is not None:
+        wave = waves.Wave.of(id_column, after, again, pseudonym, False, 1)
+        wave.check_plan(plan, label)
+        return Function(
+            plan, key, wave.id_column, (), label, wave.after, again, wave.pseudonym
+        )  # fmt: skip
+    columns = _names(row_columns)
+    if label is None:
+        raise ValueError("`release` must name the file whose rows are addressed; got none")
+    waves.refuse_without_ids(after, again, pseudonym, False, 1)
+    return Function(plan, key, None, columns, label, None, False, None)
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    from bistochastic import arguments
+
+    must = "be a list of names"
+    if isinstance(given, str):
+        raise TypeError(f"`row_columns` must {must}; got str")
+    found = tuple(named("row_columns", x) for x in arguments.items("row_columns", must, given))
+    if not found or len(set(found)) < len(found):
+        got = "one twice" if found else "none"
+        raise ValueError(f"`row_columns` must name at least one column, each once; got {got}")
+    return found
+
+
+def joined(parts: list[Any]) -> list[bytes]:
+    """One text of bytes for each row, of what its columns hold: no two rows share one.
+
+    Each part is its type, its length and its bytes, so that nothing can be cut in two ways.
+
+    >>> joined([["a", "ab"], [1, 1]])[1] in joined([["a", "b"], [1, 1]])
+    False
+    >>> joined([["ab"], ["c"]]) == joined([["a"], ["bc"]])
+    False
+    """
+    columns = [values.tolist() if isinstance(values, np.ndarray) else values for values in parts]
+    return [b"".join(map(_part, cells)) for cells in zip(*columns, strict=True)]
+
+
+def _part(value: Any) -> bytes:
+    if isinstance(value, int):
+        return b"i" + value.to_bytes(16, "little", signed=True)
+    kind, body = (b"b", value) if isinstance(value, bytes) else (b"t", value.encode())
+    return kind + len(body).to_bytes(8, "little") + body
+
+
+def _check_schema(found: Any, expected: Any) -> None:
+    """Refuse other columns, another order or other types: an engine may match by position."""
+    if found.equals(expected):
+        return
+    must = "`batch` must have the columns that were said, in their order"
+    if found.names != expected.names:
+        same = sorted(found.names) == sorted(expected.names)
+        raise ValueError(f"{must}; got {'another order' if same else 'others'}")
+    for one, other in zip(found, expected, strict=True):
+        if not one.type.equals(other.type):
+            kind = shown(str(one.type).split("<")[0])
+            was = shown(str(other.type).split("<")[0])
+            raise TypeError(f"{prefix([one.name])}must stay of type {was}; got {kind}")

@@ -1,0 +1,191 @@
+"""``KeySource``: where a key is read, on whatever machine the work is done.
+
+An engine ships functions, settings and literals to its workers, and writes them into plans, logs
+and local folders on the way. A source holds a place and a fingerprint instead. The key is read by
+the worker itself, once per process, and must be the one with that fingerprint.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from bistochastic import _core
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Keys that this process has read, by their sources.
+_READ: dict[KeySource, _core.Key] = {}
+_LOCK = threading.Lock()
+
+
+@dataclass(frozen=True)
+class KeySource:
+    """Where a key is, and its fingerprint. It can be pickled, as it does not hold the key.
+
+    Make one with :meth:`file`, :meth:`env`, :meth:`call` or :meth:`temporary`.
+
+    >>> import bistochastic as bs, tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "survey.key"
+    >>> bs.Key.from_bytes(bytes(range(32))).to_file(path)
+    >>> source = bs.KeySource.file(path)
+    >>> source.fingerprint
+    '20aef655876fef61'
+    >>> source.read() == bs.Key.from_file(path)
+    True
+    """
+
+    kind: str
+    """``"file"``, ``"env"`` or ``"call"``."""
+    place: str
+    """The path, the name of the variable, or ``module:function``."""
+    fingerprint: str
+    """The fingerprint of the key that must be there."""
+
+    @classmethod
+    def file(cls, path: str | os.PathLike[str], *, fingerprint: str | None = None) -> Self:
+        """The key in a file, at the same path on every machine.
+
+        Without ``fingerprint`` the file is read now, here, to find it out.
+        """
+        return cls._of("file", str(Path(os.fsdecode(_path(path))).absolute()), fingerprint)
+
+    @classmethod
+    def env(cls, name: str, *, fingerprint: str | None = None) -> Self:
+        """The key in the file whose *path* an environment variable holds, never the key itself."""
+        return cls._of("env", _text("name", name), fingerprint)
+
+    @classmethod
+    def call(cls, function: str, *, fingerprint: str | None = None) -> Self:
+        """The key that a function returns: ``"module:function"``, imported where it is called.
+
+        For keys from a vault. Give it in code alone, and never take it from a file of others: it
+        says which code is run.
+        """
+        text = _text("function", function)
+        module, colon, name = text.partition(":")
+        if not (colon and all(part.isidentifier() for part in (*module.split("."), name))):
+            raise ValueError('`function` must be "module:function"; got another form')
+        return cls._of("call", text, fingerprint)
+
+    @classmethod
+    @contextlib.contextmanager
+    def temporary(cls, directory: str | os.PathLike[str]) -> Iterator[Self]:
+        """A fresh key in a file of its own, erased at the end of the block.
+
+        This is ``key=None`` for an engine. All work has to be done inside the block: what an engine
+        puts off until later finds no key. ``directory`` is one that all workers see. A worker that
+        has read the key holds it in memory until it ends.
+
+        >>> import bistochastic as bs, tempfile, os
+        >>> folder = tempfile.mkdtemp()
+        >>> with bs.KeySource.temporary(folder) as source:
+        ...     len(os.listdir(folder))
+        1
+        >>> os.listdir(folder)
+        []
+        """
+        import secrets
+
+        folder = Path(os.fsdecode(_path(directory))).absolute()
+        path = folder / f"{secrets.token_hex(8)}.key"
+        key = _core.Key.generate()
+        key.to_file(path)
+        source = cls("file", str(path), key.fingerprint)
+        del key
+        try:
+            yield source
+        finally:
+            with _LOCK:
+                _READ.pop(source, None)
+            _erase(path)
+
+    @classmethod
+    def _of(cls, kind: str, place: str, fingerprint: str | None) -> Self:
+        if fingerprint is None:
+            return cls(kind, place, _found(kind, place).fingerprint)
+        text = _text("fingerprint", fingerprint)
+        if len(text) != 16 or not set(text) <= set("0123456789abcdef"):
+            must = "`fingerprint` must be 16 hexadecimal digits, as Key.fingerprint is"
+            raise ValueError(f"{must}; got another text")
+        return cls(kind, place, text)
+
+    def read(self) -> _core.Key:
+        """The key. It is read once per process, and refused where it is another one."""
+        with _LOCK:
+            known = _READ.get(self)
+            if known is None:
+                known = _found(self.kind, self.place)
+                if known.fingerprint != self.fingerprint:
+                    must = f"`key` must be the one with fingerprint {self.fingerprint}"
+                    raise ValueError(f"{must}; got {known.fingerprint} in this process")
+                _READ[self] = known
+            return known
+
+    def __repr__(self) -> str:
+        return f"<KeySource {self.kind} {shown(self.place)}, fingerprint {self.fingerprint}>"
+
+
+def _found(kind: str, place: str) -> _core.Key:
+    """The key that is there now."""
+    if kind == "call":
+        return _called(place)
+    if kind == "env":
+        path = os.environ.get(place)
+        if path is None:
+            must = f"`key` must be in a file whose path the variable {shown(place)} holds"
+            raise ValueError(f"{must}; got no such variable in this process")
+        if not Path(path).is_absolute():
+            # Whatever it is, it may be the key itself.
+            must = f"the variable {shown(place)} must hold the absolute path of a key file"
+            raise ValueError(f"{must}; got another text")
+        place = path
+    if not Path(place).exists():
+        # A path out of a variable may be anything: it is not repeated.
+        named = shown(place) if kind == "file" else "the path that the variable holds"
+        raise FileNotFoundError(f"`key` must be a file on every machine; got none at {named}")
+    return _core.Key.from_file(place)
+
+
+def _called(place: str) -> _core.Key:
+    import importlib
+
+    module, _colon, name = place.partition(":")
+    try:
+        function: Any = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError):
+        must = f"`key` must come from {shown(place)}"
+        raise ValueError(f"{must}; got no function of that name in this process") from None
+    key = function()
+    if not isinstance(key, _core.Key):
+        raise TypeError(f"`key` must be a Key; got {type(key).__name__} from {shown(place)}")
+    return key
+
+
+def _erase(path: Path) -> None:
+    """Overwrite and remove a key file; one that is gone already is no failure."""
+    with contextlib.suppress(FileNotFoundError):
+        with path.open("r+b") as file:
+            file.write(b"\0" * 65)
+            file.flush()
+            os.fsync(file.fileno())
+        path.unlink()
+
+
+def _path(path: Any) -> Any:
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"`path` must be a path; got {type(path).__name__}")
+    return path
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        got = "none" if value == "" else type(value).__name__
+        raise (ValueError if value == "" else TypeError)(f"`{name}` must be a text; got {got}")
+    return value

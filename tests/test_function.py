@@ -1,0 +1,301 @@
+"""What engines call: a function without a key, and where its key is read."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import bistochastic as bs
+
+RACES, SEXES = ["a", "b", "c"], ["F", "M"]
+
+
+def plan(**changes: Any) -> bs.Plan:
+    return bs.Plan(
+        [
+            bs.Joint(("race", "sex"), [RACES, SEXES], "randomized_response", beta=0.5),
+            bs.Categorical(
+                "votes",
+                [True, False],
+                strata=("region", {"n": bs.uniform(2), "s": bs.randomized_response(2, beta=0.4)}),
+            ),
+        ],
+        **{"name": "survey", "keep": ["region"], **changes},
+    )
+
+
+def people(rows: int, seed: int = 1) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "person": np.arange(1000, 1000 + rows),
+            "race": np.array(RACES)[rng.integers(0, 3, rows)],
+            "region": np.array(["n", "s"])[rng.integers(0, 2, rows)],
+            "sex": np.array(SEXES)[rng.integers(0, 2, rows)],
+            "votes": rng.random(rows) < 0.3,
+        }
+    )
+
+
+@pytest.fixture
+def key_file(tmp_path: Path) -> Path:
+    path = tmp_path / "survey.key"
+    bs.Key.generate().to_file(path)
+    return path
+
+
+def by_person(path: Path, **changes: Any) -> bs.Function:
+    options: dict[str, Any] = {"id_column": "person", "after": "first", **changes}
+    return plan().function(key=bs.KeySource.file(path), **options)
+
+
+def test_it_gives_the_release_of_one_machine_however_rows_are_cut(key_file: Path) -> None:
+    table = people(3000)
+    whole = plan().protect(
+        table, key=bs.Key.from_file(key_file), id_column="person", after="first", pseudonym="who"
+    )
+    f = by_person(key_file, pseudonym="who")
+    assert f.table(table).equals(whole.data)
+    rng = np.random.default_rng(4)
+    order = rng.permutation(3000)
+    cut = table.take(order).to_batches(max_chunksize=177)
+    parts = pa.Table.from_batches(list(f(cut)))
+    assert parts.equals(whole.data.take(order))
+    assert f.schema(table.schema).equals(parts.schema)
+    # Done again by another process that was sent the function alone.
+    again: bs.Function = pickle.loads(pickle.dumps(f))
+    assert again == f
+    assert again.batch(cut[0]).equals(f.batch(cut[0]))
+
+
+def test_the_key_is_in_nothing_that_is_sent(key_file: Path) -> None:
+    secret = key_file.read_text().strip()
+    f = by_person(key_file).for_schema(people(5).schema)
+    f.table(people(5))
+    sent = pickle.dumps(f)
+    assert secret.encode() not in sent
+    assert bytes.fromhex(secret) not in sent
+    certificate = f.certificate(records=5, engine="test 1")
+    for text in (repr(f), str(f), repr(f.key), certificate.to_json(), str(certificate)):
+        assert secret not in text
+    assert f.key.fingerprint in certificate.to_json()
+
+
+def test_the_certificate_says_what_was_not_checked(key_file: Path) -> None:
+    table = people(300)
+    f = by_person(key_file).for_schema(table.schema)
+    certificate = f.certificate(records=300, engine="spark 4.3")
+    assert certificate.engine == "spark 4.3"
+    assert certificate.records == 300
+    assert certificate.ids is not None
+    assert certificate.ids.rows_per_id_checked is None
+    assert "How many rows an id has was not checked" in str(certificate)
+    assert bs.Certificate.from_json(certificate.to_json()) == certificate
+    # A later wave on one machine goes on from it, and finds what changed.
+    later = {"key": bs.Key.from_file(key_file), "id_column": "person", "after": certificate}
+    assert plan().protect(table, **later).data.equals(f.table(table))  # type: ignore[arg-type]
+    texts = table.set_column(0, "person", table["person"].cast(pa.string()))
+    with pytest.raises(ValueError, match="ids that are texts, where they were whole numbers"):
+        plan().protect(texts, **later)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="ids that are texts, where they were whole numbers"):
+        by_person(key_file, after=certificate).table(texts)
+
+
+def test_rows_are_addressed_by_several_columns_without_collisions(key_file: Path) -> None:
+    table = people(400)
+    files = pa.array(["x" if i % 2 else "xy" for i in range(400)])
+    table = table.append_column("file", files)
+    source = bs.KeySource.file(key_file)
+    both = bs.Plan(plan().attributes, name="survey", keep=["region"], drop=["file", "person"])
+
+    def rows(label: str, columns: list[str]) -> Any:
+        return both.function(key=source, row_columns=columns, release=label).table(table)
+
+    first = rows("may", ["file", "person"])
+    assert first.equals(rows("may", ["file", "person"]))
+    for other in (rows("june", ["file", "person"]), rows("may", ["person", "file"])):
+        same = np.mean(np.array(first["sex"]) == np.array(other["sex"]))
+        assert same < 0.9
+    f = both.function(key=source, row_columns=["file", "person"], release="may")
+    certificate = f.certificate(records=400, engine="duckdb", schema=table.schema)
+    assert "One label, one file" in str(certificate)
+    assert bs.Certificate.from_json(certificate.to_json()) == certificate
+    # People under the same key share no words with rows.
+    people_too = both.function(key=source, id_column="person", after="first")
+    with pytest.raises(ValueError, match="must be in `frame`"):
+        people_too.table(table.drop_columns(["file"]))
+
+
+def test_a_key_is_read_where_the_work_is_done(
+    key_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    key = bs.Key.from_file(key_file)
+    monkeypatch.setenv("SURVEY_KEY", str(key_file))
+    assert bs.KeySource.env("SURVEY_KEY").read() == key
+    (tmp_path / "vault_of_test.py").write_text(
+        f"import bistochastic as bs\ndef key():\n    return bs.Key.from_file({str(key_file)!r})\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert bs.KeySource.call("vault_of_test:key").read() == key
+    assert bs.KeySource.file(key_file, fingerprint=key.fingerprint).read() == key
+    source = bs.KeySource.file(key_file)
+    assert pickle.loads(pickle.dumps(source)) == source
+    # Once per process: the file may be gone after that.
+    source.read()
+    key_file.unlink()
+    assert source.read() == key
+
+
+def test_another_process_reads_the_file_itself(key_file: Path) -> None:
+    source = bs.KeySource.file(key_file)
+    code = "import pickle, sys; print(pickle.load(sys.stdin.buffer).read().fingerprint)"
+
+    def child() -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [sys.executable, "-c", code], input=pickle.dumps(source), capture_output=True
+        )
+
+    assert child().stdout.decode().strip() == source.fingerprint
+    key_file.unlink()
+    assert b"`key` must be a file on every machine; got none at " in child().stderr
+    bs.Key.generate().to_file(key_file)
+    assert f"must be the one with fingerprint {source.fingerprint}".encode() in child().stderr
+
+
+def test_a_temporary_key_is_gone_after_its_block(tmp_path: Path) -> None:
+    table = people(20)
+    with bs.KeySource.temporary(tmp_path) as source:
+        [path] = tmp_path.iterdir()
+        if os.name == "posix":
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        f = plan().function(key=source, id_column="person", after="first")
+        first = f.table(table)
+        assert first.equals(f.table(table))
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(FileNotFoundError, match="`key` must be a file on every machine"):
+        f.table(table)
+    with pytest.raises(RuntimeError), bs.KeySource.temporary(tmp_path):
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+
+
+NUMERIC = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
+
+
+def test_what_an_engine_cannot_do_safely_is_refused(key_file: Path) -> None:
+    source = bs.KeySource.file(key_file)
+    first = {"id_column": "person", "after": "first"}
+    cases: list[tuple[bs.Plan, dict[str, Any], type, str]] = [
+        (plan(), {"key": None, **first}, TypeError, "`key` must be a KeySource; got none, under"),
+        (plan(), {"key": bs.Key.generate(), **first}, TypeError, "would write a key into its logs"),
+        (plan(), {"key": "key", **first}, TypeError, "`key` must be a KeySource; got str"),
+        (plan(), {"key": source}, ValueError, "as rows have no position on an engine; got neither"),
+        (plan(), {"key": source, "row_columns": ["a"], **first}, ValueError, "got both"),
+        (plan(), {"key": source, "id_column": "person"}, ValueError, "`after` must be"),
+        (plan(), {"key": source, "row_columns": ["a"]}, ValueError, "`release` must name the file"),
+        (plan(), {"key": source, "row_columns": []}, ValueError, "at least one column"),
+        (plan(), {"key": source, "row_columns": "a", "release": "r"}, TypeError, "list of names"),
+        (
+            plan(),
+            {"key": source, "row_columns": ["a"], "release": "r", "after": "first"},
+            ValueError,
+            "`after` must go with id_column",
+        ),
+        (NUMERIC, {"key": source, **first}, ValueError, "must not be numeric on an engine"),
+    ]
+    for given, options, kind, sentence in cases:
+        with pytest.raises(kind, match=sentence) as caught:
+            given.function(**options)
+        assert "\n" not in str(caught.value)
+
+
+def test_an_insecure_key_is_asked_for_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "import bistochastic as bs\nkey = lambda: bs.Key.insecure(1)\nother = lambda: 7\n"
+    (tmp_path / "insecure_of_test.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    source = bs.KeySource.call("insecure_of_test:key")
+    with pytest.raises(ValueError, match="`key` must be a secret, or allow_insecure=True be said"):
+        plan().function(key=source, id_column="person", after="first")
+    f = plan().function(key=source, id_column="person", after="first", allow_insecure=True)
+    assert f.table(people(3)).num_rows == 3
+    with pytest.raises(TypeError, match="`key` must be a Key; got int from insecure_of_test:other"):
+        bs.KeySource.call("insecure_of_test:other")
+
+
+SECRET = "planted value"
+
+
+def test_bad_batches_stop_the_work_in_one_sentence(key_file: Path) -> None:
+    f = by_person(key_file)
+    table = people(50)
+    known = f.for_schema(table.schema)
+    swapped = table.select(["person", "sex", "region", "race", "votes"])
+    cases: list[tuple[Any, pa.Table, type, str]] = [
+        (known, swapped, ValueError, "in their order; got another order"),
+        (known, table.drop_columns(["region"]), ValueError, "in their order; got others"),
+        (
+            known,
+            table.set_column(0, "person", table["person"].cast(pa.int32())),
+            TypeError,
+            "column `person`: must stay of type int64; got int32",
+        ),
+        (
+            f,
+            table.set_column(1, "race", pa.array([SECRET if i == 7 else "a" for i in range(50)])),
+            ValueError,
+            "column `race`: must hold declared categories only; got 1 other value, .* row 7",
+        ),
+        (
+            f,
+            table.set_column(0, "person", pa.array([None if i == 3 else i for i in range(50)])),
+            ValueError,
+            "column `person`: must hold no missing ids; got 1, the first in row 3",
+        ),
+        (
+            f,
+            table.set_column(0, "person", pa.array([0.5] * 50)),
+            TypeError,
+            "column `person`: must hold whole numbers, texts or bytes, as ids do; got Float64",
+        ),
+        (f, table.drop_columns(["person"]), ValueError, "column `person`: must be in `frame`"),
+    ]
+    for function, given, kind, sentence in cases:
+        with pytest.raises(kind, match=sentence) as caught:
+            function.table(given)
+        assert SECRET not in str(caught.value)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(ValueError, match="got another order"):
+        list(f([table.to_batches()[0], swapped.to_batches()[0]]))
+    with pytest.raises(TypeError, match="`batch` must be a RecordBatch of pyarrow; got Table"):
+        f.batch(table)
+    with pytest.raises(ValueError, match="`schema` must be that of the input"):
+        f.certificate(records=1, engine="x")
+
+
+def test_bad_sources_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SURVEY_KEY", "f" * 64)
+    cases: list[tuple[Any, type, str]] = [
+        (lambda: bs.KeySource.file(tmp_path / "none"), FileNotFoundError, "on every machine"),
+        (lambda: bs.KeySource.file(7), TypeError, "`path` must be a path; got int"),  # type: ignore[arg-type]
+        (lambda: bs.KeySource.env("SURVEY_KEY"), ValueError, "must hold the absolute path"),
+        (lambda: bs.KeySource.env("NO_SUCH_KEY"), ValueError, "got no such variable"),
+        (lambda: bs.KeySource.env(""), ValueError, "`name` must be a text; got none"),
+        (lambda: bs.KeySource.call("key"), ValueError, '`function` must be "module:function"'),
+        (lambda: bs.KeySource.call("no_such:key"), ValueError, "got no function of that name"),
+        (lambda: bs.KeySource.file("x", fingerprint="x"), ValueError, "16 hexadecimal digits"),
+    ]
+    for call, kind, sentence in cases:
+        with pytest.raises(kind, match=sentence) as caught:
+            call()
+        assert "ffff" not in str(caught.value)
