@@ -4,28 +4,35 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test fuzz mutants sanitize bench test-engines adult census paper pictures licenses fmt build build-test wheel rust lint types
+.PHONY: demo test test-oldest fuzz mutants sanitize bench test-engines adult census paper pictures licenses fmt build build-test build-bench wheel rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
 
+# The profile `quick` of Cargo.toml: compiled in half the time, but drawing is slower. What is measured or given
+# away is built with --release.
 build: .venv/ready
-	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet >/dev/null
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --profile quick --locked --quiet >/dev/null
 
 demo: build
 	$(BIN)/bistochastic demo
 
-test: rust build-test lint types
+test:
+	$(MAKE) -j2 rust build-test
+	$(MAKE) -j2 lint types
 	$(BIN)/python -m pytest -n auto
 
 # qif is an independent judge of leakage and entropy; its tests are skipped where it has no wheel.
 build-test: .venv/ready
-	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet --extras test >/dev/null
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --profile quick --locked --quiet --extras test >/dev/null
 	-@$(BIN)/python -m pip install --quiet --only-binary :all: "qif>=1.6" 2>/dev/null
 
+build-bench: build-test
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet >/dev/null
+
+# Without the feature, the tests compile the core once more.
 rust:
 	cargo fmt --check
-	cargo clippy --locked --all-targets --quiet -- -D warnings
 	cargo clippy --locked --all-targets --features python --quiet -- -D warnings
 	cargo test --locked --quiet
 
@@ -36,6 +43,16 @@ lint: build-test
 types: build-test
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest bistochastic._core
+
+# The tests of what crosses to NumPy, with the oldest one that pyproject.toml allows, in an environment of its own.
+OLDEST := .venv/oldest
+test-oldest: build-test
+	$(PYTHON) -m venv $(OLDEST)
+	grep -oE '"(numpy|pyarrow)>=[0-9.]+"' pyproject.toml | sed 's/"\(.*\)>=\(.*\)"/\1==\2.*/' > $(OLDEST)/constraint.txt
+	PIP_CONSTRAINT=$(OLDEST)/constraint.txt $(OLDEST)/bin/python -m pip install --quiet numpy click pytest hypothesis \
+		pytest-timeout pytest-xdist mpmath scipy matplotlib pandas polars pyarrow jsonschema
+	PYTHONPATH=python $(OLDEST)/bin/python -m pytest -n auto $(addprefix tests/test_,$(addsuffix .py,array \
+		estimate input law laws matrix operators permute pickles plot profile randomize randomize_input respond values))
 
 # Fresh cases every time, unless SEED is given; a failure prints the command that shows it again.
 SECONDS ?= 60
@@ -60,7 +77,7 @@ test-engines: build-test
 	.venv/engines/bin/python -m pip install --quiet .venv/wheel/*.whl
 	.venv/engines/bin/python -m pytest -W default tests/test_engines.py tests/test_engines_light.py
 
-bench: build-test
+bench: build-bench
 	$(BIN)/python benches/compare.py
 	$(BIN)/python benches/randomize.py
 	$(BIN)/python benches/birkhoff.py
@@ -70,12 +87,12 @@ bench: build-test
 	$(BIN)/python benches/plan.py
 
 # Needs adult.csv (UCI) in the folder that BISTOCHASTIC_DATA names.
-adult: build-test
+adult: build-bench
 	$(BIN)/python benches/adult.py --plot docs/pictures/adult.png > .venv/adult.md
 	mv .venv/adult.md docs/adult.md
 
 # Needs census.csv (CASC) in the same folder; writes the table of docs/numeric.md.
-census: build-test
+census: build-bench
 	$(BIN)/python benches/census.py
 
 paper: build

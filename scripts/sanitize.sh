@@ -1,7 +1,8 @@
 #!/bin/sh
 # The Rust tests under AddressSanitizer, and those of the rooms that draw under Miri, which interprets
 # AVX2 too, whatever the processor has. Where Miri is not to be had, valgrind runs the tests of the vector
-# code. The core is compiled for ARM as well. What cannot run here is said, and is no failure.
+# code. It also lists what is executed while codes are drawn: see trace.sh. The core is compiled for ARM as well.
+# What cannot run here is said, and is no failure.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export CARGO_TARGET_DIR=target/sanitize RUSTUP_AUTO_INSTALL=0
@@ -62,6 +63,14 @@ else
     else
         verdict "valgrind: not run, it is not installed, or the machine is not Linux on x86-64"
     fi
+fi
+
+if [ "$(uname -sm)" = "Linux x86_64" ] && command -v valgrind >/dev/null; then
+    # As released: what a compiler makes of a choice between two numbers is the question.
+    cargo build --locked --quiet --release --example trace || failed=1
+    run "side channels" sh scripts/trace.sh target/sanitize/release/examples/trace
+else
+    verdict "side channels: not looked at, valgrind is not installed, or the machine is not Linux on x86-64"
 fi
 
 arm=aarch64-unknown-linux-gnu

@@ -7,6 +7,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
+from hypothesis import assume
 
 from bistochastic import (
     Matrix,
@@ -82,6 +83,11 @@ def tables(draw: st.DrawFn) -> Any:
         for _ in range(draw(st.integers(1, 3))):
             pattern[np.arange(size), draw(st.permutations(list(range(size))))] = True
         table = np.where(pattern, table, 0)
+    try:
+        balance(table)
+    except ValueError as error:
+        # Some forty of a million such tables are too far apart for scaling, which says so.
+        assume("must be balanced by scaling" not in str(error))
     return table
 
 

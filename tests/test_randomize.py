@@ -194,3 +194,32 @@ def test_golden_outputs() -> None:
         "text": m.randomize(codes, key=key, stream="golden", ids=[f"p{i}" for i in range(24)]),
     }
     assert {name: reports.tolist() for name, reports in got.items()} == golden
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        bs.randomized_response(12, beta=0.6),
+        bs.randomized_response(100_000, beta=0.6),
+        bs.circulant(range(1, 13)),
+    ],
+    ids=lambda m: f"{m.family}-{m.size}",
+)
+def test_what_is_drawn_does_not_depend_on_the_code(m: bs.Matrix) -> None:
+    # The noise is drawn first and the code added to it. `make sanitize` looks at the machine code.
+    key = bs.Key.from_bytes(bytes(range(32)))
+    noise = [
+        (m.randomize(np.full(5000, u, np.int64), key=key, stream="s", start=0) - u) % m.size
+        for u in (0, 1, m.size - 1)
+    ]
+    assert len(set(noise[0].tolist())) > 5
+    for other in noise[1:]:
+        assert np.array_equal(noise[0], other)
+
+
+def test_a_uniform_report_does_not_depend_on_the_code() -> None:
+    key = bs.Key.from_bytes(bytes(range(32)))
+    reports = [
+        bs.uniform(12).randomize(np.full(5000, u), key=key, stream="s", start=0) for u in range(12)
+    ]
+    assert all(np.array_equal(reports[0], other) for other in reports)
