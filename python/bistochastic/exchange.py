@@ -60,6 +60,12 @@ def to_json(matrix: Matrix) -> str:
     return head + last[1:-1] + tail
 
 
+def plain(matrix: Matrix) -> dict[str, Any]:
+    """The same as plain data, for files of which a matrix is a part."""
+    found: dict[str, Any] = json.loads(to_json(matrix))
+    return found
+
+
 def _written(name: str, value: Any, places: list[int]) -> Any:
     if name == "matrices":
         return [places[i] for i in value]
@@ -85,24 +91,29 @@ def from_json(text: str) -> Matrix:
     """The matrix of :meth:`bistochastic.Matrix.from_json`."""
     if not isinstance(text, str):
         raise TypeError(f"`text` must be JSON as text; got {type(text).__name__}")
+    return read(_parsed(text), "")
+
+
+def read(data: Any, path: str) -> Matrix:
+    """The matrix of :func:`plain`, which stands at this path of a file."""
     laws = ("family", "parameters")
-    whole = _fields("", _parsed(text), ("format", "version", *laws), ("requested", "parts"))
+    whole = _fields(path, data, ("format", "version", *laws), ("requested", "parts"))
     if whole["format"] != FORMAT:
-        _refuse("format", f'be "{FORMAT}"', _short(whole["format"]))
+        _refuse(_under(path, "format"), f'be "{FORMAT}"', _short(whole["format"]))
     if isinstance(whole["version"], bool) or whole["version"] != VERSION:
-        _refuse("version", f"be {VERSION}", _short(whole["version"]))
-    parts = whole.get("parts", [])
+        _refuse(_under(path, "version"), f"be {VERSION}", _short(whole["version"]))
+    parts, listed = whole.get("parts", []), _under(path, "parts")
     if not isinstance(parts, list):
-        _refuse("parts", "be a list of matrices", _kind(parts))
+        _refuse(listed, "be a list of matrices", _kind(parts))
     made: list[Matrix] = []
     held: set[int] = set()
     for i, part in enumerate(parts):
-        path = f"parts[{i}]"
-        made.append(_built(path, _fields(path, part, laws, ("requested",)), made, held))
-    matrix = _built("", whole, made, held)
+        at = f"{listed}[{i}]"
+        made.append(_built(at, _fields(at, part, laws, ("requested",)), made, held))
+    matrix = _built(path, whole, made, held)
     for i in range(len(made)):
         if i not in held:
-            _refuse(f"parts[{i}]", "be held by a matrix after it", "one that none holds")
+            _refuse(f"{listed}[{i}]", "be held by a matrix after it", "one that none holds")
     return matrix
 
 
@@ -180,7 +191,7 @@ def _placed(path: str, inner: str, kinds: dict[str, str], sentence: str) -> str:
     return f"`{path or 'text'}` must hold what its family takes; got a refusal: {sentence}"
 
 
-# What JSON can be, for a sentence; those of Python's own cannot come from a text.
+# What JSON can be, for a sentence; TOML has times, too.
 _KINDS = {
     dict: "an object",
     list: "a list",
@@ -252,7 +263,7 @@ def _under(path: str, name: str) -> str:
 
 
 def _kind(given: Any) -> str:
-    return given.what if isinstance(given, _Odd) else _KINDS[type(given)]
+    return given.what if isinstance(given, _Odd) else _KINDS.get(type(given), type(given).__name__)
 
 
 def _short(given: Any) -> str:

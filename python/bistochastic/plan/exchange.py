@@ -1,9 +1,9 @@
 """Plans as JSON and TOML, and back. ``schemas/plan.json`` describes both.
 
-A matrix stands with what was asked of it (``requested``) and what came of that (``parameters``),
-which decides: so a plan means the same law on every machine. Whole numbers of 2^53 or more in
-magnitude are texts, since not everyone who reads JSON keeps their digits; fractions are ``"1/3"``,
-infinity is ``"inf"``.
+A matrix stands as :meth:`Matrix.to_json` writes it, with what was asked of it (``requested``) and
+what came of that (``parameters``), which decides: so a plan means the same law on every machine. By
+hand, a family and what is asked of it are enough. Whole numbers beyond 2^53 are texts, since not
+everyone who reads JSON keeps their digits; fractions are ``"1/3"``, infinity is ``"inf"``.
 """
 
 from __future__ import annotations
@@ -13,11 +13,21 @@ import math
 import re
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bistochastic import _core, structure
+from bistochastic import _core, exchange
 from bistochastic.matrix import Matrix
-from bistochastic.plan.attributes import Attribute, Categorical, Joint, Numeric, about, make
+from bistochastic.plan.attributes import (
+    Attribute,
+    Categorical,
+    Joint,
+    Numeric,
+    about,
+    bound_to,
+    make,
+)
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -30,8 +40,6 @@ if TYPE_CHECKING:
 VERSION = 1
 # Beyond this a double, which is what most readers of JSON have, loses whole numbers.
 _SAFE = 2**53
-# Parts of composites that are written out: more would be a file that nobody can read.
-_PARTS = 10_000
 
 
 # From values to plain data.
@@ -44,13 +52,13 @@ def number(value: Any) -> Any:
     ['1/3', '1152921504606846976', 'inf', 0.5]
     """
     if isinstance(value, Matrix):
-        return matrix(value)
+        return exchange.plain(value)
     if isinstance(value, list | tuple):
         return [number(item) for item in value]
     if isinstance(value, bool):
         return value
     if isinstance(value, int):
-        return value if abs(value) < _SAFE else str(value)
+        return value if abs(value) <= _SAFE else str(value)
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
     if isinstance(value, float) and not math.isfinite(value):
@@ -58,31 +66,10 @@ def number(value: Any) -> Any:
     return value
 
 
-def matrix(law: Matrix) -> dict[str, Any]:
-    """A matrix as plain data; a part that a composite holds twice stands there twice."""
-    if _written(law) > _PARTS:
-        raise ValueError(f"`matrix` must be written in at most {_PARTS} parts; got more")
-    return {
-        "family": law.family,
-        "requested": {name: number(value) for name, value in law.requested.items()},
-        "parameters": {name: number(value) for name, value in law.parameters.items()},
-    }
-
-
-def _written(law: Matrix) -> int:
-    """How many matrices are written for one."""
-
-    def parts(here: Matrix) -> tuple[Matrix, ...]:
-        made = structure.composition(here)
-        return () if made is None else made.parts
-
-    return structure.by_parts(law, parts, lambda here, found: 1 + sum(map(found, parts(here))))
-
-
 def _label(value: Any) -> Any:
     if value is None:
         return {"missing": True}
-    if type(value) is int and abs(value) >= _SAFE:
+    if type(value) is int and abs(value) > _SAFE:
         return {"integer": str(value)}
     return value
 
@@ -95,7 +82,7 @@ def attribute_data(attribute: Attribute) -> dict[str, Any]:
             found["family"] = attribute.family
             found["requested"] = {name: number(value) for name, value in attribute.given}
         if attribute.matrix is not None:
-            found["matrix"] = matrix(attribute.matrix)
+            found["matrix"] = exchange.plain(attribute.matrix)
         return {**found, "order": attribute.order or "none", "release": attribute.release}
     lists = [[_label(value) for value in labels.values] for labels in attribute.axes]
     if isinstance(attribute, Joint):
@@ -104,10 +91,10 @@ def attribute_data(attribute: Attribute) -> dict[str, Any]:
         found = {"kind": "categorical", "column": attribute.column, "categories": lists[0]}
     if attribute.strata is None:
         assert attribute.matrix is not None
-        found["matrix"] = matrix(attribute.matrix)
+        found["matrix"] = exchange.plain(attribute.matrix)
     else:
         pairs = zip(attribute.strata.labels.values, attribute.strata.matrices, strict=True)
-        each = [{"value": _label(value), "matrix": matrix(law)} for value, law in pairs]
+        each = [{"value": _label(value), "matrix": exchange.plain(law)} for value, law in pairs]
         found["strata"] = {"column": attribute.strata.column, "matrices": each}
     found["missing"] = attribute.missing
     if attribute.impossible:
@@ -225,13 +212,15 @@ def _numbers(here: _Here) -> dict[str, Any]:
 
 
 def _matrix(here: _Here, size: int | None) -> Matrix:
-    here.keys(("family", "requested", "parameters"), ("family",))
+    """A matrix as a file of its own holds it, or a family and what is asked of it."""
+    if isinstance(here.value, dict) and ("parameters" in here or "format" in here):
+        return exchange.read(here.value, here.path)
+    here.keys(("family", "requested", "format", "version", "parameters", "parts"), ("family",))
+    for key in ("version", "parts"):
+        if key in here:
+            raise here[key].refuse("come with parameters", "none")
     family = here["family"].text()
     requested = _numbers(here["requested"]) if "requested" in here else {}
-    if "parameters" in here:
-        if family not in _core.families():
-            make(family, 1, {})  # says what is known
-        return _core.restore(family, _numbers(here["parameters"]), requested)
     if size is None:
         size = _core.build(family, requested).size
     return make(family, size, requested)
@@ -313,7 +302,7 @@ def _read_numeric(here: _Here) -> Numeric:
             return Numeric(column, matrix=law, **options)
         requested = _numbers(here["requested"]) if "requested" in here else {}
         found = Numeric(column, here["family"].text(), **options, **requested)
-        return found if law is None else found.with_matrix(law)
+        return found if law is None else bound_to(found, law)
 
 
 _READERS: dict[str, Callable[[_Here], Attribute]] = {
@@ -384,6 +373,19 @@ def parse_json(name: str, text: object) -> Any:
 
 class _RefusedError(Exception):
     """A key twice in one object."""
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """The format as a JSON Schema (draft 2020-12), with that of a matrix inside it.
+
+    >>> schema()["title"]
+    'A plan of bistochastic, version 1'
+    """
+    path = Path(exchange.__file__).with_name("schemas") / "plan.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found["$defs"]["matrix_file"] = exchange.schema()
+    return found
 
 
 def from_json(kind: type[P], text: str) -> P:
