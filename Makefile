@@ -1,5 +1,5 @@
 # Two commands do everything on a machine with Python 3.11+ and a Rust toolchain:
-#   make demo    build, install into .venv, run the main job on data that ships with the package
+#   make demo    build, install into .venv, plan, protect and estimate data that ship with the package
 #   make test    build and run everything that must pass
 PYTHON ?= python3
 BIN := .venv/bin
@@ -85,6 +85,7 @@ bench: build-bench
 	$(BIN)/python benches/mdav_numpy.py
 	$(BIN)/python benches/numeric.py
 	$(BIN)/python benches/plan.py
+	$(BIN)/python benches/protect.py
 
 # Needs adult.csv (UCI) in the folder that BISTOCHASTIC_DATA names.
 adult: build-bench

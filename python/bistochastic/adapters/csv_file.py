@@ -39,9 +39,11 @@ class CsvSource:
     def __init__(self, path: Path, name: str, kinds: Mapping[str, str]) -> None:
         self._path, self._name, self._kinds = path, name, kinds
         try:
-            with path.open(encoding="utf-8-sig", newline="") as file:
+            # More than the header is decoded at once; what is wrong with rows is said of rows.
+            with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
                 header = next(csv.reader(file), None)
-        except UnicodeDecodeError:
+            "".join(header or []).encode()
+        except UnicodeEncodeError:
             raise ValueError(f"`{name}` must be UTF-8; got other bytes in the header") from None
         except csv.Error:
             header = None

@@ -87,11 +87,11 @@ class ParquetSink:
 
     def _flush(self) -> None:
         table = pa.Table.from_batches(self._held, self._schema)
-        self._writer.write_table(table, row_group_size=GROUP)
         self._held, self._rows = [], 0
+        self._writer.write_table(table, row_group_size=GROUP)
 
     def close(self) -> None:
         """Write what is left; the file is then whole."""
-        if self._held:
+        if self._held and self._writer.is_open:
             self._flush()
         self._writer.close()

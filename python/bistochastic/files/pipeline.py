@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 # Batches that wait on each side.
-DEPTH = 4
+DEPTH = 2
 _END = object()
 
 

@@ -11,6 +11,7 @@ that none ever stands beside a file that it does not describe.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.adapters import table_files
@@ -111,6 +112,7 @@ def _written(
 
     stream = Stream(plan, table.schema, options, numbers=numbers)
     scatter: Any = None
+    sink: Any = None
     if options.shuffle:
         from bistochastic.adapters.scatter import Scatter
 
@@ -133,6 +135,9 @@ def _written(
     except OSError as error:
         raise room("out", error) from None
     finally:
-        if scatter is not None:
-            scatter.close()
+        for each in (scatter, sink):
+            # After an error, a file that is thrown away may not take its last bytes either.
+            with contextlib.suppress(Exception):
+                if each is not None:
+                    each.close()
     return stream.certificate
