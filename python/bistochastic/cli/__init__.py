@@ -1,6 +1,6 @@
 """The command line: parse, call, print. Importing a file of commands adds them to ``main``."""
 
-from bistochastic.cli import compare, decompose, inspect, keys, shows
+from bistochastic.cli import compare, decompose, estimate, inspect, keys, shows
 from bistochastic.cli.group import main
 
-__all__ = ["compare", "decompose", "inspect", "keys", "main", "shows"]
+__all__ = ["compare", "decompose", "estimate", "inspect", "keys", "main", "shows"]
