@@ -7,7 +7,7 @@ that can be typed. ``make fuzz`` runs fresh seeds; ``test_fuzz.py`` a fixed one.
     child.py       one case after the other: build, call, judge, laws
     case.py        a case: what is called on what with which source
     surface.py     what there is to call, by introspection
-    parameters.py  valid arguments by name; matrices.py valid matrices
+    parameters.py  valid arguments by name; matrices.py valid matrices, plans.py plans and tables
     values.py      hostile values; hostile.py objects and containers.py arrays they are made from
     operations.py  operators and protocols as functions
     files.py       hostile files

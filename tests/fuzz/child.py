@@ -171,7 +171,7 @@ class Runner:
     def _repeats(self, case: Case) -> bool:
         """Whether the same call gives the same: without a key, what is drawn does not."""
         draws = case.target.name in (
-            "randomize", "respond", "sample_permutation", "sample", "permute", "average"
+            "randomize", "respond", "sample_permutation", "sample", "permute", "average", "protect"
         )  # fmt: skip
         return not draws or any(
             name == "key" and source != "None" for name, source in case.arguments

@@ -10,7 +10,10 @@ from fuzz.case import Case
 from fuzz.hostile import HostileError
 from fuzz.values import SECRETS
 
-SENTENCE = re.compile(r"`[^`\n]+` must [^\n]*; got [^\n]*[^.\n]")
+# A plan says first which column it is about.
+SENTENCE = re.compile(
+    r"(`[^`\n]+` |columns? `[^`\n]+`(, `[^`\n]+`)*: (`[^`\n]+` )?)must [^\n]*; got [^\n]*[^.\n]"
+)
 # Python itself, or the boundary, says that a call has other parameters.
 _SIGNATURE = re.compile(
     r"(Matrix|Key|Decomposition)?\.?[\w.<>]+\(\) (got|missing|takes) [^\n]*"

@@ -109,6 +109,43 @@ def _shown(run: Run) -> None:
     hold(not judge.secret(run.result), "a secret is shown")
 
 
+def _table(given: Any) -> tuple[list[str], int]:
+    """The columns of a table and its number of rows."""
+    if isinstance(given, dict):
+        return list(given), len(next(iter(given.values()), ()))
+    names = given.schema.names if hasattr(given, "schema") else None
+    return list(names() if callable(names) else names or given.columns), len(given)
+
+
+def _protect(run: Run) -> None:
+    frame, release = run.given["frame"], run.result
+    hold(type(release.data) is type(frame), "another kind of table")
+    (before, rows), (after, kept) = _table(frame), _table(release.data)
+    # A table without columns has no rows; without rows it may have lost its columns' lengths.
+    hold(kept == rows or not after, "another number of rows")
+    hold(release.certificate.records == rows, "another number of records")
+    more = {run.given.get("pseudonym")}
+    hold([n for n in after if n not in more] == [n for n in before if n in after], "columns moved")
+    hold(not judge.secret(str(release.certificate)), "a value in a certificate")
+    hold(not judge.secret(release.certificate.to_json()), "a value in a certificate")
+    if run.given.get("key") is not None and not run.given.get("shuffle"):
+        again = run.it.protect(**run.given)
+        hold(_values(again.data) == _values(release.data), "the same call twice gives two answers")
+
+
+def _values(table: Any) -> Any:
+    if isinstance(table, dict):
+        return {name: list(column) for name, column in table.items()}
+    if hasattr(table, "to_pylist"):
+        return table.to_pylist()
+    return table.to_dict("list") if hasattr(table, "iloc") else table.rows()
+
+
+def _plan_respond(run: Run) -> None:
+    hold(run.it.respond(**run.given) == run.result, "the same call twice gives two answers")
+    hold(set(run.result) <= set(run.given["record"]), "a column that was not there")
+
+
 OF_CALL: dict[str, Callable[[Run], None]] = {
     "Matrix.randomize": _randomize, "Matrix.respond": _respond, "Matrix.require": _require,
     "Matrix.apply": _apply,
@@ -118,7 +155,9 @@ OF_CALL: dict[str, Callable[[Run], None]] = {
     "Matrix.deep_copied": _pickled, "Conjunction.pickled": _pickled,
     "TTransforms.pickled": _pickled,
     "Point.pickled": _pickled, "Key.shown": _shown, "Decomposition.sample": _sample,
-    "bs.majorizes": _majorizes,
+    "bs.majorizes": _majorizes, "Plan.protect": _protect, "Plan.respond": _plan_respond,
+    "Plan.require": _require, "Plan.pickled": _pickled, "Categorical.pickled": _pickled,
+    "Joint.pickled": _pickled, "Numeric.pickled": _pickled, "Certificate.pickled": _pickled,
     "bs.t_transforms": _transforms,
 }  # fmt: skip
 

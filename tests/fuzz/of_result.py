@@ -113,10 +113,33 @@ def of_transforms(t: Any, rng: Random) -> None:
     hold(parts == [1] * t.size, "the flat vector moves")
 
 
+def of_plan(p: Any, rng: Random) -> None:
+    hold(type(p).from_json(p.to_json()) == p, "JSON gives another plan")
+    hold(type(p).from_toml(p.to_toml()) == p, "TOML gives another plan")
+    hold(hash(p) == hash(type(p).from_json(p.to_json())), "equal plans, other hashes")
+    hold(p.definition in (1, 2, 3), "definition")
+    hold(p.epsilon >= 0 and bool(p.epsilon == np.inf) == bool(p.reasons), "epsilon")
+    if p.is_bound:
+        hold(0 <= p.min_beta <= p.beta <= 1, "beta")
+        hold(p.bits <= p.max_bits, "more bits than there are")
+        p.require(beta=p.beta, floor=p.min_beta, epsilon=p.epsilon)
+
+
+def of_certificate(c: Any, rng: Random) -> None:
+    hold(type(c).from_json(c.to_json()) == c, "JSON gives another certificate")
+
+
+def of_release(r: Any, rng: Random) -> None:
+    of_certificate(r.certificate, rng)
+
+
 OF_RESULT: dict[str, Callable[[Any, Random], None]] = {
     "Decomposition": of_decomposition,
     "Estimate": of_estimate,
     "Profile": of_profile,
     "Conjunction": of_conjunction,
     "TTransforms": of_transforms,
+    "Plan": of_plan,
+    "Certificate": of_certificate,
+    "Release": of_release,
 }

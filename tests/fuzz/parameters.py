@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 import bistochastic as bs
-from fuzz import files, matrices, values
+from fuzz import files, matrices, plans, values
 
 
 @dataclass
@@ -174,7 +174,9 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "dense.counts": lambda s: matrices.whole_table(s.rng, s.size),
     "balance.counts": lambda s: matrices.whole_table(s.rng, s.size),
     "gibbs.counts": lambda s: matrices.whole_table(s.rng, s.size),
-    "text": lambda s: files.exchanged(s.rng, f"{s.matrix()}.to_json()"),
+    "text": lambda s: s.rng.choice([
+        files.exchanged(s.rng, f"{s.matrix()}.to_json()"), plans.text(s.rng)
+    ]),
     "balance.array": lambda s: matrices.table(s.rng, s.size),
     "i": lambda s: "0",
     "j": lambda s: str(s.size - 1),
@@ -253,6 +255,41 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "share": _of("0.05", "1", "1e-9", "Fraction(1, 3)", "0.5"),
     "values": vector,
     "order": lambda s: s.rng.choice(["None", "'rank'", matrices.targets(s.rng, min(s.size, 600))]),
+    "protect.frame": lambda s: plans.frame(s.rng),
+    "reader": lambda s: s.rng.choice(["pa.table", "pl.DataFrame"]) + "(" + repr(
+        {"sex": ["F", "M"], "town": ["A", "B"], "year": [1999, 2000], "region": ["n", "s"]}
+    ) + ")",
+    "release": _of("'w'", "'2026'", "None"),
+    "Numeric.release": _of("'permute'", "'average'"),
+    "id_column": _of("'id'", "'id'", "'no such column'"),
+    "after": _of("'first'", f"{plans.SIMPLE}.protect({plans.TABLE}, {plans.BY_IDS}).certificate"),
+    "redraw": _of("True", "False"),
+    "pseudonym": _of("'person'", "None", "'sex'"),
+    "fresh": _of("True", "False"),
+    "shuffle": _of("True", "False"),
+    "max_rows_per_id": _of("1", "2", "2**40"),
+    "allow_insecure": _of("True", "True", "False"),
+    "record": lambda s: plans.record(s.rng),
+    "floor": lambda s: matrices.unit(s.rng),
+    "attributes": lambda s: f"[{plans.attribute(s.rng)}, {plans.numeric(s.rng)}]",
+    "Plan.keep": _of("['region']", "'*'", "[]"),
+    "drop": _of("[]", "['name']"),
+    "Plan.name": _of("'survey'", "'\\u00e9'"),
+    "column": _of("'sex'", "'\\u00e9'"),
+    "Joint.columns": _of("('town', 'year')", "['a', 'b']"),
+    "categories": _of("['F', 'M']", "[0, 1]", "[False, True]", "np.array(['x', 'y'])"),
+    "Joint.categories": _of("[['A', 'B'], [1999, 2000]]", "[range(3), [True, False]]"),
+    "Categorical.family": _of("'randomized_response'", "'geometric'", "None"),
+    "Joint.family": _of("'randomized_response'", "'geometric'", "None"),
+    "Numeric.family": _of("'randomized_response'", "'k_anonymous'", "None"),
+    "missing": _of("'refuse'", "'keep'", "'category'"),
+    "strata": _of("('region', {'n': bs.uniform(2), 's': bs.identity(2)})", "None"),
+    "impossible": _of("[('A', 1999)]", "[]"),
+    "domain_from_data": _of("True", "False"),
+    "Numeric.order": _of("'rank'", "None"),
+    "given": _of("['F', 'M']", "[1, 2]"),
+    "of.name": _of("'categories'"),
+    "value": _of("'A'", "1999", "None", f"'{values.SECRET_TEXT}'"),
     "allow_shift": _of("True", "False"),
     "allow_invertible": _of("True", "False"),
 }  # fmt: skip
@@ -277,6 +314,12 @@ TOGETHER = {
     "anatomize": [("key", "stream"), ()],
     "permute": [("key", "stream"), ()],
     "average": [("key", "stream"), ()],
+    "protect": [
+        ("key", "release", "allow_insecure"),
+        ("key", "id_column", "after", "allow_insecure"),
+        (),
+    ],
+    "protect_batches": [("key", "id_column", "after", "allow_insecure"), ()],
 }
 
 
@@ -312,6 +355,9 @@ def arguments(scene: Scene, call: str, signature: inspect.Signature) -> list[tup
             out += [("", scene.matrix()) for _ in range(scene.many)]
             continue
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            # The parameters of a family.
+            if rng.random() < 0.8:
+                out.append(("beta", draw(scene, call, "beta")))
             continue
         needed = parameter.default is inspect.Parameter.empty
         settled = name in group or name in bound

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import bistochastic as bs
-from fuzz import matrices, operations
+from fuzz import matrices, operations, plans
 from fuzz.parameters import Scene, counts, frame
 
 _COST = "cost='ordinal'"
@@ -48,12 +48,33 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     ),
     "ReverseMap": lambda s: "bs.reverse_map([1, 2, 3], [3, 1, 2.5])",
     "PermutationDistance": lambda s: "bs.permutation_distance([1, 2, 3], [3, 1, 2.5])",
+    "Plan": lambda s: plans.plan(s.rng),
+    "Categorical": lambda s: plans.attribute(s.rng),
+    "Joint": lambda s: plans.joint(s.rng),
+    "Numeric": lambda s: plans.numeric(s.rng),
+    "Labels": lambda s: f"{plans.joint(s.rng)}.axes[{s.rng.randrange(2)}]",
+    "Strata": lambda s: (
+        "bs.Categorical('x', [0, 1], strata=('y', {'n': bs.uniform(2), 's': bs.identity(2)}))"
+        ".strata"
+    ),
+    "Measures": lambda s: f"{plans.SIMPLE}.by_attribute['sex']",
+    "Bits": lambda s: f"{plans.SIMPLE}.categorical",
+    "Preview": lambda s: f"{plans.plan(s.rng)}.preview({s.rng.choice(['', '100'])})",
+    "Release": lambda s: plans.release(s.rng),
+    "Certificate": lambda s: f"{plans.release(s.rng)}.certificate",
+    "ByIds": lambda s: f"{plans.SIMPLE}.protect({plans.TABLE}, {plans.BY_IDS}).certificate.ids",
+    "ProtectedBatches": lambda s: (
+        f"{plans.SIMPLE}.protect_batches(pa.table({{'sex': ['F', 'M', 'M']}}))"
+    ),
 }
+# Classes that callers make.
+MADE = ("Categorical", "Joint", "Numeric", "Plan")
 # These take seconds, so they are called less often.
 _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "plot": 0.1,
            "to_frame": 0.3, "cli": 12.0, "randomize": 4.0, "estimate": 3.0, "decompose": 3.0,
            "respond": 2.0,
-           "build": 4.0, "conjunction": 2.0, "decompose_all": 1.5, "from_file": 2.0}  # fmt: skip
+           "build": 4.0, "conjunction": 2.0, "decompose_all": 1.5, "from_file": 2.0,
+           "protect": 6.0, "from_json": 2.0}  # fmt: skip
 
 
 def _method(s: Scene) -> str:
@@ -133,5 +154,6 @@ def targets() -> tuple[Target, ...]:
     found = _functions("bs", bs)
     for owner, cls in classes().items():
         found += _members(owner, cls)
+    found += [Target("bs", name, "function", inspect.signature(getattr(bs, name))) for name in MADE]
     found.append(Target("bs", "cli", "terminal", _NOTHING))
     return tuple(sorted(found, key=lambda t: (t.owner, t.name, t.kind)))

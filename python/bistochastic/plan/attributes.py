@@ -113,19 +113,19 @@ class Strata:
     labels: Labels
     matrices: tuple[Matrix, ...]
 
-    @classmethod
-    def of(cls, given: Any, size: int) -> Strata:
-        """``(column, {value: matrix})`` as a caller wrote it."""
-        must = "`strata` must be (column, {value: matrix})"
-        if isinstance(given, cls):
-            given = (given.column, dict(zip(given.labels.values, given.matrices, strict=True)))
-        if not (isinstance(given, tuple | list) and len(given) == 2 and hasattr(given[1], "items")):
-            raise TypeError(f"{must}; got {type(given).__name__}")
-        column, chosen = named("strata", given[0]), dict(given[1])
-        labels = Labels.of("strata", list(chosen))
-        for value, matrix in chosen.items():
-            _sized("strata", matrix, size, f" for {value!r}")
-        return cls(column, labels, tuple(chosen.values()))
+
+def _strata_of(given: Any, size: int) -> Strata:
+    """``(column, {value: matrix})`` as a caller wrote it."""
+    must = "`strata` must be (column, {value: matrix})"
+    if isinstance(given, Strata):
+        given = (given.column, dict(zip(given.labels.values, given.matrices, strict=True)))
+    if not (isinstance(given, tuple | list) and len(given) == 2 and hasattr(given[1], "items")):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    column, chosen = named("strata", given[0]), dict(given[1])
+    labels = Labels.of("strata", list(chosen))
+    for value, matrix in chosen.items():
+        _sized("strata", matrix, size, f" for {shown(repr(value))}")
+    return Strata(column, labels, tuple(chosen.values()))
 
 
 def _sized(name: str, matrix: object, size: int, where: str = "") -> Matrix:
@@ -194,7 +194,7 @@ def _coded(
     if [family is None, matrix is None, strata is None].count(False) != 1:
         got = [n for n, x in (("family", family), ("matrix", matrix), ("strata", strata))
                if x is not None]  # fmt: skip
-        must = "`family`, `matrix` and `strata` must be one of three"
+        must = "`matrix` must be given by one of family, matrix and strata"
         raise ValueError(f"{must}; got {' and '.join(got) or 'none'}")
     if family is None and parameters:
         name = next(iter(parameters))
@@ -204,7 +204,7 @@ def _coded(
         chosen = make(family, size, parameters)
     elif matrix is not None:
         chosen = _sized("matrix", matrix, size)
-    held = None if strata is None else Strata.of(strata, size)
+    held = None if strata is None else _strata_of(strata, size)
     if impossible:
         for law in (chosen,) if held is None else held.matrices:
             if law is not None and _has_axes(law):
@@ -439,7 +439,8 @@ class Numeric:
         with about([name]):
             if (family is None) == (matrix is None):
                 got = "none" if family is None else "both"
-                raise ValueError(f"`family` and `matrix` must be one of two; got {got}")
+                must = "`matrix` must be given by one of family and matrix"
+                raise ValueError(f"{must}; got {got}")
             if matrix is not None:
                 if not isinstance(matrix, Matrix):
                     raise TypeError(f"`matrix` must be a matrix; got {type(matrix).__name__}")
@@ -479,14 +480,7 @@ class Numeric:
                 raise ValueError(f"{must}; got {self.matrix.size}")
             given = {key: list(value) if isinstance(value, tuple) else value
                      for key, value in self.given}  # fmt: skip
-            return self.with_matrix(make(family, n, given))
-
-    def with_matrix(self, matrix: Matrix) -> Numeric:
-        """The same with this matrix over the records."""
-        copy = object.__new__(Numeric)
-        for field, value in self.__dict__.items():
-            object.__setattr__(copy, field, matrix if field == "matrix" else value)
-        return copy
+            return bound_to(self, make(family, n, given))
 
     def __repr__(self) -> str:
         order = "" if self.order is None else f" by {self.order}"
@@ -495,6 +489,14 @@ class Numeric:
         if self.matrix is not None:
             how += f" of {self.matrix.size} records"
         return f"<Numeric `{shown(self.column)}`, {self.release}{order}: {how}>"
+
+
+def bound_to(attribute: Numeric, matrix: Matrix) -> Numeric:
+    """The same with this matrix over the records."""
+    copy = object.__new__(Numeric)
+    for field, value in attribute.__dict__.items():
+        object.__setattr__(copy, field, matrix if field == "matrix" else value)
+    return copy
 
 
 def _frozen(value: Any) -> Any:

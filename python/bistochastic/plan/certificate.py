@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core, measures
 from bistochastic.plan import exchange, preview
-from bistochastic.plan.attributes import Attribute, Numeric
+from bistochastic.plan.attributes import Attribute, Numeric, prefix
 from bistochastic.plan.waves import ByIds
 from bistochastic.words import down, shown, table
 
 if TYPE_CHECKING:
     from bistochastic.matrix import Matrix
+    from bistochastic.numeric.displacement import Displacement
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.plan import Plan
 
@@ -48,33 +49,6 @@ class Certificate:
     shuffled: bool
     ids: ByIds | None
     package: str
-
-    @classmethod
-    def of(
-        cls,
-        plan: Plan,
-        *,
-        records: int,
-        release: str | None,
-        key: _core.Key | None,
-        columns_in_clear: tuple[str, ...],
-        shuffled: bool,
-        wave: ByIds | None,
-    ) -> Certificate:
-        """That of a release by this plan, bound to its records."""
-        from importlib.metadata import version
-
-        return cls(
-            plan=plan,
-            records=records,
-            release=release,
-            key_kept=key is not None,
-            key_fingerprint=None if key is None else key.fingerprint,
-            columns_in_clear=columns_in_clear,
-            shuffled=shuffled,
-            ids=wave,
-            package=version("bistochastic"),
-        )
 
     @property
     def line(self) -> str:
@@ -224,7 +198,8 @@ class Certificate:
             kinds = (int, bool, bool, *[str] * len(found.columns_in_clear))
             if tuple(map(type, checked)) != kinds or found.records < 0:
                 raise TypeError
-            whole = plan.digest == data["plan_digest"] and found.to_dict() == data
+            whole = plan.digest == data["plan_digest"]
+            whole = whole and _compared(found.to_dict()) == _compared(data)
         except (KeyError, TypeError, AttributeError, RecursionError):
             raise ValueError(f"{must}; got something else") from None
         if not whole:
@@ -243,7 +218,9 @@ class Certificate:
         lines.append(f"Definition {plan.definition}; plan {plan.digest[:16]}")
         lines += ["", table(preview.HEADER, preview.rows(list(plan.by_attribute.values())),
                             left=(0, 1, 2)), ""]  # fmt: skip
-        lines += [*preview.totals(plan), "", "In clear:"]
+        lines += [*preview.totals(plan)]
+        lines += [line for attribute in plan.attributes for line in _moved(attribute)]
+        lines += ["", "In clear:"]
         lines += [f"  {each}" for each in self.in_clear or ("nothing",)]
         lines += ["", *self.statements]
         if self.warnings:
@@ -252,6 +229,15 @@ class Certificate:
 
     def __repr__(self) -> str:
         return f"<Certificate {self.line}>"
+
+
+def _compared(data: dict[str, Any]) -> dict[str, Any]:
+    """Without what follows from the plan and may differ in its last digit between machines."""
+    attributes = [
+        {name: value for name, value in each.items() if name != "displacement"}
+        for each in data["attributes"]
+    ]
+    return {**data, "attributes": attributes}
 
 
 def _of_ids(ids: ByIds) -> dict[str, Any]:
@@ -281,6 +267,9 @@ def _described(attribute: Attribute, each: Measures) -> dict[str, Any]:
     found["reason"] = each.reason or None
     if isinstance(attribute, Numeric):
         assert attribute.matrix is not None
+        found |= {"release": attribute.release, "order": attribute.order}
+        moves = _moves(attribute)
+        found["displacement"] = None if moves is None else asdict(moves)
         return {**found, "matrices": [{"digest": _core.digest_of(attribute.matrix)}]}
     found |= _worst(attribute.matrices)
     digests = [{"digest": _core.digest_of(matrix)} for matrix in attribute.matrices]
@@ -290,6 +279,26 @@ def _described(attribute: Attribute, each: Measures) -> dict[str, Any]:
                    for value, each_digest in zip(values, digests, strict=True)]  # fmt: skip
     return {**found, "matrices": digests, "missing": attribute.missing,
             "domain_from_data": attribute.domain_from_data}  # fmt: skip
+
+
+def _moves(attribute: Numeric) -> Displacement | None:
+    """How far values move, from the matrix alone; None where it is too large to be looked at."""
+    assert attribute.matrix is not None
+    try:
+        return attribute.matrix.displacement()
+    except ValueError:
+        return None
+
+
+def _moved(attribute: Attribute) -> list[str]:
+    """The same in a sentence, for neighbours in rank, among whom a beta says little."""
+    if not isinstance(attribute, Numeric) or attribute.order is None:
+        return []
+    moves = _moves(attribute)
+    if moves is None or attribute.release == "average":
+        return []
+    far = f"half of the values move by at most {moves.p50:.3%} of the ranks"
+    return [f"{prefix(attribute.columns)}{far}, 90 % by at most {moves.p90:.3%}"]
 
 
 def _worst(matrices: tuple[Matrix, ...]) -> dict[str, Any]:

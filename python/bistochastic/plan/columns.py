@@ -145,6 +145,9 @@ def numbers(table: Table, attribute: Numeric) -> NDArray[Any]:
             raise ValueError(
                 f"{prefix([name])}must hold finite numbers; got another in row {first}"
             )
+        if attribute.release == "average" and values.dtype.kind != "f":
+            must = "must hold floats where class means are released, as means are"
+            raise TypeError(f"{prefix([name])}{must}; got whole numbers")
         return values
     raise TypeError(f"{prefix([name])}must hold whole numbers or floats; got {shown(kind)}")
 

@@ -12,11 +12,12 @@ smallest of them, and 1 where all are.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from bistochastic.measures import log2_up
+from bistochastic.numeric.displacement import column_beta
 from bistochastic.plan.attributes import Attribute, Joint, Numeric
 from bistochastic.words import shown
 
@@ -97,21 +98,26 @@ def measures(attribute: Attribute) -> Measures:
 def _numeric(attribute: Numeric) -> Measures:
     average = attribute.release == "average"
     law = attribute.matrix
-    bound = law is not None
-    return Measures(
+    why = "class means are a fixed function of the values"
+    found = Measures(
         columns=attribute.columns,
         kind="numeric",
         family=attribute.family or (law.family if law is not None else ""),
-        size=law.size if law is not None else None,
-        bits=(0.0 if average else law.entropy_rate) if law is not None else None,
-        max_bits=law.max_bits if law is not None else None,
-        beta=(0.0 if average and law.size > 1 else law.beta) if law is not None else None,
+        size=None,
+        bits=None,
+        max_bits=None,
+        beta=None,
         epsilon=math.inf,
-        reason="class means are a fixed function of the values"
-        if average
-        else "the set of values is published",
-        deterministic=average and (not bound or law is None or law.size > 1),
+        reason=why if average else "the set of values is published",
+        deterministic=average and (law is None or law.size > 1),
     )
+    if law is None:
+        return found
+    # One permutation serves the whole column, so that a mixture hides what its weakest part hides.
+    beta = 0.0 if average and law.size > 1 else column_beta(law)
+    bits = law.entropy_rate if beta == law.beta else _down(Fraction(beta) * Fraction(law.max_bits))
+    bits = 0.0 if average else min(bits, law.entropy_rate)
+    return replace(found, size=law.size, bits=bits, max_bits=law.max_bits, beta=beta)
 
 
 def definition(attributes: Sequence[Attribute]) -> int:

@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bistochastic import _core, exchange
 from bistochastic.matrix import Matrix
-from bistochastic.plan.attributes import Attribute, Categorical, Joint, Numeric, about, make
+from bistochastic.plan.attributes import (
+    Attribute,
+    Categorical,
+    Joint,
+    Numeric,
+    about,
+    bound_to,
+    make,
+)
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -294,7 +302,7 @@ def _read_numeric(here: _Here) -> Numeric:
             return Numeric(column, matrix=law, **options)
         requested = _numbers(here["requested"]) if "requested" in here else {}
         found = Numeric(column, here["family"].text(), **options, **requested)
-        return found if law is None else found.with_matrix(law)
+        return found if law is None else bound_to(found, law)
 
 
 _READERS: dict[str, Callable[[_Here], Attribute]] = {

@@ -240,11 +240,11 @@ class Plan:
             got = _exact(weakest.beta or 0.0)
             raise GuaranteeError(f"{prefix(weakest.columns)}{least}; got {got}")
         if "beta" in wanted and not self.beta >= wanted["beta"]:
-            least = f"`beta` of the plan must be at least {_exact(wanted['beta'])}"
+            least = f"`beta` must be at least {_exact(wanted['beta'])} over all attributes"
             weak = f"the least is {down(weakest.beta or 0.0)}, in {prefix(weakest.columns)[:-2]}"
             raise GuaranteeError(f"{least}; got {_exact(self.beta)}, of which {weak}")
         if "epsilon" in wanted and not self.epsilon <= wanted["epsilon"]:
-            most = f"`epsilon` of a record must be at most {_exact(wanted['epsilon'])}"
+            most = f"`epsilon` must be at most {_exact(wanted['epsilon'])} for a record"
             worst = max(parts, key=lambda each: each.epsilon)
             why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
             got = _exact(self.epsilon)

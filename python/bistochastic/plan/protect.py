@@ -85,17 +85,23 @@ def protect(plan: Plan, frame: Any, options: Options) -> Release:
 def certified(
     bound: Plan, options: Options, rows: int, clear: tuple[str, ...], people: People | None
 ) -> Certificate:
-    """The certificate of a release."""
+    """The certificate of a release by a plan that is bound to its records."""
+    from importlib.metadata import version
+
     key, wave = options.key, options.wave
-    known = wave is not None and key is not None and people is not None
-    return Certificate.of(
-        bound,
+    by_ids = None
+    if wave is not None and key is not None and people is not None:
+        by_ids = wave.outcome(bound, key, people)
+    return Certificate(
+        plan=bound,
         records=rows,
         release=options.release,
-        key=key,
+        key_kept=key is not None,
+        key_fingerprint=None if key is None else key.fingerprint,
         columns_in_clear=clear,
         shuffled=options.shuffle,
-        wave=wave.outcome(bound, key, people) if known else None,  # type: ignore[union-attr,arg-type]
+        ids=by_ids,
+        package=version("bistochastic"),
     )
 
 

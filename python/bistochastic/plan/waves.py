@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 
 
 def refuse_without_ids(
-    after: object, redraw: bool, pseudonym: object, fresh: bool, max_rows: object
+    after: object, redraw: bool, pseudonym: object, fresh: bool, max_rows: Any
 ) -> None:
     """Options that mean nothing by position."""
     given = {"after": after is not None, "redraw": redraw, "pseudonym": pseudonym is not None,
-             "fresh": fresh, "max_rows_per_id": max_rows != 1}  # fmt: skip
+             "fresh": fresh,
+             "max_rows_per_id": _core.as_whole("max_rows_per_id", max_rows, 1) != 1}  # fmt: skip
     for name, is_given in given.items():
         if is_given:
             raise ValueError(f"`{name}` must go with id_column; got no id_column")

@@ -1,0 +1,115 @@
+"""Plans and tables that fit them, as source code."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from fuzz import values
+
+SEXES = ["F", "M"]
+TOWNS = ["A", "B", "C"]
+
+
+def attribute(rng: Random) -> str:
+    """Of the column ``sex``: by a family, a matrix or a law by region."""
+    missing = rng.choice(["refuse", "refuse", "keep", "category"])
+    size = 2 + (missing == "category")
+    law = rng.choice([
+        "'randomized_response', beta=0.6",
+        "'uniform'",
+        f"matrix=bs.randomized_response({size}, epsilon=1)",
+        f"strata=('region', {{'n': bs.uniform({size}), 's': bs.identity({size})}})",
+    ])  # fmt: skip
+    return f"bs.Categorical('sex', {SEXES}, {law}, missing={missing!r})"
+
+
+def joint(rng: Random) -> str:
+    """Of the columns ``town`` and ``year``."""
+    law = rng.choice([
+        "'randomized_response', beta=0.5",
+        "'blocks', sizes=[3, 3]",
+        "matrix=bs.kron(bs.uniform(3), bs.geometric(2, beta=0.4))",
+        "'randomized_response', beta=0.5, impossible=[('A', 2000)]",
+    ])  # fmt: skip
+    return f"bs.Joint(('town', 'year'), [{TOWNS}, [1999, 2000]], {law})"
+
+
+def numeric(rng: Random) -> str:
+    """Of the column ``income``."""
+    how = rng.choice([
+        "'k_anonymous', k=2", "'geometric', beta=0.3", "'uniform', order=None",
+        "'k_anonymous', k=3, release='average'",
+    ])  # fmt: skip
+    return f"bs.Numeric('income', {how})"
+
+
+def plan(rng: Random) -> str:
+    """One to three attributes; all other columns are kept or dropped."""
+    made = {"sex": attribute, "town": joint, "income": numeric}
+    chosen = rng.sample(sorted(made), rng.choice([1, 2, 3]))
+    rest = [name for name in sorted(made) if name not in chosen]
+    rest += ["year"] if "town" not in chosen else []
+    listed = ", ".join(made[name](rng) for name in chosen)
+    drop = rng.choice([rest, []])
+    keep = ["region", *(name for name in rest if name not in drop)]
+    keep_source = rng.choice([repr(keep), "'*'"])
+    return f"bs.Plan([{listed}], name='survey', keep={keep_source}, drop={drop})"
+
+
+def frame(rng: Random) -> str:
+    """People, in any library; now and then a value that no plan declares and nobody may see."""
+    n = rng.choice([0, 1, 5, 12, 300])
+    columns: dict[str, list[Any]] = {
+        "id": list(range(10, 10 + n)),
+        "sex": [rng.choice(SEXES) for _ in range(n)],
+        "town": [rng.choice(TOWNS) for _ in range(n)],
+        "year": [rng.choice([1999, 2000]) for _ in range(n)],
+        "region": [rng.choice("ns") for _ in range(n)],
+        "income": [100.5 * rng.randrange(90) for _ in range(n)],
+    }
+    if n and rng.random() < 0.2:
+        columns["sex"][rng.randrange(n)] = values.SECRET_TEXT
+    if n and rng.random() < 0.2:
+        columns["year"][rng.randrange(n)] = values.SECRET_CODES[0]
+    if n and rng.random() < 0.2:
+        columns["sex"][rng.randrange(n)] = None
+    if rng.random() < 0.7:
+        del columns["id"]
+    library = rng.choice(["", "", "pd.DataFrame", "pl.DataFrame", "pa.table", "pa.record_batch"])
+    return f"{library}({columns})" if library else repr(columns)
+
+
+def record(rng: Random) -> str:
+    """One person; some plans want fewer columns."""
+    found: dict[str, Any] = {
+        "sex": rng.choice([*SEXES, None, values.SECRET_TEXT]),
+        "town": rng.choice(TOWNS),
+        "year": rng.choice([1999, 2000, values.SECRET_CODES[0]]),
+        "region": rng.choice("ns"),
+    }
+    if rng.random() < 0.3:
+        del found["town"], found["year"]
+    return repr(found)
+
+
+# A plan, a table of it, and options under which its release can be drawn again.
+SIMPLE = "bs.Plan([bs.Categorical('sex', ['F', 'M'], 'randomized_response', beta=0.6)])"
+TABLE = "{'id': [1, 2, 3], 'sex': ['F', 'M', 'M']}"
+BY_IDS = "key=bs.Key.insecure(1), id_column='id', after='first', allow_insecure=True"
+
+
+def release(rng: Random) -> str:
+    """A release by position or by ids."""
+    if rng.random() < 0.5:
+        return f"{SIMPLE}.protect({TABLE}, {BY_IDS})"
+    return f"{SIMPLE}.protect({{'sex': ['F', 'M', 'M']}})"
+
+
+def text(rng: Random) -> str:
+    """A plan or a certificate as a file has it, now and then with a fault."""
+    source = rng.choice([
+        f"{plan(rng)}.to_json()", f"{plan(rng)}.to_toml()", f"{release(rng)}.certificate.to_json()",
+    ])  # fmt: skip
+    fault = rng.choice(["", "", ".replace('1', '2', 3)", "[:-9]", ".replace('sex', 'sect', 1)"])
+    return source + fault
