@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-oldest fuzz mutants sanitize bench test-engines adult census paper pictures licenses fmt build build-test build-bench wheel rust lint types
+.PHONY: demo test test-oldest fuzz mutants sanitize bench test-engines study adult census paper pictures licenses fmt build build-test build-bench wheel rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -84,6 +84,7 @@ bench: build-bench
 	$(BIN)/python benches/estimate.py
 	$(BIN)/python benches/mdav_numpy.py
 	$(BIN)/python benches/numeric.py
+	$(BIN)/python benches/tables.py
 	$(BIN)/python benches/plan.py
 	$(BIN)/python benches/protect.py
 
@@ -91,6 +92,10 @@ bench: build-bench
 adult: build-bench
 	$(BIN)/python benches/adult.py --plot docs/pictures/adult.png > .venv/adult.md
 	mv .venv/adult.md docs/adult.md
+
+# Coverage of intervals over keys and resamples of Adult; needs adult.csv in the same folder.
+study: build-test
+	$(BIN)/python benches/coverage.py
 
 # Needs census.csv (CASC) in the same folder; writes the table of docs/numeric.md.
 census: build-bench

@@ -260,6 +260,37 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "reader": lambda s: s.rng.choice(["pa.table", "pl.DataFrame"]) + "(" + repr(
         {"sex": ["F", "M"], "town": ["A", "B"], "year": [1999, 2000], "region": ["n", "s"]}
     ) + ")",
+    **{
+        f"{name}.frame": lambda s: plans.frame(s.rng)
+        for name in ("estimate", "count", "ratio", "mean", "covariance", "correlation", "weights")
+    },
+    "columns": _of("'sex'", "'town'", "'region'", "'no such column'"),
+    **{
+        f"{name}.columns": _of("['town', 'year']", "['year', 'income']", "['income', 'income']")
+        for name in ("covariance", "correlation")
+    },
+    "where": _of("{'sex': 'F'}", "{'region': ['n']}", "{'town': ['A', 'B'], 'sex': ['M']}", "{}",
+                 "{'no such column': 1}"),
+    "ratio.given": _of("{'region': 'n'}", "{'sex': ['F']}", "None"),
+    "mean.column": _of("'sex'", "'year'", "'income'"),
+    "scores": _of("[0, 1]", "{'F': 0, 'M': 1}", "{'town': [1, 2, 3]}", "None"),
+    "weights.weights": _of("'income'", "None", "'region'"),
+    **{
+        f"{name}.weights": _of("'income'", "None", "[1, 2, 3]")
+        for name in ("estimate", "count", "ratio", "mean", "covariance", "correlation")
+    },
+    **{
+        f"{name}.strata": _of("'region'", "None")
+        for name in ("estimate", "count", "ratio", "mean", "covariance", "correlation")
+    },
+    "cluster": _of("'region'", "'town'", "None"),
+    "replicates": _of("['income', 'income']", "None"),
+    "replicate_scale": _of("0.5", "None"),
+    "gap": _of("1e-3", "0.1", "None"),
+    "seconds": _of("0.1", "1", "None"),
+    "wide": _of("True", "False"),
+    "to_frame.value": _of("'frequency'", "'count'", "'low'"),
+    "estimate.estimate": lambda s: f"{s.matrix()}.estimate(counts={counts(s)})",
     "release": _of("'w'", "'2026'", "None"),
     "Numeric.release": _of("'permute'", "'average'"),
     "id_column": _of("'id'", "'id'", "'no such column'"),

@@ -57,6 +57,14 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
         "bs.Categorical('x', [0, 1], strata=('y', {'n': bs.uniform(2), 's': bs.identity(2)}))"
         ".strata"
     ),
+    "Axis": lambda s: "bs.identity(2).estimate(counts=[3, 1], labels=['a', 'b']).axes[0]",
+    "Quantity": lambda s: (
+        f"{plans.SIMPLE}.count({{'sex': ['F', 'M', 'M']}}, {{'sex': 'F'}}, population={_people(s)})"
+    ),
+    "Ratio": lambda s: (
+        f"{plans.SIMPLE}.ratio({{'sex': ['F', 'M', 'M'], 'x': [1, 1, 2]}}, {{'x': 1}}, "
+        f"{{'sex': 'F'}}, population={_people(s)})"
+    ),
     "Measures": lambda s: f"{plans.SIMPLE}.by_attribute['sex']",
     "Bits": lambda s: f"{plans.SIMPLE}.categorical",
     "Preview": lambda s: f"{plans.plan(s.rng)}.preview({s.rng.choice(['', '100'])})",

@@ -185,12 +185,9 @@ def _refuse_lonely(units: NDArray[np.int64], what: str) -> None:
         raise ValueError(f"{must}; got {alone} with one")
 
 
-def read(question: Question, frame: Any, design: Design) -> Sheet:
-    """The columns that a question needs, from a caller's table."""
-    return _read(question, opened(frame), design)
-
-
-def _read(question: Question, table: Table, design: Design) -> Sheet:
+def read(question: Question, frame: Any, design: Design, *, empty: bool = False) -> Sheet:
+    """The columns that a question needs, from a caller's table; a batch may be ``empty``."""
+    table = opened(frame)
     needed = [*question.columns, *question.where, *question.strata]
     needed += [column for each in question.coded for column in each.columns]
     for column in needed:
@@ -245,12 +242,17 @@ def _read(question: Question, table: Table, design: Design) -> Sheet:
         tuple(axes), rows, inside, left_out, weights, strata, clusters, replicates,
         1.0 if design.scale is None else design.scale,
     )  # fmt: skip
+    if not empty:
+        _refuse_empty(question, sheet)
+    return sheet
+
+
+def _refuse_empty(question: Question, sheet: Sheet) -> None:
     if not sheet.records:
         what = "`where` must leave" if question.where else "`frame` must have"
         raise ValueError(f"{what} at least one record; got none")
-    if weights is not None and not float(sheet.weighed().sum()) > 0:
+    if sheet.weights is not None and not float(sheet.weighed().sum()) > 0:
         raise ValueError("`weights` must have a positive one inside the domain; got none")
-    return sheet
 
 
 def among(value: Any, wanted: tuple[Any, ...]) -> bool:
@@ -261,6 +263,7 @@ def among(value: Any, wanted: tuple[Any, ...]) -> bool:
 
 
 def require(table: Table, name: str, column: str) -> None:
+    """Refuse a table without a column."""
     if column not in table.names:
         raise ValueError(f"`{name}` must have the column `{shown(column)}`; got none of that name")
 

@@ -1,0 +1,155 @@
+"""``estimate``: a table of the original from a protected file, read piece by piece."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bistochastic.cli.group import main
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bistochastic.estimate import Estimate
+    from bistochastic.labels import Labels
+    from bistochastic.plan import Plan
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--plan", "plan_file", required=True, type=click.Path(path_type=Path),
+              help="The plan that protected the file: TOML or JSON.")  # fmt: skip
+@click.option("--by", required=True, help="Columns of the table, as sex,education.")
+@click.option("--where", multiple=True, help="A condition, as sex=F,M. May be given several times.")
+@click.option("--weights", help="A column of survey weights.")
+@click.option("--method", default="inverse", help="inverse, mle, simplex or shrunk.")
+@click.option("--population", default="sampled", help="sampled, or fixed if the file is everyone.")
+@click.option("--format", "form", default="table", type=click.Choice(["table", "csv", "json"]),
+              help="How the table is printed.")  # fmt: skip
+def estimate(
+    file: Path,
+    plan_file: Path,
+    by: str,
+    where: Sequence[str],
+    weights: str | None,
+    method: str,
+    population: str,
+    form: str,
+) -> None:
+    """Estimate a table of the original from FILE, a protected CSV, Parquet or Arrow file.
+
+    The file is read piece by piece, so that it may be larger than memory.
+
+    \b
+    bistochastic estimate protected.csv --plan plan.toml --by sex,education
+    bistochastic estimate protected.parquet --plan plan.toml --by sex --where region=N --format csv
+    """
+    from bistochastic import arguments
+    from bistochastic.adapters.file_batches import batches
+    from bistochastic.estimate.methods import METHODS
+    from bistochastic.tables.estimates import designed, people, told_in
+    from bistochastic.tables.question import ask
+    from bistochastic.tables.running import Running
+
+    plan = _plan(plan_file)
+    how = arguments.one_of("method", method, METHODS)
+    design = designed(plan, weights, None, None, None, None)
+    who = people(population, design)
+    labels = _labels(plan)
+    question = ask(plan, [name.strip() for name in by.split(",")], _conditions(where, labels))
+    needed = dict.fromkeys([*question.columns, *question.where, *question.protected,
+                            *question.strata, *([weights] if weights else [])])  # fmt: skip
+    kinds = {name: labels[name].kind if name in labels else None for name in needed}
+    # Conditions on columns in clear are typed, and so are compared as texts where they are texts.
+    running = Running(question, design)
+    for batch in batches(file, kinds):
+        running.add(batch)
+    _print(told_in(running.estimate(how, who), None, running.unanswered), form)
+
+
+def _plan(path: Path) -> Plan:
+    from bistochastic.plan import Plan
+
+    ending = path.suffix.lower()
+    if ending not in (".toml", ".json"):
+        raise ValueError(f"`--plan` must end in .toml or .json; got {ending or 'no ending'}")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise ValueError("`--plan` must be a file of UTF-8 text; got none") from None
+    return Plan.from_toml(text) if ending == ".toml" else Plan.from_json(text)
+
+
+def _labels(plan: Plan) -> dict[str, Labels]:
+    """The declared categories of every column that has some."""
+    from bistochastic.plan import Numeric
+
+    found: dict[str, Labels] = {}
+    for each in plan.attributes:
+        if isinstance(each, Numeric):
+            continue
+        found.update(zip(each.columns, each.axes, strict=True))
+        if each.strata is not None:
+            found[each.strata.column] = each.strata.labels
+    return found
+
+
+def _conditions(where: Sequence[str], labels: dict[str, Labels]) -> dict[str, list[Any]]:
+    """``sex=F,M`` as a condition; numbers where the categories, or all that was typed, are."""
+    found: dict[str, list[Any]] = {}
+    for words in where:
+        column, sign, levels = words.partition("=")
+        if not sign or not column or not levels:
+            raise ValueError(f"`--where` must be like column=level,level; got {shown(words)}")
+        if column in found:
+            raise ValueError(f"`--where` must name a column once; got `{shown(column)}` twice")
+        listed = levels.split(",")
+        kind = labels[column].kind if column in labels else None
+        found[column] = [_level(kind, level) for level in listed]
+    return found
+
+
+def _level(kind: str | None, typed: str) -> Any:
+    if kind == "text":
+        return typed
+    truths = {"true": True, "false": False}
+    if kind in ("boolean", None) and typed.lower() in truths:
+        return truths[typed.lower()]
+    for number in (int, float):
+        try:
+            return number(typed)
+        except ValueError:
+            continue
+    return typed
+
+
+def _print(found: Estimate, form: str) -> None:
+    if form == "table":
+        click.echo(repr(found))
+        return
+    import csv
+    import io
+    import json
+
+    columns = {**found._levels(), **found._columns()}
+    plain = {k: v if isinstance(v, list) else v.tolist() for k, v in columns.items()}
+    rows = [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
+    if form == "csv":
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(plain), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        click.echo(text.getvalue(), nl=False)
+        return
+    finite = [{k: None if isinstance(v, float) and not math.isfinite(v) else v
+               for k, v in row.items()} for row in rows]  # fmt: skip
+    facts = {
+        "method": found.method, "population": found.population, "records": found.records,
+        "total": found.records if found.total is None else found.total, "gap": found.gap,
+        "notes": found._remarks(), "cells": finite,
+    }  # fmt: skip
+    click.echo(json.dumps(facts, indent=1, default=str))

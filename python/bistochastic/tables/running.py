@@ -1,0 +1,114 @@
+"""``Running``: tables of reports that grow batch by batch, for files larger than memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic.adapters.arrays import narrow
+from bistochastic.estimate.effort import Patience
+from bistochastic.estimate.linear import Tallies
+from bistochastic.tables.estimates import of_tallies, way_back
+from bistochastic.tables.sheet import Axis, Sheet, read
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic.estimate.result import Estimate
+    from bistochastic.tables.question import Question
+    from bistochastic.tables.sheet import Design
+
+    Array = NDArray[np.float64]
+
+
+class Running:
+    """Counts of what a question needs, over batches: the same as of the whole file at once."""
+
+    def __init__(self, question: Question, design: Design) -> None:
+        self._question, self._design = question, design
+        self._axes: list[tuple[str, list[Any] | None, int]] = []
+        self._sums, self._squares = np.zeros(0), np.zeros(0)
+        self.rows = self.records = self.unanswered = 0
+
+    def add(self, batch: Any) -> None:
+        """Count one more batch."""
+        sheet = read(self._question, batch, self._design, empty=True)
+        tallies = sheet.tallies()
+        if not self._axes:
+            # Levels that are declared stay in their order; those in clear are found on the way.
+            declared = {*self._question.strata}
+            for axis in sheet.axes:
+                known = axis.values is None or axis.name in declared
+                self._axes.append((axis.name, None if known else [], axis.size if known else 0))
+            self._sums = np.zeros([size for _, _, size in self._axes])
+            self._squares = np.zeros_like(self._sums)
+        places = [
+            np.arange(axis.size) if known[1] is None else _placed(known[1], axis)
+            for axis, known in zip(sheet.axes, self._axes, strict=True)
+        ]
+        self._axes = [
+            (name, values, size if values is None else len(values))
+            for name, values, size in self._axes
+        ]
+        shape = [size for _, _, size in self._axes]
+        grown = [(0, new - old) for new, old in zip(shape, self._sums.shape, strict=True)]
+        self._sums, self._squares = np.pad(self._sums, grown), np.pad(self._squares, grown)
+        cells = np.ix_(*places)
+        self._sums[cells] += _cut(tallies.sums, sheet, places)
+        self._squares[cells] += _cut(tallies.squares, sheet, places)
+        self.rows += sheet.rows
+        self.records += sheet.records
+        self.unanswered += sheet.unanswered
+
+    def estimate(self, method: str, population: str) -> Estimate:
+        """The estimate of all that was counted."""
+        if not self.records:
+            what = "`where` must leave" if self._question.where else "`FILE` must have"
+            raise ValueError(f"{what} at least one record; got none")
+        weighted = self._design.weights is not None
+        if weighted and not float(self._sums.sum()) > 0:
+            raise ValueError("`weights` must have a positive one inside the domain; got none")
+        axes, orders = [], []
+        for name, values, size in self._axes:
+            order = list(range(size))
+            if values is not None:
+                order = sorted(order, key=lambda i: _rank(values[i]))
+                values = [values[i] for i in order]
+            orders.append(order)
+            told = None if values is None else tuple(values)
+            if name in self._question.strata:
+                told = self._question.strata[name].values
+            axes.append(Axis(name, told, size, np.zeros(0, narrow(max(1, size)))))
+        cells = np.ix_(*orders)
+        sums, squares = self._sums[cells].reshape(1, -1), self._squares[cells].reshape(1, -1)
+        units = np.array([self.rows if weighted else self.records])
+        tallies = Tallies(self.records, sums, squares, units, weighted=weighted)
+        whole = Sheet(tuple(axes), 0, None, 0, None, None, None, (), 1.0)
+        back, named = way_back(self._question, whole)
+        return of_tallies(self._question, back, named, tallies, method, population, Patience())
+
+
+def _placed(known: list[Any], axis: Axis) -> NDArray[np.intp]:
+    """Where the levels of a batch stand among all levels so far, new ones behind them."""
+    assert axis.values is not None
+    found = {(type(value), value): i for i, value in enumerate(known)}
+    places = []
+    for value in axis.values:
+        key = (type(value), value)
+        if key not in found:
+            found[key] = len(known)
+            known.append(value)
+        places.append(found[key])
+    return np.array(places, np.intp)
+
+
+def _cut(table: Array, sheet: Sheet, places: list[NDArray[np.intp]]) -> Array:
+    """The table of a batch, without the one empty cell of an axis that has no level."""
+    whole = table.reshape(sheet.shape)
+    return whole[tuple(slice(len(place)) for place in places)]
+
+
+def _rank(value: Any) -> tuple[bool, str, Any]:
+    """Missing comes last, as in a table that is read at once."""
+    return value is None, type(value).__name__, 0 if value is None else value

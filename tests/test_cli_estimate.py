@@ -1,0 +1,155 @@
+"""``bistochastic estimate``: the same numbers as from Python, from files in pieces."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+import bistochastic as bs
+from bistochastic.adapters.results import opened
+from bistochastic.cli import main
+from bistochastic.tables.question import ask
+from bistochastic.tables.running import Running
+from bistochastic.tables.sheet import Design
+
+PLAN = bs.Plan(
+    [
+        bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75),
+        bs.Categorical("job", [1, 2, 3], strata=("region", {"S": bs.uniform(3),
+                                                            "N": bs.tridiagonal(0.2, size=3)})),
+        bs.Categorical("edu", ["lo", "hi"], "randomized_response", keep=0.8, missing="keep"),
+    ],
+    keep=["region", "age", "w"],
+)  # fmt: skip
+
+
+@pytest.fixture(name="frame")
+def _frame() -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "sex": rng.choice(["F", "M"], 900), "job": rng.choice([1, 2, 3], 900),
+            "edu": rng.choice(["lo", "hi", None], 900), "region": "N",
+            "age": np.sort(rng.integers(20, 24, 900))[::-1].copy(), "w": rng.uniform(1, 2, 900),
+            "other": "secret",
+        }
+    )  # fmt: skip
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path: Path, frame: pd.DataFrame) -> Path:
+    (tmp_path / "plan.toml").write_text(PLAN.to_toml())
+    (tmp_path / "plan.json").write_text(PLAN.to_json())
+    frame.to_csv(tmp_path / "file.csv", index=False)
+    frame.to_parquet(tmp_path / "file.parquet", row_group_size=100)
+    frame.to_feather(tmp_path / "file.arrow", compression="uncompressed")
+    return tmp_path
+
+
+def run(folder: Path, *words: str) -> Any:
+    given = [str(folder / word) if word.startswith(("file.", "plan.")) else word for word in words]
+    return CliRunner().invoke(main, ["estimate", *given])
+
+
+@pytest.mark.parametrize("file", ["file.csv", "file.parquet", "file.arrow"])
+@pytest.mark.parametrize(
+    ("words", "columns", "options"),
+    [
+        (["--by", "sex,age"], ("sex", "age"), {}),
+        (["--by", "age,sex", "--where", "age=20,22"], ("age", "sex"), {"where": {"age": [20, 22]}}),
+        (["--by", "edu", "--where", "sex=F", "--weights", "w"], ("edu",),
+         {"where": {"sex": "F"}, "weights": "w"}),
+        (["--by", "job", "--method", "mle", "--where", "region=N"], ("job",),
+         {"method": "mle", "where": {"region": "N"}}),
+    ],
+)  # fmt: skip
+def test_a_file_gives_what_python_gives(
+    folder: Path, frame: pd.DataFrame, file: str, words: list[str], columns: Any, options: Any
+) -> None:
+    if "job" in columns:
+        plan = bs.Plan(
+            [bs.Categorical("job", [1, 2, 3], strata=("region", {
+                "S": bs.tridiagonal(0.1, size=3), "N": bs.tridiagonal(0.2, size=3)}))],
+            keep="*",
+        )  # fmt: skip
+        (folder / "plan.toml").write_text(plan.to_toml())
+    else:
+        plan = PLAN
+    want = plan.estimate(frame, *columns, **options)
+    done = run(folder, file, "--plan", "plan.toml", *words)
+    assert done.exit_code == 0, done.output
+    # A table of a file has no frame, and the same words.
+    assert done.output == repr(want) + "\n"
+    done = run(folder, file, "--plan", "plan.toml", *words, "--format", "json")
+    facts = json.loads(done.output)
+    assert [cell["frequency"] for cell in facts["cells"]] == pytest.approx(want.frequencies)
+    assert [cell["high"] for cell in facts["cells"]] == pytest.approx(want.interval()[:, 1])
+    assert facts["records"] == want.records
+    done = run(folder, file, "--plan", "plan.toml", *words, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.output)))
+    assert [float(row["count"]) for row in rows] == pytest.approx(want.counts)
+    assert list(rows[0])[: len(columns)] == list(columns)
+
+
+def test_batches_of_any_length_add_up(frame: pd.DataFrame) -> None:
+    table = pa.Table.from_pandas(frame)
+    question = ask(PLAN, ["age", "sex"], {"age": [21, 22]})
+    for step in (1, 7, 450, 900):
+        running = Running(question, Design(weights="w"))
+        for start in range(0, 900, step):
+            running.add(table.slice(start, step))
+        found = running.estimate("inverse", "sampled")
+        want = PLAN.estimate(frame, "age", "sex", where={"age": [21, 22]}, weights="w")
+        assert found.axes == want.axes
+        assert np.allclose(found.frequencies, want.frequencies, rtol=1e-12)
+        assert np.allclose(found.standard_errors, want.standard_errors, rtol=1e-9)
+    assert opened(table).rows == 900
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["file.csv", "--plan", "plan.toml", "--by", "tail"],
+         "must have one column `tail`; got none"),
+        (["file.csv", "--plan", "plan.toml", "--by", "sex", "--where", "sex=X"],
+         "`where` must hold declared categories of `sex`; got 'X'"),
+        (["file.csv", "--plan", "plan.toml", "--by", "sex", "--where", "sex"],
+         "must be like column="),
+        (["file.csv", "--plan", "plan.toml", "--by", "sex", "--where", "age=99"],
+         "`where` must leave at least one record; got none"),
+        (["file.csv", "--plan", "plan.xml", "--by", "sex"], "`--plan` must end in .toml or .json"),
+        (["file.csv", "--plan", "plan.none.json", "--by", "sex"],
+         "`--plan` must be a file of UTF-8"),
+        (["file.txt", "--plan", "plan.json", "--by", "sex"], "must end in .csv, .parquet, .arrow"),
+        (["file.none.csv", "--plan", "plan.json", "--by", "sex"], "must be a file; got none there"),
+        (["file.csv", "--plan", "plan.json", "--by", "job"],
+         "must be asked of an invertible matrix"),
+        (["file.csv", "--plan", "plan.json", "--by", "sex", "--method", "magic"],
+         "`method` must be"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_sentence(folder: Path, words: list[str], sentence: str) -> None:
+    done = run(folder, *words)
+    assert done.exit_code == 1
+    assert sentence in done.output
+    assert len(done.output.strip().splitlines()) == 1
+
+
+def test_a_broken_file_is_refused_without_its_values(folder: Path) -> None:
+    (folder / "file.csv").write_text("sex,job\nF,1\nM,secret\n" * 3)
+    done = run(folder, "file.csv", "--plan", "plan.json", "--by", "sex", "--where", "job=1")
+    assert done.exit_code == 1
+    assert "secret" not in done.output
+    (folder / "file.parquet").write_bytes(b"PAR1 secret")
+    done = run(folder, "file.parquet", "--plan", "plan.json", "--by", "sex")
+    assert "must be a whole .parquet file" in done.output
+    assert "secret" not in done.output
