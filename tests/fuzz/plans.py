@@ -106,6 +106,24 @@ def release(rng: Random) -> str:
     return f"{SIMPLE}.protect({{'sex': ['F', 'M', 'M']}})"
 
 
+def function(rng: Random) -> str:
+    """What an engine calls, by people or by rows."""
+    by = rng.choice([
+        "id_column='id', after='first'", "id_column='id', after='first', pseudonym='who'",
+        "row_columns=['id'], release='w'",
+    ])  # fmt: skip
+    drop = "['id']" if "row" in by else "[]"
+    attributes = f"{SIMPLE}.attributes"
+    return f"bs.Plan({attributes}, drop={drop}).function(key=bs.KeySource.file(path('key')), {by})"
+
+
+def arrow(rng: Random) -> str:
+    """A table or a batch of pyarrow, mostly one that fits."""
+    kind = rng.choice(["pa.table", "pa.record_batch"])
+    columns = rng.choice([TABLE, TABLE, "{'sex': ['F'], 'id': ['x']}", "{'sex': ['F']}"])
+    return f"{kind}({columns})"
+
+
 def text(rng: Random) -> str:
     """A plan or a certificate as a file has it, now and then with a fault."""
     source = rng.choice([
