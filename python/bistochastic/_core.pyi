@@ -61,6 +61,7 @@ __all__ = [
     "plan_column_key",
     "plan_ids",
     "plan_pseudonyms",
+    "plan_recode",
     "processor",
     "product_of",
     "quick_rate",
@@ -341,6 +342,7 @@ def plan_column_key(
     key: Key, plan: str, release: str, column: str, kind: str, values: NDArray[np.uint64]
 ) -> Key: ...
 def plan_pseudonyms(key: Key, plan: str, ids: Any) -> NDArray[np.uint8]: ...
+def plan_recode(values: NDArray[Any], size: int, dtype: Any) -> NDArray[Any] | None: ...
 
 @final
 class Tally:

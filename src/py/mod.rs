@@ -89,7 +89,9 @@ mod _core {
     #[pymodule_export]
     use super::package::register;
     #[pymodule_export]
-    use super::plan::{Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_pseudonyms};
+    use super::plan::{
+        Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_pseudonyms, plan_recode,
+    };
     #[pymodule_export]
     use super::processor::processor;
     #[pymodule_export]
