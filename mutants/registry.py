@@ -259,6 +259,33 @@ MUTANTS = [
         new="if False:",
     ),
     Mutant(
+        "blocks-of-a-stream-not-counted",
+        "python/bistochastic/plan/stream.py",
+        "every piece of a stream starts with block 0 again",
+        ("tests/test_stream.py::test_pieces_make_the_release_of_the_whole",),
+        old="by_blocks(coded, encoded, first // BLOCK, last)",
+        new="by_blocks(coded, encoded, 0, last)",
+    ),
+    Mutant(
+        "column-not-in-permutation",
+        "python/bistochastic/plan/protect.py",
+        "two sorted files under one label are permuted alike",
+        (
+            "tests/test_plan_numbers.py::"
+            "test_sorted_files_under_one_label_share_no_permutation_and_no_ties",
+        ),
+        old='options |= {"key": own, "stream": "plan"}',
+        new='options |= {"key": self._key, "stream": "plan"}',
+    ),
+    Mutant(
+        "mixture-of-permutations-overstated",
+        "python/bistochastic/plan/definitions.py",
+        "a numeric column counts the bits of a mixture, of which one part serves everybody",
+        ("tests/test_plan_numbers.py::test_a_mixture_hides_what_its_weakest_part_hides",),
+        old="else column_beta(law)",
+        new="else law.beta",
+    ),
+    Mutant(
         "weakest-stratum-ignored",
         "python/bistochastic/plan/definitions.py",
         "the beta of an attribute is that of its first stratum",

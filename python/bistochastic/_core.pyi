@@ -62,6 +62,7 @@ __all__ = [
     "plan_column_key",
     "plan_ids",
     "plan_pseudonyms",
+    "plan_recode",
     "plan_row_key",
     "processor",
     "product_of",
@@ -346,6 +347,7 @@ def plan_column_key(
     key: Key, plan: str, release: str, column: str, kind: str, values: NDArray[np.uint64]
 ) -> Key: ...
 def plan_pseudonyms(key: Key, plan: str, ids: Any) -> NDArray[np.uint8]: ...
+def plan_recode(values: NDArray[Any], size: int, dtype: Any) -> NDArray[Any] | None: ...
 def plan_row_key(key: Key, plan: str, release: str) -> Key: ...
 
 @final

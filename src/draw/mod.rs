@@ -8,6 +8,7 @@ pub mod key;
 pub mod keystream;
 pub mod loops;
 pub mod randomize;
+pub mod recode;
 pub mod respond;
 pub mod sampler;
 pub mod word;

@@ -93,7 +93,8 @@ mod _core {
     use super::package::register;
     #[pymodule_export]
     use super::plan::{
-        Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_pseudonyms, plan_row_key,
+        Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_pseudonyms, plan_recode,
+        plan_row_key,
     };
     #[pymodule_export]
     use super::processor::processor;

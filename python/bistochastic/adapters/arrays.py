@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bistochastic import _core
 from bistochastic.adapters.frames import Undeclared, WrongType, distinct
 
 if TYPE_CHECKING:
@@ -34,6 +35,24 @@ def narrow(size: int) -> np.dtype[Any]:
     return np.dtype(np.uint64)
 
 
+def recoded(values: NDArray[Any], size: int, dtype: np.dtype[Any]) -> NDArray[Any] | None:
+    """Whole numbers as those of another type; None where one is not from 0 to below ``size``.
+
+    The caller's own array, where it is of that type already.
+
+    >>> recoded(np.array([0, 2]), 3, np.dtype("uint8")), recoded(np.array([-1]), 3, narrow(3))
+    (array([0, 2], dtype=uint8), None)
+    """
+    plain = values.dtype.newbyteorder("=")
+    values = np.ascontiguousarray(values, dtype=plain)
+    if plain.itemsize == dtype.itemsize:
+        unsigned = values.view(f"u{plain.itemsize}")
+        # As unsigned, a negative number is larger than any size that its type counts.
+        good = not len(values) or int(unsigned.max()) < size
+        return values.view(dtype) if good else None
+    return _core.plan_recode(values, size, dtype)
+
+
 def check(unknown: Mask, missing: Mask | None) -> None:
     """Refuse rows that hold no declared category and are not missing."""
     if missing is not None:
@@ -51,11 +70,12 @@ def of_integers(values: NDArray[Any], labels: Labels, missing: Mask | None) -> C
         return values.astype(dtype)
     if missing is not None:
         values = np.where(missing, values.dtype.type(given[0]), values)
-    if np.array_equal(given, np.arange(len(given))):
+    if labels.values == tuple(range(len(given))):
         # In the order of the codes: nothing to look up.
-        if int(values.min()) >= 0 and int(values.max()) <= high:
-            return values.astype(dtype, copy=False)
-        raise Undeclared((values < 0) | (values > high))
+        codes = recoded(values, len(given), dtype)
+        if codes is None:
+            raise Undeclared((values < 0) | (values > high))
+        return codes
     check((values < low) | (values > high), None)
     if high - low < _TABLE:
         table = np.zeros(high - low + 1, dtype)
@@ -142,7 +162,10 @@ class Entries:
             others = self.unknown[places]
             others = others if missing is None else others & ~missing
         if self.in_order and nulls is None:
-            return indices.astype(self.codes.dtype, copy=False), missing, others
+            codes = recoded(indices, max(len(self.codes), 1), self.codes.dtype)
+            if codes is None:
+                raise Undeclared((indices < 0) | (indices >= len(self.codes)))
+            return codes, missing, others
         return np.take(self.codes, places, mode="clip"), missing, others
 
 
@@ -200,8 +223,11 @@ def holds(dtype: np.dtype[Any], labels: Labels) -> None:
 
 def numbers_of(labels: Labels, codes: Codes, dtype: Any) -> NDArray[Any]:
     """The whole numbers or truth values that these codes stand for; codes that there are."""
-    if labels.values == tuple(range(len(labels))):
-        return codes.astype(dtype)
+    dtype = np.dtype(dtype)
+    if labels.values == tuple(range(len(labels))) and dtype.kind in "iu":
+        found = recoded(codes, len(labels), dtype)
+        if found is not None:
+            return found
     # Without looking at each code again.
     return np.take(np.array(labels.values, dtype=dtype), codes, mode="clip")
 

@@ -95,6 +95,10 @@ def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
 def _of_dictionaries(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
     """The same, chunk by chunk: each may have a dictionary of its own, mostly all have one."""
     known: dict[Any, arrays.Entries] = {}
+    if column.num_chunks == 1 and not column.null_count:
+        [chunk] = column.chunks
+        entries = arrays.Entries.of(chunk.dictionary.to_pylist(), labels)
+        return entries.at(chunk.indices.to_numpy(), None)
     codes = np.zeros(len(column), arrays.narrow(len(labels)))
     missing: Mask | None = None
     others: Mask | None = None
@@ -126,9 +130,11 @@ def labelled_as(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -
     """A column of a type, with these codes."""
     if pa.types.is_dictionary(kind):
         index = _wide(kind.index_type, len(labels))
-        indices = pa.array(codes, mask=missing).cast(index)
+        places = arrays.recoded(codes, len(labels), np.dtype(index.to_pandas_dtype()))
         entries = _texts(labels, kind.value_type)
-        found = pa.DictionaryArray.from_arrays(indices, entries, ordered=kind.ordered)
+        # Not looked at again: codes are below the number of entries.
+        indices = pa.array(places, mask=missing)
+        found = pa.DictionaryArray.from_arrays(indices, entries, ordered=kind.ordered, safe=False)
     elif labels.kind != "text":
         plain = arrays.numbers_of(labels, codes, kind.to_pandas_dtype())
         found = pa.array(plain, kind, mask=missing)

@@ -11,7 +11,7 @@ from bistochastic.adapters import arrays
 from bistochastic.adapters.frames import Frame, WrongType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -22,13 +22,18 @@ if TYPE_CHECKING:
 class PolarsFrame(Frame):
     """A frame in memory."""
 
+    def __init__(self, native: pl.DataFrame) -> None:
+        super().__init__(native)
+        self._enums: dict[str, pl.Enum] = {}
+
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
         """The code of every row, and which rows are missing, if any."""
         series: pl.Series = self.column(name)
         dtype = series.dtype
         missing = series.is_null().to_numpy() if series.null_count() else None
         if isinstance(dtype, pl.Enum):
-            indices = series.to_physical().fill_null(0).to_numpy()
+            physical = series.to_physical()
+            indices = (physical if missing is None else physical.fill_null(0)).to_numpy()
             return arrays.Entries.of(dtype.categories.to_list(), labels).at(indices, missing)
         if labels.kind == "text" and dtype in (pl.String, pl.Categorical):
             # Not strict: what is none of them becomes null, and no message can quote it.
@@ -55,16 +60,21 @@ class PolarsFrame(Frame):
             return numbers if missing is None else numbers.set(pl.Series(missing), None)
         if isinstance(dtype, pl.Enum):
             dtype = pl.Enum([str(value) for value in labels.values])
-            physical = pl.Series(codes).cast(pl.Series([], dtype=dtype).to_physical().dtype)
-            to = getattr(physical.cat, "to", None)
-            if missing is None and to is not None:
-                # The codes are those of the type: nothing is looked up.
-                found: pl.Series = to(dtype)
-                return found
+            physical = pl.Series([], dtype=dtype).to_physical().dtype
+            if missing is None and hasattr(pl.col(name).cat, "to"):
+                # The codes are those of the type: `made` says so of all columns at once.
+                self._enums[name] = dtype
+                return pl.Series(codes).cast(physical)
         places = pl.Series(codes.astype(np.uint32, copy=False))
         if missing is not None:
             places = places.set(pl.Series(missing), None)
         return pl.Series(list(labels.values), dtype=dtype).gather(places)
+
+    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> pl.DataFrame:
+        """A frame, with its enums made of codes, by as many threads as there are."""
+        frame: pl.DataFrame = super().made(columns, order)
+        made = [pl.col(name).cat.to(kind) for name, kind in self._enums.items() if name in columns]
+        return frame.with_columns(made) if made else frame
 
     def numbered(self, name: str, values: NDArray[Any]) -> pl.Series:
         """A column like that one, with these numbers."""
