@@ -1,0 +1,117 @@
+"""``bistochastic plan`` and ``inspect`` of plans and certificates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import bistochastic as bs
+from bistochastic import cli
+
+
+def invoke(*words: str | Path) -> Any:
+    return CliRunner().invoke(cli.main, [str(word) for word in words])
+
+
+def run(*words: str | Path) -> str:
+    done = invoke(*words)
+    assert done.exit_code == 0, done.output
+    return str(done.stdout)
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    rows = [f"{i},{'FM'[i % 2]},{20 + i},{i / 2},secret {i}" for i in range(40)]
+    (tmp_path / "survey.csv").write_text("\n".join(["id,sex,age,income,name", *rows]) + "\n")
+    (tmp_path / "codebook.csv").write_text("column,level\nsex,M\nsex,F\nsex,X\n")
+    return tmp_path
+
+
+def test_a_codebook_and_a_header_make_a_plan(survey: Path) -> None:
+    words = ("plan", survey / "survey.csv", "--codebook", survey / "codebook.csv", "--beta", "0.5")
+    done = invoke(*words, "--drop", "id", "--keep", "age", "--name", "wave")
+    assert done.exit_code == 0, done.output
+    plan = bs.Plan.from_toml(done.stdout)
+    sex, income = plan.attributes
+    assert isinstance(sex, bs.Categorical)
+    assert sex.categories == ("M", "F", "X")
+    assert isinstance(income, bs.Numeric)
+    assert (plan.name, plan.keep, plan.drop) == ("wave", ("age",), ("id", "name"))
+    assert done.stderr.startswith("column `name`: left out: no levels are declared; a codebook can")
+    assert "--domain-from-data reads them off the data" in done.stderr
+    assert "secret" not in done.output
+
+
+def test_levels_are_read_off_the_data_when_asked(survey: Path) -> None:
+    done = invoke("plan", survey / "survey.csv", "--domain-from-data", "--drop", "id")
+    plan = bs.Plan.from_toml(done.stdout)
+    sex = plan.attributes[0]
+    assert isinstance(sex, bs.Categorical)
+    assert (sex.categories, sex.domain_from_data) == (("F", "M"), True)
+    assert plan.drop == ("id", "name")
+    assert "secret" not in done.output
+
+
+def test_types_of_a_parquet_file_declare_levels(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    frame = pl.DataFrame({"a": ["x", "é"], "b": [True, False], "c": ["x", "y"]},
+                         schema_overrides={"a": pl.Enum(["é", "x", "z"])})  # fmt: skip
+    frame.write_parquet(path)
+    plan = bs.Plan.from_toml(run("plan", path))
+    assert [a.columns[0] for a in plan.attributes] == ["a", "b"]
+    first = plan.attributes[0]
+    assert isinstance(first, bs.Categorical)
+    assert (first.categories, first.domain_from_data) == (("é", "x", "z"), False)
+    pq.write_table(pa.table({"d": pa.array(["v", "u", "v"]).dictionary_encode()}), path)
+    assert "`schema` must have a column that can be protected" in invoke("plan", path).stderr
+    [read] = bs.Plan.from_toml(run("plan", path, "--domain-from-data")).attributes
+    assert isinstance(read, bs.Categorical)
+    assert read.categories == ("u", "v")
+
+
+def test_a_plan_is_written_once_and_shown(survey: Path) -> None:
+    out = survey / "plan.toml"
+    text = run("plan", "--codebook", survey / "codebook.csv", "--out", out)
+    assert "beta 0.6" in text
+    assert "written to" in text
+    plan = bs.Plan.from_toml(out.read_text())
+    assert run("inspect", out) == f"{plan.preview()}\n"
+    again = invoke("plan", "--codebook", survey / "codebook.csv", "--out", out)
+    assert again.exit_code == 1
+    assert "`out` must be a new file" in again.stderr
+
+
+def test_inspect_shows_plans_and_certificates(tmp_path: Path) -> None:
+    plan = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
+    (tmp_path / "plan.json").write_text(plan.to_json())
+    shown = run("inspect", tmp_path / "plan.json", "--records", "1000")
+    assert shown == f"{plan.preview(1000)}\n"
+    certificate = plan.protect({"income": list(range(20))}).certificate
+    (tmp_path / "c.json").write_text(certificate.to_json())
+    assert run("inspect", tmp_path / "c.json") == f"{certificate}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["plan"], 2, "Missing argument 'FILE'"),
+        (["plan", "none.csv"], 1, "`file` must be a file; got none there"),
+        (["plan", "none.txt"], 1, "`file` must end in .csv or .parquet; got .txt"),
+        (["plan", "--codebook", "none.csv"], 1, "`codebook` must be a file to read"),
+        (["plan", "none.csv", "--out", "x.json"], 1, "`out` must end in .toml; got .json"),
+        (["inspect", "none.toml"], 1, "`family` must be a file to read; got No such file"),
+        (["inspect", "uniform", "--size", "2", "--records", "3"], 1, "`records` must go with a"),
+        (["protect", "a.csv", "b.csv"], 2, "Missing option '--plan'"),
+    ],
+)
+def test_bad_input_is_one_sentence(words: list[str], code: int, sentence: str) -> None:
+    done = invoke(*words)
+    assert done.exit_code == code, done.output
+    assert sentence in done.stderr
+    assert "Traceback" not in done.output
