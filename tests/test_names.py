@@ -18,6 +18,9 @@ PACKAGE = Path(str(bs.__file__)).parent
 # What a name is for where it is on the command line alone.
 SHELL = {
     "top": "how many terms are shown",
+    "by": "the columns of a table",
+    "format": "the form of a table",
+    "plan": "the file of a plan",
     "out": "the file that terms are written to",
     "markdown": "the form of the page",
     "version": "which version this is",
@@ -47,6 +50,7 @@ def test_options_are_called_as_in_python() -> None:
         "compare": of_families,
         "decompose": set(parameters(bs.Matrix.decompose)),
         "demo": of_families,
+        "estimate": set(parameters(bs.Plan.estimate)),
         "paper": set(),
     }
     commands = {n: c for n, c in cli.main.commands.items() if not isinstance(c, click.Group)}
