@@ -23,6 +23,8 @@ SHELL = {
     "key_file": "the file that the key is read from",
     "certificate": "the file that the certificate is written to",
     "data": "the file that the data of the demo are written to",
+    "by": "the columns of a table",
+    "format": "the form of a table",
     "markdown": "the form of the page",
     "version": "which version this is",
     "help": "what there is",
@@ -55,6 +57,7 @@ def test_options_are_called_as_in_python() -> None:
         "demo": of_families,
         "plan": set(parameters(bs.Plan.for_frame)),
         "protect": set(parameters(bs.Plan.protect)),
+        "estimate": set(parameters(bs.Plan.estimate)),
         "paper": set(),
     }
     commands = {n: c for n, c in cli.main.commands.items() if not isinstance(c, click.Group)}

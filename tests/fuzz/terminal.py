@@ -84,6 +84,12 @@ DRAW: dict[str, Callable[[Random], str]] = {
                                    "'/no/such/place.csv'"]),
     "file": lambda rng: rng.choice(["str(path('new'))", "str(path('key'))", "str(path('no/new'))",
     "str(path('.'))"]),
+    "plan": lambda rng: rng.choice(["str(path('no.toml'))", "str(path('key'))", "'plan.json'"]),
+    "by": _one("sex", "sex,age", ""),
+    "where": _one("sex=F", "sex=F,M", "sex", "=", "age=1"),
+    "method": _one("inverse", "mle", "magic"),
+    "population": _one("sampled", "fixed"),
+    "format": _one("table", "csv", "json"),
     "output": lambda rng: "str(path('out'))",
 }  # fmt: skip
 # Options that go with a family, so that whole commands are mostly understood.

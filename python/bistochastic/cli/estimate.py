@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 @main.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--plan", "plan_file", required=True, type=click.Path(path_type=Path),
+@click.option("--plan", required=True, type=click.Path(path_type=Path),
               help="The plan that protected the file: TOML or JSON.")  # fmt: skip
 @click.option("--by", required=True, help="Columns of the table, as sex,education.")
 @click.option("--where", multiple=True, help="A condition, as sex=F,M. May be given several times.")
 @click.option("--weights", help="A column of survey weights.")
 @click.option("--method", default="inverse", help="inverse, mle, simplex or shrunk.")
 @click.option("--population", default="sampled", help="sampled, or fixed if the file is everyone.")
-@click.option("--format", "form", default="table", type=click.Choice(["table", "csv", "json"]),
+@click.option("--format", default="table", type=click.Choice(["table", "csv", "json"]),
               help="How the table is printed.")  # fmt: skip
 def estimate(
     file: Path,
-    plan_file: Path,
+    plan: Path,
     by: str,
     where: Sequence[str],
     weights: str | None,
     method: str,
     population: str,
-    form: str,
+    format: str,
 ) -> None:
     """Estimate a table of the original from FILE, a protected CSV, Parquet or Arrow file.
 
@@ -55,12 +55,12 @@ def estimate(
     from bistochastic.tables.question import ask
     from bistochastic.tables.running import Running
 
-    plan = _plan(plan_file)
+    law = _plan(plan)
     how = arguments.one_of("method", method, METHODS)
-    design = designed(plan, weights, None, None, None, None)
+    design = designed(law, weights, None, None, None, None)
     who = people(population, design)
-    labels = _labels(plan)
-    question = ask(plan, [name.strip() for name in by.split(",")], _conditions(where, labels))
+    labels = _labels(law)
+    question = ask(law, [name.strip() for name in by.split(",")], _conditions(where, labels))
     needed = dict.fromkeys([*question.columns, *question.where, *question.protected,
                             *question.strata, *([weights] if weights else [])])  # fmt: skip
     kinds = {name: labels[name].kind if name in labels else None for name in needed}
@@ -68,7 +68,7 @@ def estimate(
     running = Running(question, design)
     for batch in batches(file, kinds):
         running.add(batch)
-    _print(told_in(running.estimate(how, who), None, running.unanswered), form)
+    _print(told_in(running.estimate(how, who), None, running.unanswered), format)
 
 
 def _plan(path: Path) -> Plan:
