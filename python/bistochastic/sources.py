@@ -146,7 +146,7 @@ def _found(kind: str, place: str) -> _core.Key:
             must = f"the variable {shown(place)} must hold the absolute path of a key file"
             raise ValueError(f"{must}; got another text")
         place = path
-    if not Path(place).exists():
+    if not Path(place).is_file():
         # A path out of a variable may be anything: it is not repeated.
         named = shown(place) if kind == "file" else "the path that the variable holds"
         raise FileNotFoundError(f"`key` must be a file on every machine; got none at {named}")
@@ -185,7 +185,8 @@ def _path(path: Any) -> Any:
 
 
 def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        got = "none" if value == "" else type(value).__name__
-        raise (ValueError if value == "" else TypeError)(f"`{name}` must be a text; got {got}")
+    if not isinstance(value, str):
+        raise TypeError(f"`{name}` must be a text; got {type(value).__name__}")
+    if not value:
+        raise ValueError(f"`{name}` must be a text; got none")
     return value

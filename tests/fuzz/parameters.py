@@ -296,6 +296,13 @@ DRAW: dict[str, Callable[[Scene], str]] = {
         f"{name}.key": _of("bs.KeySource.file(path('key'))")
         for name in ("on_polars", "on_duckdb", "on_dask", "on_ray", "on_spark")
     },
+    "codebook": _of("{'sex': ['F', 'M']}", "None", "path('no.csv')"),
+    "for_frame.schema": lambda s: s.rng.choice([
+        plans.frame(s.rng), "{'sex': ['F', 'M'], 'town': ['A', 'B']}", "pa.schema({'sex': pa.bool_()})",
+    ]),
+    "for_frame.keep": _of("['region']", "[]"),
+    "for_frame.name": _of("'survey'"),
+    "rounded.digits": _of("1", "3", "6", "17"),
     "row_columns": _of("['id']", "None", "[]"),
     "batch": lambda s: plans.arrow(s.rng),
     "table": lambda s: plans.arrow(s.rng),

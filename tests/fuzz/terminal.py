@@ -9,7 +9,7 @@ from random import Random
 import click
 
 from bistochastic.cli import main
-from fuzz import files, matrices
+from fuzz import files, matrices, plans
 
 # No zero bytes: what is called from a shell cannot have any.
 _TEXTS = [
@@ -44,6 +44,23 @@ def _vector(read: Callable[[Random, int], str]) -> Callable[[Random], str]:
         return repr(",".join(numbers))
 
     return text
+
+
+def _people(rng: Random) -> str:
+    """A table as CSV, now and then with a fault."""
+    table = rng.choice([
+        b"id,sex\n1,F\n2,M\n3,M\n", b"id,sex\n1,F\n1,M\n", b"id,sex\n", b"", b"id,sex\n1\n",
+        b"id,sex\n1,\n", b"\xff\xfe", b"sex\nF\nM\n", b"id,sex\n" + 300 * b"5,F\n",
+    ])  # fmt: skip
+    name = rng.choice(["people.csv", "people.parquet", "people"])
+    return f"write({name!r}, {table!r})"
+
+
+def _plan(rng: Random) -> str:
+    """A plan as TOML."""
+    return f"write('plan.toml', {plans.plan(rng)}.to_toml().encode())" if rng.random() < 0.4 else (
+        f"write('plan.toml', {plans.SIMPLE}.to_toml().encode())"
+    )  # fmt: skip
 
 
 def _one(*texts: str) -> Callable[[Random], str]:
@@ -82,15 +99,29 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "out": lambda rng: rng.choice(["str(path('out.npz'))", "str(path('out.csv'))",
     "str(path('no/out.csv'))", "'x'",
                                    "'/no/such/place.csv'"]),
-    "file": lambda rng: rng.choice(["str(path('new'))", "str(path('key'))", "str(path('no/new'))",
-    "str(path('.'))"]),
-    "plan": lambda rng: rng.choice(["str(path('no.toml'))", "str(path('key'))", "'plan.json'"]),
-    "by": _one("sex", "sex,age", ""),
+    "file": lambda rng: rng.choice([_people(rng), "str(path('new'))", "str(path('key'))",
+    "str(path('no/new'))", "str(path('.'))"]),
+    "by": _one("sex", "sex,age", "", "x", ","),
     "where": _one("sex=F", "sex=F,M", "sex", "=", "age=1"),
-    "method": _one("inverse", "mle", "magic"),
+    "method": _one("inverse", "mle", "simplex", "shrunk", "magic"),
     "population": _one("sampled", "fixed"),
     "format": _one("table", "csv", "json"),
     "output": lambda rng: "str(path('out'))",
+    "source": lambda rng: _people(rng),
+    "plan": lambda rng: rng.choice([_plan(rng), _plan(rng), "str(path('no.toml'))", "'plan.json'"]),
+    "codebook": lambda rng: "write('codebook.csv', b'column,level\\nsex,F\\nsex,M\\n')",
+    "certificate": lambda rng: "str(path('out.json'))",
+    "data": lambda rng: "str(path('titanic.csv'))",
+    "key_file": lambda rng: "str(path('key'))",
+    "floor": _one("0.1", "0"),
+    "drop": _one("id", "x"),
+    "name": _one("survey"),
+    "release": _one("w"),
+    "id_column": _one("id", "x"),
+    "after": _one("first", "x"),
+    "pseudonym": _one("who", "sex"),
+    "max_rows_per_id": _one("1", "2"),
+    "records": _one("1", "100"),
 }  # fmt: skip
 # Options that go with a family, so that whole commands are mostly understood.
 _FAMILIES = {

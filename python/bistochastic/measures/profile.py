@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from bistochastic import _core
 from bistochastic.words import cells, down, table, up
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ class Entry:
         '0.34'
         """
         x, direction = self.value, _WORDS[self.name][1]
+        # More digits than a double has say nothing.
+        digits = min(_core.as_whole("digits", digits, 1), 17)
         if x is None:
             return "-"
         if isinstance(x, bool):

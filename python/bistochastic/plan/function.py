@@ -57,12 +57,11 @@ class Function:
     def for_schema(self, schema: Any) -> Function:
         """The same for batches of this schema of pyarrow alone: others stop the work."""
         self.schema(schema)
-        return dataclasses.replace(self, expected=schema.remove_metadata())
+        return dataclasses.replace(self, expected=_schema(schema))
 
     def schema(self, schema: Any) -> Any:
         """The schema of what comes out for batches of this one, without a key or a row."""
-        table = opened(schema.remove_metadata().empty_table())
-        return self._protected(table, None).schema
+        return self._protected(opened(_schema(schema).empty_table()), None).schema
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Each record batch protected, as it comes."""
@@ -156,7 +155,7 @@ class Function:
 
         rows = _core.as_whole("records", records, 0)
         name = named("engine", engine)
-        known = self.expected if schema is None else schema
+        known = self.expected if schema is None else _schema(schema)
         if known is None:
             must = "`schema` must be that of the input, unless for_schema said it"
             raise ValueError(f"{must}; got none")
@@ -284,6 +283,13 @@ def _part(value: Any) -> bytes:
         return b"i" + value.to_bytes(16, "little", signed=True)
     kind, body = (b"b", value) if isinstance(value, bytes) else (b"t", value.encode())
     return kind + len(body).to_bytes(8, "little") + body
+
+
+def _schema(given: Any) -> Any:
+    """A schema of pyarrow, without what was noted about it."""
+    if type(given).__name__ != "Schema" or not type(given).__module__.startswith("pyarrow"):
+        raise TypeError(f"`schema` must be a Schema of pyarrow; got {type(given).__name__}")
+    return given.remove_metadata()
 
 
 def _check_schema(found: Any, expected: Any) -> None:
