@@ -298,7 +298,8 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     },
     "codebook": _of("{'sex': ['F', 'M']}", "None", "path('no.csv')"),
     "for_frame.schema": lambda s: s.rng.choice([
-        plans.frame(s.rng), "{'sex': ['F', 'M'], 'town': ['A', 'B']}", "pa.schema({'sex': pa.bool_()})",
+        plans.frame(s.rng), "{'sex': ['F', 'M'], 'town': ['A', 'B']}",
+        "pa.schema({'sex': pa.bool_()})",
     ]),
     "for_frame.keep": _of("['region']", "[]"),
     "for_frame.name": _of("'survey'"),

@@ -234,7 +234,7 @@ def function(
             raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one: use protect")
     if (id_column is None) == (row_columns is None):
         got = "neither" if id_column is None else "both"
-        must = "`id_column` or `row_columns` must be given, as rows have no position on an engine"
+        must = "`id_column` must be given, or row_columns, as rows have no position on an engine"
         raise ValueError(f"{must}; got {got}")
     label = None if release is None else named("release", release)
     again = _core.as_flag("redraw", redraw)
