@@ -36,7 +36,7 @@ class PandasFrame(Frame):
         """The code of every row, and which rows are missing, if any."""
         series = self.column(name)
         dtype = series.dtype
-        if isinstance(dtype, pd.ArrowDtype):
+        if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "") == "pyarrow":
             from bistochastic.adapters.arrow_table import codes_of
 
             return codes_of(_arrow(series), labels)

@@ -8,6 +8,7 @@ depends on the person and the value, so that every wave says the same of both.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,8 +87,6 @@ def certified(
     bound: Plan, options: Options, rows: int, clear: tuple[str, ...], people: People | None
 ) -> Certificate:
     """The certificate of a release by a plan that is bound to its records."""
-    from importlib.metadata import version
-
     key, wave = options.key, options.wave
     by_ids = None
     if wave is not None and key is not None and people is not None:
@@ -101,8 +100,15 @@ def certified(
         columns_in_clear=clear,
         shuffled=options.shuffle,
         ids=by_ids,
-        package=version("bistochastic"),
+        package=_version(),
     )
+
+
+@cache
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("bistochastic")
 
 
 class Draws:
