@@ -110,30 +110,44 @@ def numbers(
 
     Later readings of the file leave them out: permuted values take their place.
     """
+    import numpy as np
     import pyarrow as pa
 
     from bistochastic.adapters.arrow_table import ArrowTable
 
+    # As arrays of NumPy: what they took goes back to the system, and pyarrow keeps nothing.
     chunks: dict[str, list[Any]] = {name: [] for name in names}
+    masks: dict[str, list[Any]] = {name: [] for name in names}
+    types: dict[str, Any] = {name: source.schema.field(name).type for name in names}
     done = 0
     for batch in source.batches(names):
         for name, column in zip(names, batch.columns, strict=True):
-            chunks[name].append(source.numbers_of(column, name, done))
+            found = source.numbers_of(column, name, done)
+            # One float makes all of a CSV column floats.
+            if not done or pa.types.is_floating(found.type):
+                types[name] = found.type
+            plain = found.fill_null(0) if found.null_count else found
+            chunks[name].append(plain.to_numpy(zero_copy_only=False).copy())
+            null = found.is_null() if found.null_count else None
+            masks[name].append(None if null is None else null.to_numpy(zero_copy_only=False))
         done += batch.num_rows
         progress(source.share())
-    found: dict[str, Table] = {}
-    types = {}
-    for name in names:
-        kinds = {chunk.type for chunk in chunks[name]}
-        # One float makes all of a CSV column floats.
-        kind = kinds.pop() if len(kinds) == 1 else pa.float64()
-        if not done:
-            kind = source.schema.field(name).type
-        types[name] = kind
-        column = pa.chunked_array([chunk.cast(kind) for chunk in chunks.pop(name)], kind)
-        found[name] = ArrowTable(pa.table({name: column}))
     source.replaced(types)
-    return found
+    tables: dict[str, Table] = {}
+    for name in names:
+        parts, missing = chunks.pop(name), masks.pop(name)
+        if not parts:
+            tables[name] = ArrowTable(pa.table({name: pa.array([], types[name])}))
+            continue
+        mask = None
+        if any(each is not None for each in missing):
+            full = [np.zeros(len(part), bool) if each is None else each
+                    for part, each in zip(parts, missing, strict=True)]  # fmt: skip
+            mask = np.concatenate(full)
+        values = np.concatenate(parts)
+        parts.clear()
+        tables[name] = ArrowTable(pa.table({name: pa.array(values, types[name], mask=mask)}))
+    return tables
 
 
 @contextmanager
