@@ -107,7 +107,13 @@ def _arguments(maker: Any) -> int:
 
 @dataclass(frozen=True)
 class Strata:
-    """A matrix for each value of a column that stays in clear."""
+    """A matrix for each value of a column that stays in clear.
+
+    >>> import bistochastic as bs
+    >>> laws = {"north": bs.uniform(2), "south": bs.randomized_response(2, beta=0.6)}
+    >>> bs.Categorical("sex", ["F", "M"], strata=("region", laws)).strata.column
+    'region'
+    """
 
     column: str
     labels: Labels

@@ -41,6 +41,11 @@ class Measures:
     there are several; all three are None for a numeric attribute without a number of records.
     ``epsilon`` is of the report of this attribute, ``reason`` says why it is infinite.
     ``deterministic`` attributes hide nothing at random and count no bits.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    >>> plan.by_attribute["sex"].size, plan.by_attribute["sex"].beta >= 0.6
+    (2, True)
     """
 
     columns: tuple[str, ...]
@@ -62,7 +67,13 @@ class Measures:
 
 @dataclass(frozen=True)
 class Bits:
-    """The bits of several attributes together, the most they could have, and the ratio."""
+    """The bits of several attributes together, the most they could have, and the ratio.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    >>> plan.categorical.max_bits, plan.categorical.attributes
+    (1.0, 1)
+    """
 
     bits: float
     max_bits: float

@@ -110,7 +110,14 @@ def totals(plan: Plan) -> list[str]:
 
 
 class Preview:
-    """A plan in words and a table; printing it shows all."""
+    """A plan in words and a table; printing it shows all.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    >>> print(plan.preview())
+    Plan `plan`, Definition 1
+    ...
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan

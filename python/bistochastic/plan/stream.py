@@ -179,6 +179,12 @@ class ProtectedBatches:
 
     It is iterated over, read by :meth:`read_next_batch` or :meth:`read_all`, or handed to whatever
     reads an Arrow stream; :meth:`to_reader` is for what wants a reader of pyarrow.
+
+    >>> import bistochastic as bs, pyarrow as pa
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    >>> batches = plan.protect_batches(pa.table({"sex": ["F", "M"]}))
+    >>> sum(batch.num_rows for batch in batches), batches.certificate.records
+    (2, 2)
     """
 
     def __init__(self, stream: Stream, reader: Any) -> None:

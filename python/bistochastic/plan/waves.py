@@ -86,7 +86,15 @@ class People:
 
 @dataclass(frozen=True)
 class ByIds:
-    """What a certificate says of ids."""
+    """What a certificate says of ids.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    >>> release = plan.protect({"sex": ["F", "M"], "person": [7, 8]}, id_column="person",
+    ...                        after="first", key=bs.Key.generate())
+    >>> release.certificate.ids.kind, release.certificate.ids.rows_per_id_checked
+    ('whole numbers', 1)
+    """
 
     id_column: str
     kind: str
