@@ -2,6 +2,10 @@
 
 What counts is the ratio, and of several repetitions the best. ``BISTOCHASTIC_BENCH=small`` takes a
 tenth of the records.
+
+Measured on two cores, 10^7 x 8, in times of the draws: integers of one byte 1.7, dictionaries of
+int8 1.4 and of int32 3.0, Enum of polars 2.6, integers of eight bytes 4.4. Wider columns are bound
+by memory, and an Enum by polars' own check of its codes.
 """
 
 from __future__ import annotations
