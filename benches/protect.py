@@ -8,6 +8,7 @@ memory is that of the child, for three numbers of rows.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -47,7 +48,7 @@ print(time.perf_counter() - begin)
 """
 
 
-def write(path: Path, rows: int) -> bs.Plan:
+def write(path: Path, plan: Path, rows: int) -> None:
     """A table of dictionary columns, and the plan for it."""
     draw = np.random.default_rng(1)
     columns, attributes = {}, []
@@ -57,7 +58,15 @@ def write(path: Path, rows: int) -> bs.Plan:
         columns[f"c{i}"] = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(levels))
         attributes.append(bs.Categorical(f"c{i}", levels, "randomized_response", beta=0.6))
     pq.write_table(pa.table(columns), path, row_group_size=1 << 20)
-    return bs.Plan(attributes)
+    plan.write_text(bs.Plan(attributes).to_json())
+
+
+def write_elsewhere(path: Path, plan: Path, rows: int) -> None:
+    """In a process of its own: the peak of a child is never below the size of its parent."""
+    child = multiprocessing.get_context("spawn").Process(target=write, args=(path, plan, rows))
+    child.start()
+    child.join()
+    assert child.exitcode == 0
 
 
 def timed(words: list[str]) -> tuple[float, float]:
@@ -85,7 +94,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(dir=given.folder) as name:
             folder = Path(name)
             source, out, plan = (folder / each for each in ("in.parquet", "out.parquet", "p.json"))
-            plan.write_text(write(source, rows).to_json())
+            write_elsewhere(source, plan, rows)
             words = ["protect", str(source), str(out), "--plan", str(plan)]
             shell, alone = [], []
             for _ in range(given.turns):

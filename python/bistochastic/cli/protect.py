@@ -61,7 +61,7 @@ def protect(
     "" is an empty text. Ids are texts. Columns that the plan keeps pass as they are, quoted only
     where they must be; truth values are written as true and false. Rows in messages are counted
     from 0, without the header. Memory does not grow with the file, but for a numeric column, which
-    takes up to 32 bytes a row.
+    takes about 32 bytes per row.
     """
     from bistochastic.files.release import protect_file
     from bistochastic.plan.options import Options
