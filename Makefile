@@ -58,7 +58,7 @@ bench: build-test
 	$(BIN)/python benches/estimate.py
 	$(BIN)/python benches/mdav_numpy.py
 	$(BIN)/python benches/numeric.py
-	$(BIN)/python benches/tables.py
+	$(BIN)/python benches/tables_numpy.py
 	$(BIN)/python benches/plan.py
 
 # Needs adult.csv (UCI) in the folder that BISTOCHASTIC_DATA names.
