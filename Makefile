@@ -84,7 +84,7 @@ bench: build-bench
 	$(BIN)/python benches/estimate.py
 	$(BIN)/python benches/mdav_numpy.py
 	$(BIN)/python benches/numeric.py
-	$(BIN)/python benches/analysis.py
+	$(BIN)/python benches/tables_numpy.py
 	$(BIN)/python benches/plan.py
 	$(BIN)/python benches/protect.py
 

@@ -38,7 +38,7 @@ def _frame() -> pd.DataFrame:
     return pd.DataFrame(
         {
             "sex": rng.choice(["F", "M"], 900), "job": rng.choice([1, 2, 3], 900),
-            "edu": rng.choice(["lo", "hi", None], 900), "region": "N",
+            "edu": rng.choice(np.array(["lo", "hi", None]), 900), "region": "N",
             "age": np.sort(rng.integers(20, 24, 900))[::-1].copy(), "w": rng.uniform(1, 2, 900),
             "other": "secret",
         }

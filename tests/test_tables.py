@@ -579,9 +579,9 @@ def test_raking_weights_have_the_likeliest_margins(kind: str) -> None:
         sums = [found[frame[name] == level].sum() for level in likely.axes[0].levels]
         assert sums == pytest.approx(likely.counts, rel=1e-6)
     # Within the strata, each of which has a law of its own.
-    likely = PLAN.estimate(frame, "region", "job", method="mle").counts.reshape(2, 3)
+    cells = PLAN.estimate(frame, "region", "job", method="mle").counts.reshape(2, 3)
     south = found[(frame["region"] == "S") & (frame["job"] == "z")].sum()
-    assert south == pytest.approx(likely[1, 2], rel=1e-6)
+    assert south == pytest.approx(cells[1, 2], rel=1e-6)
     weighted = PLAN.weights(frame, weights="w")
     assert weighted.sum() == pytest.approx(frame["w"].sum())
     share = weighted[frame["sex"] == "F"].sum() / weighted.sum()
@@ -616,7 +616,8 @@ def test_a_search_ends_at_its_gap_or_its_time_and_says_how_far_it_came() -> None
     assert drawn.frequencies.sum() == pytest.approx(1)
     quick = m.estimate(counts=counts, method="shrunk", seconds=1e-9)
     assert quick.steps <= drawn.steps
-    for wrong in ({"gap": 0}, {"seconds": -1}, {"progress": 3}):
+    wrongs: list[dict[str, Any]] = [{"gap": 0}, {"seconds": -1}, {"progress": 3}]
+    for wrong in wrongs:
         with pytest.raises((ValueError, TypeError), match="must be a"):
             m.estimate(counts=counts, method="mle", **wrong)
 

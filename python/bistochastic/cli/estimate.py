@@ -135,7 +135,7 @@ def _print(found: Estimate, form: str) -> None:
     import io
     import json
 
-    columns = {**found._levels(), **found._columns()}
+    columns: dict[str, Any] = {**found._levels(), **found._columns()}
     plain = {k: v if isinstance(v, list) else v.tolist() for k, v in columns.items()}
     rows = [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
     if form == "csv":

@@ -25,7 +25,7 @@ def fieller(
     >>> low, high, bounded = fieller(np.array([50.0]), 100.0, np.array([9.0]), np.array([0.0]),
     ...                              4.0, 2.0)
     >>> low.round(4), high.round(4), bounded
-    (array([0.4368]), array([0.5642]), array([ True]))
+    (array([0.4375]), array([0.5641]), array([ True]))
     >>> fieller(np.array([1.0]), 1.0, np.array([9.0]), np.array([0.0]), 4.0, 2.0)[2]
     array([False])
     """

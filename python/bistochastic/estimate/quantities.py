@@ -17,7 +17,7 @@ class Quantity:
     """A number about the original: a count, a mean, a covariance or a correlation.
 
     >>> Quantity("mean", 2.5, 0.1, 400, "sampled", 399)
-    <mean 2.5, standard error 0.1, 95 % from 2.3034 to 2.6966; 400 records (sampled)>
+    <mean 2.5, standard error 0.1, 95 % from 2.30341 to 2.69659; 400 records (sampled)>
     """
 
     name: str
@@ -108,7 +108,7 @@ class Ratio(Quantity):
         >>> r = Ratio("ratio", 0.5, 0.1, 100, "sampled", 99, numerator=50.0, denominator=100.0,
         ...           variances=(9.0, 0.0, 4.0))
         >>> [tuple(round(x, 4) for x in part) for part in r.region()]
-        [(0.4373, 0.5637)]
+        [(0.438, 0.5636)]
         """
         alpha = 1 - confidence_of(confidence)
         nn, nd, dd = self.variances

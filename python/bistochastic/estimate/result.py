@@ -114,7 +114,7 @@ class Estimate:
     @property
     def degrees(self) -> float:
         """Degrees of freedom of the intervals under weights; infinite without weights."""
-        return math.inf if self.linear is None else self.linear.degrees
+        return math.inf if self.linear is None else float(self.linear.degrees)
 
     @property
     def _law(self) -> Matrix:
@@ -127,7 +127,7 @@ class Estimate:
         if self.method == "inverse":
             return self.frequencies
         if self.linear is not None:
-            return self.linear.shares
+            return np.asarray(self.linear.shares)
         return operators.solve(self._law, self.reports)
 
     @cached_property
@@ -202,7 +202,7 @@ class Estimate:
                [-0.0025,  0.0025]])
         """
         if self.linear is not None:
-            return self.linear.covariance()
+            return np.asarray(self.linear.covariance())
         r = self._law.size
         # The unit matrix, its solution and their product.
         _core.require_memory("covariance", r, r, 32)
@@ -259,7 +259,7 @@ class Estimate:
             alpha /= r
         if self.linear is not None:
             low, high = self.linear.bounds(alpha)
-            return np.clip(np.stack([low, high], axis=1), 0.0, 1.0)
+            return np.asarray(np.clip(np.stack([low, high], axis=1), 0.0, 1.0))
         n, matrix = self.records, self._law
         certain = structure.is_certain(matrix)
         still = certain or matrix.truthfulness == 1

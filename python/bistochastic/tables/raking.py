@@ -58,7 +58,8 @@ def weights(plan: Plan, frame: Any, given: Any) -> Any:
             codes.append(place)
             targets.append(_margin(attribute, place, start))
     cells, which = _together(codes)
-    return column(frame, start * _raked(cells, targets, np.bincount(which, start))[which])
+    total = np.bincount(which, start).astype(float)
+    return column(frame, start * _raked(cells, targets, total)[which])
 
 
 def _margin(attribute: Categorical | Joint, place: NDArray[np.int64], start: Array) -> Array:

@@ -73,7 +73,8 @@ class Running:
         for name, values, size in self._axes:
             order = list(range(size))
             if values is not None:
-                order = sorted(order, key=lambda i: _rank(values[i]))
+                ranks = [_rank(value) for value in values]
+                order.sort(key=ranks.__getitem__)
                 values = [values[i] for i in order]
             orders.append(order)
             told = None if values is None else tuple(values)
