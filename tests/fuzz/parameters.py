@@ -303,7 +303,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     ]),
     "for_frame.keep": _of("['region']", "[]"),
     "for_frame.name": _of("'survey'"),
-    "rounded.digits": _of("1", "3", "6", "17"),
     "row_columns": _of("['id']", "None", "[]"),
     "batch": lambda s: plans.arrow(s.rng),
     "table": lambda s: plans.arrow(s.rng),

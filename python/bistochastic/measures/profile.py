@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from bistochastic import _core
 from bistochastic.words import cells, down, table, up
 
 if TYPE_CHECKING:
@@ -90,31 +89,30 @@ class Entry:
         >>> bs.uniform(3).profile()["guessing_probability"].text
         '0.333334'
         """
-        return self.rounded(6)
+        return shortened(self, 6)
 
-    def rounded(self, digits: int) -> str:
-        """The value in so many digits, rounded so that privacy is never overstated.
 
-        >>> import bistochastic as bs
-        >>> bs.uniform(3).profile()["guessing_probability"].rounded(2)
-        '0.34'
-        """
-        x, direction = self.value, _WORDS[self.name][1]
-        # More digits than a double has say nothing.
-        digits = min(_core.as_whole("digits", digits, 1), 17)
-        if x is None:
-            return "-"
-        if isinstance(x, bool):
-            return "yes" if x else "no"
-        if isinstance(x, int):
-            return str(x)
-        # A unit in the last place, by which a value may have been moved to be safe, is not shown.
-        # Zero was not moved: nothing is below it.
-        moved = x != 0 and math.isfinite(x) and self.name not in _TO_THE_DIGIT
-        unit = 4 * math.ulp(x) if moved else 0.0
-        if direction > 0:
-            return up(x - unit, digits)
-        return down(x + unit, digits) if direction < 0 else f"{x:.{digits}g}"
+def shortened(entry: Entry, digits: int) -> str:
+    """A value in so many digits, rounded so that privacy is never overstated.
+
+    >>> import bistochastic as bs
+    >>> shortened(bs.uniform(3).profile()["guessing_probability"], 2)
+    '0.34'
+    """
+    x, direction = entry.value, _WORDS[entry.name][1]
+    if x is None:
+        return "-"
+    if isinstance(x, bool):
+        return "yes" if x else "no"
+    if isinstance(x, int):
+        return str(x)
+    # A unit in the last place, by which a value may have been moved to be safe, is not shown.
+    # Zero was not moved: nothing is below it.
+    moved = x != 0 and math.isfinite(x) and entry.name not in _TO_THE_DIGIT
+    unit = 4 * math.ulp(x) if moved else 0.0
+    if direction > 0:
+        return up(x - unit, digits)
+    return down(x + unit, digits) if direction < 0 else f"{x:.{digits}g}"
 
 
 @dataclass(frozen=True)

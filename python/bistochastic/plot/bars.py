@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from bistochastic.measures.profile import shortened
 from bistochastic.plot.canvas import DIGITS, QUIET, figure_of, given_axes, new_figure, title
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def _bar(ax: Axes, y: float, entry: Entry, colour: str, errs: str, matrix: Matri
         {"facecolor": "white", "hatch": "////"} if bound else {"facecolor": colour}
     )
     ax.barh(y, _share(entry, matrix), height=0.66, edgecolor=colour, label=entry.name, **look)
-    text = "infinite" if entry.value == math.inf else entry.rounded(DIGITS)
+    text = "infinite" if entry.value == math.inf else shortened(entry, DIGITS)
     if bound:
         text = f"{errs} {text}"
     if entry.name in _IN_BITS:
