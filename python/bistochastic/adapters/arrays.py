@@ -44,7 +44,7 @@ def recoded(values: NDArray[Any], size: int, dtype: np.dtype[Any]) -> NDArray[An
     (array([0, 2], dtype=uint8), None)
     """
     plain = values.dtype.newbyteorder("=")
-    values = np.ascontiguousarray(values, dtype=plain)
+    values = np.require(values, dtype=plain, requirements=["C", "A"])
     if plain.itemsize == dtype.itemsize:
         unsigned = values.view(f"u{plain.itemsize}")
         # As unsigned, a negative number is larger than any size that its type counts.

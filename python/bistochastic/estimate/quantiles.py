@@ -41,6 +41,9 @@ def student(alpha: float, degrees: float) -> float:
     >>> round(student(0.05, 1), 4), round(student(0.05, 10), 4), round(student(0.05, 1e9), 4)
     (12.7062, 2.2281, 1.96)
     """
+    if alpha >= 1:
+        # A confidence so small that it rounds to none.
+        return 0.0
     if degrees > 1e6:
         return -normal(alpha / 2)
     half = np.array([degrees / 2])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bistochastic import arguments
 from bistochastic.estimate.quantities import Quantity, Ratio
 from bistochastic.plan.attributes import named
 from bistochastic.tables.estimates import designed, people
@@ -280,9 +281,9 @@ def _kept(
 
 def _pair(columns: Any) -> tuple[str, str]:
     must = "`columns` must be two names"
-    if isinstance(columns, str | bytes) or not hasattr(columns, "__iter__"):
+    if isinstance(columns, str | bytes):
         raise TypeError(f"{must}; got {type(columns).__name__}")
-    listed = [named("columns", column) for column in columns]
+    listed = [named("columns", x) for x in arguments.items("columns", "be two names", columns)]
     if len(listed) != 2:
         raise ValueError(f"{must}; got {len(listed)}")
     return listed[0], listed[1]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, operators
+from bistochastic import _core, arguments, operators
 from bistochastic.estimate.linear import Factor
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, named, prefix
 from bistochastic.plan.columns import impossible_codes
@@ -122,7 +122,7 @@ def _conditions(plan: Plan, where: Any) -> dict[str, tuple[Any, ...]]:
         single = (
             levels is None or isinstance(levels, str | bytes) or not hasattr(levels, "__iter__")
         )
-        listed = (levels,) if single else tuple(levels)
+        listed = (levels,) if single else tuple(arguments.items("where", "list levels", levels))
         if column in labels:
             axis, missing = labels[column]
             for level in listed:

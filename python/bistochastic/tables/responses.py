@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, structure
+from bistochastic import _core, arguments, structure
 from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import opened
 from bistochastic.estimate.sample import Sample
@@ -183,7 +183,7 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
     else:
         if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
             raise TypeError(f"{must}; got {type(given).__name__}")
-        listed = list(given)
+        listed = arguments.items("scores", "be one number for each level", given)
     if len(listed) != len(levels):
         raise ValueError(f"{must}; got {len(listed)}")
     found = np.array([_core.as_real("scores", "hold finite numbers", x) for x in listed])

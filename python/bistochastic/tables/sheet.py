@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic import _core, arguments
 from bistochastic.adapters.arrays import narrow
 from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import levels, opened
@@ -54,9 +54,10 @@ class Design:
                 raise TypeError("`replicate_scale` must come with replicates; got none")
             return cls(found["weights"], found["strata"], found["cluster"])
         must = "`replicates` must be a list of two or more columns"
-        if isinstance(replicates, str | bytes) or not hasattr(replicates, "__iter__"):
+        if isinstance(replicates, str | bytes):
             raise TypeError(f"{must}; got {type(replicates).__name__}")
-        listed = tuple(named("replicates", each) for each in replicates)
+        each = arguments.items("replicates", "be a list of two or more columns", replicates)
+        listed = tuple(named("replicates", name) for name in each)
         if len(listed) < 2:
             raise ValueError(f"{must}; got {len(listed)}")
         if found["weights"] is None:
