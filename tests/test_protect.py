@@ -556,7 +556,7 @@ def test_a_certificate_says_what_can_be_said() -> None:
     fresh = plan("keep").protect(people(300, missing=True)).certificate
     assert not fresh.key_kept
     assert fresh.key_fingerprint is None
-    assert "nobody can undo it" in str(fresh)
+    assert "nobody can draw the noise again" in str(fresh)
 
 
 def test_a_certificate_depends_on_no_value() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @main.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--plan", required=True, type=click.Path(path_type=Path),
-              help="The plan that protected the file: TOML or JSON.")  # fmt: skip
+              help="The plan that protected the file, or its certificate: TOML or JSON.")  # fmt: skip
 @click.option("--by", required=True, help="Columns of the table, as sex,education.")
 @click.option("--where", multiple=True, help="A condition, as sex=F,M. May be given several times.")
 @click.option("--weights", help="A column of survey weights.")
@@ -56,6 +56,7 @@ def estimate(
     from bistochastic.tables.running import Running
 
     law = _plan(plan)
+    _check(file, law)
     how = arguments.one_of("method", method, METHODS)
     design = designed(law, weights, None, None, None, None)
     who = people(population, design)
@@ -72,7 +73,7 @@ def estimate(
 
 
 def _plan(path: Path) -> Plan:
-    from bistochastic.plan import Plan
+    from bistochastic.plan import Certificate, Plan
 
     ending = path.suffix.lower()
     if ending not in (".toml", ".json"):
@@ -81,7 +82,29 @@ def _plan(path: Path) -> Plan:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise ValueError("`--plan` must be a file of UTF-8 text; got none") from None
+    if ending == ".json" and '"certificate_version"' in text:
+        return Certificate.from_json(text).plan
     return Plan.from_toml(text) if ending == ".toml" else Plan.from_json(text)
+
+
+def _check(file: Path, plan: Plan) -> None:
+    """Hold the plan against the certificate beside the file; without one, say so."""
+    from bistochastic.plan import Certificate, Numeric
+
+    beside = file.with_name(f"{file.name}.certificate.json")
+    try:
+        certificate = Certificate.from_json(beside.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        click.echo("note: there is no certificate beside the file, so that nobody checked whether "
+                   "this plan protected it", err=True)  # fmt: skip
+        return
+
+    def laws(given: Plan) -> list[Any]:
+        return [each for each in given.attributes if not isinstance(each, Numeric)]
+
+    if laws(certificate.plan) != laws(plan):
+        must = "`--plan` must be the plan that protected the file, as its certificate says"
+        raise ValueError(f"{must}; got another")
 
 
 def _labels(plan: Plan) -> dict[str, Labels]:
@@ -129,7 +152,7 @@ def _level(kind: str | None, typed: str) -> Any:
 
 def _print(found: Estimate, form: str) -> None:
     if form == "table":
-        click.echo(repr(found))
+        click.echo(found.to_text())
         return
     import csv
     import io

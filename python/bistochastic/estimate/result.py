@@ -438,10 +438,22 @@ class Estimate:
             found += [_CERTAIN] * bool(sure.any()) + [_NO_WIDTH] * bool((~sure).any())
         return found
 
-    def __repr__(self) -> str:
+    def to_text(self) -> str:
+        """The table with all its rows; printing leaves out the middle of a long one.
+
+        >>> import bistochastic as bs
+        >>> len(bs.identity(30).estimate(counts=[1] * 30).to_text().splitlines())
+        33
+        """
+        return self._told(len(self.frequencies))
+
+    def _told(self, most: int) -> str:
         left = range(max(1, len(self.axes)))
-        lines = [f"<Estimate: {self._title()}>", table(*self._rows(), left=left)]
+        lines = [f"<Estimate: {self._title()}>", table(*self._rows(most), left=left)]
         return "\n".join([*lines, *(f"note: {text}" for text in self._remarks())])
+
+    def __repr__(self) -> str:
+        return self._told(20)
 
     def _repr_html_(self) -> str:
         from html import escape

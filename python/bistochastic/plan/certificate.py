@@ -85,7 +85,9 @@ class Certificate:
     def statements(self) -> tuple[str, ...]:
         """What whoever keeps the key and the releases has to know, a sentence each."""
         if not self.key_kept:
-            return ("The key was drawn for this release and forgotten: nobody can undo it.",)
+            return (
+                "The key was drawn for this release and forgotten: nobody can draw the noise again.",
+            )
         found = [
             "Whoever holds the key can undo the release: it is as confidential as the original, "
             "and is destroyed when no further wave is due."

@@ -41,8 +41,11 @@ def warnings(plan: Plan) -> list[str]:
                     f"{before}the set of values is published as it is; only who has which is hidden"
                 )
                 if attribute.order == "rank":
-                    found.append(f"{before}records exchange values with neighbours in rank, "
-                                 "so that each keeps a similar one")  # fmt: skip
+                    found.append(f"{before}a record may keep its value, or get one that is near it "
+                                 "in rank")  # fmt: skip
+                found.append(f"{before}equal values are exchanged without effect: where few "
+                             "values differ, most records keep theirs, and declared categories "
+                             "hide more")  # fmt: skip
             continue
         if attribute.domain_from_data:
             found.append(
@@ -54,6 +57,9 @@ def warnings(plan: Plan) -> list[str]:
             found.append(f"{before}some reports exclude some truths for certain")
     if plan.keep == "*":
         found.append("columns that the plan does not name stay in clear")
+    if plan.keep or any(isinstance(attribute, Numeric) for attribute in plan.attributes):
+        found.append("a column in clear, or a numeric one, that goes with a protected column gives "
+                     "it away: beta and epsilon do not see that")  # fmt: skip
     betas = [each.beta for each in plan.by_attribute.values() if each.beta is not None]
     if len(betas) > 1 and min(betas) < plan.beta / 2:
         weak = min((e for e in plan.by_attribute.values() if e.beta is not None),
