@@ -88,14 +88,14 @@ def test_a_file_gives_what_python_gives(
     done = run(folder, file, "--plan", "plan.toml", *words)
     assert done.exit_code == 0, done.output
     # A table of a file has no frame, and the same words.
-    assert done.output == repr(want) + "\n"
+    assert done.stdout == repr(want) + "\n"
     done = run(folder, file, "--plan", "plan.toml", *words, "--format", "json")
-    facts = json.loads(done.output)
+    facts = json.loads(done.stdout)
     assert [cell["frequency"] for cell in facts["cells"]] == pytest.approx(want.frequencies)
     assert [cell["high"] for cell in facts["cells"]] == pytest.approx(want.interval()[:, 1])
     assert facts["records"] == want.records
     done = run(folder, file, "--plan", "plan.toml", *words, "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(done.output)))
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [float(row["count"]) for row in rows] == pytest.approx(want.counts)
     assert list(rows[0])[: len(columns)] == list(columns)
 
@@ -141,7 +141,9 @@ def test_what_is_wrong_is_one_sentence(folder: Path, words: list[str], sentence:
     done = run(folder, *words)
     assert done.exit_code == 1
     assert sentence in done.output
-    assert len(done.output.strip().splitlines()) == 1
+    note = "note: there is no certificate beside the file"
+    said = [line for line in done.output.strip().splitlines() if not line.startswith(note)]
+    assert len(said) == 1
 
 
 def test_a_broken_file_is_refused_without_its_values(folder: Path) -> None:
@@ -153,3 +155,27 @@ def test_a_broken_file_is_refused_without_its_values(folder: Path) -> None:
     done = run(folder, "file.parquet", "--plan", "plan.json", "--by", "sex")
     assert "must be a whole .parquet file" in done.output
     assert "secret" not in done.output
+
+
+def test_the_plan_is_held_against_the_certificate_beside_the_file(tmp_path: Path) -> None:
+    plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    release = plan.protect({"sex": ["F", "M"] * 200})
+    pd.DataFrame(release.data).to_csv(tmp_path / "file.csv", index=False)
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    other = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.9)])
+    (tmp_path / "plan.other.toml").write_text(other.to_toml())
+    words = ("file.csv", "--plan", "plan.toml", "--by", "sex")
+    alone = run(tmp_path, *words)
+    assert alone.exit_code == 0
+    assert "there is no certificate beside the file" in alone.stderr
+    certificate = tmp_path / "file.csv.certificate.json"
+    certificate.write_text(release.certificate.to_json())
+    checked = run(tmp_path, *words)
+    assert checked.exit_code == 0
+    assert checked.stderr == ""
+    assert checked.stdout == alone.stdout
+    assert run(tmp_path, "file.csv", "--plan", certificate.name, "--by", "sex").stdout
+    wrong = run(tmp_path, "file.csv", "--plan", "plan.other.toml", "--by", "sex")
+    assert wrong.exit_code != 0
+    assert "`--plan` must be the plan that protected the file" in wrong.stderr
+    assert "\n" not in wrong.stderr.strip()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @main.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--plan", required=True, type=click.Path(path_type=Path),
-              help="The plan that protected the file, or its certificate: TOML or JSON.")  # fmt: skip
+              help="The plan that protected the file, or the certificate.")  # fmt: skip
 @click.option("--by", required=True, help="Columns of the table, as sex,education.")
 @click.option("--where", multiple=True, help="A condition, as sex=F,M. May be given several times.")
 @click.option("--weights", help="A column of survey weights.")

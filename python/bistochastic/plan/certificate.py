@@ -86,7 +86,8 @@ class Certificate:
         """What whoever keeps the key and the releases has to know, a sentence each."""
         if not self.key_kept:
             return (
-                "The key was drawn for this release and forgotten: nobody can draw the noise again.",
+                "The key was drawn for this release and forgotten: nobody can draw the noise "
+                "again.",
             )
         found = [
             "Whoever holds the key can undo the release: it is as confidential as the original, "
