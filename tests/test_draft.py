@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import pyarrow as pa
 import pytest
 
 import bistochastic as bs
+
+pytestmark = pytest.mark.filterwarnings("ignore:`for_frame` leaves columns out")
 
 LEVELS = ["low", "middle", "high", "none"]
 ROWS = {
@@ -207,3 +210,15 @@ def test_whole_numbers_are_asked_of_a_codebook(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("column,level\nage,old\n")
     with pytest.raises(ValueError, match="must be whole numbers, as the column holds such"):
         bs.Plan.for_frame(pa.schema({"age": pa.int8()}), beta=0.6, codebook=tmp_path / "b.csv")
+
+
+def test_what_is_left_out_is_named_and_a_codebook_may_know_more(tmp_path: Path) -> None:
+    (tmp_path / "b.csv").write_text("column,level\nsex,F\nsex,M\nother,x\n")
+    schema = pa.schema({"sex": pa.string(), "name": pa.string()})
+    with pytest.warns(UserWarning, match="`for_frame` leaves columns out: column `name`: left out"):
+        plan = bs.Plan.for_frame(schema, beta=0.6, codebook=tmp_path / "b.csv")
+    assert plan.drop == ("name",)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        named = bs.Plan.for_frame(schema, beta=0.6, codebook=tmp_path / "b.csv", drop=["name"])
+    assert named == plan

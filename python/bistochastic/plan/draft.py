@@ -99,7 +99,7 @@ def of_columns(
         wanted = max(wanted, _core.as_real("floor", "be a number", floor))
     declared = {column.name: column for column in book}
     known = {column.name for column in listed}
-    for each in [*declared, *keep, *drop]:
+    for each in [*keep, *drop]:
         if each not in known:
             raise ValueError(f"{prefix([each])}must be in `schema`; got none of that name")
     attributes: list[Attribute] = []

@@ -129,11 +129,12 @@ class Plan:
 
         Categories get randomized response. Numbers are exchanged between records of similar rank.
         Each reaches ``beta``, or ``floor`` where that is larger. Columns in ``keep`` stay in clear.
-        What has no levels and is no number is left out: see ``plan.drop``.
+        What has no levels and is no number is left out, with a warning that names it. Columns of
+        ``codebook`` that the frame does not have are passed over.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan.for_frame({"sex": ["F", "M"], "smokes": bool, "age": int, "name": str},
-        ...                          beta=0.6)
+        ...                          beta=0.6, drop=["name"])
         >>> plan.attributes
         (<Categorical `sex`, 2 categories: randomized_response, beta 0.6>,
          <Categorical `smokes`, 2 categories: randomized_response, beta 0.6>,
@@ -141,9 +142,11 @@ class Plan:
         >>> plan.drop
         ('name',)
         """
+        import warnings
+
         from bistochastic.plan.draft import draft
 
-        return draft(
+        made = draft(
             schema,
             beta=beta,
             floor=floor,
@@ -152,7 +155,10 @@ class Plan:
             keep=keep,
             drop=drop,
             name=name,
-        ).plan
+        )
+        for sentence in made.left_out:
+            warnings.warn(f"`for_frame` leaves columns out: {sentence}", UserWarning, stacklevel=2)
+        return made.plan
 
     @property
     def definition(self) -> int:
