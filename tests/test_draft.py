@@ -167,7 +167,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "twice.csv": ("column,level\nsex,secret\nsex,secret\n", "each level once"),
     "empty.csv": ("column,level\n", "at least one column"),
     "book.toml": ("sex = ", "must be TOML"),
-    "kinds.toml": ('sex = ["F", 1]', "all of one kind; got int and str"),
+    "kinds.toml": ('sex = ["F", 1]', "of one kind; got int and str"),
     "text.toml": ('sex = "secret"', "must have a list of levels; got str"),
     "none.toml": ("sex = []", "must have a list of levels; got none"),
     "book.json": ("{}", "must be a Table Schema"),

@@ -64,7 +64,7 @@ def declared(name: str, levels: Any) -> Column:
     kinds = {type(level) for level in levels}
     if len(kinds) > 1 or not kinds <= {str, int, bool}:
         got = " and ".join(sorted(kind.__name__ for kind in kinds))
-        must = "levels must be texts, whole numbers or truth values, all of one kind"
+        must = "must have levels that are texts, whole numbers or truth values, of one kind"
         raise TypeError(f"column `{shown(column)}`: {must}; got {got}")
     if len(set(levels)) < len(levels):
         # Never which: a table handed in by mistake holds answers.
