@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import pickle
+import subprocess
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -707,3 +710,33 @@ def test_columns_that_hold_something_else_than_the_plan_says_are_refused_without
         classes.estimate({"a": [0, 1, 2, 3]}, "a")
     with pytest.raises(bs.errors.SingularMatrixError, match="`count` must be asked of an inv"):
         classes.count({"a": [0, 1, 2, 3]}, {"a": 0})
+
+
+ON_THREADS = """
+import hashlib
+import numpy as np
+import bistochastic as bs
+n = 300_000
+rng = np.random.default_rng(1)
+plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6),
+                bs.Categorical("town", list(range(9)), "geometric", beta=0.5)], keep=["w"])
+table = {"sex": np.array(["F", "M"])[rng.integers(0, 2, n)], "town": rng.integers(0, 9, n),
+         "w": rng.lognormal(0, 1, n)}
+data = plan.protect(table, key=bs.Key.insecure(1), release="r", allow_insecure=True).data
+found = plan.estimate(data, "sex", "town", weights="w")
+seen = b"".join(x.tobytes() for x in (*map(np.asarray, data.values()), found.frequencies,
+                                      found.standard_errors))
+print(hashlib.sha256(seen).hexdigest())
+"""
+
+
+def test_releases_and_weighted_tables_do_not_depend_on_the_threads() -> None:
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", ON_THREADS],
+            env={**os.environ, "BISTOCHASTIC_THREADS": threads},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for threads in ("1", "2", "7")
+    }  # fmt: skip
+    assert len(found) == 1

@@ -87,7 +87,7 @@ def on_spark(f: Any, frame: Any, observation: Any = None) -> Any:
             for name in f.schema(arrow).names
         ]
     )
-    made = frame.mapInArrow(_Ordered(f, tuple(arrow.names)), out)
+    made = frame.mapInArrow(_Ordered(f, list(arrow.names)), out)
     if observation is not None:
         made = made.observe(observation, functions.count(functions.lit(1)).alias("records"))
     return made
@@ -96,14 +96,14 @@ def on_spark(f: Any, frame: Any, observation: Any = None) -> Any:
 class _Ordered:
     """The function, for batches that must have these columns in this order."""
 
-    def __init__(self, f: Any, names: tuple[str, ...]) -> None:
+    def __init__(self, f: Any, names: list[str]) -> None:
         self.f, self.names = f, names
 
     def __call__(self, batches: Any) -> Any:
+        from bistochastic.adapters.record_batches import check_names
+
         for batch in batches:
-            if tuple(batch.schema.names) != self.names:
-                must = "`batch` must have the columns of the frame in their order"
-                raise ValueError(f"{must}; got another order")
+            check_names(batch.schema.names, self.names)
             yield self.f.batch(batch)
 
 

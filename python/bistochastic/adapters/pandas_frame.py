@@ -29,7 +29,8 @@ class PandasFrame(Frame):
         if index.nlevels > 1 or index.name is not None or not index.equals(plain):
             must = "`frame` must have the plain index 0, 1, 2, ..., since another stays in clear"
             cure = "reset_index() makes it a column, reset_index(drop=True) leaves it out"
-            raise ValueError(f"{must}; got another: {cure}")
+            kind = type(index).__name__ + (" with a name" if index.name is not None else "")
+            raise ValueError(f"{must}; got {kind}: {cure}")
         super().__init__(native)
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from bistochastic.adapters.arrow_table import ArrowTable
 from bistochastic.adapters.frames import distinct
+from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +41,29 @@ def id_kind(kind: pa.DataType) -> str:
     return "texts" if any(is_one(kind) for is_one in texts) else "bytes"
 
 
+def check_names(found: list[str], expected: list[str]) -> None:
+    """Refuse other columns or another order: an engine may match columns by position."""
+    if found == expected:
+        return
+    must = "`batch` must have the columns that were said, in their order"
+    if len(found) != len(expected):
+        raise ValueError(f"{must}; got {len(found)} columns instead of {len(expected)}")
+    at = next(i for i, name in enumerate(found) if name != expected[i])
+    got = f"`{shown(found[at])}` instead of `{shown(expected[at])}` at position {at}"
+    raise ValueError(f"{must}; got {got}")
+
+
+def check_schema(found: pa.Schema, expected: pa.Schema) -> None:
+    """Refuse other columns, another order or other types than those of the first batch."""
+    check_names(found.names, expected.names)
+    for one, other in zip(found, expected, strict=True):
+        if not one.type.equals(other.type):
+            # A type may list categories.
+            kind, was = (shown(str(each.type).split("<")[0]) for each in (one, other))
+            must = f"column `{shown(one.name)}`: must stay of type {was}"
+            raise TypeError(f"{must}; got {kind}")
+
+
 class Pieces:
     """Record batches of one schema, held until rows are taken off their front."""
 
@@ -61,8 +85,7 @@ class Pieces:
         """Hold one more batch."""
         if not isinstance(batch, pa.RecordBatch):
             raise TypeError(f"`batch` must be a RecordBatch; got {type(batch).__name__}")
-        if not batch.schema.equals(self._schema):
-            raise TypeError("`batch` must have the schema of the others; got another")
+        check_schema(batch.schema.remove_metadata(), self._schema)
         if batch.num_rows:
             self._held.append(batch)
             self.rows += batch.num_rows

@@ -160,7 +160,9 @@ def said(name: str) -> Iterator[None]:
     except pa.ArrowInvalid:
         raise ValueError(f"`{name}` must be a file of its kind; got a broken one") from None
     except pa.ArrowNotImplementedError:
-        raise ValueError(f"`{name}` must hold known types; got another") from None
+        raise ValueError(
+            f"`{name}` must hold types that pyarrow can read here; got one that it cannot"
+        ) from None
     except OSError as error:
         reason = error.strerror or "one that cannot be read"
         raise ValueError(f"`{name}` must be a file to read; got {reason}") from None

@@ -73,18 +73,10 @@ def estimate(
 
 
 def _plan(path: Path) -> Plan:
-    from bistochastic.plan import Certificate, Plan
+    """A plan, or that of a certificate."""
+    from bistochastic.cli.plans import is_certificate, read_certificate, read_plan
 
-    ending = path.suffix.lower()
-    if ending not in (".toml", ".json"):
-        raise ValueError(f"`--plan` must end in .toml or .json; got {ending or 'no ending'}")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise ValueError("`--plan` must be a file of UTF-8 text; got none") from None
-    if ending == ".json" and '"certificate_version"' in text:
-        return Certificate.from_json(text).plan
-    return Plan.from_toml(text) if ending == ".toml" else Plan.from_json(text)
+    return read_certificate(path, "plan").plan if is_certificate(path) else read_plan(path, "plan")
 
 
 def _check(file: Path, plan: Plan) -> None:
@@ -99,12 +91,15 @@ def _check(file: Path, plan: Plan) -> None:
                    "this plan protected it", err=True)  # fmt: skip
         return
 
-    def laws(given: Plan) -> list[Any]:
-        return [each for each in given.attributes if not isinstance(each, Numeric)]
+    def laws(given: Plan) -> dict[Any, Any]:
+        return {e.columns: e for e in given.attributes if not isinstance(e, Numeric)}
 
-    if laws(certificate.plan) != laws(plan):
-        must = "`--plan` must be the plan that protected the file, as its certificate says"
-        raise ValueError(f"{must}; got another")
+    then, now = laws(certificate.plan), laws(plan)
+    if then != now:
+        must = "`plan` must be the one that protected the file, as its certificate says"
+        other = next(c for c in (*then, *now) if then.get(c) != now.get(c))
+        listed = ", ".join(f"`{shown(column)}`" for column in other)
+        raise ValueError(f"{must}; got another law of {listed}")
 
 
 def _labels(plan: Plan) -> dict[str, Labels]:

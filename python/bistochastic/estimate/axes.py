@@ -49,7 +49,9 @@ def of_labels(labels: Any, size: int) -> tuple[Axis, ...]:
         try:
             distinct = len(set(listed)) == len(listed)
         except TypeError:
-            raise TypeError("`labels` must be texts or numbers; got others") from None
+            kinds = sorted({type(x).__name__ for x in listed if type(x).__hash__ is None})
+            got = ", ".join(kinds) or "what cannot be compared"
+            raise TypeError(f"`labels` must be texts or numbers; got {got}") from None
         if not distinct:
             raise ValueError(f"`labels` must be distinct; got one twice in `{shown(name)}`")
         axes.append(Axis(name, listed))

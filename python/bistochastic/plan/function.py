@@ -93,7 +93,9 @@ class Function:
             name = kind.removeprefix("Record").lower()
             raise TypeError(f"`{name}` must be a {kind} of pyarrow; got {type(given).__name__}")
         if self.expected is not None:
-            _check_schema(given.schema.remove_metadata(), self.expected)
+            from bistochastic.adapters.record_batches import check_schema
+
+            check_schema(given.schema.remove_metadata(), self.expected)
         return self._protected(opened(given), self.key.read())
 
     def _protected(self, table: Any, key: _core.Key | None) -> Any:
@@ -290,18 +292,3 @@ def _schema(given: Any) -> Any:
     if type(given).__name__ != "Schema" or not type(given).__module__.startswith("pyarrow"):
         raise TypeError(f"`schema` must be a Schema of pyarrow; got {type(given).__name__}")
     return given.remove_metadata()
-
-
-def _check_schema(found: Any, expected: Any) -> None:
-    """Refuse other columns, another order or other types: an engine may match by position."""
-    if found.equals(expected):
-        return
-    must = "`batch` must have the columns that were said, in their order"
-    if found.names != expected.names:
-        same = sorted(found.names) == sorted(expected.names)
-        raise ValueError(f"{must}; got {'another order' if same else 'others'}")
-    for one, other in zip(found, expected, strict=True):
-        if not one.type.equals(other.type):
-            kind = shown(str(one.type).split("<")[0])
-            was = shown(str(other.type).split("<")[0])
-            raise TypeError(f"{prefix([one.name])}must stay of type {was}; got {kind}")
