@@ -66,30 +66,31 @@ fn current() -> Option<&'static ThreadPool> {
 }
 
 /// `work` on the threads of the pool. The caller's own asks meanwhile whether to go on.
-fn install<T: Send>(pool: &ThreadPool, work: impl FnOnce() -> T + Send) -> T {
+fn install(pool: &ThreadPool, work: &mut (dyn FnMut() + Send)) {
     if !stop::handed().is_caller() {
         return pool.install(work);
     }
-    let done = pool.in_place_scope(|scope| {
+    pool.in_place_scope(|scope| {
         let (send, receive) = mpsc::sync_channel(1);
         scope.spawn(move |_| {
+            work();
             // Somebody waits for it below.
-            let _ = send.send(work());
+            let _ = send.send(());
         });
-        loop {
-            match receive.recv_timeout(stop::PULSE) {
-                Ok(done) => return Some(done),
-                Err(RecvTimeoutError::Timeout) => stop::ask(),
-                // It unwound, and so does the scope.
-                Err(RecvTimeoutError::Disconnected) => return None,
-            }
+        // Where it unwound nothing is sent, and the scope unwinds as well.
+        while receive.recv_timeout(stop::PULSE) == Err(RecvTimeoutError::Timeout) {
+            stop::ask();
         }
     });
-    done.expect("a scope ends by unwinding where its work did")
 }
 
 /// `f(i)` for every `i` below `tasks`, in order. `small` work stays on the caller's thread.
 pub fn map<T: Send>(tasks: usize, small: bool, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+    map_any(tasks, small, &f)
+}
+
+/// The same, compiled once for a type of results rather than for every call.
+fn map_any<T: Send>(tasks: usize, small: bool, f: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
     let handed = stop::handed();
     let task = |i| {
         handed.with(|| {
@@ -100,7 +101,7 @@ pub fn map<T: Send>(tasks: usize, small: bool, f: impl Fn(usize) -> T + Sync + S
     match current().filter(|_| !small && tasks > 1) {
         Some(pool) => {
             let mut out = memory::room(tasks);
-            install(pool, || {
+            install(pool, &mut || {
                 let tasks = (0..tasks).into_par_iter().map(task);
                 tasks.collect_into_vec(&mut out);
             });
@@ -120,6 +121,16 @@ pub fn for_each_chunk<T: Send>(
     small: bool,
     f: impl Fn(usize, &mut [T]) + Sync + Send,
 ) {
+    for_each_chunk_any(out, chunk, small, &f);
+}
+
+/// The same, compiled once for a type of items rather than for every call.
+fn for_each_chunk_any<T: Send>(
+    out: &mut [T],
+    chunk: usize,
+    small: bool,
+    f: &(dyn Fn(usize, &mut [T]) + Sync),
+) {
     let handed = stop::handed();
     let run = |(i, part): (usize, &mut [T])| {
         handed.with(|| {
@@ -128,7 +139,9 @@ pub fn for_each_chunk<T: Send>(
         });
     };
     match current().filter(|_| !small && out.len() > chunk) {
-        Some(pool) => install(pool, || out.par_chunks_mut(chunk).enumerate().for_each(run)),
+        Some(pool) => install(pool, &mut || {
+            out.par_chunks_mut(chunk).enumerate().for_each(run);
+        }),
         None => out.chunks_mut(chunk).enumerate().for_each(|(i, part)| {
             stop::point();
             f(i, part);
@@ -144,44 +157,48 @@ pub fn share_out<T: Send, S: Send>(
     states: &mut [S],
     f: impl Fn(&mut S, T) + Sync,
 ) {
-    let queue = Mutex::new(parts);
-    let work = |state: &mut S| {
-        loop {
-            // A thread that panicked has taken its part with it; the others can go on.
-            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-            match next {
-                Some(part) => {
-                    stop::point();
-                    f(state, part);
-                }
-                None => return,
-            }
+    let threads = states.len();
+    let (parts, states) = (Mutex::new(parts), Mutex::new(states.iter_mut()));
+    side_by_side(threads, &|| {
+        let Some(state) = next(&states) else {
+            return;
+        };
+        while let Some(part) = next(&parts) {
+            stop::point();
+            f(state, part);
         }
-    };
-    let work = &work;
-    let Some((own, others)) = states.split_first_mut() else {
-        return;
-    };
-    if others.is_empty() {
-        return work(own);
+    });
+}
+
+/// The next item of a queue. A thread that panicked has taken its own with it; the others can go on.
+fn next<I: Iterator>(queue: &Mutex<I>) -> Option<I::Item> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner).next()
+}
+
+/// `work` on so many threads at once, the caller's among them. It is the same code whatever the work is, so that the
+/// many kinds of columns and addresses do not each compile it.
+fn side_by_side(threads: usize, work: &(dyn Fn() + Sync)) {
+    let others = threads.saturating_sub(1);
+    if others == 0 {
+        return work();
     }
     let (handed, stopped) = (&stop::handed(), &Payload::default());
-    let help = move |state| stopped.catch(|| handed.with(|| work(state)));
-    match current().filter(|pool| others.len() < pool.current_num_threads()) {
+    let help = move || stopped.catch(|| handed.with(work));
+    match current().filter(|pool| others < pool.current_num_threads()) {
         Some(pool) => pool.in_place_scope(|scope| {
-            for state in others {
-                scope.spawn(move |_| help(state));
+            for _ in 0..others {
+                scope.spawn(move |_| help());
             }
-            work(own);
+            work();
         }),
         // More threads than the pool has, by request. One that cannot start is done without.
         None => std::thread::scope(|scope| {
             // As where the pool is made.
             erase::stack();
-            for state in others {
-                let _ = std::thread::Builder::new().spawn_scoped(scope, move || help(state));
+            for _ in 0..others {
+                let _ = std::thread::Builder::new().spawn_scoped(scope, help);
             }
-            work(own);
+            work();
         }),
     }
     stopped.rethrow();
