@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bistochastic import _core, measures
 from bistochastic.plan import exchange, preview
 from bistochastic.plan.attributes import Attribute, Numeric, prefix
+from bistochastic.plan.definitions import in_words
 from bistochastic.plan.waves import ByIds
 from bistochastic.words import down, shown, table
 
@@ -247,7 +248,7 @@ class Certificate:
         elif self.ids is not None:
             after = "first" if self.ids.after == "first" else f"after {self.ids.after[:16]}"
             lines.append(f"ids: `{shown(self.ids.id_column)}`, {self.ids.kind}; wave: {after}")
-        lines.append(f"Definition {plan.definition}; plan {plan.digest[:16]}")
+        lines.append(f"{in_words(plan.definition)}; plan {plan.digest[:16]}")
         lines += ["", table(preview.HEADER, preview.rows(list(plan.by_attribute.values())),
                             left=(0, 1, 2)), ""]  # fmt: skip
         lines += [*preview.totals(plan)]

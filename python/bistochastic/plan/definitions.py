@@ -138,6 +138,23 @@ def definition(attributes: Sequence[Attribute]) -> int:
     return 3 if isinstance(attributes[0], Joint) else 1
 
 
+# What each definition measures, for people who have not read the paper.
+_MEANING = {
+    1: "one column",
+    2: "the bits of several attributes, added",
+    3: "several columns as one attribute",
+}
+
+
+def in_words(number: int) -> str:
+    """A definition of the paper by its number, with what it measures.
+
+    >>> in_words(2)
+    'Definition 2 (the bits of several attributes, added)'
+    """
+    return f"Definition {number} ({_MEANING[number]})"
+
+
 def together(parts: Iterable[Measures]) -> Bits | None:
     """The bits of those whose size is known; None where there is none.
 

@@ -313,7 +313,7 @@ class Plan:
 
         >>> import bistochastic as bs
         >>> bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)]).preview()
-        Plan `plan`, Definition 1
+        Plan `plan`, Definition 1 (one column)
         ...
         """
         from bistochastic.plan.preview import Preview

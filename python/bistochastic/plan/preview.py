@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from bistochastic.plan.attributes import Numeric, prefix
+from bistochastic.plan.definitions import in_words
 from bistochastic.words import down, shown, table, up
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Preview:
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
     >>> print(plan.preview())
-    Plan `plan`, Definition 1
+    Plan `plan`, Definition 1 (one column)
     ...
     """
 
@@ -130,7 +131,7 @@ class Preview:
 
     def __str__(self) -> str:
         plan = self.plan
-        lines = [f"Plan `{shown(plan.name)}`, Definition {plan.definition}", ""]
+        lines = [f"Plan `{shown(plan.name)}`, {in_words(plan.definition)}", ""]
         lines += [table(HEADER, rows(list(plan.by_attribute.values())), left=(0, 1, 2)), ""]
         lines += [*totals(plan), "", "In clear:"]
         lines += [f"  {each}" for each in [*in_clear(plan), ROW_ORDER]]
