@@ -38,12 +38,10 @@ def solved(matrix: bs.Matrix, y: Array) -> Array:
 
 def solved_with_one_known(matrix: bs.Matrix, y: Array, known: int, income: float) -> Array:
     """What whoever knows one income gets back from a matrix of rank N - 1."""
-    p = matrix.to_dense().T
-    left, values, right = np.linalg.svd(p)
-    # All solutions differ by multiples of what the matrix maps to nothing.
-    found = right[:-1].T @ ((left[:, :-1].T @ y) / values[:-1])
-    nothing = right[-1]
-    return np.asarray(found + (income - found[known]) / nothing[known] * nothing)
+    p, known_too = matrix.to_dense().T, y.copy()
+    # One equation follows from the others. What is known takes its place.
+    p[known], known_too[known] = np.eye(len(y))[known], income
+    return np.asarray(np.linalg.solve(p, known_too))
 
 
 def main(folder: Path) -> None:

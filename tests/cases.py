@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from fractions import Fraction
 from typing import Any
 
@@ -126,6 +127,8 @@ def kernels(draw: st.DrawFn) -> Any:
     return kernel / (2 * kernel.sum() - kernel[0] - kernel[-1])
 
 
+# Made once: what Hypothesis finds out about a strategy takes longer than to draw from it.
+@functools.cache
 def parts(size: int) -> st.SearchStrategy[Matrix]:
     """A matrix of a given size, to compose."""
     whole = st.integers(0, 10**6)
