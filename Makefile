@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-oldest fuzz mutants sanitize bench test-engines study adult census paper pictures licenses fmt build build-test build-bench wheel rust lint types
+.PHONY: demo test test-oldest fuzz mutants sanitize bench test-engines study adult census paper pictures licenses fmt build build-test build-bench wheel wheels rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -118,3 +118,7 @@ fmt: build-test
 
 wheel: .venv/ready
 	$(BIN)/maturin build --release --locked --out dist
+
+# What a release gives away, for Linux on x86-64 and ARM: built, checked, and tried where there is no Rust.
+wheels:
+	$(PYTHON) tools/wheels.py
