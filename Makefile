@@ -49,7 +49,7 @@ OLDEST := .venv/oldest
 test-oldest: build-test
 	$(PYTHON) -m venv $(OLDEST)
 	grep -oE '"(numpy|pyarrow)>=[0-9.]+"' pyproject.toml | sed 's/"\(.*\)>=\(.*\)"/\1==\2.*/' > $(OLDEST)/constraint.txt
-	PIP_CONSTRAINT=$(OLDEST)/constraint.txt $(OLDEST)/bin/python -m pip install --quiet numpy click pytest hypothesis \
+	PIP_CONSTRAINT=$(OLDEST)/constraint.txt $(OLDEST)/bin/python -m pip install --quiet numpy narwhals click pytest hypothesis \
 		pytest-timeout pytest-xdist mpmath scipy matplotlib pandas polars pyarrow jsonschema
 	PYTHONPATH=python $(OLDEST)/bin/python -m pytest -n auto $(addprefix tests/test_,$(addsuffix .py,array \
 		estimate input law laws matrix operators permute pickles plot profile randomize randomize_input respond values))
