@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-oldest fuzz mutants sanitize bench test-engines study adult census paper pictures licenses fmt build build-test build-bench wheel rust lint types
+.PHONY: demo test test-oldest fuzz mutants sanitize bench test-engines study adult census paper pictures licenses fmt build build-test build-bench wheel wheels rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -49,7 +49,7 @@ OLDEST := .venv/oldest
 test-oldest: build-test
 	$(PYTHON) -m venv $(OLDEST)
 	grep -oE '"(numpy|pyarrow)>=[0-9.]+"' pyproject.toml | sed 's/"\(.*\)>=\(.*\)"/\1==\2.*/' > $(OLDEST)/constraint.txt
-	PIP_CONSTRAINT=$(OLDEST)/constraint.txt $(OLDEST)/bin/python -m pip install --quiet numpy click pytest hypothesis \
+	PIP_CONSTRAINT=$(OLDEST)/constraint.txt $(OLDEST)/bin/python -m pip install --quiet numpy narwhals click pytest hypothesis \
 		pytest-timeout pytest-xdist mpmath scipy matplotlib pandas polars pyarrow jsonschema
 	PYTHONPATH=python $(OLDEST)/bin/python -m pytest -n auto $(addprefix tests/test_,$(addsuffix .py,array \
 		estimate input law laws matrix operators permute pickles plot profile randomize randomize_input respond values))
@@ -118,3 +118,7 @@ fmt: build-test
 
 wheel: .venv/ready
 	$(BIN)/maturin build --release --locked --out dist
+
+# What a release gives away, for Linux on x86-64 and ARM: built, checked, and tried where there is no Rust.
+wheels:
+	$(PYTHON) tools/wheels.py

@@ -41,7 +41,9 @@ mod supervise;
 mod survey;
 mod work;
 
-#[pymodule]
+// Nothing here is known to need the GIL. But no free-threaded interpreter has run it so far, so it claims nothing:
+// such an interpreter switches the GIL on, and says so.
+#[pymodule(gil_used = true)]
 mod _core {
     use numpy::{PyArray1, PyArrayMethods};
     use pyo3::prelude::*;
