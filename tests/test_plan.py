@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import pickle
@@ -60,10 +61,12 @@ def everything() -> bs.Plan:
     )
 
 
-def schema() -> Any:
+@functools.cache
+def judge() -> Any:
+    """What holds JSON against the schema, which is itself checked once."""
     found = exchange.schema()
     jsonschema.Draft202012Validator.check_schema(found)
-    return found
+    return jsonschema.Draft202012Validator(found)
 
 
 @pytest.mark.parametrize("records", [None, 1000])
@@ -82,7 +85,7 @@ def test_a_plan_goes_through_json_and_toml(records: int | None) -> None:
                 # What was asked for is beside what came of it.
                 assert matrices[0].requested == matrices[1].requested
     assert pickle.loads(pickle.dumps(plan)) == plan
-    jsonschema.validate(json.loads(plan.to_json()), schema())
+    judge().validate(json.loads(plan.to_json()))
 
 
 def test_large_numbers_are_texts_in_json() -> None:
@@ -151,7 +154,7 @@ def test_what_is_unknown_is_refused_with_its_path(change: Any, path: str) -> Non
     semantic = ("declared categories", "named once", "strata", "a fraction")
     if not any(word in path for word in semantic):
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(data, schema())
+            judge().validate(data)
 
 
 def test_a_matrix_stands_as_its_own_file_does() -> None:
@@ -166,7 +169,7 @@ def test_a_matrix_stands_as_its_own_file_does() -> None:
         plan = bs.Plan([bs.Categorical("x", range(law.size), matrix=law)])
         data = json.loads(plan.to_json())
         assert data["attributes"][0]["matrix"] == json.loads(law.to_json())
-        jsonschema.validate(data, schema())
+        judge().validate(data)
         assert bs.Plan.from_json(plan.to_json()) == plan
         assert bs.Plan.from_toml(plan.to_toml()) == plan
 
@@ -235,7 +238,7 @@ def test_any_names_and_labels_go_through_files(
     plan = bs.Plan([attribute], name=names[1], keep=names[2:])
     assert bs.Plan.from_json(plan.to_json()) == plan
     assert bs.Plan.from_toml(plan.to_toml()) == plan
-    jsonschema.validate(json.loads(plan.to_json()), schema())
+    judge().validate(json.loads(plan.to_json()))
 
 
 def test_plans_are_equal_by_value_and_kind_of_label() -> None:
