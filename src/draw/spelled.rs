@@ -104,9 +104,9 @@ impl Spelled {
         found.ended()
     }
 
-    /// Those of so many records, each written behind the ones before it by `write`.
-    pub fn written(records: usize, write: impl Fn(usize, &mut Vec<u8>)) -> Self {
-        let mut found = Spelled::room(records, 0);
+    /// Those of so many records, of so many bytes together, each written behind the ones before it by `write`.
+    pub fn written(records: usize, bytes: usize, write: impl Fn(usize, &mut Vec<u8>)) -> Self {
+        let mut found = Spelled::room(records, bytes);
         for i in 0..records {
             pace(i);
             let start = found.data.len();
@@ -413,19 +413,18 @@ impl<'a> Part<'a> {
         self.spans[i].len
     }
 
-    /// `N` bytes of an id from byte `from` on, which it has or ends at; zeros behind its last.
+    /// Bytes of an id from byte `from` on, which it has or ends at, up to a block of them; zeros behind its last.
     #[inline(always)]
-    fn window<const N: usize>(self, i: usize, from: usize) -> [u8; N] {
+    fn copy(self, i: usize, from: usize, to: &mut [u8]) {
         let Span { start, len } = self.spans[i];
-        let at = start + from;
-        let mut bytes = [0; N];
+        let n = to.len();
+        let kept = (len - from).min(n);
         // There is a block behind the last id.
-        bytes.copy_from_slice(&self.data[at..at + N]);
-        let kept = (len - from).min(N);
-        for (byte, keep) in bytes.iter_mut().zip(&KEEP[BLOCK - kept..BLOCK - kept + N]) {
-            *byte &= keep;
+        let bytes = &self.data[start + from..][..n];
+        let keep = &KEEP[BLOCK - kept..][..n];
+        for ((to, byte), keep) in to.iter_mut().zip(bytes).zip(keep) {
+            *to = byte & keep;
         }
-        bytes
     }
 }
 
@@ -446,13 +445,13 @@ impl<const P: usize, F: Fn(usize) -> (usize, [u8; P])> Messages for Prefixed<'_,
     #[inline(always)]
     fn block(&self, i: usize, b: usize) -> [u8; BLOCK] {
         let (id, prefix) = (self.at)(i);
-        if b > 0 {
-            return self.ids.window(id, BLOCK * b - P);
-        }
         let mut block = [0; BLOCK];
-        let body: [u8; BLOCK] = self.ids.window(id, 0);
-        block[P..].copy_from_slice(&body[..BLOCK - P]);
-        block[..P].copy_from_slice(&prefix);
+        if b == 0 {
+            block[..P].copy_from_slice(&prefix);
+            self.ids.copy(id, 0, &mut block[P..]);
+        } else {
+            self.ids.copy(id, BLOCK * b - P, &mut block);
+        }
         block
     }
 

@@ -3,7 +3,7 @@
 
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use super::package;
 use super::randomize::one_id;
@@ -11,7 +11,7 @@ use super::work::{detached, guarded};
 use crate::draw::randomize::{Id, Many};
 use crate::draw::spelled::{Fault, Spelled};
 use crate::error::Error;
-use crate::system::memory;
+use crate::system::stop::Paced;
 
 /// Texts or bytes, one for each record, in as many parts as they came in.
 #[pyclass(frozen, module = "bistochastic._core")]
@@ -76,6 +76,21 @@ impl SpelledIds {
     #[getter]
     fn text(&self) -> bool {
         self.text
+    }
+
+    /// Objects of Python's, one for each.
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for (_, part) in &self.parts {
+            let ids = part.part(0, part.len());
+            for i in 0..part.len() {
+                match std::str::from_utf8(ids.id(i)) {
+                    Ok(text) if self.text => list.append(text)?,
+                    _ => list.append(PyBytes::new(py, ids.id(i)))?,
+                }
+            }
+        }
+        Ok(list)
     }
 
     /// Those of some rows, which there are.
@@ -315,20 +330,29 @@ impl Cells<'_> {
         }
     }
 
+    /// How many bytes [`write`](Cells::write) writes.
+    fn size(&self, row: usize) -> usize {
+        match self.at(row) {
+            Id::Text(text) => 9 + text.len(),
+            Id::Bytes(body) => 9 + body.len(),
+            Id::Integer(_) => 17,
+        }
+    }
+
     /// The bytes of one cell: its type, its length and its body, so that nothing can be cut in two ways.
     fn write(&self, row: usize, to: &mut Vec<u8>) {
         let mut spelled = |kind: u8, body: &[u8]| {
-            memory::push(to, kind);
-            memory::extend(to, (body.len() as u64).to_le_bytes().into_iter());
-            memory::extend(to, body.iter().copied());
+            to.push(kind);
+            to.extend_from_slice(&(body.len() as u64).to_le_bytes());
+            to.extend_from_slice(body);
         };
         match (self, self.at(row)) {
             (Cells::Spelled(ids), Id::Bytes(body)) if ids.text => spelled(b't', body),
             (_, Id::Text(text)) => spelled(b't', text.as_bytes()),
             (_, Id::Bytes(body)) => spelled(b'b', body),
             (_, Id::Integer(n)) => {
-                memory::push(to, b'i');
-                memory::extend(to, n.to_le_bytes().into_iter());
+                to.push(b'i');
+                to.extend_from_slice(&n.to_le_bytes());
             }
         }
     }
@@ -386,7 +410,8 @@ pub fn joined_ids(py: Python<'_>, columns: Vec<Bound<'_, PyAny>>) -> PyResult<Sp
     }
     let cells = &cells;
     let joined = detached(py, u64::MAX, || {
-        Spelled::written(rows, |row, to| {
+        let sizes = (0..rows).flat_map(|row| cells.iter().map(move |column| column.size(row)));
+        Spelled::written(rows, sizes.paced().sum(), |row, to| {
             for column in cells {
                 column.write(row, to);
             }

@@ -49,7 +49,10 @@ fn some<const N: usize, const W: usize>(
             most = most.max(blocks[j]);
         }
     }
-    let mut chain: [[u32; N]; 8] = std::array::from_fn(|i| [key[i]; N]);
+    let mut chain = [[0; N]; 8];
+    for (row, &word) in chain.iter_mut().zip(key) {
+        *row = [word; N];
+    }
     for b in 0..most {
         let mut words = [[0; N]; 16];
         let (mut lengths, mut flags) = ([0; N], [KEYED; N]);
@@ -77,7 +80,11 @@ fn some<const N: usize, const W: usize>(
         }
     }
     for j in (0..n).filter(|&j| blocks[j] > 0) {
-        put(first + j, std::array::from_fn(|i| chain[i][j]));
+        let mut words = [0; W];
+        for (word, row) in words.iter_mut().zip(&chain) {
+            *word = row[j];
+        }
+        put(first + j, words);
     }
 }
 
@@ -90,26 +97,29 @@ fn compress<const N: usize>(
     flags: &[u32; N],
 ) {
     for j in 0..N {
-        let m: [u32; 16] = std::array::from_fn(|i| words[i][j]);
-        let mut x: [u32; 16] = std::array::from_fn(|i| match i {
-            0..8 => chain[i][j],
-            8..12 => IV[i - 8],
-            // The number of the chain, which is the only one.
-            12 | 13 => 0,
-            14 => lengths[j],
-            _ => flags[j],
-        });
+        let m = &mut [0; 16];
+        for i in 0..16 {
+            m[i] = words[i][j];
+        }
+        let mut x = [0; 16];
+        for i in 0..8 {
+            x[i] = chain[i][j];
+        }
+        x[8..12].copy_from_slice(&IV);
+        // Words 12 and 13 are the number of the chain, which is the only one: 0.
+        x[14] = lengths[j];
+        x[15] = flags[j];
         // Seven times, written out: a loop in here would keep the one around it scalar. Each takes the words in the
         // order that the permutation of BLAKE3 makes of the one before.
         #[rustfmt::skip]
         {
-            round(&mut x, &m, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
-            round(&mut x, &m, [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8]);
-            round(&mut x, &m, [3, 4, 10, 12, 13, 2, 7, 14, 6, 5, 9, 0, 11, 15, 8, 1]);
-            round(&mut x, &m, [10, 7, 12, 9, 14, 3, 13, 15, 4, 0, 11, 2, 5, 8, 1, 6]);
-            round(&mut x, &m, [12, 13, 9, 11, 15, 10, 14, 8, 7, 2, 5, 3, 0, 1, 6, 4]);
-            round(&mut x, &m, [9, 14, 11, 5, 8, 12, 15, 1, 13, 3, 0, 10, 2, 6, 4, 7]);
-            round(&mut x, &m, [11, 15, 5, 0, 1, 9, 8, 6, 14, 10, 2, 12, 3, 4, 7, 13]);
+            round(&mut x, m, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+            round(&mut x, m, [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8]);
+            round(&mut x, m, [3, 4, 10, 12, 13, 2, 7, 14, 6, 5, 9, 0, 11, 15, 8, 1]);
+            round(&mut x, m, [10, 7, 12, 9, 14, 3, 13, 15, 4, 0, 11, 2, 5, 8, 1, 6]);
+            round(&mut x, m, [12, 13, 9, 11, 15, 10, 14, 8, 7, 2, 5, 3, 0, 1, 6, 4]);
+            round(&mut x, m, [9, 14, 11, 5, 8, 12, 15, 1, 13, 3, 0, 10, 2, 6, 4, 7]);
+            round(&mut x, m, [11, 15, 5, 0, 1, 9, 8, 6, 14, 10, 2, 12, 3, 4, 7, 13]);
         };
         for i in 0..8 {
             chain[i][j] = x[i] ^ x[i + 8];
