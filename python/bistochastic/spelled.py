@@ -118,7 +118,7 @@ def _is_spelled(kind: Any) -> bool:
 
 
 def _plain(column: Any) -> Any:
-    """The same ids in a few chunks, of which a dictionary holds no null and is worth its reading."""
+    """The same ids in a few chunks; a dictionary stays one where it has no nulls and is short."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
