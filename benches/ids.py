@@ -2,6 +2,11 @@
 
 What counts is the ratio to integer ids, which must be at most 3, and of several repetitions the
 best. ``BISTOCHASTIC_BENCH=small`` takes a tenth of the records.
+
+Measured with AVX2, processor time of one thread, ids of 9 bytes, before and after texts were read
+from buffers, in ns an id: integers 22.7 and 22.5; Arrow 260 and 43, views 293 and 46, polars 471
+and 54, pandas 296 and 50, NumPy's U 235 and 42, S 238 and 37; lists 192 and 97. Before that, ids
+were drawn by one thread alone.
 """
 
 from __future__ import annotations

@@ -162,10 +162,13 @@ def test_many_texts_have_the_reports_that_they_have_alone() -> None:
 
 def test_no_ids_at_all_have_no_reports() -> None:
     m = MATRICES["kron"]
-    for ids in ([], np.array([], dtype=str), np.array([], dtype="S3"), pa.array([], pa.string()),
-                pa.chunked_array([], pa.string_view()), pl.Series([], dtype=pl.String),
-                pd.Series([], dtype="str"), pa.array([], pa.binary(3)),
-                pa.array([], pa.string()).dictionary_encode()):  # fmt: skip
+    none: list[Any] = [
+        [], np.array([], dtype=str), np.array([], dtype="S3"), pa.array([], pa.string()),
+        pa.chunked_array([], pa.string_view()), pl.Series([], dtype=pl.String),
+        pd.Series([], dtype="str"), pa.array([], pa.binary(3)),
+        pa.array([], pa.string()).dictionary_encode(),
+    ]  # fmt: skip
+    for ids in none:
         assert len(m.randomize(codes_for(m, 0), key=KEY, stream="a", ids=ids)) == 0
 
 
