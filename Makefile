@@ -80,6 +80,7 @@ test-engines: build-test
 bench: build-bench
 	$(BIN)/python benches/compare.py
 	$(BIN)/python benches/randomize.py
+	$(BIN)/python benches/ids.py
 	$(BIN)/python benches/birkhoff.py
 	$(BIN)/python benches/estimate.py
 	$(BIN)/python benches/mdav_numpy.py

@@ -15,6 +15,8 @@ import pyarrow as pa
 import pytest
 
 import bistochastic as bs
+from bistochastic import _core
+from bistochastic.plan.function import joined
 
 RACES, SEXES = ["a", "b", "c"], ["F", "M"]
 
@@ -133,6 +135,27 @@ def test_rows_are_addressed_by_several_columns_without_collisions(key_file: Path
     people_too = both.function(key=source, id_column="person", after="first")
     with pytest.raises(ValueError, match="must be in `frame`"):
         people_too.table(table.drop_columns(["file"]))
+
+
+def test_what_rows_are_addressed_by_is_written_as_it_always_was() -> None:
+    def part(value: Any) -> bytes:
+        if isinstance(value, int):
+            return b"i" + value.to_bytes(16, "little", signed=True)
+        kind, body = (b"b", value) if isinstance(value, bytes) else (b"t", value.encode())
+        return kind + len(body).to_bytes(8, "little") + body
+
+    numbers = [0, -1, 2**63 - 1, -(2**63)]
+    texts = ["", "a", "größe", "x" * 300]
+    blobs = [b"", b"a\0", b"\xff", b"t"]
+    mixed = [1, "1", b"1", 2**64 - 1]
+    held = [np.array(numbers), _core.hold_ids(np.array(texts)), _core.hold_ids(blobs), mixed]
+    rows = zip(numbers, texts, blobs, mixed, strict=True)
+    want = [b"".join(map(part, row)) for row in rows]
+    assert joined(held).tolist() == want
+    assert joined([np.array([2**64 - 1], dtype=np.uint64)]).tolist() == [part(2**64 - 1)]
+    assert joined([texts, blobs]).tolist() == [
+        part(text) + part(blob) for text, blob in zip(texts, blobs, strict=True)
+    ]
 
 
 def test_a_key_is_read_where_the_work_is_done(

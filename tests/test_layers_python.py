@@ -18,6 +18,7 @@ ROOMS = (
     "_core",
     "errors",
     "words",
+    "spelled",
     "arguments",
     "patience",
     "structure",

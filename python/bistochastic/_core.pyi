@@ -14,6 +14,7 @@ __all__ = [
     "Equations",
     "Key",
     "Law",
+    "SpelledIds",
     "Tally",
     "Terms",
     "Walk",
@@ -45,8 +46,10 @@ __all__ = [
     "first_row_of",
     "group",
     "has_rows",
+    "hold_ids",
     "identity_of",
     "is_certain",
+    "joined_ids",
     "keep_condition",
     "kernel_of",
     "known_condition",
@@ -75,6 +78,8 @@ __all__ = [
     "restore_parts",
     "shuffle_ties",
     "spectrum",
+    "spelled_ids",
+    "spelled_objects",
     "steps_of",
     "structure_is_singular",
     "survey",
@@ -346,6 +351,19 @@ def plan_ids(
 def plan_column_key(
     key: Key, plan: str, release: str, column: str, kind: str, values: NDArray[np.uint64]
 ) -> Key: ...
+def hold_ids(ids: Any) -> Any: ...
+def joined_ids(columns: list[Any]) -> SpelledIds: ...
+def spelled_ids(text: bool, pieces: list[tuple[Any, ...]]) -> SpelledIds: ...
+def spelled_objects(list: list[Any]) -> SpelledIds | None: ...
+
+@final
+class SpelledIds:
+    def __len__(self) -> int: ...
+    @property
+    def text(self) -> bool: ...
+    def tolist(self) -> list[str] | list[bytes]: ...
+    def take(self, rows: NDArray[np.int64]) -> SpelledIds: ...
+
 def plan_pseudonyms(key: Key, plan: str, ids: Any) -> NDArray[np.uint8]: ...
 def plan_recode(values: NDArray[Any], size: int, dtype: Any) -> NDArray[Any] | None: ...
 def plan_row_key(key: Key, plan: str, release: str) -> Key: ...

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core
+from bistochastic import _core, spelled
 from bistochastic.errors import OutOfMemoryError
 
 if TYPE_CHECKING:
@@ -276,4 +276,4 @@ def refuse_another_order(name: str, given: Any, *, columns: bool = True) -> None
             raise ValueError(f"{must}; got {got}")
 
 
-_core.register(array=array, items=items)
+_core.register(array=array, items=items, spelled=spelled.spelled)

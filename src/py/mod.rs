@@ -36,6 +36,7 @@ mod processor;
 mod randomize;
 mod rebuild;
 mod secret;
+mod spelled;
 mod structure;
 mod supervise;
 mod survey;
@@ -102,6 +103,8 @@ mod _core {
     use super::processor::processor;
     #[pymodule_export]
     use super::rebuild::{arrays, restore, restore_parts};
+    #[pymodule_export]
+    use super::spelled::{SpelledIds, hold_ids, joined_ids, spelled_ids, spelled_objects};
     #[pymodule_export]
     use super::structure::{
         classes_of, counts_of, counts_rank, factors_of, first_row_of, has_rows, is_certain,

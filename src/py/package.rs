@@ -64,7 +64,10 @@ pub static ARRAY: Slot = Slot::new("array");
 /// Things one after the other, as a list.
 pub static ITEMS: Slot = Slot::new("items");
 
-const SLOTS: [&Slot; 7] = [
+/// The texts or bytes of a column that is laid out as Arrow does.
+pub static SPELLED: Slot = Slot::new("spelled");
+
+const SLOTS: [&Slot; 8] = [
     &MATRIX,
     &DECOMPOSITION,
     &GUARANTEE,
@@ -72,6 +75,7 @@ const SLOTS: [&Slot; 7] = [
     &MEMORY,
     &ARRAY,
     &ITEMS,
+    &SPELLED,
 ];
 
 /// Hands things of the package to the core, by name. A package that is imported anew hands in its new ones.

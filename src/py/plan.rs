@@ -15,14 +15,18 @@ use super::key::Key;
 use super::matrix::Matrix;
 use super::randomize::{Columns, Draws, Keyed, one_id, run};
 use super::secret::Secret;
+use super::spelled::SpelledIds;
 use super::work::detached;
 use crate::draw::derive::{Label, Purpose, derive};
+use crate::draw::hashing::{BLOCK, Hashing, Messages};
 use crate::draw::key;
 use crate::draw::randomize::Id;
 use crate::draw::randomize::block::{self, Codes, Column, Labels, Refused};
 use crate::draw::recode::recode;
+use crate::draw::spelled::{Part, Prefixed};
 use crate::error::Error;
 use crate::system::memory;
+use crate::system::stop::Paced;
 use crate::system::{erase, pool};
 
 fn held<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<&'a key::Key> {
@@ -272,6 +276,7 @@ pub fn plan_pseudonyms<'py>(
     let key = held(key)?;
     let labels = Label::plan(plan, []);
     let secret = erase::after(|| derive(key, Purpose::Pseudonym, &labels, &[], &[0; 32]));
+    let hashing = Hashing::new(secret);
     let n = ids.len()?;
     let numpy = py.import("numpy")?;
     let out = numpy.call_method1("empty", ((n, 16), "uint8"))?;
@@ -279,13 +284,30 @@ pub fn plan_pseudonyms<'py>(
     {
         let mut to = out.readwrite();
         let to = to.as_slice_mut()?;
-        let hash = |kind: u8, id: &[u8], to: &mut [u8]| {
-            let mut hasher = blake3::Hasher::new_keyed(&secret);
-            hasher.update(&[kind]);
-            hasher.update(id);
-            to.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-        };
-        if let Ok(list) = ids.cast::<PyList>() {
+        if let Ok(held) = ids.cast::<SpelledIds>() {
+            let held = held.get();
+            let kind = if held.is_text() { 1 } else { 2 };
+            detached(py, u64::MAX, || {
+                for (first, part) in held.parts() {
+                    let to = &mut to[16 * first..16 * (first + part.len())];
+                    match part.entries() {
+                        None => hash_all(&hashing, kind, part.part(0, part.len()), to),
+                        // Each different id once.
+                        Some((entries, places)) => {
+                            let mut each = memory::zeros::<u8>(16 * entries.len());
+                            hash_all(&hashing, kind, entries, &mut each);
+                            for (to, &place) in to.chunks_exact_mut(16).zip(places).paced() {
+                                let at = 16 * place as usize;
+                                to.copy_from_slice(&each[at..at + 16]);
+                            }
+                        }
+                    }
+                }
+            })?;
+        } else if let Ok(list) = ids.cast::<PyList>() {
+            let hash = |kind: u8, id: &[u8], to: &mut [u8]| {
+                to.copy_from_slice(&hashing.one(&[&[kind], id])[..16]);
+            };
             for (i, (item, to)) in list.iter().zip(to.chunks_exact_mut(16)).enumerate() {
                 match one_id("ids", &item, Some(i))? {
                     Id::Integer(n) => hash(0, &n.to_le_bytes(), to),
@@ -296,26 +318,80 @@ pub fn plan_pseudonyms<'py>(
                     py.check_signals()?;
                 }
             }
+        } else if let Ok(ids) = ids.cast::<PyArray1<i64>>() {
+            let ids = ids.readonly();
+            let ids = ids.as_slice()?;
+            detached(py, 64 * n as u64, || hash_wholes(&hashing, ids, to))?;
         } else {
-            let numbers = |numbers: &mut (dyn Iterator<Item = i128> + Send), to: &mut [u8]| {
-                for (n, to) in numbers.zip(to.chunks_exact_mut(16)) {
-                    hash(0, &n.to_le_bytes(), to);
-                }
-            };
-            let long = 64 * n as u64;
-            if let Ok(ids) = ids.cast::<PyArray1<i64>>() {
-                let ids = ids.readonly();
-                let ids = ids.as_slice()?;
-                detached(py, long, || numbers(&mut ids.iter().map(|&n| n.into()), to))?;
-            } else {
-                let ids = ids.cast::<PyArray1<u64>>()?.readonly();
-                let ids = ids.as_slice()?;
-                detached(py, long, || numbers(&mut ids.iter().map(|&n| n.into()), to))?;
-            }
+            let ids = ids.cast::<PyArray1<u64>>()?.readonly();
+            let ids = ids.as_slice()?;
+            detached(py, 64 * n as u64, || hash_wholes(&hashing, ids, to))?;
         }
     }
     erase::stack();
     Ok(out)
+}
+
+/// Records that a thread hashes at a time.
+const HASHED: usize = 1 << 12;
+
+/// 16 bytes for each of some messages, by all threads.
+fn hash_messages<M: Messages>(
+    hashing: &Hashing,
+    to: &mut [u8],
+    messages: impl Fn(usize, usize) -> M + Sync + Send,
+) {
+    pool::for_each_chunk(to, 16 * HASHED, false, |i, to| {
+        let n = to.len() / 16;
+        let some = messages(i * HASHED, i * HASHED + n);
+        erase::after(|| {
+            hashing.many(&some, n, |i, words: [u32; 4]| {
+                for (to, word) in to[16 * i..16 * i + 16].chunks_exact_mut(4).zip(words) {
+                    to.copy_from_slice(&word.to_le_bytes());
+                }
+            });
+        });
+    });
+}
+
+/// Pseudonyms of texts or bytes.
+fn hash_all(hashing: &Hashing, kind: u8, ids: Part<'_>, to: &mut [u8]) {
+    hash_messages(hashing, to, |start, end| Prefixed {
+        ids: ids.part(start, end),
+        at: |i| (i, [kind]),
+    });
+}
+
+/// Whole numbers of 16 bytes behind a zero.
+struct Wholes<'a, T>(&'a [T]);
+
+impl<T: Copy + Into<i128>> Wholes<'_, T> {
+    fn message(&self, i: usize) -> [u8; 17] {
+        let mut message = [0; 17];
+        message[1..].copy_from_slice(&self.0[i].into().to_le_bytes());
+        message
+    }
+}
+
+impl<T: Copy + Into<i128>> Messages for Wholes<'_, T> {
+    fn len(&self, _i: usize) -> usize {
+        17
+    }
+
+    fn block(&self, i: usize, _b: usize) -> [u8; BLOCK] {
+        let mut block = [0; BLOCK];
+        block[..17].copy_from_slice(&self.message(i));
+        block
+    }
+
+    fn all(&self, i: usize, take: &mut dyn FnMut(&[u8])) {
+        take(&self.message(i));
+    }
+}
+
+/// Pseudonyms of whole numbers.
+fn hash_wholes<T: Copy + Into<i128> + Sync>(hashing: &Hashing, ids: &[T], to: &mut [u8]) {
+    hash_messages(hashing, to, |start, end| Wholes(&ids[start..end]));
 }
 
 /// An array of whole numbers of any width, at `$slice` in `$run`.

@@ -13,7 +13,7 @@ import numpy as np
 ALIKE = (
     "plain", "strided", "swapped", "frozen", "misaligned", "unmasked", "objects", "tuples",
     "fortran", "subclassed", "series", "shuffled_series", "extension", "polars", "chunked",
-    "arrow", "arrow_chunks", "buffer",
+    "arrow", "arrow_chunks", "arrow_slice", "arrow_views", "arrow_large", "arrow_entries", "buffer",
 )  # fmt: skip
 # Those with a missing value, which must be refused.
 MISSING = ("masked", "with_na", "with_null", "with_none", "with_nan")
@@ -310,6 +310,34 @@ def arrow_chunks(v: Any) -> Any:
     if np.ndim(v) != 1 or len(flat) < 2:
         return arrow(v)
     return _arrow().chunked_array([flat[:1], flat[1:]])
+
+
+def arrow_slice(v: Any) -> Any:
+    """With something before and behind it."""
+    flat = _flat(v)
+    return arrow([*flat[:1], *flat, *flat[:1]])[1:-1] if np.ndim(v) == 1 and flat else arrow(v)
+
+
+def _spelled_as(v: Any, kinds: dict[str, str]) -> Any:
+    """Texts and bytes in another layout; numbers as they are."""
+    found = arrow(v)
+    kind = kinds.get(str(getattr(found, "type", "")))
+    return found if kind is None else found.cast(getattr(_arrow(), kind)())
+
+
+def arrow_views(v: Any) -> Any:
+    return _spelled_as(v, {"string": "string_view", "binary": "binary_view"})
+
+
+def arrow_large(v: Any) -> Any:
+    return _spelled_as(v, {"string": "large_string", "binary": "large_binary"})
+
+
+def arrow_entries(v: Any) -> Any:
+    """Each different text or bytes once, and which one it is; numbers as they are."""
+    found = arrow(v)
+    is_spelled = str(getattr(found, "type", "")) in ("string", "binary")
+    return found.dictionary_encode() if is_spelled else found
 
 
 def arrow_text(v: Any) -> Any:

@@ -145,7 +145,8 @@ def _has(container: str) -> bool:
              "polars": "polars", "polars_frame": "polars", "with_null": "polars",
              "chunked": "polars",
              "arrow": "pyarrow", "arrow_chunks": "pyarrow", "arrow_text": "pyarrow",
-             "table": "pyarrow"}  # fmt: skip
+             "arrow_slice": "pyarrow", "arrow_views": "pyarrow", "arrow_large": "pyarrow",
+             "arrow_entries": "pyarrow", "table": "pyarrow"}  # fmt: skip
     return container not in needs or find_spec(needs[container]) is not None
 
 

@@ -347,7 +347,7 @@ class Arrays:
         return np.ma.array(found) if isinstance(column, np.ma.MaskedArray) else found
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of whole numbers or a list of texts or bytes; which are missing."""
+        """Ids as an array of whole numbers or texts, or a list; which are missing."""
         column = self._given[name]
         if isinstance(column, list) or column.dtype.kind in "OT":
             return id_list(list(column)), None
@@ -355,7 +355,7 @@ class Arrays:
         if plain.dtype.kind in "iu":
             return whole(plain), missing
         if plain.dtype.kind == "U":
-            return plain.tolist(), missing
+            return plain, missing
         raise WrongType(f"dtype {plain.dtype}")
 
     def texts(self, values: Sequence[str]) -> Any:

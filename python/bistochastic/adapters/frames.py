@@ -66,7 +66,7 @@ class Table(Protocol):
         """A column like that one, with these numbers."""
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of whole numbers or a list of texts or bytes; which are missing."""
+        """Ids as an array of whole numbers, texts or bytes, or a list; which are missing."""
 
     def texts(self, values: Sequence[str]) -> Any:
         """A column of texts."""
@@ -180,11 +180,16 @@ class Frame:
         return values, nans(values, None)
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
-        """Ids as an array of whole numbers or a list of texts or bytes; which are missing."""
+        """Ids as an array of whole numbers, texts or bytes, or a list; which are missing."""
         import narwhals.stable.v2 as nw
 
+        from bistochastic import spelled
         from bistochastic.adapters.arrays import id_list, whole
 
+        column = spelled.column_of(self.column(name))
+        if column is not None:
+            none = spelled.nulls(column)
+            return (spelled.of_column(column) if none is None else []), none
         series = nw.from_native(self.spelled_out(name), series_only=True)
         missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
         if missing.any():

@@ -266,25 +266,17 @@ def _names(given: Any) -> tuple[str, ...]:
     return found
 
 
-def joined(parts: list[Any]) -> list[bytes]:
+def joined(parts: list[Any]) -> _core.SpelledIds:
     """One text of bytes for each row, of what its columns hold: no two rows share one.
 
     Each part is its type, its length and its bytes, so that nothing can be cut in two ways.
 
-    >>> joined([["a", "ab"], [1, 1]])[1] in joined([["a", "b"], [1, 1]])
+    >>> joined([["a", "ab"], [1, 1]]).tolist()[1] in joined([["a", "b"], [1, 1]]).tolist()
     False
-    >>> joined([["ab"], ["c"]]) == joined([["a"], ["bc"]])
+    >>> joined([["ab"], ["c"]]).tolist() == joined([["a"], ["bc"]]).tolist()
     False
     """
-    columns = [values.tolist() if isinstance(values, np.ndarray) else values for values in parts]
-    return [b"".join(map(_part, cells)) for cells in zip(*columns, strict=True)]
-
-
-def _part(value: Any) -> bytes:
-    if isinstance(value, int):
-        return b"i" + value.to_bytes(16, "little", signed=True)
-    kind, body = (b"b", value) if isinstance(value, bytes) else (b"t", value.encode())
-    return kind + len(body).to_bytes(8, "little") + body
+    return _core.joined_ids(parts)
 
 
 def _schema(given: Any) -> Any:

@@ -156,8 +156,7 @@ class Draws:
         out = np.empty_like(encoded.codes)
         for stratum, matrix in enumerate(attribute.matrices):
             rows = np.flatnonzero(encoded.strata == stratum)
-            some = ids[rows] if isinstance(ids, np.ndarray) else [ids[i] for i in rows.tolist()]
-            out[rows] = draw(matrix, encoded.codes[rows], some)
+            out[rows] = draw(matrix, encoded.codes[rows], _some(ids, rows))
         return out
 
     def numbers(self, attribute: Numeric, values: NDArray[Any]) -> NDArray[Any]:
@@ -172,3 +171,10 @@ class Draws:
         with about([attribute.column]):
             move = matrix.average if attribute.release == "average" else matrix.permute
             return np.asarray(move(values, **options))
+
+
+def _some(ids: Any, rows: NDArray[Any]) -> Any:
+    """The ids of some rows."""
+    if isinstance(ids, _core.SpelledIds):
+        return ids.take(rows)
+    return ids[rows] if isinstance(ids, np.ndarray) else [ids[i] for i in rows.tolist()]

@@ -40,7 +40,7 @@ def refuse_without_ids(
 
 @dataclass(frozen=True)
 class Ids:
-    """The ids of some rows: an array of whole numbers or a list, and their hashes."""
+    """The ids of some rows: whole numbers, texts or bytes, or a list, and their hashes."""
 
     values: Any
     hashes: NDArray[np.uint8]
@@ -242,12 +242,13 @@ def read_ids(table: Table, column: str, first: int) -> Any:
     """The ids of rows from ``first`` on; none may be missing."""
     before = prefix([column])
     try:
-        values, missing = table.ids(column)
+        with about([column]):
+            values, missing = table.ids(column)
+            if missing is None or not missing.any():
+                return _core.hold_ids(values)
     except WrongType as error:
         kind = error.kind
     else:
-        if missing is None or not missing.any():
-            return values
         got = f"{int(missing.sum())}, the first in row {first + int(np.argmax(missing))}"
         raise ValueError(f"{before}must hold no missing ids; got {got}")
     must = "must hold whole numbers, texts or bytes, as ids do"
@@ -291,6 +292,8 @@ def _laws(attribute: Categorical | Joint) -> Any:
 
 
 def _kinds(values: Any) -> set[str]:
+    if isinstance(values, _core.SpelledIds):
+        return {"texts" if values.text else "bytes"} if len(values) else set()
     if isinstance(values, np.ndarray):
         return {"whole numbers"} if len(values) else set()
     return {

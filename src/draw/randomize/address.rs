@@ -4,9 +4,11 @@
 use zeroize::Zeroize;
 
 use super::code::Code;
-use super::streams::{AnyKeys, ByteKeys, Further, IntegerKeys, Keys, RowKeys, TextKeys};
+use super::streams::{AnyKeys, ByteKeys, Further, IntegerKeys, Keys, RowKeys, TextKeys, prefix};
 use super::work::Work;
+use crate::draw::hashing::Hashing;
 use crate::draw::keystream::{BLOCK, Keystream};
+use crate::draw::spelled::{Part, Prefixed};
 use crate::error::{Error, Result};
 
 /// Consecutive rows from this one on.
@@ -59,6 +61,8 @@ pub trait Address: Copy + Send + Sync {
     /// Up to so many parts of a mixture it costs less to draw from each for all records than to draw from
     /// each for the records that take it.
     const FEW: usize;
+    /// Records that a thread takes at a time.
+    const CHUNK: usize;
 
     /// Those of the records `start..end`.
     fn part(self, start: usize, end: usize) -> Self;
@@ -130,6 +134,7 @@ fn gather<const N: usize>(
 impl Address for Rows {
     type Keys = RowKeys;
     const FEW: usize = 16;
+    const CHUNK: usize = 1 << 16;
 
     fn part(self, start: usize, _end: usize) -> Self {
         Rows(self.0 + start as u64)
@@ -311,6 +316,8 @@ impl Person for Id<'_> {
 impl<P: Person> Address for &[P] {
     type Keys = P::Keys;
     const FEW: usize = 1;
+    // Several times the work of a row each.
+    const CHUNK: usize = 1 << 13;
 
     fn part(self, start: usize, end: usize) -> Self {
         &self[start..end]
@@ -385,6 +392,99 @@ impl<P: Person> Address for &[P] {
         for &i in work.undecided.positions() {
             let at = which.at(i.into());
             let block = self[at].block(keys, work.nonces[at] & !NEGATIVE);
+            answer(i.into(), &mut Further::of_block(block));
+        }
+    }
+}
+
+/// Texts or bytes that lie in one piece of memory, hashed many at a time.
+#[derive(Debug, Clone, Copy)]
+pub struct Many<'a> {
+    /// The ids.
+    pub ids: Part<'a>,
+    /// Whether they are texts, and no bytes.
+    pub text: bool,
+}
+
+impl Many<'_> {
+    fn hashing(self, keys: &AnyKeys) -> &Hashing {
+        if self.text {
+            &keys.text.0
+        } else {
+            &keys.bytes.0
+        }
+    }
+}
+
+impl Address for Many<'_> {
+    type Keys = AnyKeys;
+    const FEW: usize = 1;
+    const CHUNK: usize = 1 << 13;
+
+    fn part(self, start: usize, end: usize) -> Self {
+        Many {
+            ids: self.ids.part(start, end),
+            ..self
+        }
+    }
+
+    fn check(self, records: usize) -> Result<()> {
+        if self.ids.len() == records {
+            return Ok(());
+        }
+        let must = format!("be one for each of the {records} records");
+        Err(Error::value("addresses", must, self.ids.len()))
+    }
+
+    fn room(self, block: usize) -> usize {
+        block
+    }
+
+    fn enter<C: Code>(self, codes: &[C], work: &mut Work) {
+        for (nonce, code) in work.nonces.iter_mut().zip(codes) {
+            *nonce = code.get();
+        }
+    }
+
+    fn first_words(self, keys: &AnyKeys, which: Which<'_>, bytes: usize, work: &mut Work) -> usize {
+        let Work { words, nonces, .. } = work;
+        let messages = Prefixed {
+            ids: self.ids,
+            at: |i| {
+                let at = which.at(i);
+                (at, prefix(nonces[at]))
+            },
+        };
+        let hashing = self.hashing(keys);
+        let (n, low) = (which.count(), |[a, b]: [u32; 2]| {
+            u64::from(a) | u64::from(b) << 32
+        });
+        match bytes {
+            2 => hashing.many(&messages, n, |i, word| {
+                words[2 * i..2 * i + 2].copy_from_slice(&(low(word) as u16).to_le_bytes());
+            }),
+            4 => hashing.many(&messages, n, |i, word| {
+                words[4 * i..4 * i + 4].copy_from_slice(&(low(word) as u32).to_le_bytes());
+            }),
+            _ => hashing.many(&messages, n, |i, word| {
+                words[8 * i..8 * i + 8].copy_from_slice(&low(word).to_le_bytes());
+            }),
+        }
+        0
+    }
+
+    fn further(
+        self,
+        keys: &AnyKeys,
+        which: Which<'_>,
+        work: &Work,
+        mut answer: impl FnMut(usize, &mut Further<'_>),
+    ) {
+        for &i in work.undecided.positions() {
+            let at = which.at(i.into());
+            let block = self
+                .hashing(keys)
+                .one(&[&prefix(work.nonces[at]), self.ids.id(at)]);
             answer(i.into(), &mut Further::of_block(block));
         }
     }

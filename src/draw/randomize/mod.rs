@@ -36,7 +36,7 @@ mod slow;
 mod streams;
 mod work;
 
-pub use address::{Address, Id, Person, Rows};
+pub use address::{Address, Id, Many, Person, Rows};
 pub use code::Code;
 pub use streams::{AnyKeys, ByteKeys, IntegerKeys, Keys, RowKeys, TextKeys};
 
@@ -50,9 +50,6 @@ use work::Scratch;
 /// Records that are drawn together: their words stay in the nearest cache. Blocks start at multiples
 /// of it, counted from row 0.
 pub const RECORDS: usize = 1024;
-
-/// Records that a thread takes at a time.
-const CHUNK: usize = 1 << 16;
 
 /// A matrix under a key and labels, ready to randomize records with addresses that take the keys `K`.
 ///
@@ -170,16 +167,16 @@ impl<'a, K: Keys> Randomizer<'a, K> {
     ) -> std::result::Result<(), usize> {
         let n = out.len();
         // The first chunk ends where a block of rows does, so that all others start with one.
-        let head = addresses.room(CHUNK).min(n);
-        let chunks = 1 + (n - head).div_ceil(CHUNK);
+        let head = addresses.room(A::CHUNK).min(n);
+        let chunks = 1 + (n - head).div_ceil(A::CHUNK);
         let workers = threads.clamp(1, chunks);
         let mut states: Vec<Scratch<C>> = (0..workers)
             .map(|_| Scratch::new(n.min(RECORDS), self.room))
             .gather();
         let bad = AtomicUsize::new(usize::MAX);
         let (first, rest) = out.split_at_mut(head);
-        let starts = std::iter::once(0).chain((head..n).step_by(CHUNK));
-        let parts = starts.zip(std::iter::once(first).chain(rest.chunks_mut(CHUNK)));
+        let starts = std::iter::once(0).chain((head..n).step_by(A::CHUNK));
+        let parts = starts.zip(std::iter::once(first).chain(rest.chunks_mut(A::CHUNK)));
         if workers > 1 {
             // What derivations left lies where the frames that start threads will be, and what those leave out
             // when they write goes to the heap with the rest.
@@ -279,6 +276,7 @@ mod tests {
     use super::*;
     use crate::draw::derive::Purpose;
     use crate::draw::keystream::{BLOCK, Keystream};
+    use crate::draw::spelled::Spelled;
     use crate::law::battery::make;
     use crate::law::parameters::Value;
 
@@ -378,6 +376,14 @@ mod tests {
             let bytes: Vec<&[u8]> = texts.iter().map(|t| t.as_bytes()).collect();
             assert_eq!(run(&m, &codes, &text[..], 2), by_text);
             assert_eq!(run(&m, &codes, &bytes[..], 2), by_bytes);
+            // And many at a time.
+            let spelled = Spelled::of(bytes.iter().copied());
+            for (text, want) in [(true, &by_text), (false, &by_bytes)] {
+                let ids = spelled.part(0, spelled.len());
+                for threads in [1, 2, 7] {
+                    assert_eq!(run(&m, &codes, Many { ids, text }, threads), *want);
+                }
+            }
         }
     }
 
@@ -456,10 +462,19 @@ mod tests {
             refused(small, Some(&[0; 3]), Rows(0)),
             "`codes` must be one for each of the 2 records; got 3"
         );
+        let three = Spelled::of([&b"a"[..]; 3].into_iter());
         let errors = [
             refused(small, None, &[1i64][..]),
             refused(small, None, &[Id::Text("a"); 3][..]),
             refused(small, None, &["a"; 3][..]),
+            refused(
+                small,
+                None,
+                Many {
+                    ids: three.part(0, 3),
+                    text: true,
+                },
+            ),
         ];
         for error in errors {
             assert!(

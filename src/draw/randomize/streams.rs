@@ -5,6 +5,7 @@ use zeroize::Zeroize;
 use super::address::NEGATIVE;
 use crate::draw::alias::More;
 use crate::draw::derive::Purpose;
+use crate::draw::hashing::Hashing;
 use crate::draw::keystream::{BLOCK, Keystream};
 use crate::system::erase::Secret;
 
@@ -24,10 +25,10 @@ pub struct RowKeys {
 pub struct IntegerKeys(pub(super) Keystream);
 
 /// For texts.
-pub struct TextKeys(Secret);
+pub struct TextKeys(pub(super) Hashing);
 
 /// For bytes.
-pub struct ByteKeys(Secret);
+pub struct ByteKeys(pub(super) Hashing);
 
 /// For an [`Id`](super::Id), of whichever kind it is.
 pub struct AnyKeys {
@@ -53,13 +54,13 @@ impl Keys for IntegerKeys {
 
 impl Keys for TextKeys {
     fn new(make: &dyn Fn(Purpose) -> Secret) -> Self {
-        TextKeys(make(Purpose::IdText))
+        TextKeys(Hashing::new(make(Purpose::IdText)))
     }
 }
 
 impl Keys for ByteKeys {
     fn new(make: &dyn Fn(Purpose) -> Secret) -> Self {
-        ByteKeys(make(Purpose::IdBytes))
+        ByteKeys(Hashing::new(make(Purpose::IdBytes)))
     }
 }
 
@@ -101,15 +102,15 @@ impl ByteKeys {
     }
 }
 
-/// What this leaves on the stack is overwritten once a call, not once an id: see [`erase`](crate::system::erase).
-fn hashed(key: &Secret, id: &[u8], code: u64) -> [u8; BLOCK] {
-    let mut block = [0; BLOCK];
-    let mut hasher = blake3::Hasher::new_keyed(key);
+fn hashed(hashing: &Hashing, id: &[u8], code: u64) -> [u8; BLOCK] {
+    hashing.one(&[&prefix(code), id])
+}
+
+/// What stands before an id where it is hashed.
+#[inline(always)]
+pub(super) fn prefix(code: u64) -> [u8; 8] {
     let code = if mutant!("code-not-in-id") { 0 } else { code };
-    hasher.update(&code.to_le_bytes());
-    hasher.update(id);
-    hasher.finalize_xof().fill(&mut block);
-    block
+    code.to_le_bytes()
 }
 
 /// Where further words come from.

@@ -8,16 +8,18 @@ use pyo3::types::{PyList, PySlice};
 
 use super::columns::Columns;
 use super::ids::{Keyed, id};
-use crate::draw::randomize::{Address, Code, Id, Randomizer, Refused, Rows, refuse};
-use crate::py::work::detached;
+use crate::draw::randomize::{Address, Code, Id, Many, Randomizer, Refused, Rows, refuse};
+use crate::py::spelled::of_ids;
+use crate::py::work::{detached, guarded};
 
 /// How long a batch should take before signals are looked at, and how many records the first one has.
 const BATCH_TIME: Duration = Duration::from_millis(50);
 const FIRST_BATCH: usize = 1 << 18;
 const LEAST_BATCH: usize = 1 << 10;
 
-/// Records with ids in a batch at most, and in the first one.
-const IDS_BATCH: usize = 1 << 16;
+/// Records with ids in a batch at most, where they are objects of Python's and where not, and in the first one.
+const OBJECTS_BATCH: usize = 1 << 16;
+const IDS_BATCH: usize = 1 << 18;
 const FIRST_IDS: usize = 1 << 10;
 
 /// Draw for all records, a batch at a time, so that the caller's thread can look at signals.
@@ -42,11 +44,16 @@ pub fn run<'py, T: Code + numpy::Element>(
     let (first, least, most) = match keyed {
         Keyed::Rows(..) => (FIRST_BATCH, LEAST_BATCH, 1 << 26),
         // Ids may be long, so the first batch is a short one.
-        Keyed::Integers(..) | Keyed::Objects(..) => (FIRST_IDS, 1, IDS_BATCH),
+        Keyed::Integers(..) | Keyed::Spelled(..) => (FIRST_IDS, 1, IDS_BATCH),
+        Keyed::Objects(..) => (FIRST_IDS, 1, OBJECTS_BATCH),
     };
     let mut batch = (first / draws).max(least);
     while start < out.len() {
-        let end = out.len().min(start.saturating_add(batch));
+        let mut end = out.len().min(start.saturating_add(batch));
+        if let Keyed::Spelled(_, ids) = keyed {
+            // Up to the end of their part.
+            end = start + ids.get().from(start, end).ids.len();
+        }
         let part = &mut out[start..end];
         let codes = codes.map(|codes| &codes[start..end]);
         let rows = PySlice::new(py, start as isize, end as isize, 1);
@@ -78,6 +85,10 @@ pub fn run<'py, T: Code + numpy::Element>(
                     now.draw(randomizer, ids.as_slice()?, long)
                 }
             }
+            Keyed::Spelled(randomizer, ids) => {
+                let ids = ids.get().from(start, end);
+                now.draw(randomizer, ids, u64::MAX)
+            }
             Keyed::Objects(randomizer, items) => {
                 let items = items.get_item(&rows)?;
                 let items = match items.cast_into::<PyList>() {
@@ -90,8 +101,15 @@ pub fn run<'py, T: Code + numpy::Element>(
                     .enumerate()
                     .map(|(i, item)| id("ids", item, Some(start + i)))
                     .collect();
-                // Nobody knows how long they are.
-                now.draw(randomizer, &ids?[..], u64::MAX)
+                let ids = ids?;
+                // Nobody knows how long they are. Texts or bytes alone are hashed many at a time.
+                match guarded(|| of_ids(&ids))? {
+                    Some((held, text)) => {
+                        let ids = held.part(0, held.len());
+                        now.draw(randomizer, Many { ids, text }, u64::MAX)
+                    }
+                    None => now.draw(randomizer, &ids[..], u64::MAX),
+                }
             }
         };
         done?.map_err(|refused| refuse(refused, start, size))?;

@@ -1,6 +1,6 @@
 //! Where the records are, as the caller said it, and the keys that go with that.
 
-use pyo3::basic::CompareOp;
+use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::law::Matrix;
 use crate::py::convert::{as_array, integer, type_name};
 use crate::py::secret::Secret;
+use crate::py::spelled::{SpelledIds, of_array, of_column};
 use crate::py::work::{DETACH_FROM, detached};
 
 /// Where the records are, as the caller said it, with the draws that have keys for such addresses.
@@ -17,6 +18,8 @@ pub enum Keyed<'m, 'py> {
     Rows(Randomizer<'m, RowKeys>, u64),
     /// An array of integers, and whether they have a sign.
     Integers(Randomizer<'m, IntegerKeys>, Bound<'py, PyAny>, bool),
+    /// Texts or bytes that were read once.
+    Spelled(Randomizer<'m, AnyKeys>, Bound<'py, SpelledIds>),
     /// Anything that can be cut and turned into a list.
     Objects(Randomizer<'m, AnyKeys>, Bound<'py, PyAny>),
 }
@@ -30,6 +33,14 @@ impl<'m, 'py> Keyed<'m, 'py> {
     /// One id for each of `len` records.
     pub fn ids(draws: Draws<'m, 'py>, ids: &Bound<'py, PyAny>, len: usize) -> PyResult<Self> {
         let must = "hold one whole number, text or bytes per record";
+        let refuse_other = |got: usize| {
+            let must = format!("be one for each of the {len} records");
+            if got == len {
+                Ok(())
+            } else {
+                Err(Error::value("ids", must, got))
+            }
+        };
         // Of integers, whether they have a sign.
         let (items, signed) = if let Ok(tuple) = ids.cast::<PyTuple>() {
             (tuple.to_list().into_any(), None)
@@ -38,17 +49,26 @@ impl<'m, 'py> Keyed<'m, 'py> {
             (list.get_slice(0, list.len()).into_any(), None)
         } else if ids.is_instance_of::<PyString>() || ids.is_instance_of::<PyBytes>() {
             return Err(Error::type_("ids", must, type_name(ids)).into());
+        } else if let Some(held) = spelled(ids)? {
+            refuse_other(held.get().count())?;
+            return Ok(Keyed::Spelled(draws.derive()?, held));
         } else {
             let array = as_array("ids", must, ids, false)?.call_method1("reshape", (-1,))?;
             let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
             let signed = match kind.as_str() {
                 "i" => Some(true),
                 "u" => Some(false),
-                "S" => {
-                    refuse_short(&array)?;
+                "S" | "U" => {
+                    refuse_other(array.len()?)?;
+                    if let Some(held) = of_array(&array)? {
+                        return Ok(Keyed::Spelled(
+                            draws.derive()?,
+                            Bound::new(array.py(), held)?,
+                        ));
+                    }
                     None
                 }
-                "O" | "U" | "T" => None,
+                "O" | "T" => None,
                 // None at all are of every kind, in whatever they come: an empty column has lost its own.
                 _ if array.len()? == 0 => None,
                 _ => {
@@ -58,16 +78,23 @@ impl<'m, 'py> Keyed<'m, 'py> {
             };
             (array, signed)
         };
-        let got = items.len()?;
-        if got != len {
-            let must = format!("be one for each of the {len} records");
-            return Err(Error::value("ids", must, got).into());
-        }
+        refuse_other(items.len()?)?;
         Ok(match signed {
             Some(signed) => Keyed::Integers(draws.derive()?, items, signed),
             None => Keyed::Objects(draws.derive()?, items),
         })
     }
+}
+
+/// Texts or bytes that were read before, or that a library lays out as Arrow does.
+fn spelled<'py>(ids: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, SpelledIds>>> {
+    if let Ok(held) = ids.cast::<SpelledIds>() {
+        return Ok(Some(held.clone()));
+    }
+    if ids.cast_exact::<PyUntypedArray>().is_ok() {
+        return Ok(None);
+    }
+    of_column(ids)
 }
 
 /// A matrix and the key of a call.
@@ -92,26 +119,15 @@ impl<'m> Draws<'m, '_> {
     }
 }
 
-/// NumPy drops zeros at the end of bytes of a fixed width, so that a shorter id may have been another.
-fn refuse_short(array: &Bound<'_, PyAny>) -> PyResult<()> {
-    let width: usize = array.getattr("dtype")?.getattr("itemsize")?.extract()?;
-    let strings = array.py().import("numpy")?.getattr("char")?;
-    let lengths = strings.call_method1("str_len", (array,))?;
-    let short = lengths.rich_compare(width, CompareOp::Lt)?;
-    if short.call_method0("any")?.is_truthy()? {
-        let position: usize = short.call_method0("argmax")?.extract()?;
-        let must = format!(
-            "fill the {width} bytes of a fixed-width array, or be a list, an object array or Arrow binary"
-        );
-        let got = format!("a shorter one at position {position}");
-        return Err(Error::value("ids", must, got).into());
-    }
-    Ok(())
-}
+/// What an id must be.
+pub const ONE_ID: &str = "be a whole number from -2^63 to 2^64 - 1, a text or bytes";
+
+/// What a text must not: an array of text would drop the zero, and address somebody else.
+pub const NO_ZERO: &str = "not end in the character U+0000";
 
 /// One id. `position` says where it stands, if in an array.
 pub fn id<'a>(name: &str, item: &'a Bound<'_, PyAny>, position: Option<usize>) -> PyResult<Id<'a>> {
-    let must = "be a whole number from -2^63 to 2^64 - 1, a text or bytes";
+    let must = ONE_ID;
     let at = |got: &str| match position {
         Some(position) => format!("{got} at position {position}"),
         None => got.to_owned(),
@@ -119,10 +135,8 @@ pub fn id<'a>(name: &str, item: &'a Bound<'_, PyAny>, position: Option<usize>) -
     if let Ok(text) = item.cast::<PyString>() {
         // A half of a surrogate pair has no UTF-8. The id itself stays out of the error.
         return match text.to_str() {
-            // An array of text would drop the zero, and address somebody else.
             Ok(text) if text.ends_with('\0') => {
-                let must = "not end in the character U+0000";
-                Err(Error::value(name, must, at("a text that does")).into())
+                Err(Error::value(name, NO_ZERO, at("a text that does")).into())
             }
             Ok(text) => Ok(Id::Text(text)),
             Err(_) => Err(Error::value(name, must, at("a text that is not Unicode")).into()),

@@ -20,7 +20,7 @@ mod ids;
 
 pub use batches::run;
 pub use columns::Columns;
-pub use ids::{Draws, Keyed, id as one_id};
+pub use ids::{Draws, Keyed, NO_ZERO, ONE_ID, id as one_id};
 
 /// Rows are counted below this.
 const ROWS: u64 = 1 << 62;

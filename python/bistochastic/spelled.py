@@ -1,0 +1,164 @@
+"""Ids that are texts or bytes, read from the buffers of Arrow, pandas and polars.
+
+No object of Python's is made per record. pyarrow says where the buffers are; without it, and for
+columns of anything else, ids are read one by one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Types of columns that may hold texts or bytes.
+_PANDAS = ("ArrowDtype", "CategoricalDtype")
+_POLARS = ("String", "Binary", "Categorical", "Enum")
+# Chunks of an Arrow column that are shorter on average are put together first.
+_SHORT = 1 << 14
+
+
+def spelled(name: str, given: Any) -> _core.SpelledIds | None:
+    """The texts or bytes of a column; None of any other.
+
+    >>> import pyarrow as pa
+    >>> spelled("ids", pa.array(["a", "b"])).tolist()
+    ['a', 'b']
+    >>> spelled("ids", pa.array([1, 2])) is None
+    True
+    >>> spelled("ids", pa.array(["a", None]))
+    Traceback (most recent call last):
+        ...
+    ValueError: `ids` must hold no missing values; got 1, the first at position 1
+    """
+    column = column_of(given)
+    if column is None:
+        return None
+    missing = nulls(column)
+    if missing is not None:
+        got = f"{int(missing.sum())}, the first at position {int(missing.argmax())}"
+        raise ValueError(f"`{name}` must hold no missing values; got {got}")
+    return of_column(column)
+
+
+def column_of(given: Any) -> Any:
+    """A column of texts or bytes as a chunked array of pyarrow; None of anything else."""
+    make = _maker(given)
+    if make is None:
+        return None
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return None
+    try:
+        found = make(pa)
+    except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
+        # Categories of several kinds, say, which are read one by one.
+        return None
+    if isinstance(found, pa.Array):
+        found = pa.chunked_array([found], found.type)
+    if not isinstance(found, pa.ChunkedArray) or not _is_spelled(found.type):
+        return None
+    return _plain(found)
+
+
+def _maker(given: Any) -> Callable[[Any], Any] | None:
+    """How pyarrow has a column that may hold texts or bytes; None where it does not, or may not."""
+    kind = type(given)
+    library = kind.__module__.partition(".")[0]
+    dtype = getattr(given, "dtype", None)
+    if library == "pyarrow":
+        return lambda pa: given
+    if library == "pandas":
+        is_arrow = type(dtype).__name__ in _PANDAS or getattr(dtype, "storage", "") == "pyarrow"
+        return (lambda pa: pa.array(getattr(given, "array", given))) if is_arrow else None
+    if library == "polars":
+        is_text = kind.__name__ == "Series" and str(dtype).partition("(")[0] in _POLARS
+        return (lambda pa: given.to_arrow()) if is_text else None
+    if hasattr(kind, "__arrow_c_array__") and not hasattr(kind, "__array__"):
+        return lambda pa: pa.array(given)
+    return None
+
+
+def nulls(column: Any) -> Any:
+    """Which ids of a column are missing; None where none is."""
+    if not column.null_count:
+        return None
+    return np.asarray(column.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def of_column(column: Any) -> _core.SpelledIds:
+    """The ids of a column of :func:`column_of`, of which none is missing."""
+    import pyarrow as pa
+
+    pieces = [_piece(chunk) for chunk in column.chunks if len(chunk)]
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return _core.spelled_ids(_is_text(kind), pieces)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    is_view = getattr(pa.types, "is_string_view", lambda _: False)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_view(kind))
+
+
+def _is_spelled(kind: Any) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    is_view = getattr(pa.types, "is_binary_view", lambda _: False)
+    is_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or is_view(kind)
+    return bool(_is_text(kind) or is_bytes or pa.types.is_fixed_size_binary(kind))
+
+
+def _plain(column: Any) -> Any:
+    """The same ids in a few chunks; a dictionary stays one where it has no nulls and is short."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        for chunk in column.chunks:
+            if chunk.dictionary.null_count or len(chunk.dictionary) > len(chunk):
+                column = column.cast(column.type.value_type)
+                break
+    chunks = column.num_chunks
+    if chunks > 1 and len(column) < chunks * _SHORT and not pa.types.is_dictionary(column.type):
+        found = column.combine_chunks()
+        return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
+    return column
+
+
+def _piece(chunk: Any) -> tuple[Any, ...]:
+    """How an array lies in its buffers, as the core reads it."""
+    import pyarrow as pa
+
+    kind, first, count = chunk.type, chunk.offset, len(chunk)
+    if pa.types.is_dictionary(kind):
+        indices = chunk.indices.to_numpy(zero_copy_only=False)
+        return "entries", _piece(chunk.dictionary), np.require(indices, np.int64, ["C", "A"])
+    buffers = chunk.buffers()
+    if pa.types.is_fixed_size_binary(kind):
+        width = kind.byte_width
+        data = _numbers(buffers[1], np.uint8)[width * first : width * (first + count)]
+        return "fixed", width, count, data
+    if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
+        offsets = _numbers(buffers[1], np.int64)[first : first + count + 1]
+        return "offsets", offsets, _numbers(buffers[2], np.uint8)
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        offsets = _numbers(buffers[1], np.int32)[first : first + count + 1]
+        return "offsets", offsets, _numbers(buffers[2], np.uint8)
+    views = _numbers(buffers[1], np.uint8)[16 * first : 16 * (first + count)]
+    return "views", views, [_numbers(buffer, np.uint8) for buffer in buffers[2:]]
+
+
+def _numbers(buffer: Any, kind: type[np.integer[Any]]) -> Any:
+    """A buffer as an array. What came from another process may lie at an odd address."""
+    if buffer is None or buffer.size < np.dtype(kind).itemsize:
+        return np.empty(0, kind)
+    whole = buffer.size // np.dtype(kind).itemsize
+    return np.require(np.frombuffer(buffer, kind, whole), requirements=["A"])

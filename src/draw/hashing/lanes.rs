@@ -1,0 +1,153 @@
+//! The compression of BLAKE3, several messages at a time.
+//!
+//! It is written once, over `N` lanes of which each has one message, and in the form of
+//! [`keystream`](crate::draw::keystream): one loop over the lanes that holds all rounds, which the compiler turns into
+//! vectors. [`super::level`] compiles it for each level of processor, so all is inlined there.
+
+use super::{BLOCK, CHAIN, Messages, word_of};
+
+/// The first four words of the initial state, those of SHA-256.
+const IV: [u32; 4] = [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a];
+
+/// Flags of a block: the first of its chain, the last, of the whole message, under a key.
+const START: u32 = 1;
+const END: u32 = 1 << 1;
+const ROOT: u32 = 1 << 3;
+const KEYED: u32 = 1 << 4;
+
+/// The first `W` words of the hashes of messages that are chains; others are left out.
+#[inline(always)]
+pub(super) fn many<const N: usize, const W: usize>(
+    key: &[u32; 8],
+    messages: &impl Messages,
+    count: usize,
+    put: &mut impl FnMut(usize, [u32; W]),
+) {
+    let mut first = 0;
+    while first < count {
+        let n = N.min(count - first);
+        some::<N, W>(key, messages, first, n, put);
+        first += n;
+    }
+}
+
+/// Those of `n` messages from `first` on, a lane each. The lanes left over compute what is dropped.
+#[inline(always)]
+fn some<const N: usize, const W: usize>(
+    key: &[u32; 8],
+    messages: &impl Messages,
+    first: usize,
+    n: usize,
+    put: &mut impl FnMut(usize, [u32; W]),
+) {
+    // How many blocks each message has. An empty one has one, of no bytes.
+    let (mut lens, mut blocks, mut most) = ([0; N], [0; N], 1);
+    for j in 0..n {
+        lens[j] = messages.len(first + j);
+        if lens[j] <= CHAIN {
+            blocks[j] = lens[j].div_ceil(BLOCK).max(1);
+            most = most.max(blocks[j]);
+        }
+    }
+    let mut chain = [[0; N]; 8];
+    for (row, &word) in chain.iter_mut().zip(key) {
+        *row = [word; N];
+    }
+    for b in 0..most {
+        let mut words = [[0; N]; 16];
+        let (mut lengths, mut flags) = ([0; N], [KEYED; N]);
+        for j in 0..n {
+            if b >= blocks[j] {
+                continue;
+            }
+            let bytes = messages.block(first + j, b);
+            for (row, word) in words.iter_mut().zip(bytes.chunks_exact(4)) {
+                row[j] = word_of(word);
+            }
+            lengths[j] = BLOCK.min(lens[j] - BLOCK * b) as u32;
+            flags[j] |= if b == 0 { START } else { 0 };
+            flags[j] |= if b + 1 == blocks[j] { END | ROOT } else { 0 };
+        }
+        let before = chain;
+        compress(&mut chain, &words, &lengths, &flags);
+        if most > 1 {
+            // A message that has ended keeps its words.
+            for (row, before) in chain.iter_mut().zip(&before) {
+                for j in 0..N {
+                    row[j] = if b < blocks[j] { row[j] } else { before[j] };
+                }
+            }
+        }
+    }
+    for j in (0..n).filter(|&j| blocks[j] > 0) {
+        let mut words = [0; W];
+        for (word, row) in words.iter_mut().zip(&chain) {
+            *word = row[j];
+        }
+        put(first + j, words);
+    }
+}
+
+/// One block of each message: its words, its length and flags, onto what its chain has come to.
+#[inline(always)]
+fn compress<const N: usize>(
+    chain: &mut [[u32; N]; 8],
+    words: &[[u32; N]; 16],
+    lengths: &[u32; N],
+    flags: &[u32; N],
+) {
+    for j in 0..N {
+        let m = &mut [0; 16];
+        for i in 0..16 {
+            m[i] = words[i][j];
+        }
+        let mut x = [0; 16];
+        for i in 0..8 {
+            x[i] = chain[i][j];
+        }
+        x[8..12].copy_from_slice(&IV);
+        // Words 12 and 13 are the number of the chain, which is the only one: 0.
+        x[14] = lengths[j];
+        x[15] = flags[j];
+        // Seven times, written out: a loop in here would keep the one around it scalar. Each takes the words in the
+        // order that the permutation of BLAKE3 makes of the one before.
+        #[rustfmt::skip]
+        {
+            round(&mut x, m, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+            round(&mut x, m, [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8]);
+            round(&mut x, m, [3, 4, 10, 12, 13, 2, 7, 14, 6, 5, 9, 0, 11, 15, 8, 1]);
+            round(&mut x, m, [10, 7, 12, 9, 14, 3, 13, 15, 4, 0, 11, 2, 5, 8, 1, 6]);
+            round(&mut x, m, [12, 13, 9, 11, 15, 10, 14, 8, 7, 2, 5, 3, 0, 1, 6, 4]);
+            round(&mut x, m, [9, 14, 11, 5, 8, 12, 15, 1, 13, 3, 0, 10, 2, 6, 4, 7]);
+            round(&mut x, m, [11, 15, 5, 0, 1, 9, 8, 6, 14, 10, 2, 12, 3, 4, 7, 13]);
+        };
+        for i in 0..8 {
+            chain[i][j] = x[i] ^ x[i + 8];
+        }
+    }
+}
+
+/// Four steps over the columns and four over the diagonals.
+#[inline(always)]
+fn round(x: &mut [u32; 16], m: &[u32; 16], s: [usize; 16]) {
+    step(x, [0, 4, 8, 12], m[s[0]], m[s[1]]);
+    step(x, [1, 5, 9, 13], m[s[2]], m[s[3]]);
+    step(x, [2, 6, 10, 14], m[s[4]], m[s[5]]);
+    step(x, [3, 7, 11, 15], m[s[6]], m[s[7]]);
+    step(x, [0, 5, 10, 15], m[s[8]], m[s[9]]);
+    step(x, [1, 6, 11, 12], m[s[10]], m[s[11]]);
+    step(x, [2, 7, 8, 13], m[s[12]], m[s[13]]);
+    step(x, [3, 4, 9, 14], m[s[14]], m[s[15]]);
+}
+
+#[inline(always)]
+fn step(x: &mut [u32; 16], [a, b, c, d]: [usize; 4], m: u32, n: u32) {
+    x[a] = x[a].wrapping_add(x[b]).wrapping_add(m);
+    x[d] = (x[d] ^ x[a]).rotate_right(16);
+    x[c] = x[c].wrapping_add(x[d]);
+    x[b] = (x[b] ^ x[c]).rotate_right(12);
+    x[a] = x[a].wrapping_add(x[b]).wrapping_add(n);
+    x[d] = (x[d] ^ x[a]).rotate_right(8);
+    x[c] = x[c].wrapping_add(x[d]);
+    x[b] = (x[b] ^ x[c]).rotate_right(7);
+}

@@ -1,0 +1,91 @@
+//! The compression compiled for each level of processor; a level is believed after it has agreed with the crate.
+
+use super::{BLOCK, Hashing, Messages, lanes, word_of};
+use crate::system::erase;
+use crate::system::kept::Kept;
+use crate::system::processor::{self, Level};
+
+/// The best level that this processor has and that agrees with the crate.
+pub(super) fn level() -> Level {
+    static FOUND: Kept<Level> = Kept::new();
+    *FOUND.get_or_make(|| {
+        let most = processor::level();
+        let had = |level: &Level| *level <= most && level.is_had();
+        let mut levels = Level::ALL.into_iter().rev().filter(had);
+        levels.find(|&l| agrees(l)).unwrap_or(Level::Plain)
+    })
+}
+
+/// Messages of several lengths, of bytes that are all the same.
+struct Trial;
+
+impl Messages for Trial {
+    fn len(&self, i: usize) -> usize {
+        9 * i
+    }
+
+    fn block(&self, i: usize, b: usize) -> [u8; BLOCK] {
+        let rest = (9 * i).saturating_sub(BLOCK * b);
+        std::array::from_fn(|k| if k < rest { i as u8 } else { 0 })
+    }
+
+    fn all(&self, i: usize, take: &mut dyn FnMut(&[u8])) {
+        take(&[i as u8; 9 * TRIALS][..9 * i]);
+    }
+}
+
+const TRIALS: usize = 35;
+
+/// Whether the level computes what the crate does, for one block and more, and with lanes left over.
+pub(super) fn agrees(level: Level) -> bool {
+    let hashing = Hashing::with(erase::empty(), level);
+    let mut same = 0;
+    hashing.many(&Trial, TRIALS, |i, words: [u32; 2]| {
+        let mut want = [0; BLOCK];
+        Trial.all(i, &mut |part| want = hashing.one(&[part]));
+        same += usize::from(words == [word_of(&want), word_of(&want[4..])]);
+    });
+    same == TRIALS
+}
+
+/// [`lanes::many`] as the level has it, which the processor has.
+pub(super) fn many<const W: usize>(
+    level: Level,
+    key: &[u32; 8],
+    messages: &impl Messages,
+    count: usize,
+    put: &mut impl FnMut(usize, [u32; W]),
+) {
+    match level {
+        Level::Plain => lanes::many::<1, W>(key, messages, count, put),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: hashes have this level only where the processor has AVX2.
+        Level::Avx2 => unsafe { many_avx2(key, messages, count, put) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: hashes have this level only where the processor has AVX-512.
+        Level::Avx512 => unsafe { many_avx512(key, messages, count, put) },
+        _ => lanes::many::<4, W>(key, messages, count, put),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn many_avx2<const W: usize>(
+    key: &[u32; 8],
+    messages: &impl Messages,
+    count: usize,
+    put: &mut impl FnMut(usize, [u32; W]),
+) {
+    lanes::many::<8, W>(key, messages, count, put);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn many_avx512<const W: usize>(
+    key: &[u32; 8],
+    messages: &impl Messages,
+    count: usize,
+    put: &mut impl FnMut(usize, [u32; W]),
+) {
+    lanes::many::<16, W>(key, messages, count, put);
+}

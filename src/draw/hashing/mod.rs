@@ -1,0 +1,205 @@
+//! (key, message) to words: keyed BLAKE3 of many short messages at a time.
+//!
+//! # The law of the words
+//! The words of a message are the first bytes of its keyed BLAKE3 hash, in little-endian order. So they are what the
+//! crate `blake3` gives, one message after the other. A message of up to 1024 bytes is a chain of blocks of 64
+//! bytes, and the chains of several messages are computed side by side: see `lanes`. Longer ones go to the crate.
+//!
+//! A vector unit is used after it has agreed with the crate in this process.
+
+use zeroize::Zeroizing;
+
+use crate::system::erase::{SECRET, Secret};
+use crate::system::processor::Level;
+
+mod lanes;
+mod level;
+
+/// Bytes in a block.
+pub const BLOCK: usize = 64;
+
+/// Bytes of a message that is one chain of blocks.
+const CHAIN: usize = 1024;
+
+/// Messages to be hashed, by their number.
+pub trait Messages {
+    /// Bytes of message `i`.
+    fn len(&self, i: usize) -> usize;
+
+    /// Its bytes from `64 b` on, zeros behind the last.
+    fn block(&self, i: usize, b: usize) -> [u8; BLOCK];
+
+    /// All of it, piece by piece.
+    fn all(&self, i: usize, take: &mut dyn FnMut(&[u8]));
+}
+
+/// Keyed hashes under one key, which is erased when dropped.
+pub struct Hashing {
+    secret: Secret,
+    /// The same as words, on the heap, so that moving it leaves no copies behind.
+    key: Box<Zeroizing<[u32; 8]>>,
+    // One that the processor has, or vectors would be computed that it lacks.
+    level: Level,
+}
+
+impl Hashing {
+    /// Under a derived key.
+    pub fn new(secret: Secret) -> Self {
+        Hashing::with(secret, level::level())
+    }
+
+    fn with(secret: Secret, level: Level) -> Self {
+        let mut key = Box::new(Zeroizing::new([0; 8]));
+        for (word, bytes) in key.iter_mut().zip(secret.chunks_exact(SECRET / 8)) {
+            *word = word_of(bytes);
+        }
+        Hashing { secret, key, level }
+    }
+
+    /// The first 64 bytes of one message's hash. What this leaves on the stack is overwritten once a call, not once
+    /// a message: see [`erase`](crate::system::erase).
+    pub fn one(&self, parts: &[&[u8]]) -> [u8; BLOCK] {
+        let mut block = [0; BLOCK];
+        let mut hasher = blake3::Hasher::new_keyed(&self.secret);
+        for part in parts {
+            hasher.update(part);
+        }
+        hasher.finalize_xof().fill(&mut block);
+        block
+    }
+
+    /// The first `W` words of the hashes of messages 0 to `count - 1`, each handed to `put` with its number. Nothing
+    /// is allocated.
+    pub fn many<const W: usize>(
+        &self,
+        messages: &impl Messages,
+        count: usize,
+        mut put: impl FnMut(usize, [u32; W]),
+    ) {
+        level::many(self.level, &self.key, messages, count, &mut put);
+        // What is no chain was left out.
+        for i in (0..count).filter(|&i| messages.len(i) > CHAIN) {
+            let mut hasher = blake3::Hasher::new_keyed(&self.secret);
+            messages.all(i, &mut |part| {
+                hasher.update(part);
+            });
+            let mut bytes = Zeroizing::new([0; BLOCK]);
+            hasher.finalize_xof().fill(&mut bytes[..]);
+            put(i, std::array::from_fn(|w| word_of(&bytes[4 * w..])));
+        }
+    }
+}
+
+fn word_of(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::level::agrees;
+    use super::*;
+
+    /// Slices.
+    struct Plain<'a>(&'a [Vec<u8>]);
+
+    impl Messages for Plain<'_> {
+        fn len(&self, i: usize) -> usize {
+            self.0[i].len()
+        }
+
+        fn block(&self, i: usize, b: usize) -> [u8; BLOCK] {
+            let rest = &self.0[i][(BLOCK * b).min(self.0[i].len())..];
+            std::array::from_fn(|k| rest.get(k).copied().unwrap_or(0))
+        }
+
+        fn all(&self, i: usize, take: &mut dyn FnMut(&[u8])) {
+            take(&self.0[i]);
+        }
+    }
+
+    fn secret(of: u8) -> Secret {
+        Box::new(Zeroizing::new(std::array::from_fn(|i| of + i as u8)))
+    }
+
+    /// What is tested: a level that the processor has, or its lanes as the processor computes them that it has not.
+    fn ways(messages: &[Vec<u8>]) -> Vec<Vec<[u32; 4]>> {
+        let source = Plain(messages);
+        let mut found = Vec::new();
+        for level in Level::ALL.into_iter().filter(|l| l.is_had()) {
+            let mut out = vec![[0; 4]; messages.len()];
+            Hashing::with(secret(3), level).many(&source, out.len(), |i, words| out[i] = words);
+            found.push(out);
+        }
+        let key = **Hashing::new(secret(3)).key;
+        let mut out = vec![[0; 4]; messages.len()];
+        macro_rules! lanes {
+            ($($n:literal)*) => {
+                $(
+                    lanes::many::<$n, 4>(&key, &source, messages.len(), &mut |i, words| out[i] = words);
+                    if messages.iter().all(|m| m.len() <= CHAIN) {
+                        found.push(out.clone());
+                    }
+                )*
+            };
+        }
+        lanes!(1 4 8 16);
+        found
+    }
+
+    fn want(messages: &[Vec<u8>]) -> Vec<[u32; 4]> {
+        let secret = secret(3);
+        let one = |message: &Vec<u8>| {
+            let hash = blake3::keyed_hash(&secret, message);
+            std::array::from_fn(|w| word_of(&hash.as_bytes()[4 * w..]))
+        };
+        messages.iter().map(one).collect()
+    }
+
+    fn message(len: usize, of: usize) -> Vec<u8> {
+        (0..len).map(|i| (i * 7919 + of * 31) as u8).collect()
+    }
+
+    #[test]
+    fn words_are_those_of_the_crate_for_every_length() {
+        let step = if cfg!(miri) { 97 } else { 1 };
+        let lengths = (0..300).chain([959, 960, 961, 1016, 1023, 1024]);
+        for len in lengths.step_by(step) {
+            let messages: Vec<_> = (0..19).map(|of| message(len, of)).collect();
+            for got in ways(&messages) {
+                assert_eq!(got, want(&messages), "{len}");
+            }
+        }
+    }
+
+    #[test]
+    fn lengths_may_differ_within_lanes_and_be_longer_than_a_chain() {
+        let some = |most: usize| -> Vec<_> {
+            let len = |i: usize| (i * 7919 + 13) % most;
+            (0..if cfg!(miri) { 20 } else { 400 })
+                .map(|i| message(len(i), i))
+                .collect()
+        };
+        for most in [20, 70, 200, 1025, 3000] {
+            let messages = some(most);
+            for got in ways(&messages) {
+                assert_eq!(got, want(&messages), "{most}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_message_has_the_hash_of_its_parts_together() {
+        let hashing = Hashing::new(secret(3));
+        let block = hashing.one(&[b"ab", b"", b"c"]);
+        let mut want = [0; BLOCK];
+        let mut whole = blake3::Hasher::new_keyed(&secret(3));
+        whole.update(b"abc").finalize_xof().fill(&mut want);
+        assert_eq!(block, want);
+    }
+
+    #[test]
+    fn a_level_is_trusted_when_it_agrees() {
+        assert!(Level::ALL.into_iter().filter(|l| l.is_had()).all(agrees));
+        assert!(level::level() <= crate::system::processor::level());
+    }
+}
