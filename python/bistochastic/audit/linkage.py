@@ -91,10 +91,13 @@ def numbered(columns: Sequence[NDArray[Any]], rows: int) -> tuple[Codes, Codes]:
 
 @dataclass(frozen=True, eq=False)
 class List:
-    """Everybody: distinct truths with their number, those with the same columns in clear together."""
+    """Everybody, those with the same columns in clear together.
+
+    With ``weights``, people with the same truths are one entry that counts so often.
+    """
 
     codes: list[Codes]
-    weights: Array
+    weights: Array | None
     starts: Codes
     key_of: Codes
     """The part of the list that each row may be of."""
@@ -105,12 +108,14 @@ class List:
         order, begins = numbered(keys, rows)
         key = np.zeros(rows, np.intp)
         key[order] = np.repeat(np.arange(len(begins)), np.diff([*begins, rows]))
-        columns = [key, *(group.codes for group in groups)]
-        order, begins = numbered(columns, rows)
-        weights = np.diff([*begins, rows]).astype(np.float64)
-        first = order[begins]
-        parts = np.searchsorted(key[first], np.arange(int(key.max()) + 2))
-        return cls([group.codes[first] for group in groups], weights, parts, key)
+        order, begins = numbered([key, *(group.codes for group in groups)], rows)
+        weights = None
+        if 2 * len(begins) < rows:
+            # Only where it pays: with one person each, counting is quicker.
+            weights = np.diff([*begins, rows]).astype(np.float64)
+            order = order[begins]
+        parts = np.searchsorted(key[order], np.arange(int(key.max()) + 2))
+        return cls([group.codes[order] for group in groups], weights, parts, key)
 
 
 @dataclass(frozen=True)
@@ -156,8 +161,8 @@ def linked(
     n = len(targets)
     by_chance = [1 / rows, min(1.0, FEW / rows)]
     rates = [
-        rate(totals[i], n, confidence, by_chance[i], totals[2 + i] / n,
-             max(0.0, variances[i]) if independent else None)
+        rate(float(totals[i]), n, confidence, by_chance[i], float(totals[2 + i]) / n,
+             max(0.0, float(variances[i])) if independent else None)
         for i in range(2)
     ]  # fmt: skip
     return Linkage(attack, columns, n, *rates)
@@ -174,18 +179,31 @@ def _trace(groups: list[Group], everybody: List, row: int) -> Found:
     best = _Best()
     for begin in range(start, stop, _PIECE):
         piece = slice(begin, min(begin + _PIECE, stop))
-        scores = np.ones(piece.stop - begin)
-        for table, codes in zip(tables, everybody.codes, strict=True):
-            scores *= table.take(codes[piece], mode="clip")
-        weights = everybody.weights[piece]
-        total += float(scores @ weights)
-        over = scores > own * (1 + TIES)
-        above += float(weights[over].sum())
-        level += float(weights[(scores >= own * (1 - TIES)) & ~over].sum())
+        scores = np.ones(0 if tables else piece.stop - begin)
+        for i, (table, codes) in enumerate(zip(tables, everybody.codes, strict=True)):
+            chances = table.take(codes[piece], mode="clip")
+            scores = chances if i == 0 else np.multiply(scores, chances, out=scores)
+        weights = None if everybody.weights is None else everybody.weights[piece]
+        total += _total(scores, weights)
+        over = _number(scores > own * (1 + TIES), weights)
+        above += over
+        level += _number(scores >= own * (1 - TIES), weights) - over
         best.add(scores, weights)
     return Found(
         _place(above, level, 1), _place(above, level, FEW), *(best.share(k, total) for k in (1, FEW))
     )  # fmt: skip
+
+
+def _total(scores: Array, weights: Array | None) -> float:
+    # Not by BLAS: its threads wait for each other longer than such a sum takes.
+    return float(scores.sum() if weights is None else np.einsum("i,i", scores, weights))
+
+
+def _number(inside: NDArray[np.bool_], weights: Array | None) -> float:
+    """How many people are inside; mostly few, so that these alone are looked up."""
+    if weights is None:
+        return float(np.count_nonzero(inside))
+    return float(weights[np.flatnonzero(inside)].sum())
 
 
 def _place(above: float, level: float, few: int) -> float:
@@ -200,17 +218,22 @@ class _Best:
         self._scores, self._weights = np.zeros(0), np.zeros(0)
         self._least = -1.0
 
-    def add(self, scores: Array, weights: Array) -> None:
+    def add(self, scores: Array, weights: Array | None) -> None:
         """Some more; those not above the least of the few would add nothing."""
-        if self._least < 0 and len(scores) > FEW:
-            some = np.argpartition(scores, len(scores) - FEW)[-FEW:]
-        else:
-            some = np.flatnonzero(scores > self._least)
-            if not len(some):
-                return
-        joined = np.concatenate([self._scores, scores[some]])
+        least = self._least
+        if least < 0 and len(scores) > 64 * FEW:
+            # A sixteenth of them has its own few, and all that belong are not below these.
+            some = scores[::16]
+            least = float(np.partition(some, len(some) - FEW)[len(some) - FEW])
+        chosen = np.flatnonzero(scores > least)
+        if least > self._least:
+            chosen = np.r_[chosen, np.flatnonzero(scores == least)[:FEW]]
+        if not len(chosen):
+            return
+        many = np.ones(len(chosen)) if weights is None else weights[chosen]
+        joined = np.concatenate([self._scores, scores[chosen]])
         order = np.argsort(-joined, kind="stable")[:FEW]
-        self._weights = np.concatenate([self._weights, weights[some]])[order]
+        self._weights = np.concatenate([self._weights, many])[order]
         self._scores = joined[order]
         if len(order) == FEW:
             self._least = float(self._scores[-1])

@@ -94,7 +94,7 @@ def by_distance(
             tell(done / n)
     chances = (1 / rows, min(1.0, FEW / rows))
     made = [
-        [rate(hits, n, confidence, chance) for hits, chance in zip(both, chances, strict=True)]
+        [rate(float(hits), n, confidence, chance) for hits, chance in zip(both, chances, strict=True)]
         for both in (before, after)
     ]
     what = ("numbers by distance, before", "numbers by distance, after")
@@ -121,16 +121,21 @@ def _line(
 def _space(
     people: Array, weights: Codes, cumulated: Codes, report: Array, truth: Array
 ) -> tuple[float, float]:
-    """Of several columns: everybody's distance, in pieces."""
+    """Of several columns: the distance of all who are no further by the first one, in pieces."""
     far = float(((truth - report) ** 2).sum())
+    reach = float(np.sqrt(far)) * (1 + _EQUAL) + _EQUAL * abs(float(report[0]))
+    start = int(np.searchsorted(people[0], report[0] - reach))
+    stop = int(np.searchsorted(people[0], report[0] + reach, "right"))
     above = level = 0.0
-    for begin in range(0, len(weights), _PIECE):
-        many = weights[begin : begin + _PIECE]
+    for begin in range(start, stop, _PIECE):
+        piece = slice(begin, min(begin + _PIECE, stop))
+        many = weights[piece]
         distance = np.zeros(len(many))
         for column, value in zip(people, report, strict=True):
-            gap = column[begin : begin + _PIECE] - value
-            distance += gap * gap
-        closer = distance < far * (1 - _EQUAL) - 1e-300
+            gap = column[piece] - value
+            gap *= gap
+            distance += gap
+        closer = distance < far * (1 - _EQUAL)
         above += float(many[closer].sum())
-        level += float(many[(distance <= far * (1 + _EQUAL) + 1e-300) & ~closer].sum())
+        level += float(many[(distance <= far * (1 + _EQUAL)) & ~closer].sum())
     return above, max(1.0, level)
