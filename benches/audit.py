@@ -60,7 +60,8 @@ def main() -> None:
         child.start()
         seconds, peak, targets, first = answers.get()
         child.join()
-        what = f"{len(SIZES) - numbers} of categories" + f" and {numbers} of numbers" * bool(numbers)
+        also = f" and {numbers} of numbers" if numbers else ""
+        what = f"{len(SIZES) - numbers} columns of categories{also}"
         print(
             f"audit of {given.rows:,} records, {what}: {seconds:.1f} s (wanted: at most 60), peak "
             f"memory {peak:.0f} MB; {targets:,} targets, {first:.2%} found first"

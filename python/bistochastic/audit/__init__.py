@@ -40,14 +40,14 @@ def audit(
     ``released`` is the ``Release`` of ``plan.protect``, or its table alone. Tables are what
     ``protect`` takes. What comes back is about the data, so keep it as confidential as these.
 
-    Rows are matched by their order. ``id_column`` matches them by a column of both tables. Where the
-    release has a ``pseudonym`` in its place, the ``key`` of the release is needed, too. A release
-    with a certificate knows these names. Shuffled rows without an id are refused. For a table alone
-    say ``shuffled=True`` if it was; rows that do not fit the plan are refused in any case.
+    Rows are matched by their order. ``id_column`` matches them by a column of both tables. Where
+    the release has a ``pseudonym`` in its place, the ``key`` of the release is needed, too. A
+    release with a certificate knows these names. Shuffled rows without an id are refused; of a
+    table alone, ``shuffled=True`` says that it was. Rows that do not fit the plan are refused, too.
 
     Up to 20,000 records, all rows are traced to people; of more, 2,000 random ones, or so many as
-    ``targets`` says. ``seed`` chooses them. ``confidence`` is that of the intervals. ``progress`` is
-    called with the share that is done.
+    ``targets`` says. ``seed`` chooses them. ``confidence`` is that of the intervals. ``progress``
+    is called with the share that is done.
 
     >>> import bistochastic as bs
     >>> people = bs.titanic()

@@ -136,8 +136,7 @@ def _linkages(
     for each in evidence.numbers:
         made = moved_among_classes(each)
         if made is None:
-            how = "class means are" if each.attribute.release == "average" else "an order of rows is"
-            notes.append(f"{prefix([each.name])}{how} traced by distance alone")
+            notes.append(f"{prefix([each.name])}traced by distance alone")
         else:
             channels.append(made)
     # Columns that choose laws, and who is missing, are seen by everybody and belong to the law.
@@ -163,4 +162,3 @@ def _linkages(
         seen = (*names, *(column.name for column in evidence.clear))
         found.append(traced("with columns in clear", list(evidence.clear), seen, "clear"))
     return found, notes
-

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic import _core, structure
+from bistochastic import structure
 from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import levels
 from bistochastic.plan import columns as coding
@@ -75,7 +75,6 @@ class Channel:
         if place < self.kinds and self.occurring[place] == report:
             found[place] = on
         return found
-
 
     def own(self) -> Array:
         """The chance of each report under the truth of its row, where there is an answer."""
@@ -279,8 +278,8 @@ def cut(values: Array, most: int) -> Codes:
 def moved_among_classes(numbers: Numbers) -> Channel | None:
     """A permuted column as a channel between classes of neighbouring ranks; None of others.
 
-    The record of rank ``v`` has the value of rank ``u`` with probability ``p_uv``. So a record of class ``c`` has a value of class ``d`` with the mean over
-    ``v`` in ``c`` of ``(P^T 1_d)_v``.
+    The record of rank ``v`` has the value of rank ``u`` with probability ``p_uv``. So a record of
+    class ``c`` has a value of class ``d`` with the mean over ``v`` in ``c`` of ``(P^T 1_d)_v``.
     """
     attribute = numbers.attribute
     if attribute.release != "permute" or attribute.order is None:
@@ -309,10 +308,3 @@ def moved_among_classes(numbers: Numbers) -> Channel | None:
 def position_classes(rows: int) -> int:
     """How many classes a long list of numbers is cut into: twenty records each, at most 1,000."""
     return max(2, min(1000, rows // 20))
-
-
-def needs_memory(rows: int, columns: int) -> None:
-    """Refuse what does not fit, before it is begun."""
-    _core.require_memory("original", rows, max(1, columns), 48)
-
-

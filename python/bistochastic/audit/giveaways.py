@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic.audit.evidence import Channel, Codes, Evidence
+    from bistochastic.audit.evidence import Codes, Evidence
     from bistochastic.audit.pairing import Pairs
 
     Array = NDArray[np.float64]

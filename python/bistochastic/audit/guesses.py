@@ -73,7 +73,7 @@ def guessed(channel: Channel, groups: Codes | None = None) -> Hits:
 
 
 def _summed(numbers: Array, place: Codes, many: int) -> Array:
-    return np.bincount(place, numbers, minlength=many)
+    return np.bincount(place, numbers, minlength=many).astype(np.float64)
 
 
 def _hits(

@@ -189,9 +189,8 @@ def _trace(groups: list[Group], everybody: List, row: int) -> Found:
         above += over
         level += _number(scores >= own * (1 - TIES), weights) - over
         best.add(scores, weights)
-    return Found(
-        _place(above, level, 1), _place(above, level, FEW), *(best.share(k, total) for k in (1, FEW))
-    )  # fmt: skip
+    places = (_place(above, level, few) for few in (1, FEW))
+    return Found(*places, *(best.share(few, total) for few in (1, FEW)))
 
 
 def _total(scores: Array, weights: Array | None) -> float:

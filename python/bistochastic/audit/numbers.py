@@ -39,7 +39,7 @@ def disclosed(numbers: Numbers, confidence: float) -> list[Disclosure]:
         hits = int(np.count_nonzero(np.abs(place - other) <= share))
         by_chance = _near(np.sort(place), np.sort(other), share)
         made = rate(hits, n, confidence, by_chance)
-        found.append(Disclosure(numbers.name, f"{share:.0%} of the ranks", made))
+        found.append(Disclosure(numbers.name, f"{100 * share:g} % of the ranks", made))
     deviation = float(true.std())
     for share in DEVIATIONS if deviation > 0 else ():
         wide = share * deviation
@@ -62,9 +62,7 @@ def _near(ordered: Array, others: Array, wide: float) -> float:
     return float(within.sum()) / len(ordered) / len(others)
 
 
-def by_distance(
-    evidence: Evidence, targets: Codes, confidence: float, tell: Tell
-) -> list[Linkage]:
+def by_distance(evidence: Evidence, targets: Codes, confidence: float, tell: Tell) -> list[Linkage]:
     """Rows traced to the people with the closest numbers, before the release and after it.
 
     Columns are put on one scale by their standard deviations.
@@ -94,7 +92,10 @@ def by_distance(
             tell(done / n)
     chances = (1 / rows, min(1.0, FEW / rows))
     made = [
-        [rate(float(hits), n, confidence, chance) for hits, chance in zip(both, chances, strict=True)]
+        [
+            rate(float(hits), n, confidence, chance)
+            for hits, chance in zip(both, chances, strict=True)
+        ]
         for both in (before, after)
     ]
     what = ("numbers by distance, before", "numbers by distance, after")
@@ -108,14 +109,16 @@ def _line(
     line = people[0]
     middle, far = float(report[0]), abs(float(truth[0] - report[0]))
 
-    def within(distance: float, side: str) -> float:
-        ends = (np.searchsorted(line, middle - distance, "left" if side == "right" else "right"),
-                np.searchsorted(line, middle + distance, side))  # fmt: skip
-        return float(cumulated[max(ends)] - cumulated[min(ends)])
+    def within(distance: float, ends: bool) -> float:
+        """How many are so close; with those at the ends of the interval, or without."""
+        low, high = middle - distance, middle + distance
+        start = np.searchsorted(line, low, "left" if ends else "right")
+        stop = np.searchsorted(line, high, "right" if ends else "left")
+        return float(cumulated[max(start, stop)] - cumulated[start])
 
     slack = _EQUAL * max(far, abs(middle))
-    above = within(far - slack, "left") if far > slack else 0.0
-    return above, max(1.0, within(far + slack, "right") - above)
+    above = within(far - slack, ends=False) if far > slack else 0.0
+    return above, max(1.0, within(far + slack, ends=True) - above)
 
 
 def _space(

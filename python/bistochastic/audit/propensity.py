@@ -2,9 +2,9 @@
 
 Every protected column of categories enters by its levels, and numbers by their values. Columns in
 clear are the same in both tables, so that they tell nothing. There are no interactions: what it
-sees are shifted shares and means. Of the guesses ``p``, ``pmse`` is the mean of ``(p - 1/2)^2``. Two
-samples of one population with ``n`` records each give ``(k - 1) / (16 n)`` on average, with ``k``
-coefficients (Snoke, Raab, Nowok, Dibben and Slavkovic, 2018).
+sees are shifted shares and means. Of the guesses ``p``, ``pmse`` is the mean of ``(p - 1/2)^2``.
+Two samples of one population with ``n`` records each give ``(k - 1) / (16 n)`` on average, with
+``k`` coefficients (Snoke, Raab, Nowok, Dibben and Slavkovic, 2018).
 """
 
 from __future__ import annotations

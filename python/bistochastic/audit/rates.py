@@ -17,7 +17,8 @@ def margin(variance: float, most: float = 1.0, alarm: float = FALSE_ALARM) -> fl
     """How far a sum of independent numbers lies from its mean, but for this probability.
 
     Bernstein's bound: each number is at most ``most`` from its mean, and ``variance`` is that of
-    the sum. ``t`` is exceeded with probability at most ``2 exp(-t^2 / (2 variance + 2 most t / 3))``.
+    the sum. It is further away than ``t`` with probability at most
+    ``2 exp(-t^2 / (2 variance + 2 most t / 3))``.
 
     >>> round(margin(2500.0), 1), round(margin(0.0), 1)
     (274.3, 9.7)

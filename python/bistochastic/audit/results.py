@@ -8,7 +8,6 @@ from typing import Any
 
 from bistochastic.words import shown
 
-
 NOT_FOR_RELEASE = "contains information about the data: not for release"
 # From here on the order of the rows is called a finding: by chance once in two million columns.
 SURPRISING = 5.0
