@@ -98,7 +98,7 @@ def by_distance(evidence: Evidence, targets: Codes, confidence: float, tell: Tel
         ]
         for both in (before, after)
     ]
-    what = ("numbers by distance, before", "numbers by distance, after")
+    what = ("by distance, before", "by distance, after")
     return [Linkage(each, names, n, *rates) for each, rates in zip(what, made, strict=True)]
 
 

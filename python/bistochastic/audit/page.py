@@ -36,7 +36,7 @@ def page(audit: Audit) -> str:
     return markup.page(
         "Audit of a release",
         *parts,
-        lead=lead(audit),
+        lead=_words(lead(audit)),
         banner=_BANNER,
         contents=contents,
         footer=f"{_BANNER}. Keep this page as confidential as the original.",
@@ -55,8 +55,15 @@ def notebook(audit: Audit) -> Markup:
     return markup.fragment(banner, _list(findings(audit)), *tables)
 
 
+def _words(sentence: str) -> list[Markup]:
+    """A sentence whose names in backticks are set as code; names hold no backtick themselves."""
+    parts = sentence.split("`")
+    return [markup.element("code", part) if i % 2 else markup.join(part)
+            for i, part in enumerate(parts)]  # fmt: skip
+
+
 def _list(sentences: Any) -> Markup:
-    return markup.element("ul", [markup.element("li", each) for each in sentences])
+    return markup.element("ul", [markup.element("li", _words(each)) for each in sentences])
 
 
 def _first(audit: Audit) -> Markup:
@@ -70,7 +77,7 @@ def _section(audit: Audit, section: Section) -> Markup:
         markup.table(header, rows, caption=caption, left=range(texts))
         for caption, header, rows, texts in section.tables
     ]
-    words = markup.element("p", section.words)
+    words = markup.element("p", _words(section.words))
     picture = _picture(audit, section.id)
     more = [_levels(each) for each in audit.marginals] if section.id == "use" else []
     return markup.section(section.title, words, picture, *tables, *more, id=section.id)

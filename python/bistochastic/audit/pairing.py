@@ -101,7 +101,8 @@ def paired(
             must = "`key` must be given to read the pseudonyms, as the rows were shuffled"
             raise ValueError(f"{must}; got none")
         got = "none" if name is None else f"`{shown(name)}`, which the release does not have"
-        raise ValueError(f"{must}; got {got}")
+        cure = "or audit another draw of the same plan that is not shuffled"
+        raise ValueError(f"{must}; got {got}: name one, {cure}")
     people = None
     if name is not None:
         people = _codes(read_ids(before, name, 0), [], name)[0]

@@ -77,7 +77,8 @@ def findings(audit: Audit) -> Iterator[str]:
     for near in audit.neighbours:
         if near.is_telling:
             what = ", ".join(f"`{shown(column)}`" for column in near.columns)
-            yield f"the order of the rows tells {what}: neighbours are more alike than by chance"
+            alike = "more" if near.deviations > 0 else "less"
+            yield f"the order of the rows tells {what}: neighbours are {alike} alike than by chance"
     if audit.repeats is not None and audit.repeats.redrawn and audit.repeats.visible:
         yield (
             f"{audit.repeats.redrawn:,} people have several reports of the same value, so that "
