@@ -40,6 +40,7 @@ ROOMS = (
     "tables",
     "files",
     "plot",
+    "audit",
     "paper",
     "cli",
     "moved",

@@ -43,7 +43,7 @@ def page(audit: Audit) -> str:
     )
 
 
-def notebook(audit: Audit) -> Markup:
+def notebook(audit: Audit) -> str:
     """What to look at first, and the two attacks that matter most."""
     every = {each.id: each for each in sections(audit)}
     tables = [
@@ -52,7 +52,7 @@ def notebook(audit: Audit) -> Markup:
         for caption, header, rows, texts in every[name].tables
     ]
     banner = markup.element("p", markup.element("strong", _BANNER))
-    return markup.fragment(banner, _list(findings(audit)), *tables)
+    return str(markup.fragment(banner, _list(findings(audit)), *tables))
 
 
 def _words(sentence: str) -> list[Markup]:
