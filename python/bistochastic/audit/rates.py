@@ -21,7 +21,7 @@ def margin(variance: float, most: float = 1.0, alarm: float = FALSE_ALARM) -> fl
     ``2 exp(-t^2 / (2 variance + 2 most t / 3))``.
 
     >>> round(margin(2500.0), 1), round(margin(0.0), 1)
-    (274.3, 9.7)
+    (274.2, 9.7)
     """
     nats = math.log(2 / alarm)
     third = most * nats / 3
