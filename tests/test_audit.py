@@ -101,13 +101,14 @@ MIXED = plan_of(
     bs.Categorical("drinks", ["no", "yes"], RR, keep=0.6, missing="category"),
     keep=["town", "age"],
 )  # fmt: skip
+# The fifth and the last differ in their age alone.
 FEW_PEOPLE: dict[str, list[Any]] = {
     "sex": ["F", "M", "M", "F", "M", "M", "F", "M"],
     "job": ["a", "b", "b", "a", "b", "a", "b", "b"],
     "level": [1, 2, 1, 1, 2, 1, 1, 2],
     "smokes": ["no", None, "yes", "no", "no", None, "yes", "no"],
     "drinks": ["no", "no", None, "yes", "no", None, "no", "no"],
-    "town": ["N", "N", "S", "S", "N", "S", "S", "S"],
+    "town": ["N", "N", "S", "S", "N", "S", "S", "N"],
     "age": [30, 30, 30, 40, 40, 40, 40, 30],
 }
 

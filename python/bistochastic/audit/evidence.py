@@ -175,7 +175,7 @@ def _numbers(pairs: Pairs, attribute: Numeric) -> Numbers:
     released = coding.numbers(pairs.released, attribute).astype(np.float64)
     if attribute.release == "permute" and not np.array_equal(np.sort(true), np.sort(released)):
         must = "must hold the numbers of `original` in `released`, as they were permuted"
-        raise ValueError(f"{prefix(attribute.columns)}{must}; got others")
+        raise ValueError(f"{prefix(attribute.columns)}{must}; got different ones")
     return Numbers(attribute, true, released)
 
 
@@ -246,7 +246,7 @@ def _levels(table: Table, name: str) -> tuple[Codes, list[Any]]:
     except (TypeError, WrongType):
         pass
     must = "must hold values that can be compared, as it stays in clear"
-    raise TypeError(f"{prefix([name])}{must}; got others")
+    raise TypeError(f"{prefix([name])}{must}; got some that cannot")
 
 
 def columns_of(channel: Channel) -> list[tuple[str, Codes, int]]:
