@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 # So many records of each table are enough, and so many levels of a column; rarer ones are one.
-RECORDS = 20_000
+RECORDS = 10_000
 LEVELS = 50
 _STEPS = 30
 # Levels that occur on one side alone would have infinite coefficients.
-_RIDGE = 1e-3
+_RIDGE = 0.1
 
 
 def propensity(evidence: Evidence, rng: np.random.Generator) -> Propensity | None:
@@ -86,7 +86,7 @@ def _fitted(columns: Array, released: Array) -> Array:
         step = np.linalg.lstsq(bend, slope, rcond=None)[0]
         found = found + step
         guesses = 1 / (1 + np.exp(-np.clip(columns @ found, -30, 30)))
-        if float(np.abs(step).max()) < 1e-8:
+        if float(np.abs(step).max()) < 1e-7:
             break
     return guesses
 

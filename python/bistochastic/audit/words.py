@@ -54,7 +54,7 @@ def _interval(rate: Rate) -> str:
 
 def _predicted(rate: Rate) -> str:
     if rate.predicted is None:
-        return "not known"
+        return "none"
     return percent(rate.predicted) + ("" if rate.agrees is not False else ", which chance excludes")
 
 
@@ -160,7 +160,7 @@ def _giveaways(audit: Audit) -> Section:
     if not rows:
         words += " Nothing that is seen tells more than a guess without it."
     if more > 0:
-        words += f" {more} smaller ones are in `audit.giveaways`."
+        words += f" {more} smaller ones are not shown."
     tables: list[Table] = []
     if rows:
         tables.append(("What gives protected columns away, the worst first", header, rows, 2))
@@ -169,7 +169,7 @@ def _giveaways(audit: Audit) -> Section:
             [listed(n.columns), f"{n.observed:.3f}", f"{n.expected:.3f}", f"{n.deviations:+.1f}"]
             for n in audit.neighbours
         ]
-        head: tuple[str, ...] = ("columns", "neighbours alike", "in random order", "deviations")
+        head: tuple[str, ...] = ("columns", "neighbours alike", "in random order", "standard deviations")
         tables.append(("The order of the rows", head, near, 1))
     if audit.repeats is not None:
         r = audit.repeats
