@@ -169,7 +169,8 @@ def _giveaways(audit: Audit) -> Section:
             [listed(n.columns), f"{n.observed:.3f}", f"{n.expected:.3f}", f"{n.deviations:+.1f}"]
             for n in audit.neighbours
         ]
-        head: tuple[str, ...] = ("columns", "neighbours alike", "in random order", "standard deviations")
+        alike = ("neighbours alike", "in random order", "standard deviations")
+        head: tuple[str, ...] = ("columns", *alike)
         tables.append(("The order of the rows", head, near, 1))
     if audit.repeats is not None:
         r = audit.repeats
