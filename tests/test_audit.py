@@ -6,6 +6,7 @@ or as said beside them. Their keys are hashed from the names of the tests.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import inspect
 import math
@@ -352,8 +353,8 @@ def test_left_out_guesses_are_those_of_a_loop() -> None:
 
         def share(i: int, others: list[int], truths: Any = truths) -> float:
             counts = np.bincount(truths[others], minlength=3) if others else np.zeros(3)
-            best = np.flatnonzero(counts == counts.max()) if len(others) else []
-            return 1 / len(best) if truths[i] in list(best) else 0.0
+            best = np.flatnonzero(counts == counts.max()).tolist() if others else []
+            return 1 / len(best) if truths[i] in best else 0.0
 
         hits = alone = 0.0
         for i in range(n):
@@ -361,7 +362,7 @@ def test_left_out_guesses_are_those_of_a_loop() -> None:
             every = [j for j in range(n) if j != i]
             alone += share(i, every)
             hits += share(i, same or every)
-        assert left_out_hits(seen, truths) == (pytest.approx(hits), pytest.approx(alone))
+        assert list(left_out_hits(seen, truths)) == pytest.approx([hits, alone])
 
 
 def test_repeats_are_counted_and_redrawn_ones_told() -> None:
@@ -421,6 +422,17 @@ def test_numbers_are_attacked_by_interval_and_distance() -> None:
     assert ranks["0.1 standard deviations"].rate.chance == pytest.approx(pairs.mean())
     assert found.correlations[0].true == pytest.approx(np.corrcoef(true)[0, 1])
     assert found.correlations[0].released == pytest.approx(np.corrcoef(said)[0, 1])
+
+
+def test_the_unit_of_numbers_does_not_matter() -> None:
+    table = people(200)
+    plan = plan_of(INCOME, drop=["sex", "job", "town"])
+    released = {name: np.asarray(c, float) for name, c in plan.protect(table).data.items()}
+    found = bs.audit(table, released, plan)
+    for unit in (2.0**-1000, 2.0**-40, 2.0**1000):
+        ours = {**table, **{name: np.array(table[name]) * unit for name in ("income", "age")}}
+        theirs = {name: column * unit for name, column in released.items()}
+        assert bs.audit(ours, theirs, plan) == found
 
 
 def test_one_column_of_numbers_is_searched_as_several_are() -> None:
@@ -573,6 +585,9 @@ def test_what_cannot_be_audited_is_refused_with_the_reason() -> None:
     refused("as the rows were shuffled; got none: name one, or", table,
             plan.protect(table, shuffle=True), plan)  # fmt: skip
     refused("as the rows were shuffled", table, data, plan, shuffled=True)
+    on_engine = bs.Release(data, dataclasses.replace(release.certificate, engine="spark 4"))
+    refused("as an engine keeps no order; got none", table, on_engine, plan)
+    assert bs.audit(table, on_engine, plan, shuffled=False).matched == "order"
     backwards = {name: list(column)[::-1] for name, column in data.items()}
     refused("column `town`: must be the same in `original` and `released`", table, backwards, plan)
     bare = plan_of(SEX, JOB, keep=[], drop=["age", "town", "income", "name"])

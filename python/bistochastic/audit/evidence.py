@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import structure
-from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import levels
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, prefix
@@ -176,7 +175,17 @@ def _numbers(pairs: Pairs, attribute: Numeric) -> Numbers:
     if attribute.release == "permute" and not np.array_equal(np.sort(true), np.sort(released)):
         must = "must hold the numbers of `original` in `released`, as they were permuted"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got different ones")
-    return Numbers(attribute, true, released)
+    far = _far(true)
+    return Numbers(attribute, np.ldexp(true, far), np.ldexp(released, far))
+
+
+def _far(values: Array) -> int:
+    """The power of two that brings very large or small numbers to where their squares are numbers.
+
+    Nothing that is told of a column depends on its unit.
+    """
+    exponent = int(np.frexp(np.abs(values).max(initial=0.0))[1])
+    return -exponent if abs(exponent) > 400 else 0
 
 
 def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Channel | None:
@@ -236,14 +245,18 @@ def _clear(pairs: Pairs, name: str) -> Clear:
     kinds = {type(value) for value in values}
     if kinds and kinds <= {int, float}:
         table = np.array(values, dtype=np.float64)
-        numbers = table[codes] if np.isfinite(table).all() else None
+        if np.isfinite(table).all():
+            numbers = np.ldexp(table, _far(table))[codes]
     return Clear(name, codes, max(1, len(values)), numbers)
 
 
 def _levels(table: Table, name: str) -> tuple[Codes, list[Any]]:
     try:
         return levels(table, name)
-    except (TypeError, WrongType):
+    except MemoryError:
+        raise
+    except Exception:
+        # What another library says of lists and the like may quote a value.
         pass
     must = "must hold values that can be compared, as it stays in clear"
     raise TypeError(f"{prefix([name])}{must}; got some that cannot")
