@@ -52,6 +52,13 @@ class Guess:
     """The best guess of an attribute from its report, by someone who knows the true shares.
 
     ``rate.chance`` is the hit rate of the best guess without a report.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
+    >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
+    >>> found = bs.audit(people, plan.protect(people), plan)
+    >>> found.guesses[0].rate.observed, found.guesses[0].rate.chance
+    (1.0, 0.5)
     """
 
     columns: tuple[str, ...]
@@ -65,6 +72,13 @@ class Linkage:
 
     ``first`` is how often the right person is the likeliest of all, ``five`` how often among the
     five likeliest. People who are equally likely share their places fairly.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
+    >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
+    >>> found = bs.audit(people, plan.protect(people), plan)
+    >>> [(link.attack, link.first.observed) for link in found.linkages]
+    [('protected columns', 0.5), ('with columns in clear', 1.0)]
     """
 
     attack: str
@@ -81,6 +95,13 @@ class Giveaway:
     Each value is guessed from those of the other records with the same entry in ``seen``, so that a
     column of names or numbers without repetitions tells nothing. ``rate.chance`` is the best guess
     without it, and ``report`` the best guess from the report itself.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform")], keep=["title"])
+    >>> people = {"sex": ["F", "M"] * 20, "title": ["Ms", "Mr"] * 20}
+    >>> worst = bs.audit(people, plan.protect(people), plan).giveaways[0]
+    >>> worst.seen, worst.column, worst.rate.observed, worst.outdoes_the_report
+    ('title', 'sex', 1.0, True)
     """
 
     seen: str
@@ -101,6 +122,12 @@ class Neighbours:
 
     ``deviations`` is the distance in standard deviations. Of a column of numbers it is the rank
     correlation of neighbours.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform")])
+    >>> people = {"sex": ["F"] * 50 + ["M"] * 50}
+    >>> bs.audit(people, plan.protect(people), plan).neighbours[0].is_telling
+    True
     """
 
     columns: tuple[str, ...]
@@ -119,6 +146,12 @@ class Repeats:
     """People with several rows. ``redrawn`` had the same value drawn more than once.
 
     ``visible`` says whether the release shows which rows are of one person.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["person"])
+    >>> people = {"sex": ["F", "F", "M"], "person": [1, 1, 2]}
+    >>> bs.audit(people, plan.protect(people), plan, id_column="person").repeats
+    Repeats(column='person', people=2, repeated=1, most_rows=2, redrawn=0, visible=True)
     """
 
     column: str
@@ -134,6 +167,13 @@ class Disclosure:
     """How many released numbers lie close to the original: within ``interval`` of it.
 
     ``rate.chance`` is the share if all values had been shuffled.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Numeric("income", "identity")], keep=["age"])
+    >>> people = {"income": [10.0, 20.0, 40.0], "age": [30, 40, 50]}
+    >>> found = bs.audit(people, plan.protect(people), plan)
+    >>> found.disclosures[0].interval, found.disclosures[0].rate.observed
+    ('1 % of the ranks', 1.0)
     """
 
     column: str
@@ -147,6 +187,13 @@ class Marginal:
 
     The distances are total variation: the share of records that would have to change. ``reason``
     says why there is no estimate.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
+    >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
+    >>> found = bs.audit(people, plan.protect(people), plan)
+    >>> found.marginals[0].levels, found.marginals[0].true, found.marginals[0].estimated
+    (('F', 'M'), (0.5, 0.5), (0.5, 0.5))
     """
 
     columns: tuple[str, ...]
@@ -161,7 +208,14 @@ class Marginal:
 
 @dataclass(frozen=True)
 class PairTable:
-    """The table of two attributes: distance of reports and of estimates from the truth."""
+    """The table of two attributes: distance of reports and of estimates from the truth.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical(name, [0, 1], "identity") for name in ("a", "b")])
+    >>> people = {"a": [0, 1, 1], "b": [1, 1, 0]}
+    >>> bs.audit(people, plan.protect(people), plan).pairs[0].reported_distance
+    0.0
+    """
 
     columns: tuple[tuple[str, ...], tuple[str, ...]]
     reported_distance: float
@@ -170,7 +224,15 @@ class PairTable:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Of two columns of numbers, before and after."""
+    """Of two columns of numbers, before and after.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Numeric("income", "identity")], keep=["age"])
+    >>> people = {"income": [10.0, 20.0, 40.0], "age": [30, 40, 50]}
+    >>> found = bs.audit(people, plan.protect(people), plan)
+    >>> found.correlations[0].columns, round(found.correlations[0].true, 3)
+    (('income', 'age'), 0.982)
+    """
 
     columns: tuple[str, str]
     true: float
@@ -184,6 +246,13 @@ class Propensity:
     ``pmse`` is the mean squared distance of its guesses from one half, ``expected`` what two
     samples of one population would give, ``auc`` how often it ranks a released row above an
     original one.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
+    >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
+    >>> found = bs.audit(people, plan.protect(people), plan)
+    >>> found.propensity.auc, found.propensity.ratio < 1e-9
+    (0.5, True)
     """
 
     pmse: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,9 +12,6 @@ from bistochastic.cli.keys import read_key
 from bistochastic.cli.plans import is_certificate, read_certificate, read_plan
 from bistochastic.cli.progress import bar
 from bistochastic.words import shown
-
-if TYPE_CHECKING:
-    from bistochastic.plan import Plan
 
 _FILE = click.Path(path_type=Path)
 
@@ -51,6 +48,7 @@ def audit(
     bistochastic audit survey.csv protected.csv --plan plan.toml --id-column person --out audit.html
     """
     from bistochastic.audit import audit as attack
+    from bistochastic.audit.results import NOT_FOR_RELEASE
     from bistochastic.files.release import kinds
 
     made = read_certificate(plan, "plan").plan if is_certificate(plan) else read_plan(plan, "plan")
@@ -62,7 +60,7 @@ def audit(
         types = kinds(made)
         # Ids are texts, as `protect` takes them.
         ids = [options[name] for name in ("id_column", "pseudonym") if options[name]]
-        after = _released(released, {**dict.fromkeys(ids, "text"), **types}, made)
+        after = _released(released, {**dict.fromkeys(ids, "text"), **types})
         before = _original(original, after, {**dict.fromkeys(_ids(after, ids), "text"), **types})
         progress("reading", 1.0)
         found = attack(
@@ -72,12 +70,12 @@ def audit(
         click.echo(str(found))
         return
     found.report(out)
-    click.echo(f"{shown(out)}: {found!r}"[:-1].replace("<", "").rstrip("."))
+    click.echo(f"{shown(out)}: the audit of {found.records:,} records, which {NOT_FOR_RELEASE}")
     for sentence in found.findings:
         click.echo(f"  {sentence}")
 
 
-def _released(path: Path, types: dict[str, str], plan: Plan) -> Any:
+def _released(path: Path, types: dict[str, str]) -> Any:
     """The protected table, with its certificate where there is one."""
     from bistochastic.adapters.table_files import whole
     from bistochastic.plan import Certificate, Release
