@@ -166,7 +166,7 @@ def _giveaways(audit: Audit) -> Section:
         tables.append(("What gives protected columns away, the worst first", header, rows, 2))
     if audit.neighbours:
         near = [
-            [listed(n.columns), f"{n.observed:.3f}", f"{n.expected:.3f}", f"{n.deviations:+.1f}"]
+            [listed(n.columns), f"{n.observed:z.3f}", f"{n.expected:z.3f}", f"{n.deviations:+.1f}"]
             for n in audit.neighbours
         ]
         alike = ("neighbours alike", "in random order", "standard deviations")
@@ -203,6 +203,11 @@ def _known(number: float | None) -> str:
     return "none" if number is None else f"{number:.4f}"
 
 
+def _largest(rows: list[list[str]]) -> str:
+    """Of a long table the part that is shown."""
+    return f", the {_SHOWN} largest differences of {len(rows)}" if len(rows) > _SHOWN else ""
+
+
 def _use(audit: Audit) -> Section:
     tables: list[Table] = []
     header: tuple[str, ...]
@@ -222,11 +227,15 @@ def _use(audit: Audit) -> Section:
             for p in sorted(audit.pairs, key=lambda p: -(p.estimated_distance or 0))
         ]  # fmt: skip
         header = ("columns", "and", "reports", "estimates")
-        tables.append(("Tables of two attributes: distance from the truth", header, rows, 2))
+        caption = f"Tables of two attributes: distance from the truth{_largest(rows)}"
+        tables.append((caption, header, rows[:_SHOWN], 2))
     if audit.correlations:
-        rows = [[shown(c.columns[0]), shown(c.columns[1]), f"{c.true:.4f}", f"{c.released:.4f}"]
-                for c in audit.correlations]  # fmt: skip
-        tables.append(("Correlations", ("column", "and", "before", "after"), rows, 2))
+        rows = [
+            [shown(c.columns[0]), shown(c.columns[1]), f"{c.true:.4f}", f"{c.released:.4f}"]
+            for c in sorted(audit.correlations, key=lambda c: -abs(c.true - c.released))
+        ]
+        caption = f"Correlations before and after{_largest(rows)}"
+        tables.append((caption, ("column", "and", "before", "after"), rows[:_SHOWN], 2))
     if audit.propensity is not None:
         p = audit.propensity
         rows = [["mean squared distance from 1/2", f"{p.pmse:.6f}"],
