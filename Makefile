@@ -88,6 +88,7 @@ bench: build-bench
 	$(BIN)/python benches/tables_numpy.py
 	$(BIN)/python benches/plan.py
 	$(BIN)/python benches/protect.py
+	$(BIN)/python benches/audit.py
 
 # Needs adult.csv (UCI) in the folder that BISTOCHASTIC_DATA names.
 adult: build-bench

@@ -31,6 +31,7 @@ EDGES = "tests/test_edges.py::"
 ESTIMATE = "tests/test_estimate.py::"
 ANATOMY = "tests/test_anatomy.py::"
 INTERVALS = "tests/test_intervals.py::"
+AUDIT = "tests/test_audit.py::"
 
 MUTANTS = [
     # Sampling: the inner loops.
@@ -594,5 +595,46 @@ MUTANTS = [
         ("tests/test_ranks.py::test_the_order_of_the_file_does_not_matter",),
         old="np.lexsort((x, y))",
         new="np.argsort(y, kind='stable')",
+    ),
+    # Audits: what would make a bad release look good.
+    Mutant(
+        "equals-not-shared",
+        "python/bistochastic/audit/linkage.py",
+        "people who are equally likely are all found first",
+        (AUDIT + "test_linkage_is_that_of_an_exhaustive_search[0]",),
+        old="(few - above) / level",
+        new="few - above",
+    ),
+    Mutant(
+        "columns-in-clear-not-compared",
+        "python/bistochastic/audit/linkage.py",
+        "the attacker looks through everybody, whatever stands in clear",
+        (AUDIT + "test_linkage_is_that_of_an_exhaustive_search[0]",),
+        old="key[order] = np.repeat",
+        new="key[order] = 0 * np.repeat",
+    ),
+    Mutant(
+        "record-not-left-out",
+        "python/bistochastic/audit/giveaways.py",
+        "a value is guessed from itself, too, so that rare entries give it away",
+        (AUDIT + "test_left_out_guesses_are_those_of_a_loop",),
+        old="own = number - 1",
+        new="own = number",
+    ),
+    Mutant(
+        "shuffled-rows-attacked",
+        "python/bistochastic/audit/pairing.py",
+        "shuffled rows are taken in their order, and nobody is found",
+        (AUDIT + "test_what_cannot_be_audited_is_refused_with_the_reason",),
+        old="    if mixed:\n",
+        new="    if False:\n",
+    ),
+    Mutant(
+        "reports-not-held-against-the-plan",
+        "python/bistochastic/audit/guesses.py",
+        "reports of other rows are attacked as if they were right",
+        (AUDIT + "test_what_cannot_be_audited_is_refused_with_the_reason",),
+        old="if not abs(found.hits - found.expected) <= allowed:",
+        new="if False:",
     ),
 ]

@@ -330,6 +330,7 @@ TWICE = pd.DataFrame([[1, 2]], columns=["a", "a"])
         ([[1, 2]], ["a"], f"`frame` must {FRAME}; got list"),
         ({}, ["a"], f"`frame` must {FRAME}; got no columns"),
         (PEOPLE, ["age", "aeg"], f"{NAMES}; got 'aeg' at position 1"),
+        (PEOPLE, [10**5000], f"{NAMES}; got int at position 0"),
         (PEOPLE, ["age", "age"], f"{NAMES}, each once; got one again at position 1"),
         (PEOPLE, [], f"{NAMES}; got none"),
         (PEOPLE, {"age": "big"}, "`quasi_identifiers` must be one of number, nominal, ordinal;"

@@ -30,6 +30,7 @@ GUIDES = (
     "families",
     "randomizing",
     "estimation",
+    "audit",
     "measures",
     "permutations",
     "guarantees",

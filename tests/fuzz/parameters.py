@@ -150,6 +150,13 @@ def path(s: Scene) -> str:
                          "'\\ud800'"])  # fmt: skip
 
 
+def audited(s: Scene, which: int) -> str:
+    """A table, its release or the plan of both."""
+    if "audited" not in s.drawn:
+        s.drawn |= dict(zip(("audited", "1", "2"), plans.audited(s.rng), strict=True))
+    return s.drawn[("audited", "1", "2")[which]]
+
+
 def _of(*sources: str) -> Callable[[Scene], str]:
     return lambda s: s.rng.choice(sources)
 
@@ -264,6 +271,11 @@ DRAW: dict[str, Callable[[Scene], str]] = {
         f"{name}.frame": lambda s: plans.frame(s.rng)
         for name in ("estimate", "count", "ratio", "mean", "covariance", "correlation", "weights")
     },
+    "original": lambda s: audited(s, 0),
+    "released": lambda s: audited(s, 1),
+    "audit.plan": lambda s: audited(s, 2),
+    "audit.targets": _of("None", "1", "5", "10**30"),
+    "shuffled": _of("None", "False", "True"),
     "columns": _of("'sex'", "'town'", "'region'", "'no such column'"),
     **{
         f"{name}.columns": _of("['town', 'year']", "['year', 'income']", "['income', 'income']")

@@ -106,6 +106,48 @@ def release(rng: Random) -> str:
     return f"{SIMPLE}.protect({{'sex': ['F', 'M', 'M']}})"
 
 
+def audited(rng: Random) -> tuple[str, str, str]:
+    """A table, its release and the plan, mostly such that they belong together."""
+    n = rng.choice([12, 40])
+    columns: dict[str, list[Any]] = {
+        "id": list(range(n)),
+        "sex": [rng.choice(SEXES) for _ in range(n)],
+        "town": [rng.choice(TOWNS) for _ in range(n)],
+        "year": [rng.choice([1999, 2000]) for _ in range(n)],
+        "region": [rng.choice("ns") for _ in range(n)],
+        "income": [100.5 * rng.randrange(90) for _ in range(n)],
+        "name": [f"{values.SECRET_TEXT}{i}" for i in range(n)],
+    }
+    made = plan(rng) if rng.random() < 0.5 else AUDITED
+    library = rng.choice(["", "", "pd.DataFrame", "pl.DataFrame", "pa.table"])
+    table = f"{library}({columns})" if library else repr(columns)
+    keep = f"bs.Plan({made}.attributes, keep='*')"
+    options = rng.choice(["", "", "", "shuffle=True"])
+    released = rng.choice([f"{keep}.protect({table}, {options})", table])
+    return table, released, keep
+
+
+AUDITED = (
+    "bs.Plan([bs.Categorical('sex', ['F', 'M'], 'randomized_response', beta=0.6), "
+    "bs.Joint(('town', 'year'), [['A', 'B', 'C'], [1999, 2000]], 'randomized_response', beta=0.5), "
+    "bs.Numeric('income', 'k_anonymous', k=3)], keep='*')"
+)
+PEOPLE = {
+    "id": [7 * i % 24 for i in range(24)],
+    "sex": ["FM"[i * i % 3 % 2] for i in range(24)],
+    "town": ["ABC"[i % 3] for i in range(24)],
+    "year": [1999 + (i % 5 > 2) for i in range(24)],
+    "age": [20 + 3 * i % 17 for i in range(24)],
+    "income": [100.5 * (i * i % 19) for i in range(24)],
+}
+
+
+def audit(rng: Random, ids: bool = False) -> str:
+    """The audit of a release, by order or by ids."""
+    options = ", id_column='id'" if ids else rng.choice(["", ", targets=3", ", confidence=0.5"])
+    return f"bs.audit({PEOPLE}, {AUDITED}.protect({PEOPLE}), {AUDITED}{options})"
+
+
 def function(rng: Random) -> str:
     """What an engine calls, by people or by rows."""
     by = rng.choice([

@@ -71,6 +71,18 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Release": lambda s: plans.release(s.rng),
     "Certificate": lambda s: f"{plans.release(s.rng)}.certificate",
     "ByIds": lambda s: f"{plans.SIMPLE}.protect({plans.TABLE}, {plans.BY_IDS}).certificate.ids",
+    "Audit": lambda s: plans.audit(s.rng),
+    "Correlation": lambda s: f"{plans.audit(s.rng)}.correlations[0]",
+    "Disclosure": lambda s: f"{plans.audit(s.rng)}.disclosures[0]",
+    "Giveaway": lambda s: f"{plans.audit(s.rng)}.giveaways[0]",
+    "Guess": lambda s: f"{plans.audit(s.rng)}.guesses[0]",
+    "Linkage": lambda s: f"{plans.audit(s.rng)}.linkages[0]",
+    "Marginal": lambda s: f"{plans.audit(s.rng)}.marginals[0]",
+    "Neighbours": lambda s: f"{plans.audit(s.rng)}.neighbours[0]",
+    "PairTable": lambda s: f"{plans.audit(s.rng)}.pairs[0]",
+    "Propensity": lambda s: f"{plans.audit(s.rng)}.propensity",
+    "Rate": lambda s: f"{plans.audit(s.rng)}.guesses[0].rate",
+    "Repeats": lambda s: f"{plans.audit(s.rng, ids=True)}.repeats",
     "KeySource": lambda s: "bs.KeySource.file(path('key'))",
     "Function": lambda s: plans.function(s.rng),
     "ProtectedBatches": lambda s: (
@@ -84,7 +96,7 @@ _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "pl
            "to_frame": 0.3, "cli": 12.0, "randomize": 4.0, "estimate": 3.0, "decompose": 3.0,
            "respond": 2.0,
            "build": 4.0, "conjunction": 2.0, "decompose_all": 1.5, "from_file": 2.0,
-           "protect": 6.0, "from_json": 2.0}  # fmt: skip
+           "protect": 6.0, "from_json": 2.0, "audit": 0.5}  # fmt: skip
 
 
 def _method(s: Scene) -> str:

@@ -122,6 +122,10 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "pseudonym": _one("who", "sex"),
     "max_rows_per_id": _one("1", "2"),
     "records": _one("1", "100"),
+    "original": lambda rng: _people(rng),
+    "released": lambda rng: _people(rng),
+    "confidence": _one("0.95", "0", "0.5"),
+    "seed": _one("0", "7", "-1"),
 }  # fmt: skip
 # Options that go with a family, so that whole commands are mostly understood.
 _FAMILIES = {

@@ -122,7 +122,8 @@ def opened(frame: Any) -> Table:
 
 
 def _module(frame: Any) -> str:
-    return type(frame).__module__.split(".")[0]
+    # A class made by `type` may have none.
+    return str(getattr(type(frame), "__module__", "")).split(".")[0]
 
 
 def _is_record_batch(frame: Any) -> bool:

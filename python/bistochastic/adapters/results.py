@@ -34,7 +34,8 @@ def opened(frame: Any) -> Table:
 
 
 def _library(frame: Any) -> str:
-    return type(frame).__module__.split(".")[0].lstrip("_")
+    # A class made by `type` may have none.
+    return str(getattr(type(frame), "__module__", "")).split(".")[0].lstrip("_")
 
 
 def levels(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping
 
     from bistochastic.adapters.frames import Table
 
@@ -148,6 +148,32 @@ def numbers(
         parts.clear()
         tables[name] = ArrowTable(pa.table({name: pa.array(values, types[name], mask=mask)}))
     return tables
+
+
+def whole(
+    path: Path, name: str, kinds: Mapping[str, str], columns: Container[str] | None = None
+) -> Any:
+    """A table of pyarrow with all columns of a file, or with those in ``columns``.
+
+    A CSV file says nothing of types: what ``kinds`` does not name are numbers where all of it are.
+    """
+    import pyarrow as pa
+
+    source = opened(path, name, kinds)
+    try:
+        names = [n for n in source.schema.names if columns is None or n in columns]
+        schema = pa.schema([source.schema.field(n) for n in names])
+        table = pa.Table.from_batches(source.batches(names), schema)
+        if source.rows is None:
+            from bistochastic.adapters.csv_file import are_numbers
+
+            for i, column in enumerate(names):
+                if column not in kinds and are_numbers(table.column(i)):
+                    found = source.numbers_of(table.column(i).combine_chunks(), column, 0)
+                    table = table.set_column(i, column, found)
+        return table
+    finally:
+        source.close()
 
 
 @contextmanager

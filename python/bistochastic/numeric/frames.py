@@ -185,4 +185,6 @@ class Frame:
 
 def _name(name: Any) -> str:
     """A column that a caller named, in a sentence."""
-    return shown(repr(name)) if type(name) in (str, int) else type(name).__name__
+    # Python writes no number of thousands of digits.
+    short = type(name) is str or (type(name) is int and abs(name) < 1 << 64)
+    return shown(repr(name)) if short else type(name).__name__

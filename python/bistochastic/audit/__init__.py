@@ -1,0 +1,80 @@
+"""Attacks on one's own release: the only room that sees original and release together.
+
+``pairing`` which row is whose, ``evidence`` both tables as codes, ``guesses`` the best guess of an
+attribute, ``linkage`` whose row is this, ``giveaways`` what columns in clear and the order of rows
+tell, ``numbers`` columns of numbers, ``utility`` and ``propensity`` what is still right, ``rates``
+intervals, ``results`` what comes out, ``words`` and ``page`` how it is shown, ``attack`` all of it.
+
+Nothing here enters a release, a certificate, a log or a warning. The function has the name of the
+room, so this file imports nothing that the package would have to wait for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bistochastic._core import Key
+    from bistochastic.audit.results import Audit
+    from bistochastic.plan import Plan
+
+
+def audit(
+    original: Any,
+    released: Any,
+    plan: Plan,
+    *,
+    id_column: str | None = None,
+    pseudonym: str | None = None,
+    key: Key | None = None,
+    shuffled: bool | None = None,
+    confidence: float = 0.95,
+    targets: int | None = None,
+    seed: int = 0,
+    progress: Callable[[float], object] | None = None,
+) -> Audit:
+    """Attack a release, for whoever holds the original: what happened beside what was predicted.
+
+    ``released`` is the ``Release`` of ``plan.protect``, or its table alone. Tables are what
+    ``protect`` takes. What comes back is about the data, so keep it as confidential as these.
+
+    Rows are matched by their order. ``id_column`` matches them by a column of both tables. Where
+    the release has a ``pseudonym`` in its place, the ``key`` of the release is needed, too. A
+    release with a certificate knows these names. Shuffled rows without an id are refused; of a
+    table alone, ``shuffled=True`` says that it was. Rows that do not fit the plan are refused, too.
+
+    Up to 20,000 records, all rows are traced to people; of more, 2,000 random ones, or so many as
+    ``targets`` says. ``seed`` chooses them. ``confidence`` is that of the intervals. ``progress``
+    is called with the share that is done.
+
+    >>> import bistochastic as bs
+    >>> people = bs.titanic()
+    >>> levels = {"class": ["1st", "2nd", "3rd", "crew"], "sex": ["male", "female"],
+    ...           "age": str, "survived": str}
+    >>> plan = bs.Plan.for_frame(levels, beta=0.6, keep=["age"], drop=["survived"])
+    >>> key = bs.Key.insecure(1)
+    >>> release = plan.protect(people, key=key, release="demo", allow_insecure=True)
+    >>> found = bs.audit(people, release, plan)
+    >>> [round(x, 2) for x in (found.guesses[1].rate.observed, found.guesses[1].rate.predicted)]
+    [0.86, 0.85]
+    """
+    from bistochastic.audit.attack import attack
+
+    return attack(
+        original,
+        released,
+        plan,
+        id_column=id_column,
+        pseudonym=pseudonym,
+        key=key,
+        shuffled=shuffled,
+        confidence=confidence,
+        targets=targets,
+        seed=seed,
+        progress=progress,
+    )
+
+
+__all__ = ["audit"]

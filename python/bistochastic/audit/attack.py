@@ -1,0 +1,164 @@
+"""All attacks on one release, one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core
+from bistochastic.audit import giveaways, guesses, linkage, numbers, utility
+from bistochastic.audit.evidence import gathered, moved_among_classes
+from bistochastic.audit.pairing import paired
+from bistochastic.audit.propensity import propensity
+from bistochastic.audit.results import Audit
+from bistochastic.plan.attributes import prefix
+from bistochastic.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from bistochastic.audit.evidence import Channel, Evidence
+    from bistochastic.audit.results import Linkage
+
+    Codes = NDArray[np.intp]
+
+# Up to so many records everyone is a target, beyond it so many are.
+EVERYONE = 20_000
+SAMPLED = 2_000
+# How much of the time each step takes, about.
+_STEPS = {"read": 0.1, "guess": 0.05, "trace": 0.35, "clear": 0.2, "seen": 0.1, "distance": 0.1,
+          "use": 0.1}  # fmt: skip
+
+
+class _Progress:
+    """Tells how much is done of all steps together."""
+
+    def __init__(self, given: Any) -> None:
+        if given is not None and not callable(given):
+            must = "`progress` must be a function of the share that is done"
+            raise TypeError(f"{must}; got {type(given).__name__}")
+        self._given = given
+        self._done = 0.0
+
+    def step(self, name: str) -> Callable[[float], None]:
+        """What the step of that name is told by."""
+        start, whole = self._done, _STEPS[name]
+        self._done += whole
+
+        def tell(share: float) -> None:
+            if self._given is not None:
+                self._given(min(1.0, start + whole * share))
+
+        tell(0.0)
+        return tell
+
+    def end(self) -> None:
+        """All is done."""
+        if self._given is not None:
+            self._given(1.0)
+
+
+def attack(
+    original: Any,
+    released: Any,
+    plan: Any,
+    *,
+    id_column: Any,
+    pseudonym: Any,
+    key: Any,
+    shuffled: Any,
+    confidence: Any,
+    targets: Any,
+    seed: Any,
+    progress: Any,
+) -> Audit:
+    """See :func:`bistochastic.audit`."""
+    if not isinstance(plan, Plan):
+        raise TypeError(f"`plan` must be a Plan; got {type(plan).__name__}")
+    level = _core.as_real("confidence", "be between 0 and 1", confidence)
+    if not 0 < level < 1:
+        raise ValueError(f"`confidence` must be between 0 and 1; got {level:g}")
+    many = None if targets is None else _core.as_whole("targets", targets, 1)
+    rng = np.random.default_rng(_core.as_whole("seed", seed, 0))
+    told = _Progress(progress)
+    told.step("read")
+    pairs = paired(
+        original, released, plan, id_column=id_column, pseudonym=pseudonym, key=key,
+        shuffled=shuffled,
+    )  # fmt: skip
+    evidence = gathered(pairs, plan)
+    per_person = 1 if pairs.people is None else int(np.bincount(pairs.people).max())
+    told.step("guess")
+    found = [guesses.guess(channel, level, per_person) for channel in evidence.channels]
+    chosen = _targets(evidence.rows, many, rng)
+    links, notes = _linkages(evidence, chosen, level, per_person, told)
+    given = giveaways.given_away(evidence, level, told.step("seen"))
+    links += numbers.by_distance(evidence, chosen, level, told.step("distance"))
+    tell = told.step("use")
+    made = Audit(
+        plan=plan.name,
+        records=evidence.rows,
+        matched=pairs.how,
+        confidence=level,
+        guesses=tuple(each for each in found if each is not None),
+        linkages=tuple(links),
+        giveaways=tuple(given),
+        neighbours=tuple(giveaways.neighbours(evidence)),
+        repeats=giveaways.repeats(pairs, evidence),
+        disclosures=tuple(d for each in evidence.numbers for d in numbers.disclosed(each, level)),
+        marginals=tuple(m for m in map(utility.marginal, evidence.channels) if m is not None),
+        pairs=tuple(utility.pair_tables(evidence, tell)),
+        correlations=tuple(utility.correlations(evidence)),
+        propensity=propensity(evidence, rng),
+        notes=(*evidence.notes, *notes),
+    )
+    told.end()
+    return made
+
+
+def _targets(rows: int, many: int | None, rng: np.random.Generator) -> Codes:
+    """The rows that are traced: all, or a random sample."""
+    wanted = (rows if rows <= EVERYONE else SAMPLED) if many is None else min(many, rows)
+    if wanted == rows:
+        return np.arange(rows)
+    return np.sort(rng.choice(rows, wanted, replace=False))
+
+
+def _linkages(
+    evidence: Evidence, targets: Codes, confidence: float, per_person: int, told: _Progress
+) -> tuple[list[Linkage], list[str]]:
+    """By the protected attributes alone, and together with the columns in clear."""
+    channels: list[Channel] = list(evidence.channels)
+    notes = []
+    for each in evidence.numbers:
+        made = moved_among_classes(each)
+        if made is None:
+            notes.append(f"{prefix([each.name])}traced by distance alone")
+        else:
+            channels.append(made)
+    # Columns that choose laws, and who is missing, are seen by everybody and belong to the law.
+    always = [c for c in evidence.clear if c.name in evidence.laws_of]
+    absent = [(~channel.answered).astype(np.intp) for channel in channels
+              if channel.answered is not None]  # fmt: skip
+    # Rows of permuted numbers, or of one person, do not stray independently.
+    independent = not evidence.numbers and per_person == 1
+    names = tuple(column for channel in channels for column in channel.columns)
+
+    def traced(attack: str, clear: list[Any], seen: tuple[str, ...], step: str) -> Linkage:
+        keys = [*absent, *(column.codes for column in clear)]
+        return linkage.linked(
+            channels, keys, targets, evidence.rows, attack=attack, columns=seen,
+            confidence=confidence, independent=independent, tell=told.step(step),
+        )  # fmt: skip
+
+    found = []
+    if channels:
+        seen = (*names, *(column.name for column in always))
+        found.append(traced("protected columns", always, seen, "trace"))
+    if evidence.clear:
+        seen = (*names, *(column.name for column in evidence.clear))
+        found.append(traced("with columns in clear", list(evidence.clear), seen, "clear"))
+    return found, notes

@@ -1,0 +1,323 @@
+"""What both tables say, as codes: truths and reports of each attribute, columns in clear, numbers.
+
+All arrays are in the order of the release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import structure
+from bistochastic.adapters.results import levels
+from bistochastic.plan import columns as coding
+from bistochastic.plan.attributes import Categorical, Joint, Numeric, prefix
+from bistochastic.tables.question import digits
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic.adapters.frames import Table
+    from bistochastic.audit.pairing import Pairs
+    from bistochastic.matrix import Matrix
+    from bistochastic.plan.plan import Plan
+
+    Array = NDArray[np.float64]
+    Codes = NDArray[np.intp]
+    Mask = NDArray[np.bool_]
+
+# Tables of a law, over the truths that occur and all reports, have at most so many entries.
+_ENTRIES = 1 << 25
+# A guess looks at every pair of a truth and a report that occur.
+_PAIRS = 1 << 32
+# Permuted numbers are told apart by so many classes of neighbouring ranks.
+CLASSES = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """One attribute: from truths, numbered as they occur, to reports, by the law of a stratum."""
+
+    columns: tuple[str, ...]
+    occurring: Codes
+    """The code of each truth that occurs."""
+    truths: Codes
+    reports: Codes
+    answered: Mask | None
+    strata: Codes | None
+    size: int
+    tables: Array | None
+    """Per stratum, truths that occur by reports."""
+    two: tuple[tuple[float, float], ...]
+    """Per stratum the entry on the diagonal and elsewhere, where there is no table."""
+    attribute: Categorical | Joint | None = None
+
+    @property
+    def kinds(self) -> int:
+        """How many truths occur."""
+        return len(self.occurring)
+
+    @property
+    def laws(self) -> int:
+        """How many strata there are."""
+        return len(self.two) if self.tables is None else len(self.tables)
+
+    def column(self, stratum: int, report: int) -> Array:
+        """The chance of a report under each truth."""
+        if self.tables is not None:
+            return np.asarray(self.tables[stratum, :, report])
+        on, off = self.two[stratum]
+        found = np.full(self.kinds, off)
+        place = int(np.searchsorted(self.occurring, report))
+        if place < self.kinds and self.occurring[place] == report:
+            found[place] = on
+        return found
+
+    def own(self) -> Array:
+        """The chance of each report under the truth of its row, where there is an answer."""
+        inside = slice(None) if self.answered is None else self.answered
+        truths, reports = self.truths[inside], self.reports[inside]
+        strata = 0 if self.strata is None else self.strata[inside]
+        if self.tables is not None:
+            return np.asarray(self.tables[strata, truths, reports])
+        entries = np.array(self.two)[strata]
+        return np.where(self.occurring[truths] == reports, entries[..., 0], entries[..., 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Clear:
+    """A column that everybody sees: codes, how many there are, and whether they are numbers."""
+
+    name: str
+    codes: Codes
+    size: int
+    numbers: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column of numbers before and after."""
+
+    attribute: Numeric
+    true: Array
+    released: Array
+
+    @property
+    def name(self) -> str:
+        """The column."""
+        return self.attribute.column
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All that is attacked."""
+
+    rows: int
+    channels: tuple[Channel, ...]
+    clear: tuple[Clear, ...]
+    numbers: tuple[Numbers, ...]
+    laws_of: tuple[str, ...]
+    """Columns in clear that choose laws."""
+    notes: tuple[str, ...]
+
+
+def gathered(pairs: Pairs, plan: Plan) -> Evidence:
+    """Read both tables."""
+    rows = pairs.original.rows
+    notes: list[str] = []
+    channels, numbers = [], []
+    _present(pairs, plan)
+    for attribute in plan.attributes:
+        if isinstance(attribute, Numeric):
+            numbers.append(_numbers(pairs, attribute))
+            continue
+        made = _channel(pairs, attribute)
+        if made is None:
+            notes.append(f"{prefix(attribute.columns)}too many cells to be attacked")
+        else:
+            channels.append(made)
+    protected = {column for each in plan.attributes for column in each.columns}
+    clear = []
+    for name in pairs.released.names:
+        if name in protected or name == pairs.pseudonym:
+            continue
+        if name not in pairs.original.names:
+            notes.append(f"{prefix([name])}not in the original, and so not attacked")
+            continue
+        clear.append(_clear(pairs, name))
+    strata = [e.strata.column for e in plan.attributes
+              if not isinstance(e, Numeric) and e.strata is not None]  # fmt: skip
+    return Evidence(
+        rows, tuple(channels), tuple(clear), tuple(numbers), tuple(dict.fromkeys(strata)),
+        tuple(notes),
+    )  # fmt: skip
+
+
+def _present(pairs: Pairs, plan: Plan) -> None:
+    """Both tables have the columns of the plan."""
+    for table, where in ((pairs.original, "original"), (pairs.released, "released")):
+        for attribute in plan.attributes:
+            needed = list(attribute.columns)
+            if not isinstance(attribute, Numeric) and attribute.strata is not None:
+                needed.append(attribute.strata.column)
+            for column in needed:
+                if column not in table.names:
+                    raise ValueError(
+                        f"{prefix([column])}must be in `{where}`; got none of that name"
+                    )
+
+
+def _numbers(pairs: Pairs, attribute: Numeric) -> Numbers:
+    true = pairs.moved(coding.numbers(pairs.original, attribute)).astype(np.float64)
+    released = coding.numbers(pairs.released, attribute).astype(np.float64)
+    if attribute.release == "permute" and not np.array_equal(np.sort(true), np.sort(released)):
+        must = "must hold the numbers of `original` in `released`, as they were permuted"
+        raise ValueError(f"{prefix(attribute.columns)}{must}; got different ones")
+    far = _far(true)
+    return Numbers(attribute, np.ldexp(true, far), np.ldexp(released, far))
+
+
+def _far(values: Array) -> int:
+    """The power of two that brings very large or small numbers to where their squares are numbers.
+
+    Nothing that is told of a column depends on its unit.
+    """
+    exponent = int(np.frexp(np.abs(values).max(initial=0.0))[1])
+    return -exponent if abs(exponent) > 400 else 0
+
+
+def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Channel | None:
+    before = coding.encode(pairs.original, attribute)
+    after = coding.encode(pairs.released, attribute)
+    truths, missing = pairs.moved(before.codes), pairs.moved(before.missing)
+    none = np.zeros(len(truths), bool)
+    differ = (none if missing is None else missing) != (
+        none if after.missing is None else after.missing
+    )
+    if differ.any():
+        must = "must be missing in the same rows of `original` and `released`"
+        raise ValueError(f"{prefix(attribute.columns)}{must}; got {_others(differ)}")
+    occurring, codes = np.unique(truths, return_inverse=True)
+    strata = None if after.strata is None else after.strata.astype(np.intp)
+    tables, two = None, []
+    if len(attribute.matrices) * len(occurring) * attribute.size <= _ENTRIES:
+        tables = np.stack([_table(matrix, occurring) for matrix in attribute.matrices])
+    else:
+        found = [structure.two_valued(matrix) for matrix in attribute.matrices]
+        pairs_seen = len(occurring) * len(np.unique(after.codes))
+        if any(each is None for each in found) or pairs_seen > _PAIRS:
+            return None
+        two = [each for each in found if each is not None]
+    return Channel(
+        attribute.columns, occurring.astype(np.intp), codes.astype(np.intp),
+        after.codes.astype(np.intp), None if missing is None else ~missing, strata,
+        attribute.size, tables, tuple(two), attribute,
+    )  # fmt: skip
+
+
+def _table(matrix: Matrix, occurring: NDArray[Any]) -> Array:
+    if matrix.size <= 4096:
+        return np.asarray(matrix.to_dense()[occurring])
+    return np.stack([matrix.row(int(u)) for u in occurring])
+
+
+def _others(differ: Mask) -> str:
+    count = int(differ.sum())
+    return f"{count} row{'s' * (count > 1)} that differ, the first {int(np.argmax(differ))}"
+
+
+def _clear(pairs: Pairs, name: str) -> Clear:
+    """A column in clear; it says whether the rows are matched, as nothing changed it."""
+    codes, values = _levels(pairs.original, name)
+    now, others = _levels(pairs.released, name)
+    codes = pairs.moved(codes)
+    if others != values:
+        place = {value: i for i, value in enumerate(values)}
+        now = np.array([place.get(value, -1) for value in others], dtype=np.intp)[now]
+    differ = codes != now
+    if differ.any():
+        must = "must be the same in `original` and `released`, as it stays in clear"
+        cure = "rows in another order are matched by id_column"
+        raise ValueError(f"{prefix([name])}{must}; got {_others(differ)}: {cure}")
+    numbers = None
+    kinds = {type(value) for value in values}
+    if kinds and kinds <= {int, float}:
+        table = np.array(values, dtype=np.float64)
+        if np.isfinite(table).all():
+            numbers = np.ldexp(table, _far(table))[codes]
+    return Clear(name, codes, max(1, len(values)), numbers)
+
+
+def _levels(table: Table, name: str) -> tuple[Codes, list[Any]]:
+    try:
+        return levels(table, name)
+    except MemoryError:
+        raise
+    except Exception:
+        # What another library says of lists and the like may quote a value.
+        pass
+    must = "must hold values that can be compared, as it stays in clear"
+    raise TypeError(f"{prefix([name])}{must}; got some that cannot")
+
+
+def columns_of(channel: Channel) -> list[tuple[str, Codes, int]]:
+    """The columns of an attribute: for each truth that occurs the level, and how many there are."""
+    attribute = channel.attribute
+    if attribute is None or len(attribute.columns) == 1:
+        return [(channel.columns[0], np.arange(channel.kinds), channel.kinds)]
+    places = digits(attribute)
+    return [
+        (name, place[channel.occurring], size)
+        for name, place, size in zip(attribute.columns, places, attribute.shape, strict=True)
+    ]
+
+
+def cut(values: Array, most: int) -> Codes:
+    """Classes of neighbouring ranks, at most so many; equal numbers stay together.
+
+    >>> cut(np.array([5.0, 1.0, 1.0, 9.0]), 2)
+    array([1, 0, 0, 1])
+    """
+    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    if len(counts) > most:
+        before = np.cumsum(counts) - counts
+        classes = (before * most) // len(values)
+        codes = np.unique(classes, return_inverse=True)[1][codes]
+    return np.asarray(codes, dtype=np.intp)
+
+
+def moved_among_classes(numbers: Numbers) -> Channel | None:
+    """A permuted column as a channel between classes of neighbouring ranks; None of others.
+
+    The record of rank ``v`` has the value of rank ``u`` with probability ``p_uv``. So a record of
+    class ``c`` has a value of class ``d`` with the mean over ``v`` in ``c`` of ``(P^T 1_d)_v``.
+    """
+    attribute = numbers.attribute
+    if attribute.release != "permute" or attribute.order is None:
+        return None
+    rows = len(numbers.true)
+    law: Any = attribute.for_records(rows).matrix
+    truths = cut(numbers.true, CLASSES)
+    kinds = int(truths.max()) + 1
+    # The largest value of each class says which class a released value is of.
+    tops = np.full(kinds, -np.inf)
+    np.maximum.at(tops, truths, numbers.true)
+    reports = np.minimum(np.searchsorted(tops, numbers.released), kinds - 1)
+    places = np.sort(truths)
+    counts = np.bincount(places, minlength=kinds)
+    table = np.empty((1, kinds, kinds))
+    for d in range(kinds):
+        reached = law.apply((places == d).astype(np.float64))
+        table[0, :, d] = np.bincount(places, reached, minlength=kinds) / counts
+    # Sums of differences may end a hair below 0.
+    return Channel(
+        (attribute.column,), np.arange(kinds), truths, reports, None, None, kinds,
+        np.clip(table, 0.0, 1.0), (),
+    )  # fmt: skip
+
+
+def position_classes(rows: int) -> int:
+    """How many classes a long list of numbers is cut into: twenty records each, at most 1,000."""
+    return max(2, min(1000, rows // 20))

@@ -1,0 +1,173 @@
+"""Which row of the original each released row is of: by order, by an id, or by a pseudonym."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core
+from bistochastic.adapters.results import opened
+from bistochastic.plan.attributes import Numeric, named, prefix
+from bistochastic.plan.protect import Release
+from bistochastic.plan.waves import Ids, read_ids
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bistochastic.adapters.frames import Table
+    from bistochastic.plan.certificate import Certificate
+    from bistochastic.plan.plan import Plan
+
+    Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Both tables. Released row ``i`` is of row ``places[i]`` of the original; None: of row i."""
+
+    original: Table
+    released: Table
+    places: Places | None
+    how: str
+    people: Places | None
+    """The number of the person that each released row is of, where ids say so."""
+    id_column: str | None
+    pseudonym: str | None
+
+    def moved(self, values: Any) -> Any:
+        """Something of the original's rows, in the order of the release."""
+        return values if self.places is None or values is None else values[self.places]
+
+    @property
+    def shows_people(self) -> bool:
+        """Whether a reader of the release sees which rows are of one person."""
+        names = self.released.names
+        return self.id_column in names or self.pseudonym in names
+
+
+def paired(
+    original: Any,
+    released: Any,
+    plan: Plan,
+    *,
+    id_column: Any,
+    pseudonym: Any,
+    key: Any,
+    shuffled: Any,
+) -> Pairs:
+    """Both tables, row by row; refused where nobody can say which row is whose."""
+    certificate = released.certificate if isinstance(released, Release) else None
+    if certificate is not None:
+        refuse_other_plan(certificate, plan)
+        released = released.data
+    if shuffled is not None:
+        shuffled = _core.as_flag("shuffled", shuffled)
+    if key is not None and not isinstance(key, _core.Key):
+        raise TypeError(f"`key` must be a Key; got {type(key).__name__}")
+    before, after = _opened("original", original), _opened("released", released)
+    name = None if id_column is None else named("id_column", id_column)
+    hashed = None if pseudonym is None else named("pseudonym", pseudonym)
+    if certificate is not None and certificate.ids is not None and not certificate.ids.row_columns:
+        name = name or certificate.ids.id_column
+        hashed = hashed or certificate.ids.pseudonym
+    if before.rows != after.rows:
+        must = "`released` must have as many rows as `original`"
+        raise ValueError(f"{must}; got {after.rows}, where there are {before.rows}")
+    if not before.rows:
+        raise ValueError("`original` must have at least one row; got none")
+    for column, at in ((name, before), (hashed, after)):
+        if column is not None and column not in at.names:
+            where = "`original`" if at is before else "`released`"
+            raise ValueError(f"{prefix([column])}must be in {where}; got none of that name")
+    mixed = _mixed(certificate) if shuffled is None else shuffled
+    if name is not None and name in after.names:
+        own, theirs = _codes(read_ids(before, name, 0), read_ids(after, name, 0), name)
+        places = _places(own, theirs, name, mixed)
+        return Pairs(before, after, places, "id", theirs, name, hashed)
+    if name is not None and hashed is not None and key is not None:
+        texts = Ids(None, _core.plan_pseudonyms(key, plan.name, read_ids(before, name, 0)))
+        found = read_ids(after, hashed, 0)
+        own, theirs = _codes(texts.pseudonyms(), found, hashed)
+        places = _places(own, theirs, hashed, mixed)
+        return Pairs(before, after, places, "pseudonym", theirs, name, hashed)
+    if mixed:
+        must = "`id_column` must say which row is whose, as the rows were shuffled"
+        if certificate is not None and certificate.engine is not None and shuffled is None:
+            must = "`id_column` must say which row is whose, as an engine keeps no order"
+        if hashed is not None and name is not None:
+            must = "`key` must be given to read the pseudonyms, as the rows were shuffled"
+            raise ValueError(f"{must}; got none")
+        got = "none" if name is None else f"`{shown(name)}`, which the release does not have"
+        cure = "or audit another draw of the same plan that is not shuffled"
+        raise ValueError(f"{must}; got {got}: name one, {cure}")
+    people = None
+    if name is not None:
+        people = _codes(read_ids(before, name, 0), [], name)[0]
+    return Pairs(before, after, None, "order", people, name, hashed)
+
+
+def _mixed(certificate: Certificate | None) -> bool:
+    """Whether rows may be in another order, as far as the certificate says."""
+    return certificate is not None and (certificate.shuffled or certificate.engine is not None)
+
+
+def _opened(name: str, frame: Any) -> Table:
+    try:
+        return opened(frame)
+    except (TypeError, ValueError) as error:
+        # The sentence is about `frame`, and here there are two.
+        error.args = (str(error).replace("`frame`", f"`{name}`", 1),)
+        raise
+
+
+def refuse_other_plan(certificate: Certificate, plan: Plan) -> None:
+    """Refuse a plan that is not the one of the certificate."""
+
+    def laws(given: Plan) -> dict[Any, Any]:
+        return {e.columns: e for e in given.attributes if not isinstance(e, Numeric)}
+
+    then, now = laws(certificate.plan), laws(plan)
+    if then != now:
+        must = "`plan` must be the one that protected the table, as its certificate says"
+        other = next(c for c in (*then, *now) if then.get(c) != now.get(c))
+        listed = ", ".join(f"`{shown(column)}`" for column in other)
+        raise ValueError(f"{must}; got a different law of {listed}")
+
+
+def _codes(own: Any, theirs: Any, column: str) -> tuple[Places, Places]:
+    """Numbers in the place of ids, the same for the same id."""
+    known: dict[Any, int] = {}
+
+    def numbered(values: Any) -> Places:
+        plain = values.tolist() if isinstance(values, np.ndarray) else values
+        found = [known.setdefault(value, len(known)) for value in plain]
+        return np.array(found, dtype=np.intp)
+
+    first = numbered(own)
+    people = len(known)
+    second = numbered(theirs)
+    if len(known) > people:
+        row = int(np.argmax(second >= people))
+        must = "must hold the same ids in both tables"
+        got = f"{len(known) - people} others in the release, the first in row {row}"
+        raise ValueError(f"{prefix([column])}{must}; got {got}")
+    return first, second
+
+
+def _places(own: Places, theirs: Places, column: str, mixed: bool) -> Places:
+    """For each released row the row of the original; several rows of an id in their order."""
+    order, other = np.argsort(own, kind="stable"), np.argsort(theirs, kind="stable")
+    if not np.array_equal(own[order], theirs[other]):
+        must = "must have as many rows per id in both tables"
+        count = int((np.bincount(own) != np.bincount(theirs, minlength=own.max() + 1)).sum())
+        raise ValueError(f"{prefix([column])}{must}; got {count} ids with more or fewer")
+    if mixed and int(np.bincount(own).max()) > 1:
+        rows = int(np.bincount(np.bincount(own))[2:].sum())
+        must = "must tell rows apart, as they were shuffled"
+        raise ValueError(f"{prefix([column])}{must}; got {rows} ids with several rows")
+    places = np.empty(len(own), np.intp)
+    places[other] = order
+    return places

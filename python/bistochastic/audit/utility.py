@@ -1,0 +1,143 @@
+"""What the release is still good for: marginals, tables of pairs, correlations."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic.audit.results import Correlation, Marginal, PairTable
+from bistochastic.errors import SingularMatrixError
+from bistochastic.tables.question import digits, levels_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from bistochastic.audit.evidence import Channel, Codes, Evidence
+    from bistochastic.plan.attributes import Categorical, Joint
+
+    Array = NDArray[np.float64]
+    Tell = Callable[[float], None]
+
+# Larger tables are left out.
+_CELLS = 1 << 16
+
+
+def distance(one: Array, other: Array) -> float:
+    """Total variation.
+
+    >>> distance(np.array([0.5, 0.5]), np.array([0.25, 0.75]))
+    0.25
+    """
+    return float(np.abs(one - other).sum() / 2)
+
+
+def _strata(channel: Channel) -> Codes:
+    return np.zeros(len(channel.truths), np.intp) if channel.strata is None else channel.strata
+
+
+def marginal(channel: Channel) -> Marginal | None:
+    """One attribute: true, reported and estimated shares; None where there is nothing to show."""
+    attribute = channel.attribute
+    inside = np.ones(len(channel.truths), bool) if channel.answered is None else channel.answered
+    n = int(inside.sum())
+    if attribute is None or not n or channel.size > _CELLS:
+        return None
+    size = channel.size
+    true = np.bincount(channel.occurring[channel.truths[inside]], minlength=size) / n
+    strata = _strata(channel)[inside]
+    counts = np.zeros((len(attribute.matrices), size))
+    np.add.at(counts, (strata, channel.reports[inside]), 1.0)
+    reported = counts.sum(axis=0) / n
+    estimated, reason = None, ""
+    try:
+        solved = [m.solve(row) for m, row in zip(attribute.matrices, counts, strict=True)
+                  if row.any()]  # fmt: skip
+        estimated = np.sum(solved, axis=0) / n
+    except SingularMatrixError:
+        reason = "the reports do not tell some levels apart"
+    return Marginal(
+        channel.columns, _levels(attribute), tuple(true.tolist()), tuple(reported.tolist()),
+        None if estimated is None else tuple(estimated.tolist()), distance(true, reported),
+        None if estimated is None else distance(true, estimated), reason,
+    )  # fmt: skip
+
+
+def _levels(attribute: Categorical | Joint) -> tuple[Any, ...]:
+    """What each code stands for: a level, or the levels of several columns."""
+    names = [levels_of(attribute, column) for column in attribute.columns]
+    if len(names) == 1:
+        return names[0]
+    places = [place.tolist() for place in digits(attribute)]
+    return tuple(
+        tuple(levels[i] for levels, i in zip(names, cell, strict=True))
+        for cell in zip(*places, strict=True)
+    )
+
+
+def pair_tables(evidence: Evidence, tell: Tell) -> list[PairTable]:
+    """All pairs of attributes whose table is small enough."""
+    every = list(combinations(evidence.channels, 2))
+    found = []
+    for done, (one, other) in enumerate(every):
+        if one.size * other.size <= _CELLS:
+            made = _pair(one, other)
+            if made is not None:
+                found.append(made)
+        tell(done / len(every))
+    return found
+
+
+def _pair(one: Channel, other: Channel) -> PairTable | None:
+    inside = np.ones(len(one.truths), bool)
+    for channel in (one, other):
+        if channel.answered is not None:
+            inside &= channel.answered
+    n = int(inside.sum())
+    if not n or one.attribute is None or other.attribute is None:
+        return None
+    shape = (one.size, other.size)
+
+    def table(first: Codes, second: Codes) -> Array:
+        cells = np.bincount(first * shape[1] + second, minlength=shape[0] * shape[1])
+        return cells.reshape(shape) / n
+
+    true = table(one.occurring[one.truths[inside]], other.occurring[other.truths[inside]])
+    reported = table(one.reports[inside], other.reports[inside])
+    estimated: float | None = None
+    both = _strata(one) * other.laws + _strata(other)
+    try:
+        solved = np.zeros(shape)
+        for law in np.unique(both[inside]).tolist():
+            mine = inside & (both == law)
+            counted = table(one.reports[mine], other.reports[mine])
+            first = one.attribute.matrices[law // other.laws]
+            second = other.attribute.matrices[law % other.laws]
+            solved += second.solve(first.solve(counted).T).T
+        estimated = distance(true, solved)
+    except SingularMatrixError:
+        pass
+    return PairTable((one.columns, other.columns), distance(true, reported), estimated)
+
+
+def correlations(evidence: Evidence) -> list[Correlation]:
+    """Of permuted or averaged numbers with each other and with numbers in clear."""
+    protected = [(each.name, each.true, each.released) for each in evidence.numbers]
+    clear = [(c.name, c.numbers, c.numbers) for c in evidence.clear if c.numbers is not None]
+    found = []
+    for one, other in combinations([*protected, *clear], 2):
+        if one[0] not in {each.name for each in evidence.numbers}:
+            continue
+        before, after = _correlation(one[1], other[1]), _correlation(one[2], other[2])
+        if before is not None and after is not None:
+            found.append(Correlation((one[0], other[0]), before, after))
+    return found
+
+
+def _correlation(x: Array, y: Array) -> float | None:
+    u, v = x - x.mean(), y - y.mean()
+    size = float(np.sqrt((u @ u) * (v @ v)))
+    return float(u @ v) / size if size > 0 else None

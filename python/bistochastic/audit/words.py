@@ -1,0 +1,286 @@
+"""An audit in sentences and tables, the same for a terminal and for a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bistochastic.audit.giveaways import ALL, ORDER
+from bistochastic.audit.results import NOT_FOR_RELEASE, listed
+from bistochastic.words import shown, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bistochastic.audit.results import Audit, Linkage, Rate
+
+# Of the many pairs of something seen and a protected column, so many are shown.
+_SHOWN = 12
+# A gain of guesses below this is not worth a sentence.
+_GAIN = 0.05
+
+
+# Caption, header, rows, and how many columns are texts.
+Table = tuple[str, tuple[str, ...], list[list[str]], int]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A title, what it is about, and tables with a name each."""
+
+    id: str
+    title: str
+    words: str
+    tables: tuple[Table, ...]
+
+
+def percent(share: float) -> str:
+    """A share in short, never as none or all where it is neither.
+
+    >>> percent(0.123456), percent(1.0), percent(0.99999), percent(0.0000307)
+    ('12.3 %', '100 %', '99.999 %', '0.0031 %')
+    """
+    hundred = 100 * share
+    if hundred in (0.0, 100.0):
+        return f"{hundred:.0f} %"
+    if hundred > 99.9:
+        return f"{hundred:.3f} %" if hundred < 99.9995 else "over 99.999 %"
+    return f"{hundred:.1f} %" if hundred >= 1 else f"{hundred:.2g} %"
+
+
+def _interval(rate: Rate) -> str:
+    return f"{percent(rate.low)} to {percent(rate.high)}"
+
+
+def _predicted(rate: Rate) -> str:
+    if rate.predicted is None:
+        return "none"
+    return percent(rate.predicted) + ("" if rate.agrees is not False else ", which chance excludes")
+
+
+def _name(seen: str) -> str:
+    return seen if seen in (ALL, ORDER) else f"`{shown(seen)}`"
+
+
+def findings(audit: Audit) -> Iterator[str]:
+    """What to look at first."""
+    told: set[str] = set()
+    for each in audit.giveaways:
+        if not each.outdoes_the_report or each.rate.gain < _GAIN or each.column in told:
+            continue
+        told.add(each.column)
+        report = "" if each.report is None else f", from its report {percent(each.report)}"
+        yield (
+            f"`{shown(each.column)}` is given away by {_name(each.seen)}: "
+            f"{percent(each.rate.observed)} of guesses from that alone hit{report}"
+        )
+    for near in audit.neighbours:
+        if near.is_telling:
+            what = ", ".join(f"`{shown(column)}`" for column in near.columns)
+            alike = "more" if near.deviations > 0 else "less"
+            yield f"the order of the rows tells {what}: neighbours are {alike} alike than by chance"
+    if audit.repeats is not None and audit.repeats.redrawn and audit.repeats.visible:
+        yield (
+            f"{audit.repeats.redrawn:,} people have several reports of the same value, so that "
+            "noise averages out: epsilon adds"
+        )
+    worst = [each for each in audit.linkages if not each.attack.endswith("before")]
+    if worst:
+        most = max(worst, key=lambda each: each.first.observed)
+        yield (
+            f"{percent(most.first.observed)} of the rows are traced to their person by whoever has "
+            f"everybody's true values ({most.attack}); by chance {percent(most.first.chance)}"
+        )
+    close: set[str] = set()
+    for each_number in audit.disclosures:
+        rate = each_number.rate
+        if each_number.column not in close and rate.observed > 0.5 and rate.gain > 0.25:
+            close.add(each_number.column)
+            yield (
+                f"`{shown(each_number.column)}` is told to within {each_number.interval} for "
+                f"{percent(rate.observed)} of the records; by chance {percent(rate.chance)}"
+            )
+    for guess in audit.guesses:
+        if guess.rate.agrees is False:
+            yield f"guesses of {listed(guess.columns)} hit more or less often than the law says"
+
+
+def _guesses(audit: Audit) -> Section:
+    header = ("columns", "hits", "interval", "predicted", "without report")
+    rows = [
+        [listed(g.columns), percent(g.rate.observed), _interval(g.rate), _predicted(g.rate),
+         percent(g.rate.chance)]
+        for g in audit.guesses
+    ]  # fmt: skip
+    words = (
+        "Someone knows the law and how common each value is, sees the report of a person, and "
+        "names the likeliest value. Predicted is what the law says; without report is the best "
+        "guess of someone who sees nothing."
+    )
+    tables = (("Best guess of each attribute", header, rows, 1),) if rows else ()
+    return Section("guesses", "Guessing a value", words, tables)
+
+
+def _linkages(audit: Audit) -> Section:
+    header = ("attack", "found first", "interval", "predicted", "among five", "predicted",
+              "by chance")  # fmt: skip
+
+    def row(link: Linkage) -> list[str]:
+        return [link.attack, percent(link.first.observed), _interval(link.first),
+                _predicted(link.first), percent(link.five.observed), _predicted(link.five),
+                percent(link.first.chance)]  # fmt: skip
+
+    rows = [row(link) for link in audit.linkages]
+    targets = audit.linkages[0].targets if audit.linkages else 0
+    who = "Every row was" if targets == audit.records else f"{targets:,} random rows were"
+    words = (
+        "Someone has a list of everybody's true values and asks of a released row whose it is. "
+        f"{who} traced, by the exact posterior over all {audit.records:,} people. "
+        "A real attacker knows less, so this is the worst case."
+    )
+    tables = (("Rows traced to people", header, rows, 1),) if rows else ()
+    return Section("linkage", "Finding a person", words, tables)
+
+
+def _giveaways(audit: Audit) -> Section:
+    header = ("seen", "protected", "hits", "interval", "without it", "from the report")
+    some = [g for g in audit.giveaways if g.rate.gain > 0][:_SHOWN]
+    rows = [
+        [shown(g.seen), shown(g.column), percent(g.rate.observed), _interval(g.rate),
+         percent(g.rate.chance), "" if g.report is None else percent(g.report)]
+        for g in some
+    ]  # fmt: skip
+    more = sum(g.rate.gain > 0 for g in audit.giveaways) - len(some)
+    words = (
+        "A protected value is guessed from what everybody sees beside its report. Each is guessed "
+        "from other records alone, so that a column without repetitions tells nothing. Leave out, "
+        "or protect, what tells more than the report does. For the order of the rows, neighbours "
+        "with the same value are counted; of numbers it is their rank correlation."
+    )
+    if not rows:
+        words += " Nothing that is seen tells more than a guess without it."
+    if more > 0:
+        words += f" {more} smaller ones are not shown."
+    tables: list[Table] = []
+    if rows:
+        tables.append(("What gives protected columns away, the worst first", header, rows, 2))
+    if audit.neighbours:
+        near = [
+            [listed(n.columns), f"{n.observed:z.3f}", f"{n.expected:z.3f}", f"{n.deviations:+.1f}"]
+            for n in audit.neighbours
+        ]
+        alike = ("neighbours alike", "in random order", "standard deviations")
+        head: tuple[str, ...] = ("columns", *alike)
+        tables.append(("The order of the rows", head, near, 1))
+    if audit.repeats is not None:
+        r = audit.repeats
+        seen = "yes" if r.visible else "no"
+        head = ("id", "people", "with several rows", "most rows", "same value drawn again", "seen")
+        tables.append(("People with several rows", head,
+                       [[shown(r.column), f"{r.people:,}", f"{r.repeated:,}", f"{r.most_rows:,}",
+                         f"{r.redrawn:,}", seen]], 1))  # fmt: skip
+    return Section("seen", "What is seen anyway", words, tuple(tables))
+
+
+def _numbers(audit: Audit) -> Section | None:
+    if not audit.disclosures:
+        return None
+    rows = [
+        [shown(d.column), d.interval, percent(d.rate.observed), _interval(d.rate),
+         percent(d.rate.chance)]
+        for d in audit.disclosures
+    ]  # fmt: skip
+    words = (
+        "A released number tells the original up to an interval. Before the release all of them "
+        "did; by chance is what shuffled values would give."
+    )
+    header = ("column", "within", "released numbers", "interval", "by chance")
+    table_ = ("Numbers close to the original", header, rows, 2)
+    return Section("numbers", "Numbers", words, (table_,))
+
+
+def _known(number: float | None) -> str:
+    return "none" if number is None else f"{number:.4f}"
+
+
+def _largest(rows: list[list[str]]) -> str:
+    """Of a long table the part that is shown."""
+    return f", the {_SHOWN} largest differences of {len(rows)}" if len(rows) > _SHOWN else ""
+
+
+def _use(audit: Audit) -> Section:
+    tables: list[Table] = []
+    header: tuple[str, ...]
+    if audit.marginals:
+        rows = [
+            [listed(m.columns), _known(m.reported_distance), _known(m.estimated_distance), m.reason]
+            for m in audit.marginals
+        ]
+        header = ("columns", "reports", "estimates", "")
+        if not any(m.reason for m in audit.marginals):
+            header, rows = header[:3], [row[:3] for row in rows]
+        tables.append(("Shares of one attribute: distance from the truth", header, rows, 1))
+    if audit.pairs:
+        rows = [
+            [listed(p.columns[0]), listed(p.columns[1]), _known(p.reported_distance),
+             _known(p.estimated_distance)]
+            for p in sorted(audit.pairs, key=lambda p: -(p.estimated_distance or 0))
+        ]  # fmt: skip
+        header = ("columns", "and", "reports", "estimates")
+        caption = f"Tables of two attributes: distance from the truth{_largest(rows)}"
+        tables.append((caption, header, rows[:_SHOWN], 2))
+    if audit.correlations:
+        rows = [
+            [shown(c.columns[0]), shown(c.columns[1]), f"{c.true:.4f}", f"{c.released:.4f}"]
+            for c in sorted(audit.correlations, key=lambda c: -abs(c.true - c.released))
+        ]
+        caption = f"Correlations before and after{_largest(rows)}"
+        tables.append((caption, ("column", "and", "before", "after"), rows[:_SHOWN], 2))
+    if audit.propensity is not None:
+        p = audit.propensity
+        rows = [["mean squared distance from 1/2", f"{p.pmse:.6f}"],
+                ["of two samples of one population", f"{p.expected:.6f}"],
+                ["ratio of the two", f"{p.ratio:.1f}"],
+                ["released row ranked above an original one", percent(p.auc)]]  # fmt: skip
+        caption = "A logistic regression that tries to tell original from release"
+        tables.append((caption, ("measure", "value"), rows, 1))
+    words = (
+        "Distances are total variation: the share of records that would have to change. Reports "
+        "alone are biased on purpose; `plan.estimate` takes the known noise out."
+    )
+    return Section("use", "What is still right", words, tuple(tables))
+
+
+def sections(audit: Audit) -> list[Section]:
+    """All of it, in order."""
+    every = [_guesses(audit), _linkages(audit), _giveaways(audit), _numbers(audit), _use(audit)]
+    return [each for each in every if each is not None]
+
+
+def lead(audit: Audit) -> str:
+    """What was done, in a sentence."""
+    how = {"order": "their order", "id": "an id", "pseudonym": "a pseudonym"}[audit.matched]
+    return (
+        f"Plan `{shown(audit.plan)}`, {audit.records:,} records, rows matched by {how}. Intervals "
+        f"hold with {100 * audit.confidence:g} % confidence."
+    )
+
+
+def text(audit: Audit) -> str:
+    """For a terminal."""
+    lines = [f"Audit: {NOT_FOR_RELEASE}", "", lead(audit), ""]
+    found = list(findings(audit))
+    lines += ["Look at first:", *(f"  {each}" for each in found)] if found else []
+    for each in sections(audit):
+        lines += ["", each.title, *_wrapped(each.words)]
+        for caption, header, rows, texts in each.tables:
+            lines += ["", caption, table(header, rows, left=range(texts))]
+    if audit.notes:
+        lines += ["", "Left out:", *(f"  {note}" for note in audit.notes)]
+    return "\n".join(lines)
+
+
+def _wrapped(words: str) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(words, 100)

@@ -1,0 +1,106 @@
+"""``audit``: attacks on a protected file, for whoever holds the original."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bistochastic.cli.group import main
+from bistochastic.cli.keys import read_key
+from bistochastic.cli.plans import is_certificate, read_certificate, read_plan
+from bistochastic.cli.progress import bar
+from bistochastic.words import shown
+
+_FILE = click.Path(path_type=Path)
+
+
+@main.command()
+@click.argument("original", type=_FILE)
+@click.argument("released", type=_FILE)
+@click.option("--plan", required=True, type=_FILE,
+              help="The plan that protected the file, or the certificate.")  # fmt: skip
+@click.option("--id-column", metavar="COLUMN", help="Ids that say which row is whose.")
+@click.option("--pseudonym", metavar="COLUMN", help="The column with the keyed hash of the id.")
+@click.option("--key-file", type=_FILE, help="The key of the release, to read pseudonyms.")
+@click.option("--confidence", default=0.95, show_default=True, help="Of all intervals.")
+@click.option("--targets", type=int, help="Rows that are traced.  [default: all up to 20,000, "
+              "else 2,000]")  # fmt: skip
+@click.option("--seed", default=0, show_default=True, help="Chooses these rows.")
+@click.option("--out", type=_FILE, metavar="PAGE.html", help="Write a page instead of tables.")
+def audit(
+    original: Path,
+    released: Path,
+    plan: Path,
+    key_file: Path | None,
+    out: Path | None,
+    **options: Any,
+) -> None:
+    """Attack RELEASED, the protected form of ORIGINAL: what happened beside what was predicted.
+
+    Both are CSV or Parquet files. The certificate beside RELEASED says whether the rows were
+    shuffled; then an id must say which row is whose. What is printed is about the data: keep it as
+    confidential as ORIGINAL.
+
+    \b
+    bistochastic audit survey.csv protected.csv --plan plan.toml
+    bistochastic audit survey.csv protected.csv --plan plan.toml --id-column person --out audit.html
+    """
+    from bistochastic.audit import audit as attack
+    from bistochastic.audit.results import NOT_FOR_RELEASE
+    from bistochastic.files.release import kinds
+
+    made = read_certificate(plan, "plan").plan if is_certificate(plan) else read_plan(plan, "plan")
+    if out is not None and out.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"`out` must end in .html; got {shown(out.suffix) or 'no ending'}")
+    key = None if key_file is None else read_key(key_file)
+    with bar() as progress:
+        progress("reading", 0.0)
+        types = kinds(made)
+        # Ids are texts, as `protect` takes them.
+        ids = [options[name] for name in ("id_column", "pseudonym") if options[name]]
+        after = _released(released, {**dict.fromkeys(ids, "text"), **types})
+        before = _original(original, after, {**dict.fromkeys(_ids(after, ids), "text"), **types})
+        progress("reading", 1.0)
+        found = attack(
+            before, after, made, key=key, progress=lambda x: progress("attacking", x), **options
+        )
+    if out is None:
+        click.echo(str(found))
+        return
+    found.report(out)
+    click.echo(f"{shown(out)}: the audit of {found.records:,} records, which {NOT_FOR_RELEASE}")
+    for sentence in found.findings:
+        click.echo(f"  {sentence}")
+
+
+def _released(path: Path, types: dict[str, str]) -> Any:
+    """The protected table, with its certificate where there is one."""
+    from bistochastic.adapters.table_files import whole
+    from bistochastic.plan import Certificate, Release
+
+    beside = path.with_name(f"{path.name}.certificate.json")
+    try:
+        certificate = Certificate.from_json(beside.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        click.echo("note: there is no certificate beside the protected file, so that its rows are "
+                   "taken to be in the order of the original", err=True)  # fmt: skip
+        return whole(path, "released", types)
+    known = certificate.ids
+    named = [] if known is None else [known.id_column, known.pseudonym]
+    types = {**{name: "text" for name in named if name}, **types}
+    return Release(whole(path, "released", types), certificate)
+
+
+def _ids(after: Any, given: list[str]) -> list[str]:
+    known = None if not hasattr(after, "certificate") else after.certificate.ids
+    return [*given, *([known.id_column] if known is not None and known.id_column else [])]
+
+
+def _original(path: Path, after: Any, types: dict[str, str]) -> Any:
+    """The columns of the original that the release has, and ids."""
+    from bistochastic.adapters.table_files import whole
+
+    released = after.data if hasattr(after, "certificate") else after
+    return whole(path, "original", types, {*released.schema.names, *types})

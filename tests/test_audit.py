@@ -1,0 +1,829 @@
+"""Attacks on one's own release: against exhaustive search, against the law, and on Adult.
+
+Statistical tests have a false-alarm rate of at most 1e-6 each, by the margins of the audit itself
+or as said beside them. Their keys are hashed from the names of the tests.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib
+import inspect
+import math
+import pickle
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+import bistochastic as bs
+from bistochastic.audit.guesses import TIES
+from bistochastic.cli import main
+from test_plan_adult import adult
+from worlds import worlds
+
+SECRET = "Zaphod-Q7"
+RR = "randomized_response"
+
+
+def key_of(name: str) -> bs.Key:
+    return bs.Key.from_bytes(hashlib.sha256(name.encode()).digest())
+
+
+def own_key() -> bs.Key:
+    """The key of the test that asks."""
+    frame = inspect.currentframe()
+    assert frame is not None
+    assert frame.f_back is not None
+    return key_of(frame.f_back.f_code.co_name)
+
+
+def people(n: int = 400) -> dict[str, list[Any]]:
+    """Columns that go together, in no order."""
+    draw = np.random.default_rng(n)
+    age = draw.integers(20, 70, n)
+    sex = draw.integers(0, 2, n)
+    job = np.minimum(4, draw.integers(0, 4, n) + (age > 50))
+    return {
+        "sex": np.array(["F", "M"])[sex].tolist(),
+        "job": np.array(["a", "b", "c", "d", "e"])[job].tolist(),
+        "town": np.array(["N", "S"])[(draw.random(n) < 0.3 + 0.3 * sex).astype(int)].tolist(),
+        "age": age.tolist(),
+        "income": (age * 1000 + draw.integers(0, 9000, n)).astype(float).tolist(),
+    }
+
+
+def plan_of(*attributes: Any, keep: Any = "*", drop: Any = ()) -> bs.Plan:
+    return bs.Plan(list(attributes), name="survey", keep=keep, drop=drop)
+
+
+SEX = bs.Categorical("sex", ["F", "M"], RR, beta=0.6)
+JOB = bs.Categorical("job", list("abcde"), RR, beta=0.5)
+INCOME = bs.Numeric("income", "k_anonymous", k=20)
+
+
+def brute_rank(scores: list[float], true: int, few: int) -> float:
+    """The chance to be among the first few in a random order of equals, by counting."""
+    own = scores[true]
+    above = sum(s > own * (1 + TIES) for s in scores)
+    level = sum(own * (1 - TIES) <= s <= own * (1 + TIES) for s in scores)
+    return min(1.0, max(0.0, (few - above) / level))
+
+
+def brute_linkage(
+    chances: list[list[float]], few: int
+) -> tuple[float, float]:  # chances[row][person]
+    """How many rows are traced, and how many the attacker expects to trace."""
+    n = len(chances)
+    found = sum(brute_rank(row, j, few) for j, row in enumerate(chances)) / n
+    expected = sum(sum(sorted(row, reverse=True)[:few]) / sum(row) for row in chances) / n
+    return found, expected
+
+
+# One of everything: strata, a joint attribute with an impossible cell, both kinds of missing.
+STRATA = (
+    "town",
+    {"N": bs.randomized_response(2, keep=0.7), "S": bs.randomized_response(2, keep=0.9)},
+)
+MIXED = plan_of(
+    bs.Categorical("sex", ["F", "M"], strata=STRATA),
+    bs.Joint(
+        ("job", "level"), [["a", "b"], [1, 2]], RR, keep=0.6, impossible=[("a", 2)]
+    ),
+    bs.Categorical("smokes", ["no", "yes"], RR, keep=0.8, missing="keep"),
+    bs.Categorical("drinks", ["no", "yes"], RR, keep=0.6, missing="category"),
+    keep=["town", "age"],
+)  # fmt: skip
+# The fifth and the last differ in their age alone.
+FEW_PEOPLE: dict[str, list[Any]] = {
+    "sex": ["F", "M", "M", "F", "M", "M", "F", "M"],
+    "job": ["a", "b", "b", "a", "b", "a", "b", "b"],
+    "level": [1, 2, 1, 1, 2, 1, 1, 2],
+    "smokes": ["no", None, "yes", "no", "no", None, "yes", "no"],
+    "drinks": ["no", "no", None, "yes", "no", None, "no", "no"],
+    "town": ["N", "N", "S", "S", "N", "S", "S", "N"],
+    "age": [30, 30, 30, 40, 40, 40, 40, 30],
+}
+
+
+def chance(plan: bs.Plan, truth: dict[str, Any], report: dict[str, Any], clear: list[str]) -> float:
+    """The chance of a row under the truth of a person, from exact fractions."""
+    found = Fraction(1)
+    for name in clear:
+        found *= truth[name] == report[name]
+    for attribute in plan.attributes:
+        assert not isinstance(attribute, bs.Numeric)
+        cells = [
+            tuple(cell)
+            for cell in np.ndindex(
+                *[len(a) + (attribute.missing == "category") for a in attribute.axes]
+            )
+        ]
+        labels = [
+            tuple(
+                axis.values[i] if i < len(axis) else None
+                for axis, i in zip(attribute.axes, cell, strict=True)
+            )
+            for cell in cells
+        ]
+        labels = [label for label in labels if label not in attribute.impossible]
+        own = tuple(truth[column] for column in attribute.columns)
+        said = tuple(report[column] for column in attribute.columns)
+        if attribute.missing == "keep" and (None in own or None in said):
+            found *= own == said
+            continue
+        law = attribute.matrices[0]
+        if attribute.strata is not None:
+            found *= truth[attribute.strata.column] == report[attribute.strata.column]
+            code = attribute.strata.labels.code(report[attribute.strata.column])
+            law = attribute.matrices[code or 0]
+        found *= law.exact_row(labels.index(own))[labels.index(said)]
+    return float(found)
+
+
+def rows_of(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_linkage_is_that_of_an_exhaustive_search(seed: int) -> None:
+    release = MIXED.protect(FEW_PEOPLE)
+    data = {name: list(column) for name, column in release.data.items()}
+    found = bs.audit(FEW_PEOPLE, release, MIXED, seed=seed)
+    truths, reports = rows_of(FEW_PEOPLE), rows_of(data)
+    for link, clear in zip(found.linkages, ([], ["town", "age"]), strict=True):
+        chances = [[chance(MIXED, t, r, clear) for t in truths] for r in reports]
+        for few, rate in ((1, link.first), (5, link.five)):
+            observed, expected = brute_linkage(chances, few)
+            assert rate.observed == pytest.approx(observed, abs=1e-12)
+            assert rate.predicted == pytest.approx(expected, abs=1e-12)
+            assert rate.chance == few / 8
+
+
+def test_what_is_predicted_is_what_happens_on_average_over_all_releases() -> None:
+    # All releases with their exact probabilities: no randomness at all.
+    columns = {"sex": ["F", "M", "M"], "job": ["a", "b", "b"]}
+    plan = plan_of(
+        bs.Categorical("sex", ["F", "M"], RR, keep=0.625),
+        bs.Categorical("job", ["a", "b", "c"], "geometric", beta=0.5),
+    )
+    hits: dict[str, float] = {}
+    predicted: dict[str, float] = {}
+    total = 0.0
+    for p, released in worlds(plan, columns):
+        found = bs.audit(columns, released, plan)
+        rates = {g.columns[0]: g.rate for g in found.guesses}
+        rates |= {"first": found.linkages[0].first, "five": found.linkages[0].five}
+        for name, rate in rates.items():
+            hits[name] = hits.get(name, 0.0) + float(p) * rate.observed
+            assert rate.predicted is not None
+            predicted[name] = predicted.get(name, 0.0) + float(p) * rate.predicted
+        total += float(p)
+    assert total == pytest.approx(1, abs=1e-12)
+    for name, share in hits.items():
+        assert share == pytest.approx(predicted[name], abs=1e-12), name
+    # The best guess of a sex is M from either report, as 2 of 3 are and 2 * 0.375 > 0.625.
+    assert hits["sex"] == pytest.approx(2 / 3)
+
+
+def test_guesses_are_those_of_bayes() -> None:
+    table = people(500)
+    plan = plan_of(SEX, JOB)
+    release = plan.protect(table, key=own_key(), release="w")
+    found = bs.audit(table, release, plan)
+    for guess, attribute in zip(found.guesses, (SEX, JOB), strict=True):
+        (column,) = attribute.columns
+        levels = attribute.categories
+        law = attribute.matrices[0].to_dense()
+        counts = np.array([table[column].count(level) for level in levels])
+        joint = counts[:, None] * law
+        best = joint.argmax(axis=0)
+        hits = sum(
+            best[levels.index(said)] == levels.index(true)
+            for true, said in zip(table[column], release.data[column], strict=True)
+        )
+        assert guess.rate.observed == pytest.approx(hits / 500)
+        assert guess.rate.predicted == pytest.approx(joint.max(axis=0).sum() / 500)
+        assert guess.rate.chance == counts.max() / 500
+        assert guess.rate.agrees
+        assert guess.rate.low < guess.rate.observed < guess.rate.high
+
+
+def test_what_is_not_hidden_is_found_and_what_is_hidden_is_not() -> None:
+    table = people(300)
+    for law, observed, first in (("identity", 1.0, None), ("uniform", None, 1 / 300)):
+        plan = plan_of(
+            bs.Categorical("sex", ["F", "M"], law), bs.Categorical("job", list("abcde"), law),
+            keep=["town"], drop=["age", "income"],
+        )  # fmt: skip
+        found = bs.audit(table, plan.protect(table), plan)
+        for guess in found.guesses:
+            assert guess.rate.observed == (guess.rate.chance if observed is None else observed)
+            assert guess.rate.predicted == pytest.approx(guess.rate.observed)
+        link = found.linkages[0]
+        if first is None:
+            alike = pd.DataFrame(table).groupby(["sex", "job"])["age"].transform("size")
+            first = float((1 / alike).mean())
+        assert link.first.observed == pytest.approx(first)
+        assert link.five.observed == pytest.approx(min(1.0, 5 * first))
+        assert link.first.predicted == pytest.approx(link.first.observed)
+
+
+def test_many_releases_agree_with_the_law() -> None:
+    # 40 releases of 2,000 records: the sum of hits is within 1e-6 of what was predicted for all.
+    table = people(2000)
+    plan = plan_of(SEX, JOB, keep=["town"], drop=["age", "income"])
+    far = dict.fromkeys(("sex", "job", "first"), 0.0)
+    scale = dict.fromkeys(far, 0.0)
+    for i in range(40):
+        release = plan.protect(table, key=own_key(), release=str(i))
+        found = bs.audit(table, release, plan, targets=400, seed=i)
+        rates = {g.columns[0]: g.rate for g in found.guesses} | {"first": found.linkages[0].first}
+        for name, rate in rates.items():
+            assert rate.predicted is not None
+            far[name] += rate.observed - rate.predicted
+            scale[name] += (
+                rate.predicted * (1 - rate.predicted) / (400 if name == "first" else 2000)
+            )
+    # Hits vary at most as independent ones: 4.9 deviations, false alarm 1e-6.
+    for name, off in far.items():
+        assert abs(off) <= 4.9 * math.sqrt(scale[name]), name
+
+
+def test_adult_agrees_with_the_law_and_a_bad_plan_is_caught() -> None:
+    frame = adult()
+    names = ("workclass", "education", "marital-status", "relationship", "race", "sex")
+    attributes = [bs.Categorical(n, sorted(frame[n].unique()), RR, beta=0.6) for n in names]
+    rest = [n for n in frame.columns if n not in (*names, "age", "education-num")]
+    good = bs.Plan(attributes, keep=["age"], drop=[*rest, "education-num"], name="adult")
+    bad = bs.Plan(attributes, keep=["age", "education-num"], drop=rest, name="adult")
+    key = own_key()
+    found = bs.audit(frame, good.protect(frame, key=key, release="good"), good, targets=500)
+    # Each rate is outside of its margin once in a million releases, by Bernstein's bound.
+    assert all(guess.rate.agrees for guess in found.guesses)
+    assert len(found.guesses) == len(names)
+    for link in found.linkages:
+        assert link.first.agrees
+        assert link.five.agrees
+    assert not any(g.outdoes_the_report for g in found.giveaways if g.column == "education")
+    caught = bs.audit(frame, bad.protect(frame, key=key, release="bad"), bad, targets=500)
+    worst = caught.giveaways[0]
+    assert (worst.seen, worst.column) == ("education-num", "education")
+    assert worst.rate.observed == 1.0
+    assert worst.outdoes_the_report
+    assert "`education` is given away by `education-num`" in caught.findings[0]
+
+
+def test_intervals_cover_what_was_predicted() -> None:
+    # 120 guesses, each covered with at least 90 %: fewer than 88 have a probability below 1e-6.
+    table = people(600)
+    plan = plan_of(SEX, JOB, keep=[], drop=["town", "age", "income"])
+    covered = 0
+    for i in range(60):
+        release = plan.protect(table, key=own_key(), release=str(i))
+        found = bs.audit(table, release, plan, confidence=0.9, targets=1)
+        for guess in found.guesses:
+            assert guess.rate.predicted is not None
+            covered += guess.rate.low <= guess.rate.predicted <= guess.rate.high
+    assert covered >= 88
+
+
+def test_columns_without_repetitions_give_nothing_away() -> None:
+    table: dict[str, Any] = people(300)
+    table["number"] = list(range(1000, 1300))
+    table["name"] = [f"{SECRET} {i}" for i in range(300)]
+    table["copy"] = table["job"]
+    plan = plan_of(SEX, JOB)
+    found = bs.audit(table, plan.protect(table), plan)
+    by = {(g.seen, g.column): g for g in found.giveaways}
+    assert by["name", "job"].rate.gain == 0
+    assert not by["name", "job"].outdoes_the_report
+    assert by["copy", "job"].rate.observed == 1.0
+    assert by["copy", "job"].outdoes_the_report
+    # Long columns of numbers are cut into classes of ranks, which say nothing here.
+    assert by["number", "job"].rate.observed < 0.5
+
+
+def test_the_order_of_rows_is_a_column_in_clear() -> None:
+    table = people(600)
+    order = np.argsort(table["job"], kind="stable")
+    sorted_table = {name: [column[i] for i in order] for name, column in table.items()}
+    plan = plan_of(SEX, JOB, INCOME, drop=["age", "town"])
+    plain = bs.audit(table, plan.protect(table), plan)
+    told = bs.audit(sorted_table, plan.protect(sorted_table), plan)
+    at = {n.columns[0]: n for n in told.neighbours}
+    assert at["job"].observed > 0.99
+    assert at["job"].is_telling
+    # Deviations are about normal: five of them once in two million.
+    assert not any(n.is_telling for n in plain.neighbours)
+    by = {(g.seen, g.column): g for g in told.giveaways}
+    assert by["the order of the rows", "job"].rate.observed > 0.9
+    assert any("the order of the rows" in sentence for sentence in told.findings)
+
+
+def test_neighbours_have_the_moments_of_all_orders() -> None:
+    from itertools import pairwise, permutations
+
+    from bistochastic.audit.giveaways import agreement
+
+    codes = [0, 0, 0, 1, 1, 2]
+    counts = [sum(a == b for a, b in pairwise(order)) for order in permutations(codes)]
+    mean, deviation = float(np.mean(counts)), float(np.std(counts))
+    observed, expected, far = agreement(np.array(codes))
+    assert observed == 3 / 5
+    assert expected * 5 == pytest.approx(mean)
+    assert far == pytest.approx((3 - mean) / deviation)
+
+
+def test_left_out_guesses_are_those_of_a_loop() -> None:
+    from bistochastic.audit.giveaways import left_out_hits
+
+    draw = np.random.default_rng(5)
+    for _ in range(30):
+        n = int(draw.integers(2, 40))
+        seen, truths = draw.integers(0, 6, n), draw.integers(0, 3, n)
+
+        def share(i: int, others: list[int], truths: Any = truths) -> float:
+            counts = np.bincount(truths[others], minlength=3) if others else np.zeros(3)
+            best = np.flatnonzero(counts == counts.max()).tolist() if others else []
+            return 1 / len(best) if truths[i] in best else 0.0
+
+        hits = alone = 0.0
+        for i in range(n):
+            same = [j for j in range(n) if j != i and seen[j] == seen[i]]
+            every = [j for j in range(n) if j != i]
+            alone += share(i, every)
+            hits += share(i, same or every)
+        assert list(left_out_hits(seen, truths)) == pytest.approx([hits, alone])
+
+
+def test_repeats_are_counted_and_redrawn_ones_told() -> None:
+    table = people(400)
+    ids = [i // 2 for i in range(400)]
+    twice = {name: [column[i - i % 2] for i in range(400)] for name, column in table.items()}
+    twice["id"] = ids
+    plan = plan_of(SEX, JOB, keep=["id"], drop=["age", "town", "income"])
+    by_row = bs.audit(twice, plan.protect(twice), plan, id_column="id")
+    assert by_row.repeats is not None
+    assert (by_row.repeats.people, by_row.repeats.repeated, by_row.repeats.most_rows) == (
+        200,
+        200,
+        2,
+    )
+    # Two draws differ for most of the 200 people: that none does has probability below 1e-60.
+    assert by_row.repeats.redrawn > 50
+    assert by_row.repeats.visible
+    assert any("epsilon adds" in sentence for sentence in by_row.findings)
+    again = plan.protect(twice, key=own_key(), id_column="id", after="first", max_rows_per_id=2)
+    memoised = bs.audit(twice, again, plan)
+    assert memoised.repeats is not None
+    assert memoised.repeats.redrawn == 0
+    assert memoised.matched == "id"
+    assert bs.audit(table, plan_of(SEX).protect(table), plan_of(SEX)).repeats is None
+
+
+def test_numbers_are_attacked_by_interval_and_distance() -> None:
+    table = people(200)
+    table["hours"] = np.random.default_rng(8).integers(1, 9, 200).astype(float).tolist()
+    plan = plan_of(
+        INCOME, bs.Numeric("hours", "k_anonymous", k=10), drop=["sex", "job", "town", "age"]
+    )
+    release = plan.protect(table)
+    found = bs.audit(table, release, plan)
+    true = np.array([table["income"], table["hours"]])
+    said = np.array([release.data["income"], release.data["hours"]], dtype=float)
+    scale = true.std(axis=1)
+    for data, name in ((true, "by distance, before"), (said, "by distance, after")):
+        hits = np.zeros(2)
+        for j in range(200):
+            distance = (((true - data[:, [j]]) / scale[:, None]) ** 2).sum(axis=0)
+            close = 1e-9 + distance[j] * (1 + 1e-9)
+            above = int((distance < distance[j] * (1 - 1e-9) - 1e-12).sum())
+            level = int((distance <= close).sum()) - above
+            hits += [min(1.0, max(0.0, (k - above) / level)) for k in (1, 5)]
+        link = next(each for each in found.linkages if each.attack == name)
+        assert link.first.observed == pytest.approx(hits[0] / 200, abs=1e-9)
+        assert link.five.observed == pytest.approx(hits[1] / 200, abs=1e-9)
+    ranks = {d.interval: d for d in found.disclosures if d.column == "income"}
+    # Twenty neighbours of 200: nobody moves by more than a tenth of the ranks.
+    assert ranks["10 % of the ranks"].rate.observed == 1.0
+    assert ranks["10 % of the ranks"].rate.chance < 0.25
+    close = np.abs(true[0] - said[0]) <= 0.1 * scale[0]
+    assert ranks["0.1 standard deviations"].rate.observed == pytest.approx(close.mean())
+    pairs = np.abs(true[0][:, None] - said[0]) <= 0.1 * scale[0]
+    assert ranks["0.1 standard deviations"].rate.chance == pytest.approx(pairs.mean())
+    assert found.correlations[0].true == pytest.approx(np.corrcoef(true)[0, 1])
+    assert found.correlations[0].released == pytest.approx(np.corrcoef(said)[0, 1])
+
+
+def test_the_unit_of_numbers_does_not_matter() -> None:
+    table = people(200)
+    plan = plan_of(INCOME, drop=["sex", "job", "town"])
+    released = {name: np.asarray(c, float) for name, c in plan.protect(table).data.items()}
+    found = bs.audit(table, released, plan)
+    for unit in (2.0**-1000, 2.0**-40, 2.0**1000):
+        ours = {**table, **{name: np.array(table[name]) * unit for name in ("income", "age")}}
+        theirs = {name: column * unit for name, column in released.items()}
+        assert bs.audit(ours, theirs, plan) == found
+
+
+def test_one_column_of_numbers_is_searched_as_several_are() -> None:
+    table = {"income": np.random.default_rng(3).integers(0, 30, 150).astype(float)}
+    plan = bs.Plan([bs.Numeric("income", "k_anonymous", k=40)])
+    release = plan.protect(table)
+    found = bs.audit(table, release, plan)
+    x, y = table["income"], np.asarray(release.data["income"])
+    hits = 0.0
+    for j in range(150):
+        distance = np.abs(x - y[j])
+        above, level = int((distance < distance[j]).sum()), int((distance == distance[j]).sum())
+        hits += max(0.0, (1 - above) / level)
+    after = next(each for each in found.linkages if each.attack == "by distance, after")
+    assert after.first.observed == pytest.approx(hits / 150)
+
+
+def test_permuted_numbers_join_the_posterior() -> None:
+    table = people(600)
+    plan = plan_of(SEX, INCOME, drop=["job", "town", "age"])
+    release = plan.protect(table)
+    found = bs.audit(table, release, plan)
+    alone = bs.audit(table, {"sex": release.data["sex"]}, plan_of(SEX))
+    first = found.linkages[0].first
+    assert first.observed > 3 * alone.linkages[0].first.observed
+    # Classes of twenty: the posterior knows about one in twenty of a class. Rows of a permutation
+    # depend on each other, so that no margin is given; the means agree to a half.
+    assert first.predicted == pytest.approx(first.observed, rel=0.5)
+    assert first.margin is None
+
+
+def test_marginals_and_pairs_are_those_of_estimate() -> None:
+    table = people(800)
+    law = {"N": bs.randomized_response(5, keep=0.6), "S": bs.randomized_response(5, keep=0.8)}
+    by_town = bs.Categorical("job", list("abcde"), strata=("town", law))
+    plan = plan_of(SEX, by_town, keep=["town"], drop=["age", "income"])
+    release = plan.protect(table)
+    found = bs.audit(table, release, plan)
+    for marginal in found.marginals:
+        (column,) = marginal.columns
+        shares = [table[column].count(level) / 800 for level in marginal.levels]
+        assert list(marginal.true) == pytest.approx(shares)
+        told = plan.estimate(release.data, column).frequencies
+        assert list(marginal.estimated or ()) == pytest.approx(list(told))
+        reported = [list(release.data[column]).count(level) / 800 for level in marginal.levels]
+        assert list(marginal.reported) == pytest.approx(reported)
+        gap = sum(abs(a - b) for a, b in zip(shares, reported, strict=True)) / 2
+        assert marginal.reported_distance == pytest.approx(gap)
+    both = plan.estimate(release.data, "sex", "job").frequencies.reshape(2, 5)
+    true = pd.crosstab(pd.Series(table["sex"]), pd.Series(table["job"])).to_numpy() / 800
+    assert found.pairs[0].estimated_distance == pytest.approx(np.abs(both - true).sum() / 2)
+
+
+def test_a_law_that_cannot_be_undone_has_no_estimate() -> None:
+    table = people(100)
+    plan = plan_of(bs.Categorical("job", list("abcde"), "blocks", sizes=[2, 3]), keep=[],
+                   drop=["sex", "age", "town", "income"])  # fmt: skip
+    (marginal,) = bs.audit(table, plan.protect(table), plan).marginals
+    assert marginal.estimated is None
+    assert "apart" in marginal.reason
+
+
+def test_a_propensity_score_sees_shifted_shares_and_nothing_else() -> None:
+    draw = np.random.default_rng(11)
+    n = 5000
+    even = {f"c{i}": draw.integers(0, 6, n).tolist() for i in range(6)}
+    plan = bs.Plan([bs.Categorical(f"c{i}", range(6), "uniform") for i in range(6)])
+    alike = bs.audit(even, plan.protect(even, key=own_key(), release="a"), plan, targets=1)
+    assert alike.propensity is not None
+    # Thirty coefficients: chi-square over its 30 degrees is between 0.2 and 2.7, false alarm 1e-6.
+    assert 0.2 < alike.propensity.ratio < 2.7
+    assert alike.propensity.parameters == 31
+    uneven = {name: [x // 2 for x in column] for name, column in even.items()}
+    shifted = bs.audit(uneven, plan.protect(uneven, key=own_key(), release="b"), plan, targets=1)
+    assert shifted.propensity is not None
+    assert shifted.propensity.ratio > 100
+    assert shifted.propensity.auc > 0.9
+    same = bs.Plan([bs.Categorical(f"c{i}", range(6), "identity") for i in range(6)])
+    untouched = bs.audit(even, same.protect(even), same, targets=1)
+    assert untouched.propensity is not None
+    assert untouched.propensity.pmse < 1e-12
+    assert untouched.propensity.auc == pytest.approx(0.5)
+
+
+def test_the_regression_is_the_one_that_scipy_finds() -> None:
+    from scipy.optimize import minimize
+
+    from bistochastic.audit import propensity
+
+    draw = np.random.default_rng(4)
+    columns = np.c_[np.ones(300), draw.random((300, 3)) < 0.4].astype(float)
+    label = (draw.random(300) < 1 / (1 + np.exp(-columns @ [0.3, 1.0, -0.5, 0.2]))).astype(float)
+
+    def loss(b: Any) -> float:
+        z = columns @ b
+        ridge = propensity._RIDGE * (b[1:] @ b[1:]) / 2
+        return float((np.logaddexp(0, z) - label * z).sum() + ridge)
+
+    best = minimize(loss, np.zeros(4), tol=1e-14).x
+    assert propensity._fitted(columns, label) == pytest.approx(
+        1 / (1 + np.exp(-columns @ best)), abs=1e-5
+    )
+
+
+def test_rows_are_matched_by_id_and_by_pseudonym() -> None:
+    table: dict[str, Any] = people(300)
+    table["person"] = [f"p{(i * 7) % 300}" for i in range(300)]
+    key = own_key()
+    plan = plan_of(SEX, JOB, keep=["age", "person"], drop=["town", "income"])
+    kept = plan.protect(table, shuffle=True)
+    found = bs.audit(table, kept, plan, id_column="person")
+    assert found.matched == "id"
+    assert all(guess.rate.agrees for guess in found.guesses)
+    # Whoever is named in clear is found.
+    assert found.linkages[1].first.observed == 1.0
+    hidden = plan_of(SEX, JOB, keep=["age"], drop=["town", "income"])
+    options: Any = {"key": key, "id_column": "person", "after": "first", "pseudonym": "who"}
+    release = hidden.protect(table, shuffle=True, **options)
+    told = bs.audit(table, release, hidden, key=key)
+    assert told.matched == "pseudonym"
+    assert all(guess.rate.agrees for guess in told.guesses)
+    assert told.repeats is not None
+    assert told.repeats.visible
+    # The same from a table alone, and the same numbers whatever the order.
+    alone = bs.audit(table, release.data, hidden, id_column="person", pseudonym="who", key=key)
+    assert alone.guesses == told.guesses
+    unshuffled = bs.audit(table, hidden.protect(table, **options), hidden)
+    assert unshuffled.guesses == told.guesses
+    assert unshuffled.linkages == told.linkages
+    assert unshuffled.marginals == told.marginals
+    with pytest.raises(ValueError, match="`key` must be given to read the pseudonyms"):
+        bs.audit(table, release, hidden)
+    with pytest.raises(ValueError, match="column `who`: must hold the same ids in both tables"):
+        bs.audit(table, release, hidden, key=bs.Key.insecure(1))
+
+
+def refused(pattern: str, *given: Any, **options: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match=pattern) as error:
+        bs.audit(*given, **options)
+    assert SECRET not in str(error.value)
+    assert re.search(r" must .*; got .*[^.]$", str(error.value)), str(error.value)
+
+
+def test_what_cannot_be_audited_is_refused_with_the_reason() -> None:
+    table: dict[str, Any] = people(300)
+    table["name"] = [SECRET] * 300
+    plan = plan_of(SEX, JOB)
+    release = plan.protect(table)
+    data = release.data
+    refused("as the rows were shuffled; got none: name one, or", table,
+            plan.protect(table, shuffle=True), plan)  # fmt: skip
+    refused("as the rows were shuffled", table, data, plan, shuffled=True)
+    on_engine = bs.Release(data, dataclasses.replace(release.certificate, engine="spark 4"))
+    refused("as an engine keeps no order; got none", table, on_engine, plan)
+    assert bs.audit(table, on_engine, plan, shuffled=False).matched == "order"
+    backwards = {name: list(column)[::-1] for name, column in data.items()}
+    refused("column `town`: must be the same in `original` and `released`", table, backwards, plan)
+    bare = plan_of(SEX, JOB, keep=[], drop=["age", "town", "income", "name"])
+    turned = {name: list(bare.protect(table).data[name])[::-1] for name in ("sex", "job")}
+    refused("column `(sex|job)`: must hold reports of `original` under this plan, row by row",
+            table, turned, bare)  # fmt: skip
+    truthful = plan_of(bs.Categorical("sex", ["F", "M"], "identity"), JOB)
+    refused("column `sex`: must hold reports of `original`", table, data, truthful)
+    refused("`plan` must be the one that protected the table", table, release, plan_of(SEX))
+    refused("`plan` must be a Plan; got str", table, data, "plan")
+    refused("`released` must have as many rows as `original`", table,
+            {name: column[:5] for name, column in data.items()}, plan)  # fmt: skip
+    refused("`original` must be a frame of pandas", [1], data, plan)
+    refused("`released` must be a frame of pandas", table, 3, plan)
+    refused("column `sex`: must be in `released`", table, {"job": data["job"]}, plan)
+    refused("column `job`: must be in `original`", {"sex": table["sex"]}, data, plan)
+    refused("column `id`: must be in `original`", table, data, plan, id_column="id")
+    refused("`confidence` must be between 0 and 1; got 1", table, data, plan, confidence=1)
+    refused("`targets` must be", table, data, plan, targets=0)
+    refused("`seed` must be", table, data, plan, seed=-1)
+    refused("`key` must be a Key; got int", table, data, plan, key=3)
+    refused("`progress` must be a function", table, data, plan, progress=3)
+    secret = {**data, "sex": [SECRET, *list(data["sex"])[1:]]}
+    refused("must hold declared categories only", table, secret, plan)
+    moved = plan_of(INCOME, drop=["sex", "job"])
+    other = {**moved.protect(table).data, "income": np.zeros(300)}
+    refused("column `income`: must hold the numbers of `original`", table, other, moved)
+    shy = plan_of(bs.Categorical("sex", ["F", "M"], RR, beta=0.6, missing="keep"))
+    refused("must be missing in the same rows", table, {**data, "sex": [None, *data["sex"][1:]]},
+            shy)  # fmt: skip
+    refused("`original` must have at least one row", {"sex": []}, {"sex": []}, plan_of(SEX))
+
+
+def test_shuffled_rows_of_one_id_are_refused() -> None:
+    table = {**people(300), "id": [i // 3 for i in range(300)]}
+    plan = plan_of(SEX, keep=["id"], drop=["job", "town", "age", "income"])
+    refused("column `id`: must tell rows apart, as they were shuffled; got 100 ids", table,
+            plan.protect(table, shuffle=True), plan, id_column="id")  # fmt: skip
+
+
+def test_tables_of_every_library_give_the_same() -> None:
+    table = people(300)
+    plan = plan_of(SEX, JOB, INCOME)
+    released = plan.protect(table).data
+    plain = {name: np.asarray(column).tolist() for name, column in released.items()}
+    found = bs.audit(table, plain, plan)
+    makers: list[Any] = [
+        pd.DataFrame, pl.DataFrame, pa.table,
+        lambda columns: duckdb.connect().from_arrow(pa.table(columns)),
+    ]  # fmt: skip
+    for make in makers:
+        assert bs.audit(make(table), make(plain), plan) == found
+    assert bs.audit(pd.DataFrame(table), pl.DataFrame(plain), plan) == found
+
+
+def test_nothing_of_a_respondent_is_shown() -> None:
+    table: dict[str, Any] = people(300)
+    table["name"] = [f"{SECRET}{i}" for i in range(300)]
+    table["code"] = [918_273_000 + i for i in range(300)]
+    plan = plan_of(SEX, JOB)
+    release = plan.protect(table)
+    before = (repr(release), str(release.certificate), release.certificate.to_json())
+    found = bs.audit(table, release, plan, id_column="name")
+    shown = "".join(
+        [str(found), repr(found), found.to_html(), found._repr_html_(), *found.findings]
+    )
+    assert SECRET not in shown
+    assert "918273" not in shown.replace(",", "")
+    # The audit leaves nothing behind in what is published.
+    assert before == (repr(release), str(release.certificate), release.certificate.to_json())
+
+
+def test_labels_are_escaped_and_the_page_says_what_it_is(tmp_path: Path) -> None:
+    levels = ["<script>alert(1)</script>", "b & c"]
+    columns = {"<i>x</i>": levels * 50, "k<b>": [1, 2] * 50}
+    plan = bs.Plan([bs.Categorical("<i>x</i>", levels, RR, beta=0.5)], keep=["k<b>"], name="<u>")
+    found = bs.audit(columns, plan.protect(columns), plan)
+    found.report(tmp_path / "audit.html")
+    page = (tmp_path / "audit.html").read_text()
+    assert page == found.to_html()
+    for text in (page, found._repr_html_()):
+        assert not re.search(r"<(script|i>|b>|u>)", text)
+        assert "Contains information about the data: not for release" in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "http:" not in page
+    assert "https:" not in page
+    assert len(page) < 1_000_000
+    assert str(found).startswith("Audit: contains information about the data: not for release")
+    assert [path.name for path in tmp_path.iterdir()] == ["audit.html"]
+
+
+def test_targets_are_a_sample_that_a_seed_chooses() -> None:
+    table = people(1000)
+    plan = plan_of(SEX, JOB)
+    release = plan.protect(table)
+    some = bs.audit(table, release, plan, targets=100, seed=1)
+    assert {link.targets for link in some.linkages} == {100}
+    assert bs.audit(table, release, plan, targets=100, seed=1) == some
+    assert bs.audit(table, release, plan, targets=100, seed=2) != some
+    every = bs.audit(table, release, plan, targets=5000)
+    assert every.linkages == bs.audit(table, release, plan).linkages
+    assert every.linkages[0].targets == 1000
+    # The interval of the sample holds the share of all, but for once in a million.
+    close = bs.audit(table, release, plan, targets=100, seed=1, confidence=1 - 1e-6)
+    assert close.linkages[0].first.low <= every.linkages[0].first.observed
+    assert every.linkages[0].first.observed <= close.linkages[0].first.high
+
+
+def test_beyond_20_000_records_2_000_are_traced() -> None:
+    from bistochastic.audit.attack import _targets
+
+    rng = np.random.default_rng(0)
+    assert len(_targets(20_000, None, rng)) == 20_000
+    chosen = _targets(20_001, None, rng)
+    assert len(chosen) == len(set(chosen.tolist())) == 2000
+    assert int(chosen.max()) < 20_001
+
+
+def test_pieces_of_the_list_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bistochastic.audit import linkage, numbers
+
+    table = people(400)
+    plan = plan_of(SEX, JOB, INCOME)
+    release = plan.protect(table)
+    whole = bs.audit(table, release, plan)
+    monkeypatch.setattr(linkage, "_PIECE", 7)
+    monkeypatch.setattr(linkage, "_GROUP", 2)
+    monkeypatch.setattr(numbers, "_PIECE", 7)
+    cut = bs.audit(table, release, plan)
+    for one, other in zip(whole.linkages, cut.linkages, strict=True):
+        assert one.first.observed == pytest.approx(other.first.observed, abs=1e-12)
+        assert one.five.predicted == pytest.approx(other.five.predicted, abs=1e-12)
+
+
+def test_large_domains_are_attacked_without_a_table() -> None:
+    n = 3000
+    draw = np.random.default_rng(2)
+    columns = {name: draw.integers(0, 2000, n).tolist() for name in ("a", "b")}
+    plan = bs.Plan([bs.Joint(("a", "b"), [range(2000), range(2000)], RR, epsilon=14)])
+    found = bs.audit(columns, plan.protect(columns, key=own_key(), release="w"), plan, targets=50)
+    (guess,) = found.guesses
+    # exp(14) is a third of the 4,000,000 cells' weight: about one report in four is true.
+    assert guess.rate.agrees
+    assert 0.15 < guess.rate.observed < 0.35
+    assert found.linkages[0].first.agrees
+    heavy = bs.Plan([bs.Joint(("a", "b"), [range(2000), range(2000)],
+                              matrix=bs.kron(bs.geometric(2000, temperature=1),
+                                             bs.identity(2000)))])  # fmt: skip
+    left = bs.audit(columns, heavy.protect(columns), heavy)
+    assert left.guesses == ()
+    assert "too many cells" in left.notes[0]
+
+
+def test_progress_is_told_and_an_interrupt_ends_it(tmp_path: Path) -> None:
+    table = people(500)
+    plan = plan_of(SEX, JOB, INCOME)
+    release = plan.protect(table)
+    told: list[float] = []
+    bs.audit(table, release, plan, progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    assert len(told) > 10
+
+    def stop(share: float) -> None:
+        if share > 0.3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bs.audit(table, release, plan, progress=stop)
+
+
+def test_results_are_plain_values() -> None:
+    table = people(300)
+    plan = plan_of(SEX, JOB, INCOME)
+    found = bs.audit(table, plan.protect(table), plan)
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert isinstance(hash(found), int)
+    # The room has the name of the function, and does not take its place.
+    importlib.import_module("bistochastic.audit.page")
+    assert callable(bs.audit)
+    for rate in (found.guesses[0].rate, found.linkages[0].first, found.disclosures[0].rate):
+        for value in (rate.observed, rate.low, rate.high, rate.chance):
+            assert type(value) is float
+            assert 0 <= value <= 1
+
+
+def test_the_shell_audits_files(tmp_path: Path) -> None:
+    table = pd.DataFrame(people(400))
+    table["person"] = [f"{SECRET}{i}" for i in range(400)]
+    plan = plan_of(SEX, JOB, INCOME, keep=["age", "town"], drop=["person"])
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    run = CliRunner().invoke
+    for form in ("csv", "parquet"):
+        source, out = tmp_path / f"in.{form}", tmp_path / f"out.{form}"
+        getattr(table, f"to_{form}")(source, index=False)
+        words = ["protect", str(source), str(out), "--plan", str(tmp_path / "plan.toml")]
+        assert run(main, words).exit_code == 0
+        asked = ["audit", str(source), str(out), "--plan", str(tmp_path / "plan.toml")]
+        done = run(main, asked)
+        assert done.exit_code == 0, done.output
+        assert "contains information about the data: not for release" in done.output
+        assert "income" in done.output
+        assert SECRET not in done.output
+        by = run(main, [*asked[:-1], f"{out}.certificate.json", "--out", str(tmp_path / "a.html")])
+        assert by.exit_code == 0, by.output
+        assert "not for release" in (tmp_path / "a.html").read_text()
+        again = [*words, "--shuffle"]
+        assert run(main, again).exit_code == 0
+        refused_ = run(main, asked)
+        assert refused_.exit_code == 1
+        assert "`--id-column` must say which row is whose, as the rows were shuffled" in (
+            refused_.output
+        )
+    wrong = run(main, [*asked, "--out", str(tmp_path / "a.txt")])
+    assert "`out` must end in .html" in wrong.output
+
+
+def test_the_shell_matches_by_pseudonym(tmp_path: Path) -> None:
+    table = pd.DataFrame(people(400))
+    # Ids of a CSV file are texts, leading zeros and all.
+    table["person"] = [f"{i:04}" for i in range(400)]
+    plan = plan_of(SEX, JOB, keep=["age"], drop=["town", "income"])
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    own_key().to_file(tmp_path / "key")
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    table.to_csv(source, index=False)
+    run = CliRunner().invoke
+    keyed = ["--plan", str(tmp_path / "plan.toml"), "--key-file", str(tmp_path / "key")]
+    words = ["protect", str(source), str(out), *keyed, "--id-column", "person", "--after", "first",
+             "--pseudonym", "who", "--shuffle"]  # fmt: skip
+    done = run(main, words)
+    assert done.exit_code == 0, done.output
+    found = run(main, ["audit", str(source), str(out), *keyed])
+    assert found.exit_code == 0, found.output
+    assert "rows matched by a pseudonym" in found.output
+    alone = run(main, ["audit", str(source), str(out), *keyed[:2]])
+    assert alone.exit_code == 1
+    assert "`key` must be given" in alone.output
