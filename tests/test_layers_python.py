@@ -19,6 +19,7 @@ ROOMS = (
     "errors",
     "words",
     "arguments",
+    "progress",
     "patience",
     "structure",
     "operators",
@@ -54,6 +55,7 @@ LATE = {
     ("matrix", "report"): "a matrix shows itself",
     ("measures", "plot"): "a profile draws itself",
     ("estimate", "plot"): "an estimate draws itself",
+    ("permutations", "files"): "a decomposition writes itself to a file",
     ("plan", "tables"): "estimate, count, ratio, mean and the like are methods of a plan",
 }
 # What is imported for annotations alone, upwards all the same, and why.

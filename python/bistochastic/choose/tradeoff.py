@@ -11,9 +11,12 @@ from bistochastic.errors import OutOfReachError, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA
 from bistochastic.matrix import Matrix
+from bistochastic.progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from bistochastic.progress import Progress
 
     Make = Callable[[int, float], Matrix]
 
@@ -53,6 +56,7 @@ def tradeoff(
     families: Iterable[str] | Mapping[str, Make] = BY_BETA,
     betas: Iterable[float] | None = None,
     records: int = 10_000,
+    progress: Progress = None,
 ) -> tuple[Point, ...]:
     """Truthfulness, epsilon, standard error and distance of several families at the same betas.
 
@@ -65,6 +69,7 @@ def tradeoff(
       take the next higher one, and the point says which.
     * ``records`` is the number of records for the standard error: that of one share estimated by
       inversion, see ``bistochastic.estimate.planning.mean_standard_error``.
+    * ``progress`` is that of :meth:`Matrix.decompose`; the share is that of the points.
 
     It does not need matplotlib. :func:`bistochastic.plot.tradeoff` draws it.
 
@@ -84,7 +89,13 @@ def tradeoff(
     count = _core.as_whole("records", records, 1)
     made = _makers(families)
     asked = _betas(betas)
-    return tuple(_points(made, many, asked, count))
+    found = []
+    with watched("comparing", progress) as tell:
+        for point in _points(made, many, asked, count):
+            found.append(point)
+            if tell is not None:
+                tell(len(found) / (len(made) * len(asked)))
+    return tuple(found)
 
 
 def _points(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bistochastic.cli.group import in_shell, main
+from bistochastic.files.whole import new
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -126,8 +127,8 @@ def _plan(
         click.echo(made.plan.to_toml(), nl=False)
     else:
         try:
-            with out.open("x", encoding="utf-8") as written:
-                written.write(made.plan.to_toml())
+            with new(out, "out") as part:
+                part.write_text(made.plan.to_toml(), encoding="utf-8")
         except OSError as error:
             raise ValueError(f"`out` must be a file to write; got {error.strerror}") from None
         click.echo(f"{made.plan.preview()}\n\nwritten to {shown(out)}")

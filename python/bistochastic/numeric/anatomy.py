@@ -10,12 +10,14 @@ import numpy as np
 from bistochastic import _core
 from bistochastic.numeric.classes import of_frame
 from bistochastic.numeric.frames import Frame
+from bistochastic.progress import watched
 from bistochastic.words import shown, table, up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic._core import Key
+    from bistochastic.progress import Progress
 
 _MIND = "A guess by the class alone: columns that go with the sensitive one make others surer."
 CLASS = "class"
@@ -81,6 +83,7 @@ def anatomize(
     l: int | None = None,  # noqa: E741
     key: Key | None = None,
     stream: str | None = None,
+    progress: Progress = None,
 ) -> Anatomy:
     """Two tables in place of one: who is in which class, and which values are in which class.
 
@@ -108,7 +111,8 @@ def anatomize(
     of them may find the others.
 
     With a ``key``, ``stream`` names what it is for, and the same frame gives the same tables.
-    Whoever holds the key can put them together again.
+    Whoever holds the key can put them together again. ``progress`` is that of
+    :func:`microaggregate`.
 
     >>> import bistochastic as bs
     >>> people = {
@@ -133,6 +137,22 @@ def anatomize(
     ... ).bounds
     {'illness': 0.5}
     """
+    with watched("making classes", progress) as tell:
+        found = _anatomized(frame, quasi_identifiers, sensitive, k, l, key, stream)
+        if tell is not None:
+            tell(1.0)
+        return found
+
+
+def _anatomized(
+    frame: Any,
+    quasi_identifiers: Any,
+    sensitive: Any,
+    k: int,
+    l: int | None,  # noqa: E741
+    key: Key | None,
+    stream: str | None,
+) -> Anatomy:
     k = _core.as_whole("k", k, 2)
     read = Frame.of("frame", frame)
     known = read.named("quasi_identifiers", quasi_identifiers)

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from bistochastic import _core
+from bistochastic.progress import watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from fractions import Fraction
     from os import PathLike
 
     from numpy.typing import NDArray
 
     from bistochastic.matrix import Matrix
+    from bistochastic.progress import Progress
 
 
 class Decomposition(_core.Terms):
@@ -73,7 +75,7 @@ def decompose_all(
     mass: float = 1.0,
     max_terms: int | None = None,
     restarts: int = 1,
-    progress: Callable[[float], object] | None = None,
+    progress: Progress = None,
 ) -> list[Decomposition]:
     """Several matrices decomposed at the same time, on all threads.
 
@@ -83,7 +85,8 @@ def decompose_all(
     >>> [d.terms for d in bs.decompose_all([bs.uniform(5), bs.identity(3)])]
     [5, 1]
     """
-    return _core.decompose_all(matrices, policy, bits, mass, max_terms, restarts, progress)
+    with watched("decomposing", progress) as tell:
+        return _core.decompose_all(matrices, policy, bits, mass, max_terms, restarts, tell)
 
 
 def _integers(numbers: list[int]) -> NDArray[Any]:
@@ -95,6 +98,8 @@ def _integers(numbers: list[int]) -> NDArray[Any]:
 
 def to_npz(decomposition: Decomposition, path: str | PathLike[str]) -> None:
     """Write the weights, also as fractions, the permutations and any residual."""
+    from bistochastic.files.whole import written
+
     exact = decomposition.exact_weights
     arrays: dict[str, NDArray[Any]] = {
         "weights": decomposition.weights,
@@ -105,7 +110,7 @@ def to_npz(decomposition: Decomposition, path: str | PathLike[str]) -> None:
     residual = decomposition.residual
     if residual is not None:
         arrays["residual"] = residual.to_dense()
-    with open(path, "wb") as file:  # noqa: PTH123 - a file object keeps the name as it is
+    with written(path, "path") as part, part.open("wb") as file:
         try:
             np.savez_compressed(file, allow_pickle=False, **arrays)
         except struct.error:
@@ -116,8 +121,10 @@ def to_npz(decomposition: Decomposition, path: str | PathLike[str]) -> None:
 
 def to_csv(decomposition: Decomposition, path: str | PathLike[str]) -> None:
     """Write one line a term: the weight, the same as a fraction, and where each code goes."""
+    from bistochastic.files.whole import written
+
     codes = ",".join(str(u) for u in range(decomposition.matrix.size))
-    with open(path, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 - see above
+    with written(path, "path") as part, part.open("w", encoding="utf-8", newline="") as file:
         file.write(f"weight,exact,{codes}\n")
         for weight, permutation in decomposition:
             targets = ",".join(map(str, permutation.tolist()))

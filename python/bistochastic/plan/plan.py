@@ -20,7 +20,7 @@ from bistochastic.plan.attributes import (
 from bistochastic.words import down, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.quantities import Quantity, Ratio
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.preview import Preview
     from bistochastic.plan.protect import Release
     from bistochastic.plan.stream import ProtectedBatches
+    from bistochastic.progress import Progress
     from bistochastic.sources import KeySource
 
 
@@ -334,6 +335,7 @@ class Plan:
         shuffle: bool = False,
         max_rows_per_id: int = 1,
         allow_insecure: bool = False,
+        progress: Progress = None,
     ) -> Release:
         """A protected table of the same kind and shape, and its certificate.
 
@@ -355,6 +357,7 @@ class Plan:
 
         ``shuffle=True`` puts the rows in a random order. Otherwise the order stays in clear, and a
         sorted file gives its neighbours away. ``allow_insecure`` admits ``Key.insecure``.
+        ``progress`` is that of :meth:`Matrix.decompose`.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -378,7 +381,7 @@ class Plan:
             max_rows_per_id=max_rows_per_id,
             allow_insecure=allow_insecure,
         )
-        return protect(self, frame, options)
+        return protect(self, frame, options, progress)
 
     def protect_batches(
         self,
@@ -550,7 +553,7 @@ class Plan:
         replicate_scale: float | None = None,
         where: Mapping[str, Any] | None = None,
         population: Literal["sampled", "fixed"] = "sampled",
-        progress: Callable[[float], object] | None = None,
+        progress: Progress = None,
         gap: float | None = None,
         seconds: float | None = None,
     ) -> Estimate:
