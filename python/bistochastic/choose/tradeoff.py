@@ -12,6 +12,7 @@ from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA
 from bistochastic.matrix import Matrix
 from bistochastic.progress import watched
+from bistochastic.words import down, shown, up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 BETAS = tuple(step / 20 for step in range(1, 20))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Point:
     """One family asked for one beta: what was realised, or why nothing was.
 
@@ -37,6 +38,8 @@ class Point:
     >>> import bistochastic as bs
     >>> bs.tradeoff(12, families=["k_anonymous"], betas=[0.5])[0].note
     'singular: single shares cannot be estimated'
+    >>> bs.tradeoff(12, families=["randomized_response"], betas=[0.5])[0]
+    <Point randomized_response: beta 0.5, epsilon 3.375, truthfulness 0.7265, standard error ...>
     """
 
     family: str
@@ -48,6 +51,29 @@ class Point:
     most: float | None = None
     note: str = ""
     expected_cost: float | None = None
+
+    def _facts(self) -> list[tuple[str, str]]:
+        if self.beta is None:
+            most = [] if self.most is None else [("largest beta", down(self.most))]
+            return [("asked beta", f"{self.asked:g}"), *most]
+        known = {
+            "truthfulness": self.truthfulness,
+            "standard error": self.standard_error,
+            "expected cost": self.expected_cost,
+        }
+        numbers = [(name, f"{x:.4g}") for name, x in known.items() if x is not None]
+        epsilon = [] if self.epsilon is None else [("epsilon", up(self.epsilon, 5))]
+        return [("beta", down(self.beta, 5)), *epsilon, *numbers]
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name} {text}" for name, text in self._facts())
+        return f"<Point {shown(self.family)}: {said}{'; ' * bool(self.note)}{self.note}>"
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        note = [("note", self.note)] if self.note else []
+        return fragment(facts([*self._facts(), *note], caption=self.family))
 
 
 def tradeoff(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Conjunction:
     """An unbiased count, and its error.
 
@@ -30,6 +30,8 @@ class Conjunction:
     >>> c = bs.conjunction([m], [[0] * 500 + [1] * 300 + [2] * 200], [[0]])
     >>> round(c.count, 1), round(c.standard_error, 1), [round(x, 1) for x in c.interval()]
     (523.8, 19.2, [485.0, 562.5])
+    >>> c
+    <Conjunction: count 523.81, standard error 19.1..., 95 % from 48... to 56...; 1,000 records ...>
     """
 
     count: float
@@ -70,6 +72,25 @@ class Conjunction:
         # Both on both sides: unlikely reports may put all of the bounds outside.
         least, most = np.clip([n * float(low[0]), n * float(high[0])], 0.0, float(n)).tolist()
         return least, most
+
+    def _facts(self) -> list[tuple[str, str]]:
+        low, high = self.interval()
+        return [
+            ("count", f"{self.count:.6g}"),
+            ("standard error", f"{self.standard_error:.6g}"),
+            ("95 %", f"from {low:.6g} to {high:.6g}"),
+        ]
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name} {text}" for name, text in self._facts())
+        plural = "s" * (self.records != 1)
+        return f"<Conjunction: {said}; {self.records:,} record{plural} ({self.population})>"
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        records = ("records", f"{self.records:,} ({self.population})")
+        return fragment(facts([*self._facts(), records], caption="Conjunction"))
 
 
 def conjunction(

@@ -35,11 +35,13 @@ def heat(
     title: str,
     description: str | None = None,
     id: str | None = None,
+    first: int = 1,
 ) -> Markup:
     """The probabilities of a matrix: a row per truth, a column per report, at most 32 of each.
 
     Darker is more likely. Cells hold their numbers: two decimals up to 12 levels, above that whole
-    percents, with those below a half left empty. A cell that is struck through is exactly 0.
+    percents, with those below a half left empty. A cell that is struck through is exactly 0. Rows
+    and columns are numbered from ``first`` on.
 
     >>> picture = heat([[0.75, 0.25], [0.25, 0.75]], ["<a>", "b"], title="sex")
     >>> "&lt;a&gt;" in picture, "<title>sex</title>" in picture, ".75" in picture
@@ -48,9 +50,9 @@ def heat(
     n = len(rows)
     if n > LARGEST:
         raise ValueError(f"`rows` must be at most {LARGEST}; got {n}")
-    names = [str(i + 1) for i in range(n)]
+    names = [str(i + first) for i in range(n)]
     if labels is not None:
-        names = [f"{_short(str(label))} {i + 1}" for i, label in enumerate(labels)]
+        names = [f"{_short(str(label))} {i + first}" for i, label in enumerate(labels)]
     cell = 34.0 if n <= _FEW else 20.0
     size = 11.0 if n <= _FEW else 9.0
     side = cell * n
@@ -63,7 +65,7 @@ def heat(
         _grid(n, cell),
         [_numbers(row, u, cell, size, n) for u, row in enumerate(rows)],
     ]
-    heads = [_text(str(v + 1), (v + 0.5) * cell, -6, size, "middle") for v in range(n)]
+    heads = [_text(str(v + first), (v + 0.5) * cell, -6, size, "middle") for v in range(n)]
     sides = [_text(name, -6, (u + 0.5) * cell + size * 0.35, size, "end")
              for u, name in enumerate(names)]  # fmt: skip
     axes = [

@@ -52,7 +52,8 @@ class Anatomy:
     l: int | None  # noqa: E741
     """The number of different values in each class, where that was asked for."""
 
-    def __str__(self) -> str:
+    def _table(self) -> tuple[str, list[str], list[list[str]]]:
+        """The title, the header and the rows of what is shown: bounds, never a record."""
         header = ["sensitive", "surest guess", "1/k"]
         more = []
         if self.l is not None:
@@ -63,8 +64,19 @@ class Anatomy:
             for name, bound in self.bounds.items()
         ]
         asked = f"k = {self.k}" + (f", l = {self.l}" if self.l is not None else "")
-        title = f"{self.records} records in {self.classes} classes, {asked}"
+        return f"{self.records} records in {self.classes} classes, {asked}", header, rows
+
+    def __str__(self) -> str:
+        title, header, rows = self._table()
         return f"{title}\n{table(header, rows)}\n{_MIND}"
+
+    def _repr_html_(self) -> str:
+        from bistochastic import markup
+
+        title, header, rows = self._table()
+        return markup.fragment(
+            markup.table(header, rows, caption=title, scroll=False), markup.element("p", _MIND)
+        )
 
     def __repr__(self) -> str:
         guess = up(max(self.bounds.values()), 4)

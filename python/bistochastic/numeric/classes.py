@@ -55,12 +55,26 @@ class Classes:
         ``order[i]``."""
         return np.argsort(self.classes, kind="stable").astype(np.int64)
 
-    def __repr__(self) -> str:
+    def _sizes(self) -> str:
         least, most = int(self.sizes.min()), int(self.sizes.max())
-        sizes = f"{least}" if least == most else f"{least} to {most}"
+        return f"{least}" if least == most else f"{least} to {most}"
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        pairs = [
+            ("records", f"{len(self.classes):,}"),
+            ("classes", f"{len(self.sizes):,}"),
+            ("records in a class", self._sizes()),
+            ("asked for at least", str(self.k)),
+            ("information loss", f"{self.information_loss:.4g} %"),
+        ]
+        return fragment(facts(pairs, caption=type(self).__name__))
+
+    def __repr__(self) -> str:
         return (
             f"<{type(self).__name__}: {len(self.classes)} records in {len(self.sizes)} class"
-            f"{'es' * (len(self.sizes) > 1)} of {sizes}, information loss"
+            f"{'es' * (len(self.sizes) > 1)} of {self._sizes()}, information loss"
             f" {self.information_loss:.4g} %>"
         )
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.progress import watched
+from bistochastic.words import down
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,6 +64,33 @@ class Decomposition(_core.Terms):
         for j in range(self.terms):
             yield self[j]
 
+    def _repr_html_(self) -> str:
+        from bistochastic import markup
+
+        n, many = self.matrix.size, f"{self.terms:,} term{'s' * (self.terms != 1)}"
+        title = f"Decomposition of {self.matrix.family}, {n} x {n}: {many}"
+        rows = largest(self, min(_LISTED, self.terms))
+        left_out = self.residual_weight
+        more = None if self.terms <= _LISTED else f"The {_LISTED} largest terms are shown."
+        return markup.fragment(
+            markup.table(
+                ["term", "weight", "sum", "where 0, 1, 2, ... go"],
+                rows,
+                caption=title,
+                left=(3,),
+                scroll=False,
+            ),
+            markup.bars([(row[0], float(row[1]), None, None) for row in rows], title="Weights"),
+            markup.element("p", more) if more else None,
+            markup.element("p", f"Left out: {float(left_out):.6g} of the whole.")
+            if left_out
+            else None,
+            markup.element("p", f"Joint entropy: {down(self.joint_entropy)} bits."),
+        )
+
+
+# Terms that a notebook shows.
+_LISTED = 10
 
 _core.register(Decomposition=Decomposition)
 

@@ -262,6 +262,38 @@ class Certificate:
     def __repr__(self) -> str:
         return f"<Certificate {self.line}>"
 
+    def _repr_html_(self) -> str:
+        from bistochastic import markup
+
+        return markup.fragment(*self._shown())
+
+    def _shown(self) -> list[Any]:
+        """The certificate in pieces of HTML."""
+        from bistochastic import markup
+
+        plan = self.plan
+        pairs = [
+            ("records", f"{self.records:,}"),
+            ("release", "none" if self.release is None else shown(self.release)),
+            ("key", f"kept, {self.key_fingerprint}" if self.key_kept else "forgotten"),
+            ("order of the rows", "random" if self.shuffled else "as in the original"),
+            ("package", f"bistochastic {self.package}"),
+            ("plan", f"{shown(plan.name)}, {plan.digest[:16]}"),
+        ]
+        if self.engine is not None:
+            pairs.append(("engine", shown(self.engine)))
+        if self.ids is not None:
+            pairs.append(("rows are", self.ids.line))
+        moved = [line for attribute in plan.attributes for line in _moved(attribute)]
+        return [
+            markup.facts(pairs, caption="Certificate"),
+            preview.laws(plan, f"What is hidden, by Definition {plan.definition}"),
+            [markup.element("p", line) for line in [*preview.totals(plan), *moved]],
+            preview.listed("In clear", self.in_clear or ("nothing",)),
+            preview.listed("To know", self.statements),
+            preview.listed("Mind", self.warnings),
+        ]
+
 
 def _compared(data: dict[str, Any]) -> dict[str, Any]:
     """Without what follows from the plan and may differ in its last digit between machines."""

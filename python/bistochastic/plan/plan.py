@@ -838,6 +838,9 @@ class Plan:
             what += f": beta {down(self.beta)}{part}, least {down(self.min_beta)}"
         return f"{what}>"
 
+    def _repr_html_(self) -> str:
+        return self.preview()._repr_html_()
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("attributes", "name", "keep", "drop")}
 

@@ -51,6 +51,13 @@ class Release:
     def __repr__(self) -> str:
         return f"<Release {self.certificate.line}>"
 
+    def _repr_html_(self) -> str:
+        from bistochastic import markup
+
+        # The certificate alone: rows are shown where they are asked for.
+        where = markup.element("p", "The protected table is in ", markup.element("code", "data"))
+        return markup.fragment(where, *self.certificate._shown())
+
 
 def protect(plan: Plan, frame: Any, options: Options, progress: Any = None) -> Release:
     """What :meth:`Plan.protect` does."""

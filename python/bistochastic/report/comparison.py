@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bistochastic.matrix import Matrix
 from bistochastic.progress import watched
-from bistochastic.words import cells, table
+from bistochastic.words import down, table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -59,9 +59,16 @@ class Comparison:
         return table(self.header, self.rows()) + (f"\n{legend}" if legend else "")
 
     def _repr_html_(self) -> str:
-        head = cells(*(("th", text) for text in self.header))
-        body = "".join(cells(*(("td", text) for text in row)) for row in self.rows())
-        return f"<table>{head}{body}</table><p>{self._legend()}</p>"
+        from bistochastic import markup
+
+        count = len(self.matrices)
+        title = f"{count} {'matrix' if count == 1 else 'matrices'} on one scale"
+        betas = [(m.family, m.beta, None, None) for m in self.matrices]
+        return markup.fragment(
+            markup.table(self.header, self.rows(), caption=title, scroll=False),
+            markup.element("p", self._legend()) if self._legend() else None,
+            markup.bars(betas, title="beta", most=1.0, shown=down),
+        )
 
 
 def compare(
