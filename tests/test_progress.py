@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import re
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -29,6 +31,8 @@ pty = pytest.importorskip("pty", reason="terminals are those of POSIX")
 
 M = bs.dense(np.array([[5, 2, 1], [1, 4, 3], [2, 2, 4]]))
 PLAN = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+# Its likeliest shares have no closed form, so that there is a search.
+SEARCHED = bs.Plan([bs.Categorical("x", [0, 1, 2], matrix=M)])
 TABLE = {"sex": ["F", "M", "M"] * 100}
 AGES = {"age": [30, 61, 31, 60], "ill": ["a", "b", "a", "b"]}
 MEANS = [1.0, 9.0, 2.0, 8.0]
@@ -48,7 +52,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
         AGES, quasi_identifiers=["age"], sensitive=["ill"], k=2, progress=p
     ),
     "Matrix.estimate": lambda p: M.estimate(counts=[5, 3, 1], method="mle", progress=p),
-    "Plan.estimate": lambda p: PLAN.estimate(TABLE, "sex", method="mle", progress=p),
+    "Plan.estimate": lambda p: SEARCHED.estimate(
+        {"x": [0, 0, 1, 2]}, "x", method="mle", progress=p
+    ),
 }
 # These are told the gap of a likelihood rather than a share.
 GAPS = ("Matrix.estimate", "Plan.estimate")
@@ -88,8 +94,6 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Place:
 
 
 def parameters(owner: Any, name: str) -> list[str]:
-    import inspect
-
     return list(inspect.signature(getattr(owner, name)).parameters)
 
 
@@ -358,9 +362,8 @@ def in_terminal(code: str, *, interrupt: bytes | None = None, **env: str) -> tup
             process.send_signal(signal.SIGINT)
             interrupt = None
     os.close(control)
-    assert process.stdout is not None
-    said = process.stdout.read().decode()
-    return written.decode(), said, process.wait()
+    said, _ = process.communicate()
+    return written.decode(), said.decode(), process.returncode
 
 
 @pytest.mark.parametrize(
@@ -452,6 +455,9 @@ ENDINGS = {"to_npz": ".npz", "plan --out": ".toml"}
 
 def run(*words: Any) -> None:
     done = CliRunner().invoke(cli.main, [str(word) for word in words], standalone_mode=False)
+    if isinstance(done.exception, click.Abort):
+        # What click makes of Ctrl-C.
+        raise KeyboardInterrupt
     if done.exception is not None:
         raise done.exception
 
@@ -466,7 +472,7 @@ def test_ctrl_c_leaves_no_half_file(
     from bistochastic.permutations import decomposition
 
     (tmp_path / "book.csv").write_text("column,level\nsex,F\nsex,M\n")
-    (tmp_path / "in.csv").write_text("sex\nF\nM\n")
+    (tmp_path / "in.csv").write_text("sex\n" + "F\nM\n" * 20)
     (tmp_path / "plan.json").write_text(PLAN.to_json())
     target = tmp_path / f"out{ENDINGS.get(name, '.csv')}"
     if old and name not in ("plan --out", "demo --data"):
