@@ -105,6 +105,7 @@ def objects(source: bs.KeySource) -> dict[str, Any]:
         "PermutationDistance": bs.permutation_distance({NASTY: masked}, {NASTY: masked}),
         "Plan": plan(),
         "Point": bs.tradeoff(3, betas=[0.5], families={NASTY: lambda _n, _b: m})[0],
+        "Tradeoff": bs.tradeoff(3, betas=[0.5, 0.7], families={NASTY: lambda _n, _b: m}),
         "Preview": plan().preview(1000),
         "Profile": bs.k_anonymous(6, k=3).profile(),
         "ProtectedBatches": simple().protect_batches(pa.table({"sex": ["F", "M"]})),
@@ -185,7 +186,8 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, source: bs.KeySourc
     assert "<script" not in page.lower()
     # Where a label of that name is shown at all, it is shown as it is spelled.
     named = {"Axis", "Categorical", "Certificate", "Estimate", "Joint", "Labels", "Measures",
-             "PermutationDistance", "Plan", "Point", "Preview", "Release", "Strata"}  # fmt: skip
+             "PermutationDistance", "Plan", "Point", "Preview", "Release", "Strata",
+             "Tradeoff"}  # fmt: skip
     assert ("&lt;script&gt;" in page) == (name in named)
 
 
@@ -197,7 +199,7 @@ def test_plain_reprs_can_be_read(name: str, source: bs.KeySource) -> None:
     assert max(map(len, lines)) <= 220
     # Made by hand, or of so few fields that names and values are enough.
     assert repr(found).startswith("<") or name in (
-        "Axis", "Comparison", "Entry", "Labels", "Preview", "Step",
+        "Axis", "Comparison", "Entry", "Labels", "Preview", "Step", "Tradeoff",
     )  # fmt: skip
     assert "object at 0x" not in repr(found)
 

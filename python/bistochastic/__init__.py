@@ -40,7 +40,7 @@ from bistochastic.permutations.decomposition import Decomposition, decompose_all
 
 if TYPE_CHECKING:
     from bistochastic import plot
-    from bistochastic.choose.tradeoff import Point, tradeoff
+    from bistochastic.choose.tradeoff import Point, Tradeoff, tradeoff
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.axes import Axis
     from bistochastic.estimate.conjunctions import Conjunction, conjunction
@@ -119,6 +119,7 @@ __all__ = [
     "Step",
     "Strata",
     "TTransforms",
+    "Tradeoff",
     "anatomize",
     "balance",
     "blocks",
@@ -187,6 +188,7 @@ _LATER = {
     "Step": "bistochastic.permutations.majorization",
     "Strata": "bistochastic.plan",
     "TTransforms": "bistochastic.permutations.majorization",
+    "Tradeoff": "bistochastic.choose.tradeoff",
     "anatomize": "bistochastic.numeric.anatomy",
     "compare": "bistochastic.report",
     "conjunction": "bistochastic.estimate.conjunctions",

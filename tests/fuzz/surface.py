@@ -39,6 +39,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Displacement": lambda s: f"{s.matrix()}.displacement()",
     "Step": lambda s: "bs.t_transforms([5, 3, 1], [4, 3, 2]).steps[0]",
     "Point": lambda s: f"bs.tradeoff({max(2, s.size % 16)}, betas=[0.5])[0]",
+    "Tradeoff": lambda s: f"bs.tradeoff({max(2, s.size % 16)}, betas=[0.3, 0.5])",
     "Classes": lambda s: (
         f"bs.k_anonymous_classes({frame(s)}, quasi_identifiers=['age', 'town'], k=2)"
     ),

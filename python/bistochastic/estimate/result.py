@@ -482,7 +482,8 @@ class Estimate:
         ]
         if not all(math.isfinite(share) for _, share, _, _ in bars):
             return None
-        return markup.bars(bars, title="Estimated shares, 95 % intervals", shown="{:.4f}".format)
+        title = "Estimated shares" + (", with intervals of 95 %" if self._is_quick else "")
+        return markup.titled(markup.bars(bars, title=title, shown="{:.4f}".format))
 
     def _words(self) -> list[tuple[str, ...]]:
         """The level of every cell in words."""

@@ -203,6 +203,16 @@ def lines(
     return svg(left + width + right, whole, body, title=title, description=said, id=id)
 
 
+def titled(picture: Markup) -> Markup:
+    """A picture below its title, where nothing else says what it shows.
+
+    >>> titled(bars([("a", 0.5, None, None)], title="shares")).startswith('<p class="bs-quiet">sha')
+    True
+    """
+    title = picture.split("<title>", 1)[1].split("</title>", 1)[0]
+    return Markup(f'<p class="bs-quiet">{title}</p>{picture}')
+
+
 def svg(
     width: float,
     height: float,

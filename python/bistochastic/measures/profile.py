@@ -197,7 +197,7 @@ class Profile:
         title = f"Profile of {self.matrix.family}, {n} x {n}"
         return markup.fragment(
             markup.table(header, self.rows(), caption=title, left=(0, 2, 3), scroll=False),
-            markup.bars(shares, title="What is a share", most=1.0),
+            markup.titled(markup.bars(shares, title="Those that are shares", most=1.0)),
         )
 
     def plot(self, *, axes: Any = None) -> Any:

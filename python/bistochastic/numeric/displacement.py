@@ -94,13 +94,13 @@ class Displacement:
         )
 
     def _repr_html_(self) -> str:
-        from bistochastic.markup import bars, facts, fragment
+        from bistochastic.markup import bars, facts, fragment, titled
 
         moves = {"10 %": self.p10, "50 %": self.p50, "90 %": self.p90, "all": self.furthest}
         drawn = [(name, share, None, None) for name, share in moves.items()]
         return fragment(
             facts(self._facts(), caption="How far values move"),
-            bars(drawn, title="So many move at most by this share of the places", shown=percent),
+            titled(bars(drawn, title="So many move at most so far, of all places", shown=percent)),
         )
 
 

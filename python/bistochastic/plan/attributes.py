@@ -456,7 +456,7 @@ def _html(attribute: _Coded) -> str:
     name = type(attribute).__name__
     return markup.fragment(
         markup.facts(pairs, caption=f"{name} {', '.join(map(shown, attribute.columns))}"),
-        None if strata is not None else report.picture(law, "How a truth is reported", labels),
+        None if strata is not None else report.picture(law, labels=labels),
     )
 
 

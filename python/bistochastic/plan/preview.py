@@ -169,7 +169,7 @@ def laws(plan: Plan, title: str) -> Any:
     betas = [(each.name, each.beta, None, None) for each in parts if each.beta is not None]
     return markup.join(
         markup.table(HEADER, rows(parts), caption=title, left=(0, 1, 2), scroll=False),
-        markup.bars(betas, title="beta of each attribute", most=1.0, shown=down) if betas else None,
+        markup.titled(markup.bars(betas, title="Beta", most=1.0, shown=down)) if betas else None,
     )
 
 

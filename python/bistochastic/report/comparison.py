@@ -67,7 +67,7 @@ class Comparison:
         return markup.fragment(
             markup.table(self.header, self.rows(), caption=title, scroll=False),
             markup.element("p", self._legend()) if self._legend() else None,
-            markup.bars(betas, title="beta", most=1.0, shown=down),
+            markup.titled(markup.bars(betas, title="Beta", most=1.0, shown=down)),
         )
 
 

@@ -63,6 +63,7 @@ def _short(parameters: dict[str, object]) -> str:
 
 # The largest matrix that is drawn.
 _DRAWN = 32
+_DRAWN_AS = "Probability of each report, by the truth"
 
 
 def html(matrix: Matrix) -> str:
@@ -76,13 +77,16 @@ def html(matrix: Matrix) -> str:
     from bistochastic.markup import fragment
 
     title = f"Matrix {matrix.family}, {matrix.size} x {matrix.size}"
-    return fragment(listed(facts(matrix), caption=title), picture(matrix, title))
+    return fragment(listed(facts(matrix), caption=title), picture(matrix))
 
 
-def picture(matrix: Matrix, title: str, labels: Sequence[object] | None = None) -> str | None:
+def picture(
+    matrix: Matrix, title: str = _DRAWN_AS, labels: Sequence[object] | None = None
+) -> str | None:
     """The numbers of a matrix as a heat map, with codes from 0 up; None if it is too large."""
-    from bistochastic.markup import heat
+    from bistochastic.markup import heat, titled
 
     if matrix.size > _DRAWN:
         return None
-    return heat(matrix.to_dense().tolist(), labels, title=title, first=0)
+    drawn = heat(matrix.to_dense().tolist(), labels, title=title, first=0)
+    return titled(drawn)
