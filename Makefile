@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-oldest fuzz mutants sanitize bench test-engines study adult census paper pictures licenses fmt build build-test build-bench wheel rust lint types
+.PHONY: demo test test-oldest fuzz mutants sanitize bench test-engines study adult census paper pictures notebooks licenses fmt build build-test build-bench wheel rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -106,6 +106,10 @@ paper: build
 
 pictures: build-test
 	$(BIN)/python examples/pictures.py docs/pictures
+
+# Runs the notebooks and stores what they show; needs no Jupyter.
+notebooks: build-test
+	$(BIN)/python tools/notebooks.py examples/*.ipynb
 
 # After a change of Cargo.lock.
 licenses:

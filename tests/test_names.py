@@ -134,7 +134,7 @@ def test_every_class_that_is_returned_is_exported() -> None:
     classes = written_classes()
     returned = {word for name in bs.__all__ for word in annotations_of(name)} & classes
     assert {"Matrix", "Profile", "Entry", "Estimate", "Decomposition", "Comparison"} <= returned
-    assert {"Conjunction", "TTransforms", "Step", "Point", "Key"} <= returned
+    assert {"Conjunction", "TTransforms", "Step", "Tradeoff", "Key"} <= returned
     assert returned <= set(bs.__all__), sorted(returned - set(bs.__all__))
 
 
