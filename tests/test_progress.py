@@ -219,6 +219,47 @@ def test_threads_of_others_are_silent_unless_they_ask(place: Place) -> None:
         assert place.asked == asked
 
 
+def test_processes_that_work_for_another_are_silent_unless_they_ask(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import multiprocessing.process
+
+    monkeypatch.setattr(multiprocessing.process, "parent_process", object)
+    with watched("working") as tell:
+        assert tell is None
+    with watched("working", True) as tell:
+        assert tell is not None
+
+
+# Calls that show the time alone.
+SILENT: dict[str, Callable[[], object]] = {
+    "gibbs": lambda: bs.gibbs([[0, 1], [1, 0]], beta=0.5),
+    "dense": lambda: bs.dense([[1, 0], [0, 1]]),
+    "balance": lambda: bs.balance([[2, 1], [1, 1]]),
+    "permute": lambda: bs.uniform(3).permute([1, 2, 3]),
+    "average": lambda: bs.uniform(3).average([1, 2, 3]),
+    "interval": lambda: M.estimate(counts=[5, 3, 1], progress=False).interval(),
+    "conjunction": lambda: bs.conjunction([M], [[0, 1]], [[0]]),
+    "count": lambda: PLAN.count(TABLE, {"sex": "F"}),
+    "ratio": lambda: PLAN.ratio(TABLE, {"sex": "F"}),
+    "mean": lambda: PLAN.mean(TABLE, "sex", [0, 1]),
+    "covariance": lambda: PLAN.covariance(TABLE, ["sex", "sex"], {"sex": [0, 1]}),
+    "weights": lambda: PLAN.weights(TABLE),
+    "for_frame": lambda: bs.Plan.for_frame({"sex": ["F", "M"]}, beta=0.5),
+    "solve": lambda: bs.dense(np.eye(600)).solve(np.ones(600)),
+}
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_other_long_calls_show_that_they_go_on(name: str, place: Place) -> None:
+    SILENT[name]()
+    assert place.asked
+    with watched("outer", False):
+        before = place.asked
+        SILENT[name]()
+        assert place.asked == before
+
+
 def test_one_bar_at_a_time(place: Place) -> None:
     inner: list[Any] = []
 

@@ -147,8 +147,8 @@ Draw = Callable[[_State], None]
 @contextmanager
 def _shown(what: str, asked: bool | None) -> Iterator[_State | None]:
     """The state that a thread draws from while this lasts; None where nothing will be drawn."""
-    # Who works in a thread of their own has a screen of their own, or none.
-    own = threading.current_thread() is threading.main_thread()
+    # Whoever works in threads or processes has a screen of their own, or none.
+    own = threading.current_thread() is threading.main_thread() and not _is_child()
     wanted = asked is not False and (asked is True or own) and not _INSIDE.get()
     place = _place() if wanted else None
     if place is None or not _SCREEN.acquire(blocking=False):
@@ -209,6 +209,12 @@ def _place() -> Callable[[], AbstractContextManager[Draw]] | None:
     if os.environ.get("TERM") == "dumb":
         return None
     return lambda: _in_terminal(stream)
+
+
+def _is_child() -> bool:
+    """Whether another process of Python started this one to work for it."""
+    module = sys.modules.get("multiprocessing.process")
+    return module is not None and module.parent_process() is not None
 
 
 def _is_notebook() -> bool:

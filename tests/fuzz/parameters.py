@@ -219,7 +219,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "mass": _of("1.0", "0.5", "0.999", "1e-9", "Fraction(2, 3)"),
     "max_terms": _of("1", "2", "100", "2**40"),
     "restarts": _of("1", "2", "5"),
-    "progress": _of("print_nothing", "hostile.nasty(0)", "hostile.raises('__call__')"),
+    "progress": _of("print_nothing", "True", "False", "hostile.nasty(0)", "hostile.raises('__call__')"),
     "path": path,
     "from_file.path": lambda s: s.rng.choice(["path('key')", "str(path('key'))", path(s)]),
     "seed": _of("0", "1", "2**64 - 1"),

@@ -9,6 +9,7 @@ import click
 
 from bistochastic.cli.group import in_shell, main
 from bistochastic.files.whole import new
+from bistochastic.progress import watched
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ def _columns(file: Path, look: bool) -> list[Any]:
     try:
         from bistochastic.adapters.file_columns import columns_in
 
-        return columns_in(source, look=look)
+        with watched("reading"):
+            return columns_in(source, look=look)
     finally:
         source.close()

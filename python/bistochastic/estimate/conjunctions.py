@@ -12,6 +12,7 @@ from bistochastic import _core, arguments, operators
 from bistochastic.estimate.intervals import confidence_of, mean_bounds
 from bistochastic.estimate.tallies import code_array
 from bistochastic.matrix import Matrix
+from bistochastic.progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,6 +122,11 @@ def conjunction(
     2.0
     """
     arguments.one_of("population", population, ("sampled", "fixed"))
+    with watched("counting"):
+        return _conjunction(matrices, codes, events, population)
+
+
+def _conjunction(matrices: Any, codes: Any, events: Any, population: str) -> Conjunction:
     codes = arguments.columns_of(codes)
     must = "be a sequence with one for each attribute"
     matrices = arguments.items("matrices", must, matrices)

@@ -16,6 +16,7 @@ import numpy as np
 
 from bistochastic import _core, arguments, measures, operators, structure
 from bistochastic.estimate import intervals
+from bistochastic.progress import watched
 from bistochastic.words import table
 
 if TYPE_CHECKING:
@@ -254,16 +255,18 @@ class Estimate:
                [0.   , 0.117]])
         """
         alpha = 1 - intervals.confidence_of(confidence)
-        r = len(self.frequencies)
-        if _core.as_flag("simultaneous", simultaneous):
-            alpha /= r
+        flag = _core.as_flag("simultaneous", simultaneous)
+        with watched("bounding"):
+            return self._interval(alpha / len(self.frequencies) if flag else alpha)
+
+    def _interval(self, alpha: float) -> Array:
         if self.linear is not None:
             low, high = self.linear.bounds(alpha)
             return np.asarray(np.clip(np.stack([low, high], axis=1), 0.0, 1.0))
         n, matrix = self.records, self._law
         certain = structure.is_certain(matrix)
         still = certain or matrix.truthfulness == 1
-        if r == 1 or (self.population == "fixed" and still):
+        if len(self.frequencies) == 1 or (self.population == "fixed" and still):
             # Nothing was left to chance.
             low = high = self._unbiased
         elif certain or _core.basis(matrix) == "flat":
