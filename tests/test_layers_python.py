@@ -18,6 +18,7 @@ ROOMS = (
     "_core",
     "errors",
     "words",
+    "markup",
     "arguments",
     "patience",
     "structure",

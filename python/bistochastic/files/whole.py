@@ -148,3 +148,21 @@ def room(name: str, error: OSError) -> ValueError:
     # pyarrow writes more into the text than the reason.
     reason = os.strerror(error.errno) if error.errno else "an error of the system"
     return ValueError(f"`{name}` must be on a disk that takes it; got {shown(reason)}")
+
+
+def write(path: str | os.PathLike[str], name: str, text: str) -> None:
+    """Write a text to a file that appears, or takes the place of an old one, when it is whole.
+
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "page.html"
+    >>> write(target, "path", "all of it")
+    >>> target.read_text()
+    'all of it'
+    """
+    with Whole(Path(path), name) as whole:
+        part = whole.new("text")
+        try:
+            part.write_text(text, encoding="utf-8", newline="\n")
+            whole.rename(part)
+        except OSError as error:
+            raise room(name, error) from None

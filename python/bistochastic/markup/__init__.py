@@ -1,0 +1,25 @@
+"""HTML made of plain text and numbers: elements, tables, pictures, whole pages.
+
+Everything is escaped unless it is :class:`~bistochastic.markup.elements.Markup`, which only the
+functions of this room make. So a category named ``<script>`` is shown as it is spelled.
+"""
+
+from bistochastic.markup.elements import Markup, element, join
+from bistochastic.markup.page import FRAGMENT_STYLE, fragment, page, section
+from bistochastic.markup.pictures import bars, heat, lines
+from bistochastic.markup.tables import facts, table
+
+__all__ = [
+    "FRAGMENT_STYLE",
+    "Markup",
+    "bars",
+    "element",
+    "facts",
+    "fragment",
+    "heat",
+    "join",
+    "lines",
+    "page",
+    "section",
+    "table",
+]

@@ -1,0 +1,79 @@
+"""Elements of HTML and SVG, with everything in them escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+# Elements that have no end tag and no content.
+_VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
+
+
+class Markup(str):
+    """Text that is HTML already. Made by this room alone, of text that was escaped.
+
+    >>> join("a < b", element("b", "c"))
+    'a &lt; b<b>c</b>'
+    """
+
+    __slots__ = ()
+
+
+def join(*children: object) -> Markup:
+    """Several things one after the other: markup as it is, lists in their order, text escaped.
+
+    >>> join("1 < 2 ", [element("i", "x"), None])
+    '1 &lt; 2 <i>x</i>'
+    """
+    return Markup("".join(_written(children)))
+
+
+def element(tag: str, /, *children: object, **attributes: object) -> Markup:
+    """An element. Attributes are escaped, too; ``None`` and ``False`` leave one out.
+
+    ``class_`` stands for ``class``, and ``aria_label`` for ``aria-label``.
+
+    >>> element("p", "<script>", class_="note", hidden=True, id=None)
+    '<p class="note" hidden>&lt;script&gt;</p>'
+    """
+    given = "".join(
+        f" {name}" if value is True else f' {name}="{escaped(str(value))}"'
+        for name, value in _named(attributes)
+        if value is not None and value is not False
+    )
+    if tag in _VOID:
+        return Markup(f"<{tag}{given}>")
+    return Markup(f"<{tag}{given}>{join(*children)}</{tag}>")
+
+
+def escaped(text: str) -> str:
+    """Text that means itself, in content and in quoted attributes.
+
+    What cannot be printed is shown as Python writes it: halves of a pair cannot be stored in a
+    file, and marks that turn the direction of writing would show one label as another.
+
+    >>> escaped('a "b" & <c>'), escaped("x" + chr(0x202E) + "y")
+    ('a &quot;b&quot; &amp; &lt;c&gt;', 'x\\\\u202ey')
+    """
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace('"', "&quot;").replace("'", "&#39;")
+
+
+def _written(children: Iterable[object]) -> Iterable[str]:
+    for child in children:
+        if child is None:
+            continue
+        if isinstance(child, Markup):
+            yield child
+        elif isinstance(child, str):
+            yield escaped(child)
+        elif isinstance(child, Iterable):
+            yield from _written(child)
+        else:
+            yield escaped(str(child))
+
+
+def _named(attributes: dict[str, object]) -> Iterable[tuple[str, object]]:
+    for name, value in attributes.items():
+        yield name.rstrip("_").replace("_", "-"), value

@@ -1,0 +1,161 @@
+"""Whole pages that need nothing from elsewhere, and pieces of one for notebooks.
+
+A page holds its style, its pictures and its script, if it has one. Its policy lets a browser load
+nothing else: the style and the script are admitted by their digests.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bistochastic.markup.elements import Markup, element
+
+# What tables and pictures need wherever they stand: the colour is that of the text around them.
+FRAGMENT_STYLE = """
+.bs-table{border-collapse:collapse;margin:.6em 0;font-variant-numeric:tabular-nums}
+.bs-table caption{text-align:left;font-weight:600;padding:.2em 0;caption-side:top}
+.bs-table th,.bs-table td{padding:.25em .7em;text-align:left;vertical-align:top;
+border-bottom:1px solid rgba(127,127,127,.4);font-weight:400;background:none;white-space:normal}
+.bs-table thead th{font-weight:600;border-bottom:2px solid rgba(127,127,127,.8);
+vertical-align:bottom}
+.bs-table .bs-number{text-align:right;white-space:nowrap}
+.bs-facts th{font-weight:600;white-space:nowrap}
+.bs-wide{overflow-x:auto}
+.bs-picture{display:block;max-width:100%;height:auto;overflow:visible;fill:currentColor;
+font-family:system-ui,"Segoe UI",Roboto,"Noto Sans",sans-serif}
+.bs-ink{fill:#3b82c4;print-color-adjust:exact;-webkit-print-color-adjust:exact}
+.bs-line{fill:none;stroke:currentColor;stroke-width:1}
+.bs-curve{fill:none;stroke:currentColor;stroke-width:1.8}
+.bs-strike{fill:none;stroke:currentColor;stroke-width:.7;stroke-opacity:.55}
+.bs-grid{fill:none;stroke:currentColor;stroke-width:.5;stroke-opacity:.35}
+.bs-mono{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace}
+.bs-quiet{font-style:italic}
+"""
+
+PAGE_STYLE = """
+:root{color-scheme:light dark;--paper:#fff;--ink:#1b1f24;--quiet:#4a525c;--edge:#c4cad1;
+--panel:#f4f6f8;--link:#0b5cad;--mark:#8a2b06}
+@media (prefers-color-scheme:dark){:root{--paper:#14171b;--ink:#e8eaed;--quiet:#b4bcc6;
+--edge:#4a525c;--panel:#1e2228;--link:#8cc2ff;--mark:#ffb68f}}
+*{box-sizing:border-box}
+html{font:17px/1.55 system-ui,"Segoe UI",Roboto,"Noto Sans",sans-serif;background:var(--paper);
+color:var(--ink);-webkit-text-size-adjust:100%}
+body{margin:0 auto;max-width:54rem;padding:0 1.2rem 3rem;overflow-wrap:break-word}
+h1{font-size:1.75rem;line-height:1.2;margin:1.6rem 0 .4rem}
+h2{font-size:1.3rem;line-height:1.3;margin:2.4rem 0 .5rem;padding-top:.5rem;
+border-top:1px solid var(--edge)}
+h3{font-size:1.05rem;margin:1.6rem 0 .3rem}
+p,ul,ol{margin:.6rem 0}
+li{margin:.25rem 0}
+a{color:var(--link)}
+a:focus-visible,[tabindex]:focus-visible,input:focus-visible,select:focus-visible,
+button:focus-visible,summary:focus-visible{outline:3px solid var(--link);outline-offset:2px}
+code,.bs-code{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;font-size:.88em;
+overflow-wrap:anywhere}
+pre{background:var(--panel);padding:.7rem .9rem;overflow-x:auto;border-radius:4px}
+.bs-skip{position:absolute;left:-99rem}
+.bs-skip:focus{left:1rem;top:.5rem;background:var(--paper);padding:.4rem .8rem;z-index:1}
+.bs-lead{color:var(--quiet);margin-top:0}
+.bs-banner{border:2px solid var(--mark);color:var(--mark);font-weight:700;padding:.5rem .9rem;
+margin:1rem 0}
+.bs-note{border-left:4px solid var(--edge);padding:.1rem 0 .1rem .9rem;color:var(--quiet)}
+.bs-panel{background:var(--panel);border:1px solid var(--edge);border-radius:6px;
+padding:.7rem 1rem;margin:1rem 0}
+.bs-contents ol{columns:2;padding-left:1.4rem}
+.bs-table{font-size:.92rem}
+footer{margin-top:3rem;color:var(--quiet);font-size:.88rem;border-top:1px solid var(--edge)}
+details>summary{cursor:pointer}
+@media (max-width:40rem){html{font-size:16px}.bs-contents ol{columns:1}body{padding:0 .9rem 2rem}}
+@page{size:A4;margin:18mm 16mm}
+@media print{:root{--paper:#fff;--ink:#000;--quiet:#333;--edge:#999;--panel:#fff;--link:#000;
+--mark:#000;color-scheme:light}html{font-size:10.5pt}body{max-width:none;padding:0}
+.bs-skip,.bs-contents,.bs-screen{display:none}h2,h3{break-after:avoid}tr,svg,.bs-panel{break-inside:avoid}
+.bs-wide{overflow:visible}thead{display:table-header-group}a{text-decoration:none}}
+"""
+
+
+def page(
+    title: str,
+    *children: object,
+    lead: object = None,
+    banner: object = None,
+    contents: Sequence[tuple[str, str]] = (),
+    footer: object = None,
+    script: str | None = None,
+    data: Mapping[str, Any] | None = None,
+    lang: str = "en",
+) -> str:
+    """A whole page: a head, ``children`` as the main part, and a footer.
+
+    ``contents`` are (id, words) of sections, as links. ``script`` is run at the end, and finds
+    ``data`` as JSON in the element ``data``. ``banner`` stands above everything in a frame.
+
+    >>> text = page("A <b>", section("What", "words", id="what"), contents=[("what", "What")])
+    >>> "<title>A &lt;b&gt;</title>" in text, "http" in text.replace("http-equiv", "")
+    (True, False)
+    """
+    style = FRAGMENT_STYLE + PAGE_STYLE
+    policy = f"default-src 'none'; style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
+    if script is not None:
+        policy += f"; script-src {_digest(script)}"
+    head = [
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width,initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", title),
+        Markup(f"<style>{style}</style>"),
+    ]
+    body = [
+        element("a", "Skip to the text", class_="bs-skip", href="#main"),
+        element(
+            "header",
+            None if banner is None else element("p", banner, class_="bs-banner"),
+            element("h1", title),
+            None if lead is None else element("p", lead, class_="bs-lead"),
+        ),
+        _contents(contents) if contents else None,
+        element("main", *children, id="main", tabindex="-1"),
+        None if footer is None else element("footer", element("p", footer)),
+        None if data is None else _data(data),
+        None if script is None else Markup(f"<script>{script}</script>"),
+    ]
+    whole = element("html", element("head", head), "\n", element("body", body), lang=lang)
+    return f"<!doctype html>\n{whole}\n"
+
+
+def section(title: object, *children: object, id: str) -> Markup:
+    """A part of a page with a heading of its own, which links lead to."""
+    head = element("h2", title, id=f"{id}-title")
+    return element("section", head, *children, "\n", id=id, aria_labelledby=f"{id}-title")
+
+
+def fragment(*children: object) -> Markup:
+    """A piece for a notebook, with the style that tables and pictures need.
+
+    >>> fragment(element("p", "x")).endswith("<p>x</p></div>")
+    True
+    """
+    return element("div", Markup(f"<style>{FRAGMENT_STYLE}</style>"), *children)
+
+
+def _contents(contents: Sequence[tuple[str, str]]) -> Markup:
+    listed = [element("li", element("a", words, href=f"#{id}")) for id, words in contents]
+    return element("nav", element("ol", listed), class_="bs-contents", aria_label="Contents")
+
+
+def _data(data: Mapping[str, Any]) -> Markup:
+    """Numbers for the script, as JSON that ends no element."""
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return Markup(f'<script type="application/json" id="data">{text}</script>')
+
+
+def _digest(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"

@@ -1,0 +1,325 @@
+"""Pictures as inline SVG, made of plain numbers: a heat map, bars with intervals, lines.
+
+They take the colour of the text around them, so that they are right on light and on dark. Every
+picture has a title and a text that says what it shows. None needs colour to be read: cells hold
+their numbers, impossible ones are struck through, lines are dashed in their own way and named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from bistochastic.markup.elements import Markup, element
+
+# The largest matrix that is drawn.
+LARGEST = 32
+# Up to so many categories cells hold two decimals, above it whole percents.
+_FEW = 12
+# A letter of a monospaced font is about so wide as a share of its height.
+_MONO = 0.6
+# Of the ink, so that text on it can be read on light and on dark.
+_DARKEST = 0.6
+# Steps of darkness: cells of the same step are drawn in one go.
+_STEPS = 24
+# The longest label beside a picture; the whole one is in the tables.
+_LONGEST = 22
+_DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 3 6 3", "4 2")
+_CUT = "\u2026"
+
+
+def heat(
+    rows: Sequence[Sequence[float]],
+    labels: Sequence[object] | None = None,
+    *,
+    title: str,
+    description: str | None = None,
+    id: str | None = None,
+) -> Markup:
+    """The probabilities of a matrix: a row per truth, a column per report, at most 32 of each.
+
+    Darker is more likely. Cells hold their numbers: two decimals up to 12 levels, above that whole
+    percents, with those below a half left empty. A cell that is struck through is exactly 0.
+
+    >>> picture = heat([[0.75, 0.25], [0.25, 0.75]], ["<a>", "b"], title="sex")
+    >>> "&lt;a&gt;" in picture, "<title>sex</title>" in picture, ".75" in picture
+    (True, True, True)
+    """
+    n = len(rows)
+    if n > LARGEST:
+        raise ValueError(f"`rows` must be at most {LARGEST}; got {n}")
+    names = [str(i + 1) for i in range(n)]
+    if labels is not None:
+        names = [f"{_short(str(label))} {i + 1}" for i, label in enumerate(labels)]
+    cell = 34.0 if n <= _FEW else 20.0
+    size = 11.0 if n <= _FEW else 9.0
+    side = cell * n
+    left = max(len(name) for name in names) * size * _MONO + 24
+    top = 34.0
+    most = max((max(row) for row in rows), default=1.0) or 1.0
+    drawn = [
+        _fills(rows, most, cell),
+        _strikes(rows, cell),
+        _grid(n, cell),
+        [_numbers(row, u, cell, size, n) for u, row in enumerate(rows)],
+    ]
+    heads = [_text(str(v + 1), (v + 0.5) * cell, -6, size, "middle") for v in range(n)]
+    sides = [_text(name, -6, (u + 0.5) * cell + size * 0.35, size, "end")
+             for u, name in enumerate(names)]  # fmt: skip
+    axes = [
+        _text("report", side / 2, -20, size, "middle", quiet=True),
+        _text("truth", -6, -6, size, "end", quiet=True),
+    ]
+    body = element("g", drawn, heads, sides, axes, transform=f"translate({_n(left)} {_n(top)})")
+    said = description or heat_text(rows)
+    return svg(left + side + 2, top + side + 2, body, title=title, description=said, id=id)
+
+
+def heat_text(rows: Sequence[Sequence[float]]) -> str:
+    """What a heat map shows, in words."""
+    n = len(rows)
+    truths = [row[u] for u, row in enumerate(rows)]
+    others = [p for u, row in enumerate(rows) for v, p in enumerate(row) if v != u]
+    parts = [f"A table of {n} by {n} probabilities: a row per truth, a column per report."]
+    parts.append(f"The truth is reported with probability {_span(truths)}.")
+    if others:
+        never = sum(p == 0 for p in others)
+        parts.append(f"Each other report has probability {_span(others)}.")
+        if never:
+            parts.append(f"{never} of the {len(others)} other reports never occur.")
+    return " ".join(parts)
+
+
+def bars(
+    items: Sequence[tuple[object, float, float | None, float | None]],
+    *,
+    title: str,
+    most: float | None = None,
+    shown: Callable[[float], str] = "{:.3g}".format,
+    description: str | None = None,
+    id: str | None = None,
+) -> Markup:
+    """Horizontal bars from 0, each with its number and, where there is one, its interval.
+
+    ``items`` are (label, value, low, high), with ``None`` for no interval.
+
+    >>> "0.5 (0.4 to 0.6)" in bars([("a", 0.5, 0.4, 0.6)], title="shares", most=1)
+    True
+    """
+    values = [max(value, high or 0.0) for _, value, _, high in items if math.isfinite(value)]
+    top = most if most is not None else max(values, default=1.0)
+    top = top if top > 0 else 1.0
+    width, height, size = 300.0, 22.0, 11.0
+    names = [_short(str(label)) for label, *_ in items]
+    left = max((len(name) for name in names), default=1) * size * _MONO + 12
+    texts = [_interval(value, low, high, shown) for _, value, low, high in items]
+    right = max((len(text) for text in texts), default=1) * size * _MONO + 12
+    drawn: list[Markup] = []
+    for i, ((_, value, low, high), name, text) in enumerate(zip(items, names, texts, strict=True)):
+        y = i * height
+        # An infinite one goes to the edge, and its number says so.
+        x = width * min(1.0, max(0.0, value / top if math.isfinite(value) else 1.0))
+        drawn.append(_text(name, -6, y + 15, size, "end"))
+        drawn.append(element("path", d=f"M0 {_n(y + 4)}h{_n(x)}v14H0z", class_="bs-ink",
+                             fill_opacity=_n(_DARKEST)))  # fmt: skip
+        if low is not None and high is not None:
+            a, b = (width * min(1.0, max(0.0, end / top)) for end in (low, high))
+            y += 11
+            d = f"M{_n(a)} {_n(y)}H{_n(b)}M{_n(a)} {_n(y - 4)}v8M{_n(b)} {_n(y - 4)}v8"
+            drawn.append(element("path", d=d, class_="bs-line"))
+        drawn.append(_text(text, width + 8, i * height + 15, size, "start"))
+    tall = height * len(items)
+    drawn.append(element("path", d=f"M0 0V{_n(tall)}", class_="bs-line"))
+    body = element("g", drawn, transform=f"translate({_n(left)} 2)")
+    said = description or "; ".join(
+        f"{label}: {text}" for (label, *_), text in zip(items, texts, strict=True)
+    )
+    return svg(left + width + right, tall + 4, body, title=title, description=said, id=id)
+
+
+def lines(
+    x: Sequence[float],
+    series: Mapping[str, Sequence[float]],
+    *,
+    title: str,
+    x_name: str,
+    y_name: str,
+    marks: bool = False,
+    description: str | None = None,
+    id: str | None = None,
+) -> Markup:
+    """Lines over a common axis, each dashed in its own way and named at its end.
+
+    >>> picture = lines([0, 1], {"a": [0, 2]}, title="t", x_name="beta", y_name="cost")
+    >>> "a: from 0 to 2" in picture
+    True
+    """
+    width, height, size = 360.0, 200.0, 11.0
+    finite = [y for ys in series.values() for y in ys if math.isfinite(y)]
+    low, high = min([0.0, *finite]), max(finite, default=1.0)
+    high = high if high > low else low + 1.0
+    start, end = (x[0], x[-1]) if x else (0.0, 1.0)
+    span = end - start or 1.0
+
+    def across(value: float) -> float:
+        return width * (value - start) / span
+
+    def down(value: float) -> float:
+        return height * (1 - (value - low) / (high - low))
+
+    drawn = [element("path", d=f"M0 0V{_n(height)}H{_n(width)}", class_="bs-line")]
+    for value in (low, (low + high) / 2, high):
+        drawn.append(_text(f"{value:.3g}", -6, down(value) + 4, size, "end"))
+    for value in (start, (start + end) / 2, end):
+        drawn.append(_text(f"{value:.3g}", across(value), height + 16, size, "middle"))
+    drawn.append(_text(x_name, width / 2, height + 32, size, "middle", quiet=True))
+    drawn.append(_text(y_name, 0, -8, size, "start", quiet=True))
+    ends: list[tuple[float, str]] = []
+    for i, (name, ys) in enumerate(series.items()):
+        points = [(across(a), down(b)) for a, b in zip(x, ys, strict=True) if math.isfinite(b)]
+        if not points:
+            continue
+        d = "M" + "L".join(f"{_n(a)} {_n(b)}" for a, b in points)
+        dash = _DASHES[i % len(_DASHES)] or None
+        drawn.append(element("path", d=d, class_="bs-curve", stroke_dasharray=dash))
+        if marks:
+            dots = "".join(f"M{_n(a - 2)} {_n(b)}h4M{_n(a)} {_n(b - 2)}v4" for a, b in points)
+            drawn.append(element("path", d=dots, class_="bs-line"))
+        ends.append((points[-1][1], name))
+    # Names that would stand on each other move apart.
+    last = -math.inf
+    for y, name in sorted(ends):
+        last = max(y + 4, last + size + 2)
+        drawn.append(_text(_short(name), width + 6, last, size, "start"))
+    left = 54.0
+    right = max((len(_short(name)) for name in series), default=1) * size * _MONO + 12
+    body = element("g", drawn, transform=f"translate({_n(left)} 22)")
+    said = description or "; ".join(
+        f"{name}: from {ys[0]:.3g} to {ys[-1]:.3g}" for name, ys in series.items() if len(ys)
+    )
+    whole = max(height + 40, last + 8) + 22
+    return svg(left + width + right, whole, body, title=title, description=said, id=id)
+
+
+def svg(
+    width: float,
+    height: float,
+    *children: object,
+    title: str,
+    description: str,
+    id: str | None = None,
+) -> Markup:
+    """A picture of its own with a title and a text, for those who do not see it."""
+    return element(
+        "svg",
+        element("title", title),
+        element("desc", description),
+        *children,
+        class_="bs-picture",
+        role="img",
+        viewBox=f"0 0 {math.ceil(width)} {math.ceil(height)}",
+        width=math.ceil(width),
+        height=math.ceil(height),
+        id=id,
+    )
+
+
+def _fills(rows: Sequence[Sequence[float]], most: float, cell: float) -> list[Markup]:
+    """Cells of the same darkness in one path, neighbours of a row as one stretch."""
+    found: dict[int, list[str]] = {}
+    for u, row in enumerate(rows):
+        steps = [math.ceil(p / most * _STEPS) for p in row]
+        v = 0
+        while v < len(steps):
+            end = v
+            while end < len(steps) and steps[end] == steps[v]:
+                end += 1
+            if steps[v]:
+                d = f"M{_n(v * cell)} {_n(u * cell)}h{_n((end - v) * cell)}v{_n(cell)}"
+                found.setdefault(steps[v], []).append(f"{d}h-{_n((end - v) * cell)}z")
+            v = end
+    return [
+        element("path", d="".join(d), class_="bs-ink", fill_opacity=_n(_DARKEST * k / _STEPS))
+        for k, d in sorted(found.items())
+    ]
+
+
+def _strikes(rows: Sequence[Sequence[float]], cell: float) -> Markup | None:
+    """A stroke through every cell that is exactly 0; neighbours along the stroke as one."""
+    n = len(rows)
+    d: list[str] = []
+    for u in range(n):
+        for v in range(n):
+            # A run of zeros along the falling diagonal starts where the cell before it is none.
+            if rows[u][v] or (u and v and not rows[u - 1][v - 1]):
+                continue
+            far = 1
+            while u + far < n and v + far < n and not rows[u + far][v + far]:
+                far += 1
+            d.append(f"M{_n(v * cell)} {_n(u * cell)}l{_n(far * cell)} {_n(far * cell)}")
+    return element("path", d="".join(d), class_="bs-strike") if d else None
+
+
+def _grid(n: int, cell: float) -> Markup:
+    side = _n(n * cell)
+    across = "".join(f"M0 {_n(i * cell)}H{side}" for i in range(n + 1))
+    down = "".join(f"M{_n(i * cell)} 0V{side}" for i in range(n + 1))
+    return element("path", d=across + down, class_="bs-grid")
+
+
+def _numbers(row: Sequence[float], u: int, cell: float, size: float, n: int) -> Markup:
+    """The numbers of a row as one text of cells of the same length, which is short to write."""
+    letters = round(cell / (size * _MONO))
+    line = "".join(f"{_cell(p, n):^{letters}}" for p in row).replace(" ", "\u00a0")
+    return element(
+        "text",
+        Markup(line),
+        x="0",
+        y=_n((u + 0.5) * cell + size * 0.35),
+        textLength=_n(cell * len(row)),
+        font_size=_n(size),
+        class_="bs-mono",
+    )
+
+
+def _cell(p: float, n: int) -> str:
+    if p == 0:
+        return "" if n > _FEW else "0"
+    if n <= _FEW:
+        return "1" if p == 1 else ".00" if p < 0.005 else f"{min(p, 0.99):.2f}"[1:]
+    return "" if p < 0.005 else f"{100 * p:.0f}"
+
+
+def _text(text: str, x: float, y: float, size: float, anchor: str, quiet: bool = False) -> Markup:
+    return element(
+        "text",
+        text,
+        x=_n(x),
+        y=_n(y),
+        font_size=_n(size),
+        text_anchor=None if anchor == "start" else anchor,
+        class_="bs-quiet" if quiet else None,
+    )
+
+
+def _interval(
+    value: float, low: float | None, high: float | None, shown: Callable[[float], str]
+) -> str:
+    if low is None or high is None:
+        return shown(value)
+    return f"{shown(value)} ({shown(low)} to {shown(high)})"
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.3g}", f"{max(values):.3g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _short(name: str) -> str:
+    name = " ".join(name.split()) or "''"
+    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + _CUT
+
+
+def _n(x: float) -> str:
+    """A number as short as a picture needs it."""
+    return f"{x:.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,70 @@
+"""Tables whose numbers stand under each other, read out with their heads."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from bistochastic.markup.elements import Markup, element
+
+
+def table(
+    header: Sequence[object],
+    rows: Iterable[Sequence[object]],
+    *,
+    caption: str,
+    left: Collection[int] = (0,),
+    scroll: bool = True,
+) -> Markup:
+    """A table; the first cell of a row is its head.
+
+    Columns in ``left`` are texts, the others are numbers that stand under each other. With
+    ``scroll`` a table that is too wide scrolls by itself, by mouse, finger or arrow keys.
+
+    >>> print(table(["level", "share"], [["<a>", "0.5"]], caption="Shares", scroll=False))
+    <table class="bs-table"><caption>Shares</caption><thead><tr><th scope="col">level</th><th
+    scope="col" class="bs-number">share</th></tr></thead><tbody><tr><th
+    scope="row">&lt;a&gt;</th><td class="bs-number">0.5</td></tr></tbody></table>
+    """
+
+    def kind(i: int) -> str | None:
+        return None if i in left else "bs-number"
+
+    head = [element("th", cell, scope="col", class_=kind(i)) for i, cell in enumerate(header)]
+    body = [
+        element(
+            "tr",
+            [
+                element("th", cell, scope="row", class_=kind(i))
+                if i == 0
+                else element("td", cell, class_=kind(i))
+                for i, cell in enumerate(row)
+            ],
+        )
+        for row in rows
+    ]
+    made = element(
+        "table",
+        element("caption", caption),
+        element("thead", element("tr", head)),
+        element("tbody", body),
+        class_="bs-table",
+    )
+    return wide(made, caption) if scroll else made
+
+
+def facts(pairs: Iterable[tuple[object, object]], *, caption: str | None = None) -> Markup:
+    """Names and what they stand for, a row each.
+
+    >>> facts([("beta", "0.6")])
+    '<table class="bs-table bs-facts"><tbody><tr><th
+    scope="row">beta</th><td>0.6</td></tr></tbody></table>'
+    """
+    body = [element("tr", element("th", name, scope="row"), element("td", value))
+            for name, value in pairs]  # fmt: skip
+    said = None if caption is None else element("caption", caption)
+    return element("table", said, element("tbody", body), class_="bs-table bs-facts")
+
+
+def wide(child: Markup, label: str) -> Markup:
+    """Something that may be wider than the page, and then scrolls by itself."""
+    return element("div", child, class_="bs-wide", role="group", aria_label=label, tabindex="0")

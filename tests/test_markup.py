@@ -1,0 +1,139 @@
+"""Pages, tables and pictures: everything is escaped, and nothing comes from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pytest
+
+import bistochastic as bs
+from bistochastic import markup
+from bistochastic.markup.pictures import heat_text
+
+NASTY = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</svg></style>", "a&b'c"]
+
+
+class Read(HTMLParser):
+    """The tags, the attributes and the text of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.open: list[str] = []
+        self.text: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in ("meta", "input", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def pieces(labels: list[str]) -> list[markup.Markup]:
+    n = len(labels)
+    rows = bs.randomized_response(n, beta=0.6).to_dense().tolist()
+    return [
+        markup.table(labels, [labels], caption=labels[0]),
+        markup.facts([(label, label) for label in labels], caption=labels[0]),
+        markup.heat(rows, labels, title=labels[0], description=labels[1]),
+        markup.bars([(label, 0.5, None, None) for label in labels], title=labels[0]),
+        markup.lines([0, 1], {x: [0, 1] for x in labels}, title="t", x_name="x", y_name=labels[0]),
+        markup.section(labels[0], labels[1], id="one"),
+        markup.fragment(*labels),
+    ]
+
+
+def test_labels_are_text_everywhere() -> None:
+    harmless = Read("".join(pieces(["a", "b", "c", "d"])))
+    hostile = Read("".join(pieces(NASTY)))
+    assert hostile.tags == harmless.tags
+    assert not hostile.open
+    assert "<script>alert(1)</script>" in "".join(hostile.text)
+    assert not [name for name, _ in hostile.attributes if name.startswith("on")]
+
+
+def test_what_cannot_be_printed_is_spelled_out() -> None:
+    assert markup.join("a\ud800b\u202ec\x00") == "a\\ud800b\\u202ec\\x00"
+    markup.page("\ud800", "\udfff").encode()
+
+
+def test_a_page_admits_its_own_style_and_script_and_nothing_else() -> None:
+    script = "document.title;"
+    text = markup.page("t", "x", script=script, data={"a": "</script><b>&"})
+    policy = re.search(r'Policy" content="([^"]*)"', text)
+    assert policy is not None
+    style = re.search(r"<style>(.*?)</style>", text, flags=re.S)
+    assert style is not None
+    for part in (script, style[1]):
+        digest = base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()
+        assert f"sha256-{digest}" in policy[1].replace("&#39;", "'")
+    assert "default-src &#39;none&#39;" in policy[1]
+    assert "unsafe" not in policy[1]
+    data = re.search(r'id="data">(.*?)</script>', text)
+    assert data is not None
+    assert json.loads(data[1]) == {"a": "</script><b>&"}
+    assert not re.search(r"(?:src|href)=[\"'](?!#)|url\(|@import|https?:", text)
+
+
+def test_a_page_has_its_landmarks_and_its_rules() -> None:
+    made = markup.section("What", "x", id="what")
+    text = markup.page("t", made, contents=[("what", "What")], footer="f", banner="b")
+    read = Read(text)
+    assert not read.open
+    for tag in ("header", "nav", "main", "footer", "h1", "h2"):
+        assert read.tags.count(tag) == 1, tag
+    assert ("lang", "en") in read.attributes
+    assert ("href", "#main") in read.attributes
+    for rule in ("prefers-color-scheme:dark", "@media print", "size:A4"):
+        assert rule in text
+
+
+def test_a_heat_map_holds_the_numbers_of_its_cells() -> None:
+    rows = [[0.5, 0.25, 0.25], [0.5, 0.5, 0.0], [0.0, 0.25, 0.75]]
+    texts = re.findall(r'class="bs-mono">([^<]*)<', markup.heat(rows, title="t"))
+    assert [t.replace("\u00a0", " ").split() for t in texts] == [
+        [".50", ".25", ".25"],
+        [".50", ".50", "0"],
+        ["0", ".25", ".75"],
+    ]
+    assert "2 of the 6 other reports never occur" in heat_text(rows)
+    large = bs.geometric(32, beta=0.3).to_dense()
+    texts = re.findall(r'class="bs-mono">([^<]*)<', markup.heat(large.tolist(), title="t"))
+    assert texts[0].replace("\u00a0", " ").split()[0] == f"{100 * large[0, 0]:.0f}"
+    assert len(set(map(len, texts))) == 1
+    with pytest.raises(ValueError, match="at most 32; got 33"):
+        markup.heat(bs.uniform(33).to_dense().tolist(), title="t")
+
+
+def test_every_picture_has_a_title_and_a_text() -> None:
+    for picture in (
+        markup.heat([[1.0]], title="t"),
+        markup.bars([("a", 1.0, 0.5, 1.5)], title="t"),
+        markup.bars([], title="t"),
+        markup.lines([], {}, title="t", x_name="x", y_name="y"),
+        markup.lines([0, 1], {"a": [0.0, float("inf")]}, title="t", x_name="x", y_name="y"),
+    ):
+        assert 'role="img"' in picture
+        assert re.search(r"<title>t</title><desc>[^<]*</desc>", picture)
+        assert "nan" not in picture
+
+
+def test_the_package_is_imported_without_it() -> None:
+    code = "import sys, bistochastic; print([m for m in sys.modules if 'bistochastic.markup' in m])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
