@@ -31,7 +31,6 @@ ROOMS = (
     "permutations",
     "numeric",
     "choose",
-    "report",
     "labels",
     "samples",
     "sources",
@@ -39,6 +38,7 @@ ROOMS = (
     "plan",
     "tables",
     "files",
+    "report",
     "plot",
     "paper",
     "cli",
@@ -55,6 +55,7 @@ LATE = {
     ("matrix", "report"): "a matrix shows itself",
     ("measures", "plot"): "a profile draws itself",
     ("estimate", "plot"): "an estimate draws itself",
+    ("plan", "report"): "a plan, a certificate and a release write a report of themselves",
     ("plan", "tables"): "estimate, count, ratio, mean and the like are methods of a plan",
 }
 # What is imported for annotations alone, upwards all the same, and why.

@@ -67,6 +67,14 @@ margin:1rem 0}
 padding:.7rem 1rem;margin:1rem 0}
 .bs-contents ol{columns:2;padding-left:1.4rem}
 .bs-table{font-size:.92rem}
+.bs-slider{display:block;width:100%;margin:.5rem 0 0;height:2rem;accent-color:var(--link)}
+.bs-ends{display:flex;justify-content:space-between;color:var(--quiet);font-size:.88rem}
+select{font:inherit;color:inherit;background:var(--paper);border:1px solid var(--quiet);
+border-radius:4px;padding:.15rem .4rem;max-width:100%}
+output{font-weight:700;font-variant-numeric:tabular-nums}
+figure{margin:.8rem 0}
+figcaption{font-size:.88rem;color:var(--quiet);margin-top:.3rem}
+.bs-print{display:none}
 footer{margin-top:3rem;color:var(--quiet);font-size:.88rem;border-top:1px solid var(--edge)}
 details>summary{cursor:pointer}
 @media (max-width:40rem){html{font-size:16px}.bs-contents ol{columns:1}body{padding:0 .9rem 2rem}}
@@ -74,7 +82,7 @@ details>summary{cursor:pointer}
 @media print{:root{--paper:#fff;--ink:#000;--quiet:#333;--edge:#999;--panel:#fff;--link:#000;
 --mark:#000;color-scheme:light}html{font-size:10.5pt}body{max-width:none;padding:0}
 .bs-skip,.bs-contents,.bs-screen{display:none}h2,h3{break-after:avoid}tr,svg,.bs-panel{break-inside:avoid}
-.bs-wide{overflow:visible}thead{display:table-header-group}a{text-decoration:none}}
+.bs-print{display:block}.bs-wide{overflow:visible}thead{display:table-header-group}a{text-decoration:none}}
 """
 
 
