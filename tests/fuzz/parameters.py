@@ -150,6 +150,12 @@ def path(s: Scene) -> str:
                          "'\\ud800'"])  # fmt: skip
 
 
+def page(s: Scene) -> str:
+    return s.rng.choice(["path('page.html')", "path('page.html')", "str(path('page.HTM'))",
+                         "path('.')", "path('no/such/folder/x.html')", "'\\ud800.html'",
+                         "'a\\0.html'", "folder('a.html')", "path('key')"])  # fmt: skip
+
+
 def _of(*sources: str) -> Callable[[Scene], str]:
     return lambda s: s.rng.choice(sources)
 
@@ -221,6 +227,10 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "restarts": _of("1", "2", "5"),
     "progress": _of("print_nothing", "hostile.nasty(0)", "hostile.raises('__call__')"),
     "path": path,
+    "report.path": page,
+    "explore.path": page,
+    "size_or_labels": lambda s: s.rng.choice([str(s.size), "6", "32", "['a', 'b', '<b>']",
+    "range(3)", "[]", "'ab'"]),
     "from_file.path": lambda s: s.rng.choice(["path('key')", "str(path('key'))", path(s)]),
     "seed": _of("0", "1", "2**64 - 1"),
     "raw": _of("True", "False"),

@@ -9,7 +9,7 @@ is ``b k / (b k + 1 - b)``, with ``k`` the largest ratio ``p_uv / p_wv``: ``exp(
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Decimal, localcontext
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -116,10 +116,30 @@ def percent(share: Fraction, digits: int = 3) -> str:
     return "practically 100 %"
 
 
+def percent_down(share: Fraction, digits: int = 3) -> str:
+    """The same rounded down.
+
+    >>> percent_down(Fraction(1, 12)), percent_down(Fraction(1, 4)), percent_down(Fraction(0))
+    ('8.33 %', '25 %', '0 %')
+    """
+    if share <= 0:
+        return "0 %"
+    hundredfold = share * 100
+    decimals = max(0, digits - 1 - math.floor(math.log10(hundredfold)))
+    whole = hundredfold * 10**decimals // 1
+    return f"{_decimal(int(whole), decimals)} %"
+
+
 def _ceiling(number: Fraction, decimals: int) -> str:
-    """A number with so many decimals, not below it, without noughts at its end."""
-    whole = -((-number * 10**decimals) // 1)
-    found = Decimal(int(whole)).scaleb(-decimals)
-    with localcontext(prec=50):
-        text = f"{found.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_CEILING):f}"
+    """A number with so many decimals, not below it."""
+    return _decimal(int(-((-number * 10**decimals) // 1)), decimals)
+
+
+def _decimal(whole: int, decimals: int) -> str:
+    """A whole number of the last decimal, without noughts at the end.
+
+    >>> _decimal(1250, 2), _decimal(7, 3), _decimal(40, 0)
+    ('12.5', '0.007', '40')
+    """
+    text = f"{Decimal(whole).scaleb(-decimals):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -9,7 +9,7 @@ import numpy as np
 
 from bistochastic import structure
 from bistochastic.plan.attributes import Attribute, Numeric
-from bistochastic.report.beliefs import percent
+from bistochastic.report.beliefs import percent, percent_down
 from bistochastic.report.levels import level
 from bistochastic.words import shown
 
@@ -74,7 +74,7 @@ def law_deeds(matrix: Matrix, attribute: Categorical | Joint | None = None) -> l
         ]
     pair = structure.two_valued(matrix)
     if pair is not None:
-        keep, other = (percent(Fraction(p)) for p in pair)
+        keep, other = percent(Fraction(pair[0])), percent_down(Fraction(pair[1]))
         others = f"each of the other {n - 1} levels" if n > 2 else "the other level"
         return [f"The truth is reported with a chance of {keep}, and {others} with {other}."]
     found = structure.classes(matrix)

@@ -11,26 +11,24 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bistochastic import _core, measures
-from bistochastic.markup import Markup, element, facts, heat, join, page, section, table
+from bistochastic import _core
+from bistochastic.markup import Markup, element, facts, join, page, section, table
 from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan import preview
 from bistochastic.plan.attributes import Numeric, prefix
 from bistochastic.report import explorer
-from bistochastic.report.beliefs import STATED, after, evenly, odds, percent
-from bistochastic.report.deeds import attribute_deeds, weakest
-from bistochastic.report.levels import level, levels
-from bistochastic.report.precision import precision
-from bistochastic.words import down, shown, up
+from bistochastic.report.beliefs import STATED, percent
+from bistochastic.report.column import Column, epsilon, errors
+from bistochastic.report.deeds import attribute_deeds
+from bistochastic.report.levels import levels
+from bistochastic.report.sentences import becomes, beliefs, count, listed, names, points, said
+from bistochastic.words import down, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from os import PathLike
 
-    from bistochastic.matrix import Matrix
-    from bistochastic.plan.attributes import Attribute, Categorical, Joint
     from bistochastic.plan.certificate import Certificate
-    from bistochastic.plan.definitions import Measures
+    from bistochastic.plan.definitions import Bits
     from bistochastic.plan.plan import Plan
 
 # Steps of the slider inside a report, which may have many columns.
@@ -49,8 +47,8 @@ def write_report(
     """Write the report of a plan, or of a release by its certificate."""
     target = checked(path)
     if records is not None:
-        plan = plan.for_records(records)
         records = _core.as_whole("records", records, 1)
+        plan = plan.for_records(records)
     write(target, Report(plan, certificate, records).page())
 
 
@@ -70,30 +68,6 @@ def write(path: str | PathLike[str], text: str) -> None:
     whole.write(checked(path), "path", text)
 
 
-def said(sentence: str) -> Markup:
-    """A sentence of the package as markup, its names set apart.
-
-    >>> said("column `a<b`: told")
-    'column <code>a&lt;b</code>: told'
-    """
-    parts = sentence.split("`")
-    return join(element("code", part) if i % 2 else part for i, part in enumerate(parts))
-
-
-def listed(sentences: Sequence[str]) -> Markup:
-    """Sentences as a list, each with its first letter large and a full stop."""
-    return element("ul", [element("li", said(_whole(sentence))) for sentence in sentences])
-
-
-def _whole(sentence: str) -> str:
-    start = sentence[:1].upper() + sentence[1:]
-    return start if start.endswith((".", ":")) else start + "."
-
-
-def _names(columns: Sequence[str]) -> Markup:
-    return join([[", " * (i > 0), element("code", shown(c))] for i, c in enumerate(columns)])
-
-
 class Report:
     """All parts of one page."""
 
@@ -105,6 +79,14 @@ class Report:
             Column(attribute, each)
             for attribute, each in zip(plan.attributes, plan.by_attribute.values(), strict=True)
         ]
+        self.odds = self._together()
+
+    def _together(self) -> Fraction | None:
+        """Of all protected columns of a person: the ratios multiply."""
+        each = [column.odds for column in self.columns]
+        if math.isinf(self.plan.epsilon) or None in each:
+            return None
+        return math.prod((part for part in each if part is not None), start=Fraction(1))
 
     def page(self) -> str:
         """The whole page."""
@@ -127,106 +109,118 @@ class Report:
             *made,
             lead=f"{self._about()} It holds nothing that was derived from anyone's answers.",
             contents=[(id, title) for id, title, _ in sections],
-            footer=f"Made by bistochastic {self._package()} from the "
-            f"{'plan' if self.certificate is None else 'certificate'} alone. Numbers are rounded "
-            "so that privacy is never overstated.",
+            footer=f"Made by bistochastic {self._package()} from the {self._source} alone. Numbers "
+            "are rounded so that privacy is never overstated.",
             script=explorer.script() if scenes else None,
             data=explorer.data(scenes, self._spoken_of) if scenes else None,
         )
 
     @property
+    def _source(self) -> str:
+        return "plan" if self.certificate is None else "certificate"
+
+    @property
     def _spoken_of(self) -> int:
-        """The number of records that errors are told for."""
+        """The number of records that the slider tells errors for."""
         return self.records or _EXAMPLES[1]
 
     def _about(self) -> str:
         if self.certificate is not None:
-            return f"Report on a release of {_count(self.records or 0, 'record')}."
+            return f"Report on a release of {count(self.records or 0, 'record')}."
         if self.records is not None:
-            return f"Report on a plan for {_count(self.records, 'record')}, before any data."
+            return f"Report on a plan for {count(self.records, 'record')}, before any data."
         return "Report on a plan, before any data."
 
     def _package(self) -> str:
         return explorer.package() if self.certificate is None else self.certificate.package
 
-    def _odds(self) -> Fraction | None:
-        """Of all protected columns of a person together: the ratios multiply."""
-        each = [column.odds for column in self.columns]
-        if math.isinf(self.plan.epsilon) or any(part is None for part in each):
-            return None
-        return math.prod((part for part in each if part is not None), start=Fraction(1))
-
     # In short.
 
     def _summary(self) -> Markup:
-        names = [name for column in self.columns for name in column.attribute.columns]
-        many = "" if self.records is None else f"There are {_count(self.records, 'record')}. "
-        several = "columns are" if len(names) > 1 else "column is"
+        columns = [name for column in self.columns for name in column.attribute.columns]
+        many = "" if self.records is None else f"There are {count(self.records, 'record')}. "
+        are = "column is" if len(columns) == 1 else "columns are"
         lines: list[object] = [
-            join(many, f"{len(names)} {several} protected: ", _names(names), "."),
+            join(many, f"{len(columns)} {are} protected: ", names(columns), "."),
             "Every protected answer is kept or exchanged by chance before it is published. The "
             "chances are public; who was exchanged is not.",
+            *self._weakest(),
+            *self._all_together(),
+            self._in_clear(),
         ]
-        lines += self._weakest()
-        if len(self.columns) > 1:
-            together = self._odds()
-            if together is None:
-                lines.append(
-                    "All protected columns of a person together may make someone certain of "
-                    "something about that person. The reasons stand under “What is guaranteed”."
-                )
-            else:
-                lines.append(f"All protected columns of a person together: {_beliefs(together)}")
-        clear = self._clear_phrases()
-        if clear:
-            lines.append(
-                join("In clear: ", [["; " * (i > 0), said(x)] for i, x in enumerate(clear)], ".")
-            )
-        else:
-            lines.append("Nothing stays in clear.")
         if self.certificate is not None:
             lines.append(said(self.certificate.statements[0]))
+        lines += self._left()
         return element("ul", [element("li", line) for line in lines])
 
     def _weakest(self) -> list[object]:
-        """What the column says that hides least, or those that may make someone certain."""
-        certain = [column for column in self.columns if column.odds is None]
+        """The columns that may make someone certain, and the one of the others that hides least."""
+        certain = [c for c in self.columns if c.odds is None or c.remark() is not None]
+        bounded = [column for column in self.columns if column.odds is not None]
+        found: list[object] = []
         if certain:
-            names = [name for column in certain for name in column.attribute.columns]
-            several = "columns" if len(names) > 1 else "column"
-            return [join(f"In the {several} ", _names(names), " a report may make someone certain "
-                         "of something. What, stands under “What is guaranteed”.")]  # fmt: skip
-        worst = max(self.columns, key=lambda column: column.odds or 0)
-        lead: object = ""
-        if len(self.columns) > 1:
-            lead = join("The column that hides least is ", _names(worst.attribute.columns), ". ")
-        assert worst.odds is not None
-        return [join(lead, _beliefs(worst.odds))]
+            columns = [name for column in certain for name in column.attribute.columns]
+            several = "columns" if len(columns) > 1 else "column"
+            link = element("a", "what, and why", href="#certain")
+            certain_of = " someone may become certain of something: "
+            found.append(join(f"In the {several} ", names(columns), certain_of, link, "."))
+        if bounded:
+            worst = max(bounded, key=lambda column: column.odds or 0)
+            assert worst.odds is not None
+            among = "Of the other columns" if certain else "Of all columns"
+            lead = join(f"{among}, ", worst.name, " hides least. ") if len(self.columns) > 1 else ""
+            found.append(join(lead, beliefs(worst.odds)))
+        return found
+
+    def _all_together(self) -> list[object]:
+        if len(self.columns) == 1:
+            return []
+        if self.odds is None:
+            link = element("a", "the reasons", href="#certain")
+            return [join("All protected columns of a person together have no bound: ", link, ".")]
+        one, ten, half = becomes(self.odds)
+        return [f"All protected columns of a person together can raise a belief about that person "
+                f"from 1 % to at most {one}, from 10 % to at most {ten}, and from 50 % to at most "
+                f"{half}."]  # fmt: skip
+
+    def _in_clear(self) -> object:
+        phrases = self._clear_phrases()
+        if not phrases:
+            return "Nothing stays in clear."
+        return join("In clear: ", [["; " * (i > 0), said(x)] for i, x in enumerate(phrases)], ".")
+
+    def _left(self) -> list[object]:
+        """The largest error of a share, in one line."""
+        if not self.records:
+            return []
+        coded = [column for column in self.columns if column.law is not None]
+        each = [column.precision(self.records) for column in coded]
+        known = [one.within for one in each if one.within is not None]
+        if not known or len(known) < len(coded):
+            return []
+        return ["Shares of answers can still be estimated: 95 of 100 estimates are within "
+                f"{points(max(known))} percentage points of the truth, or closer."]  # fmt: skip
 
     # What is done.
 
     def _deeds(self) -> Markup:
         found: list[object] = []
         for column in self.columns:
-            found.append(element("h3", _names(column.attribute.columns)))
+            found.append(element("h3", column.name))
             found.append(listed(attribute_deeds(column.attribute)))
-            picture = column.picture()
-            if picture is not None:
-                found.append(picture)
-            found.append(element("p", join(element("strong", "So: "), column.sentence())))
+            found.append(column.picture())
+            found.append(element("p", element("strong", "So: "), column.sentence()))
         return join(found)
 
     # What is guaranteed.
 
     def _guarantees(self) -> Markup:
         rows: list[list[object]] = [
-            [join(_names(column.attribute.columns), column.remark()), *_after(column.odds)]
-            for column in self.columns
+            [join(column.name, column.remark()), *becomes(column.odds)] for column in self.columns
         ]
-        together = self._odds()
         if len(self.columns) > 1:
-            rows.append(["all of them together", *_after(together)])
-        head = ["what is reported", *(f"{percent(belief)} before" for belief in STATED)]
+            rows.append(["all of them together", *becomes(self.odds)])
+        header = ["what is reported", *(f"{percent(belief)} before" for belief in STATED)]
         found: list[object] = [
             element("h3", "Against whom"),
             element(
@@ -234,47 +228,68 @@ class Report:
                 "The guarantee holds against everyone who sees what is published: the protected "
                 "table, this report, the plan and the certificate. They may know anything else, "
                 "all other answers of the person included, and compute as much as they like. It "
-                "does not hold against those who hold the key or see the original.",
+                "does not hold against those who have the key or the original.",
             ),
             element("h3", "What a report does to a belief"),
             element(
                 "p",
-                "Someone has a belief about an answer of one person: how likely it is, before they "
-                "see what this person is reported with in that column. The table says how likely "
-                "they can hold it for afterwards, at most. That is the worst case over all answers, "
-                "all reports, and all they may think of the other answers.",
+                "Take someone who holds an answer of one person for likely to a certain degree, "
+                "and then sees what this person is reported with in that column. The table says "
+                "how likely they can think it is afterwards, at most. That is the worst case over "
+                "all answers, all reports, and all that they may think of the other answers.",
             ),
-            table(head, rows, caption="The most that a belief can become"),
+            table(header, rows, caption="The most that a belief can become"),
             self._example(),
         ]
         if len(self.columns) > 1:
             found.append(
                 element(
                     "p",
-                    "A column's own row is about its own report. Where columns go together, the "
+                    "A column's row is about its own report. Where columns go together, the "
                     "reports of the others tell something, too. The last row is the most that all "
-                    "reports of a person can do to a belief about anything, whatever goes together "
-                    "with what.",
+                    "reports of a person can do to a belief about anything, whatever goes with "
+                    "what.",
                 )
             )
         reasons = [line for column in self.columns for line in column.reasons()]
         if reasons:
-            found += [element("h3", "Where someone may become certain"), listed(reasons)]
+            found += [
+                element("h3", "Where someone may become certain", id="certain"),
+                listed(reasons),
+            ]
         found += [element("h3", "What is not guaranteed"), listed(self._not_guaranteed())]
         return join(found)
 
     def _example(self) -> Markup | None:
-        """The first row as a sentence, for those who do not read tables."""
+        """A row as a sentence, for those who do not read tables."""
         known = [column for column in self.columns if column.odds is not None]
         if not known:
             return None
-        one = known[0]
-        return element("p", "For example ", _names(one.attribute.columns), ": ", one.sentence(),
-                       class_="bs-note")  # fmt: skip
+        told = beliefs(known[0].odds or Fraction(1))
+        return element("p", "For example ", known[0].name, ": ", told, class_="bs-note")
 
     def _not_guaranteed(self) -> list[str]:
-        # Whether answers can be excluded was told above, with what is excluded.
-        found = [w for w in preview.warnings(self.plan) if "exclude some truths" not in w]
+        numeric = [c.attribute for c in self.columns if isinstance(c.attribute, Numeric)]
+        moved = [a.column for a in numeric if a.release == "permute"]
+        found = []
+        if moved:
+            found.append(
+                f"{prefix(moved)}equal numbers are exchanged without effect. Where few numbers "
+                "differ, most people keep theirs"
+            )
+        if self.plan.keep or numeric:
+            found.append(
+                "A column in clear, or one of numbers, that goes with a protected column gives it "
+                "away. No number on this page sees that"
+            )
+        betas = [c for c in self.columns if c.measured.beta is not None]
+        if len(betas) > 1:
+            weak = min(betas, key=lambda column: column.measured.beta or 0.0)
+            if (weak.measured.beta or 0.0) < self.plan.beta / 2:
+                found.append(
+                    f"{prefix(weak.attribute.columns)}beta is less than half of the plan's. The "
+                    "plan's beta is a mean, in which others make up for it"
+                )
         found += [
             "It is not hidden whether a person is in the file",
             "What holds for a group can still be estimated, and says something about everyone who "
@@ -287,25 +302,42 @@ class Report:
 
     def _numbers(self) -> Markup:
         header = ["columns", "rule", "levels", "beta", "beta of the worst row", "epsilon"]
-        rows = [column.measures() for column in self.columns]
         found: list[object] = [
             element(
                 "p",
                 element("strong", "Beta"),
                 " is the share of perfect secrecy: 0 hides nothing, 1 hides everything. It is an "
-                "average over the levels; ",
-                element("strong", "the worst row"),
+                "average over the levels. ",
+                element("strong", "The worst row"),
                 " is the level whose reports are the least uncertain. ",
                 element("strong", "Epsilon"),
                 " is the natural logarithm of the largest factor by which a report favours one "
                 "answer over another: 0 hides everything, and infinite means that some report "
-                "rules some answer out.",
+                "rules some answer out. The epsilons of several columns add.",
             ),
-            table(header, rows, caption="Each protected column", left=(0, 1)),
-            listed(preview.totals(self.plan)),
-        ]
-        found += [made for column in self.columns if (made := column.strata()) is not None]
+            table(header, [c.row() for c in self.columns], caption="Each protected column",
+                  left=(0, 1)),
+            facts(self._totals(), caption="All protected columns together"),
+        ]  # fmt: skip
+        found += [column.strata() for column in self.columns]
         return join(found)
+
+    def _totals(self) -> list[tuple[object, object]]:
+        plan = self.plan
+        found: list[tuple[object, object]] = []
+        if plan.categorical is not None and plan.numeric is not None:
+            found += [("Columns of levels", _bits(plan.categorical)),
+                      ("Columns of numbers", _bits(plan.numeric))]  # fmt: skip
+        if plan.is_bound:
+            found.append(("Beta", _bits(plan._together())))
+        elif plan.categorical is not None:
+            found.append(("Beta without numbers", _bits(plan.categorical)))
+        if plan.is_bound or plan.categorical is not None:
+            found.append(("Smallest beta of a column", down(plan.min_beta, 4)))
+        if not plan.is_bound:
+            found.append(("Columns of numbers", "have a beta once the number of records is known"))
+        found.append(("Epsilon", epsilon(plan.epsilon)))
+        return found
 
     # In clear, the key.
 
@@ -321,13 +353,12 @@ class Report:
             found.append(element("p", "Everyone who has the release sees:"))
             found.append(listed(phrases))
         else:
-            found.append(element("p", "Nothing beside the number of records."))
+            found.append(element("p", "Nothing but the number of records."))
         if self.plan.drop:
-            found.append(element("p", "Left out of the release: ", _names(self.plan.drop), "."))
-        if self.certificate is not None and self.certificate.ids is not None:
-            ids = self.certificate.ids
-            if not ids.row_columns and not ids.kept:
-                found.append(element("p", "The ids in ", _names([ids.id_column]), " are left out."))
+            found.append(element("p", "Left out of the release: ", names(self.plan.drop), "."))
+        ids = None if self.certificate is None else self.certificate.ids
+        if ids is not None and not ids.row_columns and not ids.kept:
+            found.append(element("p", "The ids in ", names([ids.id_column]), " are left out."))
         return join(found)
 
     def _key(self) -> Markup:
@@ -335,9 +366,9 @@ class Report:
             return listed(self.certificate.statements)
         return listed(
             [
-                "Nothing has been drawn yet. If a release is made without a key, its chance is "
-                "forgotten, and nobody can undo it",
-                "If it is made with a key, whoever holds the key can undo the release: the key is "
+                "Nothing has been drawn yet. If a release is made without a key, nobody can draw "
+                "its chance again, and nobody can undo it",
+                "If it is made with a key, whoever holds the key can undo the release. The key is "
                 "then as confidential as the original",
             ]
         )
@@ -354,56 +385,58 @@ class Report:
                     "The counts of reports are not those of the answers. Since the chances are "
                     "known, the share of each answer can be estimated without bias: ",
                     element("code", "bistochastic estimate"),
-                    " does so, with an interval for every number. Errors depend on the rule and on "
-                    "the number of records alone; they become half as large with four times the "
-                    "records.",
+                    " does so, with an interval for every number. Errors depend on the rule and "
+                    "the number of records. Four times the records halve them.",
                 )
             )
-            if self.records is None:
-                found.append(self._examples(coded))
-            elif self.records > 0:
-                found.append(self._errors(coded, self.records))
-            else:
-                found.append(
-                    element("p", "There are no records, so that there is nothing to estimate.")
-                )
+            found.append(self._errors(coded))
             if any(column.has_strata for column in coded):
-                found.append(element("p", "Where the rule depends on another column, the errors "
-                                     "are those of the most protective rule if it held for "
-                                     "all records."))  # fmt: skip
-        numeric = [column for column in self.columns if isinstance(column.attribute, Numeric)]
-        if numeric:
-            found.append(listed([line for column in numeric for line in column.kept()]))
+                found.append(
+                    element(
+                        "p",
+                        "Where the rule depends on another column, the errors are those of the "
+                        "rule that hides most, as if it held for all records.",
+                    )
+                )
+        kept = [c.kept() for c in self.columns if isinstance(c.attribute, Numeric)]
+        if kept:
+            found.append(listed(kept))
         return join(found)
 
-    def _errors(self, coded: list[Column], records: int) -> Markup:
-        header = ["columns", "standard error, points", "at most, points", "as good as"]
-        rows = [column.errors(records) for column in coded]
-        return join(
-            table(
-                header,
-                rows,
-                caption=f"How well shares are estimated from {_count(records, 'record')}",
-            ),
-            element(
-                "p",
-                "Points are percentage points. The standard error is that of a share where all "
-                "levels are equally frequent. “At most” is the worst case: 95 of 100 estimates of "
-                "any one share are closer than that to the truth. “As good as” says how many "
-                "records without protection would have the same standard error.",
-                class_="bs-note",
-            ),
-        )
-
-    def _examples(self, coded: list[Column]) -> Markup:
-        header = ["columns", *(_count(many, "record") for many in _EXAMPLES)]
-        rows = [column.examples() for column in coded]
-        return join(
-            table(header, rows, caption="95 of 100 estimates of a share are closer to the truth than this"),
-            element("p", "In percentage points, for the worst share. ", element("code", "--records"),
-                    " or ", element("code", "records="), " makes this report for your number of "
-                    "records.", class_="bs-note"),
-        )  # fmt: skip
+    def _errors(self, coded: list[Column]) -> Markup:
+        if self.records == 0:
+            return element("p", "There are no records, so that there is nothing to estimate.")
+        noted = {c.plain: c.precision(self._spoken_of).note for c in coded}
+        known = [c for c in coded if not noted[c.plain]]
+        found: list[object] = []
+        if known and self.records is not None:
+            header = ["columns", "standard error, points", "95 of 100 within, points", "as good as"]
+            rows = [errors(column, self.records) for column in known]
+            caption = f"How well shares are estimated from {count(self.records, 'record')}"
+            found = [
+                table(header, rows, caption=caption),
+                element(
+                    "p",
+                    "Points are percentage points. The standard error is that of a share where all "
+                    "levels are equally frequent. 95 of 100 estimates of a share are within the "
+                    "next number, whichever share and whatever the truth. “As good as” says how "
+                    "many records without protection would have the same standard error.",
+                    class_="bs-note",
+                ),
+            ]
+        elif known:
+            header = ["columns", *(count(many, "record") for many in _EXAMPLES)]
+            rows = [[c.name, *(_within(c, many) for many in _EXAMPLES)] for c in known]
+            caption = "95 of 100 estimates of a share are within so many percentage points"
+            found = [
+                table(header, rows, caption=caption),
+                element("p", "This is for the worst share and the worst truth. With a number of "
+                        "records, the report is made for that number.", class_="bs-note"),
+            ]  # fmt: skip
+        other = [f"{prefix(c.attribute.columns)}{noted[c.plain]}" for c in coded if noted[c.plain]]
+        if other:
+            found += [element("p", "Of other columns can be estimated:"), listed(other)]
+        return join(found)
 
     # The slider.
 
@@ -417,19 +450,18 @@ class Report:
                 continue
             if law.size not in known:
                 known[law.size] = explorer.laws(law.size, betas, self._spoken_of)
-            names = levels(column.attribute, LARGEST)  # type: ignore[arg-type]
-            assert names is not None
-            start = min(range(_STEPS), key=lambda i: abs(betas[i] - law.beta))
-            title = f"{', '.join(map(shown, column.attribute.columns))} (beta {down(law.beta, 3)})"
-            found.append(explorer.Scene(title, names, known[law.size], start))
+            labels = levels(column.coded, LARGEST) or []
+            start = round(law.beta * (_STEPS - 1))
+            title = f"{column.plain} (beta {down(law.beta, 3)})"
+            found.append(explorer.Scene(title, labels, known[law.size], start))
         return found
 
     def _explore(self) -> Markup:
         return join(
             element(
                 "p",
-                "The slider shows what a column would look like under another beta or another rule. "
-                "It starts where the plan is. Changing it here changes nothing in the release.",
+                "The slider shows what a column would be under another beta or another rule. It "
+                "starts near the beta of the plan. Moving it changes nothing in the release.",
                 class_="bs-screen",
             ),
             element("p", "On screen, this part has a slider.", class_="bs-print"),
@@ -439,243 +471,62 @@ class Report:
     # Origin.
 
     def _origin(self) -> Markup:
+        laws = [row for column in self.columns for row in column.digests()]
+        found: list[object] = [facts(self._facts(), caption="What this page was made from")]
+        if laws:
+            caption = "The exact probabilities, by their digests"
+            header = ["columns", "digest of the rule"]
+            found.append(table(header, laws, caption=caption, left=(0, 1)))
+        steps = [element("li", step) for step in self._verify()]
+        return join(found, element("h3", "How to verify"), element("ol", steps))
+
+    def _facts(self) -> list[tuple[object, object]]:
         plan, certificate = self.plan, self.certificate
-        pairs: list[tuple[object, object]] = [
+        found: list[tuple[object, object]] = [
             ("Package", f"bistochastic {self._package()}"),
             ("Plan", join(element("code", shown(plan.name)), f", Definition {plan.definition}")),
             ("Digest of the plan", element("code", plan.digest)),
         ]
-        if certificate is not None:
-            pairs += [
-                ("Digest of the certificate", element("code", certificate.digest)),
-                ("Records", f"{certificate.records:,}"),
-                ("Label of the release", "none" if certificate.release is None
-                 else element("code", shown(certificate.release))),
-                ("Key", join("kept, fingerprint ", element("code", certificate.key_fingerprint or ""))
-                 if certificate.key_kept else "drawn for this release and forgotten"),
-                ("Order of the rows", "random" if certificate.shuffled else "that of the original"),
-            ]  # fmt: skip
-            if certificate.engine is not None:
-                pairs.append(("Engine", shown(certificate.engine)))
-            pairs += _of_ids(certificate)
-        laws = [row for column in self.columns for row in column.digests()]
-        found: list[object] = [facts(pairs, caption="What this page was made from")]
-        if laws:
-            found.append(table(["columns", "digest of the rule"], laws,
-                               caption="The exact probabilities, by their digests", left=(0, 1)))  # fmt: skip
-        what = "certificate" if certificate is not None else "plan"
-        file = "protected.csv.certificate.json" if certificate is not None else "plan.toml"
-        more = (
-            "" if certificate is not None or self.records is None else f" --records {self.records}"
-        )
-        steps: list[object] = [
-            join("Show the ", what, ": ", element("code", f"bistochastic inspect {file}"),
-                 ". One that was changed is refused." if certificate is not None else "."),
+        if certificate is None:
+            return found
+        label: object = "none"
+        if certificate.release is not None:
+            label = element("code", shown(certificate.release))
+        key: object = "drawn for this release and forgotten"
+        if certificate.key_kept:
+            key = join("kept, fingerprint ", element("code", certificate.key_fingerprint or ""))
+        found += [
+            ("Digest of the certificate", element("code", certificate.digest)),
+            ("Records", f"{certificate.records:,}"),
+            ("Label of the release", label),
+            ("Key", key),
+            ("Order of the rows", "random" if certificate.shuffled else "that of the original"),
+        ]
+        if certificate.engine is not None:
+            found.append(("Engine", shown(certificate.engine)))
+        return found + _of_ids(certificate)
+
+    def _verify(self) -> list[object]:
+        released = self.certificate is not None
+        file = "protected.csv.certificate.json" if released else "plan.toml"
+        more = "" if released or self.records is None else f" --records {self.records}"
+        refused = " One that was changed is refused." if released else ""
+        found: list[object] = [
+            join(f"Show the {self._source}: ", element("code", f"bistochastic inspect {file}"),
+                 f".{refused}"),
             join("Make this page again: ",
                  element("code", f"bistochastic report {file} --out again.html{more}"),
-                 f". The same {what} and version give the same page, byte for byte."),
-            join("Compare the digests above with those that the publisher names. They show every "
-                 "change, but they are no signature: get them from someone you trust."),
-            join("The probabilities are exact fractions. In Python, ",
-                 element("code", "bs.Plan.from_json(text).attributes[0].matrix.exact_row(0)"),
-                 " shows the first row of the first column. Rows and columns sum to 1."),
+                 f". The same {self._source} and version give the same page, byte for byte."),
+            "Compare the digests above with those that the publisher names. They show every "
+            "change, but they are no signature: get them from someone you trust.",
+            join("The probabilities are exact fractions, and all rows and columns sum to 1. In "
+                 "Python, ", element("code", "bs.Plan.from_json(text).attributes"),
+                 " has them: each attribute has a matrix with ", element("code", "exact_row"), "."),
         ]  # fmt: skip
-        if certificate is not None and certificate.key_kept:
-            steps.append("Whoever holds the key and the original can draw the release again, and "
+        if self.certificate is not None and self.certificate.key_kept:
+            found.append("Whoever has the key and the original can draw the release again, and "
                          "compare.")  # fmt: skip
-        found += [
-            element("h3", "How to verify"),
-            element("ol", [element("li", step) for step in steps]),
-        ]
-        return join(found)
-
-
-class Column:
-    """One attribute of a plan, and what is said of it."""
-
-    def __init__(self, attribute: Attribute, measured: Measures) -> None:
-        self.attribute = attribute
-        self.measured = measured
-        self.law: Matrix | None = None
-        self.odds: Fraction | None = None
-        if not isinstance(attribute, Numeric):
-            self.law = weakest(attribute)
-            each = [odds(matrix) for matrix in attribute.matrices]
-            if None not in each:
-                self.odds = max(part for part in each if part is not None)
-
-    @property
-    def has_strata(self) -> bool:
-        """Whether the rule depends on another column."""
-        return not isinstance(self.attribute, Numeric) and self.attribute.strata is not None
-
-    def _coded(self) -> Categorical | Joint:
-        assert not isinstance(self.attribute, Numeric)
-        return self.attribute
-
-    def sentence(self) -> Markup:
-        """What a report of this column does to a belief."""
-        if isinstance(self.attribute, Numeric):
-            if self.attribute.release == "average":
-                return said("Someone who knows the other values of a class knows the last one.")
-            return said("Someone who knows whose value is in a row knows the value. Epsilon is "
-                        "infinite, because the set of values is published.")  # fmt: skip
-        who = "Of those who answered: s" if self.attribute.missing == "keep" else "S"
-        if self.odds is None:
-            return said(f"{who}omeone may become certain that an answer is not the true one. "
-                        "See “Where someone may become certain”.")  # fmt: skip
-        return said(_beliefs(self.odds))
-
-    def remark(self) -> str | None:
-        """What has to be said beside the name."""
-        if not isinstance(self.attribute, Numeric) and self.attribute.missing == "keep":
-            return " (of those who answered)"
-        return None
-
-    def reasons(self) -> list[str]:
-        """What a report may make certain, a sentence each."""
-        before = prefix(self.attribute.columns)
-        if isinstance(self.attribute, Numeric):
-            return [f"{before}{self.measured.reason}"]
-        found = []
-        if self.attribute.missing == "keep":
-            found.append(f"{before}everyone sees who gave no answer")
-        for matrix in dict.fromkeys(self.attribute.matrices):
-            if math.isinf(matrix.epsilon):
-                found.append(f"{before}{self._excluded(matrix)}")
         return found
-
-    def _excluded(self, matrix: Matrix) -> str:
-        attribute = self._coded()
-        found = measures.lines(matrix, [math.inf])
-        where = ""
-        if attribute.strata is not None:
-            value = attribute.strata.labels.values[attribute.matrices.index(matrix)]
-            where = f"where `{shown(attribute.strata.column)}` is `{shown(value)}`, "
-        if found is None or found.witness is None:
-            return f"{where}some reports rule some answers out for certain"
-        u, w, v = (level(attribute, code) for code in found.witness)
-        told = f"{where}a report of `{v}` rules out `{w}`, for one; it occurs where the answer is `{u}`"
-        left, _ = found.deniability[0]
-        told += f". Whatever is reported, {_count(left, 'answer')} or more remain possible"
-        even = [evenly(belief, matrix) for belief in STATED]
-        if left > 1 and None not in even:
-            most = [percent(x) for x in even if x is not None]
-            told += (
-                f". To someone who holds all other answers for equally likely, one of 1 % becomes at "
-                f"most {most[0]}, one of 10 % at most {most[1]}, one of 50 % at most {most[2]}"
-            )
-        return told
-
-    def picture(self) -> Markup | None:
-        """The chances of every report, where they can be drawn."""
-        if self.law is None or not 2 <= self.law.size <= LARGEST:
-            return None
-        names = levels(self._coded(), LARGEST)
-        columns = ", ".join(map(shown, self.attribute.columns))
-        drawn = heat(
-            self.law.to_dense().tolist(), names, title=f"The chances of every report of {columns}"
-        )
-        unit = "" if self.law.size <= 12 else " in percent"
-        caption = (
-            f"A row for each true answer, a column for each report, the chance{unit} in the cell. "
-        )
-        if any(p == 0 for p in self.law.to_dense().flat):
-            caption += "A cell that is struck through never occurs."
-        wrapped = element("div", drawn, class_="bs-wide", role="group", tabindex="0",
-                          aria_label=f"Picture of {columns}")  # fmt: skip
-        return element("figure", wrapped, element("figcaption", caption))
-
-    def worst_row(self) -> tuple[float, str] | None:
-        """The smallest beta of a row over all rules, and the level that it belongs to."""
-        attribute = self._coded()
-        found = []
-        for matrix in attribute.matrices:
-            lines = measures.lines(matrix, [])
-            if lines is None:
-                return None
-            code, bits = lines.worst_row
-            # A perfect secret has no worse line than the mean; rounding would say so.
-            beta = bits / (matrix.max_bits or 1.0) * (1 - 2**-48) if matrix.size > 1 else 1.0
-            found.append((1.0 if matrix.beta == 1 else max(0.0, beta), level(attribute, code)))
-        return min(found, key=lambda each: each[0])
-
-    def measures(self) -> list[object]:
-        """A row of the table of measures."""
-        each = self.measured
-        worst: object = "–"
-        if self.law is not None:
-            row = self.worst_row()
-            if row is not None:
-                worst = join(down(row[0], 4), " (", element("code", row[1]), ")")
-                if row[0] == self.law.beta or row[0] >= self.law.beta * (1 - 1e-9):
-                    worst = f"{down(row[0], 4)} (all alike)"
-        rule = each.family.replace("_", " ") + (" (no chance)" if each.deterministic else "")
-        size = "records" if each.size is None else f"{each.size:,}"
-        beta = "–" if each.beta is None else down(each.beta, 4)
-        epsilon = "infinite" if math.isinf(each.epsilon) else up(each.epsilon, 4)
-        return [_names(each.columns), rule, size, beta, worst, epsilon]
-
-    def strata(self) -> Markup | None:
-        """What each rule does, where there are several."""
-        if isinstance(self.attribute, Numeric) or self.attribute.strata is None:
-            return None
-        header = [self.attribute.strata.column, "rule", "beta", "epsilon",
-                  *(f"{percent(b)} before" for b in STATED)]  # fmt: skip
-        rows = [
-            [element("code", shown(value)), matrix.family.replace("_", " "), down(matrix.beta, 4),
-             "infinite" if math.isinf(matrix.epsilon) else up(matrix.epsilon, 4),
-             *_after(odds(matrix))]
-            for value, matrix in zip(self.attribute.strata.labels.values,
-                                     self.attribute.strata.matrices, strict=True)
-        ]  # fmt: skip
-        columns = ", ".join(map(shown, self.attribute.columns))
-        by = shown(self.attribute.strata.column)
-        return table(header, rows, caption=f"{columns}: the rules by {by}", left=(0, 1))
-
-    def errors(self, records: int) -> list[object]:
-        """A row of the table of errors."""
-        each = [precision(matrix, records) for matrix in self._coded().matrices]
-        name = _names(self.attribute.columns)
-        note = next((one.note for one in each if one.note), "")
-        if note:
-            return [name, note, "", ""]
-        worst = max(each, key=lambda one: one.error or 0.0)
-        within = "–" if worst.within is None else f"± {_points(worst.within)}"
-        return [name, _points(worst.error or 0.0), within, _count(worst.alike or 0, "record")]
-
-    def examples(self) -> list[object]:
-        """The same for several numbers of records."""
-        name = _names(self.attribute.columns)
-        found: list[object] = [name]
-        for many in _EXAMPLES:
-            each = [precision(matrix, many) for matrix in self._coded().matrices]
-            note = next((one.note for one in each if one.note), "")
-            if note:
-                return [name, note, *[""] * (len(_EXAMPLES) - 1)]
-            worst = max(each, key=lambda one: one.within or one.error or 0.0)
-            found.append("–" if worst.within is None else f"± {_points(worst.within)}")
-        return found
-
-    def kept(self) -> list[str]:
-        """What a numeric column still tells."""
-        attribute = self.attribute
-        assert isinstance(attribute, Numeric)
-        before = prefix(attribute.columns)
-        if attribute.release == "average":
-            return [f"{before}the mean is that of the original; the spread is smaller, as values in "
-                    "a class are alike"]  # fmt: skip
-        return [f"{before}the mean, the quantiles and all that concerns this column alone are those "
-                "of the original; what it has to do with other columns is weakened"]  # fmt: skip
-
-    def digests(self) -> list[list[object]]:
-        """The digest of every rule."""
-        name = _names(self.attribute.columns)
-        if isinstance(self.attribute, Numeric):
-            matrices: Sequence[Matrix | None] = [self.attribute.matrix]
-        else:
-            matrices = self.attribute.matrices
-        return [[name, element("code", _core.digest_of(m))] for m in matrices if m is not None]
 
 
 def _of_ids(certificate: Certificate) -> list[tuple[object, object]]:
@@ -683,36 +534,18 @@ def _of_ids(certificate: Certificate) -> list[tuple[object, object]]:
     if ids is None:
         return []
     if ids.row_columns:
-        return [("Rows", join("addressed by ", _names(ids.row_columns), f", {ids.kind}"))]
-    after = "the first" if ids.after == "first" else join("after ", element("code", ids.after))
-    return [
-        ("People", join("known by ", _names([ids.id_column]), f", {ids.kind}")),
-        ("Wave", after),
-    ]
+        return [("Rows", join("addressed by ", names(ids.row_columns), f", {ids.kind}"))]
+    wave: object = "the first"
+    if ids.after != "first":
+        wave = join("after the one with the digest ", element("code", ids.after))
+    people = join("known by ", names([ids.id_column]), f", {ids.kind}")
+    return [("People", people), ("Wave", wave)]
 
 
-def _after(most: Fraction | None) -> list[str]:
-    """The most that the stated beliefs can become."""
-    if most is None:
-        return ["may be certain"] * len(STATED)
-    return [percent(after(belief, most)) for belief in STATED]
+def _bits(part: Bits) -> str:
+    return f"{down(part.beta, 4)}: {down(part.bits, 5)} of {part.max_bits:.5g} bits"
 
 
-def _beliefs(most: Fraction) -> str:
-    """The same as a sentence."""
-    if most == 1:
-        return "A report changes no belief at all."
-    found = [percent(after(belief, most)) for belief in STATED]
-    return (
-        f"Someone who held an answer for 1 % likely thinks it at most {found[0]} likely after "
-        f"seeing the report. 10 % becomes at most {found[1]}, and 50 % at most {found[2]}."
-    )
-
-
-def _count(many: int, noun: str) -> str:
-    return f"{many:,} {noun}{'s' * (many != 1)}"
-
-
-def _points(share: float) -> str:
-    """A share in percentage points, in three digits and not below it."""
-    return up(100 * share, 3) if share < 10 else "above 1,000"
+def _within(column: Column, records: int) -> str:
+    found = column.precision(records)
+    return "–" if found.within is None else f"± {points(found.within)}"

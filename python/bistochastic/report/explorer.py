@@ -181,6 +181,8 @@ def _step(asked: float, matrix: Matrix, records: int) -> Step:
     rows = matrix.to_dense().tolist()
     most = odds(matrix)
     one, ten = (percent(after(belief, most)) for belief in _BELIEFS)
+    if most is None:
+        one = ten = "may be certain"
     beta = down(matrix.beta, 4)
     epsilon = "infinite" if most is None else up(matrix.epsilon, 4)
     truth, far = matrix.truthfulness, measures.mean_distance(matrix)
@@ -194,11 +196,15 @@ def _step(asked: float, matrix: Matrix, records: int) -> Step:
         epsilon,
         one,
         ten,
-        "not computed" if truth is None else f"{100 * truth:.3g} %",
+        "not computed" if truth is None else percent(Fraction(truth)),
         "not computed" if far is None else f"{far:.3g}",
         points,
     ]
-    said = f"Beta {beta}, epsilon {epsilon}. A belief of 1 % becomes at most {one}, one of 10 % at most {ten}."
+    said = f"Beta {beta}, epsilon {epsilon}. "
+    if most is None:
+        said += "Some report rules some answer out, so that someone may become certain."
+    else:
+        said += f"A belief of 1 % becomes at most {one}, one of 10 % at most {ten}."
     value = f"beta {asked:g}, epsilon {epsilon}"
     cells = [_NEVER if p == 0 else hundredths(p) for row in rows for p in row]
     return Step(asked, facts, value, said, heat_text(rows), cells)
