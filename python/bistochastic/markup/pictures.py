@@ -78,16 +78,21 @@ def heat(
 def heat_text(rows: Sequence[Sequence[float]]) -> str:
     """What a heat map shows, in words."""
     n = len(rows)
+    truth, others, never = spans(rows)
+    said = f"A table of {n} by {n} probabilities: a row per truth, a column per report. The truth "
+    said += f"is reported with probability {truth}."
+    if others:
+        said += f" Each other report has probability {others}."
+    if never != "0":
+        said += f" {never} of the {n * (n - 1)} other reports never occur."
+    return said
+
+
+def spans(rows: Sequence[Sequence[float]]) -> tuple[str, str, str]:
+    """The chances of the truth, those of other reports, and how many of these never occur."""
     truths = [row[u] for u, row in enumerate(rows)]
     others = [p for u, row in enumerate(rows) for v, p in enumerate(row) if v != u]
-    parts = [f"A table of {n} by {n} probabilities: a row per truth, a column per report."]
-    parts.append(f"The truth is reported with probability {_span(truths)}.")
-    if others:
-        never = sum(p == 0 for p in others)
-        parts.append(f"Each other report has probability {_span(others)}.")
-        if never:
-            parts.append(f"{never} of the {len(others)} other reports never occur.")
-    return " ".join(parts)
+    return _span(truths), _span(others) if others else "", str(sum(p == 0 for p in others))
 
 
 def bars(

@@ -510,7 +510,7 @@ class Report:
         released = self.certificate is not None
         file = "protected.csv.certificate.json" if released else "plan.toml"
         more = "" if released or self.records is None else f" --records {self.records}"
-        refused = " One that was changed is refused." if released else ""
+        refused = " One whose numbers do not follow from its plan is refused." if released else ""
         found: list[object] = [
             join(f"Show the {self._source}: ", element("code", f"bistochastic inspect {file}"),
                  f".{refused}"),

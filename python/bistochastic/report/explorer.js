@@ -11,6 +11,7 @@
   var asked = document.getElementById("x-asked");
   var said = document.getElementById("x-said");
   var picture = document.getElementById("x-matrix");
+  var none = document.getElementById("x-none");
   var cells = [];
   var drawn = null;
 
@@ -87,32 +88,41 @@
     lay();
     var law = family(), here = scene(), n = here.size, at = Number(slider.value);
     var step = law.steps[at];
-    var known = step.facts !== undefined;
-    asked.textContent = data.betas[at];
+    // A text says why there is no such matrix.
+    var known = typeof step !== "string", beta = data.betas[at];
+    asked.textContent = beta;
     data.facts.forEach(function (_, i) {
-      document.getElementById("x-fact-" + i).textContent = known ? step.facts[i] : "–";
+      document.getElementById("x-fact-" + i).textContent = known ? step[0][i] : "–";
     });
-    slider.setAttribute("aria-valuetext", step.value);
     picture.hidden = !known;
-    document.getElementById("x-none").hidden = known;
-    document.getElementById("x-none").textContent = known ? "" : step.said;
-    if (!known) return step.said;
-    picture.querySelector("desc").textContent = step.picture;
+    none.hidden = known;
+    none.textContent = known ? "" : step;
+    slider.setAttribute("aria-valuetext", "beta " + beta + ", " +
+      (known ? "epsilon " + step[0][1] : "no such matrix"));
+    if (!known) return step;
+    var span = step[1];
+    picture.querySelector("desc").textContent = "The truth is reported with probability " + span[0] +
+      ", each other report with " + span[1] + "; " + span[2] + " of these never occur.";
     var strike = "", size = picture.cell;
     cells.forEach(function (cell, i) {
       var group = parseInt(law.index.substr(2 * i, 2), 36);
-      var shade = parseInt(step.cells.substr(2 * group, 2), 36);
+      var shade = parseInt(step[2].substr(2 * group, 2), 36);
       // 101 stands for exactly 0.
-      var none = shade === 101;
-      cell.box.setAttribute("fill-opacity", none ? 0 : 0.02 + 0.0058 * shade);
+      var never = shade === 101;
+      cell.box.setAttribute("fill-opacity", never ? 0 : 0.02 + 0.0058 * shade);
       cell.text.textContent = data.texts[n <= 12 ? 0 : 1][shade];
-      if (none) {
+      if (never) {
         var x = (i % n) * size, y = Math.floor(i / n) * size;
         strike += "M" + x + " " + y + "l" + size + " " + size;
       }
     });
     picture.strike.setAttribute("d", strike);
-    return step.said;
+    var words = "Beta " + step[0][0] + ", epsilon " + step[0][1] + ". ";
+    if (step[0][1] === "infinite") {
+      return words + "Some report rules some answer out, so that someone may become certain.";
+    }
+    return words + "A belief of 1 % becomes at most " + step[0][2] + ", one of 10 % at most " +
+      step[0][3] + ".";
   }
 
   function start() {

@@ -19,7 +19,7 @@ from bistochastic.errors import OutOfReachError, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA
 from bistochastic.markup import Markup, element, facts, join, page, section, table
-from bistochastic.markup.pictures import LARGEST, cell_text, heat_text, hundredths
+from bistochastic.markup.pictures import LARGEST, cell_text, hundredths, spans
 from bistochastic.matrix import Matrix
 from bistochastic.report.beliefs import after, odds, percent
 from bistochastic.report.levels import name
@@ -62,8 +62,9 @@ def explore(
     >>> "sometimes" in page.read_text(encoding="utf-8")
     True
     """
-    from bistochastic.report.document import write
+    from bistochastic.report.document import checked, write
 
+    target = checked(path)
     levels = _levels(size_or_labels)
     count = _core.as_whole("records", records, 1)
     made = makers(BY_BETA if families is None else families)
@@ -80,7 +81,7 @@ def explore(
     tables = [
         table(
             ["beta asked for", *fact_names(count)],
-            [[f"{step.asked:g}", *(step.facts or [step.said, *[""] * 6])] for step in each.steps],
+            [[f"{step.asked:g}", *(step.facts or ["–"] * 7)] for step in each.steps],
             caption=f"{each.name}, {n} levels",
         )
         for each in found
@@ -96,19 +97,22 @@ def explore(
         script=script(),
         data=data([scene], count),
     )
-    write(path, text)
+    write(target, text)
 
 
 @dataclass(frozen=True)
 class Step:
-    """One position of the slider: what is shown there."""
+    """One position of the slider: what is shown there, or why nothing is.
+
+    ``picture`` has the chances of the truth and of other reports in words, and how many of those
+    never occur.
+    """
 
     asked: float
-    facts: list[str] | None
-    value: str
-    said: str
-    picture: str
+    facts: list[str]
+    picture: list[str]
     cells: list[int]
+    none: str = ""
 
 
 @dataclass(frozen=True)
@@ -162,10 +166,8 @@ def law(label: str, make: Make, size: int, betas: Sequence[float], records: int)
             if error.most is None:
                 raise
             most = down(error.most, 4)
-            said = (
-                f"This family has no matrix of beta {beta:g}: at {size} levels the most is {most}."
-            )
-            steps.append(Step(beta, None, f"beta {beta:g}: none", said, "", []))
+            none = f"This family has no matrix of this beta: at {size} levels the most is {most}."
+            steps.append(Step(beta, [], [], [], none))
             continue
         if not isinstance(matrix, Matrix):
             must = "`families` must hold functions that return a matrix"
@@ -200,14 +202,8 @@ def _step(asked: float, matrix: Matrix, records: int) -> Step:
         "not computed" if far is None else f"{far:.3g}",
         points,
     ]
-    said = f"Beta {beta}, epsilon {epsilon}. "
-    if most is None:
-        said += "Some report rules some answer out, so that someone may become certain."
-    else:
-        said += f"A belief of 1 % becomes at most {one}, one of 10 % at most {ten}."
-    value = f"beta {asked:g}, epsilon {epsilon}"
     cells = [_NEVER if p == 0 else hundredths(p) for row in rows for p in row]
-    return Step(asked, facts, value, said, heat_text(rows), cells)
+    return Step(asked, facts, list(spans(rows)), cells)
 
 
 def panel(records: int, *, print_it: bool = True) -> Markup:
@@ -284,25 +280,14 @@ def _share(code: int) -> float:
 
 def _embedded(law: Law) -> dict[str, Any]:
     """Cells that are alike at all steps are a group, and every step has a number per group."""
-    known = [step for step in law.steps if step.facts is not None]
+    known = [step.cells for step in law.steps if not step.none]
     groups: dict[tuple[int, ...], int] = {}
-    columns = list(zip(*(step.cells for step in known), strict=True))
-    index = "".join(_two(groups.setdefault(column, len(groups))) for column in columns)
-    steps: list[dict[str, Any]] = []
-    for step in law.steps:
-        if step.facts is None:
-            steps.append({"value": step.value, "said": step.said})
-            continue
-        at = known.index(step)
-        steps.append(
-            {
-                "facts": step.facts,
-                "value": step.value,
-                "said": step.said,
-                "picture": step.picture,
-                "cells": "".join(_two(column[at]) for column in groups),
-            }
-        )
+    index = "".join(_two(groups.setdefault(c, len(groups))) for c in zip(*known, strict=True))
+    shades = iter(zip(*groups, strict=True))
+    steps: list[Any] = [
+        step.none or [step.facts, step.picture, "".join(map(_two, next(shades)))]
+        for step in law.steps
+    ]
     return {"name": law.name, "index": index, "steps": steps}
 
 
