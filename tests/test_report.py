@@ -144,7 +144,7 @@ def test_beliefs_spread_evenly_are_those_of_bayes(matrix: bs.Matrix) -> None:
             total = sum(prior[w] * table[w][v] for w in range(r))
             if total:
                 most = max(most, prior[u] * table[u][v] / total)
-    assert beliefs.evenly(belief, matrix) == most
+    assert beliefs.after(belief, beliefs.even_odds(matrix)) == most
 
 
 def test_large_matrices_are_bounded_by_epsilon_from_above() -> None:
@@ -154,10 +154,10 @@ def test_large_matrices_are_bounded_by_epsilon_from_above() -> None:
     keep = matrix.exact_row(0)
     assert most >= keep[0] / keep[1]
     assert most <= keep[0] / keep[1] * (1 + Fraction(1, 10**9))
-    even = beliefs.evenly(Fraction(1, 10), bs.geometric(200, beta=0.3))
+    even = beliefs.even_odds(bs.geometric(200, beta=0.3))
     assert even is not None
     peak = max(bs.geometric(200, beta=0.3).exact_row(0))
-    assert even >= beliefs.after(Fraction(1, 10), peak * 199 / (1 - peak))
+    assert even >= peak * 199 / (1 - peak)
 
 
 def test_percents_are_rounded_up_and_never_to_certainty() -> None:

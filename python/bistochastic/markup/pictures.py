@@ -91,8 +91,8 @@ def heat_text(rows: Sequence[Sequence[float]]) -> str:
 def spans(rows: Sequence[Sequence[float]]) -> tuple[str, str, str]:
     """The chances of the truth, those of other reports, and how many of these never occur."""
     truths = [row[u] for u, row in enumerate(rows)]
-    others = [p for u, row in enumerate(rows) for v, p in enumerate(row) if v != u]
-    return _span(truths), _span(others) if others else "", str(sum(p == 0 for p in others))
+    others = [p for u, row in enumerate(rows) for p in (*row[:u], *row[u + 1 :])]
+    return _span(truths), _span(others) if others else "", str(others.count(0))
 
 
 def bars(

@@ -77,22 +77,25 @@ def after(belief: Fraction, most: Fraction | None) -> Fraction:
     return belief * most / (belief * most + 1 - belief)
 
 
-def evenly(belief: Fraction, matrix: Matrix) -> Fraction | None:
-    """The same if all other truths were held for equally likely; None where that is not known.
+def even_odds(matrix: Matrix) -> Fraction | None:
+    """The same odds against all other truths, if they were held for equally likely.
 
     Columns sum to 1, so that the others explain a report by ``(1 - p_uv) / (r - 1)`` on average.
+    None where that is infinite, or where the matrix is too large to be looked at.
+
+    >>> import bistochastic as bs
+    >>> even_odds(bs.k_anonymous(6, k=3)), even_odds(bs.randomized_response(2, keep=0.75))
+    (Fraction(5, 2), Fraction(3, 1))
     """
     r = matrix.size
-    if r == 1:
-        return Fraction(1)
-    if r > _ROWS:
+    if r == 1 or r > _ROWS:
         return None
     if r <= _FEW:
         peak = max(max(matrix.exact_row(u)) for u in range(r))
     else:
         # A double is within a part in 2^53 of its fraction.
         peak = min(Fraction(1), Fraction(float(matrix.to_dense().max())) * (1 + Fraction(1, 2**52)))
-    return after(belief, None if peak == 1 else peak * (r - 1) / (1 - peak))
+    return None if peak == 1 else peak * (r - 1) / (1 - peak)
 
 
 def percent(share: Fraction, digits: int = 3) -> str:
@@ -105,14 +108,14 @@ def percent(share: Fraction, digits: int = 3) -> str:
     """
     if share >= 1:
         return "100 %"
-    hundredfold = share * 100
-    if hundredfold <= 0:
+    if share <= 0:
         return "0 %"
-    places = digits - 1 - math.floor(math.log10(hundredfold))
+    top, bottom = 100 * share.numerator, share.denominator
+    places = digits - 1 - math.floor(math.log10(top / bottom))
     for decimals in range(max(0, places), max(places, _CLOSE) + 1):
-        text = _ceiling(hundredfold, decimals)
-        if Fraction(text) < 100:
-            return f"{text} %"
+        whole = -(-top * 10**decimals // bottom)
+        if whole < 100 * 10**decimals:
+            return f"{_decimal(whole, decimals)} %"
     return "practically 100 %"
 
 
@@ -130,16 +133,13 @@ def percent_down(share: Fraction, digits: int = 3) -> str:
     return f"{_decimal(int(whole), decimals)} %"
 
 
-def _ceiling(number: Fraction, decimals: int) -> str:
-    """A number with so many decimals, not below it."""
-    return _decimal(int(-((-number * 10**decimals) // 1)), decimals)
-
-
 def _decimal(whole: int, decimals: int) -> str:
     """A whole number of the last decimal, without noughts at the end.
 
     >>> _decimal(1250, 2), _decimal(7, 3), _decimal(40, 0)
     ('12.5', '0.007', '40')
     """
-    text = f"{Decimal(whole).scaleb(-decimals):f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    if not decimals:
+        return str(whole)
+    digits = str(whole).zfill(decimals + 1)
+    return f"{digits[:-decimals]}.{digits[-decimals:]}".rstrip("0").rstrip(".")

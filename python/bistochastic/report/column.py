@@ -10,7 +10,7 @@ from bistochastic import _core, measures
 from bistochastic.markup import Markup, element, heat, join, table
 from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan.attributes import Numeric, prefix
-from bistochastic.report.beliefs import STATED, evenly, odds, percent
+from bistochastic.report.beliefs import STATED, even_odds, odds, percent
 from bistochastic.report.deeds import weakest
 from bistochastic.report.levels import level, levels
 from bistochastic.report.precision import Precision, precision
@@ -85,12 +85,10 @@ class Column:
         matrices = self.coded.matrices
         if matrices[0].size < 3:
             return ""
-        told = []
-        for belief in STATED:
-            each = [evenly(belief, matrix) for matrix in matrices]
-            if None in each:
-                return ""
-            told.append(percent(max(share for share in each if share is not None)))
+        each = [even_odds(matrix) for matrix in matrices]
+        if None in each:
+            return ""
+        told = becomes(max(part for part in each if part is not None))
         if told == becomes(self.odds):
             return ""
         return (

@@ -12,6 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bistochastic import _core, measures
 from bistochastic.arguments import items
 from bistochastic.choose.tradeoff import makers
@@ -180,7 +182,9 @@ def law(label: str, make: Make, size: int, betas: Sequence[float], records: int)
 
 
 def _step(asked: float, matrix: Matrix, records: int) -> Step:
-    rows = matrix.to_dense().tolist()
+    dense = matrix.to_dense()
+    # Most entries are equal to many others.
+    values, places = np.unique(dense, return_inverse=True)
     most = odds(matrix)
     one, ten = (percent(after(belief, most)) for belief in _BELIEFS)
     if most is None:
@@ -202,8 +206,9 @@ def _step(asked: float, matrix: Matrix, records: int) -> Step:
         "not computed" if far is None else f"{far:.3g}",
         points,
     ]
-    cells = [_NEVER if p == 0 else hundredths(p) for row in rows for p in row]
-    return Step(asked, facts, list(spans(rows)), cells)
+    codes = [_NEVER if p == 0 else hundredths(p) for p in values.tolist()]
+    cells = [codes[i] for i in places.reshape(-1).tolist()]
+    return Step(asked, facts, list(spans(dense.tolist())), cells)
 
 
 def panel(records: int, *, print_it: bool = True) -> Markup:
