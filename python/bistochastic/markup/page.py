@@ -23,7 +23,7 @@ border-bottom:1px solid rgba(127,127,127,.4);font-weight:400;background:none;whi
 .bs-table thead th{font-weight:600;border-bottom:2px solid rgba(127,127,127,.8);
 vertical-align:bottom}
 .bs-table .bs-number{text-align:right}.bs-table td.bs-number{white-space:nowrap}
-.bs-facts th{font-weight:600;white-space:nowrap}
+.bs-table.bs-facts th{font-weight:600}.bs-facts td{overflow-wrap:anywhere}
 .bs-wide{overflow-x:auto}
 .bs-picture{display:block;max-width:100%;height:auto;overflow:visible;fill:currentColor;
 font-family:system-ui,"Segoe UI",Roboto,"Noto Sans",sans-serif}
