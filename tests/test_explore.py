@@ -57,7 +57,7 @@ def test_numbers_are_those_of_the_core(tmp_path: Path, size: int) -> None:
             assert facts[1] == ("infinite" if most is None else up(matrix.epsilon, 4))
             for belief, shown in ((Fraction(1, 100), facts[2]), (Fraction(1, 10), facts[3])):
                 right = beliefs.percent(beliefs.after(belief, most))
-                assert shown == ("may be certain" if most is None else right)
+                assert shown == ("certainty" if most is None else right)
             assert matrix.truthfulness is not None
             assert facts[4] == beliefs.percent(Fraction(matrix.truthfulness))
             dense = matrix.to_dense()

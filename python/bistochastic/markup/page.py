@@ -23,7 +23,8 @@ border-bottom:1px solid rgba(127,127,127,.4);font-weight:400;background:none;whi
 .bs-table thead th{font-weight:600;border-bottom:2px solid rgba(127,127,127,.8);
 vertical-align:bottom}
 .bs-table .bs-number{text-align:right}.bs-table td.bs-number{white-space:nowrap}
-.bs-table.bs-facts th{font-weight:600}.bs-facts td{overflow-wrap:anywhere}
+.bs-table.bs-facts th{font-weight:600}
+.bs-table td code{overflow-wrap:anywhere}
 .bs-wide{overflow-x:auto}
 .bs-picture{display:block;max-width:100%;height:auto;overflow:visible;fill:currentColor;
 font-family:system-ui,"Segoe UI",Roboto,"Noto Sans",sans-serif}
@@ -55,7 +56,7 @@ a{color:var(--link)}
 a:focus-visible,[tabindex]:focus-visible,input:focus-visible,select:focus-visible,
 button:focus-visible,summary:focus-visible{outline:3px solid var(--link);outline-offset:2px}
 code,.bs-code{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;font-size:.88em;
-overflow-wrap:anywhere}
+overflow-wrap:break-word}
 pre{background:var(--panel);padding:.7rem .9rem;overflow-x:auto;border-radius:4px}
 .bs-skip{position:absolute;left:-99rem}
 .bs-skip:focus{left:1rem;top:.5rem;background:var(--paper);padding:.4rem .8rem;z-index:1}

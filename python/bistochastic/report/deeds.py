@@ -75,7 +75,8 @@ def law_deeds(matrix: Matrix, attribute: Categorical | Joint | None = None) -> l
     pair = structure.two_valued(matrix)
     if pair is not None:
         keep, other = percent(Fraction(pair[0])), percent_down(Fraction(pair[1]))
-        others = f"each of the other {n - 1} levels" if n > 2 else "the other level"
+        noun = "combination" if attribute is not None and len(attribute.columns) > 1 else "level"
+        others = f"each of the other {n - 1:,} {noun}s" if n > 2 else f"the other {noun}"
         return [f"The truth is reported with a chance of {keep}, and {others} with {other}."]
     found = structure.classes(matrix)
     if found is not None:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _STEPS = 21
 # Numbers of records that are spoken of before there is a release.
 _EXAMPLES = (1_000, 10_000, 100_000, 1_000_000)
+_WHERE = "Where someone may become certain"
+_CERTAIN = element("a", f"“{_WHERE}”", href="#certain")
 
 
 def write_report(
@@ -161,27 +163,25 @@ class Report:
         if certain:
             columns = [name for column in certain for name in column.attribute.columns]
             several = "columns" if len(columns) > 1 else "column"
-            link = element("a", "what, and why", href="#certain")
-            certain_of = " someone may become certain of something: "
-            found.append(join(f"In the {several} ", names(columns), certain_of, link, "."))
+            see = " someone may become certain of something: see "
+            found.append(join(f"In the {several} ", names(columns), see, _CERTAIN, "."))
         if bounded:
             worst = max(bounded, key=lambda column: column.odds or 0)
-            assert worst.odds is not None
             among = "Of the other columns" if certain else "Of all columns"
             lead = join(f"{among}, ", worst.name, " hides least. ") if len(self.columns) > 1 else ""
-            found.append(join(lead, beliefs(worst.odds)))
+            found.append(join(lead, worst.sentence()))
         return found
 
     def _all_together(self) -> list[object]:
         if len(self.columns) == 1:
             return []
         if self.odds is None:
-            link = element("a", "the reasons", href="#certain")
-            return [join("All protected columns of a person together have no bound: ", link, ".")]
+            return [join("What all protected columns of a person together can tell has no bound: "
+                         "see ", _CERTAIN, ".")]  # fmt: skip
         one, ten, half = becomes(self.odds)
-        return [f"All protected columns of a person together can raise a belief about that person "
-                f"from 1 % to at most {one}, from 10 % to at most {ten}, and from 50 % to at most "
-                f"{half}."]  # fmt: skip
+        return [said(f"All protected columns of a person together can raise a belief about that "
+                     f"person from 1 % to at most {one}, from 10 % to at most {ten}, and from 50 % "
+                     f"to at most {half}.")]  # fmt: skip
 
     def _in_clear(self) -> object:
         phrases = self._clear_phrases()
@@ -233,10 +233,12 @@ class Report:
             element("h3", "What a report does to a belief"),
             element(
                 "p",
-                "Take someone who holds an answer of one person for likely to a certain degree, "
-                "and then sees what this person is reported with in that column. The table says "
-                "how likely they can think it is afterwards, at most. That is the worst case over "
-                "all answers, all reports, and all that they may think of the other answers.",
+                said(
+                    "Suppose someone thinks that an answer of one person is 1 % likely, and then "
+                    "sees what is reported of this person in that column. The table says how "
+                    "likely they can think it is afterwards, at most. That is the worst case over "
+                    "all answers, all reports, and all that they may think of the other answers."
+                ),
             ),
             table(header, rows, caption="The most that a belief can become"),
             self._example(),
@@ -254,7 +256,7 @@ class Report:
         reasons = [line for column in self.columns for line in column.reasons()]
         if reasons:
             found += [
-                element("h3", "Where someone may become certain", id="certain"),
+                element("h3", _WHERE, id="certain"),
                 listed(reasons),
             ]
         found += [element("h3", "What is not guaranteed"), listed(self._not_guaranteed())]
@@ -265,7 +267,7 @@ class Report:
         known = [column for column in self.columns if column.odds is not None]
         if not known:
             return None
-        told = beliefs(known[0].odds or Fraction(1))
+        told = said(beliefs(known[0].odds or Fraction(1)))
         return element("p", "For example ", known[0].name, ": ", told, class_="bs-note")
 
     def _not_guaranteed(self) -> list[str]:

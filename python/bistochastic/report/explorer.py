@@ -188,7 +188,7 @@ def _step(asked: float, matrix: Matrix, records: int) -> Step:
     most = odds(matrix)
     one, ten = (percent(after(belief, most)) for belief in _BELIEFS)
     if most is None:
-        one = ten = "may be certain"
+        one = ten = "certainty"
     beta = down(matrix.beta, 4)
     epsilon = "infinite" if most is None else up(matrix.epsilon, 4)
     truth, far = matrix.truthfulness, measures.mean_distance(matrix)

@@ -19,7 +19,8 @@ def said(sentence: str) -> Markup:
     >>> said("column `a<b`: told")
     'column <code>a&lt;b</code>: told'
     """
-    parts = sentence.split("`")
+    # No line begins with the sign of a percentage.
+    parts = sentence.replace(" %", "\u00a0%").split("`")
     return join(element("code", part) if i % 2 else part for i, part in enumerate(parts))
 
 
@@ -41,7 +42,7 @@ def names(columns: Sequence[str]) -> Markup:
 def becomes(most: Fraction | None) -> list[str]:
     """The most that the stated beliefs can become, by the largest odds."""
     if most is None:
-        return ["may be certain"] * len(STATED)
+        return ["certainty"] * len(STATED)
     return [percent(after(belief, most)) for belief in STATED]
 
 
