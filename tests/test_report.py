@@ -211,7 +211,10 @@ def test_every_kind_of_column_is_told(tmp_path: Path) -> None:
         "possible.",
         "where region is south, a report of",
         "Column shy: everyone sees who gave no answer.",
-        "Column income: the set of values is published.",
+        "Column income: all numbers are published as they are.",
+        "Column weight: the means follow from the numbers without chance.",
+        "The numbers in weight are replaced by means of classes, without chance.",
+        "It holds nothing that was derived from anyone's answers.",
         "Column region.",
         "Left out of the release: name.",
         "only the totals of its 4 classes, which are not changed at all",
@@ -263,11 +266,14 @@ def test_keys_ids_rows_and_engines_are_told(tmp_path: Path) -> None:
     assert key.fingerprint in text
     assert "Whoever holds the key can undo the release" in text
     assert "The ids in person are left out." in text
+    assert "The guarantee is for one row." not in text
+    assert "insecure" not in text
     assert "which rows are of one person, by who" in text.lower()
     later = simple().protect(
         people, key=key, id_column="person", after=first.certificate, max_rows_per_id=2
     )
     text = text_of(written(later, tmp_path))
+    assert "The guarantee is for one row." in text
     assert f"after the one with the digest {first.certificate.digest}" in text
     table = pa.table({"file": ["a"] * 3, "row": [1, 2, 3], "sex": ["F", "M", "M"]})
     own = simple(drop=["file", "row"])
@@ -280,6 +286,13 @@ def test_keys_ids_rows_and_engines_are_told(tmp_path: Path) -> None:
     assert "an <engine>" in text
 
 
+def test_a_key_that_anyone_can_guess_stands_above_everything(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"key": bs.Key.insecure(1), "release": "w", "allow_insecure": True}
+    text = text_of(written(simple().protect({"sex": ["F", "M"] * 200}, **options), tmp_path))
+    assert "anyone can guess it and undo the release. Nothing on this page is guaranteed." in text
+    assert text.index("Nothing on this page is guaranteed") < text.index("In short")
+
+
 def test_a_plan_without_records_gives_examples(tmp_path: Path) -> None:
     text = text_of(written(wide(), tmp_path))
     assert "Report on a plan, before any data." in text
@@ -290,6 +303,15 @@ def test_a_plan_without_records_gives_examples(tmp_path: Path) -> None:
     assert "income" in text_of(written(only, tmp_path))
     none = simple().protect({"sex": []})
     assert "there is nothing to estimate" in text_of(written(none, tmp_path))
+
+
+def test_levels_that_were_read_off_the_data_are_owned_up_to(tmp_path: Path) -> None:
+    read = bs.Categorical("sex", ["F", "M"], "uniform", domain_from_data=True)
+    text = text_of(written(bs.Plan([read]), tmp_path))
+    assert (
+        "The plan took the levels of 1 column from the data. Beside them, this page holds" in text
+    )
+    assert "which tells that they occur" in text
 
 
 def test_errors_are_those_of_the_core() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bistochastic import _core, measures
 from bistochastic.markup import Markup, element, heat, join, table
 from bistochastic.markup.pictures import LARGEST
-from bistochastic.plan.attributes import Numeric, prefix
+from bistochastic.plan.attributes import Numeric
 from bistochastic.report.beliefs import STATED, even_odds, odds, percent
 from bistochastic.report.deeds import weakest
 from bistochastic.report.levels import level, levels
@@ -104,15 +104,22 @@ class Column:
 
     def reasons(self) -> list[str]:
         """What a report may make certain, a sentence each."""
-        before = prefix(self.attribute.columns)
         if isinstance(self.attribute, Numeric):
-            return [f"{before}{self.measured.reason}"]
+            if self.attribute.release == "average":
+                return [
+                    "the means follow from the numbers without chance. Someone who knows all "
+                    "numbers of a class but one can compute that one"
+                ]
+            return [
+                "all numbers are published as they are. Everyone sees for certain which numbers "
+                "occur in the file and which do not"
+            ]
         found = []
         if self.attribute.missing == "keep":
-            found.append(f"{before}everyone sees who gave no answer")
+            found.append("everyone sees who gave no answer")
         for matrix in dict.fromkeys(self.attribute.matrices):
             if math.isinf(matrix.epsilon):
-                found.append(f"{before}{self._excluded(matrix)}")
+                found.append(self._excluded(matrix))
         return found
 
     def _excluded(self, matrix: Matrix) -> str:
@@ -174,11 +181,18 @@ class Column:
         return [
             self.name,
             family + (" (no chance)" if each.deterministic else ""),
-            "records" if each.size is None else f"{each.size:,}",
+            self._size(),
             "–" if each.beta is None else down(each.beta, 4),
             worst,
             epsilon(each.epsilon),
         ]
+
+    def _size(self) -> str:
+        if self.measured.size is None:
+            return "records"
+        if self.law is None:
+            return count(self.measured.size, "record")
+        return f"{self.measured.size:,}"
 
     def strata(self) -> Markup | None:
         """What each rule does, where there are several."""
@@ -204,14 +218,13 @@ class Column:
     def kept(self) -> str:
         """What a column of numbers still tells."""
         assert isinstance(self.attribute, Numeric)
-        before = prefix(self.attribute.columns)
         if self.attribute.release == "average":
             return (
-                f"{before}the mean is that of the original. The spread is smaller, because the "
+                "the mean is that of the original. The spread is smaller, because the "
                 "values of a class are all alike"
             )
         return (
-            f"{before}the mean, the quantiles and all that concerns this column alone are those of "
+            "the mean, the quantiles and all that concerns this column alone are those of "
             "the original. What it has to do with other columns is weakened"
         )
 

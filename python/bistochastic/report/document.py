@@ -25,6 +25,7 @@ from bistochastic.report.sentences import becomes, beliefs, count, listed, names
 from bistochastic.words import down, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from os import PathLike
 
     from bistochastic.plan.certificate import Certificate
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 _STEPS = 21
 # Numbers of records that are spoken of before there is a release.
 _EXAMPLES = (1_000, 10_000, 100_000, 1_000_000)
+_INSECURE = (
+    "The key of this release is insecure: anyone can guess it and undo the release. Nothing on this "
+    "page is guaranteed."
+)
 _WHERE = "Where someone may become certain"
 _CERTAIN = element("a", f"“{_WHERE}”", href="#certain")
 
@@ -109,13 +114,18 @@ class Report:
         return page(
             f"Privacy report: {shown(self.plan.name)}",
             *made,
-            lead=f"{self._about()} It holds nothing that was derived from anyone's answers.",
+            lead=f"{self._about()} {self._holds()}",
+            banner=_INSECURE if self._insecure else None,
             contents=[(id, title) for id, title, _ in sections],
             footer=f"Made by bistochastic {self._package()} from the {self._source} alone. Numbers "
             "are rounded so that privacy is never overstated.",
             script=explorer.script() if scenes else None,
             data=explorer.data(scenes, self._spoken_of) if scenes else None,
         )
+
+    @property
+    def _insecure(self) -> bool:
+        return self.certificate is not None and self.certificate.key_fingerprint == "insecure"
 
     @property
     def _source(self) -> str:
@@ -133,6 +143,15 @@ class Report:
             return f"Report on a plan for {count(self.records, 'record')}, before any data."
         return "Report on a plan, before any data."
 
+    def _holds(self) -> str:
+        """What the page holds of the data: nothing, or the levels that a plan took from them."""
+        nothing = "holds nothing that was derived from anyone's answers."
+        read = [c for c in self.columns if c.law is not None and c.coded.domain_from_data]
+        if not read:
+            return f"It {nothing}"
+        many = count(len(read), "column")
+        return f"The plan took the levels of {many} from the data. Beside them, this page {nothing}"
+
     def _package(self) -> str:
         return explorer.package() if self.certificate is None else self.certificate.package
 
@@ -144,8 +163,7 @@ class Report:
         are = "column is" if len(columns) == 1 else "columns are"
         lines: list[object] = [
             join(many, f"{len(columns)} {are} protected: ", names(columns), "."),
-            "Every protected answer is kept or exchanged by chance before it is published. The "
-            "chances are public; who was exchanged is not.",
+            *self._how(),
             *self._weakest(),
             *self._all_together(),
             self._in_clear(),
@@ -154,6 +172,21 @@ class Report:
             lines.append(said(self.certificate.statements[0]))
         lines += self._left()
         return element("ul", [element("li", line) for line in lines])
+
+    def _how(self) -> list[object]:
+        """What happens to answers, and to numbers that chance has no part in."""
+        means = [c for c in self.columns if c.measured.deterministic]
+        found: list[object] = []
+        if len(means) < len(self.columns):
+            found.append(
+                "Every protected answer is kept or exchanged by chance before it is published. The "
+                "chances are public; who was exchanged is not."
+            )
+        if means:
+            columns = [name for column in means for name in column.attribute.columns]
+            by = " are replaced by means of classes, without chance."
+            found.append(join("The numbers in ", names(columns), by))
+        return found
 
     def _weakest(self) -> list[object]:
         """The columns that may make someone certain, and the one of the others that hides least."""
@@ -253,7 +286,7 @@ class Report:
                     "what.",
                 )
             )
-        reasons = [line for column in self.columns for line in column.reasons()]
+        reasons = _grouped((column, line) for column in self.columns for line in column.reasons())
         if reasons:
             found += [
                 element("h3", _WHERE, id="certain"),
@@ -292,6 +325,12 @@ class Report:
                     f"{prefix(weak.attribute.columns)}beta is less than half of the plan's. The "
                     "plan's beta is a mean, in which others make up for it"
                 )
+        ids = None if self.certificate is None else self.certificate.ids
+        if ids is None or ids.rows_per_id_checked != 1:
+            found.append(
+                "The guarantee is for one row. Where a person has several rows, each of them tells "
+                "something"
+            )
         found += [
             "It is not hidden whether a person is in the file",
             "What holds for a group can still be estimated, and says something about everyone who "
@@ -400,7 +439,7 @@ class Report:
                         "rule that hides most, as if it held for all records.",
                     )
                 )
-        kept = [c.kept() for c in self.columns if isinstance(c.attribute, Numeric)]
+        kept = _grouped((c, c.kept()) for c in self.columns if isinstance(c.attribute, Numeric))
         if kept:
             found.append(listed(kept))
         return join(found)
@@ -529,6 +568,14 @@ class Report:
             found.append("Whoever has the key and the original can draw the release again, and "
                          "compare.")  # fmt: skip
         return found
+
+
+def _grouped(told: Iterable[tuple[Column, str]]) -> list[str]:
+    """Sentences about columns; what is said of several is said once."""
+    found: dict[str, list[str]] = {}
+    for column, sentence in told:
+        found.setdefault(sentence, []).extend(column.attribute.columns)
+    return [f"{prefix(columns)}{sentence}" for sentence, columns in found.items()]
 
 
 def _of_ids(certificate: Certificate) -> list[tuple[object, object]]:
