@@ -37,8 +37,8 @@ _STEPS = 21
 # Numbers of records that are spoken of before there is a release.
 _EXAMPLES = (1_000, 10_000, 100_000, 1_000_000)
 _INSECURE = (
-    "The key of this release is insecure: anyone can guess it and undo the release. Nothing on this "
-    "page is guaranteed."
+    "The key of this release is insecure: anyone can guess it and undo the release. Nothing on "
+    "this page is guaranteed."
 )
 _WHERE = "Where someone may become certain"
 _CERTAIN = element("a", f"“{_WHERE}”", href="#certain")
