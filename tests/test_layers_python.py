@@ -32,7 +32,6 @@ ROOMS = (
     "permutations",
     "numeric",
     "choose",
-    "report",
     "labels",
     "samples",
     "sources",
@@ -40,6 +39,7 @@ ROOMS = (
     "plan",
     "tables",
     "files",
+    "report",
     "plot",
     "paper",
     "cli",
@@ -57,6 +57,7 @@ LATE = {
     ("measures", "plot"): "a profile draws itself",
     ("estimate", "plot"): "an estimate draws itself",
     ("permutations", "files"): "a decomposition writes itself to a file",
+    ("plan", "report"): "a plan, a certificate and a release write a report of themselves",
     ("plan", "tables"): "estimate, count, ratio, mean and the like are methods of a plan",
 }
 # What is imported for annotations alone, upwards all the same, and why.

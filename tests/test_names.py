@@ -18,7 +18,7 @@ PACKAGE = Path(str(bs.__file__)).parent
 # What a name is for where it is on the command line alone.
 SHELL = {
     "top": "how many terms are shown",
-    "out": "the file that terms or a plan are written to",
+    "out": "the file that terms, a plan or a page are written to",
     "plan": "the file that the plan is read from",
     "key_file": "the file that the key is read from",
     "certificate": "the file that the certificate is written to",
@@ -58,6 +58,7 @@ def test_options_are_called_as_in_python() -> None:
         "plan": set(parameters(bs.Plan.for_frame)),
         "protect": set(parameters(bs.Plan.protect)),
         "estimate": set(parameters(bs.Plan.estimate)),
+        "report": set(parameters(bs.Plan.report)),
         "paper": set(),
     }
     commands = {n: c for n, c in cli.main.commands.items() if not isinstance(c, click.Group)}

@@ -487,11 +487,12 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "decompose --out": lambda path: run("decompose", "circulant first_row=3,0,1", "--out", path),
     "plan --out": lambda path: run("plan", "--codebook", path.parent / "book.csv", "--out", path),
     "demo --data": lambda path: run("demo", "--data", path),
+    "report": lambda path: run("report", path.parent / "plan.json", "--out", path),
     "protect": lambda path: run(
         "protect", path.parent / "in.csv", path, "--plan", path.parent / "plan.json"
     ),
 }
-ENDINGS = {"to_npz": ".npz", "plan --out": ".toml"}
+ENDINGS = {"to_npz": ".npz", "plan --out": ".toml", "report": ".html"}
 
 
 def run(*words: Any) -> None:

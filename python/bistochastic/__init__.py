@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         Strata,
     )
     from bistochastic.report import Comparison, compare
+    from bistochastic.report.explorer import explore
     from bistochastic.samples import titanic
     from bistochastic.sources import KeySource
 
@@ -131,6 +132,7 @@ __all__ = [
     "dense",
     "entropy_rate",
     "errors",
+    "explore",
     "geometric",
     "gibbs",
     "identity",
@@ -192,6 +194,7 @@ _LATER = {
     "anatomize": "bistochastic.numeric.anatomy",
     "compare": "bistochastic.report",
     "conjunction": "bistochastic.estimate.conjunctions",
+    "explore": "bistochastic.report.explorer",
     "k_anonymous_classes": "bistochastic.numeric.classes",
     "majorizes": "bistochastic.permutations.majorization",
     "microaggregate": "bistochastic.numeric.classes",

@@ -193,7 +193,7 @@ def tradeoff(
     """
     many = _core.as_whole("size", size, 2)
     count = _core.as_whole("records", records, 1)
-    made = _makers(families)
+    made = makers(families)
     asked = _betas(betas)
     found = []
     with watched("comparing", progress) as tell:
@@ -239,7 +239,8 @@ def _points(
             )
 
 
-def _makers(families: Any) -> dict[str, Make]:
+def makers(families: Any) -> dict[str, Make]:
+    """Labels, and functions that make a matrix from a size and a beta."""
     if isinstance(families, str):
         families = [families]
     if hasattr(families, "items"):

@@ -1,6 +1,16 @@
 """The command line: parse, call, print. Importing a file of commands adds them to ``main``."""
 
-from bistochastic.cli import compare, decompose, estimate, inspect, keys, plans, protect, shows
+from bistochastic.cli import (
+    compare,
+    decompose,
+    estimate,
+    inspect,
+    keys,
+    plans,
+    protect,
+    reports,
+    shows,
+)
 from bistochastic.cli.group import main
 
 __all__ = [
@@ -12,5 +22,6 @@ __all__ = [
     "main",
     "plans",
     "protect",
+    "reports",
     "shows",
 ]

@@ -81,7 +81,11 @@ def _plan(path: Path) -> Plan:
     """A plan, or that of a certificate."""
     from bistochastic.cli.plans import is_certificate, read_certificate, read_plan
 
-    return read_certificate(path, "plan").plan if is_certificate(path) else read_plan(path, "plan")
+    return (
+        read_certificate(path, "plan").plan
+        if is_certificate(path, "plan")
+        else read_plan(path, "plan")
+    )
 
 
 def _check(file: Path, plan: Plan) -> None:

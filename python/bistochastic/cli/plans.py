@@ -54,11 +54,11 @@ def read_certificate(path: Path, name: str) -> Certificate:
     return Certificate.from_json(text_of(path, name))
 
 
-def is_certificate(path: Path) -> bool:
+def is_certificate(path: Path, name: str) -> bool:
     """Whether a JSON file holds a certificate rather than a plan."""
     if path.suffix.lower() != ".json" or not path.is_file():
         return False
-    return '"certificate_version"' in text_of(path, "family")[:200]
+    return '"certificate_version"' in text_of(path, name)[:200]
 
 
 @main.command(name="plan")

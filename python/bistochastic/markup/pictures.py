@@ -80,16 +80,21 @@ def heat(
 def heat_text(rows: Sequence[Sequence[float]]) -> str:
     """What a heat map shows, in words."""
     n = len(rows)
-    truths = [row[u] for u, row in enumerate(rows)]
-    others = [p for u, row in enumerate(rows) for v, p in enumerate(row) if v != u]
-    parts = [f"A table of {n} by {n} probabilities: a row per truth, a column per report."]
-    parts.append(f"The truth is reported with probability {_span(truths)}.")
+    truth, others, never = spans(rows)
+    said = f"A table of {n} by {n} probabilities: a row per truth, a column per report. The truth "
+    said += f"is reported with probability {truth}."
     if others:
-        never = sum(p == 0 for p in others)
-        parts.append(f"Each other report has probability {_span(others)}.")
-        if never:
-            parts.append(f"{never} of the {len(others)} other reports never occur.")
-    return " ".join(parts)
+        said += f" Each other report has probability {others}."
+    if never != "0":
+        said += f" {never} of the {n * (n - 1)} other reports never occur."
+    return said
+
+
+def spans(rows: Sequence[Sequence[float]]) -> tuple[str, str, str]:
+    """The chances of the truth, those of other reports, and how many of these never occur."""
+    truths = [row[u] for u, row in enumerate(rows)]
+    others = [p for u, row in enumerate(rows) for p in (*row[:u], *row[u + 1 :])]
+    return _span(truths), _span(others) if others else "", str(others.count(0))
 
 
 def bars(
@@ -282,7 +287,7 @@ def _grid(n: int, cell: float) -> Markup:
 def _numbers(row: Sequence[float], u: int, cell: float, size: float, n: int) -> Markup:
     """The numbers of a row as one text of cells of the same length, which is short to write."""
     letters = round(cell / (size * _MONO))
-    line = "".join(f"{_cell(p, n):^{letters}}" for p in row).replace(" ", "\u00a0")
+    line = "".join(f"{cell_text(p, n):^{letters}}" for p in row).replace(" ", "\u00a0")
     return element(
         "text",
         Markup(line),
@@ -294,12 +299,16 @@ def _numbers(row: Sequence[float], u: int, cell: float, size: float, n: int) -> 
     )
 
 
-def _cell(p: float, n: int) -> str:
-    if p == 0:
-        return "" if n > _FEW else "0"
+def hundredths(p: float) -> int:
+    """A probability in whole hundredths; 100 only where it is 1."""
+    return 100 if p == 1 else min(99, int(f"{p:.2f}".replace(".", "")))
+
+
+def cell_text(p: float, n: int) -> str:
+    """A probability as it stands in a cell of a matrix of ``n`` levels."""
     if n <= _FEW:
-        return "1" if p == 1 else ".00" if p < 0.005 else f"{min(p, 0.99):.2f}"[1:]
-    return "" if p < 0.005 else f"{100 * p:.0f}"
+        return "0" if p == 0 else "1" if p == 1 else f".{hundredths(p):02}"
+    return str(hundredths(p) or "")
 
 
 def _text(text: str, x: float, y: float, size: float, anchor: str, quiet: bool = False) -> Markup:

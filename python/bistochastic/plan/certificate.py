@@ -18,6 +18,8 @@ from bistochastic.plan.waves import ByIds
 from bistochastic.words import down, shown, table
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from bistochastic.matrix import Matrix
     from bistochastic.numeric.displacement import Displacement
     from bistochastic.plan.definitions import Bits, Measures
@@ -232,6 +234,22 @@ class Certificate:
         if not whole:
             raise ValueError(f"{must}; got one that was changed, or written by another version")
         return found
+
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write the report of the release as a page: see :meth:`Release.report`.
+
+        The same certificate and version give the same page, byte for byte.
+
+        >>> import bistochastic as bs, pathlib, tempfile
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+        >>> plan.protect({"sex": ["F", "M", "M"]}).certificate.report(page)
+        >>> "release of 3 records" in page.read_text(encoding="utf-8")
+        True
+        """
+        from bistochastic.report.document import write_report
+
+        write_report(path, self.plan, certificate=self)
 
     def __str__(self) -> str:
         plan = self.plan

@@ -21,6 +21,7 @@ from bistochastic.words import down, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from os import PathLike
 
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.quantities import Quantity, Ratio
@@ -320,6 +321,25 @@ class Plan:
         from bistochastic.plan.preview import Preview
 
         return Preview(self if records is None else self.for_records(records))
+
+    def report(self, path: str | PathLike[str], records: int | None = None) -> None:
+        """Write what the plan does and hides as a page to be handed over, before any data are seen.
+
+        ``path`` ends in ``.html``. The page is one file that needs nothing else: in words, tables
+        and pictures it says what happens to each column, what a reader of the release can learn at
+        most, what stays in clear and how well shares can still be estimated. With ``records`` it
+        says so for that number of records.
+
+        >>> import bistochastic as bs, pathlib, tempfile
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+        >>> plan.report(page, records=1000)
+        >>> page.read_text(encoding="utf-8")[:15]
+        '<!doctype html>'
+        """
+        from bistochastic.report.document import write_report
+
+        write_report(path, self, records=records)
 
     def protect(
         self,

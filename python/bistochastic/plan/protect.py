@@ -24,6 +24,7 @@ from bistochastic.progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from os import PathLike
 
     from numpy.typing import NDArray
 
@@ -47,6 +48,22 @@ class Release:
 
     data: Any
     certificate: Certificate
+
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write what was done and what it hides as a page to be handed over.
+
+        ``path`` ends in ``.html``. The page is one file that needs nothing else. It is made from
+        the certificate alone, so that nothing in it is derived from a value. A file that is there
+        is replaced once the new one is whole.
+
+        >>> import bistochastic as bs, pathlib, tempfile
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+        >>> plan.protect({"sex": ["F", "M", "M"]}).report(page)
+        >>> "someone" in page.read_text(encoding="utf-8").lower()
+        True
+        """
+        self.certificate.report(path)
 
     def __repr__(self) -> str:
         return f"<Release {self.certificate.line}>"
