@@ -192,7 +192,12 @@ def lines(
         if marks:
             dots = "".join(f"M{_n(a - 2)} {_n(b)}h4M{_n(a)} {_n(b - 2)}v4" for a, b in points)
             drawn.append(element("path", d=dots, class_="bs-line"))
-        ends.append((points[-1][1], name))
+        if points[-1][0] < width - 1:
+            # One that ends early has its name where it ends.
+            at = points[-1]
+            drawn.append(_text(_short(name), at[0] + 6, at[1] + 4, size, "start"))
+        else:
+            ends.append((points[-1][1], name))
     # Names that would stand on each other move apart.
     last = -math.inf
     for y, name in sorted(ends):
