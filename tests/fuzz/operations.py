@@ -70,7 +70,7 @@ def shown(self: Any) -> Any:
 
 
 def as_html(self: Any) -> Any:
-    return self._repr_html_()
+    return str(self._repr_html_())
 
 
 def pickled(self: Any) -> Any:
