@@ -44,10 +44,15 @@ def up(x: float, digits: int = 6) -> str:
 def shown(name: object) -> str:
     """A name in a sentence: what would end it there, or cannot be printed, as Python writes it.
 
-    >>> print(shown("a`b\\ud800.csv"), shown(""))
-    a\\x60b\\ud800.csv ''
+    >>> print(shown("a`b\\ud800.csv"), shown(""), shown(10**5000))
+    a\\x60b\\ud800.csv '' a long int
     """
-    escaped = (r"\x60" if c == "`" else c if c.isprintable() else ascii(c)[1:-1] for c in str(name))
+    try:
+        text = str(name)
+    except ValueError:
+        # Python does not write whole numbers of thousands of digits.
+        text = f"a long {type(name).__name__}"
+    escaped = (r"\x60" if c == "`" else c if c.isprintable() else ascii(c)[1:-1] for c in text)
     return "".join(escaped) or "''"
 
 

@@ -255,9 +255,11 @@ class Estimate:
                [0.   , 0.117]])
         """
         alpha = 1 - intervals.confidence_of(confidence)
-        flag = _core.as_flag("simultaneous", simultaneous)
+        r = len(self.frequencies)
+        if _core.as_flag("simultaneous", simultaneous):
+            alpha /= r
         with watched("bounding"):
-            return self._interval(alpha / len(self.frequencies) if flag else alpha)
+            return self._interval(alpha)
 
     def _interval(self, alpha: float) -> Array:
         if self.linear is not None:

@@ -185,4 +185,6 @@ class Frame:
 
 def _name(name: Any) -> str:
     """A column that a caller named, in a sentence."""
-    return shown(repr(name)) if type(name) in (str, int) else type(name).__name__
+    if type(name) is int:
+        return shown(name)
+    return shown(repr(name)) if type(name) is str else type(name).__name__
