@@ -62,7 +62,7 @@
     group.appendChild(make("path", { "class": "bs-grid", d: lines }));
     for (u = 0; u < n; u++) {
       var middle = (u + 0.5) * cell;
-      group.appendChild(make("text", { x: middle, y: -6, "text-anchor": "middle" }, u + 1));
+      group.appendChild(make("text", { x: middle, y: -6, "text-anchor": "middle" }, here.heads[u]));
       var name = here.levels[u];
       group.appendChild(make("text", { x: -6, y: middle + 4, "text-anchor": "end" }, name));
       for (v = 0; v < n; v++) {
