@@ -94,15 +94,15 @@
     data.facts.forEach(function (_, i) {
       document.getElementById("x-fact-" + i).textContent = known ? step[0][i] : "–";
     });
-    picture.hidden = !known;
+    picture.toggleAttribute("hidden", !known);
     none.hidden = known;
     none.textContent = known ? "" : step;
     slider.setAttribute("aria-valuetext", "beta " + beta + ", " +
       (known ? "epsilon " + step[0][1] : "no such matrix"));
     if (!known) return step;
     var span = step[1];
-    picture.querySelector("desc").textContent = "The truth is reported with probability " + span[0] +
-      ", each other report with " + span[1] + "; " + span[2] + " of these never occur.";
+    picture.querySelector("desc").textContent = "The truth is reported with probability " +
+      span[0] + ", each other report with " + span[1] + "; " + span[2] + " of these never occur.";
     var strike = "", size = picture.cell;
     cells.forEach(function (cell, i) {
       var group = parseInt(law.index.substr(2 * i, 2), 36);

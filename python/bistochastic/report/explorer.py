@@ -239,7 +239,7 @@ def panel(records: int, *, print_it: bool = True) -> Markup:
                 class_="bs-ends"),
     )  # fmt: skip
     told = facts(
-        (words[0].upper() + words[1:], element("span", id=f"x-fact-{i}"))
+        (words[0].upper() + words[1:], element("span", id=f"x-fact-{i}", class_="bs-keep"))
         for i, words in enumerate(fact_names(records))
     )
     return join(
