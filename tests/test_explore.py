@@ -96,6 +96,8 @@ def test_families_of_ones_own_are_shown(tmp_path: Path) -> None:
     page = written(tmp_path, 3, families=own)
     assert data_of(page)["laws"]["3"][0]["name"] == "least <cost>"
     assert "least &lt;cost&gt;, 3 levels" in page
+    page = written(tmp_path, 3, families={7: lambda size, _beta: bs.uniform(size)})
+    assert data_of(page)["laws"]["3"][0]["name"] == "7"
     assert len(data_of(written(tmp_path, 3, families=["geometric"]))["laws"]["3"]) == 1
 
 

@@ -117,7 +117,7 @@ class Report:
             lead=f"{self._about()} {self._holds()}",
             banner=_INSECURE if self._insecure else None,
             contents=[(id, title) for id, title, _ in sections],
-            footer=f"Made by bistochastic {self._package()} from the {self._source} alone. Numbers "
+            footer=f"Made by bistochastic {explorer.package()} from the {self._source} alone. Numbers "
             "are rounded so that privacy is never overstated.",
             script=explorer.script() if scenes else None,
             data=explorer.data(scenes, self._spoken_of) if scenes else None,
@@ -191,7 +191,7 @@ class Report:
     def _weakest(self) -> list[object]:
         """The columns that may make someone certain, and the one of the others that hides least."""
         certain = [c for c in self.columns if c.odds is None or c.remark() is not None]
-        bounded = [column for column in self.columns if column.odds is not None]
+        bounded = [column for column in self.columns if column not in certain]
         found: list[object] = []
         if certain:
             columns = [name for column in certain for name in column.attribute.columns]

@@ -189,7 +189,7 @@ def law(label: str, make: Make, size: int, betas: Sequence[float], records: int)
             must = f"`families` must hold functions that return a matrix of size {size}"
             raise ValueError(f"{must}; got size {matrix.size}")
         steps.append(_step(beta, matrix, records))
-    return Law(spoken(label), steps)
+    return Law(spoken(str(label)), steps)
 
 
 def _step(asked: float, matrix: Matrix, records: int) -> Step:
