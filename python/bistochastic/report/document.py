@@ -117,8 +117,8 @@ class Report:
             lead=f"{self._about()} {self._holds()}",
             banner=_INSECURE if self._insecure else None,
             contents=[(id, title) for id, title, _ in sections],
-            footer=f"Made by bistochastic {explorer.package()} from the {self._source} alone. Numbers "
-            "are rounded so that privacy is never overstated.",
+            footer=f"Made by bistochastic {explorer.package()} from the {self._source} alone. "
+            "Numbers are rounded so that privacy is never overstated.",
             script=explorer.script() if scenes else None,
             data=explorer.data(scenes, self._spoken_of) if scenes else None,
         )
