@@ -447,8 +447,8 @@ class Report:
     def _errors(self, coded: list[Column]) -> Markup:
         if self.records == 0:
             return element("p", "There are no records, so that there is nothing to estimate.")
-        noted = {c.plain: c.precision(self._spoken_of).note for c in coded}
-        known = [c for c in coded if not noted[c.plain]]
+        notes = [(column, column.precision(self._spoken_of).note) for column in coded]
+        known = [column for column, note in notes if not note]
         found: list[object] = []
         if known and self.records is not None:
             header = ["columns", "standard error, points", "95 of 100 within, points", "as good as"]
@@ -474,7 +474,7 @@ class Report:
                 element("p", "This is for the worst share and the worst truth. With a number of "
                         "records, the report is made for that number.", class_="bs-note"),
             ]  # fmt: skip
-        other = [f"{prefix(c.attribute.columns)}{noted[c.plain]}" for c in coded if noted[c.plain]]
+        other = _grouped((column, note) for column, note in notes if note)
         if other:
             found += [element("p", "Of other columns can be estimated:"), listed(other)]
         return join(found)
