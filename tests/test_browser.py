@@ -218,7 +218,9 @@ def test_the_slider_shows_what_the_core_gives(
             assert facts(driver) == ["–"] * 7
             assert "no matrix of this beta" in said
             assert "no such matrix" in slider.get_attribute("aria-valuetext")
+            assert not driver.find_element("id", "x-matrix").is_displayed()
             continue
+        assert driver.find_element("id", "x-matrix").is_displayed()
         most = beliefs.odds(matrix)
         shown = facts(driver)
         assert shown[0] == down(matrix.beta, 4)

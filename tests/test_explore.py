@@ -77,6 +77,13 @@ def test_numbers_are_those_of_the_core(tmp_path: Path, size: int) -> None:
                     assert texts[shown_cells[u][v]] == cell_text(p, size)
 
 
+def test_levels_have_their_names_or_codes(tmp_path: Path) -> None:
+    scene = data_of(written(tmp_path, 3))["scenes"][0]
+    assert (scene["levels"], scene["heads"]) == (["0", "1", "2"], ["0", "1", "2"])
+    scene = data_of(written(tmp_path, ["no", "yes"]))["scenes"][0]
+    assert (scene["levels"], scene["heads"]) == (["no 1", "yes 2"], ["1", "2"])
+
+
 def test_the_first_step_hides_nothing_and_the_last_everything(tmp_path: Path) -> None:
     law = data_of(written(tmp_path, 4))["laws"]["4"][0]
     assert law["steps"][0][0][:2] == ["0", "infinite"]
@@ -89,6 +96,8 @@ def test_families_of_ones_own_are_shown(tmp_path: Path) -> None:
     page = written(tmp_path, 3, families=own)
     assert data_of(page)["laws"]["3"][0]["name"] == "least <cost>"
     assert "least &lt;cost&gt;, 3 levels" in page
+    page = written(tmp_path, 3, families={7: lambda size, _beta: bs.uniform(size)})
+    assert data_of(page)["laws"]["3"][0]["name"] == "7"
     assert len(data_of(written(tmp_path, 3, families=["geometric"]))["laws"]["3"]) == 1
 
 

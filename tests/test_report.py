@@ -477,6 +477,7 @@ def test_the_shell_writes_the_same_pages(tmp_path: Path) -> None:
         ((certificate, "--out", out, "--records", 3), "`records` must go with a plan"),
         ((certificate, "--out", certificate), "`out` must be another file than `file`"),
         ((plan, "--out", tmp_path / "x.csv"), "`out` must end in .html; got .csv"),
+        ((plan, "--out", tmp_path / "x"), "`out` must end in .html; got no ending"),
         ((tmp_path / "no.toml", "--out", out), "`file` must be a file to read"),
     ):
         done = run(*words)

@@ -31,7 +31,8 @@ def report(file: Path, out: Path, records: int | None) -> None:
     if os.path.realpath(file) == os.path.realpath(out):
         raise ValueError("`out` must be another file than `file`; got the same")
     if out.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"`out` must end in .html; got {shown(out.suffix) or 'no ending'}")
+        got = shown(out.suffix) if out.suffix else "no ending"
+        raise ValueError(f"`out` must end in .html; got {got}")
     if is_certificate(file, "file"):
         if records is not None:
             raise ValueError("`records` must go with a plan; got a certificate")

@@ -69,6 +69,8 @@ padding:.7rem 1rem;margin:1rem 0}
 .bs-contents ol{columns:2;padding-left:1.4rem}
 .bs-table{font-size:.92rem}
 .bs-slider{display:block;width:100%;margin:.5rem 0 0;height:2rem;accent-color:var(--link)}
+[hidden]{display:none!important}
+.bs-keep{white-space:nowrap}
 .bs-ends{display:flex;justify-content:space-between;color:var(--quiet);font-size:.88rem}
 select{font:inherit;color:inherit;background:var(--paper);border:1px solid var(--quiet);
 border-radius:4px;padding:.15rem .4rem;max-width:100%}

@@ -132,10 +132,11 @@ class Column:
         if found is None or found.witness is None:
             return f"{where}some reports rule some answers out for certain"
         _, w, v = (level(self.coded, code) for code in found.witness)
-        left, _ = found.deniability[0]
-        remain = "only one answer remains" if left == 1 else f"{left:,} answers or more remain"
-        last = "After some reports " if left == 1 else "Whatever is reported, "
-        return f"{where}a report of `{v}` rules out `{w}`, for example. {last}{remain} possible"
+        told = f"{where}a report of `{v}` rules out `{w}`, for example"
+        left, exact = found.deniability[0]
+        if left > 1:
+            return f"{told}. Whatever is reported, {left:,} answers or more remain possible"
+        return f"{told}. After some reports only one answer remains possible" if exact else told
 
     def picture(self) -> Markup | None:
         """The chances of every report, where they can be drawn."""

@@ -119,8 +119,8 @@ class Report:
             lead=f"{self._about()} {self._holds()}",
             banner=_INSECURE if self._insecure else None,
             contents=[(id, title) for id, title, _ in sections],
-            footer=f"Made by bistochastic {self._package()} from the {self._source} alone. Numbers "
-            "are rounded so that privacy is never overstated.",
+            footer=f"Made by bistochastic {explorer.package()} from the {self._source} alone. "
+            "Numbers are rounded so that privacy is never overstated.",
             script=explorer.script() if scenes else None,
             data=explorer.data(scenes, self._spoken_of) if scenes else None,
         )
@@ -193,7 +193,7 @@ class Report:
     def _weakest(self) -> list[object]:
         """The columns that may make someone certain, and the one of the others that hides least."""
         certain = [c for c in self.columns if c.odds is None or c.remark() is not None]
-        bounded = [column for column in self.columns if column.odds is not None]
+        bounded = [column for column in self.columns if column not in certain]
         found: list[object] = []
         if certain:
             columns = [name for column in certain for name in column.attribute.columns]
@@ -449,8 +449,8 @@ class Report:
     def _errors(self, coded: list[Column]) -> Markup:
         if self.records == 0:
             return element("p", "There are no records, so that there is nothing to estimate.")
-        noted = {c.plain: c.precision(self._spoken_of).note for c in coded}
-        known = [c for c in coded if not noted[c.plain]]
+        notes = [(column, column.precision(self._spoken_of).note) for column in coded]
+        known = [column for column, note in notes if not note]
         found: list[object] = []
         if known and self.records is not None:
             header = ["columns", "standard error, points", "95 of 100 within, points", "as good as"]
@@ -476,7 +476,7 @@ class Report:
                 element("p", "This is for the worst share and the worst truth. With a number of "
                         "records, the report is made for that number.", class_="bs-note"),
             ]  # fmt: skip
-        other = [f"{prefix(c.attribute.columns)}{noted[c.plain]}" for c in coded if noted[c.plain]]
+        other = _grouped((column, note) for column, note in notes if note)
         if other:
             found += [element("p", "Of other columns can be estimated:"), listed(other)]
         return join(found)

@@ -62,7 +62,7 @@
     group.appendChild(make("path", { "class": "bs-grid", d: lines }));
     for (u = 0; u < n; u++) {
       var middle = (u + 0.5) * cell;
-      group.appendChild(make("text", { x: middle, y: -6, "text-anchor": "middle" }, u + 1));
+      group.appendChild(make("text", { x: middle, y: -6, "text-anchor": "middle" }, here.heads[u]));
       var name = here.levels[u];
       group.appendChild(make("text", { x: -6, y: middle + 4, "text-anchor": "end" }, name));
       for (v = 0; v < n; v++) {
@@ -94,15 +94,15 @@
     data.facts.forEach(function (_, i) {
       document.getElementById("x-fact-" + i).textContent = known ? step[0][i] : "–";
     });
-    picture.hidden = !known;
+    picture.toggleAttribute("hidden", !known);
     none.hidden = known;
     none.textContent = known ? "" : step;
     slider.setAttribute("aria-valuetext", "beta " + beta + ", " +
       (known ? "epsilon " + step[0][1] : "no such matrix"));
     if (!known) return step;
     var span = step[1];
-    picture.querySelector("desc").textContent = "The truth is reported with probability " + span[0] +
-      ", each other report with " + span[1] + "; " + span[2] + " of these never occur.";
+    picture.querySelector("desc").textContent = "The truth is reported with probability " +
+      span[0] + ", each other report with " + span[1] + "; " + span[2] + " of these never occur.";
     var strike = "", size = picture.cell;
     cells.forEach(function (cell, i) {
       var group = parseInt(law.index.substr(2 * i, 2), 36);

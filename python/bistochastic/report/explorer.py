@@ -130,9 +130,20 @@ class Scene:
     """What can be chosen: the levels of a column, its laws, and where the slider starts."""
 
     name: str
-    levels: list[str]
+    levels: list[str] | range
     laws: list[Law]
     start: int
+
+    def rows(self) -> list[str]:
+        """What stands beside the rows: names with numbers, or codes alone."""
+        if isinstance(self.levels, range):
+            return self.heads()
+        return [f"{_short(level)} {i + 1}" for i, level in enumerate(self.levels)]
+
+    def heads(self) -> list[str]:
+        """What stands above the columns."""
+        first = 0 if isinstance(self.levels, range) else 1
+        return [str(i + first) for i in range(len(self.levels))]
 
 
 def spread(many: int) -> list[float]:
@@ -178,7 +189,7 @@ def law(label: str, make: Make, size: int, betas: Sequence[float], records: int)
             must = f"`families` must hold functions that return a matrix of size {size}"
             raise ValueError(f"{must}; got size {matrix.size}")
         steps.append(_step(beta, matrix, records))
-    return Law(spoken(label), steps)
+    return Law(spoken(str(label)), steps)
 
 
 def _step(asked: float, matrix: Matrix, records: int) -> Step:
@@ -228,7 +239,7 @@ def panel(records: int, *, print_it: bool = True) -> Markup:
                 class_="bs-ends"),
     )  # fmt: skip
     told = facts(
-        (words[0].upper() + words[1:], element("span", id=f"x-fact-{i}"))
+        (words[0].upper() + words[1:], element("span", id=f"x-fact-{i}", class_="bs-keep"))
         for i, words in enumerate(fact_names(records))
     )
     return join(
@@ -271,7 +282,7 @@ def data(scenes: Sequence[Scene], records: int) -> dict[str, Any]:
                   for size in (2, LARGEST)],
         "scenes": [
             {"name": scene.name, "size": len(scene.levels), "start": scene.start,
-             "levels": [f"{_short(level)} {i + 1}" for i, level in enumerate(scene.levels)]}
+             "levels": scene.rows(), "heads": scene.heads()}
             for scene in scenes
         ],
         "laws": {size: [_embedded(law) for law in each] for size, each in laws.items()},
@@ -317,7 +328,8 @@ def _short(level: str) -> str:
     return level if len(level) <= 22 else level[:21] + "…"
 
 
-def _levels(given: Any) -> list[str]:
+def _levels(given: Any) -> list[str] | range:
+    """The names of the levels, or their codes where there are no names."""
     must = f"be a number from 2 to {LARGEST}, or a list of 2 to {LARGEST} names"
     if isinstance(given, str | bytes):
         raise TypeError(f"`size_or_labels` must {must}; got {type(given).__name__}")
@@ -325,7 +337,7 @@ def _levels(given: Any) -> list[str]:
         size = _core.as_whole("size_or_labels", given, 2)
         if size > LARGEST:
             raise ValueError(f"`size_or_labels` must {must}; got {size}")
-        return [str(code) for code in range(size)]
+        return range(size)
     listed = items("size_or_labels", must, given)
     if not 2 <= len(listed) <= LARGEST:
         raise ValueError(f"`size_or_labels` must {must}; got {len(listed)}")
