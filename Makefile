@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-oldest fuzz mutants sanitize bench test-engines study adult census paper pictures licenses fmt build build-test build-bench wheel wheels rust lint types
+.PHONY: demo test test-oldest fuzz mutants sanitize bench test-engines test-browser study adult census paper pictures notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -77,6 +77,18 @@ test-engines: build-test
 	.venv/engines/bin/python -m pip install --quiet .venv/wheel/*.whl
 	.venv/engines/bin/python -m pytest -W default tests/test_engines.py tests/test_engines_light.py
 
+# Pages in a real Chromium, driven from an environment of its own; pictures of them are left in .venv/browser/pictures.
+# INSTALL=1 installs Debian's Chromium. The tests see the packages of .venv, and selenium and axe-core beside them.
+BROWSER := .venv/browser
+test-browser: build-test
+	@if [ -n "$(INSTALL)" ]; then apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium chromium-driver; fi
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || { echo "Chromium is missing: make test-browser INSTALL=1 installs Debian's"; exit 1; }
+	@command -v chromedriver || { echo "chromedriver is missing: make test-browser INSTALL=1 installs Debian's chromium-driver"; exit 1; }
+	$(PYTHON) -m venv $(BROWSER)
+	$(BROWSER)/bin/python -m pip install --quiet "selenium>=4.20" "axe-core-python>=0.1"
+	PYTHONPATH=python:$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") \
+		BISTOCHASTIC_SCREENSHOTS=$(BROWSER)/pictures $(BROWSER)/bin/python -m pytest tests/test_browser.py
+
 bench: build-bench
 	$(BIN)/python benches/compare.py
 	$(BIN)/python benches/randomize.py
@@ -89,6 +101,7 @@ bench: build-bench
 	$(BIN)/python benches/plan.py
 	$(BIN)/python benches/protect.py
 	$(BIN)/python benches/audit.py
+	$(BIN)/python benches/report.py
 
 # Needs adult.csv (UCI) in the folder that BISTOCHASTIC_DATA names.
 adult: build-bench
@@ -108,6 +121,10 @@ paper: build
 
 pictures: build-test
 	$(BIN)/python examples/pictures.py docs/pictures
+
+# Runs the notebooks and stores what they show; needs no Jupyter.
+notebooks: build-test
+	$(BIN)/python tools/notebooks.py examples/*.ipynb
 
 # After a change of Cargo.lock.
 licenses:

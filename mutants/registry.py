@@ -637,4 +637,29 @@ MUTANTS = [
         old="if not abs(found.hits - found.expected) <= allowed:",
         new="if False:",
     ),
+    # Reports.
+    Mutant(
+        "belief-rounded-down",
+        "python/bistochastic/report/beliefs.py",
+        "what a belief can become is rounded down",
+        ("tests/test_report.py::test_a_belief_is_never_understated_and_exact",),
+        old="whole = -(-top * 10**decimals // bottom)",
+        new="whole = top * 10**decimals // bottom",
+    ),
+    Mutant(
+        "odds-of-one-factor",
+        "python/bistochastic/report/beliefs.py",
+        "columns that are drawn independently favour a truth no more than the worst of them",
+        ("tests/test_report.py::test_a_belief_is_never_understated_and_exact",),
+        old="return math.prod((part for part in each if part is not None), start=Fraction(1))",
+        new="return max(part for part in each if part is not None)",
+    ),
+    Mutant(
+        "labels-as-markup",
+        "python/bistochastic/markup/elements.py",
+        "text stands in a page as it is",
+        ("tests/test_markup.py::test_labels_are_text_everywhere",),
+        old="yield escaped(child)",
+        new="yield child",
+    ),
 ]

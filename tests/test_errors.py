@@ -278,12 +278,6 @@ def test_a_positive_entry_is_never_lost() -> None:
     assert bs.tridiagonal(0.49999999999999994, size=5)[1, 1] > 0
 
 
-def test_text_in_tables_is_escaped() -> None:
-    from bistochastic.words import cells
-
-    assert cells(("td", "<b>&")) == "<tr><td>&lt;b&gt;&amp;</td></tr>"
-
-
 def test_products_that_do_not_fit_in_memory_are_refused_in_a_sentence() -> None:
     m = bs.randomized_response(2**53, beta=0.3) @ bs.k_anonymous(2**53, k=7)
     for ask in (lambda: m.beta, lambda: repr(m), lambda: m[3, 4]):

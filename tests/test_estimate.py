@@ -144,7 +144,7 @@ def test_few_records_give_wide_intervals_and_no_errors() -> None:
             assert (bounds[:, 0] <= bounds[:, 1]).all()
             assert np.ptp(bounds, axis=1).max() > 0.5
             assert "record" in repr(e)
-            assert "<table>" in e._repr_html_()
+            assert "<table" in e._repr_html_()
 
 
 loose: Any = bs

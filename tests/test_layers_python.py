@@ -21,6 +21,7 @@ ROOMS = (
     "markup",
     "spelled",
     "arguments",
+    "progress",
     "patience",
     "structure",
     "operators",
@@ -32,7 +33,6 @@ ROOMS = (
     "permutations",
     "numeric",
     "choose",
-    "report",
     "labels",
     "samples",
     "sources",
@@ -40,6 +40,7 @@ ROOMS = (
     "plan",
     "tables",
     "files",
+    "report",
     "plot",
     "audit",
     "paper",
@@ -57,6 +58,8 @@ LATE = {
     ("matrix", "report"): "a matrix shows itself",
     ("measures", "plot"): "a profile draws itself",
     ("estimate", "plot"): "an estimate draws itself",
+    ("permutations", "files"): "a decomposition writes itself to a file",
+    ("plan", "report"): "a plan, a certificate and a release write a report of themselves",
     ("plan", "tables"): "estimate, count, ratio, mean and the like are methods of a plan",
 }
 # What is imported for annotations alone, upwards all the same, and why.

@@ -59,6 +59,7 @@ def test_options_are_called_as_in_python() -> None:
         "protect": set(parameters(bs.Plan.protect)),
         "estimate": set(parameters(bs.Plan.estimate)),
         "audit": set(parameters(bs.audit)),
+        "report": set(parameters(bs.Plan.report)),
         "paper": set(),
     }
     commands = {n: c for n, c in cli.main.commands.items() if not isinstance(c, click.Group)}
@@ -73,11 +74,11 @@ def test_options_are_called_as_in_python() -> None:
 
 
 def test_what_python_takes_can_be_typed() -> None:
+    # A function cannot be typed, and the shell has a bar of its own.
     typed = options(cli.main.commands["inspect"])
-    assert set(parameters(bs.Matrix.profile)) - {"self"} <= set(typed)
+    assert set(parameters(bs.Matrix.profile)) - {"self", "progress"} <= set(typed)
     terms = options(cli.main.commands["decompose"])
     asked = parameters(bs.Matrix.decompose)
-    # A function cannot be typed.
     assert set(asked) - {"self", "progress"} <= set(terms)
     for name in set(asked) & set(terms):
         # Options without a default are None, or a mark of click's own that says so.
@@ -135,7 +136,7 @@ def test_every_class_that_is_returned_is_exported() -> None:
     classes = written_classes()
     returned = {word for name in bs.__all__ for word in annotations_of(name)} & classes
     assert {"Matrix", "Profile", "Entry", "Estimate", "Decomposition", "Comparison"} <= returned
-    assert {"Conjunction", "TTransforms", "Step", "Point", "Key"} <= returned
+    assert {"Conjunction", "TTransforms", "Step", "Tradeoff", "Key"} <= returned
     assert returned <= set(bs.__all__), sorted(returned - set(bs.__all__))
 
 

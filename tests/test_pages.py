@@ -26,6 +26,7 @@ every_page = pytest.mark.parametrize("name", PAGES)
 # Written by hand, with examples.
 GUIDES = (
     "plans",
+    "report",
     "engines",
     "families",
     "randomizing",

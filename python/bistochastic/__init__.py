@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         Rate,
         Repeats,
     )
-    from bistochastic.choose.tradeoff import Point, tradeoff
+    from bistochastic.choose.tradeoff import Point, Tradeoff, tradeoff
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.axes import Axis
     from bistochastic.estimate.conjunctions import Conjunction, conjunction
@@ -93,6 +93,7 @@ if TYPE_CHECKING:
         Strata,
     )
     from bistochastic.report import Comparison, compare
+    from bistochastic.report.explorer import explore
     from bistochastic.samples import titanic
     from bistochastic.sources import KeySource
 
@@ -146,6 +147,7 @@ __all__ = [
     "Step",
     "Strata",
     "TTransforms",
+    "Tradeoff",
     "anatomize",
     "audit",
     "balance",
@@ -158,6 +160,7 @@ __all__ = [
     "dense",
     "entropy_rate",
     "errors",
+    "explore",
     "geometric",
     "gibbs",
     "identity",
@@ -227,9 +230,11 @@ _LATER = {
     "Step": "bistochastic.permutations.majorization",
     "Strata": "bistochastic.plan",
     "TTransforms": "bistochastic.permutations.majorization",
+    "Tradeoff": "bistochastic.choose.tradeoff",
     "anatomize": "bistochastic.numeric.anatomy",
     "compare": "bistochastic.report",
     "conjunction": "bistochastic.estimate.conjunctions",
+    "explore": "bistochastic.report.explorer",
     "k_anonymous_classes": "bistochastic.numeric.classes",
     "majorizes": "bistochastic.permutations.majorization",
     "microaggregate": "bistochastic.numeric.classes",

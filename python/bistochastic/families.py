@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core, arguments
 from bistochastic.matrix import Matrix
+from bistochastic.progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -326,7 +327,8 @@ def gibbs(
     0.250477
     """
     asked = {"cost": cost, "temperature": temperature, "beta": beta}
-    return _core.build("gibbs", {**asked, "counts": counts, "total": total})
+    with watched("building"):
+        return _core.build("gibbs", {**asked, "counts": counts, "total": total})
 
 
 def dense(
@@ -353,7 +355,8 @@ def dense(
     >>> bs.dense(m.to_dense()) == m
     True
     """
-    return _core.build("dense", {"array": array, "counts": counts, "total": total})
+    with watched("building"):
+        return _core.build("dense", {"array": array, "counts": counts, "total": total})
 
 
 def balance(
@@ -375,7 +378,8 @@ def balance(
         ...
     ValueError: `array` must have every positive entry on a positive diagonal; got an entry ...
     """
-    return _core.build("balance", {"array": array, "counts": counts, "total": total})
+    with watched("building"):
+        return _core.build("balance", {"array": array, "counts": counts, "total": total})
 
 
 def t_transform(size: int, i: int, j: int, *, keep: Number) -> Matrix:

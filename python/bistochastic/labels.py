@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bistochastic import arguments
-from bistochastic.words import shown
+from bistochastic.words import cut, shown
 
 Label = str | int | bool
 Kind = Literal["text", "integer", "boolean"]
@@ -74,6 +74,16 @@ class Labels:
         if _KINDS.get(type(value)) != self.kind:
             return None
         return self._codes().get(value)
+
+    def __repr__(self) -> str:
+        values = ", ".join(cut([repr(value) for value in self.values]))
+        return f"Labels(values=({values}{',' * (len(self) == 1)}), kind={self.kind!r})"
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        pairs = [("kind", self.kind), ("in order of their codes", ", ".join(cut(self.values)))]
+        return fragment(facts(pairs, caption=f"{len(self):,} labels"))
 
     def _codes(self) -> dict[Label, int]:
         # Made once, though the class is frozen: a client asks for one record at a time.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from bistochastic import _core
+from bistochastic.progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from bistochastic.measures.profile import Profile
     from bistochastic.numeric.displacement import Displacement
     from bistochastic.permutations.decomposition import Decomposition
+    from bistochastic.progress import Progress
 
 
 def _refused(sign: str) -> Callable[[Any, object], NoReturn]:
@@ -197,6 +199,7 @@ class Matrix(_core.Law):
         cost: ArrayLike | Literal["ordinal"] | None = None,
         prior: ArrayLike | None = None,
         full: bool = False,
+        progress: Progress = None,
     ) -> Profile:
         """All measures of the matrix. Each is exact, a bound, or not computed, with the reason.
 
@@ -209,6 +212,7 @@ class Matrix(_core.Law):
           left with.
         * ``full=True`` computes everything that can be computed. Otherwise what would take long is
           left out, and says so. That depends on the matrix alone, never on the machine.
+        * ``progress`` is that of :meth:`decompose`; the share is that of the parts of the profile.
 
         >>> p = bs.blocks([10, 1, 1]).profile()
         >>> p.worst_row, round(p.capacity, 6), p["epsilon"].status
@@ -217,7 +221,7 @@ class Matrix(_core.Law):
         from bistochastic.measures.assemble import profile_of
 
         whole = _core.as_flag("full", full)
-        return profile_of(self, cost=cost, prior=prior, full=whole)
+        return profile_of(self, cost=cost, prior=prior, full=whole, progress=progress)
 
     def deniability(self, gamma: float) -> int:
         """How many truths explain every report about as well as the true one does.
@@ -266,7 +270,7 @@ class Matrix(_core.Law):
         labels: Any = None,
         records: int | None = None,
         weights: ArrayLike | None = None,
-        progress: Callable[[float], object] | None = None,
+        progress: Progress = None,
         gap: float | None = None,
         seconds: float | None = None,
     ) -> Estimate:
@@ -307,8 +311,9 @@ class Matrix(_core.Law):
         refused.
 
         ``gap`` and ``seconds`` end the search of ``"mle"`` and ``"shrunk"`` early: at a likelihood
-        so many nats per record below its maximum, or after so long. ``progress`` is called with the
-        gap on the way.
+        so many nats per record below its maximum, or after so long. ``progress``: a function is
+        called with the gap on the way; else a bar appears after two seconds, as in
+        :meth:`decompose`.
 
         Raises
 
@@ -379,7 +384,7 @@ class Matrix(_core.Law):
         mass: float = 1.0,
         max_terms: int | None = None,
         restarts: int = 1,
-        progress: Callable[[float], object] | None = None,
+        progress: Progress = None,
     ) -> Decomposition:
         """Theorem 1 (Birkhoff): the matrix as a weighted sum of permutations, exactly.
 
@@ -395,7 +400,9 @@ class Matrix(_core.Law):
         * ``mass`` and ``max_terms`` stop early. What is left out is the ``residual``.
         * ``restarts`` tries other orders for ``"bottleneck"``, on small matrices also shorter
           steps, and keeps the fewest terms.
-        * ``progress`` is called a few times per second with the share that is done.
+        * ``progress``: a function is called a few times per second with the share that is done.
+          Without one, a bar appears after two seconds in a terminal or a notebook, and nothing
+          elsewhere; ``True`` shows it at once, ``False`` never.
 
         Some families have closed forms, whatever the policy: identity, permutation, T-transform,
         uniform, randomized response, circulant, tridiagonal, blocks and k-anonymity. A ``kron`` is
@@ -414,7 +421,8 @@ class Matrix(_core.Law):
         >>> bs.tridiagonal(0.3, size=1000).decompose().terms
         3
         """
-        return _core.decompose(self, policy, bits, mass, max_terms, restarts, progress)
+        with watched("decomposing", progress) as tell:
+            return _core.decompose(self, policy, bits, mass, max_terms, restarts, tell)
 
     def permute(
         self,

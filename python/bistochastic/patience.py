@@ -4,6 +4,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from bistochastic.progress import watched
+
 T = TypeVar("T")
 
 # Up to this size LAPACK answers before anybody could press a key.
@@ -40,8 +42,9 @@ def interruptible(size: int, call: Callable[..., T], *arguments: Any) -> T:
     except RuntimeError:
         # No thread is to be had: without one, rather than not at all.
         work()
-    while not done.wait(0.05):
-        pass
+    with watched("linear algebra"):
+        while not done.wait(0.05):
+            pass
     if raised:
         raise raised[0]
     return found[0]

@@ -131,6 +131,12 @@ class KeySource:
     def __repr__(self) -> str:
         return f"<KeySource {self.kind} {shown(self.place)}, fingerprint {self.fingerprint}>"
 
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        pairs = [(self.kind, shown(self.place)), ("fingerprint", self.fingerprint)]
+        return fragment(facts(pairs, caption="Where a key is read"))
+
 
 def _found(kind: str, place: str) -> _core.Key:
     """The key that is there now."""

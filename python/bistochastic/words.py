@@ -44,10 +44,15 @@ def up(x: float, digits: int = 6) -> str:
 def shown(name: object) -> str:
     """A name in a sentence: what would end it there, or cannot be printed, as Python writes it.
 
-    >>> print(shown("a`b\\ud800.csv"), shown(""))
-    a\\x60b\\ud800.csv ''
+    >>> print(shown("a`b\\ud800.csv"), shown(""), shown(10**5000))
+    a\\x60b\\ud800.csv '' a long int
     """
-    escaped = (r"\x60" if c == "`" else c if c.isprintable() else ascii(c)[1:-1] for c in str(name))
+    try:
+        text = str(name)
+    except ValueError:
+        # Python does not write whole numbers of thousands of digits.
+        text = f"a long {type(name).__name__}"
+    escaped = (r"\x60" if c == "`" else c if c.isprintable() else ascii(c)[1:-1] for c in text)
     return "".join(escaped) or "''"
 
 
@@ -70,11 +75,24 @@ def spoken(family: str) -> str:
     return _SPOKEN.get(family, family.replace("_", " "))
 
 
-def cells(*pairs: tuple[str, str]) -> str:
-    """One table row of (tag, text), the text escaped."""
-    from html import escape  # only notebooks need it, so only they wait for it
+def cut(items: Sequence[object], most: int = 8) -> list[str]:
+    """Things as texts; of many the first ones and the last, with dots between.
 
-    return "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in pairs) + "</tr>"
+    >>> cut([1, 2, 3]), cut(range(100), most=4)
+    (['1', '2', '3'], ['0', '1', '...', '99'])
+    """
+    if len(items) <= most:
+        return [str(item) for item in items]
+    return [*(str(item) for item in items[: most - 2]), "...", str(items[-1])]
+
+
+def percent(share: float) -> str:
+    """A share in percent, in short.
+
+    >>> percent(0.034), percent(1 / 3)
+    ('3.4 %', '33.3333 %')
+    """
+    return f"{100 * share:.6g} %"
 
 
 def table(

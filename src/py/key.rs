@@ -164,6 +164,17 @@ impl Key {
         format!("{:?}", self.inner)
     }
 
+    /// What a notebook shows. A fingerprint is hexadecimal digits, or a word: there is nothing to escape.
+    fn _repr_html_(&self) -> String {
+        let mind = if self.inner.is_insecure() {
+            "Anyone can guess it, and undo what was drawn with it."
+        } else {
+            "Whoever holds it can undo what was drawn with it."
+        };
+        let fingerprint = self.inner.fingerprint();
+        format!("<p><strong>Key</strong> <code>{fingerprint}</code> (fingerprint). {mind}</p>")
+    }
+
     fn __reduce__(&self) -> PyResult<Py<PyAny>> {
         Err(PyTypeError::new_err(
             "`key` must be passed as a file; got an attempt to pickle or copy it",

@@ -146,6 +146,11 @@ def _plan_respond(run: Run) -> None:
     hold(set(run.result) <= set(run.given["record"]), "a column that was not there")
 
 
+def _html(run: Run) -> None:
+    hold("<script" not in run.result.lower(), "a label that a page takes for code")
+    hold(not judge.secret(run.result), "a value in what a notebook shows")
+
+
 OF_CALL: dict[str, Callable[[Run], None]] = {
     "Matrix.randomize": _randomize, "Matrix.respond": _respond, "Matrix.require": _require,
     "Matrix.apply": _apply,
@@ -175,6 +180,8 @@ def of(run: Run, *, valid: bool) -> list[tuple[str, Callable[[], None]]]:
         out.append((kind, lambda: OF_RESULT[kind](run.result, rng)))
     if valid and words in OF_CALL and not run.deep:
         out.append((words, lambda: OF_CALL[words](run)))
+    if run.name == "as_html":
+        out.append((words, lambda: _html(run)))
     if isinstance(run.it, bs.Matrix) and rng.random() < 0.3:
         law = rng.choice(known)
         out.append((law.__name__, lambda: law(run.it, rng)))

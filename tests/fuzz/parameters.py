@@ -155,6 +155,10 @@ def audited(s: Scene, which: int) -> str:
     if "audited" not in s.drawn:
         s.drawn |= dict(zip(("audited", "1", "2"), plans.audited(s.rng), strict=True))
     return s.drawn[("audited", "1", "2")[which]]
+def page(s: Scene) -> str:
+    return s.rng.choice(["path('page.html')", "path('page.html')", "str(path('page.HTM'))",
+                         "path('.')", "path('no/such/folder/x.html')", "'\\ud800.html'",
+                         "'a\\0.html'", "folder('a.html')", "path('key')"])  # fmt: skip
 
 
 def _of(*sources: str) -> Callable[[Scene], str]:
@@ -226,8 +230,13 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "mass": _of("1.0", "0.5", "0.999", "1e-9", "Fraction(2, 3)"),
     "max_terms": _of("1", "2", "100", "2**40"),
     "restarts": _of("1", "2", "5"),
-    "progress": _of("print_nothing", "hostile.nasty(0)", "hostile.raises('__call__')"),
+    "progress": _of("print_nothing", "True", "False", "hostile.nasty(0)",
+                    "hostile.raises('__call__')"),
     "path": path,
+    "report.path": page,
+    "explore.path": page,
+    "size_or_labels": lambda s: s.rng.choice([str(s.size), "6", "32", "['a', 'b', '<b>']",
+    "range(3)", "[]", "'ab'"]),
     "from_file.path": lambda s: s.rng.choice(["path('key')", "str(path('key'))", path(s)]),
     "seed": _of("0", "1", "2**64 - 1"),
     "raw": _of("True", "False"),

@@ -39,6 +39,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Displacement": lambda s: f"{s.matrix()}.displacement()",
     "Step": lambda s: "bs.t_transforms([5, 3, 1], [4, 3, 2]).steps[0]",
     "Point": lambda s: f"bs.tradeoff({max(2, s.size % 16)}, betas=[0.5])[0]",
+    "Tradeoff": lambda s: f"bs.tradeoff({max(2, s.size % 16)}, betas=[0.3, 0.5])",
     "Classes": lambda s: (
         f"bs.k_anonymous_classes({frame(s)}, quasi_identifiers=['age', 'town'], k=2)"
     ),
@@ -96,6 +97,7 @@ _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "pl
            "to_frame": 0.3, "cli": 12.0, "randomize": 4.0, "estimate": 3.0, "decompose": 3.0,
            "respond": 2.0,
            "build": 4.0, "conjunction": 2.0, "decompose_all": 1.5, "from_file": 2.0,
+           "report": 0.3, "explore": 0.2,
            "protect": 6.0, "from_json": 2.0, "audit": 0.5}  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,13 @@ from bistochastic.errors import OutOfReachError, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA
 from bistochastic.matrix import Matrix
+from bistochastic.progress import watched
+from bistochastic.words import down, shown, table, up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from bistochastic.progress import Progress
 
     Make = Callable[[int, float], Matrix]
 
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
 BETAS = tuple(step / 20 for step in range(1, 20))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Point:
     """One family asked for one beta: what was realised, or why nothing was.
 
@@ -34,6 +39,8 @@ class Point:
     >>> import bistochastic as bs
     >>> bs.tradeoff(12, families=["k_anonymous"], betas=[0.5])[0].note
     'singular: single shares cannot be estimated'
+    >>> bs.tradeoff(12, families=["randomized_response"], betas=[0.5])[0]
+    <Point randomized_response: beta 0.5, epsilon 3.375, truthfulness 0.7265, standard error ...>
     """
 
     family: str
@@ -46,6 +53,108 @@ class Point:
     note: str = ""
     expected_cost: float | None = None
 
+    def _facts(self) -> list[tuple[str, str]]:
+        if self.beta is None:
+            most = [] if self.most is None else [("largest beta", down(self.most))]
+            return [("asked beta", f"{self.asked:g}"), *most]
+        known = {
+            "truthfulness": self.truthfulness,
+            "standard error": self.standard_error,
+            "expected cost": self.expected_cost,
+        }
+        numbers = [(name, f"{x:.4g}") for name, x in known.items() if x is not None]
+        epsilon = [] if self.epsilon is None else [("epsilon", up(self.epsilon, 5))]
+        return [("beta", down(self.beta, 5)), *epsilon, *numbers]
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name} {text}" for name, text in self._facts())
+        return f"<Point {shown(self.family)}: {said}{'; ' * bool(self.note)}{self.note}>"
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        note = [("note", self.note)] if self.note else []
+        return fragment(facts([*self._facts(), *note], caption=self.family))
+
+
+class Tradeoff(tuple[Point, ...]):
+    """The points of :func:`tradeoff`: a tuple that prints as a table.
+
+    >>> import bistochastic as bs
+    >>> bs.tradeoff(12, families=["randomized_response", "geometric"], betas=[0.6])
+    family               asked  beta  epsilon  truthfulness  standard error  expected cost
+    -------------------  -----  ----  -------  ------------  --------------  -------------
+    randomized_response    0.6   0.6   3.0108        0.6486        0.004482          1.523
+    geometric              0.6   0.6   10.502        0.4776        0.009206         0.8022
+    """
+
+    __slots__ = ()
+
+    def rows(self) -> list[list[str]]:
+        """One row of text per point; - is what is not known or does not exist."""
+        return [
+            [
+                point.family,
+                f"{point.asked:g}",
+                "-" if point.beta is None else down(point.beta, 5),
+                "-" if point.epsilon is None else up(point.epsilon, 5),
+                *("-" if x is None else f"{x:.4g}" for x in
+                  (point.truthfulness, point.standard_error, point.expected_cost)),
+            ]
+            for point in self
+        ]  # fmt: skip
+
+    def __repr__(self) -> str:
+        return table(_HEADER, self.rows())
+
+    def _repr_html_(self) -> str:
+        from bistochastic import markup
+
+        made = markup.table(_HEADER, self.rows(), caption="Tradeoff", scroll=False)
+        return markup.fragment(made, [self._drawn(*each) for each in _DRAWN])
+
+    def _drawn(self, name: str, words: str) -> Any:
+        """One number over beta, a line per family; None where there is no line to draw."""
+        from bistochastic import markup
+
+        asked = sorted({point.asked for point in self})
+        found: dict[str, dict[float, float]] = {}
+        for point in self:
+            value = getattr(point, name)
+            known = value is not None and math.isfinite(value)
+            found.setdefault(point.family, {})[point.asked] = value if known else math.nan
+        drawn = {
+            family: [values.get(beta, math.nan) for beta in asked]
+            for family, values in found.items()
+            if sum(map(math.isfinite, values.values())) > 1
+        }
+        if len(asked) < 2 or not drawn:
+            return None
+        picture = markup.lines(asked, drawn, title=words, x_name="beta asked for", y_name=name,
+                               description=_said(asked, drawn))  # fmt: skip
+        return markup.titled(picture)
+
+
+def _said(asked: list[float], drawn: Mapping[str, list[float]]) -> str:
+    """What the lines show, in words, of the betas that each family has."""
+    ends = {
+        family: [(beta, y) for beta, y in zip(asked, ys, strict=True) if math.isfinite(y)]
+        for family, ys in drawn.items()
+    }
+    return "; ".join(
+        f"{family}: from {known[0][1]:.3g} at beta {known[0][0]:g} "
+        f"to {known[-1][1]:.3g} at beta {known[-1][0]:g}"
+        for family, known in ends.items()
+    )
+
+
+_HEADER = ["family", "asked", "beta", "epsilon", "truthfulness", "standard error", "expected cost"]
+_DRAWN = (
+    ("truthfulness", "Truthful reports"),
+    ("standard_error", "Standard error of a share"),
+    ("expected_cost", "Distance of a report from the truth"),
+)
+
 
 def tradeoff(
     size: int,
@@ -53,10 +162,11 @@ def tradeoff(
     families: Iterable[str] | Mapping[str, Make] = BY_BETA,
     betas: Iterable[float] | None = None,
     records: int = 10_000,
-) -> tuple[Point, ...]:
+    progress: Progress = None,
+) -> Tradeoff:
     """Truthfulness, epsilon, standard error and distance of several families at the same betas.
 
-    The result has one point per family and beta.
+    The result is a tuple with one point per family and beta. Printed it is a table.
 
     * ``families`` are names (``randomized_response``, ``k_anonymous``, ``geometric``,
       ``tridiagonal``), or a mapping from labels to functions that make a matrix from a size and a
@@ -65,6 +175,7 @@ def tradeoff(
       take the next higher one, and the point says which.
     * ``records`` is the number of records for the standard error: that of one share estimated by
       inversion, see ``bistochastic.estimate.planning.mean_standard_error``.
+    * ``progress`` is that of :meth:`Matrix.decompose`; the share is that of the points.
 
     It does not need matplotlib. :func:`bistochastic.plot.tradeoff` draws it.
 
@@ -82,9 +193,15 @@ def tradeoff(
     """
     many = _core.as_whole("size", size, 2)
     count = _core.as_whole("records", records, 1)
-    made = _makers(families)
+    made = makers(families)
     asked = _betas(betas)
-    return tuple(_points(made, many, asked, count))
+    found = []
+    with watched("comparing", progress) as tell:
+        for point in _points(made, many, asked, count):
+            found.append(point)
+            if tell is not None:
+                tell(len(found) / (len(made) * len(asked)))
+    return Tradeoff(found)
 
 
 def _points(
@@ -122,7 +239,8 @@ def _points(
             )
 
 
-def _makers(families: Any) -> dict[str, Make]:
+def makers(families: Any) -> dict[str, Make]:
+    """Labels, and functions that make a matrix from a size and a beta."""
     if isinstance(families, str):
         families = [families]
     if hasattr(families, "items"):

@@ -9,6 +9,7 @@ from bistochastic.cli import (
     keys,
     plans,
     protect,
+    reports,
     shows,
 )
 from bistochastic.cli.group import main
@@ -23,5 +24,6 @@ __all__ = [
     "main",
     "plans",
     "protect",
+    "reports",
     "shows",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +38,7 @@ def decompose(matrix: str, top: int, out: str | None, **options: Any) -> None:
         got = shown(Path(out).suffix or "no ending")
         raise ValueError(f"`out` must end in .npz, .csv; got {got}")
     law = from_words(matrix)
-    if sys.stderr.isatty():
-        with click.progressbar(length=1000, label="decomposing", file=sys.stderr) as bar:
-            found = law.decompose(
-                progress=lambda share: bar.update(int(1000 * share) - bar.pos), **options
-            )
-    else:
-        found = law.decompose(**options)
+    found = law.decompose(**options)
     click.echo(found)
     if top > 0:
         header = ["term", "weight", "sum", "where 0, 1, 2, ... go"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import families
+from bistochastic.files.whole import new
 from bistochastic.plan import Categorical, Plan
 from bistochastic.samples import COUNTS, TITANIC, titanic
 from bistochastic.words import down, table, up
@@ -47,7 +48,7 @@ def write(path: Path) -> list[Path]:
     }
     for target, lines in rows.items():
         try:
-            with target.open("x", encoding="utf-8", newline="") as file:
+            with new(target, "data") as part, part.open("w", encoding="utf-8", newline="") as file:
                 csv.writer(file, lineterminator="\n").writerows(lines)
         except FileExistsError:
             raise ValueError("`data` must be a new file; got one that there is") from None

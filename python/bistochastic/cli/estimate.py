@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bistochastic.cli.group import main
+from bistochastic.progress import steps
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -67,16 +68,24 @@ def estimate(
     kinds = {name: labels[name].kind if name in labels else None for name in needed}
     # Conditions on columns in clear are typed, and so are compared as texts where they are texts.
     running = Running(question, design)
-    for batch in batches(file, kinds):
-        running.add(batch)
-    _print(told_in(running.estimate(how, who), None, running.unanswered), format)
+    with steps() as tell:
+        for batch in batches(file, kinds):
+            running.add(batch)
+            tell(f"reading, {running.rows:,} rows", None)
+        tell("estimating", None)
+        found = running.estimate(how, who)
+    _print(told_in(found, None, running.unanswered), format)
 
 
 def _plan(path: Path) -> Plan:
     """A plan, or that of a certificate."""
     from bistochastic.cli.plans import is_certificate, read_certificate, read_plan
 
-    return read_certificate(path, "plan").plan if is_certificate(path) else read_plan(path, "plan")
+    return (
+        read_certificate(path, "plan").plan
+        if is_certificate(path, "plan")
+        else read_plan(path, "plan")
+    )
 
 
 def _check(file: Path, plan: Plan) -> None:

@@ -42,6 +42,6 @@ def main() -> None:
     bistochastic plan survey.csv --codebook codebook.csv --beta 0.6 --out plan.toml
     bistochastic protect survey.csv protected.csv --plan plan.toml
 
-    `inspect` shows plans, certificates and single matrices; `demo` shows it all on data that ship
-    with the package.
+    `inspect` shows plans, certificates and single matrices; `report` writes a plan or a certificate
+    as a page to hand over; `demo` shows it all on data that ship with the package.
     """

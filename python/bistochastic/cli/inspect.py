@@ -67,7 +67,7 @@ def inspect(
     """
     if is_plan(family):
         path = Path(family)
-        is_one = is_certificate(path)
+        is_one = is_certificate(path, "family")
         shown_whole = read_certificate(path, "family") if is_one else (
             read_plan(path, "family").preview(records))  # fmt: skip
         click.echo(str(shown_whole))

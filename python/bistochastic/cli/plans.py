@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bistochastic.cli.group import in_shell, main
+from bistochastic.files.whole import new
+from bistochastic.progress import watched
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -52,11 +54,11 @@ def read_certificate(path: Path, name: str) -> Certificate:
     return Certificate.from_json(text_of(path, name))
 
 
-def is_certificate(path: Path) -> bool:
+def is_certificate(path: Path, name: str) -> bool:
     """Whether a JSON file holds a certificate rather than a plan."""
     if path.suffix.lower() != ".json" or not path.is_file():
         return False
-    return '"certificate_version"' in text_of(path, "family")[:200]
+    return '"certificate_version"' in text_of(path, name)[:200]
 
 
 @main.command(name="plan")
@@ -126,8 +128,8 @@ def _plan(
         click.echo(made.plan.to_toml(), nl=False)
     else:
         try:
-            with out.open("x", encoding="utf-8") as written:
-                written.write(made.plan.to_toml())
+            with new(out, "out") as part:
+                part.write_text(made.plan.to_toml(), encoding="utf-8")
         except OSError as error:
             raise ValueError(f"`out` must be a file to write; got {error.strerror}") from None
         click.echo(f"{made.plan.preview()}\n\nwritten to {shown(out)}")
@@ -145,6 +147,7 @@ def _columns(file: Path, look: bool) -> list[Any]:
     try:
         from bistochastic.adapters.file_columns import columns_in
 
-        return columns_in(source, look=look)
+        with watched("reading"):
+            return columns_in(source, look=look)
     finally:
         source.close()

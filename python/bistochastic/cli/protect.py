@@ -11,7 +11,7 @@ import click
 from bistochastic.cli.group import main
 from bistochastic.cli.keys import read_key
 from bistochastic.cli.plans import read_certificate, read_plan
-from bistochastic.cli.progress import bar
+from bistochastic.progress import steps
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def protect(
     key = None if key_file is None else read_key(key_file)
     settings = Options.of(made, key=key, after=wave, **options)
     try:
-        with bar() as progress:
+        with steps() as progress:
             found = protect_file(made, source, out, target, settings, progress=progress)
     except MemoryError as error:
         raise ValueError(str(error) or "`in` must fit in memory; got a larger one") from None

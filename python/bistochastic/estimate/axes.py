@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bistochastic import arguments
-from bistochastic.words import shown
+from bistochastic.words import cut, shown
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,16 @@ class Axis:
     def words(self) -> list[str]:
         """The levels as they are printed; None is a missing value."""
         return ["(missing)" if level is None else str(level) for level in self.levels]
+
+    def __repr__(self) -> str:
+        levels = ", ".join(cut([repr(level) for level in self.levels]))
+        return f"Axis(name={self.name!r}, levels=({levels}{',' * (len(self.levels) == 1)}))"
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        pairs = [("levels", f"{len(self.levels):,}"), ("in order", ", ".join(cut(self.words())))]
+        return fragment(facts(pairs, caption=f"Axis {shown(self.name)}"))
 
 
 def of_labels(labels: Any, size: int) -> tuple[Axis, ...]:

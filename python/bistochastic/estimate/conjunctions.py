@@ -12,6 +12,7 @@ from bistochastic import _core, arguments, operators
 from bistochastic.estimate.intervals import confidence_of, mean_bounds
 from bistochastic.estimate.tallies import code_array
 from bistochastic.matrix import Matrix
+from bistochastic.progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Conjunction:
     """An unbiased count, and its error.
 
@@ -30,6 +31,8 @@ class Conjunction:
     >>> c = bs.conjunction([m], [[0] * 500 + [1] * 300 + [2] * 200], [[0]])
     >>> round(c.count, 1), round(c.standard_error, 1), [round(x, 1) for x in c.interval()]
     (523.8, 19.2, [485.0, 562.5])
+    >>> c
+    <Conjunction: count 523.81, standard error 19.1..., 95 % from 48... to 56...; 1,000 records ...>
     """
 
     count: float
@@ -71,6 +74,25 @@ class Conjunction:
         least, most = np.clip([n * float(low[0]), n * float(high[0])], 0.0, float(n)).tolist()
         return least, most
 
+    def _facts(self) -> list[tuple[str, str]]:
+        low, high = self.interval()
+        return [
+            ("count", f"{self.count:.6g}"),
+            ("standard error", f"{self.standard_error:.6g}"),
+            ("95 %", f"from {low:.6g} to {high:.6g}"),
+        ]
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name} {text}" for name, text in self._facts())
+        plural = "s" * (self.records != 1)
+        return f"<Conjunction: {said}; {self.records:,} record{plural} ({self.population})>"
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        records = ("records", f"{self.records:,} ({self.population})")
+        return fragment(facts([*self._facts(), records], caption="Conjunction"))
+
 
 def conjunction(
     matrices: Sequence[Matrix],
@@ -100,6 +122,11 @@ def conjunction(
     2.0
     """
     arguments.one_of("population", population, ("sampled", "fixed"))
+    with watched("counting"):
+        return _conjunction(matrices, codes, events, population)
+
+
+def _conjunction(matrices: Any, codes: Any, events: Any, population: str) -> Conjunction:
     codes = arguments.columns_of(codes)
     must = "be a sequence with one for each attribute"
     matrices = arguments.items("matrices", must, matrices)

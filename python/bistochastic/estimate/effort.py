@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from bistochastic import _core
+from bistochastic.progress import Progress, asked, watched
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,7 @@ class Patience:
 
     gap: float | None = None
     seconds: float = math.inf
-    progress: Callable[[float], object] | None = None
+    progress: Progress = None
     _start: float = field(default_factory=time.perf_counter)
 
     @classmethod
@@ -29,16 +31,15 @@ class Patience:
             ...
         ValueError: `gap` must go with the method mle or shrunk; got inverse
         """
-        given = {"progress": progress, "gap": gap, "seconds": seconds}
-        for name, value in given.items():
+        heard = asked(progress)
+        # A bar goes with every method, but only a search has a gap to tell a function of.
+        told = heard if callable(heard) else None
+        for name, value in {"progress": told, "gap": gap, "seconds": seconds}.items():
             if value is not None and method not in ("mle", "shrunk"):
                 raise ValueError(f"`{name}` must go with the method mle or shrunk; got {method}")
-        if progress is not None and not callable(progress):
-            must = "`progress` must be a function of the gap"
-            raise TypeError(f"{must}; got {type(progress).__name__}")
         wanted = None if gap is None else _positive("gap", gap)
         limit = math.inf if seconds is None else _positive("seconds", seconds)
-        return cls(wanted, limit, progress)
+        return cls(wanted, limit, heard)
 
     @property
     def left(self) -> float:
@@ -50,10 +51,20 @@ class Patience:
         """Whether the time is up."""
         return self.left <= 0
 
+    @contextmanager
+    def watched(self) -> Iterator[Self]:
+        """The same, with a bar where nobody else is told about the gap."""
+        with watched("estimating", self.progress, words=_words) as tell:
+            yield replace(self, progress=tell)
+
     def tell(self, gap: float) -> None:
         """Pass on how far the search has come."""
-        if self.progress is not None:
+        if callable(self.progress):
             self.progress(gap)
+
+
+def _words(gap: float) -> str:
+    return f"gap {gap:.1e} nats per record"
 
 
 def _positive(name: str, given: Any) -> float:

@@ -48,18 +48,19 @@ def estimate(
     how = arguments.one_of("method", method, METHODS)
     who = arguments.one_of("population", population, POPULATIONS)
     by_class = _core.as_flag("classes", classes)
-    patience = Patience.of(how, progress, gap, seconds)
+    asked = Patience.of(how, progress, gap, seconds)
     axes = () if labels is None or by_class else of_labels(labels, matrix.size)
     limit = None if records is None else _core.as_whole("records", records, 1)
-    if weights is not None:
-        if by_class or limit is not None:
-            other = "classes" if by_class else "records"
-            raise TypeError(f"`weights` must be given without {other}; got both")
-        found = weighted(matrix, codes, counts, weights)
-        return of_linear(Linear(*found, fixed=who == "fixed", exact=True), how, who, patience,
-                         matrix=matrix, axes=axes)  # fmt: skip
-    seen = tallies.tally(matrix, codes, counts)
-    return of_counts(matrix, seen, how, who, patience, classes=by_class, axes=axes, limit=limit)
+    if weights is not None and (by_class or limit is not None):
+        other = "classes" if by_class else "records"
+        raise TypeError(f"`weights` must be given without {other}; got both")
+    with asked.watched() as patience:
+        if weights is not None:
+            found = weighted(matrix, codes, counts, weights)
+            return of_linear(Linear(*found, fixed=who == "fixed", exact=True), how, who, patience,
+                             matrix=matrix, axes=axes)  # fmt: skip
+        seen = tallies.tally(matrix, codes, counts)
+        return of_counts(matrix, seen, how, who, patience, classes=by_class, axes=axes, limit=limit)
 
 
 def of_counts(

@@ -84,6 +84,18 @@ class Quantity:
         ]
         return "\n".join([*lines, *(f"note: {text}" for text in self.notes)])
 
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import element, facts, fragment
+
+        pairs = [
+            ("value", f"{self.value:.6g}"),
+            ("standard error", f"{self.standard_error:.6g}"),
+            ("95 % interval", self._said().removeprefix("95 % ")),
+            ("records", f"{self.records:,} ({self.population})"),
+        ]
+        notes = [element("p", f"note: {text}") for text in self.notes]
+        return fragment(facts(pairs, caption=self.name), notes)
+
 
 @dataclass(frozen=True, repr=False)
 class Ratio(Quantity):

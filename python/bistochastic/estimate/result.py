@@ -16,7 +16,8 @@ import numpy as np
 
 from bistochastic import _core, arguments, measures, operators, structure
 from bistochastic.estimate import intervals
-from bistochastic.words import cells, table
+from bistochastic.progress import watched
+from bistochastic.words import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -257,13 +258,17 @@ class Estimate:
         r = len(self.frequencies)
         if _core.as_flag("simultaneous", simultaneous):
             alpha /= r
+        with watched("bounding"):
+            return self._interval(alpha)
+
+    def _interval(self, alpha: float) -> Array:
         if self.linear is not None:
             low, high = self.linear.bounds(alpha)
             return np.asarray(np.clip(np.stack([low, high], axis=1), 0.0, 1.0))
         n, matrix = self.records, self._law
         certain = structure.is_certain(matrix)
         still = certain or matrix.truthfulness == 1
-        if r == 1 or (self.population == "fixed" and still):
+        if len(self.frequencies) == 1 or (self.population == "fixed" and still):
             # Nothing was left to chance.
             low = high = self._unbiased
         elif certain or _core.basis(matrix) == "flat":
@@ -456,10 +461,40 @@ class Estimate:
         return self._told(20)
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from bistochastic import markup
 
-        header, rows = self._rows()
-        head = cells(*(("th", text) for text in header))
-        body = "".join(cells(*(("td", text) for text in row)) for row in rows)
-        notes = "".join(f"<p>note: {escape(text)}</p>" for text in self._remarks())
-        return f"<p>{escape(self._title())}</p><table>{head}{body}</table>{notes}"
+        left = range(max(1, len(self.axes)))
+        return markup.fragment(
+            markup.table(
+                *self._rows(), caption=f"Estimate: {self._title()}", left=left, scroll=False
+            ),
+            self._picture(),
+            [markup.element("p", f"note: {text}") for text in self._remarks()],
+        )
+
+    def _picture(self, most: int = 20) -> str | None:
+        """Shares as bars with their intervals; None where there are many, or they take long."""
+        from bistochastic import markup
+
+        if len(self.frequencies) > most:
+            return None
+        levels = [level or (str(i),) for i, level in enumerate(self._words())]
+        names = [", ".join(level) for level in levels]
+        bounds: Any = self.interval() if self._is_quick else [(None, None)] * len(names)
+        bars = [
+            (name, float(share), low if low is None else float(low), high and float(high))
+            for name, share, (low, high) in zip(names, self.frequencies, bounds, strict=True)
+        ]
+        if not all(math.isfinite(share) for _, share, _, _ in bars):
+            return None
+        title = "Estimated shares" + (", with intervals of 95 %" if self._is_quick else "")
+        return markup.titled(markup.bars(bars, title=title, shown="{:.4f}".format))
+
+    def _words(self) -> list[tuple[str, ...]]:
+        """The level of every cell in words."""
+        words = [axis.words() for axis in self.axes]
+        places = np.unravel_index(np.arange(len(self.frequencies)), self.shape)
+        return [
+            tuple(each[int(i)] for each, i in zip(words, at, strict=False))
+            for at in zip(*places, strict=True)
+        ]

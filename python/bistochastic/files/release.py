@@ -39,7 +39,7 @@ def protect_file(
     certificate: Path,
     options: Options,
     *,
-    progress: Callable[[str, float], None] = lambda _what, _share: None,
+    progress: Callable[[str, float | None], None] = lambda _what, _share: None,
 ) -> Certificate:
     """Protect a CSV or Parquet file; ``progress`` is told what is done, and the share of it."""
     form = ending(out, "out")
@@ -76,7 +76,7 @@ def kinds(plan: Plan) -> dict[str, str]:
 
 
 def _numbers(
-    plan: Plan, table: Source, options: Options, progress: Callable[[str, float], None]
+    plan: Plan, table: Source, options: Options, progress: Callable[[str, float | None], None]
 ) -> dict[str, NDArray[Any]]:
     """The numeric columns, read whole and permuted, one after the other."""
     from bistochastic.plan.columns import numbers
@@ -90,7 +90,7 @@ def _numbers(
     read = table_files.numbers(table, list(numeric), lambda share: progress("reading", share))
     found = {}
     for column, attribute in numeric.items():
-        progress(f"permuting {column}", 0.0)
+        progress(f"permuting {column}", None)
         values = numbers(read.pop(column), attribute)
         found[column] = permuted(plan, options, column, values)
         del values
@@ -105,7 +105,7 @@ def _written(
     whole: Whole,
     part: Path,
     form: str,
-    progress: Callable[[str, float], None],
+    progress: Callable[[str, float | None], None],
 ) -> Certificate:
     """Protect all rows into one part; what the disk does not take is a sentence."""
     from bistochastic.plan.stream import Stream
@@ -128,7 +128,7 @@ def _written(
             for ready in stream.finish():
                 behind.put(ready)
         if scatter is not None:
-            progress("shuffling", 0.0)
+            progress("shuffling", None)
             for ready in scatter.batches():
                 sink.write(ready)
         sink.close()

@@ -8,6 +8,7 @@ lock tells it from that of a run that is still at work.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import shutil
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
 _MARK = ".bistochastic-part"
@@ -80,6 +82,21 @@ class Whole:
         part.chmod(_mode(self.target))
         part.replace(self.target)
 
+    def place(self, part: Path) -> None:
+        """Let a part take a name that is free; ``FileExistsError`` where it is taken by now."""
+        flushed(part)
+        part.chmod(_mode(self.target))
+        try:
+            # Unlike a rename, a link never takes the place of a file.
+            os.link(part, self.target)
+        except FileExistsError:
+            raise
+        except OSError:
+            # Some file systems know no links.
+            if self.target.exists():
+                raise FileExistsError(str(self.target)) from None
+            part.replace(self.target)
+
     def __exit__(
         self,
         _kind: type[BaseException] | None,
@@ -89,6 +106,57 @@ class Whole:
         shutil.rmtree(self._folder, ignore_errors=True)
         if self._lock is not None:
             os.close(self._lock)
+
+
+@contextlib.contextmanager
+def written(path: str | os.PathLike[str], name: str) -> Iterator[Path]:
+    """Where to write what is to be the file ``path``: it appears at the end, or not at all.
+
+    A pipe or a device is written to as it is.
+
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "out.txt"
+    >>> with written(target, "out") as part:
+    ...     _ = part.write_text("all of it")
+    ...     target.exists()
+    False
+    >>> target.read_text()
+    'all of it'
+    """
+    target = Path(path)
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    if not Path(os.path.realpath(target)).parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target))
+    with Whole(target, name) as whole:
+        part = whole.new("file")
+        yield part
+        whole.rename(part)
+
+
+@contextlib.contextmanager
+def new(path: Path, name: str) -> Iterator[Path]:
+    """The same for a file that there must not be yet; ``FileExistsError`` where there is one.
+
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "out.txt"
+    >>> for text in ("first", "second"):
+    ...     try:
+    ...         with new(target, "out") as part:
+    ...             _ = part.write_text(text)
+    ...     except FileExistsError:
+    ...         print(target.read_text())
+    first
+    """
+    if path.exists() or path.is_symlink():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    with Whole(path, name) as whole:
+        part = whole.new("file")
+        yield part
+        whole.place(part)
 
 
 def flushed(path: Path) -> None:

@@ -6,7 +6,7 @@ functions of this room make. So a category named ``<script>`` is shown as it is 
 
 from bistochastic.markup.elements import Markup, element, join
 from bistochastic.markup.page import FRAGMENT_STYLE, fragment, page, section
-from bistochastic.markup.pictures import bars, heat, lines
+from bistochastic.markup.pictures import bars, heat, lines, titled
 from bistochastic.markup.tables import facts, table
 
 __all__ = [
@@ -22,4 +22,5 @@ __all__ = [
     "page",
     "section",
     "table",
+    "titled",
 ]

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 # Elements that have no end tag and no content.
 _VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
 
+# A new line, and a space at which no line ends.
+_SPACES = "\n\u00a0"
+
 
 class Markup(str):
     """Text that is HTML already. Made by this room alone, of text that was escaped.
@@ -55,7 +58,7 @@ def escaped(text: str) -> str:
     ('a &quot;b&quot; &amp; &lt;c&gt;', 'x\\\\u202ey')
     """
     if not text.isprintable():
-        text = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+        text = "".join(c if c.isprintable() or c in _SPACES else ascii(c)[1:-1] for c in text)
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace('"', "&quot;").replace("'", "&#39;")
 

@@ -22,8 +22,9 @@ FRAGMENT_STYLE = """
 border-bottom:1px solid rgba(127,127,127,.4);font-weight:400;background:none;white-space:normal}
 .bs-table thead th{font-weight:600;border-bottom:2px solid rgba(127,127,127,.8);
 vertical-align:bottom}
-.bs-table .bs-number{text-align:right;white-space:nowrap}
-.bs-facts th{font-weight:600;white-space:nowrap}
+.bs-table .bs-number{text-align:right}.bs-table td.bs-number{white-space:nowrap}
+.bs-table.bs-facts th{font-weight:600}
+.bs-table td code{overflow-wrap:anywhere}
 .bs-wide{overflow-x:auto}
 .bs-picture{display:block;max-width:100%;height:auto;overflow:visible;fill:currentColor;
 font-family:system-ui,"Segoe UI",Roboto,"Noto Sans",sans-serif}
@@ -55,7 +56,7 @@ a{color:var(--link)}
 a:focus-visible,[tabindex]:focus-visible,input:focus-visible,select:focus-visible,
 button:focus-visible,summary:focus-visible{outline:3px solid var(--link);outline-offset:2px}
 code,.bs-code{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;font-size:.88em;
-overflow-wrap:anywhere}
+overflow-wrap:break-word}
 pre{background:var(--panel);padding:.7rem .9rem;overflow-x:auto;border-radius:4px}
 .bs-skip{position:absolute;left:-99rem}
 .bs-skip:focus{left:1rem;top:.5rem;background:var(--paper);padding:.4rem .8rem;z-index:1}
@@ -67,6 +68,16 @@ margin:1rem 0}
 padding:.7rem 1rem;margin:1rem 0}
 .bs-contents ol{columns:2;padding-left:1.4rem}
 .bs-table{font-size:.92rem}
+.bs-slider{display:block;width:100%;margin:.5rem 0 0;height:2rem;accent-color:var(--link)}
+[hidden]{display:none!important}
+.bs-keep{white-space:nowrap}
+.bs-ends{display:flex;justify-content:space-between;color:var(--quiet);font-size:.88rem}
+select{font:inherit;color:inherit;background:var(--paper);border:1px solid var(--quiet);
+border-radius:4px;padding:.15rem .4rem;max-width:100%}
+output{font-weight:700;font-variant-numeric:tabular-nums}
+figure{margin:.8rem 0}
+figcaption{font-size:.88rem;color:var(--quiet);margin-top:.3rem}
+.bs-print{display:none}
 footer{margin-top:3rem;color:var(--quiet);font-size:.88rem;border-top:1px solid var(--edge)}
 details>summary{cursor:pointer}
 @media (max-width:40rem){html{font-size:16px}.bs-contents ol{columns:1}body{padding:0 .9rem 2rem}}
@@ -74,7 +85,7 @@ details>summary{cursor:pointer}
 @media print{:root{--paper:#fff;--ink:#000;--quiet:#333;--edge:#999;--panel:#fff;--link:#000;
 --mark:#000;color-scheme:light}html{font-size:10.5pt}body{max-width:none;padding:0}
 .bs-skip,.bs-contents,.bs-screen{display:none}h2,h3{break-after:avoid}tr,svg,.bs-panel{break-inside:avoid}
-.bs-wide{overflow:visible}thead{display:table-header-group}a{text-decoration:none}}
+.bs-print{display:block}.bs-wide{overflow:visible}thead{display:table-header-group}a{text-decoration:none}}
 """
 
 

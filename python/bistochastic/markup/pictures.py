@@ -35,11 +35,13 @@ def heat(
     title: str,
     description: str | None = None,
     id: str | None = None,
+    first: int = 1,
 ) -> Markup:
     """The probabilities of a matrix: a row per truth, a column per report, at most 32 of each.
 
     Darker is more likely. Cells hold their numbers: two decimals up to 12 levels, above that whole
-    percents, with those below a half left empty. A cell that is struck through is exactly 0.
+    percents, with those below a half left empty. A cell that is struck through is exactly 0. Rows
+    and columns are numbered from ``first`` on.
 
     >>> picture = heat([[0.75, 0.25], [0.25, 0.75]], ["<a>", "b"], title="sex")
     >>> "&lt;a&gt;" in picture, "<title>sex</title>" in picture, ".75" in picture
@@ -48,9 +50,9 @@ def heat(
     n = len(rows)
     if n > LARGEST:
         raise ValueError(f"`rows` must be at most {LARGEST}; got {n}")
-    names = [str(i + 1) for i in range(n)]
+    names = [str(i + first) for i in range(n)]
     if labels is not None:
-        names = [f"{_short(str(label))} {i + 1}" for i, label in enumerate(labels)]
+        names = [f"{_short(str(label))} {i + first}" for i, label in enumerate(labels)]
     cell = 34.0 if n <= _FEW else 20.0
     size = 11.0 if n <= _FEW else 9.0
     side = cell * n
@@ -63,7 +65,7 @@ def heat(
         _grid(n, cell),
         [_numbers(row, u, cell, size, n) for u, row in enumerate(rows)],
     ]
-    heads = [_text(str(v + 1), (v + 0.5) * cell, -6, size, "middle") for v in range(n)]
+    heads = [_text(str(v + first), (v + 0.5) * cell, -6, size, "middle") for v in range(n)]
     sides = [_text(name, -6, (u + 0.5) * cell + size * 0.35, size, "end")
              for u, name in enumerate(names)]  # fmt: skip
     axes = [
@@ -78,16 +80,21 @@ def heat(
 def heat_text(rows: Sequence[Sequence[float]]) -> str:
     """What a heat map shows, in words."""
     n = len(rows)
-    truths = [row[u] for u, row in enumerate(rows)]
-    others = [p for u, row in enumerate(rows) for v, p in enumerate(row) if v != u]
-    parts = [f"A table of {n} by {n} probabilities: a row per truth, a column per report."]
-    parts.append(f"The truth is reported with probability {_span(truths)}.")
+    truth, others, never = spans(rows)
+    said = f"A table of {n} by {n} probabilities: a row per truth, a column per report. The truth "
+    said += f"is reported with probability {truth}."
     if others:
-        never = sum(p == 0 for p in others)
-        parts.append(f"Each other report has probability {_span(others)}.")
-        if never:
-            parts.append(f"{never} of the {len(others)} other reports never occur.")
-    return " ".join(parts)
+        said += f" Each other report has probability {others}."
+    if never != "0":
+        said += f" {never} of the {n * (n - 1)} other reports never occur."
+    return said
+
+
+def spans(rows: Sequence[Sequence[float]]) -> tuple[str, str, str]:
+    """The chances of the truth, those of other reports, and how many of these never occur."""
+    truths = [row[u] for u, row in enumerate(rows)]
+    others = [p for u, row in enumerate(rows) for p in (*row[:u], *row[u + 1 :])]
+    return _span(truths), _span(others) if others else "", str(others.count(0))
 
 
 def bars(
@@ -185,7 +192,12 @@ def lines(
         if marks:
             dots = "".join(f"M{_n(a - 2)} {_n(b)}h4M{_n(a)} {_n(b - 2)}v4" for a, b in points)
             drawn.append(element("path", d=dots, class_="bs-line"))
-        ends.append((points[-1][1], name))
+        if points[-1][0] < width - 1:
+            # One that ends early has its name where it ends.
+            at = points[-1]
+            drawn.append(_text(_short(name), at[0] + 6, at[1] + 4, size, "start"))
+        else:
+            ends.append((points[-1][1], name))
     # Names that would stand on each other move apart.
     last = -math.inf
     for y, name in sorted(ends):
@@ -199,6 +211,16 @@ def lines(
     )
     whole = max(height + 40, last + 8) + 22
     return svg(left + width + right, whole, body, title=title, description=said, id=id)
+
+
+def titled(picture: Markup) -> Markup:
+    """A picture below its title, where nothing else says what it shows.
+
+    >>> titled(bars([("a", 0.5, None, None)], title="shares")).startswith('<p class="bs-quiet">sha')
+    True
+    """
+    title = picture.split("<title>", 1)[1].split("</title>", 1)[0]
+    return Markup(f'<p class="bs-quiet">{title}</p>{picture}')
 
 
 def svg(
@@ -270,7 +292,7 @@ def _grid(n: int, cell: float) -> Markup:
 def _numbers(row: Sequence[float], u: int, cell: float, size: float, n: int) -> Markup:
     """The numbers of a row as one text of cells of the same length, which is short to write."""
     letters = round(cell / (size * _MONO))
-    line = "".join(f"{_cell(p, n):^{letters}}" for p in row).replace(" ", "\u00a0")
+    line = "".join(f"{cell_text(p, n):^{letters}}" for p in row).replace(" ", "\u00a0")
     return element(
         "text",
         Markup(line),
@@ -282,12 +304,16 @@ def _numbers(row: Sequence[float], u: int, cell: float, size: float, n: int) -> 
     )
 
 
-def _cell(p: float, n: int) -> str:
-    if p == 0:
-        return "" if n > _FEW else "0"
+def hundredths(p: float) -> int:
+    """A probability in whole hundredths; 100 only where it is 1."""
+    return 100 if p == 1 else min(99, int(f"{p:.2f}".replace(".", "")))
+
+
+def cell_text(p: float, n: int) -> str:
+    """A probability as it stands in a cell of a matrix of ``n`` levels."""
     if n <= _FEW:
-        return "1" if p == 1 else ".00" if p < 0.005 else f"{min(p, 0.99):.2f}"[1:]
-    return "" if p < 0.005 else f"{100 * p:.0f}"
+        return "0" if p == 0 else "1" if p == 1 else f".{hundredths(p):02}"
+    return str(hundredths(p) or "")
 
 
 def _text(text: str, x: float, y: float, size: float, anchor: str, quiet: bool = False) -> Markup:

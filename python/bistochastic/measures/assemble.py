@@ -11,9 +11,12 @@ import numpy as np
 from bistochastic import measures
 from bistochastic.measures.conditioning import conditioning
 from bistochastic.measures.profile import Entry, Profile, missing, status_of
+from bistochastic.progress import watched
 from bistochastic.words import down, up
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from bistochastic.matrix import Matrix
@@ -31,25 +34,53 @@ _EXPLAINS = {
 
 
 def profile_of(
-    matrix: Matrix, *, cost: Any = None, prior: Any = None, full: bool = False
+    matrix: Matrix,
+    *,
+    cost: Any = None,
+    prior: Any = None,
+    full: bool = False,
+    progress: Any = None,
 ) -> Profile:
     """See :meth:`bistochastic.Matrix.profile`."""
+    with watched("measuring", progress, words=_parts) as tell:
+        return _profile(matrix, cost, prior, full=full, tell=tell)
+
+
+# Parts of a profile, as progress counts them.
+_PARTS = 9
+
+
+def _parts(share: float) -> str:
+    return f"{round(share * _PARTS)} of {_PARTS} parts"
+
+
+def _profile(
+    matrix: Matrix, cost: Any, prior: Any, *, full: bool, tell: Callable[[float], object] | None
+) -> Profile:
     size = matrix.size
     costs = None if cost is None else measures.cost_table(size, cost)
     belief = None if prior is None else measures.distribution("prior", size, prior)
     gammas = [1.0, 2.0] + ([math.inf] if math.isinf(matrix.epsilon) else [])
     mean = measures.average(matrix, full=full)
     found = measures.lines(matrix, gammas, full=full)
-    entries = [
-        *_average(matrix, mean),
-        *_lines(matrix, mean, found),
-        *_attacker(matrix, mean, found, full=full),
-        _epsilon(matrix, found),
-        *([] if costs is None else _cost(matrix, costs, belief, full=full)),
-        *_deniability(matrix, found),
-        *_analyst(matrix, found, full=full),
-        *([] if belief is None else _belief(matrix, found, belief)),
+    parts: list[Callable[[], list[Entry]]] = [
+        lambda: _average(matrix, mean),
+        lambda: _lines(matrix, mean, found),
+        lambda: _attacker(matrix, mean, found, full=full),
+        lambda: [_epsilon(matrix, found)],
+        lambda: [] if costs is None else _cost(matrix, costs, belief, full=full),
+        lambda: _deniability(matrix, found),
+        lambda: _analyst(matrix, found, full=full),
+        lambda: [] if belief is None else _belief(matrix, found, belief),
     ]
+    entries: list[Entry] = []
+    # The first of them is what came before: all single lines.
+    for done, part in enumerate(parts, start=1):
+        if tell is not None:
+            tell(done / _PARTS)
+        entries += part()
+    if tell is not None:
+        tell(1.0)
     return Profile(matrix, tuple(entries))
 
 

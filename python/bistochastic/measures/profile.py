@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from bistochastic.words import cells, down, table, up
+from bistochastic.words import down, table, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +45,8 @@ _WORDS: dict[str, tuple[str, int]] = {
 # What measures were called in earlier versions.
 _RENAMED = {"bits": "entropy_rate", "ergodic": "is_ergodic"}
 
+# What is between 0 and 1, and so is drawn.
+_SHARES = ("beta", "worst_row", "worst_column", "guessing_probability", "truthfulness")
 _TO_THE_DIGIT = ("entropy_rate", "beta", "worst_row", "worst_column", "epsilon")
 
 
@@ -90,6 +92,12 @@ class Entry:
         '0.333334'
         """
         return shortened(self, 6)
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        pairs = [("value", self.text), ("known", self.status), ("note", self.note or "none")]
+        return fragment(facts(pairs, caption=self.words))
 
 
 def shortened(entry: Entry, digits: int) -> str:
@@ -177,9 +185,20 @@ class Profile:
         return f"{title}\n{table(header, self.rows(), left=(0, 2, 3))}"
 
     def _repr_html_(self) -> str:
-        head = cells(*(("th", text) for text in ("measure", "value", "known", "note")))
-        body = "".join(cells(*(("td", text) for text in row)) for row in self.rows())
-        return f"<table>{head}{body}</table>"
+        from bistochastic import markup
+
+        n = self.matrix.size
+        shares = [
+            (entry.words, float(entry.value), None, None)
+            for entry in self
+            if entry.name in _SHARES and entry.value is not None
+        ]
+        header = ["measure", "value", "known", "note"]
+        title = f"Profile of {self.matrix.family}, {n} x {n}"
+        return markup.fragment(
+            markup.table(header, self.rows(), caption=title, left=(0, 2, 3), scroll=False),
+            markup.titled(markup.bars(shares, title="Those that are shares", most=1.0)),
+        )
 
     def plot(self, *, axes: Any = None) -> Any:
         """The profile as a picture (needs the extra ``plot``); returns the matplotlib figure.

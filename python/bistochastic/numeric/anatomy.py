@@ -10,12 +10,14 @@ import numpy as np
 from bistochastic import _core
 from bistochastic.numeric.classes import of_frame
 from bistochastic.numeric.frames import Frame
+from bistochastic.progress import watched
 from bistochastic.words import shown, table, up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic._core import Key
+    from bistochastic.progress import Progress
 
 _MIND = "A guess by the class alone: columns that go with the sensitive one make others surer."
 CLASS = "class"
@@ -50,7 +52,8 @@ class Anatomy:
     l: int | None  # noqa: E741
     """The number of different values in each class, where that was asked for."""
 
-    def __str__(self) -> str:
+    def _table(self) -> tuple[str, list[str], list[list[str]]]:
+        """The title, the header and the rows of what is shown: bounds, never a record."""
         header = ["sensitive", "surest guess", "1/k"]
         more = []
         if self.l is not None:
@@ -61,8 +64,19 @@ class Anatomy:
             for name, bound in self.bounds.items()
         ]
         asked = f"k = {self.k}" + (f", l = {self.l}" if self.l is not None else "")
-        title = f"{self.records} records in {self.classes} classes, {asked}"
+        return f"{self.records} records in {self.classes} classes, {asked}", header, rows
+
+    def __str__(self) -> str:
+        title, header, rows = self._table()
         return f"{title}\n{table(header, rows)}\n{_MIND}"
+
+    def _repr_html_(self) -> str:
+        from bistochastic import markup
+
+        title, header, rows = self._table()
+        return markup.fragment(
+            markup.table(header, rows, caption=title, scroll=False), markup.element("p", _MIND)
+        )
 
     def __repr__(self) -> str:
         guess = up(max(self.bounds.values()), 4)
@@ -81,6 +95,7 @@ def anatomize(
     l: int | None = None,  # noqa: E741
     key: Key | None = None,
     stream: str | None = None,
+    progress: Progress = None,
 ) -> Anatomy:
     """Two tables in place of one: who is in which class, and which values are in which class.
 
@@ -108,7 +123,8 @@ def anatomize(
     of them may find the others.
 
     With a ``key``, ``stream`` names what it is for, and the same frame gives the same tables.
-    Whoever holds the key can put them together again.
+    Whoever holds the key can put them together again. ``progress`` is that of
+    :func:`microaggregate`.
 
     >>> import bistochastic as bs
     >>> people = {
@@ -133,6 +149,22 @@ def anatomize(
     ... ).bounds
     {'illness': 0.5}
     """
+    with watched("making classes", progress) as tell:
+        found = _anatomized(frame, quasi_identifiers, sensitive, k, l, key, stream)
+        if tell is not None:
+            tell(1.0)
+        return found
+
+
+def _anatomized(
+    frame: Any,
+    quasi_identifiers: Any,
+    sensitive: Any,
+    k: int,
+    l: int | None,  # noqa: E741
+    key: Key | None,
+    stream: str | None,
+) -> Anatomy:
     k = _core.as_whole("k", k, 2)
     read = Frame.of("frame", frame)
     known = read.named("quasi_identifiers", quasi_identifiers)

@@ -10,6 +10,7 @@ from bistochastic import _core, arguments, operators
 from bistochastic.errors import InvertibleReleaseError
 from bistochastic.numeric import containers
 from bistochastic.numeric import order as orders
+from bistochastic.progress import watched
 from bistochastic.structure import Kron, classes, composition, wide_factors
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _DENSE = 2048
 
 
+@watched("averaging")
 def average(
     matrix: Matrix,
     values: Any,

@@ -11,9 +11,12 @@ import numpy as np
 from bistochastic import _core, arguments
 from bistochastic.numeric.frames import Frame, is_frame
 from bistochastic.numeric.numbers import finite
+from bistochastic.progress import watched
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from bistochastic.progress import Progress
 
     Wholes = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -52,12 +55,26 @@ class Classes:
         ``order[i]``."""
         return np.argsort(self.classes, kind="stable").astype(np.int64)
 
-    def __repr__(self) -> str:
+    def _sizes(self) -> str:
         least, most = int(self.sizes.min()), int(self.sizes.max())
-        sizes = f"{least}" if least == most else f"{least} to {most}"
+        return f"{least}" if least == most else f"{least} to {most}"
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        pairs = [
+            ("records", f"{len(self.classes):,}"),
+            ("classes", f"{len(self.sizes):,}"),
+            ("records in a class", self._sizes()),
+            ("asked for at least", str(self.k)),
+            ("information loss", f"{self.information_loss:.4g} %"),
+        ]
+        return fragment(facts(pairs, caption=type(self).__name__))
+
+    def __repr__(self) -> str:
         return (
             f"<{type(self).__name__}: {len(self.classes)} records in {len(self.sizes)} class"
-            f"{'es' * (len(self.sizes) > 1)} of {sizes}, information loss"
+            f"{'es' * (len(self.sizes) > 1)} of {self._sizes()}, information loss"
             f" {self.information_loss:.4g} %>"
         )
 
@@ -81,7 +98,7 @@ class Microaggregation(Classes):
         return self.centroids[self.classes]
 
 
-def microaggregate(X: Any, *, k: int) -> Microaggregation:  # noqa: N803
+def microaggregate(X: Any, *, k: int, progress: Progress = None) -> Microaggregation:  # noqa: N803
     """Classes of ``k`` or more similar records, and the mean of each class.
 
     ``X`` holds one record per row: an array or a frame of numbers. Columns are standardised first,
@@ -97,6 +114,10 @@ def microaggregate(X: Any, *, k: int) -> Microaggregation:  # noqa: N803
 
     NaN, fewer than ``k`` records and ``k`` below 2 raise ``ValueError``.
 
+    Many records take minutes. After two seconds a terminal or a notebook shows that the work goes
+    on; ``progress=True`` shows it at once, ``False`` never. A function as ``progress`` is called
+    with 1 at the end: how much is done before that is not known.
+
     >>> import bistochastic as bs
     >>> incomes = [20.0, 21.0, 50.0, 22.0, 52.0, 51.0, 90.0]
     >>> found = bs.microaggregate(incomes, k=3)
@@ -108,8 +129,16 @@ def microaggregate(X: Any, *, k: int) -> Microaggregation:  # noqa: N803
     >>> bool((m.average(np.array(incomes), order=found.order) == found.values).all())
     True
     """
+    with watched("making classes", progress) as tell:
+        found = _microaggregated(X, k)
+        if tell is not None:
+            tell(1.0)
+        return found
+
+
+def _microaggregated(table_given: Any, k: int) -> Microaggregation:
     k = _core.as_whole("k", k, 2)
-    given = _numbers(X)
+    given = _numbers(table_given)
     if given.ndim not in (1, 2):
         raise ValueError(f"`X` must have one or two axes; got {given.ndim}")
     table = given if given.ndim == 2 else given[:, None]
@@ -140,7 +169,9 @@ def _numbers(given: Any) -> NDArray[Any]:
     return np.stack(found, axis=1)
 
 
-def k_anonymous_classes(frame: Any, *, quasi_identifiers: Any, k: int) -> Classes:
+def k_anonymous_classes(
+    frame: Any, *, quasi_identifiers: Any, k: int, progress: Progress = None
+) -> Classes:
     """Classes of ``k`` or more records that are alike in columns of any kind.
 
     ``quasi_identifiers`` names the columns that others may know of a person. What a column holds
@@ -156,7 +187,8 @@ def k_anonymous_classes(frame: Any, *, quasi_identifiers: Any, k: int) -> Classe
 
     A dictionary says otherwise: ``{"zip": "nominal", "school": ["none", "primary", "degree"]}``
     makes a number a name, and a text a scale. The squares of the differences are added up. Classes
-    are found as by :func:`microaggregate`, and hold ``k`` to ``2k - 1`` records.
+    are found as by :func:`microaggregate`, and hold ``k`` to ``2k - 1`` records. ``progress`` is
+    that of :func:`microaggregate`.
 
     The classes alone protect nothing: hide inside them, as :func:`anatomize` does, or as the matrix
     ``bs.blocks(found.sizes)`` does for the records in the order ``found.order``.
@@ -174,7 +206,11 @@ def k_anonymous_classes(frame: Any, *, quasi_identifiers: Any, k: int) -> Classe
     array([0, 1, 0, 1, 0, 1])
     """
     k = _core.as_whole("k", k, 2)
-    return of_frame(Frame.of("frame", frame), quasi_identifiers, k)
+    with watched("making classes", progress) as tell:
+        found = of_frame(Frame.of("frame", frame), quasi_identifiers, k)
+        if tell is not None:
+            tell(1.0)
+        return found
 
 
 def of_frame(frame: Frame, quasi_identifiers: Any, k: int) -> Classes:

@@ -25,6 +25,7 @@ from bistochastic.structure import (
     targets,
     two_valued,
 )
+from bistochastic.words import down, percent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _DENSE = 4096
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Displacement:
     """What a column of individuals gains from one permutation, and how far values move.
 
@@ -65,22 +66,41 @@ class Displacement:
     furthest: float
     unmoved: float
 
-    def __str__(self) -> str:
+    def _facts(self) -> list[tuple[str, str]]:
         joint = "not known"
         if self.joint_entropy is not None and self.joint_share is not None:
             joint = f"{self.joint_entropy:.6g} bits, {self.joint_share:.4f} of a full shuffle"
-        return "\n".join(
-            [
-                f"individuals            {self.size}",
-                f"beta of the column     {math.floor(self.beta * 1e4) / 1e4:.4f}",
-                f"joint entropy          {joint}",
-                f"mean move              {self.mean:.4%} of all places",
-                f"a tenth moves at most  {self.p10:.4%}",
-                f"half move at most      {self.p50:.4%}",
-                f"90 % move at most      {self.p90:.4%}",
-                f"nobody moves beyond    {self.furthest:.4%}",
-                f"do not move            {self.unmoved:.4%} of the individuals",
-            ]
+        return [
+            ("individuals", str(self.size)),
+            ("beta of the column", f"{math.floor(self.beta * 1e4) / 1e4:.4f}"),
+            ("joint entropy", joint),
+            ("mean move", f"{self.mean:.4%} of all places"),
+            ("a tenth moves at most", f"{self.p10:.4%}"),
+            ("half move at most", f"{self.p50:.4%}"),
+            ("90 % move at most", f"{self.p90:.4%}"),
+            ("nobody moves beyond", f"{self.furthest:.4%}"),
+            ("do not move", f"{self.unmoved:.4%} of the individuals"),
+        ]
+
+    def __str__(self) -> str:
+        facts = self._facts()
+        width = max(len(name) for name, _ in facts) + 2
+        return "\n".join(f"{name:<{width}}{text}" for name, text in facts)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Displacement of {self.size} individuals: beta {down(self.beta)}, half move at most "
+            f"{percent(self.p50)} of the places, 90 % at most {percent(self.p90)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import bars, facts, fragment, titled
+
+        moves = {"10 %": self.p10, "50 %": self.p50, "90 %": self.p90, "all": self.furthest}
+        drawn = [(name, share, None, None) for name, share in moves.items()]
+        return fragment(
+            facts(self._facts(), caption="How far values move"),
+            titled(bars(drawn, title="So many move at most so far, of all places", shown=percent)),
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from bistochastic import _core
 from bistochastic.numeric import containers
 from bistochastic.numeric import order as orders
+from bistochastic.progress import watched
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _WIDTHS = (1, 2, 4, 8)
 
 
+@watched("permuting")
 def permute(
     matrix: Matrix,
     values: Any,

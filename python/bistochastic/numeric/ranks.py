@@ -23,19 +23,33 @@ if TYPE_CHECKING:
 _LEVELS = (0.1, 0.5, 0.9)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReverseMap:
     """The original in the order of the masked values, and what is left.
 
     >>> import bistochastic as bs
-    >>> bs.reverse_map([1, 2, 3], [10, 30, 20])
-    ReverseMap(z=array([1, 3, 2]), residual=array([ 9., 27., 18.]))
+    >>> found = bs.reverse_map([1, 2, 3], [10, 30, 20])
+    >>> found
+    <ReverseMap of 3 records>
+    >>> found.z, found.residual
+    (array([1, 3, 2]), array([ 9., 27., 18.]))
     """
 
     z: Any
     """The original values, put where the masked ones have the same rank."""
     residual: Any
     """``y - z``: what masking did beyond moving values from one record to another."""
+
+    def __repr__(self) -> str:
+        # Of the original nothing is shown that was not asked for.
+        return f"<ReverseMap of {_records(self.z)} records>"
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import element, facts, fragment
+
+        pairs = [("records", f"{_records(self.z):,}"), ("holds", "z, residual")]
+        mind = "z has the values of the original: it is as confidential."
+        return fragment(facts(pairs, caption="ReverseMap"), element("p", mind))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,20 +89,36 @@ class PermutationDistance:
         single = isinstance(self.distances, np.ndarray) and self.distances.ndim == 1
         return float(found[0]) if single else found
 
-    def __str__(self) -> str:
+    def _table(self) -> tuple[str, list[str], list[list[str]]]:
+        """The title, the header and the rows of what is shown: quantiles, never a record."""
         rows = []
         for name, column in zip(self.columns, self.table.T, strict=True):
             still = f"{100 * float((column == 0).mean()):.3g} %"
             levels = np.quantile(column, _LEVELS)
             rows.append([shown(name), *(f"{level:.6g}" for level in levels), still])
         header = ["column", *(f"{100 * level:g} %" for level in _LEVELS), "not moved"]
-        return f"{self.records} records, ranks moved\n{table(header, rows)}"
+        return f"{self.records} records, ranks moved", header, rows
+
+    def __str__(self) -> str:
+        title, header, rows = self._table()
+        return f"{title}\n{table(header, rows)}"
+
+    def _repr_html_(self) -> str:
+        from bistochastic import markup
+
+        title, header, rows = self._table()
+        return markup.fragment(markup.table(header, rows, caption=title, scroll=False))
 
     def __repr__(self) -> str:
         half = np.quantile(self.table, 0.5, axis=0)
         least, most = f"{half.min():.6g}", f"{half.max():.6g}"
         median = least if least == most else f"{least} to {most}"
         return f"<PermutationDistance: {self.records} records, median {median} ranks>"
+
+
+def _records(values: Any) -> int:
+    """The rows of an array, a frame or a dictionary of columns."""
+    return len(next(iter(values.values()), ())) if isinstance(values, dict) else len(values)
 
 
 def reverse_map(x: Any, y: Any) -> ReverseMap:

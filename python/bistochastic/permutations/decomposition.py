@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from bistochastic import _core
+from bistochastic.progress import watched
+from bistochastic.words import down
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from fractions import Fraction
     from os import PathLike
 
     from numpy.typing import NDArray
 
     from bistochastic.matrix import Matrix
+    from bistochastic.progress import Progress
 
 
 class Decomposition(_core.Terms):
@@ -61,6 +64,34 @@ class Decomposition(_core.Terms):
         for j in range(self.terms):
             yield self[j]
 
+    def _repr_html_(self) -> str:
+        from bistochastic import markup
+
+        n, many = self.matrix.size, f"{self.terms:,} term{'s' * (self.terms != 1)}"
+        title = f"Decomposition of {self.matrix.family}, {n} x {n}: {many}"
+        rows = largest(self, min(_LISTED, self.terms))
+        weights = [(row[0], float(row[1]), None, None) for row in rows]
+        left_out = self.residual_weight
+        more = None if self.terms <= _LISTED else f"The {_LISTED} largest terms are shown."
+        return markup.fragment(
+            markup.table(
+                ["term", "weight", "sum", "where 0, 1, 2, ... go"],
+                rows,
+                caption=title,
+                left=(3,),
+                scroll=False,
+            ),
+            markup.titled(markup.bars(weights, title="Weights")),
+            markup.element("p", more) if more else None,
+            markup.element("p", f"Left out: {float(left_out):.6g} of the whole.")
+            if left_out
+            else None,
+            markup.element("p", f"Joint entropy: {down(self.joint_entropy)} bits."),
+        )
+
+
+# Terms that a notebook shows.
+_LISTED = 10
 
 _core.register(Decomposition=Decomposition)
 
@@ -73,7 +104,7 @@ def decompose_all(
     mass: float = 1.0,
     max_terms: int | None = None,
     restarts: int = 1,
-    progress: Callable[[float], object] | None = None,
+    progress: Progress = None,
 ) -> list[Decomposition]:
     """Several matrices decomposed at the same time, on all threads.
 
@@ -83,7 +114,8 @@ def decompose_all(
     >>> [d.terms for d in bs.decompose_all([bs.uniform(5), bs.identity(3)])]
     [5, 1]
     """
-    return _core.decompose_all(matrices, policy, bits, mass, max_terms, restarts, progress)
+    with watched("decomposing", progress) as tell:
+        return _core.decompose_all(matrices, policy, bits, mass, max_terms, restarts, tell)
 
 
 def _integers(numbers: list[int]) -> NDArray[Any]:
@@ -95,6 +127,8 @@ def _integers(numbers: list[int]) -> NDArray[Any]:
 
 def to_npz(decomposition: Decomposition, path: str | PathLike[str]) -> None:
     """Write the weights, also as fractions, the permutations and any residual."""
+    from bistochastic.files.whole import written
+
     exact = decomposition.exact_weights
     arrays: dict[str, NDArray[Any]] = {
         "weights": decomposition.weights,
@@ -105,7 +139,7 @@ def to_npz(decomposition: Decomposition, path: str | PathLike[str]) -> None:
     residual = decomposition.residual
     if residual is not None:
         arrays["residual"] = residual.to_dense()
-    with open(path, "wb") as file:  # noqa: PTH123 - a file object keeps the name as it is
+    with written(path, "path") as part, part.open("wb") as file:
         try:
             np.savez_compressed(file, allow_pickle=False, **arrays)
         except struct.error:
@@ -116,8 +150,10 @@ def to_npz(decomposition: Decomposition, path: str | PathLike[str]) -> None:
 
 def to_csv(decomposition: Decomposition, path: str | PathLike[str]) -> None:
     """Write one line a term: the weight, the same as a fraction, and where each code goes."""
+    from bistochastic.files.whole import written
+
     codes = ",".join(str(u) for u in range(decomposition.matrix.size))
-    with open(path, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 - see above
+    with written(path, "path") as part, part.open("w", encoding="utf-8", newline="") as file:
         file.write(f"weight,exact,{codes}\n")
         for weight, permutation in decomposition:
             targets = ",".join(map(str, permutation.tolist()))

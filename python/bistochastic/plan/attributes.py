@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bistochastic import _core, arguments, families, structure
 from bistochastic.labels import Label, Labels
 from bistochastic.matrix import Matrix
-from bistochastic.words import shown
+from bistochastic.words import cut, down, shown, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,6 +23,8 @@ _MISSING = ("refuse", "keep", "category")
 
 # The codes of a joint attribute are drawn by the core, which counts them below this.
 _CELLS = 2**53
+# Strata, and labels of a column, that a notebook shows.
+_LISTED = 20
 
 
 def named(name: str, given: object) -> str:
@@ -105,7 +107,7 @@ def _arguments(maker: Any) -> int:
     return 0 if code.co_flags & 4 else int(code.co_argcount + code.co_kwonlyargcount)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Strata:
     """A matrix for each value of a column that stays in clear.
 
@@ -118,6 +120,26 @@ class Strata:
     column: str
     labels: Labels
     matrices: tuple[Matrix, ...]
+
+    def __repr__(self) -> str:
+        betas = [matrix.beta for matrix in self.matrices]
+        span = " to ".join(dict.fromkeys([down(min(betas)), down(max(betas))]))
+        return f"<Strata by `{shown(self.column)}`, {len(betas)} values: beta {span}>"
+
+    def _repr_html_(self) -> str:
+        from bistochastic import markup
+
+        rows = [
+            [value, matrix.family, down(matrix.beta), up(matrix.epsilon)]
+            for value, matrix in zip(self.labels.values, self.matrices, strict=True)
+        ][:_LISTED]
+        more = len(self.matrices) - len(rows)
+        header = ["value", "law", "beta", "epsilon"]
+        title = f"A law for each value of {shown(self.column)}"
+        return markup.fragment(
+            markup.table(header, rows, caption=title, left=(0, 1), scroll=False),
+            markup.element("p", f"and {more} more") if more else None,
+        )
 
 
 def _strata_of(given: Any, size: int) -> Strata:
@@ -326,6 +348,9 @@ class Categorical(_Coded):
     def __repr__(self) -> str:
         return f"<Categorical {_line(self)}>"
 
+    def _repr_html_(self) -> str:
+        return _html(self)
+
 
 @dataclass(frozen=True, init=False, repr=False)
 class Joint(_Coded):
@@ -388,10 +413,12 @@ class Joint(_Coded):
     def __repr__(self) -> str:
         return f"<Joint {_line(self)}>"
 
+    def _repr_html_(self) -> str:
+        return _html(self)
+
 
 def _line(attribute: _Coded) -> str:
     from bistochastic.plan.definitions import weakest
-    from bistochastic.words import down
 
     listed = ", ".join(f"`{shown(column)}`" for column in attribute.columns)
     shape = " x ".join(str(n) for n in attribute.shape)
@@ -402,6 +429,43 @@ def _line(attribute: _Coded) -> str:
     law = weakest(attribute)
     how = law.family if attribute.strata is None else f"by `{shown(attribute.strata.column)}`"
     return f"{listed}, {what}: {how}, beta {down(law.beta)}"
+
+
+def _html(attribute: _Coded) -> str:
+    """A coded attribute for notebooks: declared levels and the law, never a value of a record."""
+    from bistochastic import markup, report
+    from bistochastic.plan.definitions import weakest
+
+    law, strata = weakest(attribute), attribute.strata
+    pairs = [
+        (f"levels of {shown(column)}", ", ".join(cut(axis.values, _LISTED)))
+        for column, axis in zip(attribute.columns, attribute.axes, strict=True)
+    ]
+    if attribute.impossible:
+        pairs.append(("impossible", f"{len(attribute.impossible):,} cells"))
+    pairs += [
+        ("missing", _SAID[attribute.missing]),
+        ("law", law.family if strata is None else f"one for each {shown(strata.column)}"),
+        ("beta", down(law.beta)),
+        ("epsilon", up(max(matrix.epsilon for matrix in attribute.matrices))),
+    ]
+    labels: list[object] | None = None
+    if len(attribute.axes) == 1:
+        more = ["(missing)"] * (attribute.missing == "category")
+        labels = [*attribute.axes[0].values, *more]
+    name = type(attribute).__name__
+    return markup.fragment(
+        markup.facts(pairs, caption=f"{name} {', '.join(map(shown, attribute.columns))}"),
+        None if strata is not None else report.picture(law, labels=labels),
+    )
+
+
+# What happens to missing values, in words.
+_SAID = {
+    "refuse": "an error",
+    "keep": "stay as they are, in clear",
+    "category": "one more category, protected like the others",
+}
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -487,6 +551,25 @@ class Numeric:
             given = {key: list(value) if isinstance(value, tuple) else value
                      for key, value in self.given}  # fmt: skip
             return bound_to(self, make(family, n, given))
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        average = self.release == "average"
+        law = self.family or ("" if self.matrix is None else self.matrix.family)
+        known = "takes a number of records: for_records(n)"
+        beta = "none, as class means hold no noise"
+        if not average:
+            beta = known if self.matrix is None else down(self.matrix.beta)
+        pairs = [
+            ("release", "class means" if average else "every record gets another's value"),
+            ("order", "as in the file" if self.order is None else "by rank"),
+            ("law", ", ".join([law, *(f"{key}={value}" for key, value in self.given)])),
+            ("records", "not known yet" if self.matrix is None else f"{self.matrix.size:,}"),
+            ("beta", beta),
+            ("epsilon", "inf"),
+        ]
+        return fragment(facts(pairs, caption=f"Numeric {shown(self.column)}"))
 
     def __repr__(self) -> str:
         order = "" if self.order is None else f" by {self.order}"

@@ -19,6 +19,8 @@ from bistochastic.plan.waves import ByIds
 from bistochastic.words import down, shown, table
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from bistochastic.matrix import Matrix
     from bistochastic.numeric.displacement import Displacement
     from bistochastic.plan.definitions import Bits, Measures
@@ -234,6 +236,22 @@ class Certificate:
             raise ValueError(f"{must}; got one that was changed, or written by another version")
         return found
 
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write the report of the release as a page: see :meth:`Release.report`.
+
+        The same certificate and version give the same page, byte for byte.
+
+        >>> import bistochastic as bs, pathlib, tempfile
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+        >>> plan.protect({"sex": ["F", "M", "M"]}).certificate.report(page)
+        >>> "release of 3 records" in page.read_text(encoding="utf-8")
+        True
+        """
+        from bistochastic.report.document import write_report
+
+        write_report(path, self.plan, certificate=self)
+
     def __str__(self) -> str:
         plan = self.plan
         lines = [f"Certificate: plan `{shown(plan.name)}`, {self.records} records", ""]
@@ -262,6 +280,38 @@ class Certificate:
 
     def __repr__(self) -> str:
         return f"<Certificate {self.line}>"
+
+    def _repr_html_(self) -> str:
+        from bistochastic import markup
+
+        return markup.fragment(*self._shown())
+
+    def _shown(self) -> list[Any]:
+        """The certificate in pieces of HTML."""
+        from bistochastic import markup
+
+        plan = self.plan
+        pairs = [
+            ("records", f"{self.records:,}"),
+            ("release", "none" if self.release is None else shown(self.release)),
+            ("key", f"kept, {self.key_fingerprint}" if self.key_kept else "forgotten"),
+            ("order of the rows", "random" if self.shuffled else "as in the original"),
+            ("package", f"bistochastic {self.package}"),
+            ("plan", f"{shown(plan.name)}, {plan.digest[:16]}"),
+        ]
+        if self.engine is not None:
+            pairs.append(("engine", shown(self.engine)))
+        if self.ids is not None:
+            pairs.append(("rows are", self.ids.line))
+        moved = [line for attribute in plan.attributes for line in _moved(attribute)]
+        return [
+            markup.facts(pairs, caption="Certificate"),
+            preview.laws(plan, f"What is hidden, by Definition {plan.definition}"),
+            [markup.element("p", line) for line in [*preview.totals(plan), *moved]],
+            preview.listed("In clear", self.in_clear or ("nothing",)),
+            preview.listed("To know", self.statements),
+            preview.listed("Mind", self.warnings),
+        ]
 
 
 def _compared(data: dict[str, Any]) -> dict[str, Any]:

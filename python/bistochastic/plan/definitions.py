@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from bistochastic.measures import log2_up
 from bistochastic.numeric.displacement import column_beta
 from bistochastic.plan.attributes import Attribute, Joint, Numeric
-from bistochastic.words import shown
+from bistochastic.words import down, shown, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ def weakest(attribute: _Coded) -> Matrix:
     return min(attribute.matrices, key=lambda matrix: matrix.beta)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Measures:
     """What one attribute hides.
 
@@ -64,8 +64,30 @@ class Measures:
         """The column, or the columns with a comma between them."""
         return ", ".join(self.columns)
 
+    def _facts(self) -> list[tuple[str, str]]:
+        found = [("kind", self.kind), ("law", self.family)]
+        if self.deterministic:
+            found.append(("noise", "none"))
+        if self.size is not None:
+            found.append(("size", str(self.size)))
+        if self.bits is not None and self.beta is not None:
+            found.append(("bits", f"{down(self.bits)} of {self.max_bits or 0.0:.6g}"))
+            found.append(("beta", down(self.beta)))
+        why = f" ({self.reason})" if self.reason else ""
+        return [*found, ("epsilon", up(self.epsilon) + why)]
 
-@dataclass(frozen=True)
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name} {text}" for name, text in self._facts())
+        listed = ", ".join(f"`{shown(column)}`" for column in self.columns)
+        return f"<Measures of {listed}: {said}>"
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        return fragment(facts(self._facts(), caption=self.name))
+
+
+@dataclass(frozen=True, repr=False)
 class Bits:
     """The bits of several attributes together, the most they could have, and the ratio.
 
@@ -79,6 +101,20 @@ class Bits:
     max_bits: float
     beta: float
     attributes: int
+
+    def __repr__(self) -> str:
+        many = f"{self.attributes} attribute{'s' * (self.attributes != 1)}"
+        return f"<Bits of {many}: {down(self.bits)} of {self.max_bits:.6g}, beta {down(self.beta)}>"
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        pairs = [
+            ("attributes", str(self.attributes)),
+            ("bits", f"{down(self.bits)} of {self.max_bits:.6g}"),
+            ("beta", down(self.beta)),
+        ]
+        return fragment(facts(pairs, caption="Bits"))
 
 
 def measures(attribute: Attribute) -> Measures:

@@ -18,6 +18,7 @@ from bistochastic.adapters.schemas import Column, columns_of
 from bistochastic.plan import codebook as codebooks
 from bistochastic.plan.attributes import Categorical, Numeric, prefix
 from bistochastic.plan.plan import Plan, _columns
+from bistochastic.progress import watched
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Draft:
     left_out: tuple[str, ...]
 
 
+@watched("reading")
 def draft(
     schema: Any,
     *,

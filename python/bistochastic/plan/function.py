@@ -196,6 +196,21 @@ class Function:
         by = self.id_column if self.id_column is not None else ", ".join(self.row_columns)
         return f"<Function of plan `{shown(self.plan.name)}` by `{shown(by)}`, {self.key!r}>"
 
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+        from bistochastic.plan.preview import laws
+
+        by = (self.id_column,) if self.id_column is not None else self.row_columns
+        plan = self.plan
+        pairs = [
+            ("rows are addressed by", ", ".join(map(shown, by))),
+            ("key", f"{self.key.kind} {shown(self.key.place)}, {self.key.fingerprint}"),
+            ("release", "none" if self.release is None else shown(self.release)),
+            ("pseudonym", "none" if self.pseudonym is None else shown(self.pseudonym)),
+        ]
+        title = f"Function of plan {shown(plan.name)}"
+        return fragment(facts(pairs, caption=title), laws(plan, "What is hidden"))
+
 
 def _wave(f: Function) -> waves.Wave | None:
     """What is said about ids; none where rows are addressed."""

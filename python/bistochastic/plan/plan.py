@@ -20,7 +20,8 @@ from bistochastic.plan.attributes import (
 from bistochastic.words import down, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from os import PathLike
 
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.quantities import Quantity, Ratio
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.preview import Preview
     from bistochastic.plan.protect import Release
     from bistochastic.plan.stream import ProtectedBatches
+    from bistochastic.progress import Progress
     from bistochastic.sources import KeySource
 
 
@@ -320,6 +322,25 @@ class Plan:
 
         return Preview(self if records is None else self.for_records(records))
 
+    def report(self, path: str | PathLike[str], records: int | None = None) -> None:
+        """Write what the plan does and hides as a page to be handed over, before any data are seen.
+
+        ``path`` ends in ``.html``. The page is one file that needs nothing else: in words, tables
+        and pictures it says what happens to each column, what a reader of the release can learn at
+        most, what stays in clear and how well shares can still be estimated. With ``records`` it
+        says so for that number of records.
+
+        >>> import bistochastic as bs, pathlib, tempfile
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+        >>> plan.report(page, records=1000)
+        >>> page.read_text(encoding="utf-8")[:15]
+        '<!doctype html>'
+        """
+        from bistochastic.report.document import write_report
+
+        write_report(path, self, records=records)
+
     def protect(
         self,
         frame: Any,
@@ -334,6 +355,7 @@ class Plan:
         shuffle: bool = False,
         max_rows_per_id: int = 1,
         allow_insecure: bool = False,
+        progress: Progress = None,
     ) -> Release:
         """A protected table of the same kind and shape, and its certificate.
 
@@ -355,6 +377,7 @@ class Plan:
 
         ``shuffle=True`` puts the rows in a random order. Otherwise the order stays in clear, and a
         sorted file gives its neighbours away. ``allow_insecure`` admits ``Key.insecure``.
+        ``progress`` is that of :meth:`Matrix.decompose`.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -378,7 +401,7 @@ class Plan:
             max_rows_per_id=max_rows_per_id,
             allow_insecure=allow_insecure,
         )
-        return protect(self, frame, options)
+        return protect(self, frame, options, progress)
 
     def protect_batches(
         self,
@@ -550,7 +573,7 @@ class Plan:
         replicate_scale: float | None = None,
         where: Mapping[str, Any] | None = None,
         population: Literal["sampled", "fixed"] = "sampled",
-        progress: Callable[[float], object] | None = None,
+        progress: Progress = None,
         gap: float | None = None,
         seconds: float | None = None,
     ) -> Estimate:
@@ -834,6 +857,9 @@ class Plan:
             part = "" if self.is_bound else " of the categorical part"
             what += f": beta {down(self.beta)}{part}, least {down(self.min_beta)}"
         return f"{what}>"
+
+    def _repr_html_(self) -> str:
+        return self.preview()._repr_html_()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("attributes", "name", "keep", "drop")}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bistochastic.plan.attributes import Numeric, prefix
 from bistochastic.plan.definitions import in_words
 from bistochastic.words import down, shown, table, up
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.plan import Plan
 
@@ -145,3 +147,39 @@ class Preview:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        from bistochastic import markup
+
+        plan = self.plan
+        left = [f"columns {', '.join(f'`{shown(column)}`' for column in plan.drop)}"]
+        return markup.fragment(
+            laws(plan, f"Plan {shown(plan.name)}, Definition {plan.definition}"),
+            [markup.element("p", line) for line in totals(plan)],
+            listed("In clear", [*in_clear(plan), ROW_ORDER]),
+            listed("Left out", left if plan.drop else []),
+            listed("Mind", warnings(plan)),
+        )
+
+
+def laws(plan: Plan, title: str) -> Any:
+    """What happens to each attribute, as a table and as bars of beta."""
+    from bistochastic import markup
+
+    parts = list(plan.by_attribute.values())
+    betas = [(each.name, each.beta, None, None) for each in parts if each.beta is not None]
+    return markup.join(
+        markup.table(HEADER, rows(parts), caption=title, left=(0, 1, 2), scroll=False),
+        markup.titled(markup.bars(betas, title="Beta", most=1.0, shown=down)) if betas else None,
+    )
+
+
+def listed(title: str, phrases: Sequence[str]) -> Any:
+    """Phrases under a title; nothing where there are none."""
+    from bistochastic import markup
+
+    if not phrases:
+        return None
+    items = [markup.element("li", phrase) for phrase in phrases]
+    head = markup.element("p", markup.element("strong", title))
+    return markup.join(head, markup.element("ul", items))

@@ -20,8 +20,12 @@ from bistochastic.plan import columns as coding
 from bistochastic.plan import waves
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, about
 from bistochastic.plan.certificate import Certificate
+from bistochastic.progress import watched
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from os import PathLike
+
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes
@@ -45,12 +49,56 @@ class Release:
     data: Any
     certificate: Certificate
 
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write what was done and what it hides as a page to be handed over.
+
+        ``path`` ends in ``.html``. The page is one file that needs nothing else. It is made from
+        the certificate alone, so that nothing in it is derived from a value. A file that is there
+        is replaced once the new one is whole.
+
+        >>> import bistochastic as bs, pathlib, tempfile
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+        >>> plan.protect({"sex": ["F", "M", "M"]}).report(page)
+        >>> "someone" in page.read_text(encoding="utf-8").lower()
+        True
+        """
+        self.certificate.report(path)
+
     def __repr__(self) -> str:
         return f"<Release {self.certificate.line}>"
 
+    def _repr_html_(self) -> str:
+        from bistochastic import markup
 
-def protect(plan: Plan, frame: Any, options: Options) -> Release:
+        # The certificate alone: rows are shown where they are asked for.
+        where = markup.element("p", "The protected table is in ", markup.element("code", "data"))
+        return markup.fragment(where, *self.certificate._shown())
+
+
+def protect(plan: Plan, frame: Any, options: Options, progress: Any = None) -> Release:
     """What :meth:`Plan.protect` does."""
+    with watched("protecting", progress) as tell:
+        # A column is read, drawn and written; a numeric one drawn and written at once.
+        done = _Done(tell, sum(2 if isinstance(a, Numeric) else 3 for a in plan.attributes))
+        found = _protected(plan, frame, options, done)
+        done(done.parts)
+        return found
+
+
+class _Done:
+    """Counts the parts of the work that are done, and tells their share."""
+
+    def __init__(self, tell: Callable[[float], object] | None, parts: int) -> None:
+        self._tell, self.parts, self._now = tell, parts, 0
+
+    def __call__(self, more: int = 1) -> None:
+        self._now = min(self._now + more, self.parts)
+        if self._tell is not None:
+            self._tell(self._now / self.parts)
+
+
+def _protected(plan: Plan, frame: Any, options: Options, done: _Done) -> Release:
     key, release, wave = options.key, options.release, options.wave
     table = opened(frame)
     layout = options.layout(plan, table.names)
@@ -59,8 +107,14 @@ def protect(plan: Plan, frame: Any, options: Options) -> Release:
     numeric = [a for a in plan.attributes if isinstance(a, Numeric)]
     bound = plan.for_records(rows) if numeric else plan
     coded = [a for a in bound.attributes if isinstance(a, Categorical | Joint)]
-    encoded = [coding.encode(table, attribute) for attribute in coded]
-    values = {a.column: coding.numbers(table, a) for a in numeric}
+    encoded = []
+    for attribute in coded:
+        encoded.append(coding.encode(table, attribute))
+        done()
+    values = {}
+    for number in numeric:
+        values[number.column] = coding.numbers(table, number)
+        done()
     people = ids = None
     if wave is not None and key is not None:
         people = waves.People(wave.max_rows_per_id)
@@ -68,13 +122,16 @@ def protect(plan: Plan, frame: Any, options: Options) -> Release:
     # All has been looked at: from here on nothing is refused for what the table holds.
     draws = Draws(bound, key, release)
     drawn = draws.by_blocks(coded, encoded) if ids is None else draws.by_ids(coded, encoded, ids)
+    done(len(coded))
     new: dict[str, Any] = {}
     for attribute, codes, source in zip(coded, drawn, encoded, strict=True):
         new.update(coding.decode(table, attribute, codes, source.missing))
+        done()
     for each in bound.attributes:
         if isinstance(each, Numeric):
             found = draws.numbers(each, values[each.column])
             new[each.column] = table.numbered(each.column, found)
+            done()
     if wave is not None and wave.pseudonym is not None and ids is not None:
         new[wave.pseudonym] = table.texts(ids.pseudonyms())
     order = families.uniform(rows).sample_permutation() if options.shuffle and rows else None

@@ -228,7 +228,17 @@ class ProtectedBatches:
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        return f"<ProtectedBatches of {len(self.schema.names)} columns>"
+        several = "s" * (len(self.schema.names) != 1)
+        return f"<ProtectedBatches of {len(self.schema.names)} column{several}>"
+
+    def _repr_html_(self) -> str:
+        from bistochastic import markup
+
+        rows = [[field.name, str(field.type)] for field in self.schema]
+        title = "A protected table in record batches"
+        made = markup.table(["column", "type"], rows, caption=title, left=(0, 1), scroll=False)
+        mind = "Rows are drawn as they are read; the certificate is there once all of them are."
+        return markup.fragment(made, markup.element("p", mind))
 
 
 def protect_batches(plan: Plan, reader: Any, options: Options) -> ProtectedBatches:

@@ -84,7 +84,7 @@ class People:
         return " and ".join(sorted(self._kinds)) or "none"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ByIds:
     """What a certificate says of ids.
 
@@ -109,6 +109,30 @@ class ByIds:
     """Attributes of earlier waves that this one lacks: a later one may bring them back."""
     row_columns: tuple[str, ...] = ()
     """What rows rather than people are addressed by; then there is no id column."""
+
+    @property
+    def line(self) -> str:
+        """How rows are addressed, in one line."""
+        if self.row_columns:
+            listed = ", ".join(f"`{shown(column)}`" for column in self.row_columns)
+            return f"by {listed}, {self.kind}"
+        wave = "the first wave" if self.after == "first" else f"after {self.after[:16]}"
+        return f"by id `{shown(self.id_column)}`, {self.kind}, {wave}"
+
+    def __repr__(self) -> str:
+        return f"<ByIds: rows {self.line}>"
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import facts, fragment
+
+        checked = self.rows_per_id_checked
+        pairs = [
+            ("rows", self.line),
+            ("rows of an id", "not checked" if checked is None else f"at most {checked}"),
+            ("pseudonym", "none" if self.pseudonym is None else shown(self.pseudonym)),
+            ("drawn anew", "; ".join(self.redrawn) or "nothing"),
+        ]
+        return fragment(facts(pairs, caption="Ids"))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What is shown of matrices, as text and HTML. Never sees a record."""
 
 from bistochastic.report.comparison import Comparison, compare
-from bistochastic.report.facts import facts, html, line
+from bistochastic.report.facts import facts, html, line, picture
 
-__all__ = ["Comparison", "compare", "facts", "html", "line"]
+__all__ = ["Comparison", "compare", "facts", "html", "line", "picture"]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from bistochastic.matrix import Matrix
-from bistochastic.words import cells, table
+from bistochastic.progress import watched
+from bistochastic.words import down, table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bistochastic.measures.profile import Profile
+    from bistochastic.progress import Progress
 
 
 class Comparison:
@@ -57,9 +59,16 @@ class Comparison:
         return table(self.header, self.rows()) + (f"\n{legend}" if legend else "")
 
     def _repr_html_(self) -> str:
-        head = cells(*(("th", text) for text in self.header))
-        body = "".join(cells(*(("td", text) for text in row)) for row in self.rows())
-        return f"<table>{head}{body}</table><p>{self._legend()}</p>"
+        from bistochastic import markup
+
+        count = len(self.matrices)
+        title = f"{count} {'matrix' if count == 1 else 'matrices'} on one scale"
+        betas = [(m.family, m.beta, None, None) for m in self.matrices]
+        return markup.fragment(
+            markup.table(self.header, self.rows(), caption=title, scroll=False),
+            markup.element("p", self._legend()) if self._legend() else None,
+            markup.titled(markup.bars(betas, title="Beta", most=1.0, shown=down)),
+        )
 
 
 def compare(
@@ -67,10 +76,12 @@ def compare(
     cost: ArrayLike | Literal["ordinal"] | None = None,
     prior: ArrayLike | None = None,
     full: bool = False,
+    progress: Progress = None,
 ) -> Comparison:
     """The profiles of several matrices side by side.
 
     ``cost``, ``prior`` and ``full`` are those of :meth:`Matrix.profile`, and apply to all.
+    ``progress`` is that of :meth:`Matrix.decompose`; the share is that of the matrices.
 
     >>> import bistochastic as bs
     >>> bs.compare(bs.randomized_response(12, beta=0.6), bs.k_anonymous(12, beta=0.6))
@@ -86,4 +97,10 @@ def compare(
     for matrix in matrices:
         if not isinstance(matrix, Matrix):
             raise TypeError(f"`compare` must be given matrices; got {type(matrix).__name__}")
-    return Comparison(tuple(m.profile(cost=cost, prior=prior, full=full) for m in matrices))
+    profiles = []
+    with watched("comparing", progress) as tell:
+        for matrix in matrices:
+            profiles.append(matrix.profile(cost=cost, prior=prior, full=full))
+            if tell is not None:
+                tell(len(profiles) / len(matrices))
+    return Comparison(tuple(profiles))

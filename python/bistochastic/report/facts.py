@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from bistochastic.matrix import Matrix
-from bistochastic.words import cells, down, up
+from bistochastic.words import down, up
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def line(matrix: Matrix) -> str:
@@ -57,7 +61,32 @@ def _short(parameters: dict[str, object]) -> str:
     return ", ".join(f"{name}={value(x)}" for name, x in parameters.items()) or "nothing"
 
 
+# The largest matrix that is drawn.
+_DRAWN = 32
+_DRAWN_AS = "Probability of each report, by the truth"
+
+
 def html(matrix: Matrix) -> str:
-    """A matrix as a table for notebooks, all text escaped."""
-    rows = "".join(cells(("th", name), ("td", text)) for name, text in facts(matrix))
-    return f"<table>{rows}</table>"
+    """A matrix for notebooks: what it says of itself, and its numbers as a picture if it is small.
+
+    >>> import bistochastic as bs
+    >>> "<svg" in html(bs.uniform(32)), "<svg" in html(bs.uniform(33))
+    (True, False)
+    """
+    from bistochastic.markup import facts as listed
+    from bistochastic.markup import fragment
+
+    title = f"Matrix {matrix.family}, {matrix.size} x {matrix.size}"
+    return fragment(listed(facts(matrix), caption=title), picture(matrix))
+
+
+def picture(
+    matrix: Matrix, title: str = _DRAWN_AS, labels: Sequence[object] | None = None
+) -> str | None:
+    """The numbers of a matrix as a heat map, with codes from 0 up; None if it is too large."""
+    from bistochastic.markup import heat, titled
+
+    if matrix.size > _DRAWN:
+        return None
+    drawn = heat(matrix.to_dense().tolist(), labels, title=title, first=0)
+    return titled(drawn)

@@ -50,15 +50,16 @@ def estimate(
 ) -> Estimate:
     """See :meth:`bistochastic.Plan.estimate`."""
     how = arguments.one_of("method", method, methods.METHODS)
-    patience = Patience.of(how, progress, gap, seconds)
+    asked = Patience.of(how, progress, gap, seconds)
     design = designed(plan, weights, strata, cluster, replicates, replicate_scale)
     who = people(population, design)
     question = ask(plan, columns, where)
     if not question.columns:
         raise ValueError("`columns` must name one or more; got none")
-    sheet = read(question, frame, design)
-    back, axes = way_back(question, sheet)
-    found = of_tallies(question, back, axes, sheet.tallies(), how, who, patience)
+    with asked.watched() as patience:
+        sheet = read(question, frame, design)
+        back, axes = way_back(question, sheet)
+        found = of_tallies(question, back, axes, sheet.tallies(), how, who, patience)
     return told_in(found, maker(frame), sheet.unanswered)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from bistochastic import arguments
 from bistochastic.estimate.quantities import Quantity, Ratio
 from bistochastic.plan.attributes import named
+from bistochastic.progress import watched
 from bistochastic.tables.estimates import designed, people
 from bistochastic.tables.question import Question, ask
 from bistochastic.tables.responses import Function, Responses, numeric, respond, slope
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _ESTIMATED = "the domain is estimated to hold {:,.6g}"
 
 
+@watched("estimating")
 def count(
     plan: Plan, frame: Any, where: Any, population: Any, options: Mapping[str, Any]
 ) -> Quantity:
@@ -53,6 +55,7 @@ def count(
     )  # fmt: skip
 
 
+@watched("estimating")
 def ratio(
     plan: Plan, frame: Any, where: Any, given: Any, population: Any, options: Mapping[str, Any]
 ) -> Ratio:
@@ -67,6 +70,7 @@ def ratio(
     return _ratio("ratio", rows, top, base, who, below, (0.0, 1.0))
 
 
+@watched("estimating")
 def mean(
     plan: Plan,
     frame: Any,
@@ -88,6 +92,7 @@ def mean(
     return _ratio("mean", rows, base * rows.column(name, scores), base, who, domain)
 
 
+@watched("estimating")
 def covariance(
     plan: Plan,
     frame: Any,

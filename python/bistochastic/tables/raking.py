@@ -16,6 +16,7 @@ from bistochastic.estimate import methods
 from bistochastic.estimate.effort import Patience
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import Numeric, about, named
+from bistochastic.progress import watched
 from bistochastic.tables.estimates import designed
 from bistochastic.tables.sheet import require, weight_column
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _WITHIN, _ROUNDS = 1e-9, 2000
 
 
+@watched("raking")
 def weights(plan: Plan, frame: Any, given: Any) -> Any:
     """See :meth:`bistochastic.Plan.weights`."""
     table = opened(frame)

@@ -1,0 +1,147 @@
+"""What a report does to a belief, at worst, and in numbers that never overstate privacy.
+
+Someone held a truth ``u`` for likely with ``b``, and sees the report ``v``. By Bayes the belief is
+then ``b p_uv / (b p_uv + sum over w of b_w p_wv)``. It is largest where all the rest of the belief,
+``1 - b``, was on the truth ``w`` that explains ``v`` worst. So over all reports and truths the most
+is ``b k / (b k + 1 - b)``, with ``k`` the largest ratio ``p_uv / p_wv``: ``exp(epsilon)``.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from bistochastic import measures
+from bistochastic.structure import Kron, composition, wide_factors
+
+if TYPE_CHECKING:
+    from bistochastic.matrix import Matrix
+
+# The beliefs that reports speak of.
+STATED = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
+# The largest matrix whose exact rows are looked up.
+_ROWS = 4096
+# The largest of which all are.
+_FEW = 64
+# Decimals of a percentage that is all but 100.
+_CLOSE = 6
+
+
+def odds(matrix: Matrix) -> Fraction | None:
+    """The largest factor by which a report favours one truth over another; None if infinite.
+
+    Exact where the core knows the reports and truths that make it, and otherwise not below it.
+
+    >>> import bistochastic as bs
+    >>> odds(bs.randomized_response(2, keep=0.75)), odds(bs.uniform(5)), odds(bs.identity(2))
+    (Fraction(3, 1), Fraction(1, 1), None)
+    """
+    if math.isinf(matrix.epsilon):
+        return None
+    if matrix.epsilon == 0:
+        return Fraction(1)
+    kron = composition(matrix)
+    if isinstance(kron, Kron):
+        # Truths of all factors at once: the ratios multiply.
+        each = [odds(factor) for factor in wide_factors(kron)]
+        if all(part is not None for part in each):
+            return math.prod((part for part in each if part is not None), start=Fraction(1))
+    bound = exponential(matrix.epsilon)
+    if matrix.is_exact and matrix.size <= _ROWS:
+        found = measures.lines(matrix, [])
+        if found is not None and found.witness is not None:
+            u, w, v = found.witness
+            ratio = matrix.exact_row(u)[v] / matrix.exact_row(w)[v]
+            # Epsilon is within 1e-12 of the truth, so that this is the largest ratio.
+            if ratio >= bound * (1 - Fraction(1, 10**9)):
+                return ratio
+    return bound
+
+
+def exponential(epsilon: float) -> Fraction:
+    """``exp(epsilon)`` of a finite epsilon, not below it."""
+    with localcontext(prec=40):
+        near = Fraction(Decimal(epsilon).exp())
+    # 40 digits are right to one unit in the last.
+    return near * (1 + Fraction(1, 10**38))
+
+
+def after(belief: Fraction, most: Fraction | None) -> Fraction:
+    """The most that a belief can become, by the largest odds.
+
+    >>> after(Fraction(1, 100), Fraction(3)), after(Fraction(1, 2), None)
+    (Fraction(1, 34), Fraction(1, 1))
+    """
+    if most is None:
+        return Fraction(1)
+    return belief * most / (belief * most + 1 - belief)
+
+
+def even_odds(matrix: Matrix) -> Fraction | None:
+    """The same odds against all other truths, if they were held for equally likely.
+
+    Columns sum to 1, so that the others explain a report by ``(1 - p_uv) / (r - 1)`` on average.
+    None where that is infinite, or where the matrix is too large to be looked at.
+
+    >>> import bistochastic as bs
+    >>> even_odds(bs.k_anonymous(6, k=3)), even_odds(bs.randomized_response(2, keep=0.75))
+    (Fraction(5, 2), Fraction(3, 1))
+    """
+    r = matrix.size
+    if r == 1 or r > _ROWS:
+        return None
+    if r <= _FEW:
+        peak = max(max(matrix.exact_row(u)) for u in range(r))
+    else:
+        # A double is within a part in 2^53 of its fraction.
+        peak = min(Fraction(1), Fraction(float(matrix.to_dense().max())) * (1 + Fraction(1, 2**52)))
+    return None if peak == 1 else peak * (r - 1) / (1 - peak)
+
+
+def percent(share: Fraction, digits: int = 3) -> str:
+    """A share in percent, rounded up; never 100 % unless it is.
+
+    >>> percent(Fraction(3, 102)), percent(Fraction(3, 4)), percent(Fraction(9999, 10000))
+    ('2.95 %', '75 %', '99.99 %')
+    >>> percent(Fraction(1)), percent(1 - Fraction(1, 10**12))
+    ('100 %', 'practically 100 %')
+    """
+    if share >= 1:
+        return "100 %"
+    if share <= 0:
+        return "0 %"
+    top, bottom = 100 * share.numerator, share.denominator
+    places = digits - 1 - math.floor(math.log10(top / bottom))
+    for decimals in range(max(0, places), max(places, _CLOSE) + 1):
+        whole = -(-top * 10**decimals // bottom)
+        if whole < 100 * 10**decimals:
+            return f"{_decimal(whole, decimals)} %"
+    return "practically 100 %"
+
+
+def percent_down(share: Fraction, digits: int = 3) -> str:
+    """The same rounded down.
+
+    >>> percent_down(Fraction(1, 12)), percent_down(Fraction(1, 4)), percent_down(Fraction(0))
+    ('8.33 %', '25 %', '0 %')
+    """
+    if share <= 0:
+        return "0 %"
+    hundredfold = share * 100
+    decimals = max(0, digits - 1 - math.floor(math.log10(hundredfold)))
+    whole = hundredfold * 10**decimals // 1
+    return f"{_decimal(int(whole), decimals)} %"
+
+
+def _decimal(whole: int, decimals: int) -> str:
+    """A whole number of the last decimal, without noughts at the end.
+
+    >>> _decimal(1250, 2), _decimal(7, 3), _decimal(40, 0)
+    ('12.5', '0.007', '40')
+    """
+    if not decimals:
+        return str(whole)
+    digits = str(whole).zfill(decimals + 1)
+    return f"{digits[:-decimals]}.{digits[-decimals:]}".rstrip("0").rstrip(".")

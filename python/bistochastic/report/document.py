@@ -1,0 +1,602 @@
+"""The report of a plan or a release: one page that can be handed over.
+
+It is a function of the plan, or of the certificate, and of nothing else. So whoever has the
+certificate can make the same page again, byte for byte, and nothing in it is derived from a value.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bistochastic import _core
+from bistochastic.markup import Markup, element, facts, join, page, section, table
+from bistochastic.markup.pictures import LARGEST
+from bistochastic.plan import preview
+from bistochastic.plan.attributes import Numeric, prefix
+from bistochastic.progress import watched
+from bistochastic.report import explorer
+from bistochastic.report.beliefs import STATED, percent
+from bistochastic.report.column import Column, epsilon, errors
+from bistochastic.report.deeds import attribute_deeds
+from bistochastic.report.levels import levels
+from bistochastic.report.sentences import becomes, beliefs, count, listed, names, points, said
+from bistochastic.words import down, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
+
+    from bistochastic.plan.certificate import Certificate
+    from bistochastic.plan.definitions import Bits
+    from bistochastic.plan.plan import Plan
+
+# Steps of the slider inside a report, which may have many columns.
+_STEPS = 21
+# Numbers of records that are spoken of before there is a release.
+_EXAMPLES = (1_000, 10_000, 100_000, 1_000_000)
+_INSECURE = (
+    "The key of this release is insecure: anyone can guess it and undo the release. Nothing on "
+    "this page is guaranteed."
+)
+_WHERE = "Where someone may become certain"
+_CERTAIN = element("a", f"“{_WHERE}”", href="#certain")
+
+
+def write_report(
+    path: str | PathLike[str],
+    plan: Plan,
+    *,
+    certificate: Certificate | None = None,
+    records: int | None = None,
+) -> None:
+    """Write the report of a plan, or of a release by its certificate."""
+    target = checked(path)
+    if records is not None:
+        records = _core.as_whole("records", records, 1)
+        plan = plan.for_records(records)
+    with watched("writing the report"):
+        write(target, Report(plan, certificate, records).page())
+
+
+def checked(path: str | PathLike[str]) -> Path:
+    """A path to write a page to."""
+    target = Path(_core.as_path("path", path))
+    if target.suffix.lower() not in (".html", ".htm"):
+        got = shown(target.suffix) if target.suffix else "no ending"
+        raise ValueError(f"`path` must end in .html; got {got}")
+    return target
+
+
+def write(path: str | PathLike[str], text: str) -> None:
+    """Write a page that appears when it is whole."""
+    from bistochastic.files import whole
+
+    whole.write(checked(path), "path", text)
+
+
+class Report:
+    """All parts of one page."""
+
+    def __init__(self, plan: Plan, certificate: Certificate | None, records: int | None) -> None:
+        self.plan = plan
+        self.certificate = certificate
+        self.records = certificate.records if certificate is not None else records
+        self.columns = [
+            Column(attribute, each)
+            for attribute, each in zip(plan.attributes, plan.by_attribute.values(), strict=True)
+        ]
+        self.odds = self._together()
+
+    def _together(self) -> Fraction | None:
+        """Of all protected columns of a person: the ratios multiply."""
+        each = [column.odds for column in self.columns]
+        if math.isinf(self.plan.epsilon) or None in each:
+            return None
+        return math.prod((part for part in each if part is not None), start=Fraction(1))
+
+    def page(self) -> str:
+        """The whole page."""
+        scenes = self._scenes()
+        sections = [
+            ("summary", "In short", self._summary()),
+            ("deeds", "What is done to each column", self._deeds()),
+            ("guarantees", "What is guaranteed, and against whom", self._guarantees()),
+            ("numbers", "The measures in full", self._numbers()),
+            ("clear", "What stays in clear", self._clear()),
+            ("key", "What a holder of the key can do", self._key()),
+            ("estimates", "What can still be estimated, and how well", self._estimates()),
+        ]
+        if scenes:
+            sections.append(("explore", "What another beta would do", self._explore()))
+        sections.append(("origin", "Origin, and how to verify this page", self._origin()))
+        made = [section(title, body, id=id) for id, title, body in sections]
+        return page(
+            f"Privacy report: {shown(self.plan.name)}",
+            *made,
+            lead=f"{self._about()} {self._holds()}",
+            banner=_INSECURE if self._insecure else None,
+            contents=[(id, title) for id, title, _ in sections],
+            footer=f"Made by bistochastic {explorer.package()} from the {self._source} alone. "
+            "Numbers are rounded so that privacy is never overstated.",
+            script=explorer.script() if scenes else None,
+            data=explorer.data(scenes, self._spoken_of) if scenes else None,
+        )
+
+    @property
+    def _insecure(self) -> bool:
+        return self.certificate is not None and self.certificate.key_fingerprint == "insecure"
+
+    @property
+    def _source(self) -> str:
+        return "plan" if self.certificate is None else "certificate"
+
+    @property
+    def _spoken_of(self) -> int:
+        """The number of records that the slider tells errors for."""
+        return self.records or _EXAMPLES[1]
+
+    def _about(self) -> str:
+        if self.certificate is not None:
+            return f"Report on a release of {count(self.records or 0, 'record')}."
+        if self.records is not None:
+            return f"Report on a plan for {count(self.records, 'record')}, before any data."
+        return "Report on a plan, before any data."
+
+    def _holds(self) -> str:
+        """What the page holds of the data: nothing, or the levels that a plan took from them."""
+        nothing = "holds nothing that was derived from anyone's answers."
+        read = [c for c in self.columns if c.law is not None and c.coded.domain_from_data]
+        if not read:
+            return f"It {nothing}"
+        many = count(len(read), "column")
+        return f"The plan took the levels of {many} from the data. Beside them, this page {nothing}"
+
+    def _package(self) -> str:
+        return explorer.package() if self.certificate is None else self.certificate.package
+
+    # In short.
+
+    def _summary(self) -> Markup:
+        columns = [name for column in self.columns for name in column.attribute.columns]
+        many = "" if self.records is None else f"There are {count(self.records, 'record')}. "
+        are = "column is" if len(columns) == 1 else "columns are"
+        lines: list[object] = [
+            join(many, f"{len(columns)} {are} protected: ", names(columns), "."),
+            *self._how(),
+            *self._weakest(),
+            *self._all_together(),
+            self._in_clear(),
+        ]
+        if self.certificate is not None:
+            lines.append(said(self.certificate.statements[0]))
+        lines += self._left()
+        return element("ul", [element("li", line) for line in lines])
+
+    def _how(self) -> list[object]:
+        """What happens to answers, and to numbers that chance has no part in."""
+        means = [c for c in self.columns if c.measured.deterministic]
+        found: list[object] = []
+        if len(means) < len(self.columns):
+            found.append(
+                "Every protected answer is kept or exchanged by chance before it is published. The "
+                "chances are public; who was exchanged is not."
+            )
+        if means:
+            columns = [name for column in means for name in column.attribute.columns]
+            by = " are replaced by means of classes, without chance."
+            found.append(join("The numbers in ", names(columns), by))
+        return found
+
+    def _weakest(self) -> list[object]:
+        """The columns that may make someone certain, and the one of the others that hides least."""
+        certain = [c for c in self.columns if c.odds is None or c.remark() is not None]
+        bounded = [column for column in self.columns if column not in certain]
+        found: list[object] = []
+        if certain:
+            columns = [name for column in certain for name in column.attribute.columns]
+            several = "columns" if len(columns) > 1 else "column"
+            see = " someone may become certain of something: see "
+            found.append(join(f"In the {several} ", names(columns), see, _CERTAIN, "."))
+        if bounded:
+            worst = max(bounded, key=lambda column: column.odds or 0)
+            among = "Of the other columns" if certain else "Of all columns"
+            lead = join(f"{among}, ", worst.name, " hides least. ") if len(self.columns) > 1 else ""
+            found.append(join(lead, worst.sentence()))
+        return found
+
+    def _all_together(self) -> list[object]:
+        if len(self.columns) == 1:
+            return []
+        if self.odds is None:
+            return [join("What all protected columns of a person together can tell has no bound: "
+                         "see ", _CERTAIN, ".")]  # fmt: skip
+        one, ten, half = becomes(self.odds)
+        return [said(f"All protected columns of a person together can raise a belief about that "
+                     f"person from 1 % to at most {one}, from 10 % to at most {ten}, and from 50 % "
+                     f"to at most {half}.")]  # fmt: skip
+
+    def _in_clear(self) -> object:
+        phrases = self._clear_phrases()
+        if not phrases:
+            return "Nothing stays in clear."
+        return join("In clear: ", [["; " * (i > 0), said(x)] for i, x in enumerate(phrases)], ".")
+
+    def _left(self) -> list[object]:
+        """The largest error of a share, in one line."""
+        if not self.records:
+            return []
+        coded = [column for column in self.columns if column.law is not None]
+        each = [column.precision(self.records) for column in coded]
+        known = [one.within for one in each if one.within is not None]
+        if not known or len(known) < len(coded):
+            return []
+        return ["Shares of answers can still be estimated: 95 of 100 estimates are within "
+                f"{points(max(known))} percentage points of the truth, or closer."]  # fmt: skip
+
+    # What is done.
+
+    def _deeds(self) -> Markup:
+        found: list[object] = []
+        for column in self.columns:
+            found.append(element("h3", column.name))
+            found.append(listed(attribute_deeds(column.attribute)))
+            found.append(column.picture())
+            found.append(element("p", element("strong", "So: "), column.sentence()))
+        return join(found)
+
+    # What is guaranteed.
+
+    def _guarantees(self) -> Markup:
+        rows: list[list[object]] = [
+            [join(column.name, column.remark()), *becomes(column.odds)] for column in self.columns
+        ]
+        if len(self.columns) > 1:
+            rows.append(["all of them together", *becomes(self.odds)])
+        header = ["what is reported", *(f"{percent(belief)} before" for belief in STATED)]
+        found: list[object] = [
+            element("h3", "Against whom"),
+            element(
+                "p",
+                "The guarantee holds against everyone who sees what is published: the protected "
+                "table, this report, the plan and the certificate. They may know anything else, "
+                "all other answers of the person included, and compute as much as they like. It "
+                "does not hold against those who have the key or the original.",
+            ),
+            element("h3", "What a report does to a belief"),
+            element(
+                "p",
+                said(
+                    "Suppose someone thinks that an answer of one person is 1 % likely, and then "
+                    "sees what is reported of this person in that column. The table says how "
+                    "likely they can think it is afterwards, at most. That is the worst case over "
+                    "all answers, all reports, and all that they may think of the other answers."
+                ),
+            ),
+            table(header, rows, caption="The most that a belief can become"),
+            self._example(),
+        ]
+        if len(self.columns) > 1:
+            found.append(
+                element(
+                    "p",
+                    "A column's row is about its own report. Where columns go together, the "
+                    "reports of the others tell something, too. The last row is the most that all "
+                    "reports of a person can do to a belief about anything, whatever goes with "
+                    "what.",
+                )
+            )
+        reasons = _grouped((column, line) for column in self.columns for line in column.reasons())
+        if reasons:
+            found += [
+                element("h3", _WHERE, id="certain"),
+                listed(reasons),
+            ]
+        found += [element("h3", "What is not guaranteed"), listed(self._not_guaranteed())]
+        return join(found)
+
+    def _example(self) -> Markup | None:
+        """A row as a sentence, for those who do not read tables."""
+        known = [column for column in self.columns if column.odds is not None]
+        if not known:
+            return None
+        told = said(beliefs(known[0].odds or Fraction(1)))
+        return element("p", "For example ", known[0].name, ": ", told, class_="bs-note")
+
+    def _not_guaranteed(self) -> list[str]:
+        numeric = [c.attribute for c in self.columns if isinstance(c.attribute, Numeric)]
+        moved = [a.column for a in numeric if a.release == "permute"]
+        found = []
+        if moved:
+            found.append(
+                f"{prefix(moved)}equal numbers are exchanged without effect. Where few numbers "
+                "differ, most people keep theirs"
+            )
+        if self.plan.keep or numeric:
+            found.append(
+                "A column in clear, or one of numbers, that goes with a protected column gives it "
+                "away. No number on this page sees that"
+            )
+        betas = [c for c in self.columns if c.measured.beta is not None]
+        if len(betas) > 1:
+            weak = min(betas, key=lambda column: column.measured.beta or 0.0)
+            if (weak.measured.beta or 0.0) < self.plan.beta / 2:
+                found.append(
+                    f"{prefix(weak.attribute.columns)}beta is less than half of the plan's. The "
+                    "plan's beta is a mean, in which others make up for it"
+                )
+        ids = None if self.certificate is None else self.certificate.ids
+        if ids is None or ids.rows_per_id_checked != 1:
+            found.append(
+                "The guarantee is for one row. Where a person has several rows, each of them tells "
+                "something"
+            )
+        found += [
+            "It is not hidden whether a person is in the file",
+            "What holds for a group can still be estimated, and says something about everyone who "
+            "is known to be in that group",
+            "Another release about the same people with fresh chance tells more: the epsilons add",
+        ]
+        return found
+
+    # The measures.
+
+    def _numbers(self) -> Markup:
+        header = ["columns", "rule", "levels", "beta", "beta of the worst row", "epsilon"]
+        found: list[object] = [
+            element(
+                "p",
+                element("strong", "Beta"),
+                " is the share of perfect secrecy: 0 hides nothing, 1 hides everything. It is an "
+                "average over the levels. ",
+                element("strong", "The worst row"),
+                " is the level whose reports are the least uncertain. ",
+                element("strong", "Epsilon"),
+                " is the natural logarithm of the largest factor by which a report favours one "
+                "answer over another: 0 hides everything, and infinite means that some report "
+                "rules some answer out. The epsilons of several columns add.",
+            ),
+            table(header, [c.row() for c in self.columns], caption="Each protected column",
+                  left=(0, 1)),
+            facts(self._totals(), caption="All protected columns together"),
+        ]  # fmt: skip
+        found += [column.strata() for column in self.columns]
+        return join(found)
+
+    def _totals(self) -> list[tuple[object, object]]:
+        plan = self.plan
+        found: list[tuple[object, object]] = []
+        if plan.categorical is not None and plan.numeric is not None:
+            found += [("Columns of levels", _bits(plan.categorical)),
+                      ("Columns of numbers", _bits(plan.numeric))]  # fmt: skip
+        if plan.is_bound:
+            found.append(("Beta", _bits(plan._together())))
+        elif plan.categorical is not None:
+            found.append(("Beta without numbers", _bits(plan.categorical)))
+        if plan.is_bound or plan.categorical is not None:
+            found.append(("Smallest beta of a column", down(plan.min_beta, 4)))
+        if not plan.is_bound:
+            found.append(("Columns of numbers", "have a beta once the number of records is known"))
+        found.append(("Epsilon", epsilon(plan.epsilon)))
+        return found
+
+    # In clear, the key.
+
+    def _clear_phrases(self) -> list[str]:
+        if self.certificate is not None:
+            return list(self.certificate.in_clear)
+        return [*preview.in_clear(self.plan), preview.ROW_ORDER]
+
+    def _clear(self) -> Markup:
+        phrases = self._clear_phrases()
+        found: list[object] = []
+        if phrases:
+            found.append(element("p", "Everyone who has the release sees:"))
+            found.append(listed(phrases))
+        else:
+            found.append(element("p", "Nothing but the number of records."))
+        if self.plan.drop:
+            found.append(element("p", "Left out of the release: ", names(self.plan.drop), "."))
+        ids = None if self.certificate is None else self.certificate.ids
+        if ids is not None and not ids.row_columns and not ids.kept:
+            found.append(element("p", "The ids in ", names([ids.id_column]), " are left out."))
+        return join(found)
+
+    def _key(self) -> Markup:
+        if self.certificate is not None:
+            return listed(self.certificate.statements)
+        return listed(
+            [
+                "Nothing has been drawn yet. If a release is made without a key, nobody can draw "
+                "its chance again, and nobody can undo it",
+                "If it is made with a key, whoever holds the key can undo the release. The key is "
+                "then as confidential as the original",
+            ]
+        )
+
+    # What can be estimated.
+
+    def _estimates(self) -> Markup:
+        found: list[object] = []
+        coded = [column for column in self.columns if column.law is not None]
+        if coded:
+            found.append(
+                element(
+                    "p",
+                    "The counts of reports are not those of the answers. Since the chances are "
+                    "known, the share of each answer can be estimated without bias: ",
+                    element("code", "bistochastic estimate"),
+                    " does so, with an interval for every number. Errors depend on the rule and "
+                    "the number of records. Four times the records halve them.",
+                )
+            )
+            found.append(self._errors(coded))
+            if any(column.has_strata for column in coded):
+                found.append(
+                    element(
+                        "p",
+                        "Where the rule depends on another column, the errors are those of the "
+                        "rule that hides most, as if it held for all records.",
+                    )
+                )
+        kept = _grouped((c, c.kept()) for c in self.columns if isinstance(c.attribute, Numeric))
+        if kept:
+            found.append(listed(kept))
+        return join(found)
+
+    def _errors(self, coded: list[Column]) -> Markup:
+        if self.records == 0:
+            return element("p", "There are no records, so that there is nothing to estimate.")
+        notes = [(column, column.precision(self._spoken_of).note) for column in coded]
+        known = [column for column, note in notes if not note]
+        found: list[object] = []
+        if known and self.records is not None:
+            header = ["columns", "standard error, points", "95 of 100 within, points", "as good as"]
+            rows = [errors(column, self.records) for column in known]
+            caption = f"How well shares are estimated from {count(self.records, 'record')}"
+            found = [
+                table(header, rows, caption=caption),
+                element(
+                    "p",
+                    "Points are percentage points. The standard error is that of a share where all "
+                    "levels are equally frequent. 95 of 100 estimates of a share are within the "
+                    "next number, whichever share and whatever the truth. “As good as” says how "
+                    "many records without protection would have the same standard error.",
+                    class_="bs-note",
+                ),
+            ]
+        elif known:
+            header = ["columns", *(count(many, "record") for many in _EXAMPLES)]
+            rows = [[c.name, *(_within(c, many) for many in _EXAMPLES)] for c in known]
+            caption = "95 of 100 estimates of a share are within so many percentage points"
+            found = [
+                table(header, rows, caption=caption),
+                element("p", "This is for the worst share and the worst truth. With a number of "
+                        "records, the report is made for that number.", class_="bs-note"),
+            ]  # fmt: skip
+        other = _grouped((column, note) for column, note in notes if note)
+        if other:
+            found += [element("p", "Of other columns can be estimated:"), listed(other)]
+        return join(found)
+
+    # The slider.
+
+    def _scenes(self) -> list[explorer.Scene]:
+        betas = explorer.spread(_STEPS)
+        known: dict[int, list[explorer.Law]] = {}
+        found = []
+        for column in self.columns:
+            law = column.law
+            if law is None or not 2 <= law.size <= LARGEST:
+                continue
+            if law.size not in known:
+                known[law.size] = explorer.laws(law.size, betas, self._spoken_of)
+            labels = levels(column.coded, LARGEST) or []
+            start = round(law.beta * (_STEPS - 1))
+            title = f"{column.plain} (beta {down(law.beta, 3)})"
+            found.append(explorer.Scene(title, labels, known[law.size], start))
+        return found
+
+    def _explore(self) -> Markup:
+        return join(
+            element(
+                "p",
+                "The slider shows what a column would be under another beta or another rule. It "
+                "starts near the beta of the plan. Moving it changes nothing in the release.",
+                class_="bs-screen",
+            ),
+            element("p", "On screen, this part has a slider.", class_="bs-print"),
+            explorer.panel(self._spoken_of, print_it=False),
+        )
+
+    # Origin.
+
+    def _origin(self) -> Markup:
+        laws = [row for column in self.columns for row in column.digests()]
+        found: list[object] = [facts(self._facts(), caption="What this page was made from")]
+        if laws:
+            caption = "The exact probabilities, by their digests"
+            header = ["columns", "digest of the rule"]
+            found.append(table(header, laws, caption=caption, left=(0, 1)))
+        steps = [element("li", step) for step in self._verify()]
+        return join(found, element("h3", "How to verify"), element("ol", steps))
+
+    def _facts(self) -> list[tuple[object, object]]:
+        plan, certificate = self.plan, self.certificate
+        found: list[tuple[object, object]] = [
+            ("Package", f"bistochastic {self._package()}"),
+            ("Plan", join(element("code", shown(plan.name)), f", Definition {plan.definition}")),
+            ("Digest of the plan", element("code", plan.digest)),
+        ]
+        if certificate is None:
+            return found
+        label: object = "none"
+        if certificate.release is not None:
+            label = element("code", shown(certificate.release))
+        key: object = "drawn for this release and forgotten"
+        if certificate.key_kept:
+            key = join("kept, fingerprint ", element("code", certificate.key_fingerprint or ""))
+        found += [
+            ("Digest of the certificate", element("code", certificate.digest)),
+            ("Records", f"{certificate.records:,}"),
+            ("Label of the release", label),
+            ("Key", key),
+            ("Order of the rows", "random" if certificate.shuffled else "that of the original"),
+        ]
+        if certificate.engine is not None:
+            found.append(("Engine", shown(certificate.engine)))
+        return found + _of_ids(certificate)
+
+    def _verify(self) -> list[object]:
+        released = self.certificate is not None
+        file = "protected.csv.certificate.json" if released else "plan.toml"
+        more = "" if released or self.records is None else f" --records {self.records}"
+        refused = " One whose numbers do not follow from its plan is refused." if released else ""
+        found: list[object] = [
+            join(f"Show the {self._source}: ", element("code", f"bistochastic inspect {file}"),
+                 f".{refused}"),
+            join("Make this page again: ",
+                 element("code", f"bistochastic report {file} --out again.html{more}"),
+                 f". The same {self._source} and version give the same page, byte for byte."),
+            "Compare the digests above with those that the publisher names. They show every "
+            "change, but they are no signature: get them from someone you trust.",
+            join("The probabilities are exact fractions, and all rows and columns sum to 1. In "
+                 "Python, ", element("code", "bs.Plan.from_json(text).attributes"),
+                 " has them: each attribute has a matrix with ", element("code", "exact_row"), "."),
+        ]  # fmt: skip
+        if self.certificate is not None and self.certificate.key_kept:
+            found.append("Whoever has the key and the original can draw the release again, and "
+                         "compare.")  # fmt: skip
+        return found
+
+
+def _grouped(told: Iterable[tuple[Column, str]]) -> list[str]:
+    """Sentences about columns; what is said of several is said once."""
+    found: dict[str, list[str]] = {}
+    for column, sentence in told:
+        found.setdefault(sentence, []).extend(column.attribute.columns)
+    return [f"{prefix(columns)}{sentence}" for sentence, columns in found.items()]
+
+
+def _of_ids(certificate: Certificate) -> list[tuple[object, object]]:
+    ids = certificate.ids
+    if ids is None:
+        return []
+    if ids.row_columns:
+        return [("Rows", join("addressed by ", names(ids.row_columns), f", {ids.kind}"))]
+    wave: object = "the first"
+    if ids.after != "first":
+        wave = join("after the one with the digest ", element("code", ids.after))
+    people = join("known by ", names([ids.id_column]), f", {ids.kind}")
+    return [("People", people), ("Wave", wave)]
+
+
+def _bits(part: Bits) -> str:
+    return f"{down(part.beta, 4)}: {down(part.bits, 5)} of {part.max_bits:.5g} bits"
+
+
+def _within(column: Column, records: int) -> str:
+    found = column.precision(records)
+    return "–" if found.within is None else f"± {points(found.within)}"

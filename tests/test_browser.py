@@ -1,0 +1,325 @@
+"""Pages in a real browser: ``make test-browser``. Skipped where selenium is not installed.
+
+Chromium opens the pages from files. Every request that it makes and every word on its console is
+looked at; axe-core judges contrast, names and landmarks, on light and on dark. With
+``BISTOCHASTIC_SCREENSHOTS`` pictures of the pages are left in that folder.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bistochastic as bs
+from bistochastic.estimate.planning import mean_standard_error
+from bistochastic.markup.pictures import cell_text
+from bistochastic.report import beliefs
+from bistochastic.words import down, spoken, up
+
+webdriver = pytest.importorskip("selenium.webdriver")
+
+NASTY = "<script>window.planted = 1</script>"
+WIDTHS = (1280, 390)
+SCHEMES = ("light", "dark")
+FAMILIES = ["randomized_response", "k_anonymous", "geometric", "tridiagonal"]
+
+
+def program(*names: str) -> str:
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    assert found is not None, (
+        f"none of {', '.join(names)} is installed: make test-browser INSTALL=1"
+    )
+    return found
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Any]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = program("chromium", "chromium-browser", "google-chrome")
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                 "--hide-scrollbars"):  # fmt: skip
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    # A driver that is named is not searched for on the net.
+    service = webdriver.ChromeService(program("chromedriver"))
+    browser = webdriver.Chrome(options=options, service=service)
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One page of each kind."""
+    folder = tmp_path_factory.mktemp("pages")
+    found = {name: folder / f"{name}.html" for name in ("report", "plan", "explorer")}
+    plan = census()
+    plan.protect(people(400), shuffle=True).report(found["report"])
+    plan.report(found["plan"])
+    bs.explore(["never", NASTY, "often", "always"], found["explorer"], records=5000)
+    if hasattr(bs, "audit"):
+        found["audit"] = folder / "audit.html"
+        frame = people(400)
+        own = bs.Plan(plan.attributes[:2], drop=[c for c in frame if c not in ("education", "sex")])
+        released = own.protect(frame)
+        bs.audit(frame, released.data, own).report(found["audit"])
+    return found
+
+
+def census() -> bs.Plan:
+    """A plan like one for Adult: many levels, few, classes, numbers, and a hostile label."""
+    education = [NASTY, "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th", "HS-grad",
+                 "Some-college", "Assoc-voc", "Assoc-acdm", "Bachelors", "Masters", "Prof-school",
+                 "Doctorate"]  # fmt: skip
+    return bs.Plan(
+        [
+            bs.Categorical("education", education, "geometric", beta=0.5),
+            bs.Categorical("sex", ["Female", "Male"], "randomized_response", beta=0.6),
+            bs.Categorical("workclass", [f"class {i}" for i in range(9)], "k_anonymous", k=3),
+            bs.Numeric("age", "k_anonymous", k=5),
+        ],
+        name="census",
+        keep=["relationship"],
+        drop=["name"],
+    )
+
+
+def people(n: int) -> dict[str, list[Any]]:
+    levels = census().attributes[0].categories  # type: ignore[union-attr]
+    return {
+        "education": [levels[i % 16] for i in range(n)],
+        "sex": [("Female", "Male")[i % 2] for i in range(n)],
+        "workclass": [f"class {i % 9}" for i in range(n)],
+        "age": [17 + i % 70 for i in range(n)],
+        "relationship": ["a", "b"] * (n // 2),
+        "name": ["x"] * n,
+    }
+
+
+def open_page(driver: Any, path: Path, width: int = 1280, scheme: str = "light") -> None:
+    driver.get("about:blank")
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
+    )
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [feature]})
+    for log in ("browser", "performance"):
+        driver.get_log(log)
+    driver.get(path.as_uri())
+
+
+PLANTED = ["report", "plan", "explorer"]
+NAMES = PLANTED + ["audit"] * hasattr(bs, "audit")
+every_page = pytest.mark.parametrize("name", NAMES)
+
+
+@every_page
+def test_no_page_complains_or_asks_the_net(driver: Any, pages: dict[str, Path], name: str) -> None:
+    open_page(driver, pages[name])
+    assert driver.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+    sent = [
+        e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"
+    ]
+    assert sent == [pages[name].as_uri()]
+
+
+def test_the_test_would_see_a_complaint_and_a_request(driver: Any, tmp_path: Path) -> None:
+    page = tmp_path / "bad.html"
+    page.write_text("<script>nonsense()</script><img src='file:///no/such.png'>")
+    open_page(driver, page)
+    assert driver.get_log("browser")
+    events = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+    sent = [e for e in events if e["method"] == "Network.requestWillBeSent"]
+    assert len(sent) == 2
+
+
+@every_page
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_axe_finds_nothing(
+    driver: Any, pages: dict[str, Path], name: str, width: int, scheme: str
+) -> None:
+    open_page(driver, pages[name], width, scheme)
+    _axe(driver)
+    found = driver.execute_async_script(
+        "var done = arguments[arguments.length - 1]; axe.run(document).then(done);"
+    )
+    wrong = [(v["id"], v["nodes"][0]["html"][:200], len(v["nodes"])) for v in found["violations"]]
+    assert not wrong
+    passed = {rule["id"] for rule in found["passes"]}
+    assert {"color-contrast", "landmark-one-main", "region", "html-has-lang"} <= passed
+    # Nothing but its own parts is wider than the page.
+    assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+def _axe(driver: Any) -> None:
+    spec = importlib.util.find_spec("axe_core_python")
+    assert spec is not None
+    assert spec.origin is not None
+    driver.execute_script(Path(spec.origin).with_name("axe.min.js").read_text(encoding="utf-8"))
+
+
+def test_axe_would_find_pale_text(driver: Any, tmp_path: Path) -> None:
+    page = tmp_path / "pale.html"
+    page.write_text("<title>x</title><p style='color:#ccc;background:#fff'>pale</p>")
+    open_page(driver, page)
+    _axe(driver)
+    found = driver.execute_async_script(
+        "var done = arguments[arguments.length - 1]; axe.run(document).then(done);"
+    )
+    assert "color-contrast" in {v["id"] for v in found["violations"]}
+
+
+def facts(driver: Any) -> list[str]:
+    return [driver.execute_script("return document.getElementById(arguments[0]).textContent",
+                                  f"x-fact-{i}") for i in range(7)]  # fmt: skip
+
+
+def choose(driver: Any, id: str, words: str) -> None:
+    from selenium.webdriver.support.ui import Select
+
+    Select(driver.find_element("id", id)).select_by_visible_text(words)
+
+
+def by_keys(driver: Any, step: int) -> None:
+    """Move the slider to a step as someone without a mouse would."""
+    from selenium.webdriver.common.keys import Keys
+
+    slider = driver.find_element("id", "x-beta")
+    slider.send_keys(Keys.HOME, *[Keys.ARROW_RIGHT] * step)
+    assert slider.get_attribute("value") == str(step)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_slider_shows_what_the_core_gives(
+    driver: Any, pages: dict[str, Path], family: str
+) -> None:
+    open_page(driver, pages["explorer"])
+    choose(driver, "x-family", spoken(family))
+    for step in (0, 7, 16, 24, 33, 40):
+        by_keys(driver, step)
+        beta = step / 40
+        slider = driver.find_element("id", "x-beta")
+        said = driver.find_element("id", "x-said").text
+        try:
+            matrix = bs.build(family, size=4, beta=beta)
+        except bs.errors.OutOfReachError:
+            assert facts(driver) == ["–"] * 7
+            assert "no matrix of this beta" in said
+            assert "no such matrix" in slider.get_attribute("aria-valuetext")
+            assert not driver.find_element("id", "x-matrix").is_displayed()
+            continue
+        assert driver.find_element("id", "x-matrix").is_displayed()
+        most = beliefs.odds(matrix)
+        shown = facts(driver)
+        assert shown[0] == down(matrix.beta, 4)
+        assert shown[1] == ("infinite" if most is None else up(matrix.epsilon, 4))
+        if most is not None:
+            assert shown[2] == beliefs.percent(beliefs.after(Fraction(1, 100), most))
+            assert shown[3] == beliefs.percent(beliefs.after(Fraction(1, 10), most))
+            assert shown[2] in said
+        if not matrix.is_singular and (error := mean_standard_error(matrix, 5000)) is not None:
+            assert shown[6] == f"{100 * error:.3g}"
+        assert f"beta {beta:g}" in slider.get_attribute("aria-valuetext")
+        texts = driver.execute_script(
+            "return Array.from(document.querySelectorAll('#x-matrix g text'), e => e.textContent)"
+        )
+        dense = matrix.to_dense()
+        cells = [cell_text(float(p), 4) for row in dense for p in row]
+        # Each row begins with the number of its column and the name of its level.
+        drawn = [text for u in range(4) for text in texts[6 * u + 2 : 6 * u + 6]]
+        assert drawn == cells
+
+
+def test_the_slider_of_a_report_starts_at_the_plan(driver: Any, pages: dict[str, Path]) -> None:
+    open_page(driver, pages["report"])
+    assert driver.find_element("id", "x-asked").text == "0.5"
+    choose(driver, "x-column", "sex (beta 0.6)")
+    assert driver.find_element("id", "x-asked").text == "0.6"
+    matrix = bs.randomized_response(2, beta=0.6)
+    assert facts(driver)[1] == up(matrix.epsilon, 4)
+    assert len(driver.find_elements("css selector", "#x-matrix rect")) == 4
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_labels_are_harmless(driver: Any, pages: dict[str, Path], name: str) -> None:
+    open_page(driver, pages[name])
+    assert driver.execute_script("return typeof window.planted") == "undefined"
+    # Cut where it is long, but spelled as it is.
+    drawn = "return Array.from(document.querySelectorAll('main text'), e => e.textContent).join()"
+    assert "<script>window" in driver.execute_script(drawn)
+
+
+@every_page
+def test_pages_are_read_by_keyboard(driver: Any, pages: dict[str, Path], name: str) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    open_page(driver, pages[name])
+    driver.find_element("tag name", "body").send_keys(Keys.TAB)
+    skip = driver.switch_to.active_element
+    assert skip.get_attribute("class") == "bs-skip"
+    assert skip.is_displayed()
+    skip.send_keys(Keys.ENTER)
+    assert driver.execute_script("return document.activeElement.id") == "main"
+
+
+@every_page
+def test_pages_print_to_pdf(driver: Any, pages: dict[str, Path], name: str) -> None:
+    open_page(driver, pages[name], scheme="dark")
+    made = driver.execute_cdp_cmd(
+        "Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True}
+    )
+    pdf = base64.b64decode(made["data"])
+    assert pdf.startswith(b"%PDF")
+    many = len(re.findall(rb"/Type\s*/Page\b", pdf))
+    assert 1 < many < 40
+    # A4 in points.
+    assert re.search(rb"/MediaBox\s*\[0 0 59[45][.\d]* 84[12][.\d]*\]", pdf)
+    keep(f"{name}.pdf", pdf)
+
+
+@every_page
+def test_pages_work_without_script(driver: Any, pages: dict[str, Path], name: str) -> None:
+    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        open_page(driver, pages[name])
+        assert driver.find_element("tag name", "h1").is_displayed()
+        for panel in driver.find_elements("id", "explorer"):
+            assert not panel.is_displayed()
+            assert driver.find_element("css selector", "noscript p").is_displayed()
+    finally:
+        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+@every_page
+def test_pages_can_be_looked_at(driver: Any, pages: dict[str, Path], name: str) -> None:
+    for width in WIDTHS:
+        for scheme in SCHEMES:
+            open_page(driver, pages[name], width, scheme)
+            height = driver.execute_script("return document.documentElement.scrollHeight")
+            clip = {"x": 0, "y": 0, "width": width, "height": min(height, 12_000), "scale": 1}
+            made = driver.execute_cdp_cmd(
+                "Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip}
+            )
+            picture = base64.b64decode(made["data"])
+            assert picture.startswith(b"\x89PNG")
+            keep(f"{name}-{width}-{scheme}.png", picture)
+
+
+def keep(name: str, content: bytes) -> None:
+    """Leave a picture where someone asked for it."""
+    folder = os.environ.get("BISTOCHASTIC_SCREENSHOTS")
+    if folder:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        (Path(folder) / name).write_bytes(content)

@@ -1,0 +1,144 @@
+"""The notebooks of ``examples/``: they run, and what is stored in them is what they show."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools import notebooks
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+NOTEBOOKS = sorted(path.name for path in EXAMPLES.glob("*.ipynb"))
+READERS = ["data_protector.ipynb", "engineer.ipynb", "researcher.ipynb", "tool_author.ipynb"]
+every_notebook = pytest.mark.parametrize("name", NOTEBOOKS)
+
+
+def stored(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((EXAMPLES / name).read_text(encoding="utf-8"))
+    return found
+
+
+def test_there_is_one_for_each_reader_and_the_page_names_it() -> None:
+    assert NOTEBOOKS == READERS
+    page = (EXAMPLES / "README.md").read_text()
+    assert re.findall(r"^\| \[(\w+\.ipynb)\]\(\1\)", page, flags=re.M) == NOTEBOOKS
+
+
+@every_notebook
+def test_what_is_stored_is_what_it_shows(name: str) -> None:
+    package = str(ROOT / "python")
+    path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")]))
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "notebooks.py"), "--check", str(EXAMPLES / name)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert not done.returncode, done.stdout + done.stderr
+    assert done.stdout == f"{name}: as it is stored\n"
+
+
+@every_notebook
+def test_it_is_a_notebook_that_reads_well(name: str) -> None:
+    found = stored(name)
+    assert (found["nbformat"], found["nbformat_minor"]) == (4, 5)
+    assert (EXAMPLES / name).read_text() == notebooks.written(found)
+    cells = found["cells"]
+    assert len({cell["id"] for cell in cells}) == len(cells)
+    assert cells[0]["source"][0].startswith("# ")
+    for before, cell in zip([None, *cells], cells, strict=False):
+        assert set(notebooks.tags(cell)) <= {notebooks.RAISES, notebooks.VARIES}
+        assert "".join(cell["source"]).strip()
+        if cell["cell_type"] == "markdown":
+            # Every heading has words below it, and code explains itself in between.
+            assert before is None or before["cell_type"] == "code"
+        for link in re.findall(r"\]\(([^)\s]+)\)", "".join(cell["source"])):
+            assert (EXAMPLES / link.partition("#")[0]).exists(), link
+    counts = [cell["execution_count"] for cell in cells if cell["cell_type"] == "code"]
+    assert counts == list(range(1, len(counts) + 1))
+
+
+@every_notebook
+def test_it_says_nothing_of_the_machine_that_ran_it(name: str) -> None:
+    text = (EXAMPLES / name).read_text()
+    assert not re.search(r"/tmp/|/home/|/root|/Users/|object at 0x", text)
+    # Keys that anyone can guess are said to be such.
+    if "Key.insecure(" in text:
+        assert "Everybody" in text
+
+
+@every_notebook
+def test_html_is_stored_beside_the_text(name: str) -> None:
+    pages = [
+        "".join(output["data"]["text/html"])
+        for cell in stored(name)["cells"]
+        for output in cell.get("outputs", [])
+        if "text/html" in output.get("data", {})
+    ]
+    assert any("<svg" in page for page in pages)
+    assert all("<script" not in page for page in pages)
+
+
+def notebook(*sources: str, tags: tuple[str, ...] = ()) -> dict[str, Any]:
+    cells = [
+        {"cell_type": "code", "source": source.splitlines(keepends=True), "outputs": [],
+         "metadata": {"tags": list(tags)}}
+        for source in sources
+    ]  # fmt: skip
+    return {"cells": cells}
+
+
+def test_the_runner_keeps_what_jupyter_keeps() -> None:
+    sources = ("x = 2\nprint('said')", "x + 1", "x + 1;", "!echo hello", "None")
+    found = notebooks.run(notebook(*sources))
+    assert [cell["outputs"] for cell in found["cells"]] == [
+        [{"name": "stdout", "output_type": "stream", "text": ["said\n"]}],
+        [{"data": {"text/plain": ["3"]}, "execution_count": 2, "metadata": {},
+          "output_type": "execute_result"}],
+        [],
+        [{"name": "stdout", "output_type": "stream", "text": ["hello\n"]}],
+        [],
+    ]  # fmt: skip
+    [shown] = notebooks.run(notebook("import bistochastic as bs\nbs.uniform(2)"))["cells"]
+    assert "<svg" in "".join(shown["outputs"][0]["data"]["text/html"])
+
+
+def test_the_runner_wants_errors_where_they_are_announced() -> None:
+    [cell] = notebooks.run(notebook("1 / 0", tags=(notebooks.RAISES,)))["cells"]
+    assert cell["outputs"][0]["ename"] == "ZeroDivisionError"
+    with pytest.raises(ZeroDivisionError):
+        notebooks.run(notebook("1 / 0"))
+    with pytest.raises(SystemExit, match="must raise"):
+        notebooks.run(notebook("1", tags=(notebooks.RAISES,)))
+    with pytest.raises(RuntimeError, match="ended with 3"):
+        notebooks.run(notebook("!exit 3"))
+
+
+def test_a_stale_output_is_seen() -> None:
+    fresh = notebooks.run(notebook("import bistochastic as bs\nbs.uniform(2)", "print('one')"))
+    assert not notebooks.compared(fresh, copy.deepcopy(fresh))
+    for change in ("text", "html", "none"):
+        old = copy.deepcopy(fresh)
+        if change == "text":
+            old["cells"][1]["outputs"][0]["text"] = ["two\n"]
+        elif change == "html":
+            old["cells"][0]["outputs"][0]["data"]["text/html"][-1] += "<p>more</p>"
+        else:
+            old["cells"][1]["outputs"] = []
+        assert notebooks.compared(old, fresh), change
+    for cell in fresh["cells"]:
+        cell["metadata"]["tags"] = [notebooks.VARIES]
+    old = copy.deepcopy(fresh)
+    old["cells"][1]["outputs"][0]["text"] = ["two\n"]
+    assert not notebooks.compared(old, fresh)
+    old["cells"][1]["outputs"] = []
+    assert notebooks.compared(old, fresh)

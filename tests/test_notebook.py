@@ -1,0 +1,269 @@
+"""What notebooks show: every object has HTML, which escapes all labels and tells no value."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import bistochastic as bs
+
+NASTY = "<script>alert('x')</script>"
+SECRET = "planted-secret-5417"
+NUMBER = 54170093
+BYTES = bytes(range(7, 39))
+# Classes that have no HTML of their own, and why.
+EXCEPTIONS: dict[str, str] = {}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> bs.KeySource:
+    path = tmp_path_factory.mktemp("keys") / "survey.key"
+    bs.Key.from_bytes(BYTES).to_file(path)
+    return bs.KeySource.file(path)
+
+
+def labelled() -> list[str]:
+    return [NASTY, 'a"b', "c&d"]
+
+
+def plan() -> bs.Plan:
+    return bs.Plan(
+        [
+            bs.Categorical(NASTY, labelled(), "randomized_response", beta=0.6),
+            bs.Joint(("a", "b"), [labelled(), [1, 2]], "randomized_response", beta=0.5),
+            bs.Numeric("income", "k_anonymous", k=5),
+        ],
+        name=NASTY,
+        keep=["town"],
+        drop=["name"],
+    )
+
+
+def table(rows: int = 300) -> dict[str, Any]:
+    """Values that must not be shown: in clear, dropped, or moved."""
+    return {
+        NASTY: [labelled()[i % 3] for i in range(rows)],
+        "a": [labelled()[i % 3] for i in range(rows)],
+        "b": [1 + i % 2 for i in range(rows)],
+        "income": [NUMBER + i for i in range(rows)],
+        "town": [f"{SECRET}-{i}" for i in range(rows)],
+        "name": [f"{SECRET}-{i}" for i in range(rows)],
+    }
+
+
+def simple() -> bs.Plan:
+    return bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+
+
+def people() -> dict[str, Any]:
+    return {"sex": ["F", "M", "M"] * 100, "person": [f"{SECRET}-{i}" for i in range(300)]}
+
+
+def objects(source: bs.KeySource) -> dict[str, Any]:
+    """One of each class, with labels and values that would show."""
+    m = bs.randomized_response(3, beta=0.6)
+    by_ids = simple().protect(
+        people(), key=source.read(), id_column="person", after="first", pseudonym="who"
+    )
+    strata = bs.Categorical(
+        "sex", ["F", "M"], strata=(NASTY, {NASTY: bs.uniform(2), "s": bs.identity(2)})
+    )
+    released = plan().protect(table())
+    records = {"age": [NUMBER, 61, 31, 60], "ill": [SECRET, SECRET, "x", "x"]}
+    masked = [float(NUMBER), 1.0, 2.0]
+    return {
+        "Anatomy": bs.anatomize(records, quasi_identifiers=["age"], sensitive=["ill"], k=2),
+        "Axis": m.estimate(counts=[3, 2, 1], labels=labelled()).axes[0],
+        "Bits": plan().categorical,
+        "ByIds": by_ids.certificate.ids,
+        "Categorical": plan().attributes[0],
+        "Certificate": released.certificate,
+        "Classes": bs.k_anonymous_classes(records, quasi_identifiers=["age", "ill"], k=2),
+        "Comparison": bs.compare(m, bs.k_anonymous(6, k=3)),
+        "Conjunction": bs.conjunction([m], [[0, 0, 1]], [[0]]),
+        "Decomposition": bs.dense([[5, 2, 1], [1, 4, 3], [2, 2, 4]]).decompose(),
+        "Displacement": bs.k_anonymous(1000, share=0.05).displacement(),
+        "Entry": m.profile()["epsilon"],
+        "Estimate": m.estimate(counts=[60, 20, 10], labels={NASTY: labelled()}),
+        "Function": simple().function(key=source, id_column="person", after="first"),
+        "Joint": plan().attributes[1],
+        "Key": source.read(),
+        "KeySource": source,
+        "Labels": bs.Labels.of("labels", labelled()),
+        "Matrix": m,
+        "Measures": plan().by_attribute[NASTY],
+        "Microaggregation": bs.microaggregate([float(NUMBER), 1.0, 2.0, 9.0], k=2),
+        "Numeric": plan().attributes[2],
+        "PermutationDistance": bs.permutation_distance({NASTY: masked}, {NASTY: masked}),
+        "Plan": plan(),
+        "Point": bs.tradeoff(3, betas=[0.5], families={NASTY: lambda _n, _b: m})[0],
+        "Tradeoff": bs.tradeoff(3, betas=[0.5, 0.7], families={NASTY: lambda _n, _b: m}),
+        "Preview": plan().preview(1000),
+        "Profile": bs.k_anonymous(6, k=3).profile(),
+        "ProtectedBatches": simple().protect_batches(pa.table({"sex": ["F", "M"]})),
+        "Quantity": simple().count({"sex": ["F"] * 60 + ["M"] * 40}, {"sex": "F"}),
+        "Ratio": simple().ratio({"sex": ["F"] * 60 + ["M"] * 40}, {"sex": "F"}),
+        "Release": released,
+        "ReverseMap": bs.reverse_map(masked, masked),
+        "Step": bs.t_transforms([5, 3, 1], [4, 3, 2]).steps[0],
+        "Strata": strata.strata,
+        "TTransforms": bs.t_transforms([5, 3, 1], [4, 3, 2]),
+    }
+
+
+def classes() -> list[str]:
+    return sorted(n for n in bs.__all__ if isinstance(getattr(bs, n), type))
+
+
+every_class = pytest.mark.parametrize("name", classes())
+
+
+class Read(HTMLParser):
+    """Tags in order, and whether they are closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self._open: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self._open.append(tag)
+        # Nothing runs, and nothing comes from elsewhere.
+        assert not [n for n, _ in attrs if n.startswith("on") or n in ("src", "href")]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+ALLOWED = {
+    "div", "style", "table", "caption", "thead", "tbody", "tr", "th", "td", "p", "strong", "ul",
+    "li", "code", "svg", "title", "desc", "g", "path", "text",
+}  # fmt: skip
+
+
+@every_class
+def test_every_class_has_html(name: str, source: bs.KeySource) -> None:
+    if name in EXCEPTIONS:
+        assert not hasattr(getattr(bs, name), "_repr_html_")
+        return
+    found = objects(source)[name]
+    assert type(found).__name__ == name
+    page = found._repr_html_()
+    read = Read(page)
+    assert read.tags <= ALLOWED
+    assert read.text.strip()
+    assert len(page) < 60_000
+
+
+def test_the_objects_are_of_every_class(source: bs.KeySource) -> None:
+    assert set(objects(source)) | set(EXCEPTIONS) == set(classes())
+
+
+@every_class
+def test_labels_are_escaped_and_no_value_is_shown(name: str, source: bs.KeySource) -> None:
+    found = objects(source)[name]
+    secrets = (SECRET, str(NUMBER), str(NUMBER + 1), BYTES.hex(), repr(BYTES), str(list(BYTES)))
+    for text in (repr(found), str(found), found._repr_html_()):
+        for secret in secrets:
+            assert secret not in text
+    page = found._repr_html_()
+    assert "<script" not in page.lower()
+    # Where a label of that name is shown at all, it is shown as it is spelled.
+    named = {"Axis", "Categorical", "Certificate", "Estimate", "Joint", "Labels", "Measures",
+             "PermutationDistance", "Plan", "Point", "Preview", "Release", "Strata",
+             "Tradeoff"}  # fmt: skip
+    assert ("&lt;script&gt;" in page) == (name in named)
+
+
+@every_class
+def test_plain_reprs_can_be_read(name: str, source: bs.KeySource) -> None:
+    found = objects(source)[name]
+    lines = repr(found).splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 220
+    # Made by hand, or of so few fields that names and values are enough.
+    assert repr(found).startswith("<") or name in (
+        "Axis", "Comparison", "Entry", "Labels", "Preview", "Step", "Tradeoff",
+    )  # fmt: skip
+    assert "object at 0x" not in repr(found)
+
+
+def test_long_lists_are_cut() -> None:
+    levels = [f"level {i}" for i in range(5000)]
+    attribute = bs.Categorical("x", levels, "randomized_response", beta=0.6)
+    strata = {f"s{i}": bs.uniform(2) for i in range(500)}
+    by = bs.Categorical("y", ["F", "M"], strata=("region", strata))
+    m = bs.randomized_response(5000, beta=0.6)
+    estimate = m.estimate(counts=np.arange(5000), labels=levels)
+    shown = [attribute, attribute.axes[0], by, by.strata, m, estimate, estimate.axes[0],
+             bs.uniform(400).decompose(), bs.Plan([attribute, by], keep=["region"])]  # fmt: skip
+    for each in shown:
+        assert len(repr(each)) < 4000
+        assert len(each._repr_html_()) < 20_000  # type: ignore[attr-defined]
+        assert "level 2500" not in each._repr_html_()  # type: ignore[attr-defined]
+
+
+def test_small_matrices_are_drawn_with_their_codes() -> None:
+    page = bs.randomized_response(32, beta=0.6)._repr_html_()
+    assert page.count("<svg") == 1
+    assert ">0<" in page
+    assert ">31<" in page
+    assert ">32<" not in page.split("<svg")[1]
+    assert "<svg" not in bs.randomized_response(33, beta=0.6)._repr_html_()
+    attribute = bs.Categorical("x", ["F", "M"], "randomized_response", beta=0.6)
+    assert "F 0" in attribute._repr_html_()
+
+
+def test_numbers_of_html_are_those_of_the_text() -> None:
+    found = bs.randomized_response(3, beta=0.6).estimate(
+        counts=[60, 20, 10], labels=["a", "b", "c"]
+    )
+    page = Read(found._repr_html_()).text
+    for word in re.findall(r"\d+\.\d+", repr(found)):
+        assert word in page
+    assert "bs-number" in found._repr_html_()
+
+
+def test_pictures_of_shares_have_their_intervals() -> None:
+    found = bs.randomized_response(2, keep=0.75).estimate(counts=[60, 40])
+    low, high = found.interval()[0]
+    assert f"{found.frequencies[0]:.4f} ({low:.4f} to {high:.4f})" in found._repr_html_()
+
+
+def test_importing_the_package_stays_light() -> None:
+    code = (
+        "import sys, numpy\n"
+        "before = set(sys.modules)\n"
+        "import bistochastic as bs\n"
+        "repr(bs.uniform(3))\n"
+        "print(*{m.split('.')[0] for m in set(sys.modules) - before})\n"
+        "print('bistochastic.markup' in sys.modules, 'html' in sys.modules)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules, light = said.stdout.splitlines()
+    assert set(modules.split()) <= {"bistochastic", "__future__", "threading"}
+    assert light == "False False"
+
+
+def test_a_release_shows_its_certificate(source: bs.KeySource) -> None:
+    release = objects(source)["Release"]
+    page = release._repr_html_()
+    for sentence in (*release.certificate.statements, "the order of the rows"):
+        assert sentence in Read(page).text
+    assert Path(source.place).read_text().strip() not in page
