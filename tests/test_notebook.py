@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
 import sys
@@ -79,7 +80,20 @@ def objects(source: bs.KeySource) -> dict[str, Any]:
     released = plan().protect(table())
     records = {"age": [NUMBER, 61, 31, 60], "ill": [SECRET, SECRET, "x", "x"]}
     masked = [float(NUMBER), 1.0, 2.0]
+    audited = audit_of_numbers()
     return {
+        "Audit": audited,
+        "Correlation": audited.correlations[0],
+        "Disclosure": audited.disclosures[0],
+        "Giveaway": audited.giveaways[0],
+        "Guess": audited.guesses[0],
+        "Linkage": audited.linkages[0],
+        "Marginal": audited.marginals[0],
+        "Neighbours": audited.neighbours[0],
+        "PairTable": audited.pairs[0],
+        "Propensity": audited.propensity,
+        "Rate": audited.guesses[0].rate,
+        "Repeats": audited.repeats,
         "Anatomy": bs.anatomize(records, quasi_identifiers=["age"], sensitive=["ill"], k=2),
         "Axis": m.estimate(counts=[3, 2, 1], labels=labelled()).axes[0],
         "Bits": plan().categorical,
@@ -117,6 +131,30 @@ def objects(source: bs.KeySource) -> dict[str, Any]:
         "Strata": strata.strata,
         "TTransforms": bs.t_transforms([5, 3, 1], [4, 3, 2]),
     }
+
+
+@functools.cache
+def audit_of_numbers() -> bs.Audit:
+    """An audit is about the data, yet shows no single value that the plan does not declare."""
+    rows = 300
+    frame = {
+        NASTY: [labelled()[i % 3] for i in range(rows)],
+        "sex": ["F", "M"] * (rows // 2),
+        "income": [float(NUMBER + i) for i in range(rows)],
+        "wealth": [float(NUMBER + i * i) for i in range(rows)],
+        "town": [f"{SECRET}-{i % 7}" for i in range(rows)],
+        "person": [f"{SECRET}-{i}" for i in range(rows)],
+    }
+    made = bs.Plan(
+        [
+            bs.Categorical(NASTY, labelled(), "randomized_response", beta=0.6),
+            bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.5),
+            bs.Numeric("income", "k_anonymous", k=5),
+            bs.Numeric("wealth", "k_anonymous", k=5),
+        ],
+        keep=["town", "person"],
+    )
+    return bs.audit(frame, made.protect(frame), made, id_column="person")
 
 
 def classes() -> list[str]:

@@ -155,6 +155,8 @@ def audited(s: Scene, which: int) -> str:
     if "audited" not in s.drawn:
         s.drawn |= dict(zip(("audited", "1", "2"), plans.audited(s.rng), strict=True))
     return s.drawn[("audited", "1", "2")[which]]
+
+
 def page(s: Scene) -> str:
     return s.rng.choice(["path('page.html')", "path('page.html')", "str(path('page.HTM'))",
                          "path('.')", "path('no/such/folder/x.html')", "'\\ud800.html'",

@@ -6,15 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from bistochastic.audit.part import NOT_FOR_RELEASE, Part
 from bistochastic.words import shown
 
-NOT_FOR_RELEASE = "contains information about the data: not for release"
 # From here on the order of the rows is called a finding: by chance once in two million columns.
 SURPRISING = 5.0
 
 
-@dataclass(frozen=True)
-class Rate:
+@dataclass(frozen=True, repr=False)
+class Rate(Part):
     """How often an attack succeeded, beside what was predicted and what chance gives.
 
     ``low`` and ``high`` are an exact binomial interval around ``observed``. ``predicted`` follows
@@ -47,8 +47,8 @@ class Rate:
         return max(0.0, self.observed - self.chance)
 
 
-@dataclass(frozen=True)
-class Guess:
+@dataclass(frozen=True, repr=False)
+class Guess(Part):
     """The best guess of an attribute from its report, by someone who knows the true shares.
 
     ``rate.chance`` is the hit rate of the best guess without a report.
@@ -66,8 +66,8 @@ class Guess:
     rate: Rate
 
 
-@dataclass(frozen=True)
-class Linkage:
+@dataclass(frozen=True, repr=False)
+class Linkage(Part):
     """Released rows traced to people, by someone who has a list of everybody's true values.
 
     ``first`` is how often the right person is the likeliest of all, ``five`` how often among the
@@ -88,8 +88,8 @@ class Linkage:
     five: Rate
 
 
-@dataclass(frozen=True)
-class Giveaway:
+@dataclass(frozen=True, repr=False)
+class Giveaway(Part):
     """How well something that everybody sees tells a protected column, without its report.
 
     Each value is guessed from those of the other records with the same entry in ``seen``, so that a
@@ -116,8 +116,8 @@ class Giveaway:
         return better and self.rate.low > self.rate.chance
 
 
-@dataclass(frozen=True)
-class Neighbours:
+@dataclass(frozen=True, repr=False)
+class Neighbours(Part):
     """How often a row has the same true value as the next one, beside a random order.
 
     ``deviations`` is the distance in standard deviations. Of a column of numbers it is the rank
@@ -141,8 +141,8 @@ class Neighbours:
         return abs(self.deviations) > SURPRISING
 
 
-@dataclass(frozen=True)
-class Repeats:
+@dataclass(frozen=True, repr=False)
+class Repeats(Part):
     """People with several rows. ``redrawn`` had the same value drawn more than once.
 
     ``visible`` says whether the release shows which rows are of one person.
@@ -151,7 +151,7 @@ class Repeats:
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["person"])
     >>> people = {"sex": ["F", "F", "M"], "person": [1, 1, 2]}
     >>> bs.audit(people, plan.protect(people), plan, id_column="person").repeats
-    Repeats(column='person', people=2, repeated=1, most_rows=2, redrawn=0, visible=True)
+    <Repeats: column person, people 2, repeated 1, most rows 2, redrawn 0, visible yes>
     """
 
     column: str
@@ -162,8 +162,8 @@ class Repeats:
     visible: bool
 
 
-@dataclass(frozen=True)
-class Disclosure:
+@dataclass(frozen=True, repr=False)
+class Disclosure(Part):
     """How many released numbers lie close to the original: within ``interval`` of it.
 
     ``rate.chance`` is the share if all values had been shuffled.
@@ -181,8 +181,8 @@ class Disclosure:
     rate: Rate
 
 
-@dataclass(frozen=True)
-class Marginal:
+@dataclass(frozen=True, repr=False)
+class Marginal(Part):
     """One attribute as it was, as it was reported, and as estimated from the reports.
 
     The distances are total variation: the share of records that would have to change. ``reason``
@@ -206,8 +206,8 @@ class Marginal:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class PairTable:
+@dataclass(frozen=True, repr=False)
+class PairTable(Part):
     """The table of two attributes: distance of reports and of estimates from the truth.
 
     >>> import bistochastic as bs
@@ -222,8 +222,8 @@ class PairTable:
     estimated_distance: float | None
 
 
-@dataclass(frozen=True)
-class Correlation:
+@dataclass(frozen=True, repr=False)
+class Correlation(Part):
     """Of two columns of numbers, before and after.
 
     >>> import bistochastic as bs
@@ -239,8 +239,8 @@ class Correlation:
     released: float
 
 
-@dataclass(frozen=True)
-class Propensity:
+@dataclass(frozen=True, repr=False)
+class Propensity(Part):
     """A logistic regression that tries to tell original from release.
 
     ``pmse`` is the mean squared distance of its guesses from one half, ``expected`` what two
