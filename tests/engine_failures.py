@@ -1,4 +1,4 @@
-"""Functions for engines that fail, dawdle or die: what `test_engines.py` sends to workers."""
+"""What goes wrong on engines: functions that fail, dawdle or die, and input that is bad."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import signal
 import time
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
+
+import bistochastic as bs
+from test_function import people
 
 
 class Once:
@@ -46,3 +51,41 @@ class Dies:
             self.mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return self.f.table(table)
+
+
+SECRET = "planted value"
+# What may be wrong with a table or a key, by name.
+BAD_INPUT = (
+    "no key file",
+    "another key",
+    "unknown category",
+    "missing id",
+    "no id column",
+    "column that the plan does not name",
+)
+
+
+def bad_input(
+    case: str, options: dict[str, Any], folder: Path
+) -> tuple[pa.Table, dict[str, Any], str]:
+    """A table, options that go with it, and the sentence that they end in."""
+    table, changed = people(100), dict(options)
+    if case == "no key file":
+        changed["key"] = bs.KeySource.file(folder / "gone.key", fingerprint="0" * 16)
+        return table, changed, "`key` must be a file on every machine; got none at "
+    if case == "another key":
+        bs.Key.generate().to_file(folder / "other.key")
+        changed["key"] = bs.KeySource.file(folder / "other.key", fingerprint="0" * 16)
+        return table, changed, "`key` must be the one with fingerprint 0000000000000000; got "
+    if case == "unknown category":
+        bad = pa.array([SECRET if i == 60 else "a" for i in range(100)])
+        must = "column `race`: must hold declared categories only"
+        return table.set_column(1, "race", bad), changed, f"{must}; got 1 other value, .* row \\d+"
+    if case == "missing id":
+        ids = pa.array([None if i == 3 else i for i in range(100)])
+        must = "column `person`: must hold no missing ids; got 1, the first in row 3"
+        return table.set_column(0, "person", ids), changed, must
+    if case == "no id column":
+        return table.drop_columns(["person"]), changed, "column `person`: must be in `frame`"
+    more = table.append_column("income", pa.array(range(100)))
+    return more, changed, "must hold columns that the plan protects, keeps or drops; got `income`"

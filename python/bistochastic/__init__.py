@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.axes import Axis
     from bistochastic.estimate.conjunctions import Conjunction, conjunction
+    from bistochastic.estimate.counts import Counts
     from bistochastic.estimate.quantities import Quantity, Ratio
     from bistochastic.labels import Labels
     from bistochastic.measures.profile import Entry, Profile
@@ -93,6 +94,7 @@ __all__ = [
     "Classes",
     "Comparison",
     "Conjunction",
+    "Counts",
     "Decomposition",
     "Displacement",
     "Entry",
@@ -164,6 +166,7 @@ _LATER = {
     "Classes": "bistochastic.numeric.classes",
     "Comparison": "bistochastic.report",
     "Conjunction": "bistochastic.estimate.conjunctions",
+    "Counts": "bistochastic.estimate.counts",
     "Displacement": "bistochastic.numeric.displacement",
     "Entry": "bistochastic.measures.profile",
     "Estimate": "bistochastic.estimate",

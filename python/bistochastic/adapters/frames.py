@@ -212,6 +212,30 @@ class Frame:
         return (frame if order is None else frame[order]).to_native()
 
 
+def unchanged(found: Mapping[str, str], expected: Mapping[str, str]) -> None:
+    """Refuse other columns, another order or other types than those that were said.
+
+    >>> unchanged({"age": "float64"}, {"age": "int64"})
+    Traceback (most recent call last):
+        ...
+    TypeError: column `age`: must stay of type int64; got float64
+    """
+    from bistochastic.words import shown
+
+    names, before = list(found), list(expected)
+    if names != before:
+        must = "`batch` must have the columns that were said, in their order"
+        if len(names) != len(before):
+            raise ValueError(f"{must}; got {len(names)} columns instead of {len(before)}")
+        at = next(i for i, name in enumerate(names) if name != before[i])
+        got = f"`{shown(names[at])}` instead of `{shown(before[at])}` at position {at}"
+        raise ValueError(f"{must}; got {got}")
+    for name, kind in found.items():
+        if kind != expected[name]:
+            must = f"column `{shown(name)}`: must stay of type {shown(expected[name])}"
+            raise TypeError(f"{must}; got {shown(kind)}")
+
+
 def distinct(names: Sequence[Any]) -> list[str]:
     """Names of columns, each a text, none twice."""
     for name in names:

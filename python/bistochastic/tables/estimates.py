@@ -14,6 +14,7 @@ from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
 from bistochastic.plan.attributes import Numeric
+from bistochastic.tables import tabulate
 from bistochastic.tables.question import Question, ask, part
 from bistochastic.tables.sheet import Design, read
 from bistochastic.words import shown
@@ -36,6 +37,8 @@ def estimate(
     frame: Any,
     columns: Iterable[str],
     *,
+    counts: Any = None,
+    listed: Any = None,
     method: Any = "inverse",
     weights: Any = None,
     strata: Any = None,
@@ -53,13 +56,35 @@ def estimate(
     patience = Patience.of(how, progress, gap, seconds)
     design = designed(plan, weights, strata, cluster, replicates, replicate_scale)
     who = people(population, design)
+    if counts is None:
+        if listed is not None:
+            must = "`columns` must go with counts; a frame is followed by the names themselves"
+            raise TypeError(f"{must}; got no counts")
+        if frame is None:
+            raise TypeError("`frame` must be a protected table, or counts be given; got none")
+        question = _asked(plan, columns, where)
+        sheet = read(question, frame, design)
+        unanswered = sheet.unanswered
+    else:
+        columns = tuple(columns)
+        if frame is not None or columns or not design.is_plain:
+            must = "`counts` must be given without frame, weights, strata and cluster"
+            raise TypeError(f"{must}; got both")
+        table, names = tabulate.read(plan, counts, listed)
+        question = _asked(plan, names, where)
+        sheet = tabulate.as_sheet(question, table)
+        # Who did not answer is in no cell, so that nobody knows who of them is inside a domain.
+        unanswered = 0 if question.where else table.unanswered
+    back, axes = way_back(question, sheet)
+    found = of_tallies(question, back, axes, sheet.tallies(), how, who, patience)
+    return told_in(found, maker(frame), unanswered)
+
+
+def _asked(plan: Plan, columns: Iterable[str], where: Any) -> Question:
     question = ask(plan, columns, where)
     if not question.columns:
         raise ValueError("`columns` must name one or more; got none")
-    sheet = read(question, frame, design)
-    back, axes = way_back(question, sheet)
-    found = of_tallies(question, back, axes, sheet.tallies(), how, who, patience)
-    return told_in(found, maker(frame), sheet.unanswered)
+    return question
 
 
 def people(population: Any, design: Design) -> str:
