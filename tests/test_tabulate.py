@@ -134,14 +134,16 @@ Pair = namedtuple("Pair", ["smokes", "count"])
 class Row(tuple[Any, ...]):
     """As rows of Spark are: a tuple that knows its fields."""
 
-    __fields__ = ["smokes", "count"]
+    __fields__ = ("smokes", "count")
 
 
 LISTS: dict[str, list[Any]] = {"smokes": [7, 0, None], "count": [3, 2, 1]}
 FORMS: dict[str, Callable[[], Any]] = {
     "dict of lists": lambda: LISTS,
     "dict of arrays": lambda: {"smokes": np.array([7, 0]), "count": np.array([3, 2], np.uint32)},
-    "dicts": lambda: [dict(zip(LISTS, each, strict=True)) for each in zip(*LISTS.values())],
+    "dicts": lambda: [
+        dict(zip(LISTS, each, strict=True)) for each in zip(*LISTS.values(), strict=True)
+    ],
     "named tuples": lambda: [Pair(*each) for each in zip(*LISTS.values(), strict=True)],
     "rows of Spark": lambda: [Row(each) for each in zip(*LISTS.values(), strict=True)],
     "pandas": lambda: pd.DataFrame(LISTS).convert_dtypes(),

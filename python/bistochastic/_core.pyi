@@ -15,6 +15,7 @@ __all__ = [
     "Key",
     "Law",
     "Tally",
+    "Texts",
     "Terms",
     "Walk",
     "_draw_terms",
@@ -349,6 +350,27 @@ def plan_column_key(
 def plan_pseudonyms(key: Key, plan: str, ids: Any) -> NDArray[np.uint8]: ...
 def plan_recode(values: NDArray[Any], size: int, dtype: Any) -> NDArray[Any] | None: ...
 def plan_row_key(key: Key, plan: str, release: str) -> Key: ...
+
+@final
+class Texts:
+    def __new__(cls, texts: list[str]) -> Self: ...
+    def codes(
+        self,
+        offsets: NDArray[Any],
+        data: NDArray[np.uint8],
+        missing: NDArray[np.bool_] | None,
+        dtype: Any,
+    ) -> NDArray[Any] | None: ...
+    def codes_of_views(
+        self,
+        views: NDArray[np.uint64],
+        buffers: list[NDArray[np.uint8]],
+        missing: NDArray[np.bool_] | None,
+        dtype: Any,
+    ) -> NDArray[Any] | None: ...
+    def spelled(
+        self, codes: NDArray[Any], missing: NDArray[np.bool_] | None, wide: bool
+    ) -> tuple[NDArray[Any], NDArray[np.uint8]] | None: ...
 
 @final
 class Tally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bistochastic import arguments
+from bistochastic import _core, arguments
 from bistochastic.words import shown
 
 Label = str | int | bool
@@ -81,6 +81,14 @@ class Labels:
         if known is None:
             known = {value: code for code, value in enumerate(self.values)}
             object.__setattr__(self, "_known", known)
+        return known
+
+    def texts(self) -> _core.Texts:
+        """The same for many texts at a time, as Arrow holds them; made once, too."""
+        known = self.__dict__.get("_texts")
+        if known is None:
+            known = _core.Texts([str(value) for value in self.values])
+            object.__setattr__(self, "_texts", known)
         return known
 
     def __getstate__(self) -> dict[str, Any]:

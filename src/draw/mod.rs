@@ -11,4 +11,5 @@ pub mod randomize;
 pub mod recode;
 pub mod respond;
 pub mod sampler;
+pub mod texts;
 pub mod word;

@@ -39,6 +39,7 @@ mod secret;
 mod structure;
 mod supervise;
 mod survey;
+mod texts;
 mod work;
 
 #[pymodule]
@@ -107,4 +108,6 @@ mod _core {
     };
     #[pymodule_export]
     use super::survey::{metric_epsilon, of_lines, quick_rate};
+    #[pymodule_export]
+    use super::texts::Texts;
 }

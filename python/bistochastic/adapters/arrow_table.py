@@ -21,11 +21,25 @@ if TYPE_CHECKING:
 
 
 class ArrowTable(Frame):
-    """A table, in chunks of whatever length."""
+    """A table, in chunks of whatever length. Small ones come often, so that nothing is in between."""
 
     def __init__(self, native: Any) -> None:
         distinct(native.column_names)
         super().__init__(native)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+        return list(self._native.column_names)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return int(self._native.num_rows)
+
+    def column(self, name: str) -> Any:
+        """A column, in chunks."""
+        return self._native.column(name)
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
         """The code of every row, and which rows are missing, if any."""
@@ -34,6 +48,13 @@ class ArrowTable(Frame):
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
         """A column like that one, with these codes."""
         return labelled_as(self.column(name).type, labels, codes, missing)
+
+    def ids(self, name: str) -> tuple[Any, Mask | None]:
+        """Ids as an array of whole numbers or a list of texts or bytes; which are missing."""
+        column = self.column(name)
+        if pa.types.is_integer(column.type) and not column.null_count:
+            return arrays.whole(column.to_numpy()), None
+        return super().ids(name)
 
     def spelled_out(self, name: str) -> Any:
         """A column without a dictionary: whole numbers in it stay whole numbers."""
@@ -51,7 +72,18 @@ class ArrowTable(Frame):
 
     def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
         """A table, without what was noted about the other."""
-        return super().made(columns, order).replace_schema_metadata(None)
+        table = pa.Table.from_arrays(*self._columns(columns))
+        return table if order is None else table.take(pa.array(order))
+
+    def _columns(self, columns: Mapping[str, Any]) -> tuple[list[Any], Any]:
+        """Columns by name, None for one as it is, and their schema."""
+        whole = [self.column(k) if v is None else v for k, v in columns.items()]
+        schema = self._native.schema
+        fields = [
+            schema.field(name) if columns[name] is None else pa.field(name, column.type)
+            for name, column in zip(columns, whole, strict=True)
+        ]
+        return whole, pa.schema(fields)
 
 
 class Batch(ArrowTable):
@@ -63,9 +95,16 @@ class Batch(ArrowTable):
 
     def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
         """A record batch."""
-        table = super().made(columns, order).combine_chunks()
-        arrays = [column.combine_chunks() for column in table.columns]
-        return pa.RecordBatch.from_arrays(arrays, schema=table.schema)
+        if order is not None:
+            table = super().made(columns, order)
+            whole, schema = table.columns, table.schema
+        else:
+            whole, schema = self._columns(columns)
+        return pa.RecordBatch.from_arrays([_single(column) for column in whole], schema=schema)
+
+
+def _single(column: Any) -> Any:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
@@ -75,6 +114,10 @@ def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
         return _of_dictionaries(column, labels)
     missing = _nulls(column)
     if labels.kind == "text" and _is_text(kind):
+        known = codes_of_chunks(column.chunks, labels, missing)
+        if known is not None:
+            return known, missing
+        # One is none of them. From here on it is found out where.
         if pa.types.is_string_view(kind):
             column = column.cast(pa.string())
         found = pc.index_in(column, value_set=pa.array(labels.values, column.type))
@@ -90,6 +133,60 @@ def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
         values = column.fill_null(False).to_numpy().astype(bool)
         return arrays.of_booleans(values, labels, missing), missing
     raise WrongType(kind)
+
+
+def codes_of_chunks(chunks: list[Any], labels: Labels, missing: Mask | None) -> Codes | None:
+    """The codes of texts, chunk by chunk, from their memory; None where one is no category."""
+    dtype = arrays.narrow(len(labels))
+    parts = []
+    start = 0
+    for chunk in chunks:
+        none = None if missing is None else missing[start : start + len(chunk)]
+        start += len(chunk)
+        parts.append(_of_buffers(chunk, labels, none, dtype))
+        if parts[-1] is None:
+            return None
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.empty(0, dtype)
+
+
+def _of_buffers(chunk: Any, labels: Labels, missing: Mask | None, dtype: Any) -> Codes | None:
+    """The codes of the texts in one chunk, from its memory."""
+    if not len(chunk):
+        return np.empty(0, dtype)
+    _valid, first, *rest = chunk.buffers()
+    data = [_words(buffer, "u1") for buffer in rest]
+    if pa.types.is_string_view(chunk.type):
+        views = _words(first, "u8")[2 * chunk.offset :][: 2 * len(chunk)]
+        return labels.texts().codes_of_views(views, data, missing, dtype)
+    wide = "i8" if pa.types.is_large_string(chunk.type) else "i4"
+    offsets = _words(first, wide)[chunk.offset :][: len(chunk) + 1]
+    return labels.texts().codes(offsets, data[0], missing, dtype)
+
+
+def _words(buffer: Any, kind: str) -> NDArray[Any]:
+    """A buffer of Arrow as an array over the same memory; none where all texts are empty."""
+    if buffer is None:
+        return np.empty(0, kind)
+    size = np.dtype(kind).itemsize
+    array = np.frombuffer(buffer, kind, buffer.size // size)
+    # What came out of a message of another process may lie at an odd address.
+    return np.require(array, requirements=["C", "A"])
+
+
+def _spelled(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+    """Texts of these codes; None where they are more than their type can tell apart."""
+    wide = pa.types.is_large_string(kind)
+    found = labels.texts().spelled(np.ascontiguousarray(codes), missing, wide)
+    if found is None:
+        return None
+    offsets, data = found
+    valid, nulls = None, 0
+    if missing is not None:
+        valid, nulls = pa.array(~missing).buffers()[1], int(np.count_nonzero(missing))
+    buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(kind, len(codes), buffers, nulls)
 
 
 def _of_dictionaries(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
@@ -139,8 +236,10 @@ def labelled_as(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -
         plain = arrays.numbers_of(labels, codes, kind.to_pandas_dtype())
         found = pa.array(plain, kind, mask=missing)
     else:
-        entries = _texts(labels, pa.string() if pa.types.is_string_view(kind) else kind)
-        found = entries.take(pa.array(codes, mask=missing))
+        plain = pa.string() if pa.types.is_string_view(kind) else kind
+        found = _spelled(plain, labels, codes, missing)
+        if found is None:
+            found = _texts(labels, plain).take(pa.array(codes, mask=missing))
         found = found if found.type == kind else found.cast(kind)
     return pa.chunked_array([found])
 

@@ -37,6 +37,7 @@ class Ordered:
         self._f, self._names = f, dict.fromkeys(names, "")
 
     def __call__(self, batches: Any) -> Any:
+        """Each record batch protected, as it comes."""
         for batch in batches:
             unchanged(dict.fromkeys(batch.schema.names, ""), self._names)
             yield taken_by_spark(self._f.batch(batch))
