@@ -110,7 +110,7 @@ def listeners() -> dict[str, list[str]]:
     for pid, line in [*own_processes(), (os.getpid(), b"the test itself")]:
         for link in Path(f"/proc/{pid}/fd").glob("*"):
             try:
-                target = os.readlink(link)
+                target = str(link.readlink())
             except OSError:
                 continue
             if target in sockets:

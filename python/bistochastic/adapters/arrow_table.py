@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ArrowTable(Frame):
-    """A table, in chunks of whatever length. Small ones come often, so that nothing is in between."""
+    """A table, in chunks of whatever length. Engines give many small ones, so calls are few."""
 
     def __init__(self, native: Any) -> None:
         distinct(native.column_names)
