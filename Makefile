@@ -87,7 +87,7 @@ endef
 test-engines: .venv/ready .venv/engines/ready
 	$(call install-engines,--profile quick)
 	$(ENGINES) -m pytest -W default tests/test_engine_spark.py tests/test_engine_ray.py tests/test_engine_dask.py \
-		tests/test_engines_light.py
+		tests/test_engine_pages.py tests/test_engines_light.py
 
 bench-engines: .venv/ready .venv/engines/ready
 	$(call install-engines,--release)

@@ -83,20 +83,21 @@ class Labels:
             object.__setattr__(self, "_known", known)
         return known
 
-    def texts(self) -> _core.Texts:
-        """The same for many texts at a time, as Arrow holds them; made once, too."""
-        known = self.__dict__.get("_texts")
-        if known is None:
-            known = _core.Texts([str(value) for value in self.values])
-            object.__setattr__(self, "_texts", known)
-        return known
-
     def __getstate__(self) -> dict[str, Any]:
         return {"values": self.values, "kind": self.kind}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             object.__setattr__(self, name, value)
+
+
+def texts(labels: Labels) -> _core.Texts:
+    """The categories as texts, to be looked up and written many at a time; made once, too."""
+    known: _core.Texts | None = labels.__dict__.get("_texts")
+    if known is None:
+        known = _core.Texts([str(value) for value in labels.values])
+        object.__setattr__(labels, "_texts", known)
+    return known
 
 
 def _plain(value: Any) -> Any:

@@ -128,6 +128,7 @@ OF = {
     "Certificate": (shown, equals, pickled),
     "Function": (shown, equals, pickled),
     "Joint": (shown, equals, hashed, pickled),
+    "Counts": (shown, pickled),
     "KeySource": (shown, equals, hashed, pickled),
     "Labels": (shown, equals, hashed, length, pickled),
     "Axis": (shown, equals, pickled),

@@ -71,6 +71,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Release": lambda s: plans.release(s.rng),
     "Certificate": lambda s: f"{plans.release(s.rng)}.certificate",
     "ByIds": lambda s: f"{plans.SIMPLE}.protect({plans.TABLE}, {plans.BY_IDS}).certificate.ids",
+    "Counts": lambda s: f"{plans.SIMPLE}.tabulate({{'sex': ['M', 'F'], 'count': [2, 3]}}, 'sex')",
     "KeySource": lambda s: "bs.KeySource.file(path('key'))",
     "Function": lambda s: plans.function(s.rng),
     "ProtectedBatches": lambda s: (

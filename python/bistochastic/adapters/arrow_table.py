@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from bistochastic.adapters import arrays
 from bistochastic.adapters.frames import Frame, WrongType, distinct
+from bistochastic.labels import texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -159,10 +160,10 @@ def _of_buffers(chunk: Any, labels: Labels, missing: Mask | None, dtype: Any) ->
     data = [_words(buffer, "u1") for buffer in rest]
     if pa.types.is_string_view(chunk.type):
         views = _words(first, "u8")[2 * chunk.offset :][: 2 * len(chunk)]
-        return labels.texts().codes_of_views(views, data, missing, dtype)
+        return texts(labels).codes_of_views(views, data, missing, dtype)
     wide = "i8" if pa.types.is_large_string(chunk.type) else "i4"
     offsets = _words(first, wide)[chunk.offset :][: len(chunk) + 1]
-    return labels.texts().codes(offsets, data[0], missing, dtype)
+    return texts(labels).codes(offsets, data[0], missing, dtype)
 
 
 def _words(buffer: Any, kind: str) -> NDArray[Any]:
@@ -178,7 +179,7 @@ def _words(buffer: Any, kind: str) -> NDArray[Any]:
 def _spelled(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
     """Texts of these codes; None where they are more than their type can tell apart."""
     wide = pa.types.is_large_string(kind)
-    found = labels.texts().spelled(np.ascontiguousarray(codes), missing, wide)
+    found = texts(labels).spelled(np.ascontiguousarray(codes), missing, wide)
     if found is None:
         return None
     offsets, data = found
