@@ -43,14 +43,16 @@ def main() -> None:
         folder = Path(name)
         # The key is made once. Workers read the file themselves, at the same path on each of them.
         bs.Key.generate().to_file(folder / "survey.key")
-        options = {"key": bs.KeySource.file(folder / "survey.key"), "id_column": "person",
-                   "after": "first"}  # fmt: skip
+        key = bs.KeySource.file(folder / "survey.key")
+        f = plan.function(key=key, id_column="person", after="first")
         observed = Observation("rows")
-        out = plan.on_spark(people, observation=observed, **options)
+        out = plan.on_spark(
+            people, observation=observed, key=key, id_column="person", after="first"
+        )
         out.write.parquet(str(folder / "protected"))
         # Whether an id has one row is a group-by of its own, and the certificate says so.
         most = people.groupBy("person").count().agg(sf.max("count")).first()[0]
-        certificate = plan.function(**options).certificate(
+        certificate = f.certificate(
             records=observed.get["records"],
             engine=f"spark {spark.version}",
             schema=people.limit(0).toArrow().schema,

@@ -21,8 +21,8 @@ from test_function import people, plan
 ROWS = 6000
 LOCAL = "127.0.0.1"
 LOCAL_6 = "0000:0000:0000:0000:0000:0000:0000:0001"
-MARK = f"ENGINE_MARK={uuid.uuid4().hex}"
-os.environ.update([MARK.split("=")])
+MARK = uuid.uuid4().hex
+os.environ["ENGINE_MARK"] = MARK
 # Spark asks for this one, and so do its workers.
 os.environ["SPARK_LOCAL_IP"] = LOCAL
 # Ray then takes the loopback address, as it does where clusters are not supported.
@@ -107,14 +107,14 @@ def listeners() -> dict[str, list[str]]:
             if fields[3] == "0A":
                 sockets[f"socket:[{fields[9]}]"] = _address(fields[1].split(":")[0])
     found: dict[str, list[str]] = {}
-    for pid, line in [*own_processes(), (os.getpid(), b"the test itself")]:
+    for pid, words in [*own_processes(), (os.getpid(), b"the test itself")]:
         for link in Path(f"/proc/{pid}/fd").glob("*"):
             try:
                 target = str(link.readlink())
             except OSError:
                 continue
             if target in sockets:
-                found.setdefault(sockets[target], []).append(line.decode(errors="replace")[:60])
+                found.setdefault(sockets[target], []).append(words.decode(errors="replace")[:60])
     return found
 
 

@@ -73,7 +73,8 @@ class ArrowTable(Frame):
 
     def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
         """A table, without what was noted about the other."""
-        table = pa.Table.from_arrays(*self._columns(columns))
+        whole, schema = self._columns(columns)
+        table = pa.Table.from_arrays(whole, schema=schema)
         return table if order is None else table.take(pa.array(order))
 
     def _columns(self, columns: Mapping[str, Any]) -> tuple[list[Any], Any]:
@@ -139,14 +140,15 @@ def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
 def codes_of_chunks(chunks: list[Any], labels: Labels, missing: Mask | None) -> Codes | None:
     """The codes of texts, chunk by chunk, from their memory; None where one is no category."""
     dtype = arrays.narrow(len(labels))
-    parts = []
+    parts: list[Codes] = []
     start = 0
     for chunk in chunks:
         none = None if missing is None else missing[start : start + len(chunk)]
         start += len(chunk)
-        parts.append(_of_buffers(chunk, labels, none, dtype))
-        if parts[-1] is None:
+        codes = _of_buffers(chunk, labels, none, dtype)
+        if codes is None:
             return None
+        parts.append(codes)
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.empty(0, dtype)

@@ -109,7 +109,7 @@ def _placed(question: Question, sheet: sheets.Sheet) -> Counts:
             _core.require_memory("columns", cells, math.prod((*before, *after)), 8)
             whole = np.zeros((*before, cells, *after), np.int64)
             possible = np.delete(np.arange(cells), impossible_codes(attribute))
-            whole[(*[slice(None)] * at, possible)] = counted
+            np.moveaxis(whole, at, 0)[possible] = np.moveaxis(counted, at, 0)
             counted = whole
         counted = counted.reshape(*before, *attribute.shape, *after)
         axes += [Axis(name, levels_of(attribute, name)) for name in attribute.columns]
