@@ -100,6 +100,20 @@ def texts(labels: Labels) -> _core.Texts:
     return known
 
 
+def bounds(labels: Labels) -> tuple[int, int, bool]:
+    """The least and the largest of whole numbers, and whether they are 0, 1, 2, and so on.
+
+    >>> bounds(Labels.of("categories", [0, 1, 2])), bounds(Labels.of("categories", [7, 5]))
+    ((0, 2, True), (5, 7, False))
+    """
+    known: tuple[int, int, bool] | None = labels.__dict__.get("_bounds")
+    if known is None:
+        values = [int(value) for value in labels.values]
+        known = min(values), max(values), values == list(range(len(values)))
+        object.__setattr__(labels, "_bounds", known)
+    return known
+
+
 def _plain(value: Any) -> Any:
     """A number, text or truth value of NumPy's as Python's."""
     if type(value) in _KINDS:

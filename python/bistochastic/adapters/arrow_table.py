@@ -175,7 +175,7 @@ def _words(buffer: Any, kind: str) -> NDArray[Any]:
     size = np.dtype(kind).itemsize
     array = np.frombuffer(buffer, kind, buffer.size // size)
     # What came out of a message of another process may lie at an odd address.
-    return np.require(array, requirements=["C", "A"])
+    return arrays.solid(array, array.dtype)
 
 
 def _spelled(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
@@ -197,8 +197,7 @@ def _of_dictionaries(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
     known: dict[Any, arrays.Entries] = {}
     if column.num_chunks == 1 and not column.null_count:
         [chunk] = column.chunks
-        entries = arrays.Entries.of(chunk.dictionary.to_pylist(), labels)
-        return entries.at(chunk.indices.to_numpy(), None)
+        return _entries(chunk.dictionary, labels).at(chunk.indices.to_numpy(), None)
     codes = np.zeros(len(column), arrays.narrow(len(labels)))
     missing: Mask | None = None
     others: Mask | None = None
@@ -210,7 +209,7 @@ def _of_dictionaries(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
         places = [None if buffer is None else buffer.address for buffer in entries.buffers()]
         same = (entries.offset, len(entries), *places)
         if same not in known:
-            known[same] = arrays.Entries.of(entries.to_pylist(), labels)
+            known[same] = _entries(entries, labels)
         indices = chunk.indices
         nulls = _nulls(indices)
         plain = (indices if nulls is None else indices.fill_null(0)).to_numpy(zero_copy_only=False)
@@ -224,6 +223,15 @@ def _of_dictionaries(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
     if others is not None:
         arrays.check(others, None)
     return codes, missing
+
+
+def _entries(dictionary: Any, labels: Labels) -> arrays.Entries:
+    """The codes of a dictionary; batch after batch has the same one, so that it is kept."""
+    kept = labels.__dict__.get("_entries")
+    if kept is None or not kept[0].equals(dictionary):
+        kept = dictionary, arrays.Entries.of(dictionary.to_pylist(), labels)
+        object.__setattr__(labels, "_entries", kept)
+    return kept[1]
 
 
 def labelled_as(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
