@@ -253,7 +253,7 @@ impl Texts {
                     sum.checked_add(if none { 0 } else { text.len() })
                 });
         });
-        sizes.into_iter().collect()
+        memory::all(sizes.into_iter().map(|size| size.ok_or(()))).ok()
     }
 
     /// Write the texts of codes into `data`, and where they begin into `offsets`, which has one more; `room` is what
