@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ def levels(size: int, kind: str) -> list[Any]:
     return [f"level {j}" for j in range(size)] if kind == "texts" else list(range(size))
 
 
+@cache
 def plan(kind: str) -> bs.Plan:
     return bs.Plan(
         [

@@ -88,6 +88,8 @@ class PandasFrame(Frame):
             if missing is not None:
                 entries[missing] = None
             return pd.Series(entries, dtype=object)
+        if isinstance(dtype, np.dtype) and labels.kind != "text":
+            return pd.Series(arrays.numbers_of(labels, codes, dtype))
         if getattr(dtype, "storage", "") == "pyarrow":
             import pyarrow as pa
 
