@@ -17,7 +17,9 @@ from test_function import people, plan
 
 
 def main(folder: Path, key: str) -> None:
-    spark = SparkSession.builder.remote("local[2]").getOrCreate()
+    # By default the server listens on every address.
+    builder = SparkSession.builder.remote("local[2]")
+    spark = builder.config("spark.connect.grpc.binding.address", world.LOCAL).getOrCreate()
     assert "connect" in type(spark).__module__
     options: dict[str, Any] = {"key": bs.KeySource.file(key), "id_column": "person",
                                "after": "first", "pseudonym": "who"}  # fmt: skip
