@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-oldest fuzz mutants sanitize bench test-engines test-browser study adult census paper pictures notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
+.PHONY: demo test test-oldest fuzz mutants sanitize bench bench-engines test-engines test-browser study adult census paper pictures notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -68,14 +68,30 @@ mutants: build-test
 sanitize:
 	sh scripts/sanitize.sh
 
-# Real engines in an environment of their own, on the loopback address; needs a Java for Spark.
-test-engines: build-test
+# Real engines in an environment of their own, on the loopback address; Spark needs a Java. PySpark does not support
+# pandas 3 yet.
+ENGINES := .venv/engines/bin/python
+.venv/engines/ready: Makefile
 	$(PYTHON) -m venv .venv/engines
-	$(BIN)/maturin build --release --locked --quiet --out .venv/wheel
-	.venv/engines/bin/python -m pip install --quiet pytest pytest-timeout hypothesis "pyspark>=4" "ray[data]>=2.50" "dask[dataframe]>=2025" distributed "duckdb>=1.3" "polars>=1" "pyarrow>=17" pandas
-	.venv/engines/bin/python -m pip install --quiet --force-reinstall --no-deps .venv/wheel/*.whl
-	.venv/engines/bin/python -m pip install --quiet .venv/wheel/*.whl
-	.venv/engines/bin/python -m pytest -W default tests/test_engines.py tests/test_engines_light.py
+	$(ENGINES) -m pip install --quiet pytest pytest-timeout hypothesis numpy click narwhals "pyspark[connect]>=4" \
+		"ray[data]>=2.50" "dask[dataframe]>=2025" distributed "duckdb>=1.3" "polars>=1" "pyarrow>=17" "pandas>=2.2,<3"
+	touch $@
+
+# The package as a wheel: engines start processes of their own, which have to find it.
+define install-engines
+	rm -rf .venv/wheel
+	$(BIN)/maturin build $(1) --locked --quiet --out .venv/wheel
+	$(ENGINES) -m pip install --quiet --force-reinstall --no-deps .venv/wheel/*.whl
+endef
+
+test-engines: .venv/ready .venv/engines/ready
+	$(call install-engines,--profile quick)
+	$(ENGINES) -m pytest -W default tests/test_engine_spark.py tests/test_engine_ray.py tests/test_engine_dask.py \
+		tests/test_engine_pages.py tests/test_engines_light.py
+
+bench-engines: .venv/ready .venv/engines/ready
+	$(call install-engines,--release)
+	$(ENGINES) benches/engines.py
 
 # Pages in a real Chromium, driven from an environment of its own; pictures of them are left in .venv/browser/pictures.
 # INSTALL=1 installs Debian's Chromium. The tests see the packages of .venv, and selenium and axe-core beside them.
@@ -102,6 +118,7 @@ bench: build-bench
 	$(BIN)/python benches/protect.py
 	$(BIN)/python benches/audit.py
 	$(BIN)/python benches/report.py
+	$(MAKE) bench-engines
 
 # Needs adult.csv (UCI) in the folder that BISTOCHASTIC_DATA names.
 adult: build-bench

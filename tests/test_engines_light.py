@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import bistochastic as bs
-from bistochastic.adapters import engines
+from bistochastic.adapters.spark import Ordered
+from engine_failures import BAD_INPUT, SECRET, bad_input
 from test_function import people, plan
 
 ROWS = 4000
@@ -42,19 +43,25 @@ def frame_of(table: pa.Table) -> pl.DataFrame:
     return found
 
 
-def test_polars(options: dict[str, Any], release: pa.Table) -> None:
+def test_polars(options: dict[str, Any], release: pa.Table, tmp_path: Path) -> None:
     lazy = frame_of(people(ROWS)).lazy()
     out = plan().on_polars(lazy, **options)
     for engine in ("in-memory", "streaming"):
         found = out.collect(engine=engine).sort("who")
         assert found.equals(frame_of(release))
+    # From file to file, a few rows at a time.
+    pq.write_table(people(ROWS), tmp_path / "in.parquet", row_group_size=300)
+    source = pl.scan_parquet(tmp_path / "in.parquet")
+    plan().on_polars(source, **options).sink_parquet(tmp_path / "out.parquet")
+    assert pl.read_parquet(tmp_path / "out.parquet").sort("who").equals(frame_of(release))
     # Two filters, before and after: the one after is by reports, not by true values.
-    later = out.filter(pl.col("sex") == "F").collect().sort("who")
-    assert later.equals(frame_of(release).filter(pl.col("sex") == "F"))
+    for engine in ("in-memory", "streaming"):
+        later = out.filter(pl.col("sex") == "F").collect(engine=engine).sort("who")
+        assert later.equals(frame_of(release).filter(pl.col("sex") == "F"))
     before = plan().on_polars(lazy.filter(pl.col("region") == "n"), **options)
     assert before.collect().sort("who").equals(frame_of(release).filter(pl.col("region") == "n"))
     assert out.select("sex").head(3).collect().equals(out.collect().select("sex").head(3))
-    with pytest.raises(TypeError, match="`frame` must be a LazyFrame of polars; got DataFrame"):
+    with pytest.raises(TypeError, match="got DataFrame, of which lazy\\(\\) makes one"):
         plan().on_polars(lazy.collect(), **options)
 
 
@@ -65,33 +72,84 @@ def test_duckdb(options: dict[str, Any], release: pa.Table) -> None:
     out = plan().on_duckdb(relation, **options)
     found = out.to_arrow_table()
     assert found.sort_by("who").equals(release.cast(found.schema))
-    with pytest.raises(TypeError, match="`relation` must be one of DuckDB; got Table"):
+    with pytest.raises(TypeError, match="`relation` must be a relation of DuckDB; got Table"):
         plan().on_duckdb(table, **options)
 
 
 def test_datasets_of_pyarrow(options: dict[str, Any], release: pa.Table, tmp_path: Path) -> None:
     pq.write_table(people(ROWS), tmp_path / "in.parquet", row_group_size=700)
+    source = ds.dataset(tmp_path / "in.parquet")
+    for i, given in enumerate((source, source.scanner(batch_size=99))):
+        out = plan().on_dataset(given, **options)
+        assert isinstance(out, pa.RecordBatchReader)
+        ds.write_dataset(out, tmp_path / f"out{i}", format="parquet")
+        written = ds.dataset(tmp_path / f"out{i}")
+        assert written.count_rows() == ROWS
+        assert written.to_table().sort_by("who").equals(release)
+    some = plan().on_dataset(source.scanner(filter=ds.field("region") == "n"), **options)
+    assert some.read_all().sort_by("who").equals(release.filter(ds.field("region") == "n"))
+    with pytest.raises(TypeError, match="`dataset` must be a Dataset or a Scanner of pyarrow"):
+        plan().on_dataset(people(3), **options)
+
+
+def test_what_spark_refuses_is_cast_and_its_columns_are_held_in_order(
+    options: dict[str, Any], release: pa.Table
+) -> None:
+    table = people(ROWS)
     f = plan().function(**options)
-    target = tmp_path / "out"
-    rows = engines.on_dataset(
-        f, ds.dataset(tmp_path / "in.parquet"), ds.write_dataset, base_dir=target, format="parquet"
-    )
-    assert rows == ROWS
-    assert ds.dataset(target).to_table().sort_by("who").equals(release)
+    race = table["race"].dictionary_encode()
+    batches = table.set_column(1, "race", race).to_batches(max_chunksize=900)
+    ordered = Ordered(f, tuple(table.column_names))
+    found = pa.Table.from_batches(list(ordered(batches)))
+    assert found.sort_by("who").equals(release)
+    swapped = table.select(["person", "sex", "region", "race", "votes"]).to_batches()
+    with pytest.raises(ValueError, match="got `sex` instead of `race` at position 1"):
+        list(ordered(swapped))
 
 
-def test_a_bad_row_stops_every_engine_without_its_value(options: dict[str, Any]) -> None:
-    secret = "planted value"
-    table = people(100)
-    bad = pa.array([secret if i == 60 else "a" for i in range(100)])
-    table = table.set_column(1, "race", bad)
-    lazy = frame_of(table).lazy()
+def on_polars(table: pa.Table, options: dict[str, Any], out: Path) -> None:
+    plan().on_polars(frame_of(table).lazy(), **options).sink_parquet(out)
+
+
+def on_duckdb(table: pa.Table, options: dict[str, Any], out: Path) -> None:
     relation = duckdb.connect().from_arrow(table)
-    works: list[Callable[[], Any]] = [
-        lambda: plan().on_polars(lazy, **options).collect(),
-        lambda: plan().on_duckdb(relation, **options).to_arrow_table(),
-    ]
-    for work in works:
-        with pytest.raises(Exception, match="must hold declared categories only") as caught:
-            work()
-        assert secret not in str(caught.value)
+    plan().on_duckdb(relation, **options).write_parquet(str(out))
+    assert out.exists()
+
+
+def on_dataset(table: pa.Table, options: dict[str, Any], out: Path) -> None:
+    ds.write_dataset(plan().on_dataset(ds.dataset(table), **options), out, format="parquet")
+
+
+WORKS: dict[str, Callable[[pa.Table, dict[str, Any], Path], None]] = {
+    "polars": on_polars,
+    "duckdb": on_duckdb,
+    "pyarrow": on_dataset,
+}
+
+
+@pytest.mark.parametrize("case", BAD_INPUT)
+@pytest.mark.parametrize("engine", WORKS)
+def test_bad_input_stops_the_work_in_one_sentence(
+    engine: str, case: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    table, changed, sentence = bad_input(case, options, tmp_path)
+    out = tmp_path / "out.parquet"
+    with pytest.raises(Exception, match=sentence) as caught:
+        WORKS[engine](table, changed, out)
+    assert SECRET not in str(caught.value)
+    if engine == "duckdb":
+        # It moves a file into its place when it is whole.
+        assert not out.exists()
+
+
+def test_a_schema_that_changes_between_batches_stops_the_work(options: dict[str, Any]) -> None:
+    table = people(40)
+    small = table.set_column(0, "person", table["person"].cast(pa.int32()))
+    f = plan().function(**options)
+    with pytest.raises(TypeError, match="column `person`: must stay of type int64; got int32"):
+        list(f([*table.to_batches(), *small.to_batches()]))
+    texts = table.set_column(0, "person", table["person"].cast(pa.string()))
+    reader = pa.RecordBatchReader.from_batches(table.schema, texts.to_batches())
+    with pytest.raises((TypeError, ValueError, pa.ArrowException)):
+        pa.Table.from_batches(list(f.for_schema(table.schema)(reader)))

@@ -83,6 +83,7 @@ def objects(source: bs.KeySource) -> dict[str, Any]:
     audited = audit_of_numbers()
     return {
         "Audit": audited,
+        "Counts": plan().tabulate([{NASTY: NASTY, "count": 5}], NASTY),
         "Correlation": audited.correlations[0],
         "Disclosure": audited.disclosures[0],
         "Giveaway": audited.giveaways[0],
@@ -223,7 +224,7 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, source: bs.KeySourc
     page = found._repr_html_()
     assert "<script" not in page.lower()
     # Where a label of that name is shown at all, it is shown as it is spelled.
-    named = {"Axis", "Categorical", "Certificate", "Estimate", "Joint", "Labels", "Measures",
+    named = {"Audit", "Axis", "Categorical", "Certificate", "Counts", "Estimate", "Guess", "Joint", "Labels", "Measures",
              "PermutationDistance", "Plan", "Point", "Preview", "Release", "Strata",
              "Tradeoff"}  # fmt: skip
     assert ("&lt;script&gt;" in page) == (name in named)

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.axes import Axis
     from bistochastic.estimate.conjunctions import Conjunction, conjunction
+    from bistochastic.estimate.counts import Counts
     from bistochastic.estimate.quantities import Quantity, Ratio
     from bistochastic.labels import Labels
     from bistochastic.measures.profile import Entry, Profile
@@ -111,6 +112,7 @@ __all__ = [
     "Comparison",
     "Conjunction",
     "Correlation",
+    "Counts",
     "Decomposition",
     "Disclosure",
     "Displacement",
@@ -197,6 +199,7 @@ _LATER = {
     "Comparison": "bistochastic.report",
     "Conjunction": "bistochastic.estimate.conjunctions",
     "Correlation": "bistochastic.audit.results",
+    "Counts": "bistochastic.estimate.counts",
     "Disclosure": "bistochastic.audit.results",
     "Displacement": "bistochastic.numeric.displacement",
     "Entry": "bistochastic.measures.profile",

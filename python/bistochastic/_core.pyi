@@ -17,6 +17,7 @@ __all__ = [
     "SpelledIds",
     "Tally",
     "Terms",
+    "Texts",
     "Walk",
     "_draw_terms",
     "_sample_permutation",
@@ -368,6 +369,27 @@ class SpelledIds:
 def plan_pseudonyms(key: Key, plan: str, ids: Any) -> NDArray[np.uint8]: ...
 def plan_recode(values: NDArray[Any], size: int, dtype: Any) -> NDArray[Any] | None: ...
 def plan_row_key(key: Key, plan: str, release: str) -> Key: ...
+
+@final
+class Texts:
+    def __new__(cls, texts: list[str]) -> Self: ...
+    def codes(
+        self,
+        offsets: NDArray[Any],
+        data: NDArray[np.uint8],
+        missing: NDArray[np.bool_] | None,
+        dtype: Any,
+    ) -> NDArray[Any] | None: ...
+    def codes_of_views(
+        self,
+        views: NDArray[np.uint64],
+        buffers: list[NDArray[np.uint8]],
+        missing: NDArray[np.bool_] | None,
+        dtype: Any,
+    ) -> NDArray[Any] | None: ...
+    def spelled(
+        self, codes: NDArray[Any], missing: NDArray[np.bool_] | None, wide: bool
+    ) -> tuple[NDArray[Any], NDArray[np.uint8]] | None: ...
 
 @final
 class Tally:

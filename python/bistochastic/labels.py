@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bistochastic import arguments
+from bistochastic import _core, arguments
 from bistochastic.words import cut, shown
 
 Label = str | int | bool
@@ -99,6 +99,29 @@ class Labels:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             object.__setattr__(self, name, value)
+
+
+def texts(labels: Labels) -> _core.Texts:
+    """The categories as texts, to be looked up and written many at a time; made once, too."""
+    known: _core.Texts | None = labels.__dict__.get("_texts")
+    if known is None:
+        known = _core.Texts([str(value) for value in labels.values])
+        object.__setattr__(labels, "_texts", known)
+    return known
+
+
+def bounds(labels: Labels) -> tuple[int, int, bool]:
+    """The least and the largest of whole numbers, and whether they are 0, 1, 2, and so on.
+
+    >>> bounds(Labels.of("categories", [0, 1, 2])), bounds(Labels.of("categories", [7, 5]))
+    ((0, 2, True), (5, 7, False))
+    """
+    known: tuple[int, int, bool] | None = labels.__dict__.get("_bounds")
+    if known is None:
+        values = [int(value) for value in labels.values]
+        known = min(values), max(values), values == list(range(len(values)))
+        object.__setattr__(labels, "_bounds", known)
+    return known
 
 
 def _plain(value: Any) -> Any:

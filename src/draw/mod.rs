@@ -13,4 +13,5 @@ pub mod recode;
 pub mod respond;
 pub mod sampler;
 pub mod spelled;
+pub mod texts;
 pub mod word;

@@ -40,6 +40,7 @@ mod spelled;
 mod structure;
 mod supervise;
 mod survey;
+mod texts;
 mod work;
 
 // Nothing here is known to need the GIL. But no free-threaded interpreter has run it so far, so it claims nothing:
@@ -112,4 +113,6 @@ mod _core {
     };
     #[pymodule_export]
     use super::survey::{metric_epsilon, of_lines, quick_rate};
+    #[pymodule_export]
+    use super::texts::Texts;
 }

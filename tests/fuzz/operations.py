@@ -125,6 +125,7 @@ OF = {
     "PermutationDistance": (shown, as_html, pickled),
     "Audit": (shown, equals, hashed, as_html, pickled),
     "Correlation": (shown, as_html, equals, pickled),
+    "Counts": (shown, as_html, pickled),
     "Disclosure": (shown, as_html, equals, pickled),
     "Giveaway": (shown, as_html, equals, pickled),
     "Guess": (shown, as_html, equals, pickled),

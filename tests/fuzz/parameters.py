@@ -288,6 +288,8 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "audit.targets": _of("None", "1", "5", "10**30"),
     "shuffled": _of("None", "False", "True"),
     "columns": _of("'sex'", "'town'", "'region'", "'no such column'"),
+    "names": _of("'sex'", "'town'", "'region'", "'no such column'"),
+    "estimate.columns": _of("None", "['sex']", "['sex', 'town']", "'sex'"),
     **{
         f"{name}.columns": _of("['town', 'year']", "['year', 'income']", "['income', 'income']")
         for name in ("covariance", "correlation")
@@ -317,7 +319,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "function.key": _of("bs.KeySource.file(path('key'))", "bs.Key.insecure(1)", "None"),
     **{
         f"{name}.key": _of("bs.KeySource.file(path('key'))")
-        for name in ("on_polars", "on_duckdb", "on_dask", "on_ray", "on_spark")
+        for name in ("on_polars", "on_duckdb", "on_dataset", "on_dask", "on_ray", "on_spark")
     },
     "codebook": _of("{'sex': ['F', 'M']}", "None", "path('no.csv')"),
     "for_frame.schema": lambda s: s.rng.choice([
@@ -334,6 +336,10 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "engine": _of("'spark 4.3'", "'x'"),
     "lazyframe": lambda s: f"pl.LazyFrame({plans.TABLE})",
     "relation": _of("7", "None"),
+    "dataset": _of("7", "None"),
+    "tabulate.rows": lambda s: plans.counts(s.rng),
+    "tabulate.count": _of("'count'", "'n'", "'sex'"),
+    "rows_per_id": _of("1", "2", "None", "0"),
     "ddf": _of("7"),
     "ds": _of("7"),
     "df": _of("7"),

@@ -159,6 +159,18 @@ def function(rng: Random) -> str:
     return f"bs.Plan({attributes}, drop={drop}).function(key=bs.KeySource.file(path('key')), {by})"
 
 
+def counts(rng: Random) -> str:
+    """Counts of a group-by, in any library; now and then a level that no plan declares."""
+    sexes = [*SEXES, None, values.SECRET_TEXT] if rng.random() < 0.3 else SEXES
+    cells = [
+        {"sex": rng.choice(sexes), "town": rng.choice(TOWNS), "year": rng.choice([1999, 2000]),
+         "region": rng.choice("ns"), "count": rng.choice([0, 1, 2, 7, -1, 2**60])}
+        for _ in range(rng.choice([0, 1, 4, 9]))
+    ]  # fmt: skip
+    library = rng.choice(["", "pd.DataFrame", "pl.DataFrame", "pa.Table.from_pylist"])
+    return f"{library}({cells})" if library else repr(cells)
+
+
 def arrow(rng: Random) -> str:
     """A table or a batch of pyarrow, mostly one that fits."""
     kind = rng.choice(["pa.table", "pa.record_batch"])

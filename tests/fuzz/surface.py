@@ -84,6 +84,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Propensity": lambda s: f"{plans.audit(s.rng)}.propensity",
     "Rate": lambda s: f"{plans.audit(s.rng)}.guesses[0].rate",
     "Repeats": lambda s: f"{plans.audit(s.rng, ids=True)}.repeats",
+    "Counts": lambda s: f"{plans.SIMPLE}.tabulate({{'sex': ['M', 'F'], 'count': [2, 3]}}, 'sex')",
     "KeySource": lambda s: "bs.KeySource.file(path('key'))",
     "Function": lambda s: plans.function(s.rng),
     "ProtectedBatches": lambda s: (

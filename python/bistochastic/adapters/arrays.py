@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.adapters.frames import Undeclared, WrongType, distinct
+from bistochastic.labels import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 _TABLE = 1 << 16
 
 
+@cache
 def narrow(size: int) -> np.dtype[Any]:
     """The narrowest unsigned integers for so many codes.
 
@@ -35,6 +38,14 @@ def narrow(size: int) -> np.dtype[Any]:
     return np.dtype(np.uint64)
 
 
+def solid(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The same numbers of this type, one after the other in memory; most are so already."""
+    flags = values.flags
+    if values.dtype == dtype and flags.c_contiguous and flags.aligned:
+        return values
+    return np.require(values, dtype=dtype, requirements=["C", "A"])
+
+
 def recoded(values: NDArray[Any], size: int, dtype: np.dtype[Any]) -> NDArray[Any] | None:
     """Whole numbers as those of another type; None where one is not from 0 to below ``size``.
 
@@ -44,7 +55,7 @@ def recoded(values: NDArray[Any], size: int, dtype: np.dtype[Any]) -> NDArray[An
     (array([0, 2], dtype=uint8), None)
     """
     plain = values.dtype.newbyteorder("=")
-    values = np.require(values, dtype=plain, requirements=["C", "A"])
+    values = solid(values, plain)
     if plain.itemsize == dtype.itemsize:
         unsigned = values.view(f"u{plain.itemsize}")
         # As unsigned, a negative number is larger than any size that its type counts.
@@ -63,19 +74,19 @@ def check(unknown: Mask, missing: Mask | None) -> None:
 
 def of_integers(values: NDArray[Any], labels: Labels, missing: Mask | None) -> Codes:
     """The codes of whole numbers."""
-    given = np.array(labels.values, dtype=np.int64)
     dtype = narrow(len(labels))
-    low, high = int(given.min()), int(given.max())
+    low, high, in_order = bounds(labels)
     if not len(values):
         return values.astype(dtype)
     if missing is not None:
-        values = np.where(missing, values.dtype.type(given[0]), values)
-    if labels.values == tuple(range(len(given))):
+        values = np.where(missing, values.dtype.type(labels.values[0]), values)
+    if in_order:
         # In the order of the codes: nothing to look up.
-        codes = recoded(values, len(given), dtype)
+        codes = recoded(values, len(labels), dtype)
         if codes is None:
             raise Undeclared((values < 0) | (values > high))
         return codes
+    given = np.array(labels.values, dtype=np.int64)
     check((values < low) | (values > high), None)
     if high - low < _TABLE:
         table = np.zeros(high - low + 1, dtype)
@@ -216,15 +227,15 @@ def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
 def holds(dtype: np.dtype[Any], labels: Labels) -> None:
     """Refuse whole numbers of a type that cannot hold every report."""
     limits = np.iinfo(dtype)
-    values = [int(value) for value in labels.values]
-    if min(values) < limits.min or max(values) > limits.max:
+    low, high, _in_order = bounds(labels)
+    if low < limits.min or high > limits.max:
         raise WrongType(f"{dtype}, which cannot hold every category")
 
 
 def numbers_of(labels: Labels, codes: Codes, dtype: Any) -> NDArray[Any]:
     """The whole numbers or truth values that these codes stand for; codes that there are."""
     dtype = np.dtype(dtype)
-    if labels.values == tuple(range(len(labels))) and dtype.kind in "iu":
+    if dtype.kind in "iu" and labels.kind == "integer" and bounds(labels)[2]:
         found = recoded(codes, len(labels), dtype)
         if found is not None:
             return found
@@ -388,7 +399,7 @@ def whole(values: NDArray[Any]) -> NDArray[Any]:
     """Whole numbers in eight bytes."""
     wide = np.uint64 if values.dtype.kind == "u" else np.int64
     # What came out of a message of another process may lie at an odd address.
-    return np.require(values, dtype=wide, requirements=["C", "A"])
+    return solid(values, np.dtype(wide))
 
 
 def id_list(values: list[Any]) -> Any:

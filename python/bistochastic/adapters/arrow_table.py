@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from bistochastic.adapters import arrays
 from bistochastic.adapters.frames import Frame, WrongType, distinct
+from bistochastic.labels import texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,11 +22,25 @@ if TYPE_CHECKING:
 
 
 class ArrowTable(Frame):
-    """A table, in chunks of whatever length."""
+    """A table, in chunks of whatever length. Engines give many small ones, so calls are few."""
 
     def __init__(self, native: Any) -> None:
         distinct(native.column_names)
         super().__init__(native)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+        return list(self._native.column_names)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return int(self._native.num_rows)
+
+    def column(self, name: str) -> Any:
+        """A column, in chunks."""
+        return self._native.column(name)
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
         """The code of every row, and which rows are missing, if any."""
@@ -34,6 +49,13 @@ class ArrowTable(Frame):
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
         """A column like that one, with these codes."""
         return labelled_as(self.column(name).type, labels, codes, missing)
+
+    def ids(self, name: str) -> tuple[Any, Mask | None]:
+        """Ids as an array of whole numbers or a list of texts or bytes; which are missing."""
+        column = self.column(name)
+        if pa.types.is_integer(column.type) and not column.null_count:
+            return arrays.whole(column.to_numpy()), None
+        return super().ids(name)
 
     def spelled_out(self, name: str) -> Any:
         """A column without a dictionary: whole numbers in it stay whole numbers."""
@@ -51,7 +73,19 @@ class ArrowTable(Frame):
 
     def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
         """A table, without what was noted about the other."""
-        return super().made(columns, order).replace_schema_metadata(None)
+        whole, schema = self._columns(columns)
+        table = pa.Table.from_arrays(whole, schema=schema)
+        return table if order is None else table.take(pa.array(order))
+
+    def _columns(self, columns: Mapping[str, Any]) -> tuple[list[Any], Any]:
+        """Columns by name, None for one as it is, and their schema."""
+        whole = [self.column(k) if v is None else v for k, v in columns.items()]
+        schema = self._native.schema
+        fields = [
+            schema.field(name) if columns[name] is None else pa.field(name, column.type)
+            for name, column in zip(columns, whole, strict=True)
+        ]
+        return whole, pa.schema(fields)
 
 
 class Batch(ArrowTable):
@@ -63,9 +97,16 @@ class Batch(ArrowTable):
 
     def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
         """A record batch."""
-        table = super().made(columns, order).combine_chunks()
-        arrays = [column.combine_chunks() for column in table.columns]
-        return pa.RecordBatch.from_arrays(arrays, schema=table.schema)
+        if order is not None:
+            table = super().made(columns, order)
+            whole, schema = table.columns, table.schema
+        else:
+            whole, schema = self._columns(columns)
+        return pa.RecordBatch.from_arrays([_single(column) for column in whole], schema=schema)
+
+
+def _single(column: Any) -> Any:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
@@ -75,6 +116,10 @@ def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
         return _of_dictionaries(column, labels)
     missing = _nulls(column)
     if labels.kind == "text" and _is_text(kind):
+        known = codes_of_chunks(column.chunks, labels, missing)
+        if known is not None:
+            return known, missing
+        # One is none of them. From here on it is found out where.
         if pa.types.is_string_view(kind):
             column = column.cast(pa.string())
         found = pc.index_in(column, value_set=pa.array(labels.values, column.type))
@@ -92,13 +137,67 @@ def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
     raise WrongType(kind)
 
 
+def codes_of_chunks(chunks: list[Any], labels: Labels, missing: Mask | None) -> Codes | None:
+    """The codes of texts, chunk by chunk, from their memory; None where one is no category."""
+    dtype = arrays.narrow(len(labels))
+    parts: list[Codes] = []
+    start = 0
+    for chunk in chunks:
+        none = None if missing is None else missing[start : start + len(chunk)]
+        start += len(chunk)
+        codes = _of_buffers(chunk, labels, none, dtype)
+        if codes is None:
+            return None
+        parts.append(codes)
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.empty(0, dtype)
+
+
+def _of_buffers(chunk: Any, labels: Labels, missing: Mask | None, dtype: Any) -> Codes | None:
+    """The codes of the texts in one chunk, from its memory."""
+    if not len(chunk):
+        return np.empty(0, dtype)
+    _valid, first, *rest = chunk.buffers()
+    data = [_words(buffer, "u1") for buffer in rest]
+    if pa.types.is_string_view(chunk.type):
+        views = _words(first, "u8")[2 * chunk.offset :][: 2 * len(chunk)]
+        return texts(labels).codes_of_views(views, data, missing, dtype)
+    wide = "i8" if pa.types.is_large_string(chunk.type) else "i4"
+    offsets = _words(first, wide)[chunk.offset :][: len(chunk) + 1]
+    return texts(labels).codes(offsets, data[0], missing, dtype)
+
+
+def _words(buffer: Any, kind: str) -> NDArray[Any]:
+    """A buffer of Arrow as an array over the same memory; none where all texts are empty."""
+    if buffer is None:
+        return np.empty(0, kind)
+    size = np.dtype(kind).itemsize
+    array = np.frombuffer(buffer, kind, buffer.size // size)
+    # What came out of a message of another process may lie at an odd address.
+    return arrays.solid(array, array.dtype)
+
+
+def _spelled(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+    """Texts of these codes; None where they are more than their type can tell apart."""
+    wide = pa.types.is_large_string(kind)
+    found = texts(labels).spelled(np.ascontiguousarray(codes), missing, wide)
+    if found is None:
+        return None
+    offsets, data = found
+    valid, nulls = None, 0
+    if missing is not None:
+        valid, nulls = pa.array(~missing).buffers()[1], int(np.count_nonzero(missing))
+    buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(kind, len(codes), buffers, nulls)
+
+
 def _of_dictionaries(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
     """The same, chunk by chunk: each may have a dictionary of its own, mostly all have one."""
     known: dict[Any, arrays.Entries] = {}
     if column.num_chunks == 1 and not column.null_count:
         [chunk] = column.chunks
-        entries = arrays.Entries.of(chunk.dictionary.to_pylist(), labels)
-        return entries.at(chunk.indices.to_numpy(), None)
+        return _entries(chunk.dictionary, labels).at(chunk.indices.to_numpy(), None)
     codes = np.zeros(len(column), arrays.narrow(len(labels)))
     missing: Mask | None = None
     others: Mask | None = None
@@ -110,7 +209,7 @@ def _of_dictionaries(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
         places = [None if buffer is None else buffer.address for buffer in entries.buffers()]
         same = (entries.offset, len(entries), *places)
         if same not in known:
-            known[same] = arrays.Entries.of(entries.to_pylist(), labels)
+            known[same] = _entries(entries, labels)
         indices = chunk.indices
         nulls = _nulls(indices)
         plain = (indices if nulls is None else indices.fill_null(0)).to_numpy(zero_copy_only=False)
@@ -126,6 +225,15 @@ def _of_dictionaries(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
     return codes, missing
 
 
+def _entries(dictionary: Any, labels: Labels) -> arrays.Entries:
+    """The codes of a dictionary; batch after batch has the same one, so that it is kept."""
+    kept = labels.__dict__.get("_entries")
+    if kept is None or not kept[0].equals(dictionary):
+        kept = dictionary, arrays.Entries.of(dictionary.to_pylist(), labels)
+        object.__setattr__(labels, "_entries", kept)
+    return kept[1]
+
+
 def labelled_as(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
     """A column of a type, with these codes."""
     if pa.types.is_dictionary(kind):
@@ -139,8 +247,10 @@ def labelled_as(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -
         plain = arrays.numbers_of(labels, codes, kind.to_pandas_dtype())
         found = pa.array(plain, kind, mask=missing)
     else:
-        entries = _texts(labels, pa.string() if pa.types.is_string_view(kind) else kind)
-        found = entries.take(pa.array(codes, mask=missing))
+        plain = pa.string() if pa.types.is_string_view(kind) else kind
+        found = _spelled(plain, labels, codes, missing)
+        if found is None:
+            found = _texts(labels, plain).take(pa.array(codes, mask=missing))
         found = found if found.type == kind else found.cast(kind)
     return pa.chunked_array([found])
 

@@ -6,6 +6,7 @@ one reads and writes the columns of one library; what is common is here.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -85,6 +86,11 @@ def opened(frame: Any) -> Table:
         ...
     TypeError: `frame` must be a frame of pandas or polars, ... or a dict of arrays; got list
     """
+    if _is_record_batch(frame):
+        # Engines hand over many of them, so that nothing else is asked first.
+        from bistochastic.adapters.arrow_table import Batch
+
+        return Batch(frame)
     from narwhals.stable.v2 import dependencies
 
     if isinstance(frame, dict):
@@ -103,10 +109,6 @@ def opened(frame: Any) -> Table:
         from bistochastic.adapters.arrow_table import ArrowTable
 
         return ArrowTable(frame)
-    if _is_record_batch(frame):
-        from bistochastic.adapters.arrow_table import Batch
-
-        return Batch(frame)
     if _is_relation(frame):
         from bistochastic.adapters.duckdb_relation import Relation
 
@@ -138,9 +140,13 @@ class Frame:
     """What tables of pandas, polars and pyarrow share, through narwhals."""
 
     def __init__(self, native: Any) -> None:
+        self._native = native
+
+    @cached_property
+    def _frame(self) -> Any:
         import narwhals.stable.v2 as nw
 
-        self._frame = nw.from_native(native, eager_only=True)
+        return nw.from_native(self._native, eager_only=True)
 
     @property
     def names(self) -> list[str]:
@@ -216,6 +222,30 @@ class Frame:
         frame = self._frame.with_columns(*new) if new else self._frame
         frame = frame.select(*columns)
         return (frame if order is None else frame[order]).to_native()
+
+
+def unchanged(found: Mapping[str, str], expected: Mapping[str, str]) -> None:
+    """Refuse other columns, another order or other types than those that were said.
+
+    >>> unchanged({"age": "float64"}, {"age": "int64"})
+    Traceback (most recent call last):
+        ...
+    TypeError: column `age`: must stay of type int64; got float64
+    """
+    from bistochastic.words import shown
+
+    names, before = list(found), list(expected)
+    if names != before:
+        must = "`batch` must have the columns that were said, in their order"
+        if len(names) != len(before):
+            raise ValueError(f"{must}; got {len(names)} columns instead of {len(before)}")
+        at = next(i for i, name in enumerate(names) if name != before[i])
+        got = f"`{shown(names[at])}` instead of `{shown(before[at])}` at position {at}"
+        raise ValueError(f"{must}; got {got}")
+    for name, kind in found.items():
+        if kind != expected[name]:
+            must = f"column `{shown(name)}`: must stay of type {shown(expected[name])}"
+            raise TypeError(f"{must}; got {shown(kind)}")
 
 
 def distinct(names: Sequence[Any]) -> list[str]:

@@ -88,6 +88,15 @@ class PandasFrame(Frame):
             if missing is not None:
                 entries[missing] = None
             return pd.Series(entries, dtype=object)
+        if isinstance(dtype, np.dtype) and labels.kind != "text":
+            return pd.Series(arrays.numbers_of(labels, codes, dtype))
+        if getattr(dtype, "storage", "") == "pyarrow":
+            import pyarrow as pa
+
+            from bistochastic.adapters.arrow_table import labelled_as
+
+            texts = labelled_as(pa.large_string(), labels, codes, missing)
+            return pd.Series(dtype.__from_arrow__(texts))
         places = codes.astype(np.int64)
         if missing is not None:
             places[missing] = -1
@@ -111,8 +120,8 @@ class PandasFrame(Frame):
         return pd.Series(pd.array(values, dtype=self.column(name).dtype))
 
     def texts(self, values: Sequence[str]) -> pd.Series:
-        """A column of texts."""
-        return pd.Series(values)
+        """A column of texts, also where there is none of them."""
+        return pd.Series(values, dtype="str")
 
     def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> pd.DataFrame:
         """A frame with a plain index, and without what was noted about the other."""

@@ -35,6 +35,10 @@ class PolarsFrame(Frame):
             physical = series.to_physical()
             indices = (physical if missing is None else physical.fill_null(0)).to_numpy()
             return arrays.Entries.of(dtype.categories.to_list(), labels).at(indices, missing)
+        if labels.kind == "text" and dtype == pl.String:
+            known = _of_texts(series, labels, missing)
+            if known is not None:
+                return known, missing
         if labels.kind == "text" and dtype in (pl.String, pl.Categorical):
             # Not strict: what is none of them becomes null, and no message can quote it.
             found = series.cast(pl.Enum([str(value) for value in labels.values]), strict=False)
@@ -83,3 +87,13 @@ class PolarsFrame(Frame):
     def texts(self, values: Sequence[str]) -> pl.Series:
         """A column of texts."""
         return pl.Series(values, dtype=pl.String)
+
+
+def _of_texts(series: pl.Series, labels: Labels, missing: Mask | None) -> Codes | None:
+    """The codes of texts, from their memory; None where one is no category, or without pyarrow."""
+    try:
+        from bistochastic.adapters import arrow_table
+    except ImportError:
+        return None
+    parts = [chunk.to_arrow(compat_level=pl.CompatLevel.newest()) for chunk in series.get_chunks()]
+    return arrow_table.codes_of_chunks(parts, labels, missing)

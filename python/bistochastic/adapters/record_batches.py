@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from bistochastic.adapters.arrow_table import ArrowTable
-from bistochastic.adapters.frames import distinct
+from bistochastic.adapters.frames import distinct, unchanged
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -41,27 +41,21 @@ def id_kind(kind: pa.DataType) -> str:
     return "texts" if any(is_one(kind) for is_one in texts) else "bytes"
 
 
-def check_names(found: list[str], expected: list[str]) -> None:
-    """Refuse other columns or another order: an engine may match columns by position."""
-    if found == expected:
-        return
-    must = "`batch` must have the columns that were said, in their order"
-    if len(found) != len(expected):
-        raise ValueError(f"{must}; got {len(found)} columns instead of {len(expected)}")
-    at = next(i for i, name in enumerate(found) if name != expected[i])
-    got = f"`{shown(found[at])}` instead of `{shown(expected[at])}` at position {at}"
-    raise ValueError(f"{must}; got {got}")
-
-
 def check_schema(found: pa.Schema, expected: pa.Schema) -> None:
     """Refuse other columns, another order or other types than those of the first batch."""
-    check_names(found.names, expected.names)
+    if found.equals(expected):
+        return
+    unchanged(_kinds(found), _kinds(expected))
     for one, other in zip(found, expected, strict=True):
         if not one.type.equals(other.type):
-            # A type may list categories.
-            kind, was = (shown(str(each.type).split("<")[0]) for each in (one, other))
-            must = f"column `{shown(one.name)}`: must stay of type {was}"
-            raise TypeError(f"{must}; got {kind}")
+            kind = str(one.type).split("<")[0]
+            must = f"column `{shown(one.name)}`: must stay of one type"
+            raise TypeError(f"{must}; got another {shown(kind)}")
+
+
+def _kinds(schema: pa.Schema) -> dict[str, str]:
+    """The types by column, without the categories that one may list."""
+    return {name: str(schema.field(name).type).split("<")[0] for name in distinct(schema.names)}
 
 
 class Pieces:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic.adapters.arrays import narrow
+from bistochastic.adapters.arrays import narrow, solid
 from bistochastic.adapters.frames import Undeclared, WrongType
 from bistochastic.plan.attributes import prefix
 from bistochastic.words import shown
@@ -67,7 +67,7 @@ def encode(table: Table, attribute: Categorical | Joint, first: int = 0) -> Enco
     codes = _joined(attribute, digits)
     if attribute.impossible:
         codes = _remaining(attribute, codes, stays, first)
-    codes = np.require(codes, dtype=narrow(attribute.size), requirements=["C", "A"])
+    codes = solid(codes, narrow(attribute.size))
     if stays is not None:
         codes = np.where(stays, codes.dtype.type(0), codes)
     return Encoded(codes, stays, _strata(table, attribute, first))

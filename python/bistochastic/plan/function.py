@@ -144,18 +144,23 @@ class Function:
             wave.refuse_changed(self.plan, key, people)
         return values
 
-    def certificate(self, *, records: int, engine: str, schema: Any = None) -> Certificate:
+    def certificate(
+        self, *, records: int, engine: str, schema: Any = None, rows_per_id: int | None = None
+    ) -> Certificate:
         """What can be said of the release that the engine made, once it has been written.
 
-        ``records`` is the number of rows that were written, as the engine counted them; ``engine``
-        its name and version. ``schema`` is that of the input, unless :meth:`for_schema` said it.
-        How many rows an id has was not checked: the certificate says so.
+        * ``records``: the number of rows that were written, as the engine counted them.
+        * ``engine``: its name and version.
+        * ``schema``: that of the input, unless :meth:`for_schema` said it.
+        * ``rows_per_id``: the most rows that an id has in the input, if a group-by of the engine
+          counted them. Without it the certificate says that nobody looked.
         """
         from importlib.metadata import version
 
         from bistochastic.adapters.record_batches import id_kind
 
         rows = _core.as_whole("records", records, 0)
+        most = None if rows_per_id is None else _core.as_whole("rows_per_id", rows_per_id, 1)
         name = named("engine", engine)
         known = self.expected if schema is None else _schema(schema)
         if known is None:
@@ -169,9 +174,12 @@ class Function:
         key = self.key.read()
         wave = _wave(self)
         if wave is None:
+            if most is not None and most > 1:
+                must = "`rows_per_id` must be 1, as row_columns tell rows apart"
+                raise ValueError(f"{must}; got {most}")
             by = waves.ByIds(
                 id_column="", kind=", ".join(kinds), kept=False, pseudonym=None,
-                max_rows_per_id=1, rows_per_id_checked=None, after="first", redrawn=(), carried=(),
+                max_rows_per_id=1, rows_per_id_checked=most, after="first", redrawn=(), carried=(),
                 row_columns=self.row_columns,
             )  # fmt: skip
         else:
@@ -179,6 +187,8 @@ class Function:
             people.see_kind(kinds[0])
             wave.refuse_changed(self.plan, key, people)
             by = wave.outcome(self.plan, key, people, counted=False)
+            if most is not None:
+                by = dataclasses.replace(by, max_rows_per_id=most, rows_per_id_checked=most)
         return Certificate(
             plan=self.plan,
             records=rows,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from bistochastic.estimate import Estimate
+    from bistochastic.estimate.counts import Counts
     from bistochastic.estimate.quantities import Quantity, Ratio
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.definitions import Bits, Measures
@@ -501,48 +502,84 @@ class Plan:
         """The same on a LazyFrame of polars: another LazyFrame. No filter is pushed through it.
 
         ``options`` are those of :meth:`function`.
-        """
-        from bistochastic.adapters import engines
 
-        return engines.on_polars(self.function(**options), lazyframe)
+        >>> import bistochastic as bs, polars as pl, tempfile
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> people = pl.LazyFrame({"person": [7, 8, 9], "sex": ["F", "M", "M"]})
+        >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
+        ...     out = plan.on_polars(people, key=source, id_column="person", after="first")
+        ...     out.collect().shape
+        (3, 1)
+        """
+        from bistochastic.adapters.polars import on_polars
+
+        return on_polars(self.function(**options), lazyframe)
 
     def on_duckdb(self, relation: Any, **options: Any) -> Any:
         """The same on a relation of DuckDB: another relation, which can be read once.
 
         ``options`` are those of :meth:`function`.
-        """
-        from bistochastic.adapters import engines
 
-        return engines.on_duckdb(self.function(**options), relation)
+        >>> import bistochastic as bs, duckdb, tempfile
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> people = duckdb.sql("SELECT 7 AS person, 'F' AS sex")
+        >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
+        ...     out = plan.on_duckdb(people, key=source, id_column="person", after="first")
+        ...     len(out.fetchall())
+        1
+        """
+        from bistochastic.adapters.duckdb import on_duckdb
+
+        return on_duckdb(self.function(**options), relation)
+
+    def on_dataset(self, dataset: Any, **options: Any) -> Any:
+        """The same on a dataset or scanner of pyarrow: a reader of batches, to be read once.
+
+        ``pyarrow.dataset.write_dataset`` takes the reader. ``options`` are those of
+        :meth:`function`.
+
+        >>> import bistochastic as bs, pyarrow as pa, pyarrow.dataset as ds, tempfile
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> people = ds.dataset(pa.table({"person": [7, 8, 9], "sex": ["F", "M", "M"]}))
+        >>> target = tempfile.mkdtemp()
+        >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
+        ...     out = plan.on_dataset(people, key=source, id_column="person", after="first")
+        ...     ds.write_dataset(out, target, format="parquet")
+        >>> ds.dataset(target).count_rows()
+        3
+        """
+        from bistochastic.adapters.dataset import on_dataset
+
+        return on_dataset(self.function(**options), dataset)
 
     def on_dask(self, ddf: Any, **options: Any) -> Any:
-        """The same on a frame of Dask: another frame of Dask.
+        """The same on a frame of Dask: another frame of Dask, without the index.
 
         ``options`` are those of :meth:`function`.
         """
-        from bistochastic.adapters import engines
+        from bistochastic.adapters.dask import on_dask
 
-        return engines.on_dask(self.function(**options), ddf)
+        return on_dask(self.function(**options), ddf)
 
     def on_ray(self, ds: Any, **options: Any) -> Any:
         """The same on a Dataset of Ray: another Dataset.
 
         ``options`` are those of :meth:`function`.
         """
-        from bistochastic.adapters import engines
+        from bistochastic.adapters.ray import on_ray
 
-        return engines.on_ray(self.function(**options), ds)
+        return on_ray(self.function(**options), ds)
 
     def on_spark(self, df: Any, *, observation: Any = None, **options: Any) -> Any:
         """The same on a DataFrame of Spark, Spark Connect or a stream: another DataFrame.
 
         ``options`` are those of :meth:`function`. ``observation`` is an ``Observation`` of Spark
         that counts ``records`` when the frame is written: accumulators count rows twice where a
-        worker is lost.
+        worker is lost. A stream takes a name in its place, and tells the count in its progress.
         """
-        from bistochastic.adapters import engines
+        from bistochastic.adapters.spark import on_spark
 
-        return engines.on_spark(self.function(**options), df, observation)
+        return on_spark(self.function(**options), df, observation)
 
     def respond(
         self, record: Mapping[str, Any], *, key: _core.Key, id: int | str | bytes
@@ -561,10 +598,36 @@ class Plan:
 
         return respond(self, record, key=key, id=id)
 
+    def tabulate(self, rows: Any, *columns: str, count: str = "count") -> Counts:
+        """Counts of reports, as a group-by of an engine gives them, in the declared table.
+
+        ``rows`` have ``columns`` by name and, under ``count``, how many records report that
+        combination: a frame of any library, a relation or result of DuckDB, a dict of columns, or
+        a list of dicts, named tuples or rows of Spark. They may come in any order, and cells of
+        nobody may be missing. Rows of the same cell are added up, so that counts of parts and of
+        finer groups can be given as they are. An unknown level is refused, by its column and row.
+
+        Group by ``columns``, by those that are protected together with one of them, and by those
+        that choose its law. :meth:`estimate` goes on from there.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> table = plan.tabulate({"sex": ["M", "F"], "n": [40, 60]}, "sex", count="n")
+        >>> table
+        <Counts of 100 records: sex 2>
+        >>> plan.estimate(counts=table).counts
+        array([70., 30.])
+        """
+        from bistochastic.tables.tabulate import tabulate
+
+        return tabulate(self, rows, columns, count)
+
     def estimate(
         self,
-        frame: Any,
-        *columns: str,
+        frame: Any = None,
+        *names: str,
+        counts: Counts | Any = None,
+        columns: Sequence[str] | None = None,
         method: Literal["inverse", "mle", "simplex", "shrunk"] = "inverse",
         weights: str | None = None,
         strata: str | None = None,
@@ -579,8 +642,11 @@ class Plan:
     ) -> Estimate:
         """A labelled table of the original, from a protected ``frame``.
 
-        ``columns`` are protected ones or in clear. The options:
+        ``names`` are columns, protected or in clear. The options:
 
+        * ``counts``: a table of :meth:`tabulate` in the place of a frame, or an array with an axis
+          for each of ``columns``, levels in their declared order. ``columns`` are those to
+          estimate, by default all that the table was made for.
         * ``method``, ``population``, ``progress``, ``gap``, ``seconds`` as in
           :meth:`Matrix.estimate`.
         * ``where={column: levels}``: inside a domain. One level, or a list of them.
@@ -603,9 +669,10 @@ class Plan:
         from bistochastic.tables.estimates import estimate
 
         return estimate(
-            self, frame, columns, method=method, weights=weights, strata=strata, cluster=cluster,
-            replicates=replicates, replicate_scale=replicate_scale, where=where,
-            population=population, progress=progress, gap=gap, seconds=seconds,
+            self, frame, names, counts=counts, listed=columns, method=method, weights=weights,
+            strata=strata, cluster=cluster, replicates=replicates,
+            replicate_scale=replicate_scale, where=where, population=population,
+            progress=progress, gap=gap, seconds=seconds,
         )  # fmt: skip
 
     def count(

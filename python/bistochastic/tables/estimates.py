@@ -14,6 +14,7 @@ from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
 from bistochastic.plan.attributes import Numeric
+from bistochastic.tables import tabulate
 from bistochastic.tables.question import Question, ask, part
 from bistochastic.tables.sheet import Design, read
 from bistochastic.words import shown
@@ -36,6 +37,8 @@ def estimate(
     frame: Any,
     columns: Iterable[str],
     *,
+    counts: Any = None,
+    listed: Any = None,
     method: Any = "inverse",
     weights: Any = None,
     strata: Any = None,
@@ -53,14 +56,41 @@ def estimate(
     asked = Patience.of(how, progress, gap, seconds)
     design = designed(plan, weights, strata, cluster, replicates, replicate_scale)
     who = people(population, design)
+    with asked.watched() as patience:
+        question, sheet, unanswered = _read(plan, frame, columns, counts, listed, where, design)
+        back, axes = way_back(question, sheet)
+        found = of_tallies(question, back, axes, sheet.tallies(), how, who, patience)
+    return told_in(found, maker(frame), unanswered)
+
+
+def _read(
+    plan: Plan, frame: Any, columns: Any, counts: Any, listed: Any, where: Any, design: Design
+) -> tuple[Question, Sheet, int]:
+    """What is asked, the table of reports, and how many did not answer: of a frame or of counts."""
+    if counts is None:
+        if listed is not None:
+            must = "`columns` must go with counts; a frame is followed by the names themselves"
+            raise TypeError(f"{must}; got no counts")
+        if frame is None:
+            raise TypeError("`frame` must be a protected table, or counts be given; got none")
+        question = _asked(plan, columns, where)
+        sheet = read(question, frame, design)
+        return question, sheet, sheet.unanswered
+    if frame is not None or tuple(columns) or not design.is_plain:
+        must = "`counts` must be given without frame, weights, strata and cluster"
+        raise TypeError(f"{must}; got both")
+    table, names = tabulate.read(plan, counts, listed)
+    question = _asked(plan, names, where)
+    # Who did not answer is in no cell, so that nobody knows who of them is inside a domain.
+    unanswered = 0 if question.where else table.unanswered
+    return question, tabulate.as_sheet(question, table), unanswered
+
+
+def _asked(plan: Plan, columns: Iterable[str], where: Any) -> Question:
     question = ask(plan, columns, where)
     if not question.columns:
         raise ValueError("`columns` must name one or more; got none")
-    with asked.watched() as patience:
-        sheet = read(question, frame, design)
-        back, axes = way_back(question, sheet)
-        found = of_tallies(question, back, axes, sheet.tallies(), how, who, patience)
-    return told_in(found, maker(frame), sheet.unanswered)
+    return question
 
 
 def people(population: Any, design: Design) -> str:

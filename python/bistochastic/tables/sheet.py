@@ -95,6 +95,8 @@ class Sheet:
     clusters: NDArray[np.intp] | None
     replicates: tuple[Array, ...]
     scale: float
+    times: Array | None = None
+    """How many records each row stands for, where rows are counts."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -104,6 +106,8 @@ class Sheet:
     @property
     def records(self) -> int:
         """How many records are inside the domain."""
+        if self.times is not None:
+            return int(_inside(self.times, self.inside).sum())
         return self.rows if self.inside is None else int(np.count_nonzero(self.inside))
 
     def tallies(self) -> Tallies:
@@ -116,6 +120,10 @@ class Sheet:
         codes = [np.ascontiguousarray(axis.codes) for axis in self.axes]
         if not codes:
             codes, sizes = [np.zeros(self.rows, np.uint8)], [1]
+        if self.times is not None:
+            _, counted, _ = _core.cross(codes, sizes, _inside(self.times, self.inside))
+            number, counted = self.records, counted[None]
+            return Tallies(number, counted, counted, np.array([number]))
         if self.weights is None and self.strata is None and self.clusters is None:
             if self.inside is not None:
                 codes = [each[self.inside] for each in codes]
@@ -146,12 +154,10 @@ class Sheet:
     def weighed(self) -> Array:
         """The weight of every row, 0 outside of the domain."""
         whole = np.ones(self.rows) if self.weights is None else self.weights
-        return whole if self.inside is None else np.where(self.inside, whole, 0.0)
+        return _inside(whole, self.inside)
 
     def _inner(self) -> list[Array]:
-        if self.inside is None:
-            return list(self.replicates)
-        return [np.where(self.inside, each, 0.0) for each in self.replicates]
+        return [_inside(each, self.inside) for each in self.replicates]
 
     def _clustered(self, found: Tallies, weights: Array) -> Tallies:
         strata, clusters, count = self.nested()
@@ -179,6 +185,11 @@ class Sheet:
         return keys // most, which, len(keys)
 
 
+def _inside(values: Array, inside: Mask | None) -> Array:
+    """Numbers of all rows, 0 outside of the domain."""
+    return values if inside is None else np.where(inside, values, 0.0)
+
+
 def _refuse_lonely(units: NDArray[np.int64], what: str) -> None:
     alone = int(np.count_nonzero(units < 2))
     if alone and len(units) > 1:
@@ -188,11 +199,26 @@ def _refuse_lonely(units: NDArray[np.int64], what: str) -> None:
 
 def read(question: Question, frame: Any, design: Design, *, empty: bool = False) -> Sheet:
     """The columns that a question needs, from a caller's table; a batch may be ``empty``."""
-    table = opened(frame)
+    return of_table(question, opened(frame), design, empty=empty)
+
+
+def of_table(
+    question: Question,
+    table: Table,
+    design: Design,
+    what: str = "frame",
+    *,
+    times: Array | None = None,
+    empty: bool = False,
+) -> Sheet:
+    """The same from a table that is open, which a caller knows as ``what``.
+
+    ``times`` says how many records each row stands for.
+    """
     needed = [*question.columns, *question.where, *question.strata]
     needed += [column for each in question.coded for column in each.columns]
     for column in needed:
-        require(table, "frame", column)
+        require(table, what, column)
     rows = table.rows
     inside: Mask | None = None
     axes: list[Axis] = []
@@ -233,7 +259,7 @@ def read(question: Question, frame: Any, design: Design, *, empty: bool = False)
     if unanswered is not None:
         answered = ~unanswered
         asked = unanswered if inside is None else unanswered & inside
-        left_out = int(np.count_nonzero(asked))
+        left_out = int(np.count_nonzero(asked) if times is None else times[asked].sum())
         inside = answered if inside is None else inside & answered
     weights = None if design.weights is None else weight_column(table, "weights", design.weights)
     replicates = tuple(weight_column(table, "replicates", each) for each in design.replicates)
@@ -241,7 +267,7 @@ def read(question: Question, frame: Any, design: Design, *, empty: bool = False)
     clusters = None if design.cluster is None else _groups(table, "cluster", design.cluster)
     sheet = Sheet(
         tuple(axes), rows, inside, left_out, weights, strata, clusters, replicates,
-        1.0 if design.scale is None else design.scale,
+        1.0 if design.scale is None else design.scale, times,
     )  # fmt: skip
     if not empty:
         _refuse_empty(question, sheet)

@@ -1,0 +1,71 @@
+"""Protect a table on Spark, count the reports there, and estimate the original from the counts.
+
+python examples/spark.py
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from pyspark.sql import Observation, SparkSession
+from pyspark.sql import functions as sf
+
+import bistochastic as bs
+
+RECORDS = 20_000
+
+
+def main() -> None:
+    """From a table with names to estimated shares, without a row leaving Spark."""
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
+    )
+    people = spark.range(RECORDS).select(
+        sf.col("id").alias("person"),
+        sf.when(sf.col("id") % 3 == 0, "F").otherwise("M").alias("sex"),
+        sf.when(sf.col("id") % 7 == 0, "yes").otherwise("no").alias("smokes"),
+        sf.when(sf.col("id") % 2 == 0, "north").otherwise("south").alias("region"),
+    )
+    plan = bs.Plan(
+        [
+            bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6),
+            bs.Categorical("smokes", ["no", "yes"], "randomized_response", beta=0.7),
+        ],
+        name="survey",
+        keep=["region"],
+    )
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        # The key is made once. Workers read the file themselves, at the same path on each of them.
+        bs.Key.generate().to_file(folder / "survey.key")
+        key = bs.KeySource.file(folder / "survey.key")
+        f = plan.function(key=key, id_column="person", after="first")
+        observed = Observation("rows")
+        out = plan.on_spark(
+            people, observation=observed, key=key, id_column="person", after="first"
+        )
+        out.write.parquet(str(folder / "protected"))
+        # Whether an id has one row is a group-by of its own, and the certificate says so.
+        most = people.groupBy("person").count().agg(sf.max("count")).first()[0]
+        certificate = f.certificate(
+            records=observed.get["records"],
+            engine=f"spark {spark.version}",
+            schema=people.limit(0).toArrow().schema,
+            rows_per_id=most,
+        )
+        protected = spark.read.parquet(str(folder / "protected"))
+        rows = protected.groupBy("sex", "smokes", "region").count().collect()
+        table = plan.tabulate(rows, "sex", "smokes", "region")
+        spark.stop()
+    print(certificate, end="\n\n")
+    print(plan.estimate(counts=table, columns=["sex", "smokes"]), end="\n\n")
+    print(plan.estimate(counts=table, columns=["smokes"], where={"region": "north"}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""``plan.on_dask``: a function of a plan on a frame of Dask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bistochastic.adapters.frames import unchanged
+
+
+def on_dask(f: Any, frame: Any) -> Any:
+    """Another frame of Dask, partition by partition, without the index."""
+    import dask.dataframe as dd
+
+    if not isinstance(frame, dd.DataFrame):
+        raise TypeError(f"`ddf` must be a DataFrame of Dask; got {type(frame).__name__}")
+    empty = frame._meta.reset_index(drop=True)
+    found = frame.map_partitions(_partition, f, _kinds(empty), meta=f.like(empty))
+    return found.clear_divisions()
+
+
+def _partition(frame: Any, f: Any, kinds: dict[str, str]) -> Any:
+    """A partition, without its index: that is a column of whatever the caller had there."""
+    unchanged(_kinds(frame), kinds)
+    return f.frame(frame.reset_index(drop=True))
+
+
+def _kinds(frame: Any) -> dict[str, str]:
+    """The type of every column, in a word. Texts have several types, which hold the same."""
+    words = {name: str(dtype).split("[")[0] for name, dtype in frame.dtypes.items()}
+    return {
+        name: "texts" if word in ("object", "str", "string") else word
+        for name, word in words.items()
+    }

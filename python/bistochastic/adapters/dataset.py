@@ -1,0 +1,20 @@
+"""``plan.on_dataset``: a function of a plan on a dataset of pyarrow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def on_dataset(f: Any, source: Any) -> Any:
+    """A reader of record batches that can be read once: what ``write_dataset`` takes."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    if isinstance(source, ds.Dataset):
+        source = source.scanner()
+    if not isinstance(source, ds.Scanner):
+        must = "`dataset` must be a Dataset or a Scanner of pyarrow"
+        raise TypeError(f"{must}; got {type(source).__name__}")
+    schema = source.projected_schema
+    known = f.for_schema(schema)
+    return pa.RecordBatchReader.from_batches(known.schema(schema), known(source.to_batches()))

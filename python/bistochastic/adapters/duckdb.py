@@ -1,0 +1,19 @@
+"""``plan.on_duckdb``: a function of a plan on a relation of DuckDB."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def on_duckdb(f: Any, relation: Any) -> Any:
+    """Another relation, on a connection of its own, which reads the first one once."""
+    import duckdb
+    import pyarrow as pa
+
+    if not isinstance(relation, duckdb.DuckDBPyRelation):
+        must = "`relation` must be a relation of DuckDB"
+        raise TypeError(f"{must}; got {type(relation).__name__}")
+    source = pa.RecordBatchReader.from_stream(relation)
+    known = f.for_schema(source.schema)
+    out = pa.RecordBatchReader.from_batches(known.schema(source.schema), known(source))
+    return duckdb.connect().from_arrow(out)

@@ -1,0 +1,67 @@
+"""Rows that an engine gave back: counts of a group-by, as whatever it returns them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from bistochastic.adapters import results
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from bistochastic.adapters.frames import Table
+
+# What makes rows of an engine's own object.
+_CURES = {"pyspark": "collect()", "dask": "compute()", "ray": "take_all()", "polars": "collect()"}
+
+
+def opened(rows: Any) -> Table:
+    """A frame, a relation or result of DuckDB, or a list of rows: dicts, named tuples, Spark's.
+
+    >>> opened([{"sex": "F", "count": 2}, {"count": 1, "sex": "M"}]).names
+    ['sex', 'count']
+    """
+    if type(rows).__name__ == "DuckDBPyConnection":
+        names = [column[0] for column in rows.description or ()]
+        rows = [dict(zip(names, row, strict=True)) for row in rows.fetchall()]
+    if isinstance(rows, list | tuple):
+        return results.opened(_columns(rows))
+    try:
+        return results.opened(rows)
+    except TypeError as error:
+        said = str(error)
+        if not said.startswith("`frame` must be"):
+            raise
+        cure = _CURES.get(type(rows).__module__.split(".")[0])
+        must = "`rows` must be a frame, a relation of DuckDB, a dict of columns or a list of rows"
+        made = "" if cure is None else f", of which {cure} makes rows"
+    raise TypeError(f"{must}; got {type(rows).__name__}{made}")
+
+
+def _columns(rows: Any) -> dict[str, list[Any]]:
+    """A list for every column of the first row; the others must have them too."""
+    if not rows:
+        raise ValueError(
+            "`rows` must hold at least one row, so that its columns are seen; got none"
+        )
+    found: dict[str, list[Any]] = {name: [] for name in _fields(rows[0], 0)}
+    for i, row in enumerate(rows):
+        fields = _fields(row, i)
+        for name, values in found.items():
+            if name not in fields:
+                must = f"`rows` must have the column `{shown(name)}` in every row"
+                raise ValueError(f"{must}; got none in row {i}")
+            values.append(fields[name])
+    return found
+
+
+def _fields(row: Any, i: int) -> Mapping[str, Any]:
+    """What a row holds, by name."""
+    if isinstance(row, Mapping):
+        return row
+    # Rows of Spark have fields that can be asked for by name; so have named tuples.
+    names = getattr(row, "__fields__", None) or getattr(row, "_fields", None)
+    if not isinstance(row, tuple) or names is None:
+        must = "`rows` must hold dicts, named tuples or rows of Spark, which name their columns"
+        raise TypeError(f"{must}; got {type(row).__name__} in row {i}")
+    return dict(zip(names, row, strict=True))

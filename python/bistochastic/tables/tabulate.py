@@ -1,0 +1,199 @@
+"""``plan.tabulate``: counts that an engine made, in the table that the plan declares.
+
+A group-by gives back rows in any order, and none for a cell that nobody reported. Here every cell
+has its place, so that an estimate can go on from there as from the protected table itself.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bistochastic import _core, arguments
+from bistochastic.adapters import rows as given_rows
+from bistochastic.adapters.frames import WrongType, opened
+from bistochastic.estimate.axes import Axis
+from bistochastic.estimate.counts import Counts
+from bistochastic.plan.attributes import named, prefix
+from bistochastic.plan.columns import impossible_codes
+from bistochastic.tables import sheet as sheets
+from bistochastic.tables.question import Question, ask, levels_of
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from bistochastic.adapters.frames import Table
+    from bistochastic.plan.plan import Plan
+
+# Whole numbers up to here are exact as floats, in which tables are solved.
+_MOST = 2**53
+
+
+def tabulate(plan: Plan, rows: Any, columns: Iterable[Any], count: Any) -> Counts:
+    """See :meth:`bistochastic.Plan.tabulate`."""
+    question = ask(plan, columns, None)
+    if not question.columns:
+        raise ValueError("`columns` must name one or more; got none")
+    column = named("count", count)
+    if column in (*question.columns, *_beside(question)):
+        must = "`count` must name the column of counts"
+        raise ValueError(f"{must}; got `{shown(column)}`, which the table is made of")
+    table = given_rows.opened(rows)
+    for name, why in {**dict.fromkeys(question.columns, ""), **_beside(question)}.items():
+        if name not in table.names:
+            must = f"`rows` must have the column `{shown(name)}`{why}"
+            raise ValueError(f"{must}; got none of that name")
+    times = _times(table, column)
+    # Once read, the table is codes: every cell has its place.
+    sheet = sheets.of_table(question, table, sheets.Design(), "rows", times=times, empty=True)
+    return _placed(question, sheet)
+
+
+def _beside(question: Question) -> dict[str, str]:
+    """The columns that are needed beside those that are asked for, and why."""
+    found = {}
+    for attribute in question.coded:
+        asked = [name for name in attribute.columns if name in question.columns]
+        for name in attribute.columns:
+            if name not in asked:
+                found[name] = f", as it is protected together with `{shown(asked[0])}`"
+        if attribute.strata is not None and attribute.strata.column not in question.columns:
+            found[attribute.strata.column] = f", as it chooses the law of `{shown(asked[0])}`"
+    return found
+
+
+def _times(table: Table, column: str) -> NDArray[np.float64]:
+    """How many records each row stands for."""
+    must = f"{prefix([column])}`count` must hold whole numbers that are not negative"
+    if column not in table.names:
+        raise ValueError(f"`rows` must have the column `{shown(column)}`; got none of that name")
+    try:
+        values, missing = table.numbers(column)
+    except WrongType as error:
+        kind = error.kind
+        raise TypeError(f"{must}; got {shown(kind)}") from None
+    if missing is not None:
+        raise ValueError(f"{must}; got a missing one in row {int(np.argmax(missing))}")
+    wide = values.astype(np.float64)
+    wrong = ~((wide >= 0) & (wide == np.floor(wide)) & (wide < _MOST))
+    if wrong.any():
+        raise ValueError(f"{must}; got another number in row {int(np.argmax(wrong))}")
+    total = math.fsum(wide.tolist())
+    if not total < _MOST:
+        raise ValueError(f"{must}, less than 2^53 in all; got {total:g}")
+    return wide
+
+
+def _placed(question: Question, sheet: sheets.Sheet) -> Counts:
+    """The counted table, an axis for each column, in the order that was asked for."""
+    counted = sheet.tallies().sums[0].astype(np.int64).reshape(sheet.shape)
+    clear = len(sheet.axes) - len(question.coded)
+    axes = [Axis(each.name, each.values or ()) for each in sheet.axes[:clear]]
+    for i, axis in enumerate(axes):
+        if axis.name not in question.strata:
+            # A level of which there is nobody is one that does not occur.
+            others = tuple(k for k in range(counted.ndim) if k != i)
+            seen = np.flatnonzero(counted.sum(axis=others))
+            counted = np.take(counted, seen, axis=i)
+            axes[i] = Axis(axis.name, tuple(axis.levels[k] for k in seen.tolist()))
+    for attribute in question.coded:
+        at = len(axes)
+        before, after = counted.shape[:at], counted.shape[at + 1 :]
+        if attribute.impossible:
+            cells = math.prod(attribute.shape)
+            _core.require_memory("columns", cells, math.prod((*before, *after)), 8)
+            whole = np.zeros((*before, cells, *after), np.int64)
+            possible = np.delete(np.arange(cells), impossible_codes(attribute))
+            np.moveaxis(whole, at, 0)[possible] = np.moveaxis(counted, at, 0)
+            counted = whole
+        counted = counted.reshape(*before, *attribute.shape, *after)
+        axes += [Axis(name, levels_of(attribute, name)) for name in attribute.columns]
+    places = {axis.name: i for i, axis in enumerate(axes)}
+    names = [*question.columns, *(name for name in places if name not in question.columns)]
+    order = [places[name] for name in names]
+    return Counts(
+        question.columns,
+        tuple(axes[i] for i in order),
+        np.ascontiguousarray(counted.transpose(order)),
+        sheet.unanswered,
+    )
+
+
+def read(plan: Plan, given: Any, columns: Any) -> tuple[Counts, tuple[str, ...]]:
+    """Counts of a caller as a table of the plan, and the columns that are asked for."""
+    names = None
+    if columns is not None:
+        if isinstance(columns, str | bytes):
+            raise TypeError(f"`columns` must be a list of columns; got {type(columns).__name__}")
+        listed = arguments.items("columns", "be a list of columns", columns)
+        names = ask(plan, listed, None).columns
+    table = given if isinstance(given, Counts) else _of_array(plan, given, names)
+    for axis in table.axes:
+        _check_levels(plan, axis)
+    if not table.records:
+        raise ValueError("`counts` must hold at least one record; got none")
+    known = {axis.name for axis in table.axes}
+    for name in names or ():
+        if name not in known:
+            must = "`columns` must be columns of the table"
+            raise ValueError(f"{must}; got `{shown(name)}`, which it lacks")
+    return table, names or table.columns
+
+
+def as_sheet(question: Question, table: Counts) -> sheets.Sheet:
+    """The same as rows, one for each cell with somebody in it."""
+    filled = np.nonzero(table.counts)
+    rows: dict[str, Any] = {
+        axis.name: [axis.levels[i] for i in place.tolist()]
+        for axis, place in zip(table.axes, filled, strict=True)
+    }
+    times = table.counts[filled].astype(np.float64)
+    return sheets.of_table(question, opened(rows), sheets.Design(), "counts", times=times)
+
+
+def _check_levels(plan: Plan, axis: Axis) -> None:
+    """Refuse a table that was made for another plan."""
+    for attribute in ask(plan, [axis.name], None).coded:
+        if axis.levels != levels_of(attribute, axis.name):
+            must = f"`counts` must be a table of plan `{shown(plan.name)}`"
+            raise ValueError(f"{must}; got other levels of `{shown(axis.name)}`")
+
+
+def _of_array(plan: Plan, given: Any, names: tuple[str, ...] | None) -> Counts:
+    """An array of a caller, an axis for each column, its levels as declared."""
+    must = "`counts` must be a table of plan.tabulate, or an array with an axis for each of columns"
+    if names is None:
+        raise TypeError(f"{must}; got {type(given).__name__} without columns")
+    question = ask(plan, names, None)
+    beside = _beside(question)
+    for name, why in beside.items():
+        raise ValueError(f"`columns` must hold `{shown(name)}`{why}; got none of that name")
+    axes = []
+    for name in names:
+        for attribute in question.coded:
+            if name in attribute.columns:
+                axes.append(Axis(name, levels_of(attribute, name)))
+        if name not in question.protected:
+            if name not in question.strata:
+                cure = "plan.tabulate finds them"
+                got = f"`{shown(name)}`, whose levels nobody declared: {cure}"
+                raise ValueError(f"`columns` must have declared levels in an array; got {got}")
+            axes.append(Axis(name, question.strata[name].values))
+    try:
+        array = np.asarray(given)
+        numbers = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{must}; got {type(given).__name__}") from None
+    shape = tuple(len(axis.levels) for axis in axes)
+    if array.shape != shape:
+        raise ValueError(f"{must}, of shape {shape}; got {array.shape}")
+    good = (numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < _MOST)
+    if array.dtype.kind not in "iuf" or not good.all() or not numbers.sum() < _MOST:
+        wants = "`counts` must hold whole numbers that are not negative, less than 2^53 in all"
+        raise ValueError(f"{wants}; got others")
+    return Counts(names, tuple(axes), numbers.astype(np.int64))

@@ -1,0 +1,258 @@
+"""Counts of an engine in the declared table, and estimates that go on from there."""
+
+from __future__ import annotations
+
+from collections import Counter, namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import bistochastic as bs
+
+RACES, SEXES = ["a", "b", "c"], ["F", "M"]
+LAW = {"n": bs.randomized_response(2, beta=0.7), "s": bs.randomized_response(2, beta=0.4)}
+
+
+def plan() -> bs.Plan:
+    return bs.Plan(
+        [
+            bs.Joint(
+                ("race", "sex"),
+                [RACES, SEXES],
+                "randomized_response",
+                beta=0.4,
+                impossible=[("b", "M")],
+            ),
+            bs.Categorical("votes", [True, False], strata=("region", LAW)),
+            bs.Categorical("smokes", [0, 1, 7], "randomized_response", beta=0.5, missing="keep"),
+            bs.Categorical("pet", ["cat"], "randomized_response", keep=0.7, missing="category"),
+        ],
+        name="survey",
+        keep=["region", "town"],
+    )
+
+
+def protected(rows: int = 500) -> dict[str, list[Any]]:
+    """A protected table, some of whose cells nobody reports."""
+    draw = np.random.default_rng(3)
+    pairs = [(r, s) for r in RACES for s in SEXES if (r, s) != ("b", "M")]
+    both = [pairs[i] for i in draw.integers(0, 4, rows)]
+    return {
+        "race": [race for race, _ in both],
+        "sex": [sex for _, sex in both],
+        "region": [["n", "s"][i] for i in draw.integers(0, 2, rows)],
+        "votes": [bool(i) for i in draw.integers(0, 2, rows)],
+        "smokes": [[0, 1, 7, None][i] for i in draw.integers(0, 4, rows)],
+        "pet": [["cat", None][i] for i in draw.integers(0, 2, rows)],
+        "town": [int(i) for i in draw.integers(3, 6, rows)],
+    }
+
+
+def counted(table: dict[str, list[Any]], *columns: str) -> list[dict[str, Any]]:
+    """A group-by, in some order, without empty cells."""
+    tally = Counter(zip(*(table[name] for name in columns), strict=True))
+    rows = [{**dict(zip(columns, cell, strict=True)), "count": n} for cell, n in tally.items()]
+    order = np.random.default_rng(5).permutation(len(rows)).tolist()
+    return [rows[i] for i in order]
+
+
+def same(one: bs.Estimate, other: bs.Estimate) -> None:
+    assert str(one) == str(other)
+    assert one.axes == other.axes
+    assert one.records == other.records
+    for name in ("frequencies", "counts", "standard_errors"):
+        assert np.array_equal(getattr(one, name), getattr(other, name), equal_nan=True)
+
+
+# What is asked for, and what has to be grouped by beside it.
+ASKED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
+    (("race", "sex"), ()),
+    (("sex",), ("race",)),
+    (("votes",), ("region",)),
+    (("region", "votes"), ()),
+    (("town", "sex", "votes"), ("region", "race")),
+    (("smokes",), ()),
+    (("pet", "smokes"), ()),
+]
+
+
+@pytest.mark.parametrize(("asked", "beside"), ASKED)
+def test_an_estimate_from_counts_is_that_of_the_frame(
+    asked: tuple[str, ...], beside: tuple[str, ...]
+) -> None:
+    table = protected()
+    rows = counted(table, *asked, *beside)
+    found = plan().tabulate(rows, *asked)
+    assert found.columns == asked
+    assert [axis.name for axis in found.axes][: len(asked)] == list(asked)
+    assert found.records + found.unanswered == 500
+    for method in ("inverse", "mle"):
+        options: dict[str, Any] = {"method": method}
+        same(plan().estimate(counts=found, **options), plan().estimate(table, *asked, **options))
+    same(plan().estimate(counts=found, columns=list(asked)), plan().estimate(table, *asked))
+
+
+def test_a_table_can_be_asked_for_less_and_inside_a_domain() -> None:
+    table = protected()
+    columns = ("race", "sex", "votes", "region", "town")
+    found = plan().tabulate(counted(table, *columns), *columns)
+    same(plan().estimate(counts=found, columns=["sex"]), plan().estimate(table, "sex"))
+    for where in ({"town": [3, 4]}, {"votes": True}, {"region": "n", "race": ["a", "b"]}):
+        same(
+            plan().estimate(counts=found, columns=["sex", "town"], where=where),
+            plan().estimate(table, "sex", "town", where=where),
+        )
+
+
+def test_cells_are_in_their_declared_places() -> None:
+    rows = [
+        {"sex": "M", "race": "c", "count": 5},
+        {"sex": "F", "race": "b", "count": 2},
+        {"sex": "M", "race": "c", "count": 1},
+        {"sex": "F", "race": "a", "count": 0},
+    ]
+    found = plan().tabulate(rows, "sex", "race")
+    # Rows of a cell are added up; the impossible cell is there, and empty.
+    assert found.counts.tolist() == [[0, 2, 0], [0, 0, 6]]
+    assert [axis.levels for axis in found.axes] == [("F", "M"), ("a", "b", "c")]
+    assert repr(found) == "<Counts of 8 records: sex 2 x race 3>"
+    # A level in clear of which there is nobody does not occur.
+    towns = plan().tabulate({"town": [4, 3], "smokes": [7, 1], "count": [0, 2]}, "town", "smokes")
+    assert towns.axes[0].levels == (3,)
+    assert towns.counts.tolist() == [[0, 2, 0]]
+
+
+Pair = namedtuple("Pair", ["smokes", "count"])
+
+
+class Row(tuple[Any, ...]):
+    """As rows of Spark are: a tuple that knows its fields."""
+
+    __fields__ = ("smokes", "count")
+
+
+LISTS: dict[str, list[Any]] = {"smokes": [7, 0, None], "count": [3, 2, 1]}
+FORMS: dict[str, Callable[[], Any]] = {
+    "dict of lists": lambda: LISTS,
+    "dict of arrays": lambda: {"smokes": np.array([7, 0]), "count": np.array([3, 2], np.uint32)},
+    "dicts": lambda: [
+        dict(zip(LISTS, each, strict=True)) for each in zip(*LISTS.values(), strict=True)
+    ],
+    "named tuples": lambda: [Pair(*each) for each in zip(*LISTS.values(), strict=True)],
+    "rows of Spark": lambda: [Row(each) for each in zip(*LISTS.values(), strict=True)],
+    "pandas": lambda: pd.DataFrame(LISTS).convert_dtypes(),
+    "pandas, floats": lambda: pd.DataFrame({"smokes": [7, 0], "count": [3.0, 2.0]}),
+    "polars": lambda: pl.DataFrame(LISTS),
+    "pyarrow": lambda: pa.table(LISTS),
+    "relation": lambda: duckdb.connect().from_arrow(pa.table(LISTS)),
+    "result": lambda: duckdb.connect().execute(
+        "SELECT 7 AS smokes, 3 AS count UNION ALL SELECT 0, 2"
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_may_come_in_whatever_engines_return(form: str) -> None:
+    found = plan().tabulate(FORMS[form](), "smokes")
+    assert found.counts.tolist() == [2, 0, 3]
+    assert found.unanswered in (0, 1)
+
+
+def test_counts_may_be_an_array_of_declared_levels() -> None:
+    own = bs.Plan(
+        [
+            bs.Categorical("sex", SEXES, "randomized_response", keep=0.75),
+            bs.Categorical("votes", [True, False], strata=("region", LAW)),
+        ],
+        keep=["region"],
+    )
+    frame = {"sex": ["F"] * 60 + ["M"] * 40}
+    for given in ([60, 40], np.array([60, 40]), np.array([60.0, 40.0])):
+        same(own.estimate(counts=given, columns=["sex"]), own.estimate(frame, "sex"))
+    cells = np.array([[10, 20], [30, 40]])
+    rows = [
+        {"region": r, "votes": v, "count": int(cells[i, j])}
+        for i, r in enumerate(("n", "s"))
+        for j, v in enumerate((True, False))
+    ]
+    table = own.tabulate(rows, "region", "votes")
+    assert table.counts.tolist() == cells.tolist()
+    same(own.estimate(counts=cells, columns=["region", "votes"]), own.estimate(counts=table))
+
+
+SECRET = "planted value"
+
+
+def rows(**changes: Any) -> dict[str, Any]:
+    return {"race": ["a", "b"], "sex": ["F", "F"], "count": [1, 2], **changes}
+
+
+BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: plan().tabulate(rows(race=["a", SECRET]), "race", "sex"), ValueError,
+     "column `race`: must hold declared categories only; got 1 other value, the first in row 1"),
+    (lambda: plan().tabulate(rows(sex=["F", "M"]), "race", "sex"), ValueError,
+     "must hold no combination declared impossible; got 1, the first in row 1"),
+    (lambda: plan().tabulate({"sex": ["F"], "count": [1]}, "sex"), ValueError,
+     "`rows` must have the column `race`, as it is protected together with `sex`; got none"),
+    (lambda: plan().tabulate({"votes": [True], "count": [1]}, "votes"), ValueError,
+     "`rows` must have the column `region`, as it chooses the law of `votes`; got none"),
+    (lambda: plan().tabulate(rows(), "race", "sex", count="n"), ValueError,
+     "`rows` must have the column `n`; got none of that name"),
+    (lambda: plan().tabulate(rows(), "race", "sex", count="sex"), ValueError,
+     "`count` must name the column of counts; got `sex`"),
+    (lambda: plan().tabulate(rows(count=[1, -2]), "race", "sex"), ValueError,
+     "column `count`: `count` must hold whole numbers .*; got another number in row 1"),
+    (lambda: plan().tabulate(rows(count=[1, 0.5]), "race", "sex"), ValueError, "row 1"),
+    (lambda: plan().tabulate(rows(count=np.array([2**53, 1])), "race", "sex"), ValueError, "row 0"),
+    (lambda: plan().tabulate(rows(count=np.array([2**52, 2**52])), "race", "sex"), ValueError,
+     "less than 2\\^53 in all; got 9.0072e\\+15"),
+    (lambda: plan().tabulate(rows(count=np.array([np.nan, 1])), "race", "sex"), ValueError,
+     "got a missing one in row 0"),
+    (lambda: plan().tabulate(rows(count=["1", "2"]), "race", "sex"), TypeError, "`count` must"),
+    (lambda: plan().tabulate(rows()), ValueError, "`columns` must name one or more; got none"),
+    (lambda: plan().tabulate([], "sex"), ValueError, "`rows` must hold at least one row"),
+    (lambda: plan().tabulate([(SECRET, 1)], "sex"), TypeError,
+     "`rows` must hold dicts, named tuples or rows of Spark, .*; got tuple in row 0"),
+    (lambda: plan().tabulate([{"smokes": 1, "count": 1}, {"smokes": 0}], "smokes"), ValueError,
+     "`rows` must have the column `count` in every row; got none in row 1"),
+    (lambda: plan().tabulate(7, "sex"), TypeError, "`rows` must be a frame, .*; got int"),
+    (lambda: plan().tabulate(pl.LazyFrame(rows()), "sex"), TypeError,
+     "got LazyFrame, of which collect\\(\\) makes rows"),
+    (lambda: plan().estimate(), TypeError, "`frame` must be a protected table, or counts be given"),
+    (lambda: plan().estimate(rows(), columns=["sex"]), TypeError, "`columns` must go with counts"),
+    (lambda: plan().estimate(counts=[1, 1]), TypeError, "got list without columns"),
+    (lambda: plan().estimate(counts=[1, 1], columns="smokes"), TypeError, "got str"),
+    (lambda: plan().estimate(counts=[1, 1], columns=["smokes"]), ValueError,
+     "of shape \\(3,\\); got \\(2,\\)"),
+    (lambda: plan().estimate(counts=[1, 1, -1], columns=["smokes"]), ValueError, "whole numbers"),
+    (lambda: plan().estimate(counts=[[1], [1, 2]], columns=["smokes"]), TypeError, "got list"),
+    (lambda: plan().estimate(counts=[0, 0, 0], columns=["smokes"]), ValueError,
+     "`counts` must hold at least one record; got none"),
+    (lambda: plan().estimate(counts=[1, 1], columns=["town"]), ValueError,
+     "got `town`, whose levels nobody declared: plan.tabulate finds them"),
+    (lambda: plan().estimate(counts=[1, 1, 1], columns=["race"]), ValueError,
+     "`columns` must hold `sex`, as it is protected together with `race`"),
+    (lambda: plan().estimate(rows(), counts=plan().tabulate(rows(), "race", "sex")), TypeError,
+     "`counts` must be given without frame"),
+    (lambda: plan().estimate(counts=plan().tabulate(rows(), "sex"), columns=["votes"]), ValueError,
+     "`columns` must be columns of the table; got `votes`, which it lacks"),
+    (lambda: bs.Plan([bs.Categorical("sex", ["M", "F"], "uniform")], keep=["race"]).estimate(
+        counts=plan().tabulate(rows(), "sex")), ValueError,
+     "`counts` must be a table of plan `plan`; got other levels of `sex`"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "kind", "sentence"), BAD)
+def test_bad_counts_are_refused_in_a_sentence(
+    call: Callable[[], Any], kind: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(kind, match=sentence) as caught:
+        call()
+    assert SECRET not in str(caught.value)
+    assert "\n" not in str(caught.value)
