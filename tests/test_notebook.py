@@ -224,7 +224,8 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, source: bs.KeySourc
     page = found._repr_html_()
     assert "<script" not in page.lower()
     # Where a label of that name is shown at all, it is shown as it is spelled.
-    named = {"Audit", "Axis", "Categorical", "Certificate", "Counts", "Estimate", "Guess", "Joint", "Labels", "Measures",
+    named = {"Audit", "Axis", "Categorical", "Certificate", "Counts", "Estimate", "Guess",
+             "Joint", "Labels", "Measures",
              "PermutationDistance", "Plan", "Point", "Preview", "Release", "Strata",
              "Tradeoff"}  # fmt: skip
     assert ("&lt;script&gt;" in page) == (name in named)

@@ -14,11 +14,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from bistochastic._core import Key
     from bistochastic.audit.results import Audit
     from bistochastic.plan import Plan
+    from bistochastic.progress import Progress
 
 
 def audit(
@@ -33,7 +32,7 @@ def audit(
     confidence: float = 0.95,
     targets: int | None = None,
     seed: int = 0,
-    progress: Callable[[float], object] | None = None,
+    progress: Progress = None,
 ) -> Audit:
     """Attack a release, for whoever holds the original: what happened beside what was predicted.
 
@@ -47,7 +46,7 @@ def audit(
 
     Up to 20,000 records, all rows are traced to people; of more, 2,000 random ones, or so many as
     ``targets`` says. ``seed`` chooses them. ``confidence`` is that of the intervals. ``progress``
-    is called with the share that is done.
+    is as in :meth:`Matrix.decompose`.
 
     >>> import bistochastic as bs
     >>> people = bs.titanic()

@@ -14,6 +14,7 @@ from bistochastic.audit.propensity import propensity
 from bistochastic.audit.results import Audit
 from bistochastic.plan.attributes import prefix
 from bistochastic.plan.plan import Plan
+from bistochastic.progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from bistochastic.audit.evidence import Channel, Evidence
     from bistochastic.audit.results import Linkage
+    from bistochastic.progress import Told
 
     Codes = NDArray[np.intp]
 
@@ -36,10 +38,7 @@ _STEPS = {"read": 0.1, "guess": 0.05, "trace": 0.35, "clear": 0.2, "seen": 0.1, 
 class _Progress:
     """Tells how much is done of all steps together."""
 
-    def __init__(self, given: Any) -> None:
-        if given is not None and not callable(given):
-            must = "`progress` must be a function of the share that is done"
-            raise TypeError(f"{must}; got {type(given).__name__}")
+    def __init__(self, given: Told | None) -> None:
         self._given = given
         self._done = 0.0
 
@@ -83,12 +82,23 @@ def attack(
         raise ValueError(f"`confidence` must be between 0 and 1; got {level:g}")
     many = None if targets is None else _core.as_whole("targets", targets, 1)
     rng = np.random.default_rng(_core.as_whole("seed", seed, 0))
-    told = _Progress(progress)
+    matching = {"id_column": id_column, "pseudonym": pseudonym, "key": key, "shuffled": shuffled}
+    with watched("auditing", progress) as tell:
+        return _attack(original, released, plan, level, many, rng, _Progress(tell), matching)
+
+
+def _attack(
+    original: Any,
+    released: Any,
+    plan: Plan,
+    level: float,
+    many: int | None,
+    rng: np.random.Generator,
+    told: _Progress,
+    matching: dict[str, Any],
+) -> Audit:
     told.step("read")
-    pairs = paired(
-        original, released, plan, id_column=id_column, pseudonym=pseudonym, key=key,
-        shuffled=shuffled,
-    )  # fmt: skip
+    pairs = paired(original, released, plan, **matching)
     evidence = gathered(pairs, plan)
     per_person = 1 if pairs.people is None else int(np.bincount(pairs.people).max())
     told.step("guess")

@@ -10,7 +10,7 @@ import click
 from bistochastic.cli.group import main
 from bistochastic.cli.keys import read_key
 from bistochastic.cli.plans import is_certificate, read_certificate, read_plan
-from bistochastic.cli.progress import bar
+from bistochastic.progress import steps
 from bistochastic.words import shown
 
 _FILE = click.Path(path_type=Path)
@@ -51,11 +51,15 @@ def audit(
     from bistochastic.audit.results import NOT_FOR_RELEASE
     from bistochastic.files.release import kinds
 
-    made = read_certificate(plan, "plan").plan if is_certificate(plan) else read_plan(plan, "plan")
+    made = (
+        read_certificate(plan, "plan").plan
+        if is_certificate(plan, "plan")
+        else read_plan(plan, "plan")
+    )
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"`out` must end in .html; got {shown(out.suffix) or 'no ending'}")
     key = None if key_file is None else read_key(key_file)
-    with bar() as progress:
+    with steps() as progress:
         progress("reading", 0.0)
         types = kinds(made)
         # Ids are texts, as `protect` takes them.
