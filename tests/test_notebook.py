@@ -225,7 +225,7 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, source: bs.KeySourc
     assert "<script" not in page.lower()
     # Where a label of that name is shown at all, it is shown as it is spelled.
     named = {"Audit", "Axis", "Categorical", "Certificate", "Counts", "Estimate", "Guess",
-             "Joint", "Labels", "Measures",
+             "Joint", "Labels", "Linkage", "Marginal", "Measures", "Neighbours", "PairTable",
              "PermutationDistance", "Plan", "Point", "Preview", "Release", "Strata",
              "Tradeoff"}  # fmt: skip
     assert ("&lt;script&gt;" in page) == (name in named)

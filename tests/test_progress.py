@@ -34,6 +34,7 @@ PLAN = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.
 # Its likeliest shares have no closed form, so that there is a search.
 SEARCHED = bs.Plan([bs.Categorical("x", [0, 1, 2], matrix=M)])
 TABLE = {"sex": ["F", "M", "M"] * 100}
+RELEASE = PLAN.protect(TABLE)
 AGES = {"age": [30, 61, 31, 60], "ill": ["a", "b", "a", "b"]}
 MEANS = [1.0, 9.0, 2.0, 8.0]
 # Every call that takes `progress`, on something small.
@@ -51,6 +52,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "anatomize": lambda p: bs.anatomize(
         AGES, quasi_identifiers=["age"], sensitive=["ill"], k=2, progress=p
     ),
+    "audit": lambda p: bs.audit(TABLE, RELEASE, PLAN, progress=p),
     "Matrix.estimate": lambda p: M.estimate(counts=[5, 3, 1], method="mle", progress=p),
     "Plan.estimate": lambda p: SEARCHED.estimate(
         {"x": [0, 0, 1, 2]}, "x", method="mle", progress=p

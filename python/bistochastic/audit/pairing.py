@@ -142,7 +142,7 @@ def _codes(own: Any, theirs: Any, column: str) -> tuple[Places, Places]:
     known: dict[Any, int] = {}
 
     def numbered(values: Any) -> Places:
-        plain = values.tolist() if isinstance(values, np.ndarray) else values
+        plain = values if isinstance(values, list) else values.tolist()
         found = [known.setdefault(value, len(known)) for value in plain]
         return np.array(found, dtype=np.intp)
 

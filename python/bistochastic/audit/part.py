@@ -17,6 +17,10 @@ class Part:
         named: Any = self
         return [(f.name.replace("_", " "), _said(getattr(self, f.name))) for f in fields(named)]
 
+    def _brief(self) -> str:
+        """What stands for it inside of another part."""
+        return "; ".join(f"{name} {value}" for name, value in self._facts())
+
     def __repr__(self) -> str:
         said = ", ".join(f"{name} {value}" for name, value in self._facts())
         return f"<{type(self).__name__}: {said}>"
@@ -44,5 +48,5 @@ def _said(value: Any) -> str:
     if value is None:
         return "not known"
     if isinstance(value, Part):
-        return "; ".join(f"{name} {said}" for name, said in value._facts())
-    return shown(value) or "none"
+        return value._brief()
+    return "none" if value == "" else shown(value)

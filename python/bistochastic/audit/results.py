@@ -46,6 +46,9 @@ class Rate(Part):
         """How much more often than without the attack; never negative."""
         return max(0.0, self.observed - self.chance)
 
+    def _brief(self) -> str:
+        return f"{self.observed:.4g} (from {self.low:.4g} to {self.high:.4g})"
+
 
 @dataclass(frozen=True, repr=False)
 class Guess(Part):
