@@ -205,6 +205,9 @@ def test_columns_and_types_are_checked_before_a_row_is_read() -> None:
         reader = pa.RecordBatchReader.from_batches(schema, none())
         with pytest.raises((ValueError, TypeError), match=match):
             plan().protect_batches(reader)
+    with pytest.raises(TypeError, match=r"^`reader` must be a RecordBatchReader .*; got Chunk"):
+        # A column alone gives an Arrow stream too.
+        plan().protect_batches(pa.chunked_array([["F", "M"]]))
     with pytest.raises(TypeError, match=r"^`reader` must be a RecordBatchReader .*; got list$"):
         plan().protect_batches([1])
     few = plan().protect_batches(people(255), key=KEY, release="w")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,7 +22,9 @@ def reader_of(given: Any) -> pa.RecordBatchReader:
     if isinstance(given, pa.Table):
         return given.to_reader()
     if hasattr(given, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(given)
+        # A column alone gives a stream too, which is none of a table.
+        with contextlib.suppress(pa.ArrowInvalid):
+            return pa.RecordBatchReader.from_stream(given)
     must = "`reader` must be a RecordBatchReader of pyarrow, or give an Arrow stream"
     raise TypeError(f"{must}; got {type(given).__name__}")
 
