@@ -100,6 +100,9 @@ _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "pl
            "build": 4.0, "conjunction": 2.0, "decompose_all": 1.5, "from_file": 2.0,
            "report": 0.3, "explore": 0.2,
            "protect": 6.0, "from_json": 2.0, "audit": 0.5}  # fmt: skip
+# What comes out of an audit, which has to be made first, for every look at a part of it.
+_OF_AUDITS = {"Audit", "Correlation", "Disclosure", "Giveaway", "Guess", "Linkage", "Marginal",
+              "Neighbours", "PairTable", "Propensity", "Rate", "Repeats"}  # fmt: skip
 
 
 def _method(s: Scene) -> str:
@@ -126,7 +129,10 @@ class Target:
     @property
     def weight(self) -> float:
         more = 2.5 if self.owner == "bs" else 0.4 if self.kind == "property" else 1.0
-        return _SELDOM.get(self.name, 1.0) * more * (1.0 if self.owner in ("bs", "Matrix") else 0.4)
+        part = 0.04 if self.owner in _OF_AUDITS else 0.4
+        return (
+            _SELDOM.get(self.name, 1.0) * more * (1.0 if self.owner in ("bs", "Matrix") else part)
+        )
 
 
 _NOTHING = inspect.Signature()
