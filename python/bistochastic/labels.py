@@ -44,6 +44,7 @@ class Labels:
         ValueError: `categories` must be distinct; got 'F' twice
         """
         must = "be a list of texts, whole numbers or truth values"
+        name = shown(name)
         if isinstance(given, str | bytes):
             raise TypeError(f"`{name}` must {must}; got {type(given).__name__}")
         values = tuple(_plain(value) for value in arguments.items(name, must, given))
