@@ -122,8 +122,7 @@ struct Shard {
     forgotten: u64,
 }
 
-/// Rows of ids, in bounded memory.
-#[derive(Debug)]
+/// Rows of ids, in bounded memory. It has no `Debug`, which would show ids.
 pub struct Tally {
     limit: u64,
     homes: Homes,
