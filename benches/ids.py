@@ -94,6 +94,23 @@ def main() -> None:
     show("protect, Arrow string", protect(pa.array(texts)), integers)
     hashes = np.random.default_rng(3).integers(0, 256, (N, 16), dtype=np.uint8)
     show("of that, counting rows", lambda: waves.People(1)._tally.add(hashes), integers)
+    few = hashes[np.random.default_rng(4).integers(0, N // 20, N)]
+    for rows, step in ((N, N), (N, 10_000), (N, 1000), (10_000, 10_000), (1000, 1000)):
+        each = [count(some[:rows], step) for some in (hashes, few)]
+        print(f"counting {rows} rows, {step} at a time: {each[0]:.0f} ns a row, "
+              f"{each[1]:.0f} where ids have 20 rows")  # fmt: skip
+
+
+def count(hashes: Any, step: int) -> float:
+    """Nanoseconds a row."""
+
+    def call() -> None:
+        people = waves.People(len(hashes))
+        for at in range(0, len(hashes), step):
+            people._tally.add(hashes[at : at + step])
+
+    call()
+    return best(call) / len(hashes) * 1e9
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@
 //! | [`law`] | `Family`, `Structure`, `Matrix`, `REGISTRY`, `build`; one file per family; scaling; whether two laws are the same |
 //! | [`measure`] | the single lines of any matrix, metric epsilon, plain arrays, `require` |
 //! | [`operator`] | `P^T x` and its inverse by structure, in doubles; Newton's equations of the likelihood |
-//! | [`draw`] | key, derivation, keystream, tables, samplers, inner loops, randomize, respond; counts of codes |
+//! | [`draw`] | key, derivation, keystream, tables, samplers, inner loops, randomize, respond; counts of codes and of the rows of ids |
 //! | [`birkhoff`] | matrices as sums of permutations: search, closed sums, sampling |
 //! | [`numeric`] | individuals as categories: a column permuted or averaged, classes of records that are close to each other |
 //! | `py` | every `#[pyclass]` and `#[pyfunction]`; the only folder that names pyo3 or numpy |

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import bistochastic as bs
 from bistochastic import _core
+from bistochastic.plan import waves
 from tables import TABLES, Columns, values_of
 
 KEY = bs.Key.from_bytes(bytes(range(32)))
@@ -336,20 +337,63 @@ def test_the_tally_finds_every_id_with_too_many_rows(rows: list[int], limit: int
 
 
 def test_the_tally_forgets_no_frequent_id_when_there_are_more_ids_than_counters() -> None:
-    """3 * 2^20 ids: found above the limit plus rows / 2^20, never at or below the limit."""
+    """3 * 2^20 ids: found above the bound, never at or below the limit."""
     rows = 3 * 2**20
     numbers = np.arange(rows, dtype=np.uint64)
     hashes = np.zeros((rows, 2), np.uint64)
     hashes[:, 0] = numbers * np.uint64(0x9E3779B97F4A7C15)
     tally = _core.Tally(1)
     assert tally.add(hashes.view(np.uint8)) is None
-    assert tally.bound == 1 + 3
+    # 64 shards of 20,480 counters each: all of them were set free twice.
+    assert tally.bound == 1 + 2
     # One id more than the bound among so many others.
     often = np.full((6, 2), 7, np.uint64)
     places = np.linspace(0, rows, 6).astype(int)
-    mixed = np.insert(hashes, places, often, axis=0)
-    assert _core.Tally(1).add(np.ascontiguousarray(mixed).view(np.uint8)) is not None
-    assert _core.Tally(6).add(np.ascontiguousarray(mixed).view(np.uint8)) is None
+    mixed = np.ascontiguousarray(np.insert(hashes, places, often, axis=0)).view(np.uint8)
+    found = _core.Tally(1).add(mixed)
+    assert found is not None
+    assert mixed[found].view(np.uint64).tolist() == [7, 7]
+    assert _core.Tally(6).add(mixed) is None
+    # In batches, the same row.
+    tally = _core.Tally(1)
+    step = 10**5
+    batches = ((at, tally.add(mixed[at : at + step])) for at in range(0, len(mixed), step))
+    assert next(at + row for at, row in batches if row is not None) == found
+
+
+@pytest.mark.parametrize("step", [1, 2**20, 2**32, 2**43, 0xF1DE83E19937733D])
+def test_the_tally_is_exact_up_to_a_million_ids_whatever_numbers_they_are(step: int) -> None:
+    numbers = np.arange(2**20, dtype=np.uint64) * np.uint64(step)
+    hashes = waves._spread(numbers)
+    tally = _core.Tally(2)
+    assert tally.add(hashes) is None
+    assert tally.add(hashes[::-1].copy()) is None
+    assert tally.bound == 2
+    assert tally.add(hashes[777:778]) == 0
+
+
+def test_the_tally_counts_many_batches_of_many_ids() -> None:
+    rng = np.random.default_rng(5)
+    numbers = rng.integers(0, 20_000, 400_000)
+    order = np.argsort(numbers, kind="stable")
+    counts = np.bincount(numbers)
+    # How many rows of its id each row has before it.
+    before = np.empty_like(numbers)
+    before[order] = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)
+    hashes = waves._spread(numbers)
+    for limit in (10, 30, int(counts.max()) - 1, int(counts.max())):
+        over = before >= limit
+        want = int(np.argmax(over)) if over.any() else None
+        for step in (1009, 150_000, len(numbers)):
+            tally = _core.Tally(limit)
+            batches = (
+                (at, tally.add(hashes[at : at + step])) for at in range(0, len(hashes), step)
+            )
+            found = next((at + row for at, row in batches if row is not None), None)
+            assert found == want
+            assert tally.bound == limit
+    assert _core.Tally(0).add(hashes[:3]) == 0
+    assert _core.Tally(0).add(hashes[:0]) is None
 
 
 @pytest.mark.parametrize(

@@ -13,5 +13,6 @@ pub mod recode;
 pub mod respond;
 pub mod sampler;
 pub mod spelled;
+pub mod tally;
 pub mod texts;
 pub mod word;

@@ -1,8 +1,6 @@
 //! What a plan draws: columns by position in blocks, columns by ids, the key of a numeric column, pseudonyms. And
 //! what it counts: the rows of an id.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Mutex, PoisonError};
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -24,6 +22,7 @@ use crate::draw::randomize::Id;
 use crate::draw::randomize::block::{self, Codes, Column, Labels, Refused};
 use crate::draw::recode::recode;
 use crate::draw::spelled::{Part, Prefixed};
+use crate::draw::tally;
 use crate::error::Error;
 use crate::system::memory;
 use crate::system::stop::Paced;
@@ -471,104 +470,37 @@ pub fn plan_recode<'py>(
     Ok(good.then_some(out))
 }
 
-/// How many ids are counted at a time.
-const COUNTERS: usize = 1 << 20;
-
-/// Ids are hashes already.
-#[derive(Default)]
-struct Taken(u64);
-
-impl Hasher for Taken {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for some in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..some.len()].copy_from_slice(some);
-            self.0 = self.0.rotate_left(1) ^ u64::from_le_bytes(word);
-        }
-    }
-
-    fn write_u128(&mut self, n: u128) {
-        self.0 = n as u64 ^ (n >> 64) as u64;
-    }
-}
-
-/// Rows of an id, in bounded memory: Misra and Gries with 2^20 counters.
+/// Rows of an id, in bounded memory: Misra and Gries.
 ///
-/// A count is never above the truth, and below it by at most the rows over 2^20. So an id with more rows than
-/// ``limit`` by that much is always found, and one with at most ``limit`` never.
+/// An id with more than ``bound`` rows is always found, and one with at most ``limit`` never. The two are the same up
+/// to about 2^20 ids.
 #[pyclass(frozen, module = "bistochastic._core")]
-pub struct Tally {
-    limit: u64,
-    counts: Mutex<Counts>,
-}
-
-#[derive(Default)]
-struct Counts {
-    of: HashMap<u128, u64, BuildHasherDefault<Taken>>,
-    rows: u64,
-}
+pub struct Tally(Mutex<tally::Tally>);
 
 #[pymethods]
 impl Tally {
     #[new]
     fn new(limit: u64) -> Self {
-        Tally {
-            limit,
-            counts: Mutex::default(),
-        }
+        Tally(Mutex::new(tally::Tally::new(limit)))
     }
 
     /// Count rows by their pseudonyms; the position of the first that is one too many, if any.
     fn add(&self, py: Python<'_>, pseudonyms: PyReadonlyArray2<'_, u8>) -> PyResult<Option<usize>> {
         let bytes = pseudonyms.as_slice()?;
-        let found = detached(py, bytes.len() as u64, || {
-            let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-            counts.add(bytes, self.limit)
-        })?;
-        Ok(found)
+        let threads = pool::threads();
+        // Never with the GIL, which whoever holds the lock may be waiting for.
+        detached(py, u64::MAX, || {
+            let mut tally = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            tally.add(bytes.as_chunks().0, threads)
+        })
     }
 
     /// More rows than this would have been found.
     #[getter]
-    fn bound(&self) -> u64 {
-        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        self.limit + counts.rows / COUNTERS as u64
-    }
-}
-
-impl Counts {
-    fn add(&mut self, pseudonyms: &[u8], limit: u64) -> Option<usize> {
-        let more = (pseudonyms.len() / 16).min(COUNTERS.saturating_sub(self.of.len()));
-        memory::require(48 * more as u128);
-        for (i, id) in pseudonyms.chunks_exact(16).enumerate() {
-            if i % 65_536 == 0 {
-                crate::system::stop::point();
-            }
-            let id = u128::from_le_bytes(std::array::from_fn(|i| id[i]));
-            self.rows += 1;
-            if let Some(count) = self.of.get_mut(&id) {
-                *count += 1;
-                if *count > limit {
-                    return Some(i);
-                }
-            } else if self.of.len() < COUNTERS {
-                self.of.insert(id, 1);
-                if limit == 0 {
-                    return Some(i);
-                }
-            } else {
-                // One row of this id and of each that is counted are left out: that happens at most
-                // rows / 2^20 times.
-                self.of.retain(|_, count| {
-                    *count -= 1;
-                    *count > 0
-                });
-            }
-        }
-        None
+    fn bound(&self, py: Python<'_>) -> u64 {
+        py.detach(|| {
+            let tally = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            tally.bound()
+        })
     }
 }

@@ -13,23 +13,7 @@ pub fn columns(outcomes: usize) -> u32 {
 /// A table of zeros. A large one asks for large pages, as every look-up in it may be on another page.
 pub fn zeros<W: Word>(entries: usize) -> Box<[W]> {
     let table = memory::filled(W::low(0), entries).into_boxed_slice();
-    #[cfg(target_os = "linux")]
-    {
-        const PAGE: usize = 1 << 21;
-        let start = table.as_ptr().addr().next_multiple_of(PAGE);
-        let end = table.as_ptr().addr() + size_of_val(&*table);
-        if start + PAGE <= end {
-            // SAFETY: the range lies within our own allocation, and the advice does not change what it
-            // holds. That it may be refused does not matter.
-            unsafe {
-                libc::madvise(
-                    table.as_ptr().with_addr(start).cast_mut().cast(),
-                    end - start,
-                    libc::MADV_HUGEPAGE,
-                );
-            }
-        }
-    }
+    memory::advise_large_pages(&table);
     table
 }
 
