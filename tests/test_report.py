@@ -204,7 +204,14 @@ def test_every_kind_of_column_is_told(tmp_path: Path) -> None:
         "u: Every report is drawn by lot, whatever the truth. It tells nothing.",
         "a and c are exchanged with a chance of 60 %.",
         "All other levels are reported as they are: nothing about them is hidden.",
-        "The numbers are exchanged between people.",
+        "The numbers are exchanged between people who are near each other in rank: half of them "
+        "move by at most 1 place among 60, nine of ten by at most 3. Where many people have the "
+        "same number, most of them keep it. All numbers that occur are published; only who has "
+        "which is hidden.",
+        "The numbers in income are exchanged by chance among people near in rank. Where many "
+        "people have the same number, most keep theirs. All numbers that occur are published.",
+        "The set of all numbers in income, and how often each occurs.",
+        "The mean of every class of numbers in weight.",
         "There are 12 classes, of 5 people each.",
         "Every number is replaced by the mean of its class",
         "a report of 0 rules out 6, for example. Whatever is reported, 5 answers or more remain "
@@ -226,6 +233,24 @@ def test_every_kind_of_column_is_told(tmp_path: Path) -> None:
     assert release.certificate.digest in text
     assert release.certificate.plan.digest in text
     assert page.count("<h3>") >= len(release.certificate.plan.attributes)
+
+
+def test_no_share_of_people_who_keep_their_number_is_claimed(tmp_path: Path) -> None:
+    # All have the same number, so that all keep it: a page without data cannot know.
+    ages = bs.Numeric("age", "k_anonymous", k=5)
+    release = bs.Plan([ages]).protect({"age": [40.0] * 100}, shuffle=True)
+    text = text_of(written(release, tmp_path))
+    told = text[text.index("The numbers are exchanged between people") :].split("There are")[0]
+    assert "%" not in told
+    assert "expected to keep" not in text
+    assert "Nothing but the number of records" not in text
+    assert release.certificate.in_clear == (
+        "the set of all numbers in `age`, and how often each occurs",
+    )
+    unordered = bs.Plan([bs.Numeric("age", "k_anonymous", k=5, order=None)])
+    text = text_of(written(unordered, tmp_path, 100))
+    assert "exchanged between people. Where many people have the same number, many" in text
+    assert "near in rank" not in text
 
 
 def test_measures_are_those_of_the_plan(tmp_path: Path) -> None:

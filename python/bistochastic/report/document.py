@@ -177,17 +177,23 @@ class Report:
 
     def _how(self) -> list[object]:
         """What happens to answers, and to numbers that chance has no part in."""
-        means = [c for c in self.columns if c.measured.deterministic]
+        numeric = [c.attribute for c in self.columns if isinstance(c.attribute, Numeric)]
         found: list[object] = []
-        if len(means) < len(self.columns):
+        if len(numeric) < len(self.columns):
             found.append(
                 "Every protected answer is kept or exchanged by chance before it is published. The "
                 "chances are public; who was exchanged is not."
             )
+        for order, near, most in (("rank", " near in rank", "most"), (None, "", "many")):
+            moved = [a.column for a in numeric if a.release == "permute" and a.order == order]
+            if moved:
+                among = f" are exchanged by chance among people{near}. Where many people have the "
+                same = f"same number, {most} keep theirs. All numbers that occur are published."
+                found.append(join("The numbers in ", names(moved), among, same))
+        means = [a.column for a in numeric if a.release == "average"]
         if means:
-            columns = [name for column in means for name in column.attribute.columns]
             by = " are replaced by means of classes, without chance."
-            found.append(join("The numbers in ", names(columns), by))
+            found.append(join("The numbers in ", names(means), by))
         return found
 
     def _weakest(self) -> list[object]:
