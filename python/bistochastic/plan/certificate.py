@@ -382,7 +382,9 @@ def _moved(attribute: Attribute) -> list[str]:
     if moves is None or attribute.release == "average":
         return []
     half, most = (round(share * moves.size) for share in (moves.p50, moves.p90))
-    far = f"half of the records move by at most {half} of {moves.size} ranks, 90 % by at most {most}"
+    far = (
+        f"half of the records move by at most {half} of {moves.size} ranks, 90 % by at most {most}"
+    )
     same = "where many records have the same value, most keep theirs"
     return [f"{prefix(attribute.columns)}{far}; {same}"]
 
