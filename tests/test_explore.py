@@ -15,6 +15,7 @@ from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.markup.pictures import cell_text
 from bistochastic.report import beliefs
 from bistochastic.report.explorer import STEPS
+from bistochastic.report.sentences import unbroken
 from bistochastic.words import down, up
 
 
@@ -56,10 +57,10 @@ def test_numbers_are_those_of_the_core(tmp_path: Path, size: int) -> None:
             assert facts[0] == down(matrix.beta, 4)
             assert facts[1] == ("infinite" if most is None else up(matrix.epsilon, 4))
             for belief, shown in ((Fraction(1, 100), facts[2]), (Fraction(1, 10), facts[3])):
-                right = beliefs.percent(beliefs.after(belief, most))
+                right = unbroken(beliefs.percent(beliefs.after(belief, most)))
                 assert shown == ("certainty" if most is None else right)
             assert matrix.truthfulness is not None
-            assert facts[4] == beliefs.percent(Fraction(matrix.truthfulness))
+            assert facts[4] == unbroken(beliefs.percent(Fraction(matrix.truthfulness)))
             dense = matrix.to_dense()
             far = sum(abs(u - v) * dense[u, v] for u in range(size) for v in range(size)) / size
             assert abs(float(facts[5]) - far) <= 0.005 * far + 1e-9
@@ -87,7 +88,7 @@ def test_levels_have_their_names_or_codes(tmp_path: Path) -> None:
 def test_the_first_step_hides_nothing_and_the_last_everything(tmp_path: Path) -> None:
     law = data_of(written(tmp_path, 4))["laws"]["4"][0]
     assert law["steps"][0][0][:2] == ["0", "infinite"]
-    assert law["steps"][-1][0][:4] == ["1", "0", "1 %", "10 %"]
+    assert law["steps"][-1][0][:4] == ["1", "0", "1\u00a0%", "10\u00a0%"]
 
 
 def test_families_of_ones_own_are_shown(tmp_path: Path) -> None:

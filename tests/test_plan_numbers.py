@@ -111,7 +111,12 @@ def test_a_certificate_says_how_far_values_move() -> None:
     want = bs.k_anonymous(500, k=5).displacement()
     assert data["displacement"]["p90"] == want.p90
     assert data["displacement"]["unmoved"] == pytest.approx(0.2)
-    assert f"half of the values move by at most {want.p50:.3%} of the ranks" in str(certificate)
+    half = round(want.p50 * want.size)
+    assert f"half of the records move by at most {half} of {want.size} ranks" in str(certificate)
+    assert "where many records have the same value, most keep theirs" in str(certificate)
+    numbers = "the set of all numbers in `income`, and how often each occurs"
+    assert certificate.in_clear == (numbers, "the order of the rows")
+    assert numbers in str(own.preview())
     assert own.beta == own.categorical.beta  # type: ignore[union-attr]
     bound = own.for_records(500)
     assert bound.numeric is not None

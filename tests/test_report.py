@@ -176,7 +176,7 @@ def test_the_sentence_has_the_numbers_of_the_law(tmp_path: Path) -> None:
     plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
     text = text_of(written(plan, tmp_path, 1000))
     assert (
-        "Someone who held an answer for 1 % likely thinks it at most 2.95 % likely after seeing "
+        "Someone who thinks an answer 1 % likely can think it at most 2.95 % likely after seeing "
         "the report. 10 % becomes at most 25 %, and 50 % at most 75 %." in text
     )
     assert "The truth is reported with a chance of 75 %, and the other level with 25 %." in text
@@ -204,7 +204,14 @@ def test_every_kind_of_column_is_told(tmp_path: Path) -> None:
         "u: Every report is drawn by lot, whatever the truth. It tells nothing.",
         "a and c are exchanged with a chance of 60 %.",
         "All other levels are reported as they are: nothing about them is hidden.",
-        "The numbers are exchanged between people.",
+        "The numbers are exchanged between people who are near each other in rank: half of them "
+        "move by at most 1 place among 60, nine of ten by at most 3. Where many people have the "
+        "same number, most of them keep it. All numbers that occur are published; only who has "
+        "which is hidden.",
+        "The numbers in income are exchanged by chance among people near in rank. Where many "
+        "people have the same number, most keep theirs. All numbers that occur are published.",
+        "The set of all numbers in income, and how often each occurs.",
+        "The mean of every class of numbers in weight.",
         "There are 12 classes, of 5 people each.",
         "Every number is replaced by the mean of its class",
         "a report of 0 rules out 6, for example. Whatever is reported, 5 answers or more remain "
@@ -214,7 +221,17 @@ def test_every_kind_of_column_is_told(tmp_path: Path) -> None:
         "Column income: all numbers are published as they are.",
         "Column weight: the means follow from the numbers without chance.",
         "The numbers in weight are replaced by means of classes, without chance.",
-        "It holds nothing that was derived from anyone's answers.",
+        "This page was made from the plan and the certificate alone, without looking at any "
+        "answer.",
+        "Taken together, the 13 columns give no bound: someone who can tell which row is a "
+        "person's may become certain of something about that person: see",
+        "can tell the most. Someone who thinks an answer 1 %",
+        "It does not hold against those who have the original.",
+        "attacks the protected table with the original at hand",
+        "Definition 2 (the bits of several attributes, added)",
+        "bistochastic inspect CERTIFICATE.json",
+        "They do not cover protected files.",
+        "can find out before the release, by an audit, and keeps the result confidential.",
         "Column region.",
         "Left out of the release: name.",
         "only the totals of its 4 classes, which are not changed at all",
@@ -226,6 +243,24 @@ def test_every_kind_of_column_is_told(tmp_path: Path) -> None:
     assert release.certificate.digest in text
     assert release.certificate.plan.digest in text
     assert page.count("<h3>") >= len(release.certificate.plan.attributes)
+
+
+def test_no_share_of_people_who_keep_their_number_is_claimed(tmp_path: Path) -> None:
+    # All have the same number, so that all keep it: a page without data cannot know.
+    ages = bs.Numeric("age", "k_anonymous", k=5)
+    release = bs.Plan([ages]).protect({"age": [40.0] * 100}, shuffle=True)
+    text = text_of(written(release, tmp_path))
+    told = text[text.index("The numbers are exchanged between people") :].split("There are")[0]
+    assert "%" not in told
+    assert "expected to keep" not in text
+    assert "Nothing but the number of records" not in text
+    assert release.certificate.in_clear == (
+        "the set of all numbers in `age`, and how often each occurs",
+    )
+    unordered = bs.Plan([bs.Numeric("age", "k_anonymous", k=5, order=None)])
+    text = text_of(written(unordered, tmp_path, 100))
+    assert "exchanged between people. Where many people have the same number, many" in text
+    assert "near in rank" not in text
 
 
 def test_measures_are_those_of_the_plan(tmp_path: Path) -> None:
@@ -274,6 +309,7 @@ def test_keys_ids_rows_and_engines_are_told(tmp_path: Path) -> None:
     )
     text = text_of(written(later, tmp_path))
     assert "The guarantee is for one row." in text
+    assert "It does not hold against those who have the key or the original." in text
     assert f"after the one with the digest {first.certificate.digest}" in text
     table = pa.table({"file": ["a"] * 3, "row": [1, 2, 3], "sex": ["F", "M", "M"]})
     own = simple(drop=["file", "row"])
@@ -295,7 +331,7 @@ def test_a_key_that_anyone_can_guess_stands_above_everything(tmp_path: Path) -> 
 
 def test_a_plan_without_records_gives_examples(tmp_path: Path) -> None:
     text = text_of(written(wide(), tmp_path))
-    assert "Report on a plan, before any data." in text
+    assert "Report on a plan, before any release." in text
     assert "1,000,000 records" in text
     assert "have a beta once the number of records is known" in text
     assert "Nothing has been drawn yet." in text
@@ -309,9 +345,36 @@ def test_levels_that_were_read_off_the_data_are_owned_up_to(tmp_path: Path) -> N
     read = bs.Categorical("sex", ["F", "M"], "uniform", domain_from_data=True)
     text = text_of(written(bs.Plan([read]), tmp_path))
     assert (
-        "The plan took the levels of 1 column from the data. Beside them, this page holds" in text
+        "This page was made from the plan alone, without looking at any answer. The plan itself "
+        "took the levels of 1 column from the data." in text
     )
+    assert "before any data" not in text
     assert "which tells that they occur" in text
+
+
+def test_columns_that_bound_nothing_together_say_so_first(tmp_path: Path) -> None:
+    def second(keep: float) -> str:
+        columns = [
+            bs.Categorical(name, ["F", "M"], "randomized_response", keep=keep) for name in "abcde"
+        ]
+        page = written(bs.Plan(columns), tmp_path, 100)
+        summary = page[page.index('id="summary"') :]
+        return text_of(summary.split("<li>")[2])
+
+    assert second(0.9) == (
+        "Taken together, the 5 columns give no useful bound: someone who can tell which row is a "
+        "person's may become practically certain of something about that person."
+    )
+    # 3^5 = 243, and 0.01 * 243 / (0.01 * 243 + 0.99) is 71.06 %.
+    assert "from 1 % to at most 71.1 %, from 10 % to at most 96.5 %" in second(0.75)
+
+
+def test_what_only_a_technician_needs_stands_at_the_end(tmp_path: Path) -> None:
+    release = simple().protect({"sex": ["F", "M"] * 200}, key=bs.Key.generate(), release="w")
+    text = text_of(written(release, tmp_path))
+    assert text.count("can test a guess of a whole block") == 1
+    assert text.index("How to verify") < text.index("can test a guess of a whole block")
+    assert "must be destroyed when no further wave is due" in text
 
 
 def test_errors_are_those_of_the_core() -> None:

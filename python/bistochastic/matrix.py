@@ -515,7 +515,7 @@ class Matrix(_core.Law):
         half move at most      1.5000%
         90 % move at most      3.4000%
         nobody moves beyond    4.9000%
-        do not move            2.0000% of the individuals
+        stay in their place    2.0000% of the individuals
         """
         from bistochastic.numeric import displacement
 

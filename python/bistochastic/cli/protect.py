@@ -86,7 +86,7 @@ def protect(
     except MemoryError as error:
         raise ValueError(str(error) or "`in` must fit in memory; got a larger one") from None
     click.echo(f"{shown(out)}: {found.line.removeprefix('of ')}")
-    click.echo(f"In clear: {', '.join(found.in_clear) or 'nothing'}")
+    click.echo(f"In clear: {'; '.join(found.in_clear) or 'nothing'}")
     several = len(found.warnings)
     mind = f", with {several} thing{'s' * (several > 1)} to mind" if several else ""
     click.echo(f"{shown(target)}: the certificate{mind}; `bistochastic inspect` shows it")

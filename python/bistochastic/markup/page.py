@@ -67,6 +67,7 @@ margin:1rem 0}
 .bs-panel{background:var(--panel);border:1px solid var(--edge);border-radius:6px;
 padding:.7rem 1rem;margin:1rem 0}
 .bs-contents ol{columns:2;padding-left:1.4rem}
+.bs-contents li{margin:0;padding:.1rem 0;break-inside:avoid}
 .bs-table{font-size:.92rem}
 .bs-slider{display:block;width:100%;margin:.5rem 0 0;height:2rem;accent-color:var(--link)}
 [hidden]{display:none!important}

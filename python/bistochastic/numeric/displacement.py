@@ -47,7 +47,9 @@ class Displacement:
     than there are, and ``joint_share`` the same over ``log2 N!``; None where no permutation is
     drawn. Moves are shares of N places: ``mean``, the percentiles ``p10``, ``p50`` and ``p90`` over
     individuals and draws, and ``furthest``, which nobody exceeds. ``unmoved`` is the expected share
-    of those who do not move. Places are ranks where ``permute`` is called with ``order="rank"``.
+    of those who stay in their place. Places are ranks where ``permute`` is called with
+    ``order="rank"``. It is no share of those who keep their value: equal values are exchanged
+    without effect.
 
     >>> import bistochastic as bs
     >>> d = bs.blocks([2, 2]).displacement()
@@ -79,7 +81,7 @@ class Displacement:
             ("half move at most", f"{self.p50:.4%}"),
             ("90 % move at most", f"{self.p90:.4%}"),
             ("nobody moves beyond", f"{self.furthest:.4%}"),
-            ("do not move", f"{self.unmoved:.4%} of the individuals"),
+            ("stay in their place", f"{self.unmoved:.4%} of the individuals"),
         ]
 
     def __str__(self) -> str:

@@ -28,6 +28,14 @@ if TYPE_CHECKING:
 
 VERSION = 1
 BLOCK = 65_536
+# What follows from drawing by blocks under a key that is kept.
+BLOCKS = (
+    f"Noise depends on what each block of {BLOCK} rows holds. Under the same key and label an "
+    "unchanged block is seen to be unchanged.",
+    "Whoever can have files protected under this key and label can test a guess of a whole block.",
+    "An edited file is drawn anew in the blocks it touches, after an inserted row in all later "
+    "ones: there epsilon adds.",
+)
 
 
 @dataclass(frozen=True)
@@ -72,8 +80,7 @@ class Certificate:
     def in_clear(self) -> tuple[str, ...]:
         """What stays as it was, a phrase each."""
         found = [f"column `{shown(column)}`" for column in self.columns_in_clear]
-        whole = [each for each in preview.in_clear(self.plan) if each.startswith("who is missing")]
-        found += whole
+        found += preview.seen(self.plan)
         if not self.shuffled:
             found.append("the order of the rows")
         if self.ids is not None and not self.ids.row_columns:
@@ -94,20 +101,12 @@ class Certificate:
             )
         found = [
             "Whoever holds the key can undo the release: it is as confidential as the original, "
-            "and is destroyed when no further wave is due."
+            "and must be destroyed when no further wave is due."
         ]
         if self.key_fingerprint == "insecure":
             found.append("The key is insecure: anyone can guess it and undo the release.")
         if self.ids is None:
-            found += [
-                f"Noise depends on what each block of {BLOCK} rows holds. Under the same key and "
-                "label an unchanged block is seen to be unchanged.",
-                "Whoever can have files protected under this key and label can test a guess of a "
-                "whole block.",
-                "An edited file is drawn anew in the blocks it touches, after an inserted row in "
-                "all later ones: there epsilon adds.",
-            ]
-            return tuple(found)
+            return (*found, *BLOCKS)
         if self.ids.row_columns:
             found.append(
                 "One label, one file: rows are addressed by "
@@ -382,8 +381,12 @@ def _moved(attribute: Attribute) -> list[str]:
     moves = _moves(attribute)
     if moves is None or attribute.release == "average":
         return []
-    far = f"half of the values move by at most {moves.p50:.3%} of the ranks"
-    return [f"{prefix(attribute.columns)}{far}, 90 % by at most {moves.p90:.3%}"]
+    half, most = (round(share * moves.size) for share in (moves.p50, moves.p90))
+    far = (
+        f"half of the records move by at most {half} of {moves.size} ranks, 90 % by at most {most}"
+    )
+    same = "where many records have the same value, most keep theirs"
+    return [f"{prefix(attribute.columns)}{far}; {same}"]
 
 
 def _worst(matrices: tuple[Matrix, ...]) -> dict[str, Any]:

@@ -25,9 +25,32 @@ def in_clear(plan: Plan) -> list[str]:
         found.append("every column that the plan does not name")
     elif plan.keep:
         found.append("columns " + ", ".join(f"`{shown(column)}`" for column in plan.keep))
-    for attribute in plan.attributes:
-        if not isinstance(attribute, Numeric) and attribute.missing == "keep":
-            found.append(f"who is missing in {prefix(attribute.columns)[:-2]}")
+    return found + seen(plan)
+
+
+def seen(plan: Plan) -> list[str]:
+    """What of the protected columns is seen as it is, a phrase each.
+
+    >>> import bistochastic as bs
+    >>> seen(bs.Plan([bs.Numeric("age", "k_anonymous", k=5)]))
+    ['the set of all numbers in `age`, and how often each occurs']
+    """
+    found = [
+        f"who is missing in {prefix(attribute.columns)[:-2]}"
+        for attribute in plan.attributes
+        if not isinstance(attribute, Numeric) and attribute.missing == "keep"
+    ]
+    for release, what, more in (
+        ("permute", "the set of all numbers", ", and how often each occurs"),
+        ("average", "the mean of every class of numbers", ""),
+    ):
+        columns = [
+            f"`{shown(attribute.column)}`"
+            for attribute in plan.attributes
+            if isinstance(attribute, Numeric) and attribute.release == release
+        ]
+        if columns:
+            found.append(f"{what} in {', '.join(columns)}{more}")
     return found
 
 

@@ -53,8 +53,8 @@ class Release:
         """Write what was done and what it hides as a page to be handed over.
 
         ``path`` ends in ``.html``. The page is one file that needs nothing else. It is made from
-        the certificate alone, so that nothing in it is derived from a value. A file that is there
-        is replaced once the new one is whole.
+        the certificate alone, without looking at any answer. A file that is there is replaced once
+        the new one is whole.
 
         >>> import bistochastic as bs, pathlib, tempfile
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])

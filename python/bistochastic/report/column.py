@@ -10,11 +10,11 @@ from bistochastic import _core, measures
 from bistochastic.markup import Markup, element, heat, join, table
 from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan.attributes import Numeric
-from bistochastic.report.beliefs import STATED, even_odds, odds, percent
+from bistochastic.report.beliefs import even_odds, odds
 from bistochastic.report.deeds import weakest
 from bistochastic.report.levels import level, levels
 from bistochastic.report.precision import Precision, precision
-from bistochastic.report.sentences import becomes, beliefs, count, names, points, said
+from bistochastic.report.sentences import becomes, before, beliefs, count, names, points, said
 from bistochastic.words import down, shown, spoken, up
 
 if TYPE_CHECKING:
@@ -200,8 +200,7 @@ class Column:
         if isinstance(self.attribute, Numeric) or self.attribute.strata is None:
             return None
         strata = self.attribute.strata
-        header = [shown(strata.column), "rule", "beta", "epsilon",
-                  *(f"{percent(belief)} before" for belief in STATED)]  # fmt: skip
+        header = [shown(strata.column), "rule", "beta", "epsilon", *before()]
         rows = [
             [element("code", shown(value)), spoken(matrix.family), down(matrix.beta, 4),
              epsilon(matrix.epsilon), *becomes(odds(matrix))]

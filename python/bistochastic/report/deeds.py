@@ -166,23 +166,31 @@ def _numeric(attribute: Numeric) -> list[str]:
             "this: it counts as no protection in the numbers below."
         ]
         return found + _class_sizes(attribute)
-    found = [
-        "The numbers are exchanged between people. The set of all numbers is published as it is; "
-        "only who has which is hidden."
-    ]
-    if attribute.matrix is None:
-        return found
+    near, most = "", "many"
     if attribute.order == "rank":
-        try:
-            moves = attribute.matrix.displacement()
-        except ValueError:
-            return found
-        found.append(
-            "Numbers are exchanged between people of similar rank: half of them move by at most "
-            f"{_share(moves.p50)} of all ranks, nine of ten by at most {_share(moves.p90)}, and "
-            f"{_share(moves.unmoved)} of the people are expected to keep their own."
-        )
+        near, most = " who are near each other in rank", "most"
+    # How many keep their number depends on how many have the same one: no page without data knows.
+    found = [
+        f"The numbers are exchanged between people{near}{_places(attribute)}. Where many people "
+        f"have the same number, {most} of them keep it. All numbers that occur are published; only "
+        "who has which is hidden."
+    ]
     return found + _class_sizes(attribute)
+
+
+def _places(attribute: Numeric) -> str:
+    """How far people move in rank, where that is known."""
+    if attribute.matrix is None or attribute.order != "rank":
+        return ""
+    try:
+        moves = attribute.matrix.displacement()
+    except ValueError:
+        return ""
+    half, most = (round(share * moves.size) for share in (moves.p50, moves.p90))
+    return (
+        f": half of them move by at most {half:,} place{'s' * (half != 1)} among {moves.size:,}, "
+        f"nine of ten by at most {most:,}"
+    )
 
 
 def _class_sizes(attribute: Numeric) -> list[str]:
@@ -194,7 +202,3 @@ def _class_sizes(attribute: Numeric) -> list[str]:
     small, large = int(found.sizes.min()), int(found.sizes.max())
     sizes = f"{small:,}" if small == large else f"{small:,} to {large:,}"
     return [f"There are {found.number:,} classes, of {sizes} people each."]
-
-
-def _share(x: float) -> str:
-    return f"{100 * x:.3g} %"

@@ -1,7 +1,7 @@
 """The report of a plan or a release: one page that can be handed over.
 
 It is a function of the plan, or of the certificate, and of nothing else. So whoever has the
-certificate can make the same page again, byte for byte, and nothing in it is derived from a value.
+certificate can make the same page again, byte for byte. No answer is looked at for it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,24 @@ from bistochastic.markup import Markup, element, facts, join, page, section, tab
 from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan import preview
 from bistochastic.plan.attributes import Numeric, prefix
+from bistochastic.plan.certificate import BLOCKS
+from bistochastic.plan.definitions import in_words
 from bistochastic.progress import watched
 from bistochastic.report import explorer
-from bistochastic.report.beliefs import STATED, percent
+from bistochastic.report.beliefs import STATED, after
 from bistochastic.report.column import Column, epsilon, errors
 from bistochastic.report.deeds import attribute_deeds
 from bistochastic.report.levels import levels
-from bistochastic.report.sentences import becomes, beliefs, count, listed, names, points, said
+from bistochastic.report.sentences import (
+    becomes,
+    before,
+    beliefs,
+    count,
+    listed,
+    names,
+    points,
+    said,
+)
 from bistochastic.words import down, shown
 
 if TYPE_CHECKING:
@@ -43,6 +54,8 @@ _INSECURE = (
 )
 _WHERE = "Where someone may become certain"
 _CERTAIN = element("a", f"“{_WHERE}”", href="#certain")
+# From here on a belief of 1 % is no bound that anyone can use.
+_USELESS = Fraction(99, 100)
 
 
 def write_report(
@@ -111,6 +124,7 @@ class Report:
         ]
         if scenes:
             sections.append(("explore", "What another beta would do", self._explore()))
+        sections.append(("audit", "What this page cannot see: audits", self._audit()))
         sections.append(("origin", "Origin, and how to verify this page", self._origin()))
         made = [section(title, body, id=id) for id, title, body in sections]
         return page(
@@ -142,17 +156,18 @@ class Report:
         if self.certificate is not None:
             return f"Report on a release of {count(self.records or 0, 'record')}."
         if self.records is not None:
-            return f"Report on a plan for {count(self.records, 'record')}, before any data."
-        return "Report on a plan, before any data."
+            return f"Report on a plan for {count(self.records, 'record')}, before any release."
+        return "Report on a plan, before any release."
 
     def _holds(self) -> str:
-        """What the page holds of the data: nothing, or the levels that a plan took from them."""
-        nothing = "holds nothing that was derived from anyone's answers."
+        """What the page was made from, and whether a plan took levels from the data."""
+        source = "plan" if self.certificate is None else "plan and the certificate"
+        made = f"This page was made from the {source} alone, without looking at any answer."
         read = [c for c in self.columns if c.law is not None and c.coded.domain_from_data]
         if not read:
-            return f"It {nothing}"
+            return made
         many = count(len(read), "column")
-        return f"The plan took the levels of {many} from the data. Beside them, this page {nothing}"
+        return f"{made} The plan itself took the levels of {many} from the data."
 
     def _package(self) -> str:
         return explorer.package() if self.certificate is None else self.certificate.package
@@ -165,33 +180,45 @@ class Report:
         are = "column is" if len(columns) == 1 else "columns are"
         lines: list[object] = [
             join(many, f"{len(columns)} {are} protected: ", names(columns), "."),
+            *self._all_together(),
             *self._how(),
             *self._weakest(),
-            *self._all_together(),
             self._in_clear(),
         ]
         if self.certificate is not None:
             lines.append(said(self.certificate.statements[0]))
         lines += self._left()
+        see = element("a", "audit", href="#audit")
+        lines.append(
+            join("This page does not know the data. It cannot see what columns tell about each "
+                 "other, or how many people can be recognised. Whoever holds the original can find "
+                 "out before the release, by an ", see, ", and keeps the result confidential.")
+        )  # fmt: skip
         return element("ul", [element("li", line) for line in lines])
 
     def _how(self) -> list[object]:
         """What happens to answers, and to numbers that chance has no part in."""
-        means = [c for c in self.columns if c.measured.deterministic]
+        numeric = [c.attribute for c in self.columns if isinstance(c.attribute, Numeric)]
         found: list[object] = []
-        if len(means) < len(self.columns):
+        if len(numeric) < len(self.columns):
             found.append(
                 "Every protected answer is kept or exchanged by chance before it is published. The "
                 "chances are public; who was exchanged is not."
             )
+        for order, near, most in (("rank", " near in rank", "most"), (None, "", "many")):
+            moved = [a.column for a in numeric if a.release == "permute" and a.order == order]
+            if moved:
+                among = f" are exchanged by chance among people{near}. Where many people have the "
+                same = f"same number, {most} keep theirs. All numbers that occur are published."
+                found.append(join("The numbers in ", names(moved), among, same))
+        means = [a.column for a in numeric if a.release == "average"]
         if means:
-            columns = [name for column in means for name in column.attribute.columns]
             by = " are replaced by means of classes, without chance."
-            found.append(join("The numbers in ", names(columns), by))
+            found.append(join("The numbers in ", names(means), by))
         return found
 
     def _weakest(self) -> list[object]:
-        """The columns that may make someone certain, and the one of the others that hides least."""
+        """The columns that may make someone certain, and the one of the others that tells most."""
         certain = [c for c in self.columns if c.odds is None or c.remark() is not None]
         bounded = [column for column in self.columns if column not in certain]
         found: list[object] = []
@@ -203,16 +230,24 @@ class Report:
         if bounded:
             worst = max(bounded, key=lambda column: column.odds or 0)
             among = "Of the other columns" if certain else "Of all columns"
-            lead = join(f"{among}, ", worst.name, " hides least. ") if len(self.columns) > 1 else ""
+            tells = " can tell the most. "
+            lead = (
+                join(f"{among}, a report of ", worst.name, tells) if len(self.columns) > 1 else ""
+            )
             found.append(join(lead, worst.sentence()))
         return found
 
     def _all_together(self) -> list[object]:
         if len(self.columns) == 1:
             return []
+        many = sum(len(column.attribute.columns) for column in self.columns)
+        none = f"Taken together, the {many} columns give no"
+        who = "bound: someone who can tell which row is a person's may become"
+        what = "certain of something about that person"
         if self.odds is None:
-            return [join("What all protected columns of a person together can tell has no bound: "
-                         "see ", _CERTAIN, ".")]  # fmt: skip
+            return [join(f"{none} {who} {what}: see ", _CERTAIN, ".")]
+        if after(STATED[0], self.odds) >= _USELESS:
+            return [f"{none} useful {who} practically {what}."]
         one, ten, half = becomes(self.odds)
         return [said(f"All protected columns of a person together can raise a belief about that "
                      f"person from 1 % to at most {one}, from 10 % to at most {ten}, and from 50 % "
@@ -255,7 +290,7 @@ class Report:
         ]
         if len(self.columns) > 1:
             rows.append(["all of them together", *becomes(self.odds)])
-        header = ["what is reported", *(f"{percent(belief)} before" for belief in STATED)]
+        header = ["what is reported", *before()]
         found: list[object] = [
             element("h3", "Against whom"),
             element(
@@ -263,7 +298,7 @@ class Report:
                 "The guarantee holds against everyone who sees what is published: the protected "
                 "table, this report, the plan and the certificate. They may know anything else, "
                 "all other answers of the person included, and compute as much as they like. It "
-                "does not hold against those who have the key or the original.",
+                f"does not hold against those who have {self._insiders()}.",
             ),
             element("h3", "What a report does to a belief"),
             element(
@@ -283,9 +318,8 @@ class Report:
                 element(
                     "p",
                     "A column's row is about its own report. Where columns go together, the "
-                    "reports of the others tell something, too. The last row is the most that all "
-                    "reports of a person can do to a belief about anything, whatever goes with "
-                    "what.",
+                    "reports of the others tell something, too. The last row: the most that all "
+                    "reports of one person together can tell, even where columns are related.",
                 )
             )
         reasons = _grouped((column, line) for column in self.columns for line in column.reasons())
@@ -296,6 +330,11 @@ class Report:
             ]
         found += [element("h3", "What is not guaranteed"), listed(self._not_guaranteed())]
         return join(found)
+
+    def _insiders(self) -> str:
+        if self.certificate is None:
+            return "the original, or the key if there is one"
+        return "the key or the original" if self.certificate.key_kept else "the original"
 
     def _example(self) -> Markup | None:
         """A row as a sentence, for those who do not read tables."""
@@ -406,7 +445,7 @@ class Report:
 
     def _key(self) -> Markup:
         if self.certificate is not None:
-            return listed(self.certificate.statements)
+            return listed([each for each in self.certificate.statements if each not in BLOCKS])
         return listed(
             [
                 "Nothing has been drawn yet. If a release is made without a key, nobody can draw "
@@ -453,16 +492,17 @@ class Report:
         known = [column for column, note in notes if not note]
         found: list[object] = []
         if known and self.records is not None:
-            header = ["columns", "standard error, points", "95 of 100 within, points", "as good as"]
+            header = ["columns", "typically: standard error, points",
+                      "at worst: 95 of 100 within, points", "as good as"]  # fmt: skip
             rows = [errors(column, self.records) for column in known]
             caption = f"How well shares are estimated from {count(self.records, 'record')}"
             found = [
                 table(header, rows, caption=caption),
                 element(
                     "p",
-                    "Points are percentage points. The standard error is that of a share where all "
-                    "levels are equally frequent. 95 of 100 estimates of a share are within the "
-                    "next number, whichever share and whatever the truth. “As good as” says how "
+                    "Points are percentage points. Typically: the standard error of a share where "
+                    "all levels are equally frequent. At worst: 95 of 100 estimates are within "
+                    "this number, whichever share and whatever the truth. “As good as” says how "
                     "many records without protection would have the same standard error.",
                     class_="bs-note",
                 ),
@@ -511,6 +551,27 @@ class Report:
             explorer.panel(self._spoken_of, print_it=False),
         )
 
+    # What takes the data.
+
+    def _audit(self) -> Markup:
+        return join(
+            element(
+                "p",
+                "This page does not know the data. So it cannot see what columns tell about each "
+                "other, or how many people can be recognised by their row.",
+            ),
+            element(
+                "p",
+                "Whoever holds the original can find out before the release: ",
+                element("code", "bs.audit"),
+                " in Python, or ",
+                element("code", "bistochastic audit"),
+                " in the shell, attacks the protected table with the original at hand. The result "
+                "of an audit is derived from people's answers. Keep it as confidential as the "
+                "original.",
+            ),
+        )
+
     # Origin.
 
     def _origin(self) -> Markup:
@@ -521,13 +582,22 @@ class Report:
             header = ["columns", "digest of the rule"]
             found.append(table(header, laws, caption=caption, left=(0, 1)))
         steps = [element("li", step) for step in self._verify()]
-        return join(found, element("h3", "How to verify"), element("ol", steps))
+        found += [element("h3", "How to verify"), element("ol", steps)]
+        if self.certificate is not None:
+            technical = [each for each in self.certificate.statements if each in BLOCKS]
+            if technical:
+                found += [element("h3", "Technical notes on the key"), listed(technical)]
+        return join(found)
 
     def _facts(self) -> list[tuple[object, object]]:
         plan, certificate = self.plan, self.certificate
         found: list[tuple[object, object]] = [
             ("Package", f"bistochastic {self._package()}"),
-            ("Plan", join(element("code", shown(plan.name)), f", Definition {plan.definition}")),
+            ("Plan", element("code", shown(plan.name))),
+            (
+                "Beta is measured by",
+                f"{in_words(plan.definition)}, of the paper behind the package",
+            ),
             ("Digest of the plan", element("code", plan.digest)),
         ]
         if certificate is None:
@@ -551,7 +621,8 @@ class Report:
 
     def _verify(self) -> list[object]:
         released = self.certificate is not None
-        file = "protected.csv.certificate.json" if released else "plan.toml"
+        file = "CERTIFICATE.json" if released else "PLAN.toml"
+        covered = "the plan and the certificate" if released else "the plan"
         more = "" if released or self.records is None else f" --records {self.records}"
         refused = " One whose numbers do not follow from its plan is refused." if released else ""
         found: list[object] = [
@@ -561,7 +632,9 @@ class Report:
                  element("code", f"bistochastic report {file} --out again.html{more}"),
                  f". The same {self._source} and version give the same page, byte for byte."),
             "Compare the digests above with those that the publisher names. They show every "
-            "change, but they are no signature: get them from someone you trust.",
+            f"change of {covered}, but they are no signature: get them from someone you trust.",
+            "They do not cover protected files. To recognise such a file, ask its publisher for a "
+            "checksum of its own.",
             join("The probabilities are exact fractions, and all rows and columns sum to 1. In "
                  "Python, ", element("code", "bs.Plan.from_json(text).attributes"),
                  " has them: each attribute has a matrix with ", element("code", "exact_row"), "."),

@@ -25,6 +25,7 @@ from bistochastic.markup.pictures import LARGEST, cell_text, hundredths, spans
 from bistochastic.matrix import Matrix
 from bistochastic.report.beliefs import after, odds, percent
 from bistochastic.report.levels import name
+from bistochastic.report.sentences import unbroken
 from bistochastic.words import down, spoken, up
 
 if TYPE_CHECKING:
@@ -156,8 +157,8 @@ def fact_names(records: int) -> list[str]:
     return [
         "beta",
         "epsilon",
-        "a belief of 1 % becomes at most",
-        "a belief of 10 % becomes at most",
+        unbroken("a belief of 1 % becomes at most"),
+        unbroken("a belief of 10 % becomes at most"),
         "true reports",
         "mean distance from the truth, in levels",
         f"standard error of a share at {records:,} records, in percentage points",
@@ -197,7 +198,7 @@ def _step(asked: float, matrix: Matrix, records: int) -> Step:
     # Most entries are equal to many others.
     values, places = np.unique(dense, return_inverse=True)
     most = odds(matrix)
-    one, ten = (percent(after(belief, most)) for belief in _BELIEFS)
+    one, ten = (unbroken(percent(after(belief, most))) for belief in _BELIEFS)
     if most is None:
         one = ten = "certainty"
     beta = down(matrix.beta, 4)
@@ -213,7 +214,7 @@ def _step(asked: float, matrix: Matrix, records: int) -> Step:
         epsilon,
         one,
         ten,
-        "not computed" if truth is None else percent(Fraction(truth)),
+        "not computed" if truth is None else unbroken(percent(Fraction(truth))),
         "not computed" if far is None else f"{far:.3g}",
         points,
     ]

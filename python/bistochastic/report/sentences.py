@@ -19,8 +19,7 @@ def said(sentence: str) -> Markup:
     >>> said("column `a<b`: told")
     'column <code>a&lt;b</code>: told'
     """
-    # No line begins with the sign of a percentage.
-    parts = sentence.replace(" %", "\u00a0%").split("`")
+    parts = unbroken(sentence).split("`")
     return join(element("code", part) if i % 2 else part for i, part in enumerate(parts))
 
 
@@ -43,7 +42,21 @@ def becomes(most: Fraction | None) -> list[str]:
     """The most that the stated beliefs can become, by the largest odds."""
     if most is None:
         return ["certainty"] * len(STATED)
-    return [percent(after(belief, most)) for belief in STATED]
+    return [unbroken(percent(after(belief, most))) for belief in STATED]
+
+
+def before() -> list[str]:
+    """The stated beliefs as heads of columns."""
+    return [f"{unbroken(percent(belief))} before" for belief in STATED]
+
+
+def unbroken(text: str) -> str:
+    """No line begins with the sign of a percentage.
+
+    >>> unbroken("at most 3 %")
+    'at most 3\\xa0%'
+    """
+    return text.replace(" %", "\u00a0%")
 
 
 def beliefs(most: Fraction) -> str:
@@ -51,14 +64,14 @@ def beliefs(most: Fraction) -> str:
 
     >>> from fractions import Fraction
     >>> beliefs(Fraction(3))
-    'Someone who held an answer for 1 % likely thinks it at most 2.95 % likely after seeing the
+    'Someone who thinks an answer 1 % likely can think it at most 2.95 % likely after seeing the
     report. 10 % becomes at most 25 %, and 50 % at most 75 %.'
     """
     if most == 1:
         return "A report changes no belief at all."
-    one, ten, half = becomes(most)
+    one, ten, half = (percent(after(belief, most)) for belief in STATED)
     return (
-        f"Someone who held an answer for 1 % likely thinks it at most {one} likely after seeing "
+        f"Someone who thinks an answer 1 % likely can think it at most {one} likely after seeing "
         f"the report. 10 % becomes at most {ten}, and 50 % at most {half}."
     )
 
