@@ -98,7 +98,11 @@ def of_columns(
     """A plan for these columns; what a codebook says of one of them goes first."""
     wanted = _core.as_real("beta", "be a number", beta)
     if floor is not None:
-        wanted = max(wanted, _core.as_real("floor", "be a number", floor))
+        least = _core.as_real("floor", "be a number", floor)
+        if not 0 <= least <= 1:
+            got = "NaN" if least != least else f"{least:g}"
+            raise ValueError(f"`floor` must be from 0 to 1; got {got}")
+        wanted = max(wanted, least)
     declared = {column.name: column for column in book}
     known = {column.name for column in listed}
     for each in [*keep, *drop]:
