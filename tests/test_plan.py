@@ -485,7 +485,10 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
         (lambda: loose.Numeric("x", "nothing"), "column `x`: `family` must be one of"),
         (lambda: loose.Numeric("x", "uniform", release="sell"), "`release` must be one of"),
         *(
-            (lambda given=given: loose.Numeric("x", *given[0], **given[1]), f"column `x`: .*{match}")
+            (
+                lambda given=given: loose.Numeric("x", *given[0], **given[1]),
+                f"column `x`: .*{match}",
+            )
             for given, match in [
                 ((["k_anonymous"], {"beta": 1.5}), "`beta` must be from 0 to 1; got 1.5"),
                 ((["k_anonymous"], {"beta": math.nan}), "`beta` must be from 0 to 1; got NaN"),
