@@ -838,7 +838,7 @@ def test_the_shell_audits_files(tmp_path: Path) -> None:
             refused_.output
         )
     wrong = run(main, [*asked, "--out", str(tmp_path / "a.txt")])
-    assert "`out` must end in .html" in wrong.output
+    assert "`--out` must end in .html" in wrong.output
 
 
 def test_the_shell_matches_by_pseudonym(tmp_path: Path) -> None:

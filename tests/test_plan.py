@@ -188,6 +188,9 @@ def test_what_is_no_json_is_refused_in_our_words(text: str) -> None:
 def test_what_is_no_toml_is_refused_in_our_words() -> None:
     with pytest.raises(ValueError, match="`text` must be TOML; got something else in line 2"):
         bs.Plan.from_toml("version = 1\nname = \n")
+    for read, path in ((bs.Plan.from_toml, "a/plan.toml"), (bs.Plan.from_json, "plan.json")):
+        with pytest.raises(ValueError, match="`text` must be the text of a plan; got a path: "):
+            read(path)
     with pytest.raises(TypeError, match="`text` must be a text; got bytes"):
         loose.Plan.from_toml(b"")
 

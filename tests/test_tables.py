@@ -740,3 +740,22 @@ def test_releases_and_weighted_tables_do_not_depend_on_the_threads() -> None:
         for threads in ("1", "2", "7")
     }  # fmt: skip
     assert len(found) == 1
+
+
+def test_a_release_is_taken_for_its_table() -> None:
+    sex = bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)
+    plan = bs.Plan([sex], keep=["age"])
+    release = plan.protect({"sex": ["F", "M"] * 50, "age": [20, 30, 40, 50] * 25})
+    table = release.data
+    assert repr(plan.estimate(release, "sex")) == repr(plan.estimate(table, "sex"))
+    where = {"sex": "F"}
+    assert plan.count(release, where) == plan.count(table, where)
+    given = {"where": {"age": 20}, "given": where}
+    assert plan.ratio(release, **given) == plan.ratio(table, **given)
+    assert plan.mean(release, "age", where=where) == plan.mean(table, "age", where=where)
+    scores = {"sex": {"F": 0, "M": 1}}
+    for ask in (plan.covariance, plan.correlation):
+        assert ask(release, ["sex", "age"], scores=scores) == ask(
+            table, ["sex", "age"], scores=scores
+        )
+    assert list(plan.weights(release)) == list(plan.weights(table))

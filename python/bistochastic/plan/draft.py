@@ -36,6 +36,8 @@ class Draft:
 
     plan: Plan
     left_out: tuple[str, ...]
+    blanks: tuple[str, ...] = ()
+    """A sentence about columns whose levels, read off the data, have blanks around them."""
 
 
 @watched("reading")
@@ -124,7 +126,21 @@ def of_columns(
         raise ValueError(f"`schema` must have a column that can be protected; got {why}")
     names = {each for some in left_out.values() for each in some}
     rest = tuple(column.name for column in listed if column.name in names)
-    return Draft(Plan(attributes, name=name, keep=keep, drop=(*drop, *rest)), sentences)
+    plan = Plan(attributes, name=name, keep=keep, drop=(*drop, *rest))
+    return Draft(plan, sentences, _padded(attributes))
+
+
+def _padded(attributes: Sequence[Attribute]) -> tuple[str, ...]:
+    """Levels that were read off the data with blanks around them, as they stand in some files."""
+    found = [
+        each.column
+        for each in attributes
+        if isinstance(each, Categorical) and each.domain_from_data
+        if any(isinstance(level, str) and level != level.strip() for level in each.categories)
+    ]
+    if not found:
+        return ()
+    return (f"{prefix(found)}levels that start or end with a blank, as they do in the data",)
 
 
 def _attribute(column: Column, beta: float, look: bool) -> Attribute | str:
