@@ -229,7 +229,7 @@ def test_blanks_around_levels_are_told(make: Any) -> None:
     with pytest.raises(ValueError, match=r"got 9 other values, .*\(are there blanks"):
         declared.protect(some)
     other = make({"sex": ["F", "X", "F"] * 9, "town": ["a", "b", "a"] * 9})
-    with pytest.raises(ValueError, match="got 9 other values, the first in row 1$"):
+    with pytest.raises(ValueError, match=r"got 9 other values, the first in row 1$"):
         declared.protect(other)
 
 

@@ -759,3 +759,17 @@ def test_a_release_is_taken_for_its_table() -> None:
             table, ["sex", "age"], scores=scores
         )
     assert list(plan.weights(release)) == list(plan.weights(table))
+
+
+def test_cells_below_0_are_told_of_the_inverse_alone() -> None:
+    law = bs.randomized_response(3, keep=0.6)
+    counts = [70, 10, 20]
+    note = 'note: 1 cell is estimated below 0, as noise allows; method="mle" gives shares from 0'
+    assert note not in str(law.estimate(counts=[60, 20, 20]))
+    below = law.estimate(counts=[80, 10, 10])
+    assert int((below.frequencies < 0).sum()) == 2
+    assert note.replace("1 cell is", "2 cells are") in str(below)
+    assert "estimated below 0" in below._repr_html_()
+    assert note in str(law.estimate(counts=counts))
+    for method in ("mle", "simplex", "shrunk"):
+        assert "below 0" not in str(law.estimate(counts=counts, method=method))
