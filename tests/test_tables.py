@@ -750,8 +750,8 @@ def test_a_release_is_taken_for_its_table() -> None:
     assert repr(plan.estimate(release, "sex")) == repr(plan.estimate(table, "sex"))
     where = {"sex": "F"}
     assert plan.count(release, where) == plan.count(table, where)
-    given = {"where": {"age": 20}, "given": where}
-    assert plan.ratio(release, **given) == plan.ratio(table, **given)
+    young = {"age": 20}
+    assert plan.ratio(release, young, given=where) == plan.ratio(table, young, given=where)
     assert plan.mean(release, "age", where=where) == plan.mean(table, "age", where=where)
     scores = {"sex": {"F": 0, "M": 1}}
     for ask in (plan.covariance, plan.correlation):

@@ -111,9 +111,9 @@ def _taken(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
 def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
     """Refuse what no number of records can make right."""
     given = {n: value for n, value in parameters.items() if value is not None and n != "size"}
-    _taken(family, given)
-    if family == "k_anonymous" and set(given) != {"k"}:
-        # A single record takes whatever any number of them does.
+    names = _taken(family, given)
+    if "share" in names and set(given) != {"k"}:
+        # Classes of records: a single record takes whatever any number of them does.
         make(family, 1, given)
     for name, value in given.items():
         if name == "k":
@@ -128,7 +128,7 @@ def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
             if not least >= 0:
                 got = "NaN" if math.isnan(least) else f"{least:g}"
                 raise ValueError(f"`{name}` must be at least 0; got {got}")
-        elif name == "alphas" and family == "tridiagonal" and not hasattr(value, "__len__"):
+        elif name == "alphas" and not hasattr(value, "__len__"):
             make(family, 2, {name: value})
 
 
