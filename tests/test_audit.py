@@ -280,7 +280,9 @@ def test_adult_agrees_with_the_law_and_a_bad_plan_is_caught() -> None:
     assert (worst.seen, worst.column) == ("education-num", "education")
     assert worst.rate.observed == 1.0
     assert worst.outdoes_the_report
-    assert "`education` is given away by `education-num`" in caught.findings[0]
+    first = caught.findings[0]
+    assert "whoever sees `education-num` guesses `education` right in 100 % of the rows" in first
+    assert first.endswith("): drop it, or protect both as one Joint")
 
 
 def test_intervals_cover_what_was_predicted() -> None:
@@ -612,7 +614,14 @@ def test_what_cannot_be_audited_is_refused_with_the_reason() -> None:
     refused("`key` must be a Key; got int", table, data, plan, key=3)
     refused("`progress` must be a function", table, data, plan, progress=3)
     secret = {**data, "sex": [SECRET, *list(data["sex"])[1:]]}
-    refused("must hold declared categories only", table, secret, plan)
+    refused("must hold declared categories only in `released`; got 1", table, secret, plan)
+    refused("must hold declared categories only in `original`; got 1",
+            {**table, "sex": [SECRET, *table["sex"][1:]]}, data, plan)  # fmt: skip
+    refused("`original` must be the table before it was protected; got a Release: are the two",
+            release, table, plan)  # fmt: skip
+    less = {name: column for name, column in data.items() if name != "town"}
+    refused("`original` must have `town`, which the plan leaves out; got it in `released` alone",
+            less, table, plan_of(SEX, JOB, drop=["town"]))  # fmt: skip
     moved = plan_of(INCOME, drop=["sex", "job"])
     other = {**moved.protect(table).data, "income": np.zeros(300)}
     refused("column `income`: must hold the numbers of `original`", table, other, moved)
@@ -620,6 +629,29 @@ def test_what_cannot_be_audited_is_refused_with_the_reason() -> None:
     refused("must be missing in the same rows", table, {**data, "sex": [None, *data["sex"][1:]]},
             shy)  # fmt: skip
     refused("`original` must have at least one row", {"sex": []}, {"sex": []}, plan_of(SEX))
+
+
+def test_columns_that_the_plan_does_not_release_are_found_first() -> None:
+    table = people(400)
+    plan = plan_of(bs.Categorical("sex", ["F", "M"], "uniform"), JOB, keep=["age"],
+                   drop=["town", "income"])  # fmt: skip
+    release = plan.protect(table)
+    assert bs.audit(table, release, plan).unforeseen == ()
+    copied = bs.Release({**release.data, "sx": list(table["sex"])}, release.certificate)
+    found = bs.audit(table, copied, plan)
+    assert found.findings[0] == "`sx` is in the release, but not in the original"
+    worst = max((g for g in found.giveaways if g.column == "sex"), key=lambda g: g.rate.observed)
+    assert (worst.seen, worst.rate.observed, worst.outdoes_the_report) == ("sx", 1.0, True)
+    assert any(
+        s.startswith("whoever sees `sx` guesses `sex` right in 100 %") for s in found.findings
+    )
+    assert str(found).count("`sx`") >= 2
+    left = {**release.data, "town": list(table["town"])}
+    told = bs.audit(table, left, plan).findings[0]
+    assert told == "`town` is in the release, though the plan leaves it out"
+    silent = plan_of(*plan.attributes, keep=["age"])
+    told = bs.audit(table, left, silent).findings[0]
+    assert told == "`town` is in the release, though the plan does not keep it"
 
 
 def test_shuffled_rows_of_one_id_are_refused() -> None:
@@ -795,6 +827,9 @@ def test_the_shell_audits_files(tmp_path: Path) -> None:
         by = run(main, [*asked[:-1], f"{out}.certificate.json", "--out", str(tmp_path / "a.html")])
         assert by.exit_code == 0, by.output
         assert "not for release" in (tmp_path / "a.html").read_text()
+        swapped = run(main, ["audit", str(out), str(source), *asked[3:]])
+        assert swapped.exit_code == 1
+        assert "`original` must be the file before it was protected; got one" in swapped.output
         again = [*words, "--shuffle"]
         assert run(main, again).exit_code == 0
         refused_ = run(main, asked)
@@ -803,7 +838,7 @@ def test_the_shell_audits_files(tmp_path: Path) -> None:
             refused_.output
         )
     wrong = run(main, [*asked, "--out", str(tmp_path / "a.txt")])
-    assert "`out` must end in .html" in wrong.output
+    assert "`--out` must end in .html" in wrong.output
 
 
 def test_the_shell_matches_by_pseudonym(tmp_path: Path) -> None:

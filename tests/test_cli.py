@@ -291,7 +291,7 @@ def test_files_that_are_no_bistochastic_matrix_are_explained(tmp_path: Path) -> 
     assert "hold 2 entries; got 1" in refused("d.mtx", start + "real general\n1 1 2\n1 1 1\n")
     assert "one that is not in line 3" in refused("e.mtx", start + "real general\n1 1 1\n1 2 1\n")
     assert "one that is not in line 3" in refused("f.mtx", start + "real general\n1 1 1\n1 1 x\n")
-    assert "`out` must end in .npz, .csv; got .txt" in refused("d.csv", "1\n", "--out", "x.txt")
+    assert "`--out` must end in .npz, .csv; got .txt" in refused("d.csv", "1\n", "--out", "x.txt")
     code, text = decomposed(str(tmp_path / "nothing.mtx"))
     assert code == 1
     assert "must be a file; got none there" in text

@@ -84,7 +84,35 @@ def test_a_plan_is_written_once_and_shown(survey: Path) -> None:
     assert run("inspect", out) == f"{plan.preview()}\n"
     again = invoke("plan", "--codebook", survey / "codebook.csv", "--out", out)
     assert again.exit_code == 1
-    assert "`out` must be a new file" in again.stderr
+    assert "`--out` must be a new file" in again.stderr
+    nowhere = invoke("plan", "--codebook", survey / "codebook.csv", "--out", survey / "no/p.toml")
+    assert nowhere.exit_code == 1
+    assert f"`--out` must be in a folder that there is; got none at {survey / 'no'}" in (
+        nowhere.stderr
+    )
+
+
+def test_what_is_left_out_is_said_last(survey: Path) -> None:
+    words = ("plan", survey / "survey.csv", "--codebook", survey / "codebook.csv")
+    done = invoke(*words, "--drop", "id", "--out", survey / "plan.toml")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[-1].startswith("column `name`: left out: no levels")
+
+
+def test_blanks_around_levels_are_told(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("sex,age\n" + " F,1\n M,2\n" * 9)
+    done = invoke("plan", tmp_path / "in.csv", "--domain-from-data")
+    assert done.exit_code == 0, done.output
+    assert "column `sex`: levels that start or end with a blank" in done.stderr
+
+
+@pytest.mark.parametrize("beta", ["1.5", "nan", "-3"])
+def test_a_beta_that_there_is_not_is_refused_for_numbers_alone(tmp_path: Path, beta: str) -> None:
+    (tmp_path / "in.csv").write_text("age\n1\n2\n")
+    done = invoke("plan", tmp_path / "in.csv", "--beta", beta, "--out", tmp_path / "p.toml")
+    assert done.exit_code == 1
+    assert "column `age`: `beta` must be from 0 to 1; got" in done.stderr
+    assert not (tmp_path / "p.toml").exists()
 
 
 def test_inspect_shows_plans_and_certificates(tmp_path: Path) -> None:
@@ -101,11 +129,11 @@ def test_inspect_shows_plans_and_certificates(tmp_path: Path) -> None:
     ("words", "code", "sentence"),
     [
         (["plan"], 2, "Missing argument 'FILE'"),
-        (["plan", "none.csv"], 1, "`file` must be a file; got none there"),
+        (["plan", "none.csv"], 1, "`file` must be a file; got none at none.csv"),
         (["plan", "none.txt"], 1, "`file` must end in .csv or .parquet; got .txt"),
         (["plan", "--codebook", "none.csv"], 1, "`codebook` must be a file to read"),
-        (["plan", "none.csv", "--out", "x.json"], 1, "`out` must end in .toml; got .json"),
-        (["inspect", "none.toml"], 1, "`family` must be a file to read; got No such file"),
+        (["plan", "none.csv", "--out", "x.json"], 1, "`--out` must end in .toml; got .json"),
+        (["inspect", "none.toml"], 1, "`family` must be a file to read; got none at none"),
         (["inspect", "uniform", "--size", "2", "--records", "3"], 1, "`records` must go with a"),
         (["protect", "a.csv", "b.csv"], 2, "Missing option '--plan'"),
     ],

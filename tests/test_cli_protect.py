@@ -292,11 +292,12 @@ def refusals(folder: Folder) -> dict[str, tuple[tuple[str, ...], str]]:
     (path / "more.csv").write_text("name," + header + "secret,F,none,1,true,1,x\n")
     key = str(path / "key")
     return {
-        "no file": (("none.csv", "out.csv"), "`in` must be a file; got none there"),
+        "no file": (("none.csv", "out.csv"), "`in` must be a file; got none at"),
         "an ending of in": (("plan.toml", "out.csv"), "`in` must end in .csv or .parquet; got"),
         "an ending of out": (("in.csv", "out.txt"), "`out` must end in .csv or .parquet; got .txt"),
-        "no folder": (("in.csv", "no/out.csv"), "`out` must be in a folder that there is"),
-        "a folder": (("in.csv", "folder.csv"), "`out` must be a file; got a folder"),
+        "no folder": (("in.csv", "no/out.csv"),
+                      "`out` must be in a folder that there is; got none at"),
+        "a folder": (("in.csv", "folder.csv"), "`out` must be a file; got the folder"),
         "the same": (("in.csv", "in.csv"), "`out` must be another file than `in`"),
         "the plan": (("in.csv", "out.csv", "--certificate", str(path / "plan.toml")),
                      "`certificate` must be another file than `plan`"),
@@ -346,6 +347,14 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
         assert said.startswith("Error: ")
         assert "secret" not in said, name
     assert (tmp_path / "out.csv").read_text() == "the old one"
+
+
+def test_a_folder_without_a_name_is_one_sentence(tmp_path: Path) -> None:
+    folder = Folder(tmp_path, plan_of(), people(300))
+    words = ["protect", str(tmp_path / "in.csv"), ".", "--plan", str(folder.path / "plan.toml")]
+    done = CliRunner().invoke(cli.main, words)
+    assert done.exit_code == 1
+    assert done.stderr == "Error: `out` must be a file; got the folder .\n"
 
 
 def test_an_error_late_in_the_file_leaves_the_old_one(tmp_path: Path) -> None:

@@ -194,6 +194,9 @@ def test_a_wrong_codebook_is_one_sentence(name: str, tmp_path: Path) -> None:
         ({"sex": ["F"]}, {"keep": ["age"]}, "column `age`: must be in `schema`"),
         ({"sex": ["F"]}, {"keep": "sex"}, "`keep` must be a list of names; got str"),
         ({"sex": ["F", "M"]}, {"beta": 2}, "column `sex`: `beta` must be from 0 to 1; got 2"),
+        ({"age": int}, {"beta": 1.5}, "column `age`: `beta` must be from 0 to 1; got 1.5"),
+        ({"age": int}, {"beta": float("nan")}, "`beta` must be from 0 to 1; got NaN"),
+        ({"age": int}, {"floor": float("nan")}, "`floor` must be from 0 to 1; got NaN"),
         ({"sex": ["F"]}, {"domain_from_data": 3}, "`domain_from_data` must be"),
         ([1, 2], {}, "`schema` must be a frame of pandas"),
         ("none.csv", {}, "`codebook` must be a file to read; got No such file"),
@@ -210,6 +213,24 @@ def test_whole_numbers_are_asked_of_a_codebook(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("column,level\nage,old\n")
     with pytest.raises(ValueError, match="must be whole numbers, as the column holds such"):
         bs.Plan.for_frame(pa.schema({"age": pa.int8()}), beta=0.6, codebook=tmp_path / "b.csv")
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_blanks_around_levels_are_told(make: Any) -> None:
+    frame = make({"sex": [" F", " M", " F"] * 9, "town": ["a", "b", "a"] * 9})
+    with pytest.warns(UserWarning, match="finds blanks: column `sex`: levels that start or end"):
+        plan = bs.Plan.for_frame(frame, beta=0.6, domain_from_data=True)
+    plan.protect(frame)
+    declared = bs.Plan.for_frame({"sex": ["F", "M"], "town": ["a", "b"]}, beta=0.6)
+    asked = r"declared categories only; got 27 other values, .*\(are there blanks around the values"
+    with pytest.raises(ValueError, match=asked):
+        declared.protect(frame)
+    some = make({"sex": ["F", "M ", "F"] * 9, "town": ["a", "b", "a"] * 9})
+    with pytest.raises(ValueError, match=r"got 9 other values, .*\(are there blanks"):
+        declared.protect(some)
+    other = make({"sex": ["F", "X", "F"] * 9, "town": ["a", "b", "a"] * 9})
+    with pytest.raises(ValueError, match=r"got 9 other values, the first in row 1$"):
+        declared.protect(other)
 
 
 def test_what_is_left_out_is_named_and_a_codebook_may_know_more(tmp_path: Path) -> None:

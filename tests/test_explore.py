@@ -126,6 +126,7 @@ def test_the_page_is_small_and_complete(tmp_path: Path) -> None:
         ([], ValueError),
         (["a"], ValueError),
         (["a"] * 33, ValueError),
+        (["a", "b", "a"], ValueError),
         ("abc", TypeError),
         (2.5, TypeError),
         (None, TypeError),

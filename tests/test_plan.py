@@ -188,6 +188,9 @@ def test_what_is_no_json_is_refused_in_our_words(text: str) -> None:
 def test_what_is_no_toml_is_refused_in_our_words() -> None:
     with pytest.raises(ValueError, match="`text` must be TOML; got something else in line 2"):
         bs.Plan.from_toml("version = 1\nname = \n")
+    for read, path in ((bs.Plan.from_toml, "a/plan.toml"), (bs.Plan.from_json, "plan.json")):
+        with pytest.raises(ValueError, match="`text` must be the text of a plan; got a path: "):
+            read(path)
     with pytest.raises(TypeError, match="`text` must be a text; got bytes"):
         loose.Plan.from_toml(b"")
 
@@ -484,6 +487,25 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
         (lambda: loose.Numeric("x"), "must be given by one of family and matrix; got none"),
         (lambda: loose.Numeric("x", "nothing"), "column `x`: `family` must be one of"),
         (lambda: loose.Numeric("x", "uniform", release="sell"), "`release` must be one of"),
+        *(
+            (
+                lambda given=given: loose.Numeric("x", *given[0], **given[1]),
+                f"column `x`: .*{match}",
+            )
+            for given, match in [
+                ((["k_anonymous"], {"beta": 1.5}), "`beta` must be from 0 to 1; got 1.5"),
+                ((["k_anonymous"], {"beta": math.nan}), "`beta` must be from 0 to 1; got NaN"),
+                ((["geometric"], {"beta": -3}), "`beta` must be from 0 to 1; got -3"),
+                ((["k_anonymous"], {"share": 0}), "`share` must be above 0 and at most 1; got 0"),
+                ((["k_anonymous"], {"k": 0}), "`k` must be a whole number of at least 1; got 0"),
+                ((["k_anonymous"], {}), "exactly one of k, beta, share; got none"),
+                ((["k_anonymous"], {"k": 2, "beta": 0.5}), "exactly one of k, beta, share; got k"),
+                ((["k_anonymous"], {"alpha": 2}), "`alpha` must be something k_anonymous takes"),
+                ((["tridiagonal"], {"alphas": 2}), "`alphas` must be non-negative"),
+                ((["geometric"], {"temperature": -1}), "`temperature` must be at least 0; got -1"),
+                ((["randomized_response"], {"keep": 2}), "`keep` must be from 0 to 1; got 2"),
+            ]
+        ),
         (lambda: loose.Plan([1]), "must hold Categorical, Joint and Numeric; got int"),
         (lambda: loose.Plan([]), "at least one"),
         (lambda: loose.Plan([loose.Numeric("x", "uniform")], keep="x"), "list of names; got str"),

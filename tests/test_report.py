@@ -514,7 +514,7 @@ def test_bad_paths_are_one_sentence(tmp_path: Path) -> None:
         (tmp_path / "report.csv", r"`path` must end in .html; got .csv"),
         (tmp_path / "report", r"`path` must end in .html; got no ending"),
         (tmp_path / "no" / "report.html", r"`path` must be in a folder that there is"),
-        (tmp_path / "folder.html", r"`path` must be a file; got a folder"),
+        (tmp_path / "folder.html", r"`path` must be a file; got the folder"),
     ):
         with pytest.raises(ValueError, match=words):
             simple().report(given)
@@ -538,9 +538,9 @@ def test_the_shell_writes_the_same_pages(tmp_path: Path) -> None:
     assert out.read_text(encoding="utf-8") == written(wide(), tmp_path, 60)
     for words, said in (
         ((certificate, "--out", out, "--records", 3), "`records` must go with a plan"),
-        ((certificate, "--out", certificate), "`out` must be another file than `file`"),
-        ((plan, "--out", tmp_path / "x.csv"), "`out` must end in .html; got .csv"),
-        ((plan, "--out", tmp_path / "x"), "`out` must end in .html; got no ending"),
+        ((certificate, "--out", certificate), "`--out` must be another file than `file`"),
+        ((plan, "--out", tmp_path / "x.csv"), "`--out` must end in .html; got .csv"),
+        ((plan, "--out", tmp_path / "x"), "`--out` must end in .html; got no ending"),
         ((tmp_path / "no.toml", "--out", out), "`file` must be a file to read"),
     ):
         done = run(*words)

@@ -740,3 +740,36 @@ def test_releases_and_weighted_tables_do_not_depend_on_the_threads() -> None:
         for threads in ("1", "2", "7")
     }  # fmt: skip
     assert len(found) == 1
+
+
+def test_a_release_is_taken_for_its_table() -> None:
+    sex = bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)
+    plan = bs.Plan([sex], keep=["age"])
+    release = plan.protect({"sex": ["F", "M"] * 50, "age": [20, 30, 40, 50] * 25})
+    table = release.data
+    assert repr(plan.estimate(release, "sex")) == repr(plan.estimate(table, "sex"))
+    where = {"sex": "F"}
+    assert plan.count(release, where) == plan.count(table, where)
+    young = {"age": 20}
+    assert plan.ratio(release, young, given=where) == plan.ratio(table, young, given=where)
+    assert plan.mean(release, "age", where=where) == plan.mean(table, "age", where=where)
+    scores = {"sex": {"F": 0, "M": 1}}
+    for ask in (plan.covariance, plan.correlation):
+        assert ask(release, ["sex", "age"], scores=scores) == ask(
+            table, ["sex", "age"], scores=scores
+        )
+    assert list(plan.weights(release)) == list(plan.weights(table))
+
+
+def test_cells_below_0_are_told_of_the_inverse_alone() -> None:
+    law = bs.randomized_response(3, keep=0.6)
+    counts = [70, 10, 20]
+    note = 'note: 1 cell is estimated below 0, as noise allows; method="mle" gives shares from 0'
+    assert note not in str(law.estimate(counts=[60, 20, 20]))
+    below = law.estimate(counts=[80, 10, 10])
+    assert int((below.frequencies < 0).sum()) == 2
+    assert note.replace("1 cell is", "2 cells are") in str(below)
+    assert "estimated below 0" in below._repr_html_()
+    assert note in str(law.estimate(counts=counts))
+    for method in ("mle", "simplex", "shrunk"):
+        assert "below 0" not in str(law.estimate(counts=counts, method=method))

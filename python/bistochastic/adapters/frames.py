@@ -29,6 +29,7 @@ class Undeclared(Exception):  # noqa: N818 - becomes a sentence about a column
         super().__init__()
         self.count = int(np.count_nonzero(mask))
         self.row = int(np.argmax(mask))
+        self.every = self.count == len(mask)
 
 
 class WrongType(Exception):  # noqa: N818 - becomes a sentence about a column

@@ -80,7 +80,7 @@ def opened(path: Path, name: str, kinds: Mapping[str, str] | None = None) -> Sou
     form = ending(path, name)
     needs_pyarrow()
     if not path.is_file():
-        got = "a folder" if path.is_dir() else "none there"
+        got = f"the folder {shown(path)}" if path.is_dir() else f"none at {shown(path)}"
         raise ValueError(f"`{name}` must be a file; got {got}")
     with said(name):
         if form == ".csv":

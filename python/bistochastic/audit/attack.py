@@ -124,6 +124,7 @@ def _attack(
         correlations=tuple(utility.correlations(evidence)),
         propensity=propensity(evidence, rng),
         notes=(*evidence.notes, *notes),
+        unforeseen=evidence.unforeseen,
     )
     told.end()
     return made

@@ -5,6 +5,7 @@ All arrays are in the order of the release.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,11 @@ from bistochastic.adapters.results import levels
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, prefix
 from bistochastic.tables.question import digits
+from bistochastic.words import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Table
@@ -121,6 +125,10 @@ class Evidence:
     laws_of: tuple[str, ...]
     """Columns in clear that choose laws."""
     notes: tuple[str, ...]
+    added: tuple[Clear, ...] = ()
+    """Columns that the release alone has, so that nobody can be traced by them."""
+    unforeseen: tuple[str, ...] = ()
+    """A sentence for each column in the release that the plan does not put there."""
 
 
 def gathered(pairs: Pairs, plan: Plan) -> Evidence:
@@ -139,19 +147,26 @@ def gathered(pairs: Pairs, plan: Plan) -> Evidence:
         else:
             channels.append(made)
     protected = {column for each in plan.attributes for column in each.columns}
-    clear = []
+    clear, added, unforeseen = [], [], []
     for name in pairs.released.names:
         if name in protected or name == pairs.pseudonym:
             continue
         if name not in pairs.original.names:
-            notes.append(f"{prefix([name])}not in the original, and so not attacked")
+            added.append(_seen(name, *_levels(pairs.released, name)))
+            unforeseen.append(f"`{shown(name)}` is in the release, but not in the original")
             continue
         clear.append(_clear(pairs, name))
+        if name in plan.drop:
+            unforeseen.append(f"`{shown(name)}` is in the release, though the plan leaves it out")
+        elif plan.keep != "*" and name not in plan.keep:
+            unforeseen.append(
+                f"`{shown(name)}` is in the release, though the plan does not keep it"
+            )
     strata = [e.strata.column for e in plan.attributes
               if not isinstance(e, Numeric) and e.strata is not None]  # fmt: skip
     return Evidence(
         rows, tuple(channels), tuple(clear), tuple(numbers), tuple(dict.fromkeys(strata)),
-        tuple(notes),
+        tuple(notes), tuple(added), tuple(unforeseen),
     )  # fmt: skip
 
 
@@ -169,9 +184,23 @@ def _present(pairs: Pairs, plan: Plan) -> None:
                     )
 
 
+@contextmanager
+def _meant(where: str) -> Iterator[None]:
+    """Say in the sentence of an error which of the two tables is meant."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        must, got, fact = str(error).rpartition("; got ")
+        if got:
+            error.args = (f"{must} in `{where}`{got}{fact}",)
+        raise
+
+
 def _numbers(pairs: Pairs, attribute: Numeric) -> Numbers:
-    true = pairs.moved(coding.numbers(pairs.original, attribute)).astype(np.float64)
-    released = coding.numbers(pairs.released, attribute).astype(np.float64)
+    with _meant("original"):
+        true = pairs.moved(coding.numbers(pairs.original, attribute)).astype(np.float64)
+    with _meant("released"):
+        released = coding.numbers(pairs.released, attribute).astype(np.float64)
     if attribute.release == "permute" and not np.array_equal(np.sort(true), np.sort(released)):
         must = "must hold the numbers of `original` in `released`, as they were permuted"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got different ones")
@@ -189,8 +218,10 @@ def _far(values: Array) -> int:
 
 
 def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Channel | None:
-    before = coding.encode(pairs.original, attribute)
-    after = coding.encode(pairs.released, attribute)
+    with _meant("original"):
+        before = coding.encode(pairs.original, attribute)
+    with _meant("released"):
+        after = coding.encode(pairs.released, attribute)
     truths, missing = pairs.moved(before.codes), pairs.moved(before.missing)
     none = np.zeros(len(truths), bool)
     differ = (none if missing is None else missing) != (
@@ -241,6 +272,11 @@ def _clear(pairs: Pairs, name: str) -> Clear:
         must = "must be the same in `original` and `released`, as it stays in clear"
         cure = "rows in another order are matched by id_column"
         raise ValueError(f"{prefix([name])}{must}; got {_others(differ)}: {cure}")
+    return _seen(name, codes, values)
+
+
+def _seen(name: str, codes: Codes, values: list[Any]) -> Clear:
+    """A column in clear from its codes and the value of each."""
     numbers = None
     kinds = {type(value) for value in values}
     if kinds and kinds <= {int, float}:

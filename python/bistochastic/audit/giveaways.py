@@ -76,7 +76,7 @@ def visible(evidence: Evidence) -> list[tuple[str, Codes]]:
     """What everybody sees, as codes."""
     most = position_classes(evidence.rows)
     found = []
-    for column in evidence.clear:
+    for column in (*evidence.clear, *evidence.added):
         long = column.numbers is not None and column.size > most
         codes = cut(column.numbers, most) if long and column.numbers is not None else column.codes
         found.append((column.name, codes))

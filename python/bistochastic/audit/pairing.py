@@ -59,6 +59,9 @@ def paired(
     shuffled: Any,
 ) -> Pairs:
     """Both tables, row by row; refused where nobody can say which row is whose."""
+    if isinstance(original, Release):
+        must = "`original` must be the table before it was protected"
+        raise TypeError(f"{must}; got a Release: are the two swapped?")
     certificate = released.certificate if isinstance(released, Release) else None
     if certificate is not None:
         refuse_other_plan(certificate, plan)
@@ -68,6 +71,7 @@ def paired(
     if key is not None and not isinstance(key, _core.Key):
         raise TypeError(f"`key` must be a Key; got {type(key).__name__}")
     before, after = _opened("original", original), _opened("released", released)
+    _refuse_swapped(before, after, plan)
     name = None if id_column is None else named("id_column", id_column)
     hashed = None if pseudonym is None else named("pseudonym", pseudonym)
     if certificate is not None and certificate.ids is not None and not certificate.ids.row_columns:
@@ -112,6 +116,14 @@ def paired(
 def _mixed(certificate: Certificate | None) -> bool:
     """Whether rows may be in another order, as far as the certificate says."""
     return certificate is not None and (certificate.shuffled or certificate.engine is not None)
+
+
+def _refuse_swapped(before: Table, after: Table, plan: Plan) -> None:
+    """What a plan leaves out cannot be in the release alone."""
+    for column in plan.drop:
+        if column in after.names and column not in before.names:
+            must = f"`original` must have `{shown(column)}`, which the plan leaves out"
+            raise ValueError(f"{must}; got it in `released` alone: are the two swapped?")
 
 
 def _opened(name: str, frame: Any) -> Table:

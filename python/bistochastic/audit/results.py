@@ -303,6 +303,8 @@ class Audit:
     correlations: tuple[Correlation, ...]
     propensity: Propensity | None
     notes: tuple[str, ...]
+    unforeseen: tuple[str, ...] = ()
+    """A sentence for each released column that the plan does not put there."""
 
     @property
     def findings(self) -> tuple[str, ...]:

@@ -62,17 +62,32 @@ def _name(seen: str) -> str:
     return seen if seen in (ALL, ORDER) else f"`{shown(seen)}`"
 
 
+def _cure(audit: Audit, seen: str) -> str:
+    """What to do about something that tells a protected column."""
+    if seen == ORDER:
+        return "shuffle the rows"
+    if seen == ALL:
+        return "drop or protect some of them"
+    if seen in {each.column for each in audit.disclosures}:
+        return "drop it, or move its values further"
+    return "drop it, or protect both as one Joint"
+
+
 def findings(audit: Audit) -> Iterator[str]:
     """What to look at first."""
+    yield from audit.unforeseen
     told: set[str] = set()
     for each in audit.giveaways:
         if not each.outdoes_the_report or each.rate.gain < _GAIN or each.column in told:
             continue
         told.add(each.column)
-        report = "" if each.report is None else f", from its report {percent(each.report)}"
+        beside = f"without it: {percent(each.rate.chance)}"
+        if each.report is not None:
+            chance = percent(each.rate.chance)
+            beside = f"from the protected report: {percent(each.report)}; without either: {chance}"
         yield (
-            f"`{shown(each.column)}` is given away by {_name(each.seen)}: "
-            f"{percent(each.rate.observed)} of guesses from that alone hit{report}"
+            f"whoever sees {_name(each.seen)} guesses `{shown(each.column)}` right in "
+            f"{percent(each.rate.observed)} of the rows ({beside}): {_cure(audit, each.seen)}"
         )
     for near in audit.neighbours:
         if near.is_telling:
@@ -88,8 +103,9 @@ def findings(audit: Audit) -> Iterator[str]:
     if worst:
         most = max(worst, key=lambda each: each.first.observed)
         yield (
-            f"{percent(most.first.observed)} of the rows are traced to their person by whoever has "
-            f"everybody's true values ({most.attack}); by chance {percent(most.first.chance)}"
+            "someone with a list of everybody's true values finds the right person for "
+            f"{percent(most.first.observed)} of the rows ({most.attack}; by chance "
+            f"{percent(most.first.chance)})"
         )
     close: set[str] = set()
     for each_number in audit.disclosures:

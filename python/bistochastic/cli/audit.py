@@ -64,6 +64,7 @@ def audit(
         types = kinds(made)
         # Ids are texts, as `protect` takes them.
         ids = [options[name] for name in ("id_column", "pseudonym") if options[name]]
+        _refuse_swapped(original, released, made)
         after = _released(released, {**dict.fromkeys(ids, "text"), **types})
         before = _original(original, after, {**dict.fromkeys(_ids(after, ids), "text"), **types})
         progress("reading", 1.0)
@@ -79,15 +80,43 @@ def audit(
         click.echo(f"  {sentence}")
 
 
-def _released(path: Path, types: dict[str, str]) -> Any:
-    """The protected table, with its certificate where there is one."""
-    from bistochastic.adapters.table_files import whole
-    from bistochastic.plan import Certificate, Release
+def _certificate(path: Path) -> Any:
+    """The certificate beside a file; None where there is none."""
+    from bistochastic.plan import Certificate
 
     beside = path.with_name(f"{path.name}.certificate.json")
     try:
-        certificate = Certificate.from_json(beside.read_text(encoding="utf-8"))
+        return Certificate.from_json(beside.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _refuse_swapped(original: Path, released: Path, plan: Any) -> None:
+    """A certificate of this plan stands beside the protected file, not beside the original."""
+    from bistochastic.audit.pairing import refuse_other_plan
+
+    if not original.name or not released.name or _certificate(released) is not None:
+        return
+    try:
+        found = _certificate(original)
+        if found is None:
+            return
+        refuse_other_plan(found, plan)
+    except ValueError:
+        # It is of something else.
+        return
+    must = "`original` must be the file before it was protected"
+    got = "one with a certificate of this plan beside it, where `released` has none"
+    raise ValueError(f"{must}; got {got}: are the two swapped?")
+
+
+def _released(path: Path, types: dict[str, str]) -> Any:
+    """The protected table, with its certificate where there is one."""
+    from bistochastic.adapters.table_files import whole
+    from bistochastic.plan import Release
+
+    certificate = _certificate(path) if path.name else None
+    if certificate is None:
         click.echo("note: there is no certificate beside the protected file, so that its rows are "
                    "taken to be in the order of the original", err=True)  # fmt: skip
         return whole(path, "released", types)

@@ -28,7 +28,12 @@ class _Sentence(click.Group):
         try:
             return super().invoke(ctx)
         except (ValueError, TypeError, IndexError, FileExistsError) as error:
-            raise click.ClickException(in_shell(str(error))) from error
+            said = in_shell(str(error))
+            command = self.commands.get(ctx.invoked_subcommand or "")
+            if any("--out" in each.opts for each in getattr(command, "params", ())):
+                # What the package calls a path was typed as an option.
+                said = re.sub("`(out|path)`", "`--out`", said)
+            raise click.ClickException(said) from error
         except (MemoryError, OverflowError) as error:
             raise click.ClickException("`size` must fit in memory; got a larger one") from error
 

@@ -31,6 +31,8 @@ def text_of(path: Path, name: str) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"`{name}` must be UTF-8; got none at byte {error.start}") from None
+    except FileNotFoundError:
+        raise ValueError(f"`{name}` must be a file to read; got none at {shown(path)}") from None
     except OSError as error:
         raise ValueError(f"`{name}` must be a file to read; got {error.strerror}") from None
 
@@ -130,11 +132,15 @@ def _plan(
         try:
             with new(out, "out") as part:
                 part.write_text(made.plan.to_toml(), encoding="utf-8")
+        except FileNotFoundError:
+            must = "`out` must be in a folder that there is"
+            raise ValueError(f"{must}; got none at {shown(out.parent)}") from None
         except OSError as error:
             raise ValueError(f"`out` must be a file to write; got {error.strerror}") from None
         click.echo(f"{made.plan.preview()}\n\nwritten to {shown(out)}")
-    for sentence in made.left_out:
-        click.echo(in_shell(sentence), err=True)
+    # After all else, so that they are seen; beside a plan on the screen they are no part of it.
+    for sentence in (*made.blanks, *made.left_out):
+        click.echo(in_shell(sentence), err=out is None)
 
 
 def _columns(file: Path, look: bool) -> list[Any]:

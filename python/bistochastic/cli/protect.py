@@ -66,6 +66,8 @@ def protect(
     from bistochastic.files.release import protect_file
     from bistochastic.plan.options import Options
 
+    if not out.name:
+        raise ValueError(f"`out` must be a file; got the folder {shown(out)}")
     target = certificate or out.with_name(f"{out.name}.certificate.json")
     wave: Certificate | str | None = after
     if after is not None and after != "first":

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 # What a table can show of every cell.
 VALUES = ("reported", "frequency", "count", "standard_error", "low", "high")
 _NO_WIDTH = "bounds cut to 0 or 1 leave no width: such reports are unlikely from these matrices"
+# A share that rounding alone puts below 0 is none.
+_TINY = 1e-9
 _CERTAIN = "an interval without width: nothing about this share was left to chance"
 
 
@@ -431,6 +433,11 @@ class Estimate:
     def _remarks(self) -> list[str]:
         """What has to be said of the numbers shown."""
         found = list(self.notes)
+        below = int(np.count_nonzero(self.frequencies < -_TINY)) if self.method == "inverse" else 0
+        if below:
+            are = "1 cell is" if below == 1 else f"{below:,} cells are"
+            cure = 'method="mle" gives shares from 0 to 1'
+            found.append(f"{are} estimated below 0, as noise allows; {cure}")
         if not self._is_quick:
             return found
         if self.method not in ("inverse", "classes"):

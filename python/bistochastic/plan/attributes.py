@@ -86,19 +86,50 @@ def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
         raise ValueError(f"{must}; got {shown(family)}")
     given = dict(parameters)
     maker = getattr(families, family, None)
-    names = () if maker is None else maker.__code__.co_varnames[: _arguments(maker)]
+    names = _taken(family, given)
     if "size" in names and "size" not in given:
         given = {"size": size, **given}
+    matrix = maker(**given) if names and maker is not None else _core.build(family, given)
+    if matrix.size != size:
+        raise ValueError(f"`matrix` must have size {size}; got {matrix.size}")
+    return matrix
+
+
+def _taken(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of what a family takes, none where it says none; others are refused."""
+    maker = getattr(families, family, None)
+    names = () if maker is None else maker.__code__.co_varnames[: _arguments(maker)]
     for name in given:
         if names and name not in names:
             takes = ", ".join(n for n in names if n != "size") or "nothing"
             raise TypeError(
                 f"`{shown(name)}` must be something {family} takes, {takes}; got another"
             )
-    matrix = maker(**given) if names and maker is not None else _core.build(family, given)
-    if matrix.size != size:
-        raise ValueError(f"`matrix` must have size {size}; got {matrix.size}")
-    return matrix
+    return tuple(names)
+
+
+def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
+    """Refuse what no number of records can make right."""
+    given = {n: value for n, value in parameters.items() if value is not None and n != "size"}
+    names = _taken(family, given)
+    if "share" in names and set(given) != {"k"}:
+        # Classes of records: a single record takes whatever any number of them does.
+        make(family, 1, given)
+    for name, value in given.items():
+        if name == "k":
+            _core.as_whole("k", value, 1)
+        elif name in ("beta", "keep") and not isinstance(value, list | tuple):
+            share = _core.as_real(name, "be from 0 to 1", value)
+            if not 0 <= share <= 1:
+                got = "NaN" if math.isnan(share) else f"{share:g}"
+                raise ValueError(f"`{name}` must be from 0 to 1; got {got}")
+        elif name in ("epsilon", "temperature") and not isinstance(value, list | tuple):
+            least = _core.as_real(name, "be at least 0", value)
+            if not least >= 0:
+                got = "NaN" if math.isnan(least) else f"{least:g}"
+                raise ValueError(f"`{name}` must be at least 0; got {got}")
+        elif name == "alphas" and not hasattr(value, "__len__"):
+            make(family, 2, {name: value})
 
 
 def _arguments(maker: Any) -> int:
@@ -519,6 +550,8 @@ class Numeric:
                     raise TypeError(f"`{shown(other)}` must come with a family; got none")
             elif family not in _core.families():
                 make(family, 1, {})  # type: ignore[arg-type] # says what is known
+            else:
+                _refuse_at_once(family, parameters)
             if order is not None:
                 arguments.one_of("order", order, ("rank",))
             arguments.one_of("release", release, ("permute", "average"))

@@ -13,6 +13,7 @@ import numpy as np
 
 from bistochastic.adapters.arrays import narrow, solid
 from bistochastic.adapters.frames import Undeclared, WrongType
+from bistochastic.adapters.results import levels
 from bistochastic.plan.attributes import prefix
 from bistochastic.words import shown
 
@@ -120,11 +121,25 @@ def read(table: Table, name: str, labels: Labels, first: int = 0) -> tuple[Codes
     except Undeclared as error:
         count, row = error.count, first + error.row
         got = f"{count} other value{'s' * (count > 1)}, the first in row {row}"
+        if labels.kind == "text" and (error.every or _are_padded(table, name, labels)):
+            got += " (are there blanks around the values?)"
         sentence = f"{prefix([name])}must hold declared categories only; got {got}"
         raise ValueError(sentence) from None
     except WrongType as error:
         kind = error.kind
     raise TypeError(f"{prefix([name])}{must}; got {shown(kind)}")
+
+
+def _are_padded(table: Table, name: str, labels: Labels) -> bool:
+    """Whether a value is no declared category, but is one without the blanks around it."""
+    try:
+        _codes, values = levels(table, name)
+    except (TypeError, ValueError):
+        # Values of several types have no order; the sentence does without the question.
+        return False
+    texts = {value for value in values if isinstance(value, str)}
+    return any(labels.code(text) is None and labels.code(text.strip()) is not None
+               for text in texts)  # fmt: skip
 
 
 def numbers(table: Table, attribute: Numeric) -> NDArray[Any]:

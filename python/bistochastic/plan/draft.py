@@ -36,6 +36,8 @@ class Draft:
 
     plan: Plan
     left_out: tuple[str, ...]
+    blanks: tuple[str, ...] = ()
+    """A sentence about columns whose levels, read off the data, have blanks around them."""
 
 
 @watched("reading")
@@ -98,7 +100,11 @@ def of_columns(
     """A plan for these columns; what a codebook says of one of them goes first."""
     wanted = _core.as_real("beta", "be a number", beta)
     if floor is not None:
-        wanted = max(wanted, _core.as_real("floor", "be a number", floor))
+        least = _core.as_real("floor", "be a number", floor)
+        if not 0 <= least <= 1:
+            got = "NaN" if least != least else f"{least:g}"
+            raise ValueError(f"`floor` must be from 0 to 1; got {got}")
+        wanted = max(wanted, least)
     declared = {column.name: column for column in book}
     known = {column.name for column in listed}
     for each in [*keep, *drop]:
@@ -120,7 +126,21 @@ def of_columns(
         raise ValueError(f"`schema` must have a column that can be protected; got {why}")
     names = {each for some in left_out.values() for each in some}
     rest = tuple(column.name for column in listed if column.name in names)
-    return Draft(Plan(attributes, name=name, keep=keep, drop=(*drop, *rest)), sentences)
+    plan = Plan(attributes, name=name, keep=keep, drop=(*drop, *rest))
+    return Draft(plan, sentences, _padded(attributes))
+
+
+def _padded(attributes: Sequence[Attribute]) -> tuple[str, ...]:
+    """Levels that were read off the data with blanks around them, as they stand in some files."""
+    found = [
+        each.column
+        for each in attributes
+        if isinstance(each, Categorical) and each.domain_from_data
+        if any(isinstance(level, str) and level != level.strip() for level in each.categories)
+    ]
+    if not found:
+        return ()
+    return (f"{prefix(found)}levels that start or end with a blank, as they do in the data",)
 
 
 def _attribute(column: Column, beta: float, look: bool) -> Attribute | str:

@@ -390,12 +390,21 @@ def schema() -> dict[str, Any]:
 
 def from_json(kind: type[P], text: str) -> P:
     """A plan from JSON."""
+    if isinstance(text, str):
+        _refuse_path(text, ".json")
     return _read_deep(kind, parse_json("text", text))
 
 
 def _read_deep(kind: type[P], data: Any) -> P:
     with _deep():
         return read(kind, data)
+
+
+def _refuse_path(text: str, ending: str) -> None:
+    """A path in the place of the text that is in the file."""
+    if text.lower().endswith(ending) and "\n" not in text and "=" not in text:
+        must = "`text` must be the text of a plan"
+        raise ValueError(f"{must}; got a path: pathlib.Path(path).read_text() reads it")
 
 
 # TOML.
@@ -407,6 +416,7 @@ def from_toml(kind: type[P], text: str) -> P:
 
     if not isinstance(text, str):
         raise TypeError(f"`text` must be a text; got {type(text).__name__}")
+    _refuse_path(text, ".toml")
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -161,6 +161,8 @@ class Plan:
         )
         for sentence in made.left_out:
             warnings.warn(f"`for_frame` leaves columns out: {sentence}", UserWarning, stacklevel=2)
+        for sentence in made.blanks:
+            warnings.warn(f"`for_frame` finds blanks: {sentence}", UserWarning, stacklevel=2)
         return made.plan
 
     @property

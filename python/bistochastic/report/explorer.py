@@ -342,4 +342,8 @@ def _levels(given: Any) -> list[str] | range:
     listed = items("size_or_labels", must, given)
     if not 2 <= len(listed) <= LARGEST:
         raise ValueError(f"`size_or_labels` must {must}; got {len(listed)}")
-    return [name(label) for label in listed]
+    names = [name(label) for label in listed]
+    twice = next((each for i, each in enumerate(names) if each in names[:i]), None)
+    if twice is not None:
+        raise ValueError(f"`size_or_labels` must be distinct; got '{twice}' twice")
+    return names

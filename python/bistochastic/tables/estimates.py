@@ -16,7 +16,7 @@ from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
 from bistochastic.plan.attributes import Numeric
 from bistochastic.tables import tabulate
 from bistochastic.tables.question import Question, ask, part
-from bistochastic.tables.sheet import Design, read
+from bistochastic.tables.sheet import Design, read, table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def estimate(
     seconds: Any = None,
 ) -> Estimate:
     """See :meth:`bistochastic.Plan.estimate`."""
+    frame = table_of(frame)
     how = arguments.one_of("method", method, methods.METHODS)
     asked = Patience.of(how, progress, gap, seconds)
     design = designed(plan, weights, strata, cluster, replicates, replicate_scale)

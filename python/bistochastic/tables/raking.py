@@ -18,7 +18,7 @@ from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import Numeric, about, named
 from bistochastic.progress import watched
 from bistochastic.tables.estimates import designed
-from bistochastic.tables.sheet import require, weight_column
+from bistochastic.tables.sheet import require, table_of, weight_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +35,7 @@ _WITHIN, _ROUNDS = 1e-9, 2000
 @watched("raking")
 def weights(plan: Plan, frame: Any, given: Any) -> Any:
     """See :meth:`bistochastic.Plan.weights`."""
+    frame = table_of(frame)
     table = opened(frame)
     coded = [each for each in plan.attributes if not isinstance(each, Numeric)]
     if not coded:

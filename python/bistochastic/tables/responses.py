@@ -21,7 +21,7 @@ from bistochastic.estimate.sample import Sample
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import Numeric, prefix
 from bistochastic.tables.question import Question, allowed, digits, levels_of, pseudo
-from bistochastic.tables.sheet import among, read
+from bistochastic.tables.sheet import among, read, table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -204,6 +204,7 @@ def respond(
 
     Columns that the plan does not protect as categories are numbers.
     """
+    frame = table_of(frame)
     protected = {c for each in plan.attributes if not isinstance(each, Numeric)
                  for c in each.columns}  # fmt: skip
     numbers = [name for name in dict.fromkeys(columns) if name not in protected]

@@ -197,6 +197,17 @@ def _refuse_lonely(units: NDArray[np.int64], what: str) -> None:
         raise ValueError(f"{must}; got {alone} with one")
 
 
+def table_of(frame: Any) -> Any:
+    """The table of a release; anything else as it is.
+
+    >>> table_of({"sex": ["F"]})
+    {'sex': ['F']}
+    """
+    from bistochastic.plan.protect import Release
+
+    return frame.data if isinstance(frame, Release) else frame
+
+
 def read(question: Question, frame: Any, design: Design, *, empty: bool = False) -> Sheet:
     """The columns that a question needs, from a caller's table; a batch may be ``empty``."""
     return of_table(question, opened(frame), design, empty=empty)
