@@ -2,7 +2,8 @@
 //!
 //! It is written once, over `N` lanes of which each has one message, and in the form of
 //! [`keystream`](crate::draw::keystream): one loop over the lanes that holds all rounds, which the compiler turns into
-//! vectors. [`super::level`] compiles it for each level of processor, so all is inlined there.
+//! vectors. [`super::level`] compiles [`compress`] for each level of processor. What brings messages there is compiled
+//! for each kind of message, so it calls that and does not hold it.
 
 use super::{BLOCK, CHAIN, Messages, word_of};
 
@@ -15,18 +16,29 @@ const END: u32 = 1 << 1;
 const ROOT: u32 = 1 << 3;
 const KEYED: u32 = 1 << 4;
 
-/// The first `W` words of the hashes of messages that are chains; others are left out.
-#[inline(always)]
+/// What the chain of each message has come to.
+pub(super) type Chain<const N: usize> = [[u32; N]; 8];
+
+/// The next block of each message: its words, its length, its flags.
+pub(super) struct Blocks<const N: usize> {
+    words: [[u32; N]; 16],
+    lengths: [u32; N],
+    flags: [u32; N],
+}
+
+/// The first `W` words of the hashes of messages that are chains; others are left out. `compress` is [`compress`] for
+/// the processor at hand.
 pub(super) fn many<const N: usize, const W: usize>(
     key: &[u32; 8],
     messages: &impl Messages,
     count: usize,
     put: &mut impl FnMut(usize, [u32; W]),
+    compress: impl Fn(&mut Chain<N>, &Blocks<N>),
 ) {
     let mut first = 0;
     while first < count {
         let n = N.min(count - first);
-        some::<N, W>(key, messages, first, n, put);
+        some(key, messages, first, n, put, &compress);
         first += n;
     }
 }
@@ -39,6 +51,7 @@ fn some<const N: usize, const W: usize>(
     first: usize,
     n: usize,
     put: &mut impl FnMut(usize, [u32; W]),
+    compress: &impl Fn(&mut Chain<N>, &Blocks<N>),
 ) {
     // How many blocks each message has. An empty one has one, of no bytes.
     let (mut lens, mut blocks, mut most) = ([0; N], [0; N], 1);
@@ -54,22 +67,25 @@ fn some<const N: usize, const W: usize>(
         *row = [word; N];
     }
     for b in 0..most {
-        let mut words = [[0; N]; 16];
-        let (mut lengths, mut flags) = ([0; N], [KEYED; N]);
+        let mut now = Blocks {
+            words: [[0; N]; 16],
+            lengths: [0; N],
+            flags: [KEYED; N],
+        };
         for j in 0..n {
             if b >= blocks[j] {
                 continue;
             }
             let bytes = messages.block(first + j, b);
-            for (row, word) in words.iter_mut().zip(bytes.chunks_exact(4)) {
+            for (row, word) in now.words.iter_mut().zip(bytes.chunks_exact(4)) {
                 row[j] = word_of(word);
             }
-            lengths[j] = BLOCK.min(lens[j] - BLOCK * b) as u32;
-            flags[j] |= if b == 0 { START } else { 0 };
-            flags[j] |= if b + 1 == blocks[j] { END | ROOT } else { 0 };
+            now.lengths[j] = BLOCK.min(lens[j] - BLOCK * b) as u32;
+            now.flags[j] |= if b == 0 { START } else { 0 };
+            now.flags[j] |= if b + 1 == blocks[j] { END | ROOT } else { 0 };
         }
         let before = chain;
-        compress(&mut chain, &words, &lengths, &flags);
+        compress(&mut chain, &now);
         if most > 1 {
             // A message that has ended keeps its words.
             for (row, before) in chain.iter_mut().zip(&before) {
@@ -88,14 +104,14 @@ fn some<const N: usize, const W: usize>(
     }
 }
 
-/// One block of each message: its words, its length and flags, onto what its chain has come to.
+/// One block of each message onto its chain.
 #[inline(always)]
-fn compress<const N: usize>(
-    chain: &mut [[u32; N]; 8],
-    words: &[[u32; N]; 16],
-    lengths: &[u32; N],
-    flags: &[u32; N],
-) {
+pub(super) fn compress<const N: usize>(chain: &mut Chain<N>, blocks: &Blocks<N>) {
+    let Blocks {
+        words,
+        lengths,
+        flags,
+    } = blocks;
     for j in 0..N {
         let m = &mut [0; 16];
         for i in 0..16 {

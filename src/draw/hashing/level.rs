@@ -1,6 +1,7 @@
 //! The compression compiled for each level of processor; a level is believed after it has agreed with the crate.
 
-use super::{BLOCK, Hashing, Messages, lanes, word_of};
+use super::lanes::{self, Blocks, Chain};
+use super::{BLOCK, Hashing, Messages, word_of};
 use crate::system::erase;
 use crate::system::kept::Kept;
 use crate::system::processor::{self, Level};
@@ -48,7 +49,7 @@ pub(super) fn agrees(level: Level) -> bool {
     same == TRIALS
 }
 
-/// [`lanes::many`] as the level has it, which the processor has.
+/// [`lanes::many`] as the level has it, which the processor has; nothing where it is the plain one.
 pub(super) fn many<const W: usize>(
     level: Level,
     key: &[u32; 8],
@@ -57,35 +58,34 @@ pub(super) fn many<const W: usize>(
     put: &mut impl FnMut(usize, [u32; W]),
 ) {
     match level {
-        Level::Plain => lanes::many::<1, W>(key, messages, count, put),
+        Level::Plain => {}
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: hashes have this level only where the processor has AVX2.
-        Level::Avx2 => unsafe { many_avx2(key, messages, count, put) },
+        Level::Avx2 => lanes::many(key, messages, count, put, |chain, blocks| {
+            // SAFETY: hashes have this level only where the processor has AVX2.
+            unsafe { compress_avx2(chain, blocks) }
+        }),
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: hashes have this level only where the processor has AVX-512.
-        Level::Avx512 => unsafe { many_avx512(key, messages, count, put) },
-        _ => lanes::many::<4, W>(key, messages, count, put),
+        Level::Avx512 => lanes::many(key, messages, count, put, |chain, blocks| {
+            // SAFETY: hashes have this level only where the processor has AVX-512.
+            unsafe { compress_avx512(chain, blocks) }
+        }),
+        _ => lanes::many(key, messages, count, put, compress_base),
     }
+}
+
+#[inline(never)]
+fn compress_base(chain: &mut Chain<4>, blocks: &Blocks<4>) {
+    lanes::compress(chain, blocks);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn many_avx2<const W: usize>(
-    key: &[u32; 8],
-    messages: &impl Messages,
-    count: usize,
-    put: &mut impl FnMut(usize, [u32; W]),
-) {
-    lanes::many::<8, W>(key, messages, count, put);
+fn compress_avx2(chain: &mut Chain<8>, blocks: &Blocks<8>) {
+    lanes::compress(chain, blocks);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn many_avx512<const W: usize>(
-    key: &[u32; 8],
-    messages: &impl Messages,
-    count: usize,
-    put: &mut impl FnMut(usize, [u32; W]),
-) {
-    lanes::many::<16, W>(key, messages, count, put);
+fn compress_avx512(chain: &mut Chain<16>, blocks: &Blocks<16>) {
+    lanes::compress(chain, blocks);
 }

@@ -37,17 +37,24 @@ pub(super) fn blocks<const N: usize, const W: usize>(
             _ => own[i - 12][j],
         });
         let mut x = start;
-        // Ten times, written out: a loop in here would keep the one around it scalar.
-        double(&mut x);
-        double(&mut x);
-        double(&mut x);
-        double(&mut x);
-        double(&mut x);
-        double(&mut x);
-        double(&mut x);
-        double(&mut x);
-        double(&mut x);
-        double(&mut x);
+        if N == 1 {
+            for _ in 0..10 {
+                double(&mut x);
+            }
+        } else {
+            // Ten times, written out: a loop in here would keep the one around it scalar. Each use of this in the
+            // crate takes the compiler a second, so there are few.
+            double(&mut x);
+            double(&mut x);
+            double(&mut x);
+            double(&mut x);
+            double(&mut x);
+            double(&mut x);
+            double(&mut x);
+            double(&mut x);
+            double(&mut x);
+            double(&mut x);
+        }
         for i in 0..W {
             rows[i][j] = x[i].wrapping_add(start[i]);
         }
@@ -100,8 +107,9 @@ pub(super) fn fill<const N: usize>(key: &[u32; 8], nonce: u64, first: u64, out: 
     }
 }
 
+/// One block at a time.
 #[inline(never)]
-fn fill_one(key: &[u32; 8], nonce: u64, first: u64, out: &mut [u8]) {
+pub(super) fn fill_one(key: &[u32; 8], nonce: u64, first: u64, out: &mut [u8]) {
     fill::<1>(key, nonce, first, out);
 }
 
@@ -150,15 +158,16 @@ pub(super) fn first_words<const N: usize>(
     }
 }
 
+/// One block at a time.
 #[inline(never)]
-fn first_word(key: &[u32; 8], counters: &[u64], nonces: &[u64], out: &mut [u64]) {
+pub(super) fn first_word(key: &[u32; 8], counters: &[u64], nonces: &[u64], out: &mut [u64]) {
     first_words::<1>(key, counters, nonces, out);
 }
 
 /// A number for each lane. A short rest is not worth a second kind of work: what the lanes left over compute
 /// is dropped.
 #[inline(always)]
-fn padded<const N: usize>(numbers: &[u64]) -> [u64; N] {
+pub(super) fn padded<const N: usize>(numbers: &[u64]) -> [u64; N] {
     <[u64; N]>::try_from(numbers).unwrap_or_else(|_| {
         let mut all = [0; N];
         all[..numbers.len()].copy_from_slice(numbers);

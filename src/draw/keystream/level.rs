@@ -39,7 +39,7 @@ pub(super) fn agrees(level: Level) -> bool {
 /// [`lanes::fill`] as the level has it, which the processor has.
 pub(super) fn fill(level: Level, key: &[u32; 8], nonce: u64, first: u64, out: &mut [u8]) {
     match level {
-        Level::Plain => lanes::fill::<1>(key, nonce, first, out),
+        Level::Plain => lanes::fill_one(key, nonce, first, out),
         #[cfg(target_arch = "x86_64")]
         // SAFETY: streams have this level only where the processor has AVX2.
         Level::Avx2 => unsafe { avx2::fill(key, nonce, first, out) },
@@ -59,7 +59,7 @@ pub(super) fn first_words(
     out: &mut [u64],
 ) {
     match level {
-        Level::Plain => lanes::first_words::<1>(key, counters, nonces, out),
+        Level::Plain => lanes::first_word(key, counters, nonces, out),
         #[cfg(target_arch = "x86_64")]
         // SAFETY: streams have this level only where the processor has AVX2.
         Level::Avx2 => unsafe { avx2::first_words(key, counters, nonces, out) },
