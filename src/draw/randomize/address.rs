@@ -3,7 +3,6 @@
 
 use zeroize::Zeroize;
 
-use super::code::Code;
 use super::streams::{AnyKeys, ByteKeys, Further, IntegerKeys, Keys, RowKeys, TextKeys, prefix};
 use super::work::Work;
 use crate::draw::hashing::Hashing;
@@ -63,6 +62,8 @@ pub trait Address: Copy + Send + Sync {
     const FEW: usize;
     /// Records that a thread takes at a time.
     const CHUNK: usize;
+    /// Whether words depend on the codes.
+    const CODES: bool;
 
     /// Those of the records `start..end`.
     fn part(self, start: usize, end: usize) -> Self;
@@ -77,8 +78,8 @@ pub trait Address: Copy + Send + Sync {
     /// no order: a block of theirs is as long as any.
     fn room(self, block: usize) -> usize;
 
-    /// What else the words of a block depend on: the codes.
-    fn enter<C: Code>(self, codes: &[C], work: &mut Work);
+    /// What addresses the words of a block, where they depend on the codes, which stand in the nonces.
+    fn enter(self, work: &mut Work);
 
     /// Put the first words, of so many `bytes`, of records into the buffer; where they start.
     fn first_words(
@@ -90,14 +91,11 @@ pub trait Address: Copy + Send + Sync {
     ) -> usize;
 
     /// Hand the undecided of the records their further words.
-    fn further(
-        self,
-        keys: &Self::Keys,
-        which: Which<'_>,
-        work: &Work,
-        answer: impl FnMut(usize, &mut Further<'_>),
-    );
+    fn further(self, keys: &Self::Keys, which: Which<'_>, work: &Work, answer: Answer<'_>);
 }
+
+/// What is done with the position of an undecided record and its further words.
+pub type Answer<'a> = &'a mut dyn FnMut(usize, &mut Further<'_>);
 
 /// Bytes of the keystream that are computed together.
 const TOGETHER: usize = 8 * BLOCK;
@@ -135,6 +133,7 @@ impl Address for Rows {
     type Keys = RowKeys;
     const FEW: usize = 16;
     const CHUNK: usize = 1 << 16;
+    const CODES: bool = false;
 
     fn part(self, start: usize, _end: usize) -> Self {
         Rows(self.0 + start as u64)
@@ -155,7 +154,7 @@ impl Address for Rows {
         block - (self.0 % block as u64) as usize
     }
 
-    fn enter<C: Code>(self, _codes: &[C], _work: &mut Work) {}
+    fn enter(self, _work: &mut Work) {}
 
     fn first_words(self, keys: &RowKeys, which: Which<'_>, bytes: usize, work: &mut Work) -> usize {
         let per_block = (BLOCK / bytes) as u64;
@@ -180,13 +179,7 @@ impl Address for Rows {
         0
     }
 
-    fn further(
-        self,
-        keys: &RowKeys,
-        which: Which<'_>,
-        work: &Work,
-        mut answer: impl FnMut(usize, &mut Further<'_>),
-    ) {
+    fn further(self, keys: &RowKeys, which: Which<'_>, work: &Work, answer: Answer<'_>) {
         // The first further words of many at once; the next ones are rarer still.
         let (mut counters, mut first) = ([0; 16], [0; 16]);
         for some in work.undecided.positions().chunks(16) {
@@ -203,6 +196,16 @@ impl Address for Rows {
                 );
             }
         }
+    }
+}
+
+/// The lowest `bytes` of each number, one behind the other.
+fn shorten(numbers: &[u64], bytes: usize, words: &mut [u8]) {
+    let pairs = words.chunks_exact_mut(bytes).zip(numbers);
+    match bytes {
+        2 => pairs.for_each(|(to, word)| to.copy_from_slice(&(*word as u16).to_le_bytes())),
+        4 => pairs.for_each(|(to, word)| to.copy_from_slice(&(*word as u32).to_le_bytes())),
+        _ => pairs.for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes())),
     }
 }
 
@@ -318,6 +321,7 @@ impl<P: Person> Address for &[P] {
     const FEW: usize = 1;
     // Several times the work of a row each.
     const CHUNK: usize = 1 << 13;
+    const CODES: bool = true;
 
     fn part(self, start: usize, end: usize) -> Self {
         &self[start..end]
@@ -342,18 +346,18 @@ impl<P: Person> Address for &[P] {
         block
     }
 
-    fn enter<C: Code>(self, codes: &[C], work: &mut Work) {
+    fn enter(self, work: &mut Work) {
         let to = work.counters.iter_mut().zip(&mut work.nonces);
-        for (((counter, nonce), code), id) in to.zip(codes).zip(self) {
+        for ((counter, nonce), id) in to.zip(self) {
             *counter = id.counter();
-            *nonce = code.get() | id.mark();
+            *nonce |= id.mark();
         }
     }
 
     fn first_words(self, keys: &P::Keys, which: Which<'_>, bytes: usize, work: &mut Work) -> usize {
         let n = which.count();
-        let to = work.words.chunks_exact_mut(bytes);
         let Some(stream) = P::stream(keys) else {
+            let to = work.words.chunks_exact_mut(bytes);
             for (to, i) in to.zip((0..n).map(|i| which.at(i))) {
                 let mut block = self[i].block(keys, work.nonces[i] & !NEGATIVE);
                 to.copy_from_slice(&block[..bytes]);
@@ -373,22 +377,11 @@ impl<P: Person> Address for &[P] {
             }
         };
         stream.first_words(counters, nonces, &mut work.first[..n]);
-        let pairs = to.zip(&work.first[..n]);
-        match bytes {
-            2 => pairs.for_each(|(to, word)| to.copy_from_slice(&(*word as u16).to_le_bytes())),
-            4 => pairs.for_each(|(to, word)| to.copy_from_slice(&(*word as u32).to_le_bytes())),
-            _ => pairs.for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes())),
-        }
+        shorten(&work.first[..n], bytes, &mut work.words);
         0
     }
 
-    fn further(
-        self,
-        keys: &P::Keys,
-        which: Which<'_>,
-        work: &Work,
-        mut answer: impl FnMut(usize, &mut Further<'_>),
-    ) {
+    fn further(self, keys: &P::Keys, which: Which<'_>, work: &Work, answer: Answer<'_>) {
         for &i in work.undecided.positions() {
             let at = which.at(i.into());
             let block = self[at].block(keys, work.nonces[at] & !NEGATIVE);
@@ -420,6 +413,7 @@ impl Address for Many<'_> {
     type Keys = AnyKeys;
     const FEW: usize = 1;
     const CHUNK: usize = 1 << 13;
+    const CODES: bool = true;
 
     fn part(self, start: usize, end: usize) -> Self {
         Many {
@@ -440,14 +434,15 @@ impl Address for Many<'_> {
         block
     }
 
-    fn enter<C: Code>(self, codes: &[C], work: &mut Work) {
-        for (nonce, code) in work.nonces.iter_mut().zip(codes) {
-            *nonce = code.get();
-        }
-    }
+    fn enter(self, _work: &mut Work) {}
 
     fn first_words(self, keys: &AnyKeys, which: Which<'_>, bytes: usize, work: &mut Work) -> usize {
-        let Work { words, nonces, .. } = work;
+        let Work {
+            words,
+            first,
+            nonces,
+            ..
+        } = work;
         let messages = Prefixed {
             ids: self.ids,
             at: |i| {
@@ -455,31 +450,15 @@ impl Address for Many<'_> {
                 (at, prefix(nonces[at]))
             },
         };
-        let hashing = self.hashing(keys);
-        let (n, low) = (which.count(), |[a, b]: [u32; 2]| {
-            u64::from(a) | u64::from(b) << 32
+        let n = which.count();
+        self.hashing(keys).many(&messages, n, |i, [a, b]| {
+            first[i] = u64::from(a) | u64::from(b) << 32;
         });
-        match bytes {
-            2 => hashing.many(&messages, n, |i, word| {
-                words[2 * i..2 * i + 2].copy_from_slice(&(low(word) as u16).to_le_bytes());
-            }),
-            4 => hashing.many(&messages, n, |i, word| {
-                words[4 * i..4 * i + 4].copy_from_slice(&(low(word) as u32).to_le_bytes());
-            }),
-            _ => hashing.many(&messages, n, |i, word| {
-                words[8 * i..8 * i + 8].copy_from_slice(&low(word).to_le_bytes());
-            }),
-        }
+        shorten(&first[..n], bytes, words);
         0
     }
 
-    fn further(
-        self,
-        keys: &AnyKeys,
-        which: Which<'_>,
-        work: &Work,
-        mut answer: impl FnMut(usize, &mut Further<'_>),
-    ) {
+    fn further(self, keys: &AnyKeys, which: Which<'_>, work: &Work, answer: Answer<'_>) {
         for &i in work.undecided.positions() {
             let at = which.at(i.into());
             let block = self

@@ -302,7 +302,7 @@ fn draw_all(
                 .map(|&m| Randomizer::new(m, &digest, &labels));
             let draws = memory::all(draws)?;
             for draw in &draws {
-                room = room.or(draw.room);
+                room = room.or(draw.draws.room);
             }
             let (codes, strata, row) = (column.codes, column.strata, block.row);
             memory::push(
@@ -479,7 +479,10 @@ impl State {
         out: &mut [C],
     ) -> std::result::Result<(), usize> {
         let Some(strata) = strata else {
-            return draws[0].chunk(Some(given), out, Rows(0), scratch(self));
+            let (first, mut rows) = (&draws[0], draws[0].at(Rows(0), given.len()));
+            return first
+                .draws
+                .chunk(Some(given), out, &mut rows, scratch(self));
         };
         let mut which = std::mem::take(&mut self.which);
         let drawn = stratified(draws, given, strata, out, scratch(self), &mut which);
@@ -528,17 +531,18 @@ fn stratified<C: Code>(
             let which = &which[..n];
             for (src, &at) in src.iter_mut().zip(which) {
                 let code = given[usize::from(at)];
-                if code.get() >= randomizer.size {
+                if code.get() >= randomizer.draws.size {
                     return Err(start + usize::from(at));
                 }
                 *src = code;
             }
             let (src, dst) = (&src[..n], &mut dst[..n]);
             let at = At {
-                address: Rows(start as u64),
+                records: &randomizer.at(Rows(start as u64), given.len()),
                 which: Which::Some(which),
             };
-            draw(&randomizer.root, at, src, dst, buffers.space(), work);
+            let root = &randomizer.draws.root;
+            draw(root, at, src, dst, buffers.space(), work);
             for (&v, &at) in dst.iter().zip(which) {
                 out[usize::from(at)] = v;
             }

@@ -1,24 +1,25 @@
 //! Reports for a block of records: first words, the inner loop, further words for the undecided. Composites draw
 //! part by part, in codes as narrow as the part allows.
 
-use super::address::{Address, Which};
+use super::address::Which;
 use super::code::{Code, Space, narrow};
 use super::node::{Factor, Mixture, Node};
+use super::records::Records;
 use super::work::Work;
 use crate::draw::loops::{self, digits};
 use crate::draw::sampler::{Leaf, certain};
 
-/// Records of a block: where the whole block is, and which of it.
+/// Records of a block, and which of them.
 #[derive(Clone, Copy)]
-pub(super) struct At<'a, A> {
-    pub address: A,
+pub(super) struct At<'a> {
+    pub records: &'a dyn Records,
     pub which: Which<'a>,
 }
 
 /// Reports of records of a block.
-pub(super) fn draw<C: Code, A: Address>(
-    node: &Node<'_, A::Keys>,
-    at: At<'_, A>,
+pub(super) fn draw<C: Code>(
+    node: &Node<'_>,
+    at: At<'_>,
     src: &[C],
     dst: &mut [C],
     mut space: Space<'_>,
@@ -30,7 +31,7 @@ pub(super) fn draw<C: Code, A: Address>(
                 *v = C::low(certain(*targets, u.get()));
             }
         }
-        Node::Leaf(leaf, keys) => leaf_draw(leaf, keys, at, src, dst, work),
+        Node::Leaf(leaf, number) => leaf_draw(leaf, *number, at, src, dst, work),
         Node::Kron(factors) => {
             let rest = C::take(&mut space, src.len());
             rest.copy_from_slice(src);
@@ -39,13 +40,13 @@ pub(super) fn draw<C: Code, A: Address>(
             for (i, factor) in factors.iter().enumerate().rev() {
                 let space = space.again();
                 narrow!(factor.divisor.size, D => {
-                    digit::<C, D, A>(factor, i == 0, place, at, rest, dst, space, work)
+                    digit::<C, D>(factor, i == 0, place, at, rest, dst, space, work)
                 });
                 place *= factor.divisor.size;
             }
         }
         Node::Mix(mixture) => narrow!(mixture.parts.len() as u64, P => {
-            mix::<C, P, A>(mixture, at, src, dst, space, work)
+            mix::<C, P>(mixture, at, src, dst, space, work)
         }),
         Node::Product(pair) => {
             let [first, second] = &**pair;
@@ -58,11 +59,11 @@ pub(super) fn draw<C: Code, A: Address>(
 
 /// Split the last digit off the codes, the only one if it is the `leading` one, and put its report into its place.
 #[allow(clippy::too_many_arguments)]
-fn digit<C: Code, D: Code, A: Address>(
-    factor: &Factor<'_, A::Keys>,
+fn digit<C: Code, D: Code>(
+    factor: &Factor<'_>,
     leading: bool,
     place: u64,
-    at: At<'_, A>,
+    at: At<'_>,
     rest: &mut [C],
     dst: &mut [C],
     mut space: Space<'_>,
@@ -79,9 +80,9 @@ fn digit<C: Code, D: Code, A: Address>(
     digits::join(dst, place, reports);
 }
 
-fn mix<C: Code, P: Code, A: Address>(
-    mixture: &Mixture<'_, A::Keys>,
-    at: At<'_, A>,
+fn mix<C: Code, P: Code>(
+    mixture: &Mixture<'_>,
+    at: At<'_>,
     src: &[C],
     dst: &mut [C],
     mut space: Space<'_>,
@@ -90,8 +91,9 @@ fn mix<C: Code, P: Code, A: Address>(
     let n = src.len();
     let picks = P::take(&mut space, n);
     // Codes do not enter the choice, but all words are addressed alike.
-    leaf_draw(mixture.pick, &mixture.keys, at, &P::ZEROS[..n], picks, work);
-    if mixture.parts.len() > A::FEW {
+    let (pick, zeros) = (mixture.pick, &P::ZEROS[..n]);
+    leaf_draw(pick, mixture.number, at, zeros, picks, work);
+    if mixture.parts.len() > at.records.few() {
         return taken(&mixture.parts, at, picks, src, dst, space, work);
     }
     let reports = C::take(&mut space, n);
@@ -107,9 +109,9 @@ fn mix<C: Code, P: Code, A: Address>(
 }
 
 /// Draw from each part for the records that take it.
-fn taken<C: Code, P: Code, A: Address>(
-    parts: &[Node<'_, A::Keys>],
-    at: At<'_, A>,
+fn taken<C: Code, P: Code>(
+    parts: &[Node<'_>],
+    at: At<'_>,
     picks: &[P],
     src: &[C],
     dst: &mut [C],
@@ -162,16 +164,16 @@ fn taken<C: Code, P: Code, A: Address>(
 
 /// One draw for records of a block. Not inlined, as a stack may hold hundreds of those above.
 #[inline(never)]
-fn leaf_draw<C: Code, A: Address>(
+fn leaf_draw<C: Code>(
     leaf: &Leaf,
-    keys: &A::Keys,
-    at: At<'_, A>,
+    number: usize,
+    at: At<'_>,
     src: &[C],
     dst: &mut [C],
     work: &mut Work,
 ) {
     let bytes = leaf.width().bytes();
-    let skip = at.address.first_words(keys, at.which, bytes, work);
+    let skip = at.records.first_words(number, at.which, bytes, work);
     let words = &work.words[skip..skip + src.len() * bytes];
     let undecided = &mut work.undecided;
     match leaf {
@@ -179,7 +181,7 @@ fn leaf_draw<C: Code, A: Address>(
         Leaf::Four(kind) => loops::draw(kind, words, src, dst, undecided),
         Leaf::Eight(kind) => loops::draw(kind, words, src, dst, undecided),
     }
-    at.address.further(keys, at.which, work, |i, more| {
+    at.records.further(number, at.which, work, &mut |i, more| {
         let word = &work.words[skip + i * bytes..][..bytes];
         dst[i] = C::low(leaf.resolve(word, src[i].get(), more));
     });

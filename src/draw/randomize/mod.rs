@@ -32,6 +32,7 @@ pub mod block;
 pub mod code;
 mod draw;
 mod node;
+mod records;
 mod slow;
 mod streams;
 mod work;
@@ -40,11 +41,12 @@ pub use address::{Address, Id, Many, Person, Rows};
 pub use code::Code;
 pub use streams::{AnyKeys, ByteKeys, IntegerKeys, Keys, RowKeys, TextKeys};
 
-use crate::system::memory::Gather;
+use crate::system::memory::{self, Gather};
 use address::Which;
 use code::{Room, narrow};
 use draw::{At, draw};
 use node::Node;
+use records::{Addressed, Records};
 use work::Scratch;
 
 /// Records that are drawn together: their words stay in the nearest cache. Blocks start at multiples
@@ -94,10 +96,9 @@ pub const RECORDS: usize = 1024;
 /// randomizer.run(None, &mut [0u8; 2], &["7", "8"][..], 1).unwrap();
 /// ```
 pub struct Randomizer<'a, K> {
-    root: Node<'a, K>,
-    size: u64,
-    /// What nested composites need.
-    room: Room,
+    draws: Draws<'a>,
+    /// Those of each draw, by its number.
+    keys: Vec<K>,
 }
 
 impl<'a, K: Keys> Randomizer<'a, K> {
@@ -108,15 +109,17 @@ impl<'a, K: Keys> Randomizer<'a, K> {
     pub fn new(matrix: &'a Matrix, key: &Key, labels: &[Label]) -> Result<Self> {
         matrix.sampler().check()?;
         let digest = matrix.digest();
-        let mut path = Vec::new();
-        let make = |purpose, path: &[u64]| derive(key, purpose, labels, path, digest);
-        let root = Node::new(matrix, &mut path, &make);
+        let mut keys = Vec::new();
+        let mut enter = |path: &[u64]| {
+            let make = |purpose| derive(key, purpose, labels, path, digest);
+            memory::push(&mut keys, K::new(&make));
+            keys.len() - 1
+        };
+        let root = Node::new(matrix, &mut Vec::new(), &mut enter);
         let size = matrix.family.size();
-        Ok(Randomizer {
-            room: root.room(size),
-            root,
-            size,
-        })
+        let room = root.room(size);
+        let draws = Draws { root, size, room };
+        Ok(Randomizer { draws, keys })
     }
 
     /// Draw a report for every code, and leave traces of keys on the caller's stack alone: see
@@ -132,18 +135,47 @@ impl<'a, K: Keys> Randomizer<'a, K> {
         addresses: A,
         threads: usize,
     ) -> std::result::Result<(), Refused> {
-        self.check(codes, out, addresses).map_err(Refused::Call)?;
-        narrow!(self.size, C => self.run_as::<T, C, A>(codes, out, addresses, threads))
+        self.draws.check(codes, out).map_err(Refused::Call)?;
+        addresses.check(out.len()).map_err(Refused::Call)?;
+        // The first chunk ends where a block of rows does, so that all others start with one.
+        let cut = Cut {
+            first: addresses.room(A::CHUNK),
+            others: A::CHUNK,
+        };
+        let part = |start, end, then: &mut dyn FnMut(&mut dyn Records)| {
+            then(&mut self.at(addresses.part(start, end), end - start));
+        };
+        narrow!(self.draws.size, C => self.draws.run::<T, C>(codes, out, cut, &part, threads))
             .map_err(Refused::Code)
     }
 
+    /// So many records with the words of this matrix.
+    fn at<A: Address<Keys = K>>(&self, addresses: A, count: usize) -> Addressed<'_, A> {
+        Addressed::new(addresses, count, &self.keys)
+    }
+}
+
+/// How many records threads take at a time.
+#[derive(Clone, Copy)]
+struct Cut {
+    first: usize,
+    others: usize,
+}
+
+/// Hands on the records `start..end`.
+type PartOf<'p> = &'p (dyn Fn(usize, usize, &mut dyn FnMut(&mut dyn Records)) + Sync);
+
+/// The draws of a matrix, whatever addresses their words.
+struct Draws<'a> {
+    root: Node<'a>,
+    size: u64,
+    /// What nested composites need.
+    room: Room,
+}
+
+impl Draws<'_> {
     /// What has to agree before anything is drawn.
-    fn check<T: Code, A: Address<Keys = K>>(
-        &self,
-        codes: Option<&[T]>,
-        out: &[T],
-        addresses: A,
-    ) -> Result<()> {
+    fn check<T: Code>(&self, codes: Option<&[T]>, out: &[T]) -> Result<()> {
         let last = self.size - 1;
         if T::low(last).get() != last {
             let (must, bytes) = (format!("have a type that holds {last}"), size_of::<T>());
@@ -155,28 +187,28 @@ impl<'a, K: Keys> Randomizer<'a, K> {
             let must = format!("be one for each of the {} records", out.len());
             return Err(Error::value("codes", must, codes.len()));
         }
-        addresses.check(out.len())
+        Ok(())
     }
 
-    fn run_as<T: Code, C: Code, A: Address<Keys = K>>(
+    fn run<T: Code, C: Code>(
         &self,
         codes: Option<&[T]>,
         out: &mut [T],
-        addresses: A,
+        cut: Cut,
+        part: PartOf<'_>,
         threads: usize,
     ) -> std::result::Result<(), usize> {
         let n = out.len();
-        // The first chunk ends where a block of rows does, so that all others start with one.
-        let head = addresses.room(A::CHUNK).min(n);
-        let chunks = 1 + (n - head).div_ceil(A::CHUNK);
+        let head = cut.first.min(n);
+        let chunks = 1 + (n - head).div_ceil(cut.others);
         let workers = threads.clamp(1, chunks);
         let mut states: Vec<Scratch<C>> = (0..workers)
             .map(|_| Scratch::new(n.min(RECORDS), self.room))
             .gather();
         let bad = AtomicUsize::new(usize::MAX);
         let (first, rest) = out.split_at_mut(head);
-        let starts = std::iter::once(0).chain((head..n).step_by(A::CHUNK));
-        let parts = starts.zip(std::iter::once(first).chain(rest.chunks_mut(A::CHUNK)));
+        let starts = std::iter::once(0).chain((head..n).step_by(cut.others));
+        let parts = starts.zip(std::iter::once(first).chain(rest.chunks_mut(cut.others)));
         if workers > 1 {
             // What derivations left lies where the frames that start threads will be, and what those leave out
             // when they write goes to the heap with the rest.
@@ -185,14 +217,18 @@ impl<'a, K: Keys> Randomizer<'a, K> {
         pool::share_out(parts, &mut states, |scratch, (start, out)| {
             let end = start + out.len();
             let codes = codes.map(|codes| &codes[start..end]);
-            let addresses = addresses.part(start, end);
-            let mut chunk = || self.chunk(codes, out, addresses, scratch);
-            // Keys and words pass through the stack. That of the caller is the caller's to overwrite.
-            let done = if workers > 1 {
-                erase::after(chunk)
-            } else {
-                chunk()
+            let mut done = Ok(());
+            let mut chunk = || {
+                part(start, end, &mut |records| {
+                    done = self.chunk(codes, out, records, scratch);
+                });
             };
+            // Keys and words pass through the stack. That of the caller is the caller's to overwrite.
+            if workers > 1 {
+                erase::after(chunk);
+            } else {
+                chunk();
+            }
             if let Err(position) = done {
                 bad.fetch_min(start + position, Ordering::Relaxed);
             }
@@ -203,11 +239,11 @@ impl<'a, K: Keys> Randomizer<'a, K> {
         }
     }
 
-    fn chunk<T: Code, C: Code, A: Address<Keys = K>>(
+    fn chunk<T: Code, C: Code>(
         &self,
         codes: Option<&[T]>,
         out: &mut [T],
-        addresses: A,
+        records: &mut dyn Records,
         scratch: &mut Scratch<C>,
     ) -> std::result::Result<(), usize> {
         let Scratch {
@@ -219,8 +255,7 @@ impl<'a, K: Keys> Randomizer<'a, K> {
         let last = T::low(self.size - 1);
         let mut start = 0;
         while start < out.len() {
-            let room = addresses.part(start, out.len()).room(RECORDS);
-            let end = out.len().min(start + room);
+            let end = out.len().min(start + records.room(start, RECORDS));
             let (src, dst) = (&mut src[..end - start], &mut dst[..end - start]);
             // From here on only our own copy is looked at: the caller's array may change meanwhile.
             let given = codes.map_or(&out[start..end], |codes| &codes[start..end]);
@@ -233,10 +268,15 @@ impl<'a, K: Keys> Randomizer<'a, K> {
                 let position = given.iter().position(|&code| code > last);
                 return Err(start + position.unwrap_or(0));
             }
-            let address = addresses.part(start, end);
-            address.enter(src, work);
+            records.go(start, end);
+            if records.codes() {
+                for (nonce, code) in work.nonces.iter_mut().zip(&*src) {
+                    *nonce = code.get();
+                }
+                records.enter(work);
+            }
             let which = Which::All(src.len());
-            let at = At { address, which };
+            let at = At { records, which };
             draw(&self.root, at, src, dst, buffers.space(), work);
             for (out, v) in out[start..end].iter_mut().zip(dst) {
                 *out = T::low(v.get());
@@ -352,8 +392,10 @@ mod tests {
     fn ids_address_people_and_the_code_enters() {
         for m in matrices() {
             let size = m.family.size();
-            let codes = codes(size, 3000);
-            let ids: Vec<i64> = (0..3000).map(|i| i * i - 5_000).collect();
+            // More than a block.
+            let n = RECORDS as i64 + 200;
+            let codes = codes(size, n as u64);
+            let ids: Vec<i64> = (0..n).map(|i| i * i - 5_000).collect();
             let signed = run(&m, &codes, &ids[..], 1);
             // Another order, the same people.
             let back: Vec<i64> = ids.iter().rev().copied().collect();

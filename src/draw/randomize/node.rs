@@ -1,54 +1,52 @@
-//! A matrix as draws with keys of their own, told apart by their path.
+//! A matrix as numbered draws. Each has keys of its own, told apart by its path, which lie elsewhere: what a draw does
+//! with its words is the same whatever addresses them.
 
 use super::code::Room;
-use super::streams::Keys;
-use crate::draw::derive::Purpose;
 use crate::draw::loops::digits::Divisor;
 use crate::draw::sampler::{Leaf, Parts, Sampler};
 use crate::law::Matrix;
-use crate::system::erase::Secret;
 use crate::system::memory::Gather;
 
-/// A draw, or a composite of draws, with its keys. What draws nothing itself has none.
-pub(super) enum Node<'a, K> {
+/// A draw, or a composite of draws, with its number. What draws nothing itself has none.
+pub(super) enum Node<'a> {
     /// Every code has one report.
     Certain(Option<&'a [i64]>),
     /// One draw.
-    Leaf(&'a Leaf, K),
+    Leaf(&'a Leaf, usize),
     /// A digit each.
-    Kron(Vec<Factor<'a, K>>),
+    Kron(Vec<Factor<'a>>),
     /// The part that is drawn.
-    Mix(Mixture<'a, K>),
+    Mix(Mixture<'a>),
     /// One after the other.
-    Product(Box<[Node<'a, K>; 2]>),
+    Product(Box<[Node<'a>; 2]>),
 }
 
 /// A part that draws a digit.
-pub(super) struct Factor<'a, K> {
-    pub node: Node<'a, K>,
+pub(super) struct Factor<'a> {
+    pub node: Node<'a>,
     pub divisor: Divisor,
 }
 
 /// Parts, and the draw of one.
-pub(super) struct Mixture<'a, K> {
+pub(super) struct Mixture<'a> {
     pub pick: &'a Leaf,
-    pub keys: K,
-    pub parts: Vec<Node<'a, K>>,
+    pub number: usize,
+    pub parts: Vec<Node<'a>>,
 }
 
-/// Derives a secret for a purpose, at a path.
-pub(super) type Make<'m> = &'m dyn Fn(Purpose, &[u64]) -> Secret;
+/// Numbers the draw at a path.
+pub(super) type Enter<'m> = &'m mut dyn FnMut(&[u64]) -> usize;
 
-impl<'a, K: Keys> Node<'a, K> {
-    pub(super) fn new(matrix: &'a Matrix, path: &mut Vec<u64>, make: Make<'_>) -> Self {
+impl<'a> Node<'a> {
+    pub(super) fn new(matrix: &'a Matrix, path: &mut Vec<u64>, enter: Enter<'_>) -> Self {
         let form = match matrix.sampler() {
             Sampler::Certain(targets) => return Node::Certain(targets.as_deref()),
-            Sampler::Leaf(leaf) => return Node::Leaf(leaf, keys(path, make)),
+            Sampler::Leaf(leaf) => return Node::Leaf(leaf, enter(path)),
             Sampler::Composite(composite) => &composite.joined,
         };
         let mut part = |i, part| {
             path.push(i);
-            let node = Node::new(part, path, make);
+            let node = Node::new(part, path, enter);
             path.pop();
             node
         };
@@ -65,7 +63,7 @@ impl<'a, K: Keys> Node<'a, K> {
                 let parts = all.map(|(i, matrix)| part(i, matrix)).gather();
                 Node::Mix(Mixture {
                     pick,
-                    keys: keys(path, make),
+                    number: enter(path),
                     parts,
                 })
             }
@@ -105,10 +103,4 @@ impl<'a, K: Keys> Node<'a, K> {
             }
         }
     }
-}
-
-/// Not inlined, as a stack may hold hundreds of those above.
-#[inline(never)]
-fn keys<K: Keys>(path: &[u64], make: Make<'_>) -> K {
-    K::new(&|purpose| make(purpose, path))
 }
