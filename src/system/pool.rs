@@ -9,7 +9,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -91,27 +91,37 @@ pub fn map<T: Send>(tasks: usize, small: bool, f: impl Fn(usize) -> T + Sync + S
 
 /// The same, compiled once for a type of results rather than for every call.
 fn map_any<T: Send>(tasks: usize, small: bool, f: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
-    let handed = stop::handed();
-    let task = |i| {
-        handed.with(|| {
+    let Some(pool) = current().filter(|_| !small && tasks > 1) else {
+        return memory::collected((0..tasks).map(|i| {
             stop::point();
             f(i)
-        })
+        }));
     };
-    match current().filter(|_| !small && tasks > 1) {
-        Some(pool) => {
-            let mut out = memory::room(tasks);
-            install(pool, &mut || {
-                let tasks = (0..tasks).into_par_iter().map(task);
-                tasks.collect_into_vec(&mut out);
+    let mut found = memory::collected((0..tasks).map(|_| None));
+    let places = memory::collected(found.iter_mut().map(Mutex::new));
+    for_each(pool, tasks, &|i| **lock(&places[i]) = Some(f(i)));
+    drop(places);
+    let mut out = memory::room(tasks);
+    out.extend(found.into_iter().flatten());
+    out
+}
+
+/// `f(i)` for every `i` below `tasks`, each once, on the pool. Compiled once, as rayon's ways to share work are long.
+fn for_each(pool: &ThreadPool, tasks: usize, f: &(dyn Fn(usize) + Sync)) {
+    let handed = stop::handed();
+    install(pool, &mut || {
+        (0..tasks).into_par_iter().for_each(|i| {
+            handed.with(|| {
+                stop::point();
+                f(i);
             });
-            out
-        }
-        None => memory::collected((0..tasks).map(|i| {
-            stop::point();
-            f(i)
-        })),
-    }
+        });
+    });
+}
+
+/// What one task has to itself. A task that panicked has ended the others' work, too.
+fn lock<T>(own: &Mutex<T>) -> MutexGuard<'_, T> {
+    own.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// `f(i, chunk)` for the consecutive chunks of `out`, the last possibly shorter.
@@ -131,22 +141,15 @@ fn for_each_chunk_any<T: Send>(
     small: bool,
     f: &(dyn Fn(usize, &mut [T]) + Sync),
 ) {
-    let handed = stop::handed();
-    let run = |(i, part): (usize, &mut [T])| {
-        handed.with(|| {
+    let Some(pool) = current().filter(|_| !small && out.len() > chunk) else {
+        for (i, part) in out.chunks_mut(chunk).enumerate() {
             stop::point();
             f(i, part);
-        });
+        }
+        return;
     };
-    match current().filter(|_| !small && out.len() > chunk) {
-        Some(pool) => install(pool, &mut || {
-            out.par_chunks_mut(chunk).enumerate().for_each(run);
-        }),
-        None => out.chunks_mut(chunk).enumerate().for_each(|(i, part)| {
-            stop::point();
-            f(i, part);
-        }),
-    }
+    let parts = memory::collected(out.chunks_mut(chunk).map(Mutex::new));
+    for_each(pool, parts.len(), &|i| f(i, *lock(&parts[i])));
 }
 
 /// `f(state, part)` for every part, on as many threads as there are states, the caller's among them. A
@@ -172,7 +175,7 @@ pub fn share_out<T: Send, S: Send>(
 
 /// The next item of a queue. A thread that panicked has taken its own with it; the others can go on.
 fn next<I: Iterator>(queue: &Mutex<I>) -> Option<I::Item> {
-    queue.lock().unwrap_or_else(PoisonError::into_inner).next()
+    lock(queue).next()
 }
 
 /// `work` on so many threads at once, the caller's among them. It is the same code whatever the work is, so that the
