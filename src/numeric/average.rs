@@ -453,9 +453,10 @@ mod tests {
                 lies((n, d), &x, &mut out);
                 let off = i128::from(d - n);
                 let size = x.len() as u64;
+                let mut all = Sum::default();
+                x.iter().for_each(|&x| all.add(x, off));
                 for (&own, &out) in x.iter().zip(&out) {
-                    let mut sum = Sum::default();
-                    x.iter().for_each(|&x| sum.add(x, off));
+                    let mut sum = all.clone();
                     sum.add(own, i128::from(n) * i128::from(size - 1) - off);
                     within_one_place(out, sum.over(&[d, size - 1]));
                 }
