@@ -7,7 +7,7 @@
 use super::{BLOCK, SIGMA};
 
 /// The first `W` words of `N` blocks: lane `j` of row `i` is word `i` of block `j`.
-type Rows<const N: usize, const W: usize> = [[u32; N]; W];
+pub(super) type Rows<const N: usize, const W: usize> = [[u32; N]; W];
 
 /// Of the blocks with these counters and nonces.
 #[inline(always)]
@@ -16,19 +16,7 @@ pub(super) fn blocks<const N: usize, const W: usize>(
     counters: &[u64; N],
     nonces: &[u64; N],
 ) -> Rows<N, W> {
-    // Asked here, as the loop holds nothing but arithmetic.
-    let upper = if mutant!("counter-of-32-bits") {
-        0
-    } else {
-        u32::MAX
-    };
-    let mut own = [[0; N]; 4];
-    for j in 0..N {
-        own[0][j] = counters[j] as u32;
-        own[1][j] = (counters[j] >> 32) as u32 & upper;
-        own[2][j] = nonces[j] as u32;
-        own[3][j] = (nonces[j] >> 32) as u32;
-    }
+    let own = halves(counters, nonces);
     let mut rows = [[0; N]; W];
     for j in 0..N {
         let start: [u32; 16] = std::array::from_fn(|i| match i {
@@ -60,6 +48,25 @@ pub(super) fn blocks<const N: usize, const W: usize>(
         }
     }
     rows
+}
+
+/// The lower halves of the counters, the upper ones, and those of the nonces.
+#[inline(always)]
+pub(super) fn halves<const N: usize>(counters: &[u64; N], nonces: &[u64; N]) -> [[u32; N]; 4] {
+    // Asked here, as the loop holds nothing but arithmetic.
+    let upper = if mutant!("counter-of-32-bits") {
+        0
+    } else {
+        u32::MAX
+    };
+    let mut own = [[0; N]; 4];
+    for j in 0..N {
+        own[0][j] = counters[j] as u32;
+        own[1][j] = (counters[j] >> 32) as u32 & upper;
+        own[2][j] = nonces[j] as u32;
+        own[3][j] = (nonces[j] >> 32) as u32;
+    }
+    own
 }
 
 /// A round over the columns and one over the diagonals.
@@ -115,7 +122,7 @@ pub(super) fn fill_one(key: &[u32; 8], nonce: u64, first: u64, out: &mut [u8]) {
 
 /// The blocks one after the other, as many as `out` has room for.
 #[inline(always)]
-fn write<const N: usize>(rows: &Rows<N, 16>, out: &mut [u8]) {
+pub(super) fn write<const N: usize>(rows: &Rows<N, 16>, out: &mut [u8]) {
     if out.len() < N * BLOCK || !N.is_multiple_of(4) {
         for (j, out) in out.chunks_exact_mut(BLOCK).enumerate() {
             for (out, row) in out.chunks_exact_mut(4).zip(rows) {
@@ -151,10 +158,16 @@ pub(super) fn first_words<const N: usize>(
         if N > 1 && out.len() == 1 {
             return first_word(key, counters, nonces, out);
         }
-        let [a, b] = blocks::<N, 2>(key, &padded(counters), &padded(nonces));
-        for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
-            *out = u64::from(a) | u64::from(b) << 32;
-        }
+        let rows = blocks::<N, 2>(key, &padded(counters), &padded(nonces));
+        join(&rows, out);
+    }
+}
+
+/// The two words of each block as a number.
+#[inline(always)]
+pub(super) fn join<const N: usize>([a, b]: &Rows<N, 2>, out: &mut [u64]) {
+    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+        *out = u64::from(a) | u64::from(b) << 32;
     }
 }
 

@@ -1,9 +1,9 @@
 //! The block function compiled for each level of processor; a level is believed after it has agreed with the
 //! plain one.
 
-#[cfg(target_arch = "x86_64")]
-use super::avx2;
 use super::{BLOCK, Keystream, lanes};
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
 use crate::system::kept::Kept;
 use crate::system::processor::{self, Level};
 
@@ -45,7 +45,7 @@ pub(super) fn fill(level: Level, key: &[u32; 8], nonce: u64, first: u64, out: &m
         Level::Avx2 => unsafe { avx2::fill(key, nonce, first, out) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: streams have this level only where the processor has AVX-512.
-        Level::Avx512 => unsafe { fill_avx512(key, nonce, first, out) },
+        Level::Avx512 => unsafe { avx512::fill(key, nonce, first, out) },
         _ => lanes::fill::<4>(key, nonce, first, out),
     }
 }
@@ -65,20 +65,7 @@ pub(super) fn first_words(
         Level::Avx2 => unsafe { avx2::first_words(key, counters, nonces, out) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: streams have this level only where the processor has AVX-512.
-        Level::Avx512 => unsafe { first_words_avx512(key, counters, nonces, out) },
+        Level::Avx512 => unsafe { avx512::first_words(key, counters, nonces, out) },
         _ => lanes::first_words::<4>(key, counters, nonces, out),
     }
-}
-
-// F alone of AVX-512: with VL the compiler prefers vectors of half the width for the transpose.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn fill_avx512(key: &[u32; 8], nonce: u64, first: u64, out: &mut [u8]) {
-    lanes::fill::<16>(key, nonce, first, out);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn first_words_avx512(key: &[u32; 8], counters: &[u64], nonces: &[u64], out: &mut [u64]) {
-    lanes::first_words::<16>(key, counters, nonces, out);
 }

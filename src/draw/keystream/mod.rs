@@ -6,8 +6,8 @@
 //! little-endian order. Byte `i` of a stream is byte `i mod 64` of block `i / 64`. So any part of a
 //! stream can be had without the rest, in any order and on any thread.
 //!
-//! One block function does it all, compiled for vectors of four or sixteen blocks: see `lanes`. AVX2, with
-//! eight, has instructions of its own. A vector unit is used after it has agreed with the plain function in
+//! One block function does it all, compiled for vectors of four blocks: see `lanes`. AVX2, with eight, and AVX-512,
+//! with sixteen, have instructions of their own. A vector unit is used after it has agreed with the plain function in
 //! this process.
 
 use zeroize::Zeroizing;
@@ -17,6 +17,8 @@ use crate::system::processor::Level;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod lanes;
 mod level;
 
