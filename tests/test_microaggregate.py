@@ -340,7 +340,7 @@ TWICE = pd.DataFrame([[1, 2]], columns=["a", "a"])
             PEOPLE,
             {"school": ["none", "primary"]},
             "`frame['school']` must hold the levels that are listed for it;"
-            " got another at position 0",
+            " got an undeclared one at position 0",
         ),
         (
             PEOPLE,

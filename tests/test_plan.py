@@ -429,7 +429,7 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
     with pytest.raises(ValueError, match="got a product of laws"):
         bs.Joint(("a", "b"), [[0, 1], range(3)], matrix=mixed, impossible=[(0, 0)])
     for cells, match in (
-        ([("M", "maybe")], "declared categories of `b`; got another at position 0"),
+        ([("M", "maybe")], "declared categories of `b`; got an undeclared one at position 0"),
         ([("M",)], "cells of 2 categories"),
         ([("M", "no"), ("M", "no")], "distinct"),
         ([(a, b) for a in axes[0] for b in axes[1]], "leave at least one cell"),

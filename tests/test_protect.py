@@ -650,7 +650,10 @@ def test_the_key_of_a_numeric_column_depends_on_its_values() -> None:
     [
         (np.array(["1"] * 300), "column `income`: must hold whole numbers or floats; got dtype"),
         (np.full(300, np.nan), "column `income`: must hold no missing values; got 300"),
-        (np.full(300, np.inf), "column `income`: must hold finite numbers; got another in row 0"),
+        (
+            np.full(300, np.inf),
+            "column `income`: must hold finite numbers; got an infinite one in row 0",
+        ),
         ([True] * 300, "column `income`: must hold whole numbers or floats"),
     ],
 )

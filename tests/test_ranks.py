@@ -144,6 +144,8 @@ def test_series_whose_rows_are_labelled_otherwise_are_refused() -> None:
     x = pd.Series([10, 20, 30, 40], name="income")
     shuffled = x.sample(frac=1, random_state=3)
     for call in (bs.permutation_distance, bs.reverse_map):
-        with pytest.raises(ValueError, match=r"`y` must have the index of `x`; got another: "):
+        with pytest.raises(
+            ValueError, match=r"`y` must have the index of `x`; got one that differs: "
+        ):
             call(x, shuffled)
     assert "income" in str(bs.permutation_distance(x, x + 1))

@@ -234,7 +234,7 @@ def test_strata_in_another_order_draw_nobody_anew() -> None:
             {"after": None},
             '`after` must be "first" or the certificate of the wave before; got none',
         ),
-        ({"after": "second"}, "got another text"),
+        ({"after": "second"}, "got a text beyond these"),
         ({"after": 3}, "got int"),
         ({"id_column": "nobody"}, "column `nobody`: must be in `frame`"),
         ({"id_column": "race"}, "column `race`: must not be protected and an id"),
@@ -519,7 +519,7 @@ def test_a_client_answers_over_possible_cells_alone() -> None:
 @pytest.mark.parametrize(
     ("record", "match"),
     [
-        ({"race": "S3CRET"}, "column `race`: must hold a declared category; got another value"),
+        ({"race": "S3CRET"}, "column `race`: must hold a declared category; got an undeclared one"),
         ({"year": True}, "column `year`: must hold a declared category"),
         ({"year": None}, "column `year`: must not be missing"),
         ({"region": "S3CRET"}, "column `region`: must hold a declared category"),

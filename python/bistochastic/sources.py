@@ -71,7 +71,7 @@ class KeySource:
         text = _text("function", function)
         module, colon, name = text.partition(":")
         if not (colon and all(part.isidentifier() for part in (*module.split("."), name))):
-            raise ValueError('`function` must be "module:function"; got another form')
+            raise ValueError('`function` must be "module:function"; got a text of another form')
         return cls._of("call", text, fingerprint)
 
     @classmethod
@@ -113,7 +113,7 @@ class KeySource:
         text = _text("fingerprint", fingerprint)
         if len(text) != 16 or not set(text) <= set("0123456789abcdef"):
             must = "`fingerprint` must be 16 hexadecimal digits, as Key.fingerprint is"
-            raise ValueError(f"{must}; got another text")
+            raise ValueError(f"{must}; got a text of another form")
         return cls(kind, place, text)
 
     def read(self) -> _core.Key:
@@ -150,7 +150,7 @@ def _found(kind: str, place: str) -> _core.Key:
         if not Path(path).is_absolute():
             # Whatever it is, it may be the key itself.
             must = f"the variable {shown(place)} must hold the absolute path of a key file"
-            raise ValueError(f"{must}; got another text")
+            raise ValueError(f"{must}; got a text that is no absolute path")
         place = path
     if not Path(place).is_file():
         # A path out of a variable may be anything: it is not repeated.

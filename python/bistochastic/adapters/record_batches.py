@@ -51,9 +51,10 @@ def check_schema(found: pa.Schema, expected: pa.Schema) -> None:
     unchanged(_kinds(found), _kinds(expected))
     for one, other in zip(found, expected, strict=True):
         if not one.type.equals(other.type):
-            kind = str(one.type).split("<")[0]
+            now, before = (shown(str(field.type).split("<")[0]) for field in (one, other))
             must = f"column `{shown(one.name)}`: must stay of one type"
-            raise TypeError(f"{must}; got another {shown(kind)}")
+            got = f"{now} after {before}" if now != before else f"{now} with other parts"
+            raise TypeError(f"{must}; got {got}")
 
 
 def _kinds(schema: pa.Schema) -> dict[str, str]:

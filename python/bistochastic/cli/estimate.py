@@ -108,7 +108,7 @@ def _check(file: Path, plan: Plan) -> None:
         must = "`plan` must be the one that protected the file, as its certificate says"
         other = next(c for c in (*then, *now) if then.get(c) != now.get(c))
         listed = ", ".join(f"`{shown(column)}`" for column in other)
-        raise ValueError(f"{must}; got another law of {listed}")
+        raise ValueError(f"{must}; got one whose law of {listed} differs")
 
 
 def _labels(plan: Plan) -> dict[str, Labels]:

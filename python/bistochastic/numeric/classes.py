@@ -276,5 +276,5 @@ def _on_scale(frame: Frame, name: Any, levels: list[Any]) -> tuple[NDArray[Any],
         try:
             found[i] = ranks[value]
         except (KeyError, TypeError):
-            raise ValueError(f"{must}; got another at position {i}") from None
+            raise ValueError(f"{must}; got an undeclared one at position {i}") from None
     return found / max(len(levels) - 1, 1), _SCALED

@@ -223,7 +223,7 @@ def _same_rows(x: Any, y: Any) -> None:
     after: Any = getattr(y, "index", None)
     if hasattr(before, "equals") and hasattr(after, "equals") and not before.equals(after):
         cure = "reset_index(drop=True) on both where they stand in the same order"
-        raise ValueError(f"`y` must have the index of `x`; got another: {cure}")
+        raise ValueError(f"`y` must have the index of `x`; got one that differs: {cure}")
 
 
 def _same_shape(before: tuple[int, ...], after: tuple[int, ...]) -> None:

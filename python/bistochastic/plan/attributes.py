@@ -103,7 +103,7 @@ def _taken(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
         if names and name not in names:
             takes = ", ".join(n for n in names if n != "size") or "nothing"
             raise TypeError(
-                f"`{shown(name)}` must be something {family} takes, {takes}; got another"
+                f"`{shown(name)}` must be something {family} takes, {takes}; got one beyond"
             )
     return tuple(names)
 
@@ -302,7 +302,8 @@ def _impossible(
     for cell in arguments.items("impossible", "be a list of cells", given):
         if not isinstance(cell, tuple | list) or len(cell) != len(columns):
             must = f"`impossible` must hold cells of {len(columns)} categories"
-            raise ValueError(f"{must}; got another at position {len(places)}")
+            got = f"{len(cell)}" if isinstance(cell, tuple | list) else type(cell).__name__
+            raise ValueError(f"{must}; got {got} at position {len(places)}")
         codes = []
         for column, labels, value in zip(columns, axes, cell, strict=True):
             code = labels.code(value)
@@ -310,7 +311,7 @@ def _impossible(
                 code = len(labels)
             if code is None:
                 must = f"`impossible` must hold declared categories of `{shown(column)}`"
-                raise ValueError(f"{must}; got another at position {len(places)}")
+                raise ValueError(f"{must}; got an undeclared one at position {len(places)}")
             codes.append(code)
         key = tuple(codes)
         if key in places:

@@ -79,7 +79,8 @@ def _from_csv(text: str) -> list[Column]:
     header = [cell.strip().lower() for cell in rows[0]] if rows else []
     if "column" not in header or "level" not in header:
         raise ValueError(
-            "`codebook` must have the columns `column` and `level` in its header; got others"
+            "`codebook` must have the columns `column` and `level` in its header; "
+            f"got {len(header)} columns without them"
         )
     at, level = header.index("column"), header.index("level")
     found: dict[str, list[str]] = {}

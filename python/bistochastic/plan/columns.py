@@ -158,7 +158,7 @@ def numbers(table: Table, attribute: Numeric) -> NDArray[Any]:
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             first = int(np.argmin(np.isfinite(values)))
             raise ValueError(
-                f"{prefix([name])}must hold finite numbers; got another in row {first}"
+                f"{prefix([name])}must hold finite numbers; got an infinite one in row {first}"
             )
         if attribute.release == "average" and values.dtype.kind != "f":
             must = "must hold floats where class means are released, as means are"

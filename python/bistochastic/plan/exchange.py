@@ -150,7 +150,7 @@ class _Here:
         for key in self.value:
             if key not in known:
                 where = _Here(None, self._below(key)).path
-                raise ValueError(f"`{where}` must be one of {', '.join(known)}; got another key")
+                raise ValueError(f"`{where}` must be one of {', '.join(known)}; got an unknown key")
         for key in needed:
             if key not in self.value:
                 raise ValueError(f"`{self._below(key)}` must be given; got none")
@@ -199,7 +199,9 @@ def _number(here: _Here) -> Any:
         ratio = _RATIO.fullmatch(value)
         if ratio and int(ratio[2]) > 0:
             return Fraction(int(ratio[1]), int(ratio[2]))
-        raise here.refuse('be a number, or a text like "7", "1/3" or "inf"', "another text")
+        raise here.refuse(
+            'be a number, or a text like "7", "1/3" or "inf"', "a text of another form"
+        )
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise here.refuse("be a number", type(value).__name__)
     return value
@@ -235,7 +237,7 @@ def _labels(here: _Here) -> list[Any]:
             return None
         item.keys(("integer",), ("integer",))
         if not _WHOLE.fullmatch(item["integer"].text()):
-            raise item.refuse("hold a whole number", "another text")
+            raise item.refuse("hold a whole number", "a text of another form")
         return int(item["integer"].value)
 
     return [one(item) for item in here.items()]

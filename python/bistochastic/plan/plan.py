@@ -885,7 +885,7 @@ class Plan:
         >>> bs.Plan.from_json('{"version": 1, "atributes": []}')
         Traceback (most recent call last):
             ...
-        ValueError: `atributes` must be one of version, name, attributes, ...; got another key
+        ValueError: `atributes` must be one of version, name, attributes, ...; got an unknown key
         """
         from bistochastic.plan import exchange
 

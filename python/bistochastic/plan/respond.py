@@ -73,7 +73,7 @@ def _report(
         digit = size - 1 if column in missing else labels.code(given[column])
         if digit is None:
             must = "must hold a declared category"
-            raise ValueError(f"{prefix([column])}{must}; got another value")
+            raise ValueError(f"{prefix([column])}{must}; got an undeclared one")
         digits.append(digit)
     code = 0
     for digit, size in zip(digits, attribute.shape, strict=True):
@@ -109,7 +109,7 @@ def _stratum(attribute: Categorical | Joint, given: Mapping[str, Any]) -> int:
     column = attribute.strata.column
     code = attribute.strata.labels.code(given[column])
     if code is None:
-        raise ValueError(f"{prefix([column])}must hold a declared category; got another value")
+        raise ValueError(f"{prefix([column])}must hold a declared category; got an undeclared one")
     return code
 
 

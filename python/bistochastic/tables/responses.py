@@ -177,7 +177,7 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
     if hasattr(given, "keys") and not hasattr(given, "dtype"):
         unknown = [key for key in given if key not in levels]
         if unknown or len(dict(given)) != len(levels):
-            got = "others" if unknown else f"{len(dict(given))}"
+            got = f"{len(unknown)} names that are none" if unknown else f"{len(dict(given))}"
             raise ValueError(f"{must}; got {got}")
         listed = [given[level] for level in levels]
     else:
@@ -188,7 +188,9 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
         raise ValueError(f"{must}; got {len(listed)}")
     found = np.array([_core.as_real("scores", "hold finite numbers", x) for x in listed])
     if not np.isfinite(found).all():
-        raise ValueError(f"{prefix([name])}`scores` must hold finite numbers; got another")
+        raise ValueError(
+            f"{prefix([name])}`scores` must hold finite numbers; got NaN or an infinity"
+        )
     return found
 
 
@@ -233,7 +235,8 @@ def _numbers(plan: Plan, table: Any, name: str) -> Array:
     found = np.asarray(values, dtype=np.float64)
     if missing is not None or not np.isfinite(found).all():
         at = int(np.argmax(missing if missing is not None else ~np.isfinite(found)))
-        raise ValueError(f"{must}; got another in row {at}")
+        got = "a missing one" if missing is not None else "an infinite one"
+        raise ValueError(f"{must}; got {got} in row {at}")
     return found
 
 

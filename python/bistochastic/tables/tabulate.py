@@ -82,7 +82,7 @@ def _times(table: Table, column: str) -> NDArray[np.float64]:
     wide = values.astype(np.float64)
     wrong = ~((wide >= 0) & (wide == np.floor(wide)) & (wide < _MOST))
     if wrong.any():
-        raise ValueError(f"{must}; got another number in row {int(np.argmax(wrong))}")
+        raise ValueError(f"{must}; got one that is not, in row {int(np.argmax(wrong))}")
     total = math.fsum(wide.tolist())
     if not total < _MOST:
         raise ValueError(f"{must}, less than 2^53 in all; got {total:g}")
@@ -195,5 +195,8 @@ def _of_array(plan: Plan, given: Any, names: tuple[str, ...] | None) -> Counts:
     good = (numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < _MOST)
     if array.dtype.kind not in "iuf" or not good.all() or not numbers.sum() < _MOST:
         wants = "`counts` must hold whole numbers that are not negative, less than 2^53 in all"
-        raise ValueError(f"{wants}; got others")
+        got = f"{int((~good).sum())} that are not" if not good.all() else "more"
+        if array.dtype.kind not in "iuf":
+            got = f"dtype {array.dtype}"
+        raise ValueError(f"{wants}; got {got}")
     return Counts(names, tuple(axes), numbers.astype(np.int64))
