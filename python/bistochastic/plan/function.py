@@ -107,7 +107,7 @@ class Function:
             if column not in table.names:
                 raise ValueError(f"{prefix([column])}must be in the table; got none of that name")
         coded = [a for a in self.plan.attributes if isinstance(a, Categorical | Joint)]
-        encoded = [coding.encode(table, attribute) for attribute in coded]
+        encoded = [coding.encode(table, attribute, narrowed=False) for attribute in coded]
         ids = self._addresses(table, key)
         if key is None or not table.rows:
             drawn = [each.codes for each in encoded]
