@@ -12,8 +12,6 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from bistochastic import _core
 from bistochastic.adapters.frames import opened
 from bistochastic.plan import columns as coding
@@ -127,7 +125,7 @@ class Function:
             drawn = [each.codes for each in encoded]
         else:
             draws = Draws(self.plan, self._row_key(key), self.release)
-            drawn = draws.by_ids(coded, encoded, waves.Ids(ids, _NONE))
+            drawn = draws.by_ids(coded, encoded, waves.Ids(ids))
         new: dict[str, Any] = {}
         for attribute, codes, source in zip(coded, drawn, encoded, strict=True):
             new.update(coding.decode(table, attribute, codes, source.missing))
@@ -241,9 +239,6 @@ def _wave(f: Function) -> waves.Wave | None:
     if f.id_column is None:
         return None
     return waves.Wave(f.id_column, f.after, f.redraw, f.pseudonym, False, 1)
-
-
-_NONE = np.empty((0, 16), np.uint8)
 
 
 def function(
