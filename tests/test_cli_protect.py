@@ -22,7 +22,7 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 from bistochastic import cli
-from bistochastic.adapters import scatter
+from bistochastic.adapters import parquet_file, scatter
 
 SEX = ["F", "M"]
 DEGREES = ["none", "school", "higher, or so"]
@@ -155,6 +155,19 @@ def test_whole_numbers_stay_whole(tmp_path: Path) -> None:
     assert header == "a,b"
     assert sorted(row.split(",")[0] for row in rows) == ["1", "2", "3"]
     assert sorted(float(row.split(",")[1]) for row in rows) == [1, 2.5, 3]
+
+
+def test_groups_of_rows_are_written_as_they_come_and_none_of_a_few(tmp_path: Path) -> None:
+    schema = pa.schema([("a", pa.int32())])
+    sink = parquet_file.ParquetSink(tmp_path / "out.parquet", schema, None)
+    values = np.arange(900_000, dtype=np.int32)
+    for start in range(0, len(values), 90_000):
+        sink.write(pa.record_batch([pa.array(values[start : start + 90_000])], schema=schema))
+    sink.close()
+    file = pq.ParquetFile(tmp_path / "out.parquet")
+    groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+    assert groups == [270_000, 270_000, 270_000, 90_000]
+    assert file.read()["a"].to_numpy().tolist() == values.tolist()
 
 
 def test_a_file_without_rows(tmp_path: Path) -> None:

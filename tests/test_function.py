@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -77,6 +78,73 @@ def test_it_gives_the_release_of_one_machine_however_rows_are_cut(key_file: Path
     again: bs.Function = pickle.loads(pickle.dumps(f))
     assert again == f
     assert again.batch(cut[0]).equals(f.batch(cut[0]))
+
+
+def test_a_table_of_long_pieces_is_done_in_them_and_refused_as_a_whole(key_file: Path) -> None:
+    table = people(100_000)
+    f = by_person(key_file, pseudonym="who")
+    pieces = pa.concat_tables([table.slice(0, 40_000), table.slice(40_000)])
+    assert pieces["race"].num_chunks == 2
+    found = f.table(pieces)
+    assert found["race"].num_chunks == 2
+    assert found.equals(f.table(table.combine_chunks()))
+    # Row and count are those of the table.
+    races = table["race"].to_pylist()
+    for i in (39_999, 40_001, 99_999):
+        races[i] = SECRET
+    bad = table.set_column(1, "race", pa.array(races))
+    pieces = pa.concat_tables([bad.slice(0, 30_000), bad.slice(30_000)])
+    with pytest.raises(ValueError, match="got 3 other values, the first in row 39999") as caught:
+        f.table(pieces)
+    assert SECRET not in str(caught.value)
+
+
+WHOLE = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+
+
+@pytest.mark.parametrize("missing", ["refuse", "keep", "category"])
+def test_reports_do_not_depend_on_the_width_of_a_column(key_file: Path, missing: Any) -> None:
+    rng = np.random.default_rng(6)
+    levels = {"few": list(range(5)), "byte": list(range(128)), "from": list(range(3, 90))}
+    given = bs.Plan(
+        [bs.Categorical(name, values, "randomized_response", beta=0.4, missing=missing)
+         for name, values in levels.items()],
+    )  # fmt: skip
+    f = given.function(key=bs.KeySource.file(key_file), id_column="person", after="first")
+    mask = np.zeros(2000, bool) if missing == "refuse" else rng.random(2000) < 0.2
+    columns: dict[str, Any] = {"person": np.arange(2000)}
+    for name, values in levels.items():
+        columns[name] = pa.array(rng.choice(values, 2000), mask=mask)
+    table = pa.table(columns)
+    expected = f.table(table)
+    for kind in WHOLE:
+        schema = pa.schema([("person", pa.int64()), *((name, kind) for name in levels)])
+        narrow = table.cast(schema)
+        found = f.table(narrow)
+        assert found.schema.types == [pa.type_for_alias(kind)] * 3
+        assert found.cast(expected.schema).equals(expected), kind
+        if missing != "category":
+            frame = f.frame(pl.from_arrow(narrow))
+            assert frame.to_arrow().cast(expected.schema).equals(expected), kind
+    for wrong in (-1, 5):
+        values = table["few"].to_pylist()
+        values[17] = wrong
+        bad = table.set_column(1, "few", pa.array(values))
+        with pytest.raises(ValueError, match="got 1 other value, the first in row 17"):
+            f.table(bad)
+
+
+def test_256_categories_and_missing_ones_fit_in_a_column_of_bytes(key_file: Path) -> None:
+    column = bs.Categorical("c", list(range(256)), "randomized_response", beta=0.4,
+                            missing="category")  # fmt: skip
+    f = bs.Plan([column]).function(
+        key=bs.KeySource.file(key_file), id_column="person", after="first"
+    )
+    ids, codes = np.arange(5000), np.arange(5000) % 256
+    small = f.table(pa.table({"person": ids, "c": codes.astype(np.uint8)}))
+    large = f.table(pa.table({"person": ids, "c": codes}))
+    assert small["c"].null_count > 0
+    assert small["c"].cast(pa.int64()).equals(large["c"])
 
 
 def test_the_key_is_in_nothing_that_is_sent(key_file: Path) -> None:

@@ -361,6 +361,46 @@ def test_the_tally_forgets_no_frequent_id_when_there_are_more_ids_than_counters(
     assert next(at + row for at, row in batches if row is not None) == found
 
 
+def met(numbers: np.ndarray[Any, Any], limit: int, step: int) -> tuple[int | None, int]:
+    """The first row that is one too many, and the bound then."""
+    people = waves.People(limit)
+    for at in range(0, len(numbers), step):
+        over = people.meet(waves.Ids(numbers[at : at + step]))
+        if over is not None:
+            return at + over, people.bound
+    return None, people.bound
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+def test_rows_in_the_order_of_their_ids_are_counted_like_any_other(kind: Any) -> None:
+    rising = np.arange(5000, dtype=kind) * 3
+    if kind is np.int64:
+        rising -= 7000
+    again = np.concatenate([rising, rising[:10]])
+    twice = np.repeat(rising, 2)
+    shuffled = np.random.default_rng(3).permutation(again)
+    for step in (1, 7, 999, 1 << 16):
+        assert met(rising, 1, step) == (None, 1)
+        assert met(again, 1, step) == (5000, 1)
+        assert met(again, 2, step) == (None, 2)
+        assert met(twice, 1, step) == (1, 1)
+        assert met(rising[::-1], 1, step) == (None, 1)
+        assert met(np.concatenate([rising[:0], again]), 1, step) == (5000, 1)
+        assert met(shuffled, 1, step) == met(shuffled, 1, 1 << 16) != (None, 1)
+
+
+def test_ids_that_rise_are_exact_however_many_and_the_bound_says_what_was_forgotten() -> None:
+    many = np.arange(3 * 2**20)
+    # A tally alone would have forgotten some of them.
+    for step in (100_000, len(many)):
+        assert met(many, 1, step) == (None, 1)
+        # The latest million is remembered, wherever batches end.
+        for back, found in ((1, len(many)), (2**20, len(many)), (2**20 + 1, None)):
+            rows = np.append(many, many[-back])
+            where, bound = met(rows, 1, step)
+            assert (where, bound) == (found, 2)
+
+
 @pytest.mark.parametrize("step", [1, 2**20, 2**32, 2**43, 0xF1DE83E19937733D])
 def test_the_tally_is_exact_up_to_a_million_ids_whatever_numbers_they_are(step: int) -> None:
     numbers = np.arange(2**20, dtype=np.uint64) * np.uint64(step)

@@ -49,7 +49,7 @@ def solid(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 def recoded(values: NDArray[Any], size: int, dtype: np.dtype[Any]) -> NDArray[Any] | None:
     """Whole numbers as those of another type; None where one is not from 0 to below ``size``.
 
-    The caller's own array, where it is of that type already.
+    The caller's own memory, where the type has the same width.
 
     >>> recoded(np.array([0, 2]), 3, np.dtype("uint8")), recoded(np.array([-1]), 3, narrow(3))
     (array([0, 2], dtype=uint8), None)
@@ -73,7 +73,7 @@ def check(unknown: Mask, missing: Mask | None) -> None:
 
 
 def of_integers(values: NDArray[Any], labels: Labels, missing: Mask | None) -> Codes:
-    """The codes of whole numbers."""
+    """The codes of whole numbers, of any width: their own memory where they are codes already."""
     dtype = narrow(len(labels))
     low, high, in_order = bounds(labels)
     if not len(values):
@@ -82,7 +82,7 @@ def of_integers(values: NDArray[Any], labels: Labels, missing: Mask | None) -> C
         values = np.where(missing, values.dtype.type(labels.values[0]), values)
     if in_order:
         # In the order of the codes: nothing to look up.
-        codes = recoded(values, len(labels), dtype)
+        codes = recoded(values, len(labels), np.dtype(f"u{values.dtype.itemsize}"))
         if codes is None:
             raise Undeclared((values < 0) | (values > high))
         return codes

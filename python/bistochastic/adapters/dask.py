@@ -13,15 +13,22 @@ def on_dask(f: Any, frame: Any) -> Any:
 
     if not isinstance(frame, dd.DataFrame):
         raise TypeError(f"`ddf` must be a DataFrame of Dask; got {type(frame).__name__}")
-    empty = frame._meta.reset_index(drop=True)
+    empty = _without_index(frame._meta)
     found = frame.map_partitions(_partition, f, _kinds(empty), meta=f.like(empty))
     return found.clear_divisions()
 
 
 def _partition(frame: Any, f: Any, kinds: dict[str, str]) -> Any:
-    """A partition, without its index: that is a column of whatever the caller had there."""
     unchanged(_kinds(frame), kinds)
-    return f.frame(frame.reset_index(drop=True))
+    return f.frame(_without_index(frame))
+
+
+def _without_index(frame: Any) -> Any:
+    """The same columns. The index is another one, of whatever the caller had there."""
+    # Columns are not copied, as reset_index() would.
+    found = frame.copy(deep=False)
+    found.index = range(len(frame))
+    return found
 
 
 def _kinds(frame: Any) -> dict[str, str]:

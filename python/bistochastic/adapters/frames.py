@@ -53,7 +53,7 @@ class Table(Protocol):
         """The number of rows."""
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
-        """The code of every row, 0 where it is missing, and which rows are missing, if any."""
+        """The code of every row, of any width, 0 where it is missing; which are missing, if any."""
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
         """A column like that one, with these codes."""

@@ -125,9 +125,15 @@ class PandasFrame(Frame):
 
     def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> pd.DataFrame:
         """A frame with a plain index, and without what was noted about the other."""
-        frame = super().made(columns, order).reset_index(drop=True)
-        frame.attrs = {}
-        return frame
+        plain = pd.RangeIndex(self.rows)
+        found = {}
+        for name, column in columns.items():
+            # What stays as it is must not change with the caller's frame.
+            new = self.column(name).copy() if column is None else column
+            found[name] = new if order is None else new.take(order)
+            found[name].index = plain
+        # Not put together in blocks, which would copy every column once more.
+        return pd.DataFrame(found, index=plain, copy=False)
 
 
 def _arrow(series: pd.Series) -> Any:

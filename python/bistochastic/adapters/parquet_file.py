@@ -8,14 +8,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bistochastic.adapters.frames import distinct
-from bistochastic.adapters.table_files import BATCH, said
+from bistochastic.adapters.table_files import said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-# Rows of a group in what is written: as many as pyarrow takes by default.
-GROUP = 1 << 20
+# Rows that are read together: fewer take longer per row.
+ROWS = 1 << 17
+# Rows of a group in what is written, at least. A group is written at once, and drawing waits where
+# that takes long.
+GROUP = 1 << 18
 # Bytes of a column that are read ahead, so that a file of a single group is not read whole.
 _BUFFER = 1 << 20
 
@@ -35,7 +38,7 @@ class ParquetSource:
         """Record batches of all columns, or of these alone."""
         self._read = 0
         with said(self._name):
-            for batch in self._file.iter_batches(BATCH, columns=columns):
+            for batch in self._file.iter_batches(ROWS, columns=columns):
                 self._read += batch.num_rows
                 yield batch
 
@@ -88,7 +91,8 @@ class ParquetSink:
     def _flush(self) -> None:
         table = pa.Table.from_batches(self._held, self._schema)
         self._held, self._rows = [], 0
-        self._writer.write_table(table, row_group_size=GROUP)
+        # In one piece: what is over would make a group of a few rows.
+        self._writer.write_table(table, row_group_size=max(GROUP, table.num_rows))
 
     def close(self) -> None:
         """Write what is left; the file is then whole."""

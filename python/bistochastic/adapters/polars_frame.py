@@ -20,15 +20,37 @@ if TYPE_CHECKING:
 
 
 class PolarsFrame(Frame):
-    """A frame in memory."""
+    """A frame in memory. An engine hands over many small ones, so calls are few."""
 
     def __init__(self, native: pl.DataFrame) -> None:
         super().__init__(native)
         self._enums: dict[str, pl.Enum] = {}
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+        return list(self._native.columns)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return int(self._native.height)
+
+    def column(self, name: str) -> pl.Series:
+        """A column."""
+        found: pl.Series = self._native.get_column(name)
+        return found
+
+    def ids(self, name: str) -> tuple[Any, Mask | None]:
+        """Ids as an array of whole numbers, texts or bytes, or a list; which are missing."""
+        series = self.column(name)
+        if series.dtype in (pl.Int64, pl.UInt64) and not series.null_count():
+            return arrays.whole(series.to_numpy()), None
+        return super().ids(name)
+
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
         """The code of every row, and which rows are missing, if any."""
-        series: pl.Series = self.column(name)
+        series = self.column(name)
         dtype = series.dtype
         missing = series.is_null().to_numpy() if series.null_count() else None
         if isinstance(dtype, pl.Enum):
@@ -76,7 +98,9 @@ class PolarsFrame(Frame):
 
     def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> pl.DataFrame:
         """A frame, with its enums made of codes, by as many threads as there are."""
-        frame: pl.DataFrame = super().made(columns, order)
+        found = [self.column(k) if v is None else v.alias(k) for k, v in columns.items()]
+        frame = pl.DataFrame(found)
+        frame = frame if order is None else frame[order]
         made = [pl.col(name).cat.to(kind) for name, kind in self._enums.items() if name in columns]
         return frame.with_columns(made) if made else frame
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic.adapters.arrays import narrow, solid
+from bistochastic.adapters.arrays import narrow, recoded, solid
 from bistochastic.adapters.frames import Undeclared, WrongType
 from bistochastic.adapters.results import levels
 from bistochastic.plan.attributes import prefix
@@ -29,17 +29,20 @@ _KINDS = {"text": "texts", "integer": "whole numbers", "boolean": "truth values"
 
 @dataclass(frozen=True)
 class Encoded:
-    """The codes of an attribute, as narrow as its size allows; any where a row is missing."""
+    """The codes of an attribute; any where a row is missing."""
 
     codes: Codes
     missing: Mask | None
     strata: NDArray[np.uint32] | None
 
 
-def encode(table: Table, attribute: Categorical | Joint, first: int = 0) -> Encoded:
+def encode(
+    table: Table, attribute: Categorical | Joint, first: int = 0, *, narrowed: bool = True
+) -> Encoded:
     """The codes of all rows; ``ValueError`` or ``TypeError`` where a row has none.
 
-    ``first`` is the number of the first row, where the table is a piece of a larger one.
+    ``first`` is the number of the first row, where the table is a piece of a larger one. The codes
+    are as narrow as the attribute allows, or as wide as the column where they need not be.
     """
     names = attribute.columns
     if attribute.missing == "category":
@@ -48,8 +51,11 @@ def encode(table: Table, attribute: Categorical | Joint, first: int = 0) -> Enco
                 must = 'must have a type that can be missing where missing="category", as reports'
                 cure = "a nullable type, a masked array or objects can"
                 raise TypeError(f"{prefix([name])}{must} may be; got one that cannot: {cure}")
+    # Parts of a combination are narrow, so that they can be put together.
+    narrowed = narrowed or len(names) > 1
     parts = [
-        read(table, name, labels, first) for name, labels in zip(names, attribute.axes, strict=True)
+        read(table, name, labels, first, narrowed=narrowed)
+        for name, labels in zip(names, attribute.axes, strict=True)
     ]
     masks = [missing for _codes, missing in parts]
     stays: Mask | None = None
@@ -68,7 +74,9 @@ def encode(table: Table, attribute: Categorical | Joint, first: int = 0) -> Enco
     codes = _joined(attribute, digits)
     if attribute.impossible:
         codes = _remaining(attribute, codes, stays, first)
-    codes = solid(codes, narrow(attribute.size))
+    least = narrow(attribute.size)
+    if narrowed or codes.dtype.itemsize < least.itemsize:
+        codes = solid(codes, least)
     if stays is not None:
         codes = np.where(stays, codes.dtype.type(0), codes)
     return Encoded(codes, stays, _strata(table, attribute, first))
@@ -96,7 +104,8 @@ def decode(
             missing = none if none.any() else None
             if missing is not None:
                 digit = np.where(missing, digit.dtype.type(0), digit)
-        digit = digit.astype(narrow(len(labels)), copy=False)
+        if len(names) > 1 or attribute.missing == "category":
+            digit = digit.astype(narrow(len(labels)), copy=False)
         found[name] = table.labelled(name, labels, digit, missing)
     return found
 
@@ -113,11 +122,18 @@ def impossible_codes(attribute: Categorical | Joint) -> NDArray[np.int64]:
     return np.array(cells, dtype=np.int64)
 
 
-def read(table: Table, name: str, labels: Labels, first: int = 0) -> tuple[Codes, Mask | None]:
+def read(
+    table: Table, name: str, labels: Labels, first: int = 0, *, narrowed: bool = True
+) -> tuple[Codes, Mask | None]:
     """The codes of one column and which rows are missing, with errors as sentences."""
     must = f"must hold {_KINDS[labels.kind]}, as its categories are"
     try:
-        return table.codes(name, labels)
+        codes, missing = table.codes(name, labels)
+        if not narrowed:
+            return codes, missing
+        fewer = recoded(codes, len(labels), narrow(len(labels)))
+        assert fewer is not None
+        return fewer, missing
     except Undeclared as error:
         count, row = error.count, first + error.row
         got = f"{count} other value{'s' * (count > 1)}, the first in row {row}"

@@ -7,11 +7,10 @@ row has its report wherever, whenever and however often it is computed.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
 
 from bistochastic import _core
 from bistochastic.adapters.frames import opened
@@ -28,6 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from bistochastic.plan.plan import Plan
+
+# Rows of a piece, at least, where a table is done in the pieces that it has.
+_SHORT = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,21 @@ class Function:
 
     def batch(self, batch: Any) -> Any:
         """One record batch, protected."""
-        return self._checked(batch, "RecordBatch")
+        self._check(batch, "RecordBatch")
+        return self._protected(opened(batch), self.key.read())
 
     def table(self, table: Any) -> Any:
         """A table, protected."""
-        return self._checked(table, "Table")
+        self._check(table, "Table")
+        key = self.key.read()
+        pieces = table.to_batches()
+        # Put together first, columns would be copied. Many short pieces take longer than that.
+        if 1 < len(pieces) <= table.num_rows // _SHORT:
+            # What is wrong is said below, of the whole table.
+            with contextlib.suppress(TypeError, ValueError):
+                made = [self._protected(opened(piece), key) for piece in pieces]
+                return type(table).from_batches(made)
+        return self._protected(opened(table), key)
 
     def frame(self, frame: Any) -> Any:
         """A frame of any library that ``protect`` takes, protected."""
@@ -88,7 +100,8 @@ class Function:
         """What comes out for a frame without rows, without a key."""
         return self._protected(opened(frame), None)
 
-    def _checked(self, given: Any, kind: str) -> Any:
+    def _check(self, given: Any, kind: str) -> None:
+        """Refuse all but this kind of pyarrow's, and another schema than was said."""
         if type(given).__name__ != kind or not type(given).__module__.startswith("pyarrow"):
             name = kind.removeprefix("Record").lower()
             raise TypeError(f"`{name}` must be a {kind} of pyarrow; got {type(given).__name__}")
@@ -96,7 +109,6 @@ class Function:
             from bistochastic.adapters.record_batches import check_schema
 
             check_schema(given.schema.remove_metadata(), self.expected)
-        return self._protected(opened(given), self.key.read())
 
     def _protected(self, table: Any, key: _core.Key | None) -> Any:
         """Some rows; without a key none, for their schema."""
@@ -107,13 +119,13 @@ class Function:
             if column not in table.names:
                 raise ValueError(f"{prefix([column])}must be in the table; got none of that name")
         coded = [a for a in self.plan.attributes if isinstance(a, Categorical | Joint)]
-        encoded = [coding.encode(table, attribute) for attribute in coded]
+        encoded = [coding.encode(table, attribute, narrowed=False) for attribute in coded]
         ids = self._addresses(table, key)
         if key is None or not table.rows:
             drawn = [each.codes for each in encoded]
         else:
             draws = Draws(self.plan, self._row_key(key), self.release)
-            drawn = draws.by_ids(coded, encoded, waves.Ids(ids, _NONE))
+            drawn = draws.by_ids(coded, encoded, waves.Ids(ids))
         new: dict[str, Any] = {}
         for attribute, codes, source in zip(coded, drawn, encoded, strict=True):
             new.update(coding.decode(table, attribute, codes, source.missing))
@@ -227,9 +239,6 @@ def _wave(f: Function) -> waves.Wave | None:
     if f.id_column is None:
         return None
     return waves.Wave(f.id_column, f.after, f.redraw, f.pseudonym, False, 1)
-
-
-_NONE = np.empty((0, 16), np.uint8)
 
 
 def function(

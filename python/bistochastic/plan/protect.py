@@ -109,7 +109,7 @@ def _protected(plan: Plan, frame: Any, options: Options, done: _Done) -> Release
     coded = [a for a in bound.attributes if isinstance(a, Categorical | Joint)]
     encoded = []
     for attribute in coded:
-        encoded.append(coding.encode(table, attribute))
+        encoded.append(coding.encode(table, attribute, narrowed=wave is None))
         done()
     values = {}
     for number in numeric:

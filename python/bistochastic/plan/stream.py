@@ -128,7 +128,8 @@ class Stream:
         """Some rows, protected; whole blocks unless they are the last."""
         options, coded = self._options, self._coded
         first = self._held.taken - table.rows
-        encoded = [coding.encode(table, attribute, first) for attribute in coded]
+        by_ids = self._people is not None
+        encoded = [coding.encode(table, a, first, narrowed=not by_ids) for a in coded]
         ids = None
         if options.wave is not None and options.key is not None and self._people is not None:
             ids = options.wave.read(table, self._plan, options.key, self._people, first)

@@ -40,13 +40,14 @@ def refuse_without_ids(
 
 @dataclass(frozen=True)
 class Ids:
-    """The ids of some rows: whole numbers, texts or bytes, or a list, and their hashes."""
+    """The ids of some rows: whole numbers, texts or bytes, or a list; their hashes, if any."""
 
     values: Any
-    hashes: NDArray[np.uint8]
+    hashes: NDArray[np.uint8] | None = None
 
     def pseudonyms(self) -> list[str]:
         """32 hexadecimal digits for every row."""
+        assert self.hashes is not None
         text = self.hashes.tobytes().hex()
         # A view of 32 digits each, so that no loop is Python's.
         found: list[str] = np.frombuffer(text.encode(), dtype="S32").astype("U32").tolist()
@@ -58,12 +59,27 @@ class People:
 
     def __init__(self, limit: int) -> None:
         self._tally = _core.Tally(limit)
+        self._rising: Rising | None = Rising()
+        self._before = 0
         self._kinds: set[str] = set()
 
     def meet(self, ids: Ids) -> int | None:
         """Count some rows; the position of the first that is one too many, if any."""
         self.see(ids.values)
-        return self._tally.add(ids.hashes)
+        if ids.hashes is not None:
+            return self._tally.add(ids.hashes)
+        # They are counted and never shown, so that their hashes need not be secret.
+        rows = 0
+        if self._rising is not None:
+            rows = self._rising.take(ids.values)
+            if rows == len(ids.values):
+                return None
+            for values in self._rising.held:
+                self._tally.add(_spread(values))
+            self._before = int(self._rising.forgotten)
+            self._rising = None
+        over = self._tally.add(_spread(ids.values[rows:]))
+        return None if over is None else rows + over
 
     def see(self, values: Any) -> None:
         """Note what ids are, without counting them."""
@@ -76,12 +92,53 @@ class People:
     @property
     def bound(self) -> int:
         """More rows of an id than this would have been found."""
-        return int(self._tally.bound)
+        return int(self._tally.bound) + self._before
 
     @property
     def kind(self) -> str:
         """What the ids are."""
         return " and ".join(sorted(self._kinds)) or "none"
+
+
+class Rising:
+    """Whole numbers of which each is larger than all before: nobody was met twice.
+
+    Files are often in the order of their ids, and to see that takes no table of who was met.
+
+    >>> rising = Rising()
+    >>> [rising.take(np.array(some)) for some in ([1, 2], [5, 9], [12, 9, 13])]
+    [2, 2, 1]
+    """
+
+    # As many as a tally counts without forgetting any.
+    MOST = 1 << 20
+
+    def __init__(self) -> None:
+        self.held: list[NDArray[Any]] = []
+        """The latest of them, for whoever counts once they rise no longer."""
+        self.forgotten = False
+        """Whether there were more. Each of those had one row."""
+        self._rows = 0
+        self._last: int | None = None
+
+    def take(self, values: NDArray[Any]) -> int:
+        """How many of these go on rising, from the first on."""
+        if not len(values) or (self._last is not None and int(values[0]) <= self._last):
+            return 0
+        falls = values[1:] <= values[:-1]
+        rows = 1 + int(np.argmax(falls)) if falls.any() else len(values)
+        self._last = int(values[rows - 1])
+        # A copy, as the caller's own may change meanwhile.
+        self.held.append(values[max(0, rows - self.MOST) : rows].copy())
+        self._rows += rows
+        more = sum(map(len, self.held)) - self.MOST
+        while more > 0:
+            first = self.held.pop(0)
+            if len(first) > more:
+                self.held.insert(0, first[more:])
+            more -= len(first)
+        self.forgotten = self._rows > self.MOST
+        return rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -196,10 +253,8 @@ class Wave:
         changed that must not."""
         before = prefix([self.id_column])
         values = read_ids(table, self.id_column, first)
-        if self.pseudonym is None and isinstance(values, np.ndarray):
-            # They are counted and never shown, so that they need not be secret.
-            ids = Ids(values, _spread(values))
-        else:
+        ids = Ids(values)
+        if self.pseudonym is not None or not isinstance(values, np.ndarray):
             with about([self.id_column]):
                 ids = Ids(values, _core.plan_pseudonyms(key, plan.name, values))
         over = people.meet(ids)

@@ -17,9 +17,11 @@ const BATCH_TIME: Duration = Duration::from_millis(50);
 const FIRST_BATCH: usize = 1 << 18;
 const LEAST_BATCH: usize = 1 << 10;
 
-/// Records with ids in a batch at most, where they are objects of Python's and where not, and in the first one.
+/// Records with ids in a batch at most, where they are objects of Python's and where not, and in the first one: whole
+/// numbers are never long.
 const OBJECTS_BATCH: usize = 1 << 16;
 const IDS_BATCH: usize = 1 << 18;
+const FIRST_INTEGERS: usize = 1 << 17;
 const FIRST_IDS: usize = 1 << 10;
 
 /// Draw for all records, a batch at a time, so that the caller's thread can look at signals.
@@ -43,8 +45,9 @@ pub fn run<'py, T: Code + numpy::Element>(
     let draws = usize::try_from(draws).map_or(usize::MAX, |draws| draws.max(1));
     let (first, least, most) = match keyed {
         Keyed::Rows(..) => (FIRST_BATCH, LEAST_BATCH, 1 << 26),
+        Keyed::Integers(..) => (FIRST_INTEGERS, 1, IDS_BATCH),
         // Ids may be long, so the first batch is a short one.
-        Keyed::Integers(..) | Keyed::Spelled(..) => (FIRST_IDS, 1, IDS_BATCH),
+        Keyed::Spelled(..) => (FIRST_IDS, 1, IDS_BATCH),
         Keyed::Objects(..) => (FIRST_IDS, 1, OBJECTS_BATCH),
     };
     let mut batch = (first / draws).max(least);
