@@ -126,6 +126,7 @@ def _beta_tail(a: Array, b: Array, x: Array, log_beta: Array, *, upper: bool) ->
     d = 1 - (p + q) * y / (p + 1)
     d = 1 / np.where(np.abs(d) < tiny, tiny, d)
     h = d.copy()
+    settled = np.zeros(y.shape, dtype=bool)
     for m in range(1, 3000):
         even = m * (q - m) * y / ((p + 2 * m - 1) * (p + 2 * m))
         odd = -(p + m) * (p + q + m) * y / ((p + 2 * m) * (p + 2 * m + 1))
@@ -135,7 +136,9 @@ def _beta_tail(a: Array, b: Array, x: Array, log_beta: Array, *, upper: bool) ->
             c = 1 + term / c
             c = np.where(np.abs(c) < tiny, tiny, c)
             h = h * d * c
-        if np.all(np.abs(d * c - 1) < 1e-12):
+        # Once is enough: where numbers are large, rounding moves what has settled by more than that.
+        settled |= np.abs(d * c - 1) < 1e-12
+        if settled.all():
             break
     value = np.clip(front * h, 0, 1)
     return np.where(flip == upper, value, 1 - value)
