@@ -20,7 +20,8 @@ demo: build
 test:
 	$(MAKE) -j2 rust build-test
 	$(MAKE) -j2 lint types
-	$(BIN)/python -m pytest -n auto
+# Bytecode is kept, whatever the shell says: else each process that a test starts compiles the package again.
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto
 
 # qif is an independent judge of leakage and entropy; its tests are skipped where it has no wheel.
 build-test: .venv/ready
