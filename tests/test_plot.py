@@ -10,11 +10,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import hypothesis.strategies as st
 import matplotlib as mpl
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from matplotlib.colors import LogNorm, to_rgba
 from matplotlib.figure import Figure
 
@@ -22,7 +20,7 @@ import bistochastic as bs
 from bistochastic.errors import SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.measures.profile import shortened
-from cases import FAMILIES
+from cases import of_every_family
 
 ROOT = Path(__file__).resolve().parent.parent
 BARS = ["beta", "worst_row", "worst_column", "mutual_information", "capacity", "max_leakage",
@@ -283,11 +281,8 @@ def test_the_standard_error_of_each_structure_is_that_of_the_definition(m: bs.Ma
     assert mean_standard_error(m, 400) == pytest.approx(dense_error(m, 400), rel=1e-10)
 
 
-@pytest.mark.parametrize("name", sorted(FAMILIES))
-@settings(max_examples=10)
-@given(data=st.data())
-def test_no_matrix_estimates_better_than_no_matrix(name: str, data: st.DataObject) -> None:
-    m = data.draw(FAMILIES[name])
+@of_every_family(some=10)
+def test_no_matrix_estimates_better_than_no_matrix(name: str, m: bs.Matrix) -> None:
     if m.is_singular:
         with pytest.raises(SingularMatrixError, match="`standard_error` must be asked of an inv"):
             mean_standard_error(m)

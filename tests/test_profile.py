@@ -17,7 +17,7 @@ import bistochastic as bs
 from bistochastic import measures
 from bistochastic.measures import guaranteed_max_leakage
 from bistochastic.paper import reference
-from cases import FAMILIES
+from cases import FAMILIES, of_every_family
 
 every_family = pytest.mark.parametrize("name", sorted(FAMILIES))
 RNG = np.random.default_rng(30)
@@ -42,11 +42,8 @@ def ordinal(size: int) -> NDArray[np.float64]:
     return np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(float)
 
 
-@every_family
-@settings(max_examples=40)
-@given(data=st.data())
-def test_lines_and_guesses_are_those_of_the_fractions(name: str, data: st.DataObject) -> None:
-    m = data.draw(FAMILIES[name].filter(lambda m: m.size <= 30))
+@of_every_family(some=40, largest=30)
+def test_lines_and_guesses_are_those_of_the_fractions(name: str, m: bs.Matrix) -> None:
     p = m.profile()
     rows = exact(m)
     columns = list(zip(*rows, strict=True))
@@ -95,11 +92,8 @@ def test_deniability_is_counted_in_fractions(name: str, data: st.DataObject, gam
     assert 1 <= p.deniability_1 <= p.deniability_2 <= m.size
 
 
-@every_family
-@settings(max_examples=30)
-@given(data=st.data())
-def test_the_widest_ratio_is_where_it_is_said_to_be(name: str, data: st.DataObject) -> None:
-    m = data.draw(FAMILIES[name].filter(lambda m: 1 < m.size <= 30))
+@of_every_family(some=30, smallest=2, largest=30)
+def test_the_widest_ratio_is_where_it_is_said_to_be(name: str, m: bs.Matrix) -> None:
     found = measures.lines(m, [])
     assert found is not None
     if m.epsilon == 0:
@@ -114,11 +108,8 @@ def test_the_widest_ratio_is_where_it_is_said_to_be(name: str, data: st.DataObje
         assert math.log(m[u, v] / m[w, v]) == pytest.approx(m.epsilon, rel=1e-9, abs=1e-12)
 
 
-@every_family
-@settings(max_examples=12)
-@given(data=st.data())
-def test_capacity_brackets_the_textbook(name: str, data: st.DataObject) -> None:
-    m = data.draw(FAMILIES[name].filter(lambda m: m.size <= 12))
+@of_every_family(some=12, largest=12)
+def test_capacity_brackets_the_textbook(name: str, m: bs.Matrix) -> None:
     low, high = reference.capacity(m.to_dense(), 3000)
     entry = m.profile()["capacity"]
     assert entry.value is not None
@@ -137,11 +128,8 @@ def test_the_capacity_of_a_circulant_is_what_beta_leaves(row: list[int]) -> None
     assert low - 1e-9 <= m.profile()["capacity"].value <= high + 1e-9  # type: ignore[operator]
 
 
-@every_family
-@settings(max_examples=25)
-@given(data=st.data())
-def test_an_attacker_with_a_prior(name: str, data: st.DataObject) -> None:
-    m = data.draw(FAMILIES[name].filter(lambda m: m.size <= 20))
+@of_every_family(some=25, largest=20)
+def test_an_attacker_with_a_prior(name: str, m: bs.Matrix) -> None:
     prior = RNG.dirichlet(np.full(m.size, 0.5))
     cost = RNG.random((m.size, m.size))
     dense = m.to_dense()
