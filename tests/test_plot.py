@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import math
 import runpy
@@ -308,6 +309,12 @@ def test_the_standard_error_is_what_repeated_surveys_show() -> None:
     assert abs(float(squares.mean()) - expected**2) < 6 * spread
 
 
+@functools.cache
+def twelve() -> Figure:
+    """What several tests look at."""
+    return bs.plot.tradeoff(12)
+
+
 def test_points_are_those_of_the_matrices() -> None:
     points = bs.tradeoff(12, betas=[0.9, 0.3], records=100)
     assert [(p.family, p.asked) for p in points[:4]] == [
@@ -338,7 +345,7 @@ def test_a_family_that_ends_says_where() -> None:
     assert high.beta is None
     assert high.most is not None
     assert bs.tridiagonal(size=12, beta=high.most).beta >= high.most
-    labels = bs.plot.tradeoff(12).axes[0].get_legend_handles_labels()[1]
+    labels = twelve().axes[0].get_legend_handles_labels()[1]
     assert labels == [
         "randomized response",
         "k-anonymous",
@@ -362,7 +369,7 @@ def test_families_that_are_one_line_say_so() -> None:
 
 
 def test_near_misses_show_in_a_panel_of_their_own() -> None:
-    axes: Any = bs.plot.tradeoff(12).axes[3]
+    axes: Any = twelve().axes[3]
     by_name = {str(line.get_label()): line.get_ydata() for line in curves(axes)}
     # Fewer true reports, but nearer ones, at every beta.
     assert (by_name["geometric"] < by_name["randomized response"]).all()
@@ -392,7 +399,7 @@ def test_large_sizes_have_points_by_structure() -> None:
 
 
 def test_a_tradeoff_draws_one_line_a_family_and_panel() -> None:
-    figure = bs.plot.tradeoff(12)
+    figure = twelve()
     for axes, name in zip(figure.axes, PANELS, strict=True):
         lines = curves(axes)
         assert len({(str(line.get_marker()), str(line.get_color())) for line in lines}) == 4
@@ -403,7 +410,7 @@ def test_a_tradeoff_draws_one_line_a_family_and_panel() -> None:
 
 
 def test_infinite_and_zero_epsilons_stand_at_the_edges_and_gaps_are_explained() -> None:
-    figure = bs.plot.tradeoff(12)
+    figure = twelve()
     epsilon: Any = figure.axes[1]
     error: Any = figure.axes[2]
     assert {"infinite", "zero"} <= {text.get_text() for text in epsilon.texts}
