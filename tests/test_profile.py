@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import zlib
 from fractions import Fraction
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -71,11 +72,12 @@ def test_lines_and_guesses_are_those_of_the_fractions(name: str, m: bs.Matrix) -
     assert leakage <= p.guaranteed_max_leakage
 
 
-@every_family
-@settings(max_examples=40)
-@given(data=st.data(), gamma=st.sampled_from([1, 1.25, 2, 3.7, 100.0, 1e15, math.inf]))
-def test_deniability_is_counted_in_fractions(name: str, data: st.DataObject, gamma: float) -> None:
-    m = data.draw(FAMILIES[name].filter(lambda m: m.size <= 25))
+GAMMAS = [1, 1.25, 2, 3.7, 100.0, 1e15, math.inf]
+
+
+@of_every_family(some=40, largest=25)
+def test_deniability_is_counted_in_fractions(name: str, m: bs.Matrix) -> None:
+    gamma = GAMMAS[zlib.crc32(repr(m).encode()) % len(GAMMAS)]
     exact_gamma = Fraction(gamma) if math.isfinite(gamma) else 2**4000
     want = reference.deniability(exact(m), exact_gamma)
     total_is_small = m.family not in ("product", "mix", "kron")
