@@ -25,8 +25,9 @@ demo: build
 test:
 	$(MAKE) -j2 rust python
 
+# Bytecode is kept, whatever the shell says: else each process that a test starts compiles the package again.
 python: lint types
-	$(BIN)/python -m pytest -n auto
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto
 
 # qif is an independent judge of leakage and entropy; its tests are skipped where it has no wheel.
 build-test: .venv/ready

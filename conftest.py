@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+# LAPACK's own threads wait busily for each other where every core already runs tests. It reads this
+# when NumPy is first imported, which is below.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import bistochastic
 
 # The same examples every time, so that what passed passes. BISTOCHASTIC_FUZZ=1 draws fresh ones. No

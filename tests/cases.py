@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
-from hypothesis import assume
+import pytest
+from hypothesis import assume, given
 
 from bistochastic import (
     Matrix,
@@ -30,6 +32,15 @@ from bistochastic import (
     uniform,
 )
 
+# What makes a matrix: drawn once, it can be made as often as a fresh one is wanted.
+Recipe = Callable[[], Matrix]
+
+
+def later(make: Callable[..., Matrix]) -> Callable[..., Recipe]:
+    """The same call, to be made later."""
+    return functools.partial(functools.partial, make)
+
+
 SIZES = st.integers(1, 20)
 # Numbers from 0 to 1 over many orders of magnitude, with the ends and their neighbours.
 UNITS = st.one_of(
@@ -39,50 +50,78 @@ UNITS = st.one_of(
 FRACTIONS = st.fractions(0, 1, max_denominator=10**9)
 
 
+# Made once: what Hypothesis finds out about a strategy takes longer than to draw from it.
+@functools.cache
+def orders(size: int) -> st.SearchStrategy[list[int]]:
+    """A permutation of so many codes."""
+    return st.permutations(range(size))
+
+
+@functools.cache
+def so_many(entry: st.SearchStrategy[Any], size: int) -> st.SearchStrategy[list[Any]]:
+    """A list of exactly so many entries."""
+    return st.lists(entry, min_size=size, max_size=size)
+
+
+_KINDS = st.sampled_from(["floats", "wholes", "fractions"])
+_ROW = st.lists(
+    st.one_of(st.floats(1e-300, 1), st.sampled_from([0.0, 1e-200, 1e-18])), min_size=1, max_size=20
+)
+_COUNTS = st.lists(st.integers(0, 10**6), min_size=1, max_size=20)
+_PLACES = [st.integers(0, most) for most in range(20)]
+
+
 @st.composite
 def rows(draw: st.DrawFn) -> Any:
     """A probability vector: floats over many magnitudes with zeros, whole numbers, or fractions."""
-    kind = draw(st.sampled_from(["floats", "wholes", "fractions"]))
+    kind = draw(_KINDS)
     if kind == "floats":
-        entry = st.one_of(st.floats(1e-300, 1), st.sampled_from([0.0, 1e-200, 1e-18]))
-        row = np.array(draw(st.lists(entry, min_size=1, max_size=20)))
-        row[draw(st.integers(0, len(row) - 1))] += 1
+        row = np.array(draw(_ROW))
+        row[draw(_PLACES[len(row) - 1])] += 1
         return row / row.sum()
-    counts = draw(st.lists(st.integers(0, 10**6), min_size=1, max_size=20))
+    counts = draw(_COUNTS)
     counts[0] += 1
     return counts if kind == "wholes" else [Fraction(c, sum(counts)) for c in counts]
+
+
+_UP_TO_15 = st.lists(UNITS, max_size=15)
 
 
 @st.composite
 def steps(draw: st.DrawFn) -> list[float]:
     """Alphas whose neighbours sum to at most 1."""
     alphas: list[float] = []
-    for share in draw(st.lists(UNITS, max_size=15)):
+    for share in draw(_UP_TO_15):
         alphas.append(share * (1 - (alphas[-1] if alphas else 0.0)))
     return alphas
 
 
-def randomized_responses() -> st.SearchStrategy[Matrix]:
+def randomized_responses() -> st.SearchStrategy[Recipe]:
+    made = later(randomized_response)
     return st.one_of(
-        st.builds(randomized_response, SIZES, epsilon=st.floats(0, 50)),
-        st.builds(randomized_response, SIZES, epsilon=st.sampled_from([0, 800, float("inf")])),
-        st.builds(randomized_response, SIZES, beta=UNITS),
-        st.builds(randomized_response, st.integers(2, 20), keep=st.one_of(UNITS, FRACTIONS)),
+        st.builds(made, SIZES, epsilon=st.floats(0, 50)),
+        st.builds(made, SIZES, epsilon=st.sampled_from([0, 800, float("inf")])),
+        st.builds(made, SIZES, beta=UNITS),
+        st.builds(made, st.integers(2, 20), keep=st.one_of(UNITS, FRACTIONS)),
     )
+
+
+_SIDES = st.integers(1, 7)
+_DIAGONALS = st.integers(1, 3)
+_ENTRIES = st.one_of(st.floats(1e-3, 1), st.sampled_from([1e-12, 1e-200, 1e3]))
 
 
 @st.composite
 def tables(draw: st.DrawFn) -> Any:
     """Non-negative numbers over many magnitudes, on patterns with total support."""
-    size = draw(st.integers(1, 7))
-    entry = st.one_of(st.floats(1e-3, 1), st.sampled_from([1e-12, 1e-200, 1e3]))
-    table = np.array(draw(st.lists(entry, min_size=size**2, max_size=size**2)))
+    size = draw(_SIDES)
+    table = np.array(draw(so_many(_ENTRIES, size**2)))
     table = table.reshape(size, size)
     if draw(st.booleans()):
         # The union of some diagonals has total support.
         pattern = np.zeros((size, size), dtype=bool)
-        for _ in range(draw(st.integers(1, 3))):
-            pattern[np.arange(size), draw(st.permutations(list(range(size))))] = True
+        for _ in range(draw(_DIAGONALS)):
+            pattern[np.arange(size), draw(orders(size))] = True
         table = np.where(pattern, table, 0)
     try:
         balance(table)
@@ -92,21 +131,28 @@ def tables(draw: st.DrawFn) -> Any:
     return table
 
 
+_WEIGHTS = st.lists(st.integers(1, 2**50), min_size=1, max_size=4)
+
+
 @st.composite
 def whole_tables(draw: st.DrawFn) -> Any:
     """Whole numbers with equal line sums: sums of permutations."""
-    size = draw(st.integers(1, 7))
+    size = draw(_SIDES)
     table = np.zeros((size, size), dtype=np.int64)
-    for weight in draw(st.lists(st.integers(1, 2**50), min_size=1, max_size=4)):
-        table[np.arange(size), draw(st.permutations(list(range(size))))] += weight
+    for weight in draw(_WEIGHTS):
+        table[np.arange(size), draw(orders(size))] += weight
     return table
+
+
+_FEW = st.integers(1, 6)
+_COSTS = st.floats(0, 5)
 
 
 @st.composite
 def costs(draw: st.DrawFn) -> Any:
     """Costs, symmetric or not, with the truth for nothing."""
-    size = draw(st.integers(1, 6))
-    table = np.array(draw(st.lists(st.floats(0, 5), min_size=size**2, max_size=size**2)))
+    size = draw(_FEW)
+    table = np.array(draw(so_many(_COSTS, size**2)))
     table = table.reshape(size, size)
     np.fill_diagonal(table, 0)
     if size > 1 and draw(st.booleans()):
@@ -114,99 +160,201 @@ def costs(draw: st.DrawFn) -> Any:
     return table
 
 
+_WHOLE_KERNELS = st.lists(st.integers(0, 10**9), min_size=2, max_size=16)
+_KERNELS = st.lists(st.one_of(st.floats(1e-300, 1), st.just(0.0)), min_size=2, max_size=16)
+
+
 @st.composite
 def kernels(draw: st.DrawFn) -> Any:
     """An even law on a cycle, as floats or whole numbers."""
     if draw(st.booleans()):
-        counts = draw(st.lists(st.integers(0, 10**9), min_size=2, max_size=16))
-        counts[draw(st.integers(0, len(counts) - 1))] += 1
+        counts = draw(_WHOLE_KERNELS)
+        counts[draw(_PLACES[len(counts) - 1])] += 1
         return counts
-    entry = st.one_of(st.floats(1e-300, 1), st.just(0.0))
-    kernel = np.array(draw(st.lists(entry, min_size=2, max_size=16)))
-    kernel[draw(st.integers(0, len(kernel) - 1))] += 1
+    kernel = np.array(draw(_KERNELS))
+    kernel[draw(_PLACES[len(kernel) - 1])] += 1
     return kernel / (2 * kernel.sum() - kernel[0] - kernel[-1])
 
 
-# Made once: what Hypothesis finds out about a strategy takes longer than to draw from it.
+def _shifted(counts: list[int]) -> Matrix:
+    return circulant([counts[0] + 1, *counts[1:]])
+
+
+_MILLIONS = st.integers(0, 10**6)
+
+
 @functools.cache
-def parts(size: int) -> st.SearchStrategy[Matrix]:
-    """A matrix of a given size, to compose."""
-    whole = st.integers(0, 10**6)
+def _parts(size: int) -> st.SearchStrategy[Recipe]:
     return st.one_of(
-        st.just(identity(size)),
-        st.just(uniform(size)),
-        st.builds(randomized_response, st.just(size), beta=UNITS),
-        st.builds(k_anonymous, st.just(size), k=st.integers(1, size)),
-        st.lists(whole, min_size=size, max_size=size).map(lambda c: circulant([c[0] + 1, *c[1:]])),
-        st.builds(permutation, st.permutations(list(range(size)))),
-        st.builds(geometric, st.just(size), temperature=st.floats(0, 10)),
+        st.just(later(identity)(size)),
+        st.just(later(uniform)(size)),
+        st.builds(later(randomized_response), st.just(size), beta=UNITS),
+        st.builds(later(k_anonymous), st.just(size), k=st.integers(1, size)),
+        st.builds(later(_shifted), so_many(_MILLIONS, size)),
+        st.builds(later(permutation), orders(size)),
+        st.builds(later(geometric), st.just(size), temperature=st.floats(0, 10)),
     )
 
 
+def _made(recipe: Recipe) -> Matrix:
+    return recipe()
+
+
+@functools.cache
+def parts(size: int) -> st.SearchStrategy[Matrix]:
+    """A matrix of a given size, to compose."""
+    return _parts(size).map(_made)
+
+
+@functools.cache
+def _up_to_three(size: int) -> st.SearchStrategy[list[Recipe]]:
+    return st.lists(_parts(size), min_size=1, max_size=3)
+
+
+_SHARES = st.integers(1, 9)
+
+
+def _mixed(recipes: list[Recipe], weights: list[Any]) -> Matrix:
+    return mix([made() for made in recipes], weights=weights)
+
+
 @st.composite
-def mixtures(draw: st.DrawFn) -> Matrix:
+def mixtures(draw: st.DrawFn) -> Recipe:
     """A mixture of one to three matrices."""
-    size = draw(st.integers(1, 6))
-    matrices = draw(st.lists(parts(size), min_size=1, max_size=3))
-    weights = draw(st.lists(st.integers(1, 9), min_size=len(matrices), max_size=len(matrices)))
+    size = draw(_FEW)
+    recipes = draw(_up_to_three(size))
+    weights = draw(so_many(_SHARES, len(recipes)))
     if draw(st.booleans()):
-        return mix(matrices, weights=[Fraction(w, sum(weights)) for w in weights])
-    return mix(matrices, weights=[w / sum(weights) for w in weights])
+        return later(_mixed)(recipes, [Fraction(w, sum(weights)) for w in weights])
+    return later(_mixed)(recipes, [w / sum(weights) for w in weights])
+
+
+def _multiplied(first: Recipe, second: Recipe) -> Matrix:
+    return first() @ second()
 
 
 @st.composite
-def products(draw: st.DrawFn) -> Matrix:
+def products(draw: st.DrawFn) -> Recipe:
     """First one matrix, then another."""
-    size = draw(st.integers(1, 6))
-    return draw(parts(size)) @ draw(parts(size))
+    size = draw(_FEW)
+    return later(_multiplied)(draw(_parts(size)), draw(_parts(size)))
+
+
+_SMALL = st.lists(st.integers(1, 3), min_size=1, max_size=3)
+
+
+def _together(recipes: list[Recipe]) -> Matrix:
+    return kron(*(made() for made in recipes))
 
 
 @st.composite
-def krons(draw: st.DrawFn) -> Matrix:
+def krons(draw: st.DrawFn) -> Recipe:
     """One to three small factors."""
-    sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
-    return kron(*(draw(parts(size)) for size in sizes))
+    sizes = draw(_SMALL)
+    return later(_together)([draw(_parts(size)) for size in sizes])
+
+
+_SEVERAL = st.integers(2, 12)
+_KEPT = st.one_of(UNITS, FRACTIONS)
 
 
 @st.composite
-def swaps(draw: st.DrawFn) -> Matrix:
+def swaps(draw: st.DrawFn) -> Recipe:
     """Two of several codes are swapped."""
-    size = draw(st.integers(2, 12))
-    i, j = draw(st.permutations(list(range(size))))[:2]
-    return t_transform(size, i, j, keep=draw(st.one_of(UNITS, FRACTIONS)))
+    size = draw(_SEVERAL)
+    i, j = draw(orders(size))[:2]
+    return later(t_transform)(size, i, j, keep=draw(_KEPT))
 
 
-FAMILIES: dict[str, st.SearchStrategy[Matrix]] = {
-    "balance": st.builds(balance, tables()),
+@functools.cache
+def anonymous(size: int) -> st.SearchStrategy[Recipe]:
+    """Classes of at least so many codes."""
+    return st.one_of(
+        st.builds(later(k_anonymous), st.just(size), k=st.integers(1, size)),
+        st.builds(later(k_anonymous), st.just(size), beta=UNITS),
+    )
+
+
+@functools.cache
+def permuted(size: int) -> st.SearchStrategy[Recipe]:
+    """Codes in another order."""
+    return st.builds(later(permutation), orders(size))
+
+
+def _balanced(table: Any) -> Matrix:
+    return dense(balance(table).to_dense())
+
+
+RECIPES: dict[str, st.SearchStrategy[Recipe]] = {
+    "balance": st.builds(later(balance), tables()),
     "dense": st.one_of(
-        st.builds(dense, whole_tables()), tables().map(lambda t: dense(balance(t).to_dense()))
+        st.builds(later(dense), whole_tables()), st.builds(later(_balanced), tables())
     ),
     "geometric": st.one_of(
-        st.builds(geometric, SIZES, temperature=st.one_of(UNITS, st.floats(0, 1e6))),
-        st.builds(geometric, SIZES, beta=UNITS),
+        st.builds(later(geometric), SIZES, temperature=st.one_of(UNITS, st.floats(0, 1e6))),
+        st.builds(later(geometric), SIZES, beta=UNITS),
     ),
-    "gibbs": st.builds(gibbs, costs(), temperature=st.floats(0.05, 100)),
+    "gibbs": st.builds(later(gibbs), costs(), temperature=st.floats(0.05, 100)),
     "kron": krons(),
     "mix": mixtures(),
     "product": products(),
-    "reflected": st.builds(reflected, kernels()),
+    "reflected": st.builds(later(reflected), kernels()),
     "t_transform": swaps(),
-    "blocks": st.builds(blocks, st.lists(st.integers(1, 6), min_size=1, max_size=6)),
-    "circulant": st.builds(circulant, rows()),
-    "identity": st.builds(identity, SIZES),
-    "k_anonymous": SIZES.flatmap(
-        lambda n: st.one_of(
-            st.builds(k_anonymous, st.just(n), k=st.integers(1, n)),
-            st.builds(k_anonymous, st.just(n), beta=UNITS),
-        )
-    ),
-    "permutation": SIZES.flatmap(lambda n: st.builds(permutation, st.permutations(list(range(n))))),
+    "blocks": st.builds(later(blocks), st.lists(st.integers(1, 6), min_size=1, max_size=6)),
+    "circulant": st.builds(later(circulant), rows()),
+    "identity": st.builds(later(identity), SIZES),
+    "k_anonymous": SIZES.flatmap(anonymous),
+    "permutation": SIZES.flatmap(permuted),
     "randomized_response": randomized_responses(),
     "tridiagonal": st.one_of(
-        st.builds(tridiagonal, steps()),
-        st.builds(tridiagonal, st.floats(0, 0.5), size=SIZES),
-        st.builds(tridiagonal, st.fractions(0, Fraction(1, 2), max_denominator=10**12), size=SIZES),
-        st.builds(tridiagonal, size=SIZES, beta=st.floats(0, 0.3)),
+        st.builds(later(tridiagonal), steps()),
+        st.builds(later(tridiagonal), st.floats(0, 0.5), size=SIZES),
+        st.builds(
+            later(tridiagonal), st.fractions(0, Fraction(1, 2), max_denominator=10**12), size=SIZES
+        ),
+        st.builds(later(tridiagonal), size=SIZES, beta=st.floats(0, 0.3)),
     ),
-    "uniform": st.builds(uniform, SIZES),
+    "uniform": st.builds(later(uniform), SIZES),
 }
+FAMILIES = {name: recipes.map(_made) for name, recipes in RECIPES.items()}
+
+
+@functools.cache
+def drawn(name: str) -> tuple[tuple[int, Recipe], ...]:
+    """The sizes and recipes of as many matrices of a family as Hypothesis gives a test."""
+    found: list[tuple[int, Recipe]] = []
+
+    @given(RECIPES[name])
+    def keep(recipe: Recipe) -> None:
+        found.append((recipe().size, recipe))
+
+    keep()
+    return tuple(found)
+
+
+def of_every_family(
+    *, some: int | None = None, smallest: int = 1, largest: int = 100
+) -> Callable[[Callable[[str, Matrix], None]], Any]:
+    """A law of one matrix as a test for each family: of all that are drawn, or ``some`` of them.
+
+    They are drawn once for all laws, since to draw takes longer than most laws, and made anew for
+    each, so that none finds what another one left. The first that fails is of the smallest size.
+    """
+
+    def of_law(law: Callable[[str, Matrix], None]) -> Any:
+        def test(name: str) -> None:
+            fit = [each for each in drawn(name) if smallest <= each[0] <= largest]
+            step = 1 if some is None else max(1, len(fit) // some)
+            for _, recipe in sorted(fit[::step], key=lambda each: each[0]):
+                m = recipe()
+                try:
+                    law(name, m)
+                except BaseException as error:
+                    error.add_note(f"for bs.build({m.family!r}, **{m.parameters!r}), {m.requested}")
+                    raise
+
+        test.__name__, test.__doc__ = law.__name__, law.__doc__
+        test.__module__, test.__qualname__ = law.__module__, law.__qualname__
+        return pytest.mark.parametrize("name", sorted(RECIPES))(test)
+
+    return of_law

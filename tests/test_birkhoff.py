@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import bistochastic as bs
-from cases import FAMILIES, whole_tables
+from cases import of_every_family, whole_tables
 from sums import POLICIES, added_up, check, decomposed, exact, policies
 
 DATA = os.environ.get("BISTOCHASTIC_DATA")
@@ -104,11 +104,8 @@ def test_every_weight_is_the_best_bottleneck_of_all_permutations(table: NDArray[
             left[u][v] -= best
 
 
-@pytest.mark.parametrize("name", sorted(FAMILIES))
-@given(data=st.data())
-@settings(max_examples=25)
-def test_every_family_is_decomposed_exactly(name: str, data: Any) -> None:
-    matrix = data.draw(FAMILIES[name])
+@of_every_family(some=25)
+def test_every_family_is_decomposed_exactly(name: str, matrix: bs.Matrix) -> None:
     for policy in POLICIES:
         found = decomposed(matrix, policy)
         if found is not None:

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 import bistochastic as bs
-from bistochastic import cli, samples
+from bistochastic import __main__, cli, samples
 from bistochastic.cli import demo
 from bistochastic.words import down
 
@@ -221,11 +221,24 @@ def test_the_command_line_answers_bad_input_in_one_sentence(
 
 def test_the_console_script_runs() -> None:
     (entry,) = metadata.entry_points(group="console_scripts", name="bistochastic")
-    assert entry.load() is cli.main
+    assert entry.load() is __main__.run
     script = shutil.which("bistochastic", path=sysconfig.get_path("scripts"))
     assert script is not None
     done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
     assert bs.__version__ in done.stdout
+
+
+def test_commands_leave_pandas_alone(tmp_path: Path) -> None:
+    # It takes longer to import than most commands run, and pyarrow would.
+    plan = bs.Plan([bs.Categorical("a", ["x", "y"], "uniform"), bs.Numeric("b", "uniform")])
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    (tmp_path / "in.csv").write_text("a,b\nx,1\ny,2\n")
+    words = ["-m", "bistochastic", "protect", "in.csv", "out.csv", "--plan", "plan.toml"]
+    done = subprocess.run([sys.executable, "-X", "importtime", *words], cwd=tmp_path,
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    assert "pyarrow.lib" in done.stderr
+    assert "pandas.core" not in done.stderr
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 3
 
 
 def test_the_module_runs_as_the_script_does() -> None:

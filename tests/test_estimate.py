@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import bistochastic as bs
 from bistochastic.estimate import project
-from cases import FAMILIES
+from cases import of_every_family
 from reports import outcomes
 
 SMALL = [
@@ -64,11 +64,8 @@ def test_a_fixed_population_by_enumerating_everything(m: bs.Matrix) -> None:
     np.testing.assert_allclose(claimed, second - np.outer(pi, pi), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(FAMILIES))
-@settings(max_examples=15)
-@given(data=st.data())
-def test_standard_errors_are_the_roots_of_the_covariance(name: str, data: st.DataObject) -> None:
-    m = data.draw(FAMILIES[name].filter(lambda m: m.size <= 15))
+@of_every_family(some=15, largest=15)
+def test_standard_errors_are_the_roots_of_the_covariance(name: str, m: bs.Matrix) -> None:
     if m.condition > 1e6:
         return
     rng = np.random.default_rng(m.size)

@@ -8,12 +8,10 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import bistochastic as bs
 from bistochastic import _core
-from cases import FAMILIES
+from cases import FAMILIES, of_every_family
 
 every_family = pytest.mark.parametrize("name", sorted(FAMILIES))
 loose: Any = bs
@@ -26,10 +24,8 @@ def function(name: str) -> Any:
     return getattr(bs, name)
 
 
-@every_family
-@given(data=st.data())
-def test_the_function_of_a_family_takes_its_parameters(name: str, data: Any) -> None:
-    m = data.draw(FAMILIES[name])
+@of_every_family()
+def test_the_function_of_a_family_takes_its_parameters(name: str, m: bs.Matrix) -> None:
     again = function(name)(**m.parameters)
     assert again == m
     assert hash(again) == hash(m)

@@ -6,17 +6,14 @@ import copy
 import math
 import pickle
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import bistochastic as bs
 from bistochastic.paper import reference
-from cases import FAMILIES
+from cases import FAMILIES, of_every_family
 
 every_family = pytest.mark.parametrize("name", sorted(FAMILIES))
 mp.dps = 50
@@ -30,20 +27,18 @@ def on_grid(rows: list[list[Fraction]]) -> bool:
     return all((2**53) % p.denominator == 0 for row in rows for p in row)
 
 
-@every_family
-@given(data=st.data())
-def test_rows_and_columns_sum_to_exactly_one(name: str, data: Any) -> None:
-    m = data.draw(FAMILIES[name])
+@of_every_family()
+def test_rows_and_columns_sum_to_exactly_one(name: str, m: bs.Matrix) -> None:
     rows = exact_rows(m)
     assert all(p >= 0 for row in rows for p in row)
     assert all(sum(row) == 1 for row in rows)
     assert all(sum(column) == 1 for column in zip(*rows, strict=True))
 
 
-@every_family
-@given(data=st.data())
-def test_doubles_are_the_law_and_on_the_grid_sum_to_one_in_any_order(name: str, data: Any) -> None:
-    m = data.draw(FAMILIES[name])
+@of_every_family()
+def test_doubles_are_the_law_and_on_the_grid_sum_to_one_in_any_order(
+    name: str, m: bs.Matrix
+) -> None:
     rows, doubles = exact_rows(m), m.to_dense()
     for u in range(m.size):
         assert [float(p) for p in rows[u]] == doubles[u].tolist() == m.row(u).tolist()
@@ -56,10 +51,8 @@ def test_doubles_are_the_law_and_on_the_grid_sum_to_one_in_any_order(name: str, 
             assert sum(matrix[0].tolist()) == 1.0
 
 
-@every_family
-@given(data=st.data())
-def test_reported_bits_are_never_above_the_truth(name: str, data: Any) -> None:
-    m = data.draw(FAMILIES[name])
+@of_every_family()
+def test_reported_bits_are_never_above_the_truth(name: str, m: bs.Matrix) -> None:
     entries = [mpf(p.numerator) / p.denominator for row in exact_rows(m) for p in row if p]
     bits = -mp.fsum(p * mp.log(p, 2) for p in entries) / m.size
     # 50 digits on our side, so a tie may look 1e-45 off. A bound may be below by more.
@@ -73,10 +66,8 @@ def test_reported_bits_are_never_above_the_truth(name: str, data: Any) -> None:
         assert abs(mpf(m.max_bits) - mp.log(m.size, 2)) <= 1e-15 * m.max_bits
 
 
-@every_family
-@given(data=st.data())
-def test_reported_epsilon_is_never_below_the_truth(name: str, data: Any) -> None:
-    m = data.draw(FAMILIES[name])
+@of_every_family()
+def test_reported_epsilon_is_never_below_the_truth(name: str, m: bs.Matrix) -> None:
     worst = Fraction(1)
     for column in zip(*exact_rows(m), strict=True):
         if min(column) == 0:
@@ -89,10 +80,8 @@ def test_reported_epsilon_is_never_below_the_truth(name: str, data: Any) -> None
         assert mpf(m.epsilon) - true <= mpf(10) ** -12 * true
 
 
-@every_family
-@given(data=st.data())
-def test_parameters_build_the_same_matrix_again(name: str, data: Any) -> None:
-    m = data.draw(FAMILIES[name])
+@of_every_family()
+def test_parameters_build_the_same_matrix_again(name: str, m: bs.Matrix) -> None:
     again = bs.build(m.family, **m.parameters)
     assert again == m
     assert hash(again) == hash(m)
@@ -103,10 +92,8 @@ def test_parameters_build_the_same_matrix_again(name: str, data: Any) -> None:
         assert twin.requested == m.requested
 
 
-@every_family
-@given(data=st.data())
-def test_every_number_agrees_with_the_reference(name: str, data: Any) -> None:
-    m = data.draw(FAMILIES[name])
+@of_every_family()
+def test_every_number_agrees_with_the_reference(name: str, m: bs.Matrix) -> None:
     p = m.to_dense()
     assert m.shape == p.shape == (m.size, m.size)
     assert m.family == name
@@ -120,10 +107,8 @@ def test_every_number_agrees_with_the_reference(name: str, data: Any) -> None:
     assert m.is_ergodic == reference.is_ergodic(p)
 
 
-@every_family
-@given(data=st.data())
-def test_one_line_and_one_table(name: str, data: Any) -> None:
-    m = data.draw(FAMILIES[name])
+@of_every_family()
+def test_one_line_and_one_table(name: str, m: bs.Matrix) -> None:
     assert repr(m).startswith(f"<Matrix {name} {m.size} x {m.size}: beta ")
     assert "\n" not in repr(m)
     page = m._repr_html_()
@@ -132,11 +117,8 @@ def test_one_line_and_one_table(name: str, data: Any) -> None:
     assert ("<svg" in page) == (m.size <= 32)
 
 
-@every_family
-@settings(max_examples=20)
-@given(data=st.data())
-def test_matrices_are_immutable(name: str, data: Any) -> None:
-    m = data.draw(FAMILIES[name])
+@of_every_family(some=20)
+def test_matrices_are_immutable(name: str, m: bs.Matrix) -> None:
     for attribute in ("size", "beta", "anything"):
         with pytest.raises(AttributeError):
             setattr(m, attribute, 1)

@@ -6,6 +6,7 @@ below it. CONTRIBUTING.md maps the whole tree; what it names exists, and what ex
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
@@ -21,6 +22,7 @@ TESTS = re.compile(r"^#\[cfg\(test\)\]\n(?:[^\n{]*;\n|(?:.*\n)*?\}\n)", re.M)
 COMMENTS = re.compile(r"//[^\n]*")
 
 
+@functools.cache
 def product(text: str) -> str:
     """The text without tests and comments."""
     if re.search(r"^#!\[cfg\(test\)\]", text, re.M):

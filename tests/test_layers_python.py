@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,13 +116,14 @@ def targets(node: ast.AST) -> list[str]:
     return []
 
 
-def imports(source: str, text: str) -> list[Import]:
+@functools.cache
+def imports(source: str, text: str) -> tuple[Import, ...]:
     """Every import of the package in a file of a room."""
     found: list[Import] = []
 
     def walk(node: ast.AST, when: str) -> None:
         found.extend(Import(source, to, when, getattr(node, "lineno", 0)) for to in targets(node))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             when = "call"
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             for typed in node.body:
@@ -130,10 +132,12 @@ def imports(source: str, text: str) -> list[Import]:
                 walk(other, when)
             return
         for child in ast.iter_child_nodes(node):
-            walk(child, when)
+            # No expression holds an import.
+            if not isinstance(child, ast.expr):
+                walk(child, when)
 
     walk(ast.parse(text), "import")
-    return found
+    return tuple(found)
 
 
 def room_of_file(path: Path) -> str:

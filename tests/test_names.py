@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import re
 from pathlib import Path
@@ -112,10 +113,16 @@ def written_classes() -> set[str]:
     return found
 
 
+@functools.cache
+def core() -> ast.Module:
+    """The signatures of the core."""
+    return ast.parse((PACKAGE / "_core.pyi").read_text())
+
+
 def annotations_of(name: str) -> set[str]:
     """The classes that a public name returns or holds, by its annotations."""
     member = getattr(bs, name)
-    stubs = ast.parse((PACKAGE / "_core.pyi").read_text())
+    stubs = core()
     texts = []
     if inspect.isclass(member):
         for cls in member.__mro__[:-1]:

@@ -68,8 +68,9 @@ def people() -> dict[str, Any]:
     return {"sex": ["F", "M", "M"] * 100, "person": [f"{SECRET}-{i}" for i in range(300)]}
 
 
+@pytest.fixture(scope="module")
 def objects(source: bs.KeySource) -> dict[str, Any]:
-    """One of each class, with labels and values that would show."""
+    """One of each class, with labels and values that would show. To show one must not change it."""
     m = bs.randomized_response(3, beta=0.6)
     by_ids = simple().protect(
         people(), key=source.read(), id_column="person", after="first", pseudonym="who"
@@ -197,11 +198,11 @@ ALLOWED = {
 
 
 @every_class
-def test_every_class_has_html(name: str, source: bs.KeySource) -> None:
+def test_every_class_has_html(name: str, objects: dict[str, Any]) -> None:
     if name in EXCEPTIONS:
         assert not hasattr(getattr(bs, name), "_repr_html_")
         return
-    found = objects(source)[name]
+    found = objects[name]
     assert type(found).__name__ == name
     page = found._repr_html_()
     read = Read(page)
@@ -210,13 +211,13 @@ def test_every_class_has_html(name: str, source: bs.KeySource) -> None:
     assert len(page) < 60_000
 
 
-def test_the_objects_are_of_every_class(source: bs.KeySource) -> None:
-    assert set(objects(source)) | set(EXCEPTIONS) == set(classes())
+def test_the_objects_are_of_every_class(objects: dict[str, Any]) -> None:
+    assert set(objects) | set(EXCEPTIONS) == set(classes())
 
 
 @every_class
-def test_labels_are_escaped_and_no_value_is_shown(name: str, source: bs.KeySource) -> None:
-    found = objects(source)[name]
+def test_labels_are_escaped_and_no_value_is_shown(name: str, objects: dict[str, Any]) -> None:
+    found = objects[name]
     secrets = (SECRET, str(NUMBER), str(NUMBER + 1), BYTES.hex(), repr(BYTES), str(list(BYTES)))
     for text in (repr(found), str(found), found._repr_html_()):
         for secret in secrets:
@@ -232,8 +233,8 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, source: bs.KeySourc
 
 
 @every_class
-def test_plain_reprs_can_be_read(name: str, source: bs.KeySource) -> None:
-    found = objects(source)[name]
+def test_plain_reprs_can_be_read(name: str, objects: dict[str, Any]) -> None:
+    found = objects[name]
     lines = repr(found).splitlines()
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 220
@@ -301,8 +302,8 @@ def test_importing_the_package_stays_light() -> None:
     assert light == "False False"
 
 
-def test_a_release_shows_its_certificate(source: bs.KeySource) -> None:
-    release = objects(source)["Release"]
+def test_a_release_shows_its_certificate(source: bs.KeySource, objects: dict[str, Any]) -> None:
+    release = objects["Release"]
     page = release._repr_html_()
     for sentence in (*release.certificate.statements, "the order of the rows"):
         assert sentence in Read(page).text

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import bistochastic as bs
-from cases import FAMILIES
+from cases import FAMILIES, of_every_family
 
 every_family = pytest.mark.parametrize("name", sorted(FAMILIES))
 RNG = np.random.default_rng(20)
@@ -36,10 +34,8 @@ def rank_of(matrix: bs.Matrix) -> int:
     return rank
 
 
-@every_family
-@given(data=st.data())
-def test_apply_is_the_transpose_times_the_vector(name: str, data: st.DataObject) -> None:
-    m = data.draw(FAMILIES[name])
+@of_every_family()
+def test_apply_is_the_transpose_times_the_vector(name: str, m: bs.Matrix) -> None:
     x = RNG.integers(-100, 100, (m.size, 3))
     want = m.to_dense().T @ x
     got = m.apply(x)
@@ -49,11 +45,8 @@ def test_apply_is_the_transpose_times_the_vector(name: str, data: st.DataObject)
     assert np.abs(m.apply(x[:, 1]) - want[:, 1]).max() <= 1e-12 * 100
 
 
-@every_family
-@settings(max_examples=60)
-@given(data=st.data())
-def test_solve_undoes_apply_as_far_as_the_condition_allows(name: str, data: st.DataObject) -> None:
-    m = data.draw(FAMILIES[name])
+@of_every_family(some=60)
+def test_solve_undoes_apply_as_far_as_the_condition_allows(name: str, m: bs.Matrix) -> None:
     dense = m.to_dense()
     values = np.linalg.svd(dense, compute_uv=False)
     x = RNG.random((m.size, 2))
@@ -68,11 +61,8 @@ def test_solve_undoes_apply_as_far_as_the_condition_allows(name: str, data: st.D
     assert np.abs(m.solve(y[:, 0]) - x[:, 0]).max() <= 1e-13 * m.condition
 
 
-@every_family
-@settings(max_examples=40)
-@given(data=st.data())
-def test_what_is_exactly_singular_is_said_to_be(name: str, data: st.DataObject) -> None:
-    m = data.draw(FAMILIES[name].filter(lambda m: m.size <= 12))
+@of_every_family(some=40, largest=12)
+def test_what_is_exactly_singular_is_said_to_be(name: str, m: bs.Matrix) -> None:
     rank = rank_of(m)
     if rank < m.size:
         assert m.is_singular

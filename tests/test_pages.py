@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import bistochastic as bs
+from bistochastic import cli
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -110,6 +112,30 @@ def run_command(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def command_of(line: str) -> str:
+    """The command of the package that a line is, or nothing where a shell does more than that."""
+    words = shlex.split(line, comments=True)
+    plain = words[:1] == ["bistochastic"] and not re.search(r"[|<>;&$`*?~]", line.split("#")[0])
+    return words[1] if plain else ""
+
+
+def first_pages() -> dict[str, str]:
+    """Every command with the page that has it first, where it is run in a process of its own."""
+    found: dict[str, str] = {}
+    for name, path in PAGES.items():
+        for line in commands(path.read_text()):
+            found.setdefault(command_of(line), name)
+    return found
+
+
+def run_inside(line: str) -> tuple[int, str]:
+    """A command without a process of its own: its exit code and what it says."""
+    from click.testing import CliRunner
+
+    done = CliRunner().invoke(cli.main, shlex.split(line, comments=True)[1:])
+    return done.exit_code, f"{done.output}{done.exception or ''}"
+
+
 def anchors(text: str) -> set[str]:
     """The names that headings can be linked by."""
     headings = re.findall(r"^#+ (.+)$", text, flags=re.M)
@@ -151,11 +177,19 @@ def test_no_example_escapes_the_tests(name: str) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the shell examples are for a POSIX shell")
 @every_page
-def test_commands_succeed(name: str, tmp_path: Path) -> None:
+def test_commands_succeed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = first_pages()
     for line in commands(PAGES[name].read_text()):
-        if not line.startswith(BUILDS):
+        command = command_of(line)
+        if line.startswith(BUILDS):
+            continue
+        if command and first[command] != name:
+            code, said = run_inside(line)
+        else:
             done = run_command(line, tmp_path)
-            assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+            code, said = done.returncode, done.stdout + done.stderr
+        assert code == 0, f"{line}\n{said}"
 
 
 @every_page
@@ -204,6 +238,11 @@ def test_the_tests_would_see_a_fault(tmp_path: Path) -> None:
     assert commands("```sh\n# a remark\nbistochastic key\n```\n") == ["bistochastic key"]
     assert run_command("bistochastic --version", tmp_path).returncode == 0
     assert run_command("bistochastic inspect nothing --size 2", tmp_path).returncode == 1
+    assert run_inside("bistochastic inspect uniform --size 2  # a remark")[0] == 0
+    assert run_inside("bistochastic inspect nothing --size 2")[0] == 1
+    assert command_of("bistochastic key new x  # y > z") == "key"
+    assert command_of("bistochastic key new x > y") == command_of("printf x") == ""
+    assert set(first_pages()) - {""} == set(cli.main.commands) - {"paper"}
     page = tmp_path / "page.md"
     page.write_text("# A b\n")
     good, bad = "[x](page.md#a-b) [y](https://example.org)", "[x](page.md#c) [y](none.md)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import math
 import runpy
@@ -10,11 +11,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import hypothesis.strategies as st
 import matplotlib as mpl
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from matplotlib.colors import LogNorm, to_rgba
 from matplotlib.figure import Figure
 
@@ -22,7 +21,7 @@ import bistochastic as bs
 from bistochastic.errors import SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.measures.profile import shortened
-from cases import FAMILIES
+from cases import of_every_family
 
 ROOT = Path(__file__).resolve().parent.parent
 BARS = ["beta", "worst_row", "worst_column", "mutual_information", "capacity", "max_leakage",
@@ -283,11 +282,8 @@ def test_the_standard_error_of_each_structure_is_that_of_the_definition(m: bs.Ma
     assert mean_standard_error(m, 400) == pytest.approx(dense_error(m, 400), rel=1e-10)
 
 
-@pytest.mark.parametrize("name", sorted(FAMILIES))
-@settings(max_examples=10)
-@given(data=st.data())
-def test_no_matrix_estimates_better_than_no_matrix(name: str, data: st.DataObject) -> None:
-    m = data.draw(FAMILIES[name])
+@of_every_family(some=10)
+def test_no_matrix_estimates_better_than_no_matrix(name: str, m: bs.Matrix) -> None:
     if m.is_singular:
         with pytest.raises(SingularMatrixError, match="`standard_error` must be asked of an inv"):
             mean_standard_error(m)
@@ -311,6 +307,12 @@ def test_the_standard_error_is_what_repeated_surveys_show() -> None:
     assert expected is not None
     spread = float(squares.std()) / math.sqrt(len(squares))
     assert abs(float(squares.mean()) - expected**2) < 6 * spread
+
+
+@functools.cache
+def twelve() -> Figure:
+    """What several tests look at."""
+    return bs.plot.tradeoff(12)
 
 
 def test_points_are_those_of_the_matrices() -> None:
@@ -343,7 +345,7 @@ def test_a_family_that_ends_says_where() -> None:
     assert high.beta is None
     assert high.most is not None
     assert bs.tridiagonal(size=12, beta=high.most).beta >= high.most
-    labels = bs.plot.tradeoff(12).axes[0].get_legend_handles_labels()[1]
+    labels = twelve().axes[0].get_legend_handles_labels()[1]
     assert labels == [
         "randomized response",
         "k-anonymous",
@@ -367,7 +369,7 @@ def test_families_that_are_one_line_say_so() -> None:
 
 
 def test_near_misses_show_in_a_panel_of_their_own() -> None:
-    axes: Any = bs.plot.tradeoff(12).axes[3]
+    axes: Any = twelve().axes[3]
     by_name = {str(line.get_label()): line.get_ydata() for line in curves(axes)}
     # Fewer true reports, but nearer ones, at every beta.
     assert (by_name["geometric"] < by_name["randomized response"]).all()
@@ -397,7 +399,7 @@ def test_large_sizes_have_points_by_structure() -> None:
 
 
 def test_a_tradeoff_draws_one_line_a_family_and_panel() -> None:
-    figure = bs.plot.tradeoff(12)
+    figure = twelve()
     for axes, name in zip(figure.axes, PANELS, strict=True):
         lines = curves(axes)
         assert len({(str(line.get_marker()), str(line.get_color())) for line in lines}) == 4
@@ -408,7 +410,7 @@ def test_a_tradeoff_draws_one_line_a_family_and_panel() -> None:
 
 
 def test_infinite_and_zero_epsilons_stand_at_the_edges_and_gaps_are_explained() -> None:
-    figure = bs.plot.tradeoff(12)
+    figure = twelve()
     epsilon: Any = figure.axes[1]
     error: Any = figure.axes[2]
     assert {"infinite", "zero"} <= {text.get_text() for text in epsilon.texts}

@@ -5,14 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import reduce
 
-import hypothesis.strategies as st
 import numpy as np
-import pytest
-from hypothesis import given, settings
 
 import bistochastic as bs
 from bistochastic import structure
-from cases import FAMILIES
+from cases import of_every_family
 
 COMPOSITES = ("kron", "mix", "product")
 
@@ -68,11 +65,8 @@ def written_out(m: bs.Matrix) -> list[np.ndarray]:
     return found
 
 
-@pytest.mark.parametrize("name", sorted(FAMILIES))
-@settings(max_examples=20)
-@given(data=st.data())
-def test_every_answer_gives_the_matrix_back(name: str, data: st.DataObject) -> None:
-    m = data.draw(FAMILIES[name])
+@of_every_family(some=20)
+def test_every_answer_gives_the_matrix_back(name: str, m: bs.Matrix) -> None:
     tables = written_out(m)
     assert tables, "made of nothing"
     for table in tables:

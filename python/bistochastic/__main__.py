@@ -1,5 +1,28 @@
-"""``python -m bistochastic`` is the command line."""
+"""``python -m bistochastic`` is the command line, and so is the script ``bistochastic``."""
+
+import sys
+from importlib.abc import MetaPathFinder
+from typing import Any
 
 from bistochastic.cli import main
 
-main(prog_name="bistochastic")
+
+class _NoPandas(MetaPathFinder):
+    """To ask whether arrays are its own, pyarrow imports pandas, which takes longer than most runs.
+
+    No command uses it, so that in a process of commands there is none.
+    """
+
+    def find_spec(self, name: str, *_more: Any) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def run() -> None:
+    """The command line in a process of its own."""
+    sys.meta_path.insert(0, _NoPandas())
+    main(prog_name="bistochastic")
+
+
+if __name__ == "__main__":
+    run()

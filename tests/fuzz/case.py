@@ -8,7 +8,7 @@ from random import Random
 import bistochastic as bs
 from fuzz import files, matrices, parameters, terminal, values
 from fuzz.parameters import Scene
-from fuzz.surface import MAKERS, Target, targets
+from fuzz.surface import MAKERS, Target, targets, weights
 
 # Arguments that hold many numbers and may come in any container.
 _VECTORS = {
@@ -84,8 +84,7 @@ class Case:
 def make(seed: str, number: int) -> Case:
     """The case of that number."""
     rng = Random(f"{seed}/{number}")
-    known = targets()
-    target = rng.choices(known, [t.weight for t in known])[0]
+    target = rng.choices(targets(), cum_weights=weights())[0]
     if target.kind == "terminal":
         _, words = terminal.arguments(rng)
         return Case(target, "", tuple(("", word) for word in words), False)

@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 import bistochastic as bs
@@ -188,3 +189,9 @@ def targets() -> tuple[Target, ...]:
     found += [Target("bs", name, "function", inspect.signature(getattr(bs, name))) for name in MADE]
     found.append(Target("bs", "cli", "terminal", _NOTHING))
     return tuple(sorted(found, key=lambda t: (t.owner, t.name, t.kind)))
+
+
+@cache
+def weights() -> tuple[float, ...]:
+    """How often each of them is called, as running sums."""
+    return tuple(accumulate(target.weight for target in targets()))

@@ -113,6 +113,58 @@ def _log_beta(a: Array, b: Array) -> Array:
     return np.asarray(lgamma(p) - grown)
 
 
+_TINY = 1e-300
+
+
+def _fractions(p: Array, q: Array, y: Array) -> Array:
+    """Lentz's way through the continued fraction of the incomplete beta function.
+
+    All numbers at once, until each has settled once. It may not stay so: where numbers are large,
+    rounding moves what has settled by more than that.
+    """
+    c = np.ones_like(y)
+    d = 1 - (p + q) * y / (p + 1)
+    d = 1 / np.where(np.abs(d) < _TINY, _TINY, d)
+    h = d.copy()
+    settled = np.zeros(y.shape, dtype=bool)
+    for m in range(1, 3000):
+        even = m * (q - m) * y / ((p + 2 * m - 1) * (p + 2 * m))
+        odd = -(p + m) * (p + q + m) * y / ((p + 2 * m) * (p + 2 * m + 1))
+        for term in (even, odd):
+            d = 1 + term * d
+            d = 1 / np.where(np.abs(d) < _TINY, _TINY, d)
+            c = 1 + term / c
+            c = np.where(np.abs(c) < _TINY, _TINY, c)
+            h = h * d * c
+        settled |= np.abs(d * c - 1) < 1e-12
+        if settled.all():
+            break
+    return h
+
+
+def _fraction(p: float, q: float, y: float) -> float:
+    """The same for one number.
+
+    >>> _fraction(3.0, 5.0, 0.2) == _fractions(*(np.array([x]) for x in (3.0, 5.0, 0.2)))[0]
+    True
+    """
+    c = 1.0
+    d = 1 - (p + q) * y / (p + 1)
+    h = d = 1 / (d if abs(d) >= _TINY else _TINY)
+    for m in range(1, 3000):
+        even = m * (q - m) * y / ((p + 2 * m - 1) * (p + 2 * m))
+        odd = -(p + m) * (p + q + m) * y / ((p + 2 * m) * (p + 2 * m + 1))
+        for term in (even, odd):
+            d = 1 + term * d
+            d = 1 / (d if abs(d) >= _TINY else _TINY)
+            c = 1 + term / c
+            c = c if abs(c) >= _TINY else _TINY
+            h = h * d * c
+        if abs(d * c - 1) < 1e-12:
+            break
+    return h
+
+
 def _beta_tail(a: Array, b: Array, x: Array, log_beta: Array, *, upper: bool) -> Array:
     """The regularised incomplete beta function, or 1 without it, number by number."""
     flip = x > (a + 1) / (a + b + 2)
@@ -120,23 +172,13 @@ def _beta_tail(a: Array, b: Array, x: Array, log_beta: Array, *, upper: bool) ->
     # A bracket may close at 0 or 1 itself, where the tail is 0.
     with np.errstate(divide="ignore"):
         front = np.exp(a * np.log(x) + b * np.log1p(-x) - log_beta) / p
-    # Lentz's way through the continued fraction, all numbers at once until the last has settled.
-    tiny = 1e-300
-    c = np.ones_like(y)
-    d = 1 - (p + q) * y / (p + 1)
-    d = 1 / np.where(np.abs(d) < tiny, tiny, d)
-    h = d.copy()
-    for m in range(1, 3000):
-        even = m * (q - m) * y / ((p + 2 * m - 1) * (p + 2 * m))
-        odd = -(p + m) * (p + q + m) * y / ((p + 2 * m) * (p + 2 * m + 1))
-        for term in (even, odd):
-            d = 1 + term * d
-            d = 1 / np.where(np.abs(d) < tiny, tiny, d)
-            c = 1 + term / c
-            c = np.where(np.abs(c) < tiny, tiny, c)
-            h = h * d * c
-        if np.all(np.abs(d * c - 1) < 1e-12):
-            break
+    # Of few numbers, arrays take longer to make than to fill.
+    if len(y) > 16:
+        h = _fractions(p, q, y)
+    else:
+        h = np.array(
+            [_fraction(*one) for one in zip(p.tolist(), q.tolist(), y.tolist(), strict=True)]
+        )
     value = np.clip(front * h, 0, 1)
     return np.where(flip == upper, value, 1 - value)
 

@@ -263,6 +263,11 @@ class Estimate:
         with watched("bounding"):
             return self._interval(alpha)
 
+    @cached_property
+    def _usual(self) -> Array:
+        """The intervals that are shown, found once for the table, the picture and the notes."""
+        return self.interval()
+
     def _interval(self, alpha: float) -> Array:
         if self.linear is not None:
             low, high = self.linear.bounds(alpha)
@@ -389,7 +394,7 @@ class Estimate:
             shares["count"] = self.counts
         if not errors:
             return shares
-        bounds = self.interval()
+        bounds = self._usual
         return {
             **shares,
             "standard_error": self.standard_errors,
@@ -442,7 +447,7 @@ class Estimate:
             return found
         if self.method not in ("inverse", "classes"):
             found.append("standard errors and bounds are those of the method inverse")
-        bounds = self.interval()
+        bounds = self._usual
         flat = bounds[:, 0] == bounds[:, 1]
         if flat.any():
             shares = self._unbiased[flat]
@@ -487,7 +492,7 @@ class Estimate:
             return None
         levels = [level or (str(i),) for i, level in enumerate(self._words())]
         names = [", ".join(level) for level in levels]
-        bounds: Any = self.interval() if self._is_quick else [(None, None)] * len(names)
+        bounds: Any = self._usual if self._is_quick else [(None, None)] * len(names)
         bars = [
             (name, float(share), low if low is None else float(low), high and float(high))
             for name, share, (low, high) in zip(names, self.frequencies, bounds, strict=True)

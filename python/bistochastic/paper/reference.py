@@ -177,10 +177,10 @@ def deniability(matrix: Sequence[Sequence[Any]], gamma: Any) -> int:
     """
     fewest = len(matrix)
     for column in zip(*matrix, strict=True):
-        for p in column:
-            if p > 0:
-                near = [q for q in column if 0 < q <= gamma * p and p <= gamma * q]
-                fewest = min(fewest, len(near))
+        possible = [(q, gamma * q) for q in column if q > 0]
+        for p, most in set(possible):
+            near = [q for q, over in possible if q <= most and p <= over]
+            fewest = min(fewest, len(near))
     return fewest
 
 
