@@ -236,6 +236,8 @@ def numbers_of(labels: Labels, codes: Codes, dtype: Any) -> NDArray[Any]:
     """The whole numbers or truth values that these codes stand for; codes that there are."""
     dtype = np.dtype(dtype)
     if dtype.kind in "iu" and labels.kind == "integer" and bounds(labels)[2]:
+        if codes.dtype.itemsize == dtype.itemsize:
+            return codes.view(dtype)
         found = recoded(codes, len(labels), dtype)
         if found is not None:
             return found
