@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 
 import bistochastic as bs
-from cases import of_every_family, orders
+from cases import of_every_family, orders, so_many
 
 loose: Any = bs
 NAN, INF = math.nan, math.inf
@@ -33,16 +33,20 @@ def by_definition(p: list[Any], q: list[Any]) -> bool:
 
 # Made once: what Hypothesis finds out about a strategy takes longer than to draw from it.
 FINE = 10**6
-MOVES = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.integers(0, FINE)), max_size=18)
+MOVE = st.tuples(st.integers(0, 8), st.integers(0, 8), st.integers(0, FINE))
+NUMBERS = [st.sampled_from(range(most + 1)) for most in range(19)]
 ORDERS = st.sampled_from(["as they are", "sorted", "shuffled"])
 
 
 @st.composite
-def _pairs(draw: st.DrawFn, vectors: st.SearchStrategy[Any]) -> tuple[Any, Any]:
-    p = draw(vectors)
+def _pairs(
+    draw: st.DrawFn, sizes: st.SearchStrategy[int], values: st.SearchStrategy[Any]
+) -> tuple[Any, Any]:
+    n = draw(sizes)
+    p = draw(so_many(values, n))
     q = list(p)
-    n = len(p)
-    for one, other, share in draw(MOVES)[: 2 * n if n > 1 else 0]:
+    moves = draw(NUMBERS[2 * n]) if n > 1 else 0
+    for one, other, share in draw(so_many(MOVE, moves)):
         i, j = sorted((one % n, other % n), key=q.__getitem__)
         moved = math.floor((q[j] - q[i]) * Fraction(share, FINE))
         q[i], q[j] = q[i] + moved, q[j] - moved
@@ -54,7 +58,7 @@ def _pairs(draw: st.DrawFn, vectors: st.SearchStrategy[Any]) -> tuple[Any, Any]:
 
 def pairs(values: st.SearchStrategy[Any] = WHOLES, most: int = 9) -> st.SearchStrategy[Any]:
     """A vector and one that it majorizes: some moved from the larger to the smaller, shuffled."""
-    return _pairs(st.lists(values, min_size=1, max_size=most))
+    return _pairs(st.sampled_from(range(1, most + 1)), values)
 
 
 def carried(matrix: bs.Matrix, p: list[Any]) -> list[Fraction]:

@@ -145,7 +145,7 @@ def _fractions(p: Array, q: Array, y: Array) -> Array:
 def _fraction(p: float, q: float, y: float) -> float:
     """The same for one number.
 
-    >>> _fraction(3.0, 5.0, 0.2) == _fractions(*(np.array([x]) for x in (3.0, 5.0, 0.2)))[0]
+    >>> [_fraction(3.0, 5.0, 0.2)] == _fractions(*np.array([[3.0], [5.0], [0.2]])).tolist()
     True
     """
     c = 1.0
