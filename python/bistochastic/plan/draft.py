@@ -178,6 +178,6 @@ def _in_its_type(column: Column, declared: Column | None) -> Column:
             levels = tuple(int(level) for level in levels)
         else:
             must = "levels of a codebook must be whole numbers, as the column holds such"
-            texts = sum(not _WHOLE.fullmatch(level) for level in levels)
-            raise ValueError(f"{prefix([column.name])}{must}; got {texts} texts")
+            wrong = sum(not _WHOLE.fullmatch(level) for level in levels)
+            raise ValueError(f"{prefix([column.name])}{must}; got {wrong} texts")
     return replace(column, holds="levels", levels=levels, declared=True)
