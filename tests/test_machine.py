@@ -217,7 +217,7 @@ def random_cost(n: int) -> Any:
 LONG: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     "a build by beta": (lambda: None, lambda _: bs.geometric(2_000_000, beta=0.5)),
     "a rounding": (lambda: random_law(10_000_000), bs.circulant),
-    "a sum of logarithms": (lambda: bs.reflected(random_kernel(35_000)), lambda m: m.beta),
+    "a sum of logarithms": (lambda: bs.reflected(random_kernel(50_000)), lambda m: m.beta),
     "tables": (lambda: bs.circulant(random_law(8_000_000)), lambda m: m.respond(0)),
     "tables of rows": (
         lambda: bs.gibbs(random_cost(2500), temperature=1.0),
@@ -259,7 +259,7 @@ def test_signals_are_seen_while_a_long_call_runs(name: str) -> None:
         begun = time.perf_counter()
         call(subject)
         took = time.perf_counter() - begun
-    if took < 0.25:
+    if took < 0.25 and len(seen) < 2:
         pytest.skip("over before anybody could stop it")
     assert len(seen) >= 2
 
