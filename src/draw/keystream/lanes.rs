@@ -25,24 +25,18 @@ pub(super) fn blocks<const N: usize, const W: usize>(
             _ => own[i - 12][j],
         });
         let mut x = start;
-        if N == 1 {
-            for _ in 0..10 {
-                double(&mut x);
-            }
-        } else {
-            // Ten times, written out: a loop in here would keep the one around it scalar. Each use of this in the
-            // crate takes the compiler a second, so there are few.
-            double(&mut x);
-            double(&mut x);
-            double(&mut x);
-            double(&mut x);
-            double(&mut x);
-            double(&mut x);
-            double(&mut x);
-            double(&mut x);
-            double(&mut x);
-            double(&mut x);
-        }
+        // Ten times, written out: a loop in here would keep the one around it scalar. Each use of this in the crate
+        // takes the compiler a second, so there are few.
+        double(&mut x);
+        double(&mut x);
+        double(&mut x);
+        double(&mut x);
+        double(&mut x);
+        double(&mut x);
+        double(&mut x);
+        double(&mut x);
+        double(&mut x);
+        double(&mut x);
         for i in 0..W {
             rows[i][j] = x[i].wrapping_add(start[i]);
         }
@@ -114,10 +108,18 @@ pub(super) fn fill<const N: usize>(key: &[u32; 8], nonce: u64, first: u64, out: 
     }
 }
 
-/// One block at a time.
+/// One block.
 #[inline(never)]
+pub(super) fn block(key: &[u32; 8], counter: u64, nonce: u64) -> [u32; 16] {
+    blocks::<1, 16>(key, &[counter], &[nonce]).map(|[word]| word)
+}
+
+/// One block at a time.
 pub(super) fn fill_one(key: &[u32; 8], nonce: u64, first: u64, out: &mut [u8]) {
-    fill::<1>(key, nonce, first, out);
+    for (i, out) in (0..).zip(out.chunks_exact_mut(BLOCK)) {
+        let words = block(key, first.wrapping_add(i), nonce);
+        write(&words.map(|word| [word]), out);
+    }
 }
 
 /// The blocks one after the other, as many as `out` has room for.
@@ -172,9 +174,11 @@ pub(super) fn join<const N: usize>([a, b]: &Rows<N, 2>, out: &mut [u64]) {
 }
 
 /// One block at a time.
-#[inline(never)]
 pub(super) fn first_word(key: &[u32; 8], counters: &[u64], nonces: &[u64], out: &mut [u64]) {
-    first_words::<1>(key, counters, nonces, out);
+    for ((out, &counter), &nonce) in out.iter_mut().zip(counters).zip(nonces) {
+        let [a, b, ..] = block(key, counter, nonce);
+        *out = u64::from(a) | u64::from(b) << 32;
+    }
 }
 
 /// A number for each lane. A short rest is not worth a second kind of work: what the lanes left over compute

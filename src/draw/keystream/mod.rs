@@ -63,7 +63,7 @@ impl Keystream {
 
     /// One block, as words.
     pub fn block(&self, counter: u64, nonce: u64) -> [u32; 16] {
-        lanes::blocks::<1, 16>(&self.key, &[counter], &[nonce]).map(|[word]| word)
+        lanes::block(&self.key, counter, nonce)
     }
 
     /// The words of the stream one after the other, for what is drawn in one go.
