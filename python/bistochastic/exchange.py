@@ -179,7 +179,8 @@ def _built(path: str, law: dict[str, Any], made: list[Matrix], held: set[int]) -
                 matrix.require(**{name: requested[name]})
             except ValueError:
                 got = f"{name} {getattr(matrix, name)}"
-                _refuse(_under(asked, name), "be what the matrix keeps", got)
+                cure = "leave `format`, `version` and `parameters` out to ask for another"
+                _refuse(_under(asked, name), "be what the matrix keeps", f"{got}: {cure}")
     return matrix
 
 

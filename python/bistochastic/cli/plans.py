@@ -34,7 +34,8 @@ def text_of(path: Path, name: str) -> str:
     except FileNotFoundError:
         raise ValueError(f"`{name}` must be a file to read; got none at {shown(path)}") from None
     except OSError as error:
-        raise ValueError(f"`{name}` must be a file to read; got {error.strerror}") from None
+        why = f"{error.strerror} at {shown(path)}"
+        raise ValueError(f"`{name}` must be a file to read; got {why}") from None
 
 
 def read_plan(path: Path, name: str) -> Plan:
@@ -99,7 +100,9 @@ def _plan(
     """Write a first plan for FILE as TOML: what happens to each column.
 
     FILE is a CSV or Parquet file, of which the names and types of columns are read, or a Table
-    Schema (JSON). A codebook alone is enough, too. Look at the plan, and edit it as you like.
+    Schema (JSON). A codebook alone is enough, too. Look at the plan, and edit it. To change the
+    law of a column, write what you ask for alone: matrix = {family = "randomized_response",
+    requested = {beta = 0.7}}.
 
     Levels have to be declared: by a codebook, by a type that lists them (an Enum), or by saying
     --domain-from-data. Columns without levels that are no numbers are left out.

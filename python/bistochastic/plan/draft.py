@@ -109,7 +109,8 @@ def of_columns(
     known = {column.name for column in listed}
     for each in [*keep, *drop]:
         if each not in known:
-            raise ValueError(f"{prefix([each])}must be in `schema`; got none of that name")
+            cure = "a dict of levels may hold its type, as in {'name': str}"
+            raise ValueError(f"{prefix([each])}must be in `schema`; got none of that name: {cure}")
     attributes: list[Attribute] = []
     left_out: dict[str, list[str]] = {}
     for column in listed:
