@@ -290,6 +290,12 @@ def test_what_an_engine_cannot_do_safely_is_refused(key_file: Path) -> None:
         (plan(), {"key": bs.Key.generate(), **first}, TypeError, "would write a key into its logs"),
         (plan(), {"key": "key", **first}, TypeError, "`key` must be a KeySource; got str"),
         (plan(), {"key": source}, ValueError, "as rows have no position on an engine; got neither"),
+        (
+            plan(),
+            {"key": source, "shuffle": True, **first},
+            ValueError,
+            "`shuffle` must be False, as no worker of an engine sees all rows; got True",
+        ),
         (plan(), {"key": source, "row_columns": ["a"], **first}, ValueError, "got both"),
         (plan(), {"key": source, "id_column": "person"}, ValueError, "`after` must be"),
         (plan(), {"key": source, "row_columns": ["a"]}, ValueError, "`release` must name the file"),

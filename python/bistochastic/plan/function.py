@@ -251,9 +251,13 @@ def function(
     after: Any,
     redraw: Any,
     pseudonym: Any,
+    shuffle: Any,
     allow_insecure: Any,
 ) -> Function:
     """What :meth:`Plan.function` does."""
+    if _core.as_flag("shuffle", shuffle):
+        must = "`shuffle` must be False, as no worker of an engine sees all rows"
+        raise ValueError(f"{must}; got True: sort what comes back by random numbers")
     if isinstance(key, _core.Key):
         must = "`key` must be a KeySource, as an engine would write a key into its logs"
         raise TypeError(f"{must}; got a Key")
@@ -316,5 +320,6 @@ def joined(parts: list[Any]) -> _core.SpelledIds:
 def _schema(given: Any) -> Any:
     """A schema of pyarrow, without what was noted about it."""
     if type(given).__name__ != "Schema" or not type(given).__module__.startswith("pyarrow"):
-        raise TypeError(f"`schema` must be a Schema of pyarrow; got {type(given).__name__}")
+        got = f"{type(given).__module__.split('.')[0]}'s {type(given).__name__}"
+        raise TypeError(f"`schema` must be a Schema of pyarrow; got {got}")
     return given.remove_metadata()

@@ -461,6 +461,7 @@ class Plan:
         after: Certificate | Literal["first"] | None = None,
         redraw: bool = False,
         pseudonym: str | None = None,
+        shuffle: bool = False,
         allow_insecure: bool = False,
     ) -> Function:
         """What an engine calls on its batches: a plan and where its key is, without the key.
@@ -497,6 +498,7 @@ class Plan:
             after=after,
             redraw=redraw,
             pseudonym=pseudonym,
+            shuffle=shuffle,
             allow_insecure=allow_insecure,
         )
 

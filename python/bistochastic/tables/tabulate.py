@@ -71,7 +71,8 @@ def _times(table: Table, column: str) -> NDArray[np.float64]:
     """How many records each row stands for."""
     must = f"{prefix([column])}`count` must hold whole numbers that are not negative"
     if column not in table.names:
-        raise ValueError(f"`rows` must have the column `{shown(column)}`; got none of that name")
+        must = f"`rows` must have the column `{shown(column)}`"
+        raise ValueError(f"{must}; got none of that name: count= names the column of counts")
     try:
         values, missing = table.numbers(column)
     except WrongType as error:
