@@ -37,11 +37,11 @@ build-test: .venv/ready
 build-bench: build-test
 	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet >/dev/null
 
-# Without the feature, the tests compile the core once more.
+# Without the feature, the tests compile the core once more. Cargo takes both processors, whatever make thinks.
 rust:
 	cargo fmt --check
-	cargo clippy --locked --all-targets --features python --quiet -- -D warnings
-	cargo test --locked --quiet
+	MAKEFLAGS= cargo clippy --locked --all-targets --features python --quiet -- -D warnings
+	MAKEFLAGS= cargo test --locked --quiet
 
 lint: build-test
 	$(BIN)/ruff check .
