@@ -189,14 +189,14 @@ class HaltError(Exception):
 
 @contextmanager
 def alarms(handler: Callable[..., Any]) -> Iterator[None]:
-    """Calls ``handler`` every few milliseconds of computing, if Python gets to run it."""
-    before = signal.signal(signal.SIGVTALRM, handler)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 0.02, 0.02)
+    """Calls ``handler`` every few milliseconds of work, the system's too, if Python can run it."""
+    before = signal.signal(signal.SIGPROF, handler)
+    signal.setitimer(signal.ITIMER_PROF, 0.02, 0.02)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def random_law(n: int) -> Any:
@@ -270,7 +270,7 @@ def test_what_a_handler_raises_comes_out_and_the_matrix_is_as_good_as_new() -> N
 
     def halt(*_: object) -> None:
         # Once: the next might come where the test itself is at work.
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         raise HaltError
 
     for call in (lambda: m.respond(0), lambda: m.beta, lambda: m.condition):
