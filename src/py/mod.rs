@@ -41,6 +41,7 @@ mod structure;
 mod supervise;
 mod survey;
 mod texts;
+mod wholes;
 mod work;
 
 // Nothing here is known to need the GIL. But no free-threaded interpreter has run it so far, so it claims nothing:
@@ -97,8 +98,7 @@ mod _core {
     use super::package::register;
     #[pymodule_export]
     use super::plan::{
-        Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_pseudonyms, plan_recode,
-        plan_row_key,
+        Tally, digest_of, plan_blocks, plan_column_key, plan_ids, plan_pseudonyms, plan_row_key,
     };
     #[pymodule_export]
     use super::processor::processor;
@@ -115,4 +115,6 @@ mod _core {
     use super::survey::{metric_epsilon, of_lines, quick_rate};
     #[pymodule_export]
     use super::texts::Texts;
+    #[pymodule_export]
+    use super::wholes::{plan_packed, plan_recode};
 }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
     from bistochastic.adapters.frames import Table
 
@@ -75,8 +75,17 @@ def needs_pyarrow() -> None:
         raise ValueError(f'{must}; got none: pip install "bistochastic[files]"') from None
 
 
-def opened(path: Path, name: str, kinds: Mapping[str, str] | None = None) -> Source:
-    """A table in a file. ``kinds`` says which columns of a CSV file are no texts."""
+def opened(
+    path: Path,
+    name: str,
+    kinds: Mapping[str, str] | None = None,
+    places: Iterable[str] = (),
+) -> Source:
+    """A table in a file.
+
+    ``kinds`` says which columns of a CSV file are no texts; columns in ``places`` may be read as
+    places in a dictionary, where a Parquet file has one.
+    """
     form = ending(path, name)
     needs_pyarrow()
     if not path.is_file():
@@ -89,7 +98,7 @@ def opened(path: Path, name: str, kinds: Mapping[str, str] | None = None) -> Sou
             return CsvSource(path, name, kinds or {})
         from bistochastic.adapters.parquet_file import ParquetSource
 
-        return ParquetSource(path, name)
+        return ParquetSource(path, name, places)
 
 
 def created(path: Path, form: str, schema: Any, like: Source) -> Sink:

@@ -43,7 +43,10 @@ def protect_file(
 ) -> Certificate:
     """Protect a CSV or Parquet file; ``progress`` is told what is done, and the share of it."""
     form = ending(out, "out")
-    table = opened(source, "in", kinds(plan))
+    known = kinds(plan)
+    # A protected column goes from places to places. Only a CSV file has to spell them out.
+    places = [column for column, kind in known.items() if kind == "text"]
+    table = opened(source, "in", known, places if form == ".parquet" else ())
     try:
         numbers = _numbers(plan, table, options, progress)
         with Whole(out, "out") as whole, Whole(certificate, "certificate") as beside:

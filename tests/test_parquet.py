@@ -1,0 +1,319 @@
+"""Parquet files that are written: whatever reads them finds the table that was meant."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bistochastic as bs
+from bistochastic import cli
+from bistochastic.adapters import parquet_file, parquet_pages, thrift
+
+CODECS = ["none", "snappy", "gzip", "brotli", "zstd", "lz4"]
+INTEGERS = [getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in (8, 16, 32, 64)]
+
+
+class Like:
+    """A source that is written like."""
+
+    def __init__(self, compression: str = "snappy", **stored: Any) -> None:
+        self.compression, self.stored = compression, stored
+
+
+def written(path: Path, table: pa.Table, rows: int | None = None, like: Any = None) -> pa.Table:
+    """The table, written in batches of so many rows and read again by pyarrow."""
+    sink = parquet_file.ParquetSink(path, table.schema, like)
+    for batch in table.to_batches(rows):
+        sink.write(batch)
+    sink.close()
+    found = pq.read_table(path)
+    found.validate(full=True)
+    return found
+
+
+def packed(path: Path) -> set[str]:
+    """The columns that the core packed: their places are one run per page of 65,536 rows."""
+    schema = pq.read_schema(path)
+    group = pq.read_metadata(path).row_group(0)
+    found = set()
+    for i in range(group.num_columns):
+        column = group.column(i)
+        start = column.data_page_offset
+        if not column.has_dictionary_page or column.num_values < 30_000:
+            continue
+        head, _ = thrift.read(path.read_bytes()[start : start + 100])
+        # pyarrow ends a page after 20,000 rows.
+        if head[5][1][1][1] > 20_000:
+            found.add(schema.names[i])
+    return found
+
+
+def everything(rows: int) -> pa.Table:
+    """A column of each kind that a table may keep in clear, with missing values."""
+    draw = np.random.default_rng(5)
+    few = [None if i % 7 == 3 else i % 5 for i in range(rows)]
+    texts = [None if each is None else f"{each} é" for each in few]
+    day = datetime.date(2020, 2, 29)
+    return pa.table(
+        {
+            "texts": texts,
+            "categories": pa.array(texts).dictionary_encode(),
+            "wide categories": pa.array(texts).dictionary_encode().cast(
+                pa.dictionary(pa.int64(), pa.large_string())
+            ),
+            "categories of numbers": pa.array(few).dictionary_encode(),
+            "large": pa.array(texts, pa.large_string()),
+            "views": pa.array(texts).cast(pa.string_view()),
+            "bytes": [None if each is None else bytes([each]) for each in few],
+            "yes": [None if each is None else each > 2 for each in few],
+            "floats": draw.normal(size=rows),
+            "numbers": few,
+            "unique": draw.integers(-(2**62), 2**62, rows),
+            "days": [None if each is None else day for each in few],
+            "times": pa.array(few, pa.timestamp("us", "Europe/Madrid")),
+            "money": [None if each is None else decimal.Decimal(each) / 4 for each in few],
+            "lists": [None if each is None else [each] * each for each in few],
+            "structs": [{"a": each, "b": {"c": "x", "texts": "y"}} for each in few],
+            "maps": pa.array([[("k", each)] for each in few], pa.map_(pa.string(), pa.int64())),
+            "nothing": pa.nulls(rows),
+            "no number": pa.nulls(rows, pa.int32()),
+            "no category": pa.nulls(rows, pa.string()).dictionary_encode(),
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("compression", CODECS)
+def test_columns_of_every_kind_come_back_as_they_were(tmp_path: Path, compression: str) -> None:
+    table = everything(3_000)
+    path = tmp_path / "out.parquet"
+    found = written(path, table, 700, Like(compression))
+    # Two kinds of categories come back as simpler ones, whoever writes them.
+    pq.write_table(table, tmp_path / "expected.parquet")
+    expected = pq.read_table(tmp_path / "expected.parquet")
+    assert found.schema == expected.schema
+    assert found.equals(expected)
+    same = [name for name in table.column_names if expected[name].type == table[name].type]
+    assert len(same) == table.num_columns - 2
+    assert found.select(same).equals(table.select(same))
+    codecs = {pq.read_metadata(path).row_group(0).column(i).compression
+              for i in range(pq.read_metadata(path).num_columns)}  # fmt: skip
+    mine = {"none": "UNCOMPRESSED", "lz4": "LZ4"}.get(compression, compression.upper())
+    assert codecs <= {mine, "UNCOMPRESSED"}
+    assert mine in codecs
+
+
+def test_other_readers_see_the_same_table(tmp_path: Path) -> None:
+    table = everything(100_000).select(["texts", "categories", "numbers", "unique", "floats"])
+    path = tmp_path / "out.parquet"
+    found = written(path, table)
+    assert packed(path) == {"categories", "numbers"}
+    plain = found.set_column(1, "categories", found["categories"].cast(pa.string()))
+    by_duckdb = duckdb.connect().read_parquet(str(path)).to_arrow_table()
+    assert by_duckdb.cast(plain.schema).equals(plain)
+    by_polars = pl.read_parquet(path).with_columns(pl.col("categories").cast(pl.String))
+    assert by_polars.to_arrow().cast(plain.schema).equals(plain)
+    # Also by rows that are looked up instead of read.
+    few = duckdb.connect().sql(f"SELECT count(*) FROM '{path}' WHERE numbers = 4").fetchall()
+    lazy = pl.scan_parquet(path).filter(pl.col("numbers") == 4).select(pl.len()).collect().item()
+    assert few == [(lazy,)] == [(table["numbers"].to_pylist().count(4),)]
+
+
+@pytest.mark.parametrize("kind", INTEGERS, ids=str)
+@pytest.mark.parametrize("optional", [True, False], ids=["optional", "required"])
+def test_whole_numbers_of_every_width(tmp_path: Path, kind: Any, optional: bool) -> None:
+    info = np.iinfo(kind.to_pandas_dtype())
+    draw = np.random.default_rng(1)
+    rows = 140_000
+    columns = {
+        "low": np.where(draw.random(rows) < 0.5, info.min, info.min + 100),
+        "high": info.max - draw.integers(0, 100, rows, dtype=info.dtype),
+        "one": np.full(rows, info.max),
+        "span": draw.integers(0, min(info.max, 65_535), rows, endpoint=True),
+        "wide": draw.integers(info.min, info.max, rows, endpoint=True, dtype=info.dtype),
+    }
+    schema = pa.schema([pa.field(name, kind, nullable=optional) for name in columns])
+    arrays = [pa.array(values.astype(info.dtype), kind) for values in columns.values()]
+    table = pa.Table.from_arrays(arrays, schema=schema)
+    path = tmp_path / "out.parquet"
+    found = written(path, table, 50_000)
+    assert found.schema.equals(schema)
+    assert found.equals(table)
+    assert packed(path) >= {"low", "high", "one"}
+    assert ("wide" in packed(path)) == (kind.bit_width < 32)
+    said = pq.read_metadata(path).row_group(0)
+    for i, column in enumerate(table.columns):
+        statistics, values = said.column(i).statistics, column.to_numpy()
+        assert (statistics.min, statistics.max) == (values.min(), values.max())
+        assert (statistics.null_count, statistics.num_values) == (0, rows)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    texts=st.lists(st.text(max_size=6), min_size=1, max_size=9, unique=True),
+    rows=st.integers(1, 400),
+    share=st.sampled_from([0.0, 0.3, 1.0]),
+    seed=st.integers(0, 2**32 - 1),
+    batch=st.sampled_from([1, 7, 64, 400]),
+)
+def test_categories_and_numbers_with_missing_values(
+    tmp_path_factory: pytest.TempPathFactory,
+    texts: list[str],
+    rows: int,
+    share: float,
+    seed: int,
+    batch: int,
+) -> None:
+    draw = np.random.default_rng(seed)
+    codes = draw.integers(0, len(texts), rows).astype(np.int8)
+    indices = pa.array(codes, mask=draw.random(rows) < share)
+    table = pa.table(
+        {
+            "texts": pa.DictionaryArray.from_arrays(indices, pa.array(texts)),
+            "numbers": indices,
+        }
+    )
+    path = tmp_path_factory.mktemp("parquet") / "out.parquet"
+    found = written(path, table, batch, Like(texts=pa.string()))
+    assert found["texts"].type == pa.string()
+    assert found["texts"].to_pylist() == table["texts"].to_pylist()
+    assert found["numbers"].equals(table["numbers"])
+    statistics = pq.read_metadata(path).row_group(0).column(0).statistics
+    there = [text for text in table["texts"].to_pylist() if text is not None]
+    assert statistics.null_count == rows - len(there)
+    if there:
+        # Texts are in the order of their bytes.
+        ends = min(there, key=str.encode), max(there, key=str.encode)
+        assert (statistics.min, statistics.max) == ends
+
+
+def test_pages_and_groups_of_many_rows_with_missing_values(tmp_path: Path) -> None:
+    rows = 3 * parquet_pages.ROWS + 5
+    draw = np.random.default_rng(2)
+    numbers = pa.array(draw.integers(10, 29, rows), mask=draw.random(rows) < 0.2)
+    # Whole pages without a value, and without a missing one.
+    mask = np.repeat([False, True, False, True], parquet_pages.ROWS)[:rows]
+    halves = pa.array(draw.integers(0, 2, rows), mask=mask)
+    table = pa.table({"numbers": numbers, "halves": halves})
+    path = tmp_path / "out.parquet"
+    for batch in (rows, 100_000):
+        assert written(path, table, batch).equals(table)
+        assert packed(path) == {"numbers", "halves"}
+        assert pl.read_parquet(path).to_arrow().equals(table)
+
+
+def test_dictionaries_that_change_are_left_to_pyarrow(tmp_path: Path) -> None:
+    parts = [pa.array(texts).dictionary_encode() for texts in (["a", "b"], ["c"], ["b", None])]
+    table = pa.Table.from_arrays([pa.chunked_array(parts)], ["texts"])
+    found = written(tmp_path / "out.parquet", table, like=Like(texts=pa.string()))
+    assert found["texts"].to_pylist() == ["a", "b", "c", "b", None]
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
+def test_packing_takes_no_more_room_than_pyarrow(tmp_path: Path, compression: str) -> None:
+    draw = np.random.default_rng(3)
+    rows = 200_000
+    columns = {
+        "even": draw.integers(0, 42, rows),
+        "mostly one": np.where(draw.random(rows) < 0.99, 3, draw.integers(0, 42, rows)),
+        "one": np.full(rows, 7),
+        "far apart": draw.integers(0, 10, rows) * 5000,
+        "sorted": np.sort(draw.integers(0, 42, rows)),
+    }
+    for name, values in columns.items():
+        table = pa.table({name: values.astype(np.int32)})
+        written(tmp_path / "out.parquet", table, like=Like(compression))
+        pq.write_table(table, tmp_path / "expected.parquet", compression=compression)
+        sizes = [(tmp_path / f"{each}.parquet").stat().st_size for each in ("out", "expected")]
+        assert sizes[0] <= 1.05 * sizes[1] + 100, (name, compression)
+
+
+def test_footers_are_written_as_they_were_read(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    pq.write_table(everything(50), path, row_group_size=3, write_page_index=True)
+    data = path.read_bytes()
+    length = int.from_bytes(data[-8:-4], "little")
+    footer = data[-8 - length : -8]
+    found, used = thrift.read(footer)
+    assert used == length
+    assert thrift.write(found) == footer
+
+
+WORDS = ["no", "not yet", "ja, schön"]
+
+
+def release(folder: Path, table: pa.Table, out: str, *more: str, **options: Any) -> Any:
+    """What the shell makes of a table in a Parquet file."""
+    plan = bs.Plan([bs.Categorical("answer", WORDS, "randomized_response", beta=0.6,
+                                   **options)], name="survey", keep=["person"])  # fmt: skip
+    (folder / "plan.json").write_text(plan.to_json())
+    pq.write_table(table, folder / "in.parquet")
+    if not (folder / "key").exists():
+        bs.Key.from_bytes(bytes(range(32))).to_file(folder / "key")
+    words = ["protect", str(folder / "in.parquet"), str(folder / out), *more]
+    words += ["--plan", str(folder / "plan.json")]
+    return CliRunner().invoke(cli.main, words), plan
+
+
+BY_IDS = ("--id-column", "person", "--after", "first")
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+@pytest.mark.parametrize("missing", ["refuse", "keep", "category"])
+def test_texts_are_released_as_from_memory_and_stay_texts(
+    tmp_path: Path, kind: Any, missing: str
+) -> None:
+    draw = np.random.default_rng(4)
+    rows = 150_000
+    mask = draw.random(rows) < (0 if missing == "refuse" else 0.1)
+    codes = pa.array(draw.integers(0, 3, rows), mask=mask)
+    table = pa.table({"person": range(rows), "answer": pa.array(WORDS).take(codes).cast(kind)})
+    done, plan = release(
+        tmp_path, table, "out.parquet", *BY_IDS, "--key-file", str(tmp_path / "key"),
+        missing=missing,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    key = bs.Key.from_file(tmp_path / "key")
+    expected = plan.protect(table, key=key, id_column="person", after="first").data
+    found = pq.read_table(tmp_path / "out.parquet")
+    assert found["answer"].type == kind
+    assert found.equals(expected)
+    assert "answer" in packed(tmp_path / "out.parquet") or kind != pa.string()
+
+
+@pytest.mark.parametrize("out", ["out.parquet", "out.csv"])
+def test_texts_are_shuffled_and_spelled_out(tmp_path: Path, out: str) -> None:
+    table = pa.table({"person": range(3000), "answer": WORDS * 1000})
+    done, _plan = release(tmp_path, table, out, "--shuffle")
+    assert done.exit_code == 0, done.output
+    read = pl.read_parquet if out.endswith("parquet") else pl.read_csv
+    found = read(tmp_path / out)
+    assert set(found["answer"]) == set(WORDS)
+    assert sorted(found["person"]) == list(range(3000))
+
+
+def test_a_text_that_is_not_declared_is_named_by_its_row(tmp_path: Path) -> None:
+    for at, other in ((0, "secret"), (140_001, "secret"), (140_001, None)):
+        answers: list[str | None] = [*WORDS * 50_000]
+        answers[at] = other
+        table = pa.table({"person": range(len(answers)), "answer": answers})
+        done, _plan = release(tmp_path, table, "out.parquet")
+        said = " ".join(done.output.split())
+        must = (
+            "declared categories only; got 1 other value" if other else "no missing values; got 1"
+        )
+        assert f"column `answer`: must hold {must}, the first in row {at}" in said
+        assert done.exit_code == 1
+        assert "secret" not in said
+        assert not (tmp_path / "out.parquet").exists()
