@@ -32,6 +32,7 @@ ESTIMATE = "tests/test_estimate.py::"
 ANATOMY = "tests/test_anatomy.py::"
 INTERVALS = "tests/test_intervals.py::"
 AUDIT = "tests/test_audit.py::"
+PARQUET = "tests/test_parquet.py::"
 
 MUTANTS = [
     # Sampling: the inner loops.
@@ -661,5 +662,28 @@ MUTANTS = [
         ("tests/test_markup.py::test_labels_are_text_everywhere",),
         old="yield escaped(child)",
         new="yield child",
+    ),
+    # Parquet files.
+    Mutant(
+        "run-cut-short",
+        "src/draw/packed.rs",
+        "a run of one place is written with one less than it has",
+        ("draw::packed::tests::runs_of_every_length_and_beginning_are_read_again",),
+    ),
+    Mutant(
+        "pages-not-moved",
+        "python/bistochastic/adapters/parquet_file.py",
+        "columns are looked for where they stood in a file of their own",
+        (PARQUET + "test_columns_of_every_kind_come_back_as_they_were[none]",),
+        old="new[number][1] + by",
+        new="new[number][1]",
+    ),
+    Mutant(
+        "missing-rows-swapped",
+        "python/bistochastic/adapters/parquet_pages.py",
+        "rows that have a value are written as missing",
+        (PARQUET + "test_pages_and_groups_of_many_rows_with_missing_values",),
+        old="np.packbits(~missing[",
+        new="np.packbits(missing[",
     ),
 ]
