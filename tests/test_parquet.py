@@ -216,8 +216,10 @@ def test_pages_and_groups_of_many_rows_with_missing_values(tmp_path: Path) -> No
 def test_dictionaries_that_change_are_left_to_pyarrow(tmp_path: Path) -> None:
     parts = [pa.array(texts).dictionary_encode() for texts in (["a", "b"], ["c"], ["b", None])]
     table = pa.Table.from_arrays([pa.chunked_array(parts)], ["texts"])
-    found = written(tmp_path / "out.parquet", table, like=Like(texts=pa.string()))
-    assert found["texts"].to_pylist() == ["a", "b", "c", "b", None]
+    for kind in (pa.string(), pa.large_string(), pa.string_view()):
+        found = written(tmp_path / "out.parquet", table, like=Like(texts=kind))
+        assert found["texts"].type == kind
+        assert found["texts"].to_pylist() == ["a", "b", "c", "b", None]
 
 
 @pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
@@ -289,7 +291,22 @@ def test_texts_are_released_as_from_memory_and_stay_texts(
     found = pq.read_table(tmp_path / "out.parquet")
     assert found["answer"].type == kind
     assert found.equals(expected)
-    assert "answer" in packed(tmp_path / "out.parquet") or kind != pa.string()
+    assert "answer" in packed(tmp_path / "out.parquet")
+
+
+def test_more_texts_than_a_dictionary_takes(tmp_path: Path) -> None:
+    """The first has too many categories to be packed, the second too long ones."""
+    for categories in ([f"{i}" for i in range(70_000)], ["x" * 9000 + f"{i}" for i in range(300)]):
+        plan = bs.Plan([bs.Categorical("a", categories, "randomized_response", beta=0.1)])
+        table = pa.table({"a": pa.array(categories, pa.string_view())})
+        (tmp_path / "plan.json").write_text(plan.to_json())
+        pq.write_table(table, tmp_path / "in.parquet")
+        words = ["protect", str(tmp_path / "in.parquet"), str(tmp_path / "out.parquet")]
+        done = CliRunner().invoke(cli.main, [*words, "--plan", str(tmp_path / "plan.json")])
+        assert done.exit_code == 0, done.output
+        found = pq.read_table(tmp_path / "out.parquet")
+        assert found.schema == table.schema
+        assert set(found["a"].to_pylist()) <= set(categories)
 
 
 @pytest.mark.parametrize("out", ["out.parquet", "out.csv"])

@@ -36,6 +36,7 @@ class ParquetSource:
         self._name = name
         self._file = pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
         schema = self._file.schema_arrow
+        distinct(schema.names)
         listed = [column for column in places if _is_listed(self._file, column)]
         self.stored = {column: schema.field(column).type for column in listed}
         """The types of those columns in the file."""
@@ -45,7 +46,6 @@ class ParquetSource:
                 path, buffer_size=_BUFFER, pre_buffer=False, read_dictionary=listed
             )
         self.schema = self._file.schema_arrow
-        distinct(self.schema.names)
         self.rows: int | None = self._file.metadata.num_rows
         self._read = 0
 
@@ -88,7 +88,8 @@ class ParquetSource:
 
 def _is_listed(file: Any, name: str) -> bool:
     """Whether all groups of rows hold a column as a dictionary of texts and places in it."""
-    if name not in file.schema_arrow.names or file.schema_arrow.field(name).type != pa.string():
+    schema, texts = file.schema_arrow, (pa.string(), pa.large_string(), pa.string_view())
+    if name not in schema.names or schema.field(name).type not in texts:
         return False
     metadata = file.metadata
     paths = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
@@ -152,8 +153,7 @@ class ParquetSink:
         rest = [name for name, chunk in packed.items() if chunk is None]
         others: dict[str, list[Struct]] = {name: [] for name in rest}
         if rest:
-            plain = pa.schema([self._plain.field(name) for name in rest])
-            footer, data = self._written(table.select(rest).cast(plain))
+            footer, data = self._written(_spelled(table.select(rest), self._plain))
             [group] = footer[4][1][1]
             # The same bytes further on, without those before the first page and the footer.
             start = min(_begin(column[3][1]) for column in group[1][1][1])
@@ -185,6 +185,18 @@ class ParquetSink:
             self._file.write(footer + len(footer).to_bytes(4, "little") + _MAGIC)
         finally:
             self._file.close()
+
+
+def _spelled(table: Any, plain: Any) -> Any:
+    """The columns of a table in the types that they have in ``plain``."""
+    fields = [plain.field(name) for name in table.column_names]
+    columns = []
+    for column, field in zip(table.columns, fields, strict=True):
+        if column.type != field.type and pa.types.is_dictionary(column.type):
+            # pyarrow makes no views of places.
+            column = column.cast(column.type.value_type).cast(field.type)
+        columns.append(column)
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
 def _top(elements: list[Struct]) -> dict[str, Struct]:
