@@ -2,9 +2,11 @@
 
 ``python tools/wheels.py`` is `make wheels`: the sdist, and wheels for Linux on x86-64 and ARM, in
 ``dist``. The release workflow runs the parts: ``sdist``, ``build`` (one wheel, for the interpreter
-that runs this), ``check``, ``try`` (the wheel in ``dist`` that fits this interpreter) and
-``rebuild`` (a wheel from the sdist). Each part says in a line what it does, and the first fault
-ends it. Only the standard library is imported; programs are installed below ``.venv``.
+that runs this), ``check``, ``try`` (the wheel in ``dist`` that fits this interpreter),
+``emulate`` (the wheel for ARM on an emulated processor, where Debian's qemu-user-static and
+debootstrap are installed) and ``rebuild`` (a wheel from the sdist). Each part says in a line what
+it does, and the first fault ends it. Only the standard library is imported; programs are installed
+below ``.venv``.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 # Bytes that a wheel may have.
 MOST = 3_000_000
-PARTS = ("all", "sdist", "build", "check", "try", "rebuild")
+PARTS = ("all", "sdist", "build", "check", "try", "emulate", "rebuild")
 MACHINES = ("x86_64", "aarch64")
 LICENCES = ("LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-LICENSES")
 BUILDERS = ("maturin>=1.16,<2", *(("ziglang>=0.15,<0.18",) if sys.platform == "linux" else ()))
@@ -37,6 +39,10 @@ CHECKERS = ("auditwheel>=6.4", "abi3audit>=0.0.20", "twine>=6.1")
 VECTORS = ("values", "words", "randomize", "ids", "respond", "pickles")
 BESIDE = ("drawn.py",)
 NEEDED = ("pytest>=9", "mpmath>=1.3")
+# What emulates the other processor; what gets a system for it, with its Python and C library.
+EMULATOR, SYSTEM = "qemu-aarch64-static", ("debootstrap", "bookworm", (3, 11), (2, 36))
+# Tests that start the interpreter as a process, which only an emulator can.
+STARTS = ("test_randomize.py::test_every_processor_gives_the_same_bits",)
 # A build leaves these behind, or they are nobody's but ours.
 JUNK = (".ci/", ".github/", ".venv/", "target/", "dist/", "data/")
 LIBRARIES = (".so", ".pyd", ".dylib", ".dll", ".pyc")
@@ -242,18 +248,62 @@ def attempt(wheel: Path) -> None:
         python = empty(home / "env")
         pip = (python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:")
         run(*pip, wheel, *NEEDED, environment=clean, cwd=home)
-        tests = home / "tests"
-        tests.mkdir()
-        for test in [*(f"test_{vector}.py" for vector in VECTORS), *BESIDE]:
-            shutil.copy(ROOT / "tests" / test, tests)
+        options = vectors(home)
         where = "import bistochastic; print(bistochastic._core.__file__)"
         if str(home) not in run(python, "-c", where, environment=clean, cwd=home):
             raise ReleaseError("the vectors must meet the wheel; got another bistochastic")
-        # An empty configuration, so that none from a folder above is found.
-        (home / "pytest.ini").write_text("[pytest]\npythonpath = tests\n", encoding="utf-8")
-        options = ("-q", "-p", "no:cacheprovider", "--import-mode=importlib")
-        run(python, "-m", "pytest", *options, "tests", environment=clean, cwd=home)
+        run(python, "-m", "pytest", *options, environment=clean, cwd=home)
         run(programs(home / "env") / "bistochastic", "--version", environment=clean, cwd=home)
+
+
+def vectors(home: Path) -> tuple[str, ...]:
+    """Put the golden vectors into a folder; what pytest has to be told to run them there."""
+    tests = home / "tests"
+    tests.mkdir()
+    for test in [*(f"test_{vector}.py" for vector in VECTORS), *BESIDE]:
+        shutil.copy(ROOT / "tests" / test, tests)
+    # An empty configuration, so that none from a folder above is found.
+    (home / "pytest.ini").write_text("[pytest]\npythonpath = tests\n", encoding="utf-8")
+    return "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "tests"
+
+
+def cannot_emulate() -> str | None:
+    """What is missing for a try of the wheel for ARM, in a sentence."""
+    for program in (EMULATOR, SYSTEM[0]):
+        if shutil.which(program) is None:
+            return f"the wheel for aarch64 was not run: there is no {program}"
+    if not any("aarch64" in wheel.name for wheel in wheels()):
+        return "the wheel for aarch64 was not run: there is none"
+    return None
+
+
+def emulate() -> None:
+    """Run the golden vectors with the wheel for ARM, on an emulated processor."""
+    if sentence := cannot_emulate():
+        raise ReleaseError(sentence)
+    (wheel,) = (wheel for wheel in wheels() if "aarch64" in wheel.name)
+    say(f"{wheel.name} on an emulated processor")
+    program, suite, python, glibc = SYSTEM
+    system = ROOT / ".venv" / f"{suite}-arm64"
+    interpreter = system / "usr" / "bin" / f"python{python[0]}.{python[1]}"
+    if not interpreter.exists():
+        # Packages are only unpacked: nothing has to run for that.
+        run(program, "--arch=arm64", "--foreign", "--variant=minbase", "--include=python3", suite,
+            system)  # fmt: skip
+        for package in (system / "var" / "cache" / "apt" / "archives").glob("*.deb"):
+            run("dpkg", "-x", package, system)
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name).resolve()
+        own = empty(home / "env")
+        ages = [f"manylinux_{glibc[0]}_{age}_aarch64" for age in range(17, glibc[1] + 1)]
+        tags = ["manylinux2014_aarch64", *ages]
+        run(own, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--target",
+            home / "site", "--python-version", f"{python[0]}.{python[1]}", "--implementation", "cp",
+            *(word for tag in tags for word in ("--platform", tag)), wheel, *NEEDED)  # fmt: skip
+        options = vectors(home)
+        left = [word for test in STARTS for word in ("--deselect", f"tests/{test}")]
+        run(EMULATOR, "-L", system, interpreter, "-m", "pytest", *options, *left, cwd=home,
+            environment={**without_rust(), "PYTHONPATH": str(home / "site")})  # fmt: skip
 
 
 def rebuild(source: Path) -> None:
@@ -281,16 +331,22 @@ def everything() -> None:
             say(f"the wheel for Linux on {machine}")
             build(target)
         else:
-            left_out.append(f"no wheel for {machine}: the toolchain lacks the target {target}")
+            cure = f"the toolchain lacks {target} (`rustup target add` gets it)"
+            left_out.append(f"no wheel for {machine}: {cure}")
             say(left_out[-1])
     check([source, *wheels()])
     attempt(fitting())
+    if sentence := cannot_emulate():
+        left_out.append(sentence)
+        say(sentence)
+    else:
+        emulate()
     rebuild(source)
     say("all is well with")
     for file in [source, *wheels()]:
         print(f"   {file.stat().st_size:>9,} bytes  {file.name}")
     for sentence in left_out:
-        print(f"   {sentence} (`rustup target add` gets it)")
+        print(f"   {sentence}")
 
 
 def main() -> None:
@@ -313,6 +369,8 @@ def main() -> None:
             check([*([source] if source.exists() else []), *wheels()])
         elif part == "try":
             attempt(fitting())
+        elif part == "emulate":
+            emulate()
         else:
             rebuild(source)
     except ReleaseError as fault:
