@@ -100,10 +100,11 @@ def bad_input(
     if case == "unknown category":
         bad = pa.array([SECRET if i == 60 else "a" for i in range(100)])
         must = "column `race`: must hold declared categories only"
-        return table.set_column(1, "race", bad), changed, f"{must}; got 1 other value, .* row \\d+"
+        said = f"{must}; got 1 other value, .* row \\d+ of its batch"
+        return table.set_column(1, "race", bad), changed, said
     if case == "missing id":
         ids = pa.array([None if i == 3 else i for i in range(100)])
-        must = "column `person`: must hold no missing ids; got 1, the first in row 3"
+        must = "column `person`: must hold no missing ids; got 1, the first in row 3 of its batch"
         return table.set_column(0, "person", ids), changed, must
     if case == "no id column":
         return table.drop_columns(["person"]), changed, "column `person`: must be in `frame`"

@@ -56,6 +56,15 @@ def shown(name: object) -> str:
     return "".join(escaped) or "''"
 
 
+def row(number: int, first: int | None = 0) -> str:
+    """A row in a sentence; ``first`` is that of its piece, None where nobody knows it.
+
+    >>> row(17), row(17, 65536), row(17, None)
+    ('row 17', 'row 65553', 'row 17 of its batch')
+    """
+    return f"row {number} of its batch" if first is None else f"row {first + number}"
+
+
 # Families whose names are not words once the underscores are gone.
 _SPOKEN = {
     "gibbs": "Gibbs",

@@ -15,7 +15,7 @@ from bistochastic.adapters.arrays import narrow, recoded, solid
 from bistochastic.adapters.frames import Undeclared, WrongType
 from bistochastic.adapters.results import levels
 from bistochastic.plan.attributes import prefix
-from bistochastic.words import shown
+from bistochastic.words import row, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,12 +37,13 @@ class Encoded:
 
 
 def encode(
-    table: Table, attribute: Categorical | Joint, first: int = 0, *, narrowed: bool = True
+    table: Table, attribute: Categorical | Joint, first: int | None = 0, *, narrowed: bool = True
 ) -> Encoded:
     """The codes of all rows; ``ValueError`` or ``TypeError`` where a row has none.
 
-    ``first`` is the number of the first row, where the table is a piece of a larger one. The codes
-    are as narrow as the attribute allows, or as wide as the column where they need not be.
+    ``first`` is the number of the first row, where the table is a piece of a larger one, and None
+    where it is a batch of an engine. The codes are as narrow as the attribute allows, or as wide as
+    the column where they need not be.
     """
     names = attribute.columns
     if attribute.missing == "category":
@@ -123,7 +124,7 @@ def impossible_codes(attribute: Categorical | Joint) -> NDArray[np.int64]:
 
 
 def read(
-    table: Table, name: str, labels: Labels, first: int = 0, *, narrowed: bool = True
+    table: Table, name: str, labels: Labels, first: int | None = 0, *, narrowed: bool = True
 ) -> tuple[Codes, Mask | None]:
     """The codes of one column and which rows are missing, with errors as sentences."""
     must = f"must hold {_KINDS[labels.kind]}, as its categories are"
@@ -135,8 +136,8 @@ def read(
         assert fewer is not None
         return fewer, missing
     except Undeclared as error:
-        count, row = error.count, first + error.row
-        got = f"{count} other value{'s' * (count > 1)}, the first in row {row}"
+        count, at = error.count, row(error.row, first)
+        got = f"{count} other value{'s' * (count > 1)}, the first in {at}"
         if labels.kind == "text" and (error.every or _are_padded(table, name, labels)):
             got += " (are there blanks around the values?)"
         sentence = f"{prefix([name])}must hold declared categories only; got {got}"
@@ -183,8 +184,8 @@ def numbers(table: Table, attribute: Numeric) -> NDArray[Any]:
     raise TypeError(f"{prefix([name])}must hold whole numbers or floats; got {shown(kind)}")
 
 
-def _refused(name: str, mask: Mask, first: int) -> ValueError:
-    got = f"{int(mask.sum())}, the first in row {first + int(np.argmax(mask))}"
+def _refused(name: str, mask: Mask, first: int | None) -> ValueError:
+    got = f"{int(mask.sum())}, the first in {row(int(np.argmax(mask)), first)}"
     cure = (
         'missing="keep" leaves in clear who is missing, missing="category" protects that '
         "like an answer"
@@ -192,15 +193,17 @@ def _refused(name: str, mask: Mask, first: int) -> ValueError:
     return ValueError(f"{prefix([name])}must hold no missing values; got {got}: {cure}")
 
 
-def _together(names: tuple[str, ...], masks: list[Mask | None], rows: int, first: int) -> Mask:
+def _together(
+    names: tuple[str, ...], masks: list[Mask | None], rows: int, first: int | None
+) -> Mask:
     """Rows in which all columns of an attribute are missing; some alone are refused."""
     full = [np.zeros(rows, bool) if mask is None else mask for mask in masks]
     some, every = np.logical_or.reduce(full), np.logical_and.reduce(full)
     uneven = some & ~every
     if uneven.any():
         must = 'must be missing together where missing="keep"'
-        at = first + int(np.argmax(uneven))
-        got = f"{int(uneven.sum())} rows with some of them, the first row {at}"
+        at = row(int(np.argmax(uneven)), first)
+        got = f"{int(uneven.sum())} rows with some of them, the first {at}"
         raise ValueError(f'{prefix(names)}{must}; got {got}: missing="category" takes them')
     return np.asarray(every)
 
@@ -218,7 +221,7 @@ def _joined(attribute: Categorical | Joint, digits: list[Codes]) -> Codes:
 
 
 def _remaining(
-    attribute: Categorical | Joint, codes: Codes, stays: Mask | None, first: int
+    attribute: Categorical | Joint, codes: Codes, stays: Mask | None, first: int | None
 ) -> Codes:
     """Codes among the cells that can occur."""
     cells = impossible_codes(attribute)
@@ -228,18 +231,20 @@ def _remaining(
     if stays is not None:
         bad &= ~stays
     if bad.any():
-        got = f"{int(bad.sum())}, the first in row {first + int(np.argmax(bad))}"
+        got = f"{int(bad.sum())}, the first in {row(int(np.argmax(bad)), first)}"
         must = "must hold no combination declared impossible"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got {got}")
     return (wide - before).astype(narrow(attribute.size))
 
 
-def _strata(table: Table, attribute: Categorical | Joint, first: int) -> NDArray[np.uint32] | None:
+def _strata(
+    table: Table, attribute: Categorical | Joint, first: int | None
+) -> NDArray[np.uint32] | None:
     if attribute.strata is None:
         return None
     codes, missing = read(table, attribute.strata.column, attribute.strata.labels, first)
     if missing is not None:
-        at = first + int(np.argmax(missing))
+        at = row(int(np.argmax(missing)), first)
         name = prefix([attribute.strata.column])
-        raise ValueError(f"{name}must not be missing, as it chooses the law; got one in row {at}")
+        raise ValueError(f"{name}must not be missing, as it chooses the law; got one in {at}")
     return codes.astype(np.uint32)

@@ -36,6 +36,9 @@ _SHORT = 1 << 15
 class Function:
     """A plan, where its key is, and how rows are addressed. It can be pickled; no key is inside.
 
+    A row in an error is counted from 0 within its batch, as an engine does not say which batch of
+    the table that is. A table or a frame is one batch.
+
     >>> import bistochastic as bs, pyarrow as pa, tempfile
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
     >>> batch = pa.record_batch({"person": [7, 8], "sex": ["F", "M"]})
@@ -119,7 +122,7 @@ class Function:
             if column not in table.names:
                 raise ValueError(f"{prefix([column])}must be in the table; got none of that name")
         coded = [a for a in self.plan.attributes if isinstance(a, Categorical | Joint)]
-        encoded = [coding.encode(table, attribute, narrowed=False) for attribute in coded]
+        encoded = [coding.encode(table, attribute, None, narrowed=False) for attribute in coded]
         ids = self._addresses(table, key)
         if key is None or not table.rows:
             drawn = [each.codes for each in encoded]
@@ -148,8 +151,8 @@ class Function:
         """What stands for each row: its id, or all that it is addressed by as one text of bytes."""
         wave = _wave(self)
         if wave is None:
-            return joined([waves.read_ids(table, column, 0) for column in self.row_columns])
-        values = waves.read_ids(table, wave.id_column, 0)
+            return joined([waves.read_ids(table, column, None) for column in self.row_columns])
+        values = waves.read_ids(table, wave.id_column, None)
         if key is not None:
             people = waves.People(1)
             people.see(values)

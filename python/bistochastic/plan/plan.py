@@ -475,6 +475,9 @@ class Plan:
         file and a number in it, say. Then ``release`` names the file: one label, one file, as
         another one under the same label shows where its rows differ.
 
+        An error names a row of its batch, counted from 0: an engine does not tell which rows of the
+        table a batch has.
+
         >>> import bistochastic as bs, pyarrow as pa, tempfile
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> table = pa.table({"person": [7, 8, 9], "sex": ["F", "M", "M"]})

@@ -16,7 +16,7 @@ import numpy as np
 from bistochastic import _core
 from bistochastic.adapters.frames import WrongType
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, named, prefix
-from bistochastic.words import shown
+from bistochastic.words import row, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -334,8 +334,8 @@ def _spread(values: NDArray[Any]) -> NDArray[np.uint8]:
     return words.view(np.uint8)
 
 
-def read_ids(table: Table, column: str, first: int) -> Any:
-    """The ids of rows from ``first`` on; none may be missing."""
+def read_ids(table: Table, column: str, first: int | None) -> Any:
+    """The ids of rows from ``first`` on, of a batch where that is None; none may be missing."""
     before = prefix([column])
     try:
         with about([column]):
@@ -345,7 +345,7 @@ def read_ids(table: Table, column: str, first: int) -> Any:
     except WrongType as error:
         kind = error.kind
     else:
-        got = f"{int(missing.sum())}, the first in row {first + int(np.argmax(missing))}"
+        got = f"{int(missing.sum())}, the first in {row(int(np.argmax(missing)), first)}"
         raise ValueError(f"{before}must hold no missing ids; got {got}")
     must = "must hold whole numbers, texts or bytes, as ids do"
     raise TypeError(f"{before}{must}; got {shown(kind)}")
