@@ -147,14 +147,38 @@ def test_what_is_wrong_is_one_sentence(folder: Path, words: list[str], sentence:
 
 
 def test_a_broken_file_is_refused_without_its_values(folder: Path) -> None:
-    (folder / "file.csv").write_text("sex,job\nF,1\nM,secret\n" * 3)
+    (folder / "file.csv").write_text("sex,job,region\n" + "F,1,N\nM,secret,N\n" * 3)
     done = run(folder, "file.csv", "--plan", "plan.json", "--by", "sex", "--where", "job=1")
     assert done.exit_code == 1
+    must = "column `job`: must hold whole numbers, as its categories are"
+    assert f"{must}; got 3 other values, the first in row 1\n" in done.output
     assert "secret" not in done.output
     (folder / "file.parquet").write_bytes(b"PAR1 secret")
     done = run(folder, "file.parquet", "--plan", "plan.json", "--by", "sex")
     assert "must be a whole .parquet file" in done.output
     assert "secret" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("secret,1", "column `sex`: must hold declared categories only; got 1 other value, the "
+                     "first in row 200001"),
+        ("F,-7.125", "column `w`: `weights` must hold non-negative numbers; got a negative or "
+                     "infinite one in row 200001"),
+        ("F,secret", "column `w`: must hold numbers; got 1 other value, the first in row 200001"),
+        ("secret", "must have 2 fields in every row; got 1 in row 200001"),
+    ],
+)  # fmt: skip
+def test_rows_are_counted_over_the_whole_file(folder: Path, wrong: str, said: str) -> None:
+    rows = ["F,1.5"] * 200_001
+    (folder / "file.csv").write_text("\n".join(["sex,w", *rows, wrong, *rows[:5], ""]))
+    words = ["--plan", "plan.json", "--by", "sex", "--weights", "w"]
+    done = run(folder, "file.csv", *words)
+    assert done.exit_code == 1
+    assert f"{said}\n" in done.output
+    assert "secret" not in done.output
+    assert "7.125" not in done.output
 
 
 def test_the_plan_is_held_against_the_certificate_beside_the_file(tmp_path: Path) -> None:

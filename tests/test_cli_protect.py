@@ -339,8 +339,8 @@ def refusals(folder: Folder) -> dict[str, tuple[tuple[str, ...], str]]:
         "no plan": (("in.csv", "out.csv", "--plan", str(path / "none.toml")), "`plan` must be"),
         "few rows": (("level.csv", "out.csv", *folder.keyed()), "must have at least 256 rows"),
         "ragged": (("ragged.csv", "out.csv", "--plan", str(path / "two.toml")),
-                   "must have 2 fields in every row; got 1 in row 0 or later"),
-        "bytes": (("bytes.csv", "out.csv"), "`in` must be UTF-8; got other bytes in row 0"),
+                   "must have 2 fields in every row; got 1 in row 0\n"),
+        "bytes": (("bytes.csv", "out.csv"), "`in` must be UTF-8; got other bytes in row 0\n"),
         "empty": (("empty.csv", "out.csv"), "`in` must have a header; got none"),
         "twice": (("twice.csv", "out.csv"), "got `sex` twice"),
         "broken": (("broken.parquet", "out.csv"), "`in` must be a file of its kind"),
@@ -367,6 +367,24 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
         assert said.startswith("Error: ")
         assert "secret" not in said, name
     assert (tmp_path / "out.csv").read_text() == "the old one"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (b"secret\n", "`in` must have 2 fields in every row; got 1 in row 150001"),
+        (b"F,\xff secret\n", "`in` must be UTF-8; got other bytes in row 150001"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_named_wherever_it_is(
+    tmp_path: Path, wrong: bytes, said: str
+) -> None:
+    plan = bs.Plan([bs.Categorical("sex", SEX, "randomized_response", beta=0.5)], keep=["town"])
+    folder = Folder(tmp_path, plan, people(300))
+    # Lines are no rows: some fields have two, and some lines are empty.
+    rows = [b'F,"two\nlines"\n\n'] * 150_001
+    (tmp_path / "late.csv").write_bytes(b"".join([b"sex,town\n", *rows, wrong, *rows[:9]]))
+    assert folder.refused("late.csv", "out.csv") == f"Error: {said}\n"
 
 
 def test_a_folder_without_a_name_is_one_sentence(tmp_path: Path) -> None:

@@ -71,7 +71,8 @@ class CsvSource:
             done += batch.num_rows
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-    def _texts(self, columns: list[str]) -> Iterator[Any]:
+    def _texts(self, columns: list[str], *, threads: bool = True) -> Iterator[Any]:
+        """Record batches of texts. What cannot be read is refused with its row."""
         # With one column alone, an empty line is a missing value.
         parse = arrow_csv.ParseOptions(
             newlines_in_values=True, ignore_empty_lines=len(self.schema.names) > 1
@@ -86,7 +87,8 @@ class CsvSource:
         done = 0
         self._file = pa.OSFile(str(self._path))
         try:
-            with arrow_csv.open_csv(self._file, None, parse, convert) as reader:
+            read = arrow_csv.ReadOptions(use_threads=threads)
+            with arrow_csv.open_csv(self._file, read, parse, convert) as reader:
                 for batch in reader:
                     yield batch
                     done += batch.num_rows
@@ -95,15 +97,23 @@ class CsvSource:
             text = str(error)
         else:
             return
+        where = f"row {done} or later"
+        at = re.search(r"Row #(\d+)", text)
+        if at is not None:
+            # The header is row 1 there.
+            where = f"row {int(at[1]) - 2}"
+        elif threads:
+            # With one thread alone pyarrow counts rows: once more, to know which it is.
+            self.close()
+            for _batch in self._texts(columns, threads=False):
+                pass
         found = re.search(r"Expected (\d+) columns, got (\d+)", text)
         if found is not None:
             must = f"`{self._name}` must have {found[1]} fields in every row"
-            raise ValueError(f"{must}; got {found[2]} in row {done} or later")
+            raise ValueError(f"{must}; got {found[2]} in {where}")
         if "UTF8" in text:
-            raise ValueError(
-                f"`{self._name}` must be UTF-8; got other bytes in row {done} or later"
-            )
-        raise ValueError(f"`{self._name}` must be CSV; got something else in row {done} or later")
+            raise ValueError(f"`{self._name}` must be UTF-8; got other bytes in {where}")
+        raise ValueError(f"`{self._name}` must be CSV; got something else in {where}")
 
     def numbers_of(self, column: Any, name: str, done: int) -> Any:
         """Some rows of a column as numbers; ``done`` rows were before."""
@@ -129,6 +139,28 @@ class CsvSource:
         """Let go of the file."""
         if self._file is not None and not self._file.closed:
             self._file.close()
+
+
+def fault(path: Path, name: str, kinds: Mapping[str, str | None]) -> str | None:
+    """Why these columns of a file cannot be read so, with the row; None where that is not found.
+
+    A column of no kind is one of numbers where its first rows are.
+    """
+    try:
+        source = CsvSource(path, name, {column: kind for column, kind in kinds.items() if kind})
+        numbers: list[str] | None = None
+        done = 0
+        for batch in source.batches(list(kinds)):
+            if numbers is None:
+                free = [column for column, kind in kinds.items() if kind is None]
+                numbers = [column for column in free if are_numbers(batch[column])]
+            for column in numbers:
+                numbers_of(batch[column], column, done)
+            done += batch.num_rows
+    except (ValueError, OSError, pa.ArrowException) as error:
+        # The words of another library may quote a value.
+        return str(error) if type(error) is ValueError else None
+    return None
 
 
 def are_numbers(texts: Any) -> bool:

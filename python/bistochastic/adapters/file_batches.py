@@ -41,6 +41,12 @@ def batches(path: Path, kinds: Mapping[str, str | None]) -> Iterator[Any]:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError, ValueError):
         # The words of another library may quote a value.
+        if ending == ".csv":
+            from bistochastic.adapters.csv_file import fault
+
+            said = fault(path, name, kinds)
+            if said is not None:
+                raise ValueError(said) from None
         must = f"`{name}` must be a whole {ending} file whose columns have one type each"
         raise ValueError(f"{must}; got one that cannot be read so") from None
 

@@ -43,7 +43,8 @@ def estimate(
 ) -> None:
     """Estimate a table of the original from FILE, a protected CSV, Parquet or Arrow file.
 
-    The file is read piece by piece, so that it may be larger than memory.
+    The file is read piece by piece, so that it may be larger than memory. Rows in messages are
+    counted from 0, without the header of a CSV file.
 
     \b
     bistochastic estimate protected.csv --plan plan.toml --by sex,education

@@ -33,7 +33,7 @@ class Running:
 
     def add(self, batch: Any) -> None:
         """Count one more batch."""
-        sheet = read(self._question, batch, self._design, empty=True)
+        sheet = read(self._question, batch, self._design, first=self.rows, empty=True)
         tallies = sheet.tallies()
         if not self._axes:
             # Levels that are declared stay in their order; those in clear are found on the way.

@@ -15,7 +15,7 @@ from bistochastic.adapters.results import levels, opened
 from bistochastic.estimate.linear import Tallies
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import named, prefix
-from bistochastic.words import shown
+from bistochastic.words import row, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -208,9 +208,12 @@ def table_of(frame: Any) -> Any:
     return frame.data if isinstance(frame, Release) else frame
 
 
-def read(question: Question, frame: Any, design: Design, *, empty: bool = False) -> Sheet:
-    """The columns that a question needs, from a caller's table; a batch may be ``empty``."""
-    return of_table(question, opened(frame), design, empty=empty)
+def read(
+    question: Question, frame: Any, design: Design, *, first: int = 0, empty: bool = False
+) -> Sheet:
+    """The columns that a question needs, from a caller's table; a batch may be ``empty``, and
+    ``first`` is the number of its first row."""
+    return of_table(question, opened(frame), design, first=first, empty=empty)
 
 
 def of_table(
@@ -220,6 +223,7 @@ def of_table(
     what: str = "frame",
     *,
     times: Array | None = None,
+    first: int = 0,
     empty: bool = False,
 ) -> Sheet:
     """The same from a table that is open, which a caller knows as ``what``.
@@ -234,11 +238,11 @@ def of_table(
     inside: Mask | None = None
     axes: list[Axis] = []
     for name, labels in question.strata.items():
-        codes, missing = coding.read(table, name, labels)
+        codes, missing = coding.read(table, name, labels, first)
         if missing is not None:
             raise ValueError(
-                f"{prefix([name])}must not be missing, as it chooses the law; got one in row "
-                f"{int(np.argmax(missing))}"
+                f"{prefix([name])}must not be missing, as it chooses the law; got one in "
+                f"{row(int(np.argmax(missing)), first)}"
             )
         axes.append(Axis(name, labels.values, len(labels), codes))
     conditions = question.clear_where
@@ -260,7 +264,7 @@ def of_table(
             axes.append(Axis(name, tuple(values), size, found.astype(narrow(size))))
     unanswered: Mask | None = None
     for attribute in question.coded:
-        encoded = coding.encode(table, attribute)
+        encoded = coding.encode(table, attribute, first)
         if encoded.missing is not None:
             none = encoded.missing
             unanswered = none if unanswered is None else unanswered | none
@@ -272,10 +276,14 @@ def of_table(
         asked = unanswered if inside is None else unanswered & inside
         left_out = int(np.count_nonzero(asked) if times is None else times[asked].sum())
         inside = answered if inside is None else inside & answered
-    weights = None if design.weights is None else weight_column(table, "weights", design.weights)
-    replicates = tuple(weight_column(table, "replicates", each) for each in design.replicates)
-    strata = None if design.strata is None else _groups(table, "strata", design.strata)
-    clusters = None if design.cluster is None else _groups(table, "cluster", design.cluster)
+    weights: Array | None = None
+    if design.weights is not None:
+        weights = weight_column(table, "weights", design.weights, first)
+    replicates = tuple(
+        weight_column(table, "replicates", each, first) for each in design.replicates
+    )
+    strata = None if design.strata is None else _groups(table, "strata", design.strata, first)
+    clusters = None if design.cluster is None else _groups(table, "cluster", design.cluster, first)
     sheet = Sheet(
         tuple(axes), rows, inside, left_out, weights, strata, clusters, replicates,
         1.0 if design.scale is None else design.scale, times,
@@ -306,8 +314,8 @@ def require(table: Table, name: str, column: str) -> None:
         raise ValueError(f"`{name}` must have the column `{shown(column)}`; got none of that name")
 
 
-def weight_column(table: Table, name: str, column: str) -> Array:
-    """Weights from a column, none negative or missing."""
+def weight_column(table: Table, name: str, column: str, first: int = 0) -> Array:
+    """Weights from a column, none negative or missing, of rows from ``first`` on."""
     require(table, name, column)
     must = f"{prefix([column])}`{name}` must hold non-negative numbers"
     try:
@@ -316,21 +324,21 @@ def weight_column(table: Table, name: str, column: str) -> Array:
         kind = error.kind
         raise TypeError(f"{must}; got {shown(kind)}") from None
     if missing is not None:
-        got = f"{int(missing.sum())} missing, the first in row {int(np.argmax(missing))}"
+        got = f"{int(missing.sum())} missing, the first in {row(int(np.argmax(missing)), first)}"
         raise ValueError(f"{must}; got {got}")
     found = np.ascontiguousarray(values, dtype=np.float64)
     if len(found) and not (float(found.min()) >= 0 and math.isfinite(float(found.sum()))):
         wrong = ~((found >= 0) & np.isfinite(found))
-        at = int(wrong.argmax())
-        raise ValueError(f"{must}; got a negative or infinite one in row {at}")
+        at = row(int(wrong.argmax()), first)
+        raise ValueError(f"{must}; got a negative or infinite one in {at}")
     return found
 
 
-def _groups(table: Table, name: str, column: str) -> NDArray[np.intp]:
+def _groups(table: Table, name: str, column: str, first: int) -> NDArray[np.intp]:
     """Codes of a column in clear that groups records, none missing."""
     require(table, name, column)
     codes, values = levels(table, column)
     if None in values:
-        at = int(np.argmax(codes == len(values) - 1))
-        raise ValueError(f"{prefix([column])}`{name}` must not be missing; got one in row {at}")
+        at = row(int(np.argmax(codes == len(values) - 1)), first)
+        raise ValueError(f"{prefix([column])}`{name}` must not be missing; got one in {at}")
     return codes
