@@ -143,3 +143,43 @@ def test_bad_input_is_one_sentence(words: list[str], code: int, sentence: str) -
     assert done.exit_code == code, done.output
     assert sentence in done.stderr
     assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("plan.toml", "version = = 1\n", "must be TOML; got something else in line 1, column 11"),
+        ("plan.json", '{"version": 1', "must be JSON; got something else"),
+        ("plan.toml", "version = 1\n", ": `attributes` must be given; got none"),
+        ("plan.json", '{"version": 1}', ": `attributes` must be given; got none"),
+    ],
+)
+@pytest.mark.parametrize("command", ["inspect", "report", "protect", "estimate"])
+def test_a_broken_plan_is_named_by_its_path(
+    tmp_path: Path, command: str, name: str, text: str, sentence: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    words: dict[str, list[str | Path]] = {
+        "inspect": [path],
+        "report": [path, "--out", tmp_path / "page.html"],
+        "protect": [tmp_path / "in.csv", tmp_path / "out.csv", "--plan", path],
+        "estimate": [tmp_path / "in.csv", "--plan", path, "--by", "sex"],
+    }
+    done = invoke(command, *words[command])
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"Error: `{path}`{'' if sentence[0] == ':' else ' '}{sentence}")
+
+
+def test_a_broken_certificate_is_named_by_its_path(tmp_path: Path) -> None:
+    plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    (tmp_path / "in.csv").write_text("sex\nF\nM\n")
+    path = tmp_path / "in.csv.certificate.json"
+    path.write_text("{}")
+    done = invoke("estimate", tmp_path / "in.csv", "--plan", tmp_path / "plan.toml", "--by", "sex")
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"Error: `{path}` must be a certificate that this package wrote")
+    path.write_bytes(b"\xff")
+    done = invoke("inspect", path)
+    assert f"must be UTF-8; got other bytes at byte 0 of {path}\n" in done.stderr

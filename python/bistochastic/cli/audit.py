@@ -9,7 +9,7 @@ import click
 
 from bistochastic.cli.group import main
 from bistochastic.cli.keys import read_key
-from bistochastic.cli.plans import is_certificate, read_certificate, read_plan
+from bistochastic.cli.plans import certificate_beside, is_certificate, read_certificate, read_plan
 from bistochastic.progress import steps
 from bistochastic.words import shown
 
@@ -80,25 +80,14 @@ def audit(
         click.echo(f"  {sentence}")
 
 
-def _certificate(path: Path) -> Any:
-    """The certificate beside a file; None where there is none."""
-    from bistochastic.plan import Certificate
-
-    beside = path.with_name(f"{path.name}.certificate.json")
-    try:
-        return Certificate.from_json(beside.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
-        return None
-
-
 def _refuse_swapped(original: Path, released: Path, plan: Any) -> None:
     """A certificate of this plan stands beside the protected file, not beside the original."""
     from bistochastic.audit.pairing import refuse_other_plan
 
-    if not original.name or not released.name or _certificate(released) is not None:
+    if not original.name or not released.name or certificate_beside(released) is not None:
         return
     try:
-        found = _certificate(original)
+        found = certificate_beside(original)
         if found is None:
             return
         refuse_other_plan(found, plan)
@@ -115,7 +104,7 @@ def _released(path: Path, types: dict[str, str]) -> Any:
     from bistochastic.adapters.table_files import whole
     from bistochastic.plan import Release
 
-    certificate = _certificate(path) if path.name else None
+    certificate = certificate_beside(path) if path.name else None
     if certificate is None:
         click.echo("note: there is no certificate beside the protected file, so that its rows are "
                    "taken to be in the order of the original", err=True)  # fmt: skip

@@ -91,12 +91,11 @@ def _plan(path: Path) -> Plan:
 
 def _check(file: Path, plan: Plan) -> None:
     """Hold the plan against the certificate beside the file; without one, say so."""
-    from bistochastic.plan import Certificate, Numeric
+    from bistochastic.cli.plans import certificate_beside
+    from bistochastic.plan import Numeric
 
-    beside = file.with_name(f"{file.name}.certificate.json")
-    try:
-        certificate = Certificate.from_json(beside.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
+    certificate = certificate_beside(file)
+    if certificate is None:
         click.echo("note: there is no certificate beside the file, so that nobody checked whether "
                    "this plan protected it", err=True)  # fmt: skip
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from bistochastic.progress import watched
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from bistochastic.plan import Certificate, Plan
 
@@ -30,12 +31,31 @@ def text_of(path: Path, name: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"`{name}` must be UTF-8; got none at byte {error.start}") from None
+        where = f"other bytes at byte {error.start} of {shown(path)}"
+        raise ValueError(f"`{name}` must be UTF-8; got {where}") from None
     except FileNotFoundError:
         raise ValueError(f"`{name}` must be a file to read; got none at {shown(path)}") from None
     except OSError as error:
         why = f"{error.strerror} at {shown(path)}"
         raise ValueError(f"`{name}` must be a file to read; got {why}") from None
+
+
+@contextmanager
+def in_file(path: Path) -> Iterator[None]:
+    """What is said of a text, said of the file that holds it.
+
+    >>> with in_file(Path("plan.toml")):
+    ...     raise ValueError("`text` must be TOML; got something else in line 1, column 3")
+    Traceback (most recent call last):
+        ...
+    ValueError: `plan.toml` must be TOML; got something else in line 1, column 3
+    """
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        said, file = str(error), f"`{shown(path)}`"
+        about = said.removeprefix("`text`")
+        raise ValueError(f"{file}{about}" if about != said else f"{file}: {said}") from None
 
 
 def read_plan(path: Path, name: str) -> Plan:
@@ -47,14 +67,30 @@ def read_plan(path: Path, name: str) -> Plan:
         got = shown(path.suffix) or "no ending"
         raise ValueError(f"`{name}` must end in {' or '.join(_FILES)}; got {got}")
     text = text_of(path, name)
-    return Plan.from_toml(text) if form == ".toml" else Plan.from_json(text)
+    with in_file(path):
+        return Plan.from_toml(text) if form == ".toml" else Plan.from_json(text)
 
 
 def read_certificate(path: Path, name: str) -> Certificate:
     """A certificate from a JSON file."""
     from bistochastic.plan import Certificate
 
-    return Certificate.from_json(text_of(path, name))
+    text = text_of(path, name)
+    with in_file(path):
+        return Certificate.from_json(text)
+
+
+def certificate_beside(file: Path) -> Certificate | None:
+    """The certificate beside a file; None where there is none."""
+    from bistochastic.plan import Certificate
+
+    beside = file.with_name(f"{file.name}.certificate.json")
+    try:
+        text = beside.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    with in_file(beside):
+        return Certificate.from_json(text)
 
 
 def is_certificate(path: Path, name: str) -> bool:
