@@ -611,7 +611,7 @@ def test_what_cannot_be_audited_is_refused_with_the_reason() -> None:
     refused("`confidence` must be between 0 and 1; got 1", table, data, plan, confidence=1)
     refused("`targets` must be", table, data, plan, targets=0)
     refused("`seed` must be", table, data, plan, seed=-1)
-    refused("`key` must be a Key; got int", table, data, plan, key=3)
+    refused("`key` must be a Key or a KeySource; got int", table, data, plan, key=3)
     refused("`progress` must be a function", table, data, plan, progress=3)
     secret = {**data, "sex": [SECRET, *list(data["sex"])[1:]]}
     refused("must hold declared categories only in `released`; got 1", table, secret, plan)

@@ -8,6 +8,7 @@ import random
 import traceback
 import warnings
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -347,6 +348,48 @@ def test_256_rows_are_enough() -> None:
         plan().protect(people(255), key=KEY, release="w")
 
 
+def test_a_source_does_in_the_place_of_its_key(tmp_path: Path) -> None:
+    KEY.to_file(tmp_path / "survey.key")
+    source = bs.KeySource.file(tmp_path / "survey.key")
+    table = pa.table({**people(300), "id": range(300)})
+    by_ids: dict[str, Any] = {"id_column": "id", "after": "first"}
+    by_position: dict[str, Any] = {"release": "w"}
+    for options in (by_position, by_ids):
+        given = table if options is by_ids else table.drop_columns(["id"])
+        want = plan().protect(given, key=KEY, **options)
+        found = plan().protect(given, key=source, **options)
+        assert found.data.equals(want.data)
+        assert found.certificate == want.certificate
+        assert found.certificate.key_fingerprint == source.fingerprint
+        batches = plan().protect_batches(given, key=source, **options)
+        assert batches.read_all().equals(want.data)
+    person = table.drop_columns(["id"]).slice(7, 1).to_pylist()[0]
+    del person["name"]
+    assert plan().respond(person, key=source, id=7) == plan().respond(person, key=KEY, id=7)
+
+
+def test_a_source_of_another_key_or_of_an_insecure_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    KEY.to_file(tmp_path / "survey.key")
+    code = "import bistochastic as bs\nkey = lambda: bs.Key.insecure(1)\n"
+    (tmp_path / "guessed_of_test.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    other = bs.KeySource.file(tmp_path / "survey.key", fingerprint="0" * 16)
+    insecure = bs.KeySource.call("guessed_of_test:key")
+    columns = people(300)
+    must = "`key` must be the one with fingerprint 0000000000000000; got"
+    for protect in (plan().protect, plan().protect_batches):
+        table: Any = pa.table(columns)
+        with pytest.raises(ValueError, match=must):
+            protect(table, key=other, release="w")
+        with pytest.raises(ValueError, match="allow_insecure=True be said; got one that anyone"):
+            protect(table, key=insecure, release="w")
+        protect(table, key=insecure, release="w", allow_insecure=True)
+    with pytest.raises(ValueError, match=must):
+        plan().respond({}, key=other, id=1)
+
+
 # What is refused.
 
 
@@ -356,7 +399,7 @@ def test_256_rows_are_enough() -> None:
         ({"key": KEY}, "`release` must name what a key is used for; got none"),
         ({"key": KEY, "release": ""}, "`release` must not be empty"),
         ({"key": KEY, "release": 3}, "`release` must be a text; got int"),
-        ({"key": "secret"}, "`key` must be a Key; got str"),
+        ({"key": "secret"}, "`key` must be a Key or a KeySource; got str"),
         (
             {"key": bs.Key.insecure(1), "release": "w"},
             "allow_insecure=True be said; got one that anyone can guess",

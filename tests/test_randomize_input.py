@@ -82,6 +82,11 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ),
     ({"key": KEY, "stream": "a", "ids": "abcd"}, TypeError, "`ids` must hold one whole number"),
     ({"key": b"0" * 32, "stream": "a", "start": 0}, TypeError, "`key` must be a Key; got bytes"),
+    (
+        {"key": bs.KeySource.file("/none", fingerprint="0" * 16), "stream": "a", "start": 0},
+        TypeError,
+        "`key` must be a Key; got KeySource, of which read() gives the key",
+    ),
 ]
 
 

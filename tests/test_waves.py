@@ -579,7 +579,7 @@ def test_a_client_needs_all_columns_a_key_and_an_id() -> None:
         record = {key: value for key, value in good.items() if key != name}
         with pytest.raises(ValueError, match=f"column `{name}`: must be in `record`"):
             plan().respond(record, key=KEY, id=1)
-    with pytest.raises(TypeError, match="`key` must be a Key; got NoneType"):
+    with pytest.raises(TypeError, match="`key` must be a Key or a KeySource; got NoneType"):
         plan().respond(good, key=None, id=1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="`ids` must be a whole number"):
         plan().respond(good, key=KEY, id=None)  # type: ignore[arg-type]

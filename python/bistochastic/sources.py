@@ -138,6 +138,21 @@ class KeySource:
         return fragment(facts(pairs, caption="Where a key is read"))
 
 
+def key_of(given: object) -> _core.Key:
+    """A key, given itself or by where it is read.
+
+    >>> key_of("secret")
+    Traceback (most recent call last):
+        ...
+    TypeError: `key` must be a Key or a KeySource; got str
+    """
+    if isinstance(given, KeySource):
+        return given.read()
+    if not isinstance(given, _core.Key):
+        raise TypeError(f"`key` must be a Key or a KeySource; got {type(given).__name__}")
+    return given
+
+
 def _found(kind: str, place: str) -> _core.Key:
     """The key that is there now."""
     if kind == "call":

@@ -27,6 +27,15 @@ pub fn missing(address: &str) -> PyErr {
     Error::value(address, "be given with a key", "none").into()
 }
 
+/// What was given in the place of a key. A source of one is a class of the package's Python part.
+fn no_key(given: &Bound<'_, PyAny>) -> Error {
+    let mut got = type_name(given);
+    if got == "KeySource" {
+        got += ", of which read() gives the key";
+    }
+    Error::type_("key", "be a Key", got)
+}
+
 /// The call is over: what it did with keys on the stack is overwritten.
 impl Drop for Secret<'_> {
     fn drop(&mut self) {
@@ -51,7 +60,7 @@ impl<'a> Secret<'a> {
             None => None,
             Some(key) => match key.cast::<Key>() {
                 Ok(key) => Some(key.get().inner()),
-                Err(_) => return Err(Error::type_("key", "be a Key", type_name(key)).into()),
+                Err(_) => return Err(no_key(key).into()),
             },
         };
         // For every key, an insecure one too: an example that works is a release that works.

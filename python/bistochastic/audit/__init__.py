@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bistochastic.audit.results import Audit
     from bistochastic.plan import Plan
     from bistochastic.progress import Progress
+    from bistochastic.sources import KeySource
 
 
 def audit(
@@ -27,7 +28,7 @@ def audit(
     *,
     id_column: str | None = None,
     pseudonym: str | None = None,
-    key: Key | None = None,
+    key: Key | KeySource | None = None,
     shuffled: bool | None = None,
     confidence: float = 0.95,
     targets: int | None = None,

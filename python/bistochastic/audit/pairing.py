@@ -12,6 +12,7 @@ from bistochastic.adapters.results import opened
 from bistochastic.plan.attributes import Numeric, named, prefix
 from bistochastic.plan.protect import Release
 from bistochastic.plan.waves import Ids, read_ids
+from bistochastic.sources import key_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ def paired(
         released = released.data
     if shuffled is not None:
         shuffled = _core.as_flag("shuffled", shuffled)
-    if key is not None and not isinstance(key, _core.Key):
-        raise TypeError(f"`key` must be a Key; got {type(key).__name__}")
+    if key is not None:
+        key = key_of(key)
     before, after = _opened("original", original), _opened("released", released)
     _refuse_swapped(before, after, plan)
     name = None if id_column is None else named("id_column", id_column)

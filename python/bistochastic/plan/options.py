@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bistochastic import _core
 from bistochastic.plan import waves
 from bistochastic.plan.attributes import Numeric, named, prefix
+from bistochastic.sources import key_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _needed(plan: Plan, id_column: str | None) -> list[str]:
     return needed if id_column is None else [*needed, id_column]
 
 
-def _checked(key: Any, release: object, id_column: object, insecure: bool) -> _core.Key | None:
+def _checked(key: object, release: object, id_column: object, insecure: bool) -> _core.Key | None:
     """What a key asks for, and what asks for a key."""
     if release is not None:
         named("release", release)
@@ -122,11 +123,10 @@ def _checked(key: Any, release: object, id_column: object, insecure: bool) -> _c
         if id_column is not None:
             raise ValueError("`key` must be given with id_column; got none")
         return None
-    if not isinstance(key, _core.Key):
-        raise TypeError(f"`key` must be a Key; got {type(key).__name__}")
-    if key.fingerprint == "insecure" and not insecure:
+    held = key_of(key)
+    if held.fingerprint == "insecure" and not insecure:
         must = "`key` must be a secret, or allow_insecure=True be said"
         raise ValueError(f"{must}; got one that anyone can guess")
     if id_column is None and release is None:
         raise ValueError("`release` must name what a key is used for; got none")
-    return key
+    return held

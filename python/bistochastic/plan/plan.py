@@ -348,7 +348,7 @@ class Plan:
         self,
         frame: Any,
         *,
-        key: _core.Key | None = None,
+        key: _core.Key | KeySource | None = None,
         release: str | None = None,
         id_column: str | None = None,
         after: Certificate | Literal["first"] | None = None,
@@ -369,7 +369,8 @@ class Plan:
         Without a key the noise is drawn afresh and forgotten: the usual case for a single release.
         With a key it can be drawn again, and ``release`` names what it is for. The noise then
         depends on the data in blocks of 65,536 rows, so that two files under one label share
-        nothing; fewer than 256 rows are refused.
+        nothing; fewer than 256 rows are refused. ``key`` is a :class:`Key`, or a :class:`KeySource`
+        that says where it is read and which fingerprint it must have.
 
         ``id_column`` names people instead: the same person with the same value gets the same report
         in every wave. Then ``after`` is ``"first"`` or the certificate of the wave before; what
@@ -410,7 +411,7 @@ class Plan:
         self,
         reader: Any,
         *,
-        key: _core.Key | None = None,
+        key: _core.Key | KeySource | None = None,
         release: str | None = None,
         id_column: str | None = None,
         after: Certificate | Literal["first"] | None = None,
@@ -589,12 +590,12 @@ class Plan:
         return on_spark(self.function(**options), df, observation)
 
     def respond(
-        self, record: Mapping[str, Any], *, key: _core.Key, id: int | str | bytes
+        self, record: Mapping[str, Any], *, key: _core.Key | KeySource, id: int | str | bytes
     ) -> dict[str, Any]:
         """The report of one record, on a phone or a server: what ``protect`` by ids makes of it.
 
         ``record`` maps each column to its value; None is missing. The plan, as JSON, is all that a
-        client needs beside its key.
+        client needs beside its key, a :class:`Key` or the :class:`KeySource` where it is read.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])

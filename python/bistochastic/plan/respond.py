@@ -8,6 +8,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.plan.attributes import Numeric, about, prefix
+from bistochastic.sources import key_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ def respond(plan: Plan, record: Mapping[str, Any], *, key: Any, id: Any) -> dict
     """The report of one record."""
     if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
         raise TypeError(f"`record` must map columns to values; got {type(record).__name__}")
-    if not isinstance(key, _core.Key):
-        raise TypeError(f"`key` must be a Key; got {type(key).__name__}")
+    held = key_of(key)
     given = {name: record[name] for name in record.keys()}  # noqa: SIM118 - any mapping
     _check_columns(plan, list(given))
     reports: dict[str, Any] = {}
@@ -30,7 +30,7 @@ def respond(plan: Plan, record: Mapping[str, Any], *, key: Any, id: Any) -> dict
         if isinstance(attribute, Numeric):
             must = "must not be numeric for one record, as numbers are permuted among records"
             raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one")
-        reports.update(_report(plan, attribute, given, key, id))
+        reports.update(_report(plan, attribute, given, held, id))
     left_out = set(plan.drop)
     return {name: reports.get(name, value) for name, value in given.items() if name not in left_out}
 
