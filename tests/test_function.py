@@ -316,6 +316,20 @@ def test_what_an_engine_cannot_do_safely_is_refused(key_file: Path) -> None:
         assert "\n" not in str(caught.value)
 
 
+def test_beside_ids_a_release_is_a_name_for_the_certificate_alone(key_file: Path) -> None:
+    table, source = people(300), bs.KeySource.file(key_file)
+    first: dict[str, Any] = {"id_column": "person", "after": "first"}
+    plain = plan().function(key=source, **first).table(table)
+    f = plan().function(key=source, release="may", **first)
+    assert f.table(table).equals(plain)
+    said = f.certificate(records=300, engine="none", schema=table.schema)
+    # As in `protect`.
+    release = plan().protect(table, key=source, release="may", **first)
+    assert release.data.equals(plain)
+    assert said.release == release.certificate.release == "may"
+    assert "release: may" in str(said)
+
+
 def test_an_insecure_key_is_asked_for_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

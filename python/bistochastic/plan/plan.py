@@ -377,7 +377,8 @@ class Plan:
         would draw anew is refused, unless ``redraw=True``. The id column is left out unless the
         plan keeps it; ``pseudonym`` is the name of a column with a keyed hash in its place. An id
         may have ``max_rows_per_id`` rows. Numeric columns beside ids need ``fresh=True`` and a
-        ``release``.
+        ``release``. Without them ``release`` changes no report by ids, and none without a key: the
+        certificate notes it as the name of the release.
 
         ``shuffle=True`` puts the rows in a random order. Otherwise the order stays in clear, and a
         sorted file gives its neighbours away. ``allow_insecure`` admits ``Key.insecure``.
@@ -468,7 +469,8 @@ class Plan:
         """What an engine calls on its batches: a plan and where its key is, without the key.
 
         Rows are addressed by ``id_column``, as in :meth:`protect`, and ``after`` is needed as
-        there. So a row has the same report wherever and however often the engine computes it. What
+        there; ``release`` is a name for the certificate, and changes no report. So a row has the
+        same report wherever and however often the engine computes it. What
         cannot be had that way is refused: addresses by position, shuffles, numeric columns, and no
         key at all.
 
