@@ -10,8 +10,9 @@ from bistochastic.plan.definitions import in_words
 from bistochastic.words import down, shown, table, up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from bistochastic.plan.attributes import Attribute
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.plan import Plan
 
@@ -35,11 +36,13 @@ def seen(plan: Plan) -> list[str]:
     >>> seen(bs.Plan([bs.Numeric("age", "k_anonymous", k=5)]))
     ['the set of all numbers in `age`, and how often each occurs']
     """
-    found = [
-        f"who is missing in {prefix(attribute.columns)[:-2]}"
+    missing = [
+        column
         for attribute in plan.attributes
         if not isinstance(attribute, Numeric) and attribute.missing == "keep"
+        for column in attribute.columns
     ]
+    found = [f"who is missing in {prefix(missing)[:-2]}"] if missing else []
     for release, what, more in (
         ("permute", "the set of all numbers", ", and how often each occurs"),
         ("average", "the mean of every class of numbers", ""),
@@ -54,33 +57,43 @@ def seen(plan: Plan) -> list[str]:
     return found
 
 
-def warnings(plan: Plan) -> list[str]:
-    """What follows from the plan alone and is easily overlooked, a sentence each."""
+def grouped(told: Iterable[tuple[Iterable[str], str]]) -> list[str]:
+    """Sentences about columns; what is said of several is said once.
+
+    >>> grouped([(["age"], "published"), (["sex"], "hidden"), (["income"], "published")])
+    ['columns `age`, `income`: published', 'column `sex`: hidden']
+    """
+    found: dict[str, list[str]] = {}
+    for columns, sentence in told:
+        found.setdefault(sentence, []).extend(columns)
+    return [f"{prefix(columns)}{sentence}" for sentence, columns in found.items()]
+
+
+def _minded(attribute: Attribute) -> list[str]:
+    """What is easily overlooked in one attribute, a sentence each."""
+    if isinstance(attribute, Numeric):
+        if attribute.release == "average":
+            return ["class means hold no noise and hide no bits"]
+        found = ["the set of values is published as it is; only who has which is hidden"]
+        if attribute.order == "rank":
+            found.append("a record may keep its value, or get one that is near it in rank")
+        found.append("equal values are exchanged without effect: where few values differ, most "
+                     "records keep theirs, and declared categories hide more")  # fmt: skip
+        return found
     found = []
-    for attribute in plan.attributes:
-        before = prefix(attribute.columns)
-        if isinstance(attribute, Numeric):
-            if attribute.release == "average":
-                found.append(f"{before}class means hold no noise and hide no bits")
-            else:
-                found.append(
-                    f"{before}the set of values is published as it is; only who has which is hidden"
-                )
-                if attribute.order == "rank":
-                    found.append(f"{before}a record may keep its value, or get one that is near it "
-                                 "in rank")  # fmt: skip
-                found.append(f"{before}equal values are exchanged without effect: where few "
-                             "values differ, most records keep theirs, and declared categories "
-                             "hide more")  # fmt: skip
-            continue
-        if attribute.domain_from_data:
-            found.append(
-                f"{before}the categories were read off the data, which tells that they occur"
-            )
-        if attribute.missing == "keep":
-            found.append(f"{before}everyone sees who is missing")
-        if any(math.isinf(matrix.epsilon) for matrix in attribute.matrices):
-            found.append(f"{before}some reports exclude some truths for certain")
+    if attribute.domain_from_data:
+        found.append("the categories were read off the data, which tells that they occur")
+    if attribute.missing == "keep":
+        found.append("everyone sees who is missing")
+    if any(math.isinf(matrix.epsilon) for matrix in attribute.matrices):
+        found.append("some reports exclude some truths for certain")
+    return found
+
+
+def warnings(plan: Plan) -> list[str]:
+    """What follows from the plan alone and is easily overlooked: a sentence each, with all columns
+    that it is about."""
+    found = grouped((a.columns, each) for a in plan.attributes for each in _minded(a))
     if plan.keep == "*":
         found.append("columns that the plan does not name stay in clear")
     if plan.keep or any(isinstance(attribute, Numeric) for attribute in plan.attributes):
@@ -134,7 +147,7 @@ def totals(plan: Plan) -> list[str]:
         lines.append("beta is not known: bits of numeric columns take a number of records")
     if plan.is_bound or plan.categorical is not None:
         lines.append(f"smallest beta of an attribute: {down(plan.min_beta)}")
-    why = "; ".join(plan.reasons)
+    why = "; ".join(grouped((e.columns, e.reason) for e in plan.by_attribute.values() if e.reason))
     count = len(plan.attributes)
     summed = f", the sum over {count} attributes" if count > 1 and not why else ""
     lines.append(f"epsilon of a record: {up(plan.epsilon)}{summed}" + (f" ({why})" if why else ""))

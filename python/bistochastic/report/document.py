@@ -647,10 +647,7 @@ class Report:
 
 def _grouped(told: Iterable[tuple[Column, str]]) -> list[str]:
     """Sentences about columns; what is said of several is said once."""
-    found: dict[str, list[str]] = {}
-    for column, sentence in told:
-        found.setdefault(sentence, []).extend(column.attribute.columns)
-    return [f"{prefix(columns)}{sentence}" for sentence, columns in found.items()]
+    return preview.grouped((column.attribute.columns, sentence) for column, sentence in told)
 
 
 def _of_ids(certificate: Certificate) -> list[tuple[object, object]]:
