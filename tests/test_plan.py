@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -550,3 +551,32 @@ def test_a_plan_alone_imports_no_frame_library() -> None:
     ).stdout
     for heavy in ("pandas", "polars", "pyarrow", "duckdb", "scipy", "matplotlib"):
         assert f"'{heavy}'" not in listed
+
+
+def test_one_level_is_said_to_hide_nothing(tmp_path: Path) -> None:
+    one = bs.Categorical("country", ["AT"], "randomized_response", beta=0.6)
+    two = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
+    note = "column `country`: one level: there is nothing to hide, and beta is 1 for that reason"
+    for attributes in ([one], [one, two]):
+        plan = bs.Plan(attributes)
+        table = {"country": ["AT"] * 3, "sex": ["F"] * 3}
+        release = plan.protect({name: table[name] for name in plan.by_attribute})
+        certificate = release.certificate
+        for said in (str(plan.preview()), str(certificate), repr(plan.by_attribute["country"])):
+            assert "1 (one level)" in said
+        assert note in str(plan.preview())
+        assert certificate.warnings[0].startswith(note)
+        plan.report(tmp_path / "page.html")
+        page = (tmp_path / "page.html").read_text()
+        assert "1 (one level)" in page
+        assert "There is only one level, so that there is nothing to hide." in page
+        assert "1 levels" not in page
+        # The number itself is that of perfect secrecy.
+        assert plan.by_attribute["country"].beta == 1.0
+        assert plan.by_attribute["country"].max_bits == 0.0
+    alone = str(bs.Plan([one]).preview())
+    assert "together: 0 of 0 bits, beta 1, as there is nothing to hide" in alone
+    assert "one level" not in str(bs.Plan([two]).preview())
+    numbers = bs.Plan([bs.Numeric("income", "uniform")])
+    assert "1 (one record)" in str(numbers.preview(1))
+    assert "one record: it keeps its value" in str(numbers.preview(1))

@@ -64,6 +64,19 @@ class Measures:
         """The column, or the columns with a comma between them."""
         return ", ".join(self.columns)
 
+    @property
+    def note(self) -> str:
+        """Why a beta of 1 is none that was bought: ``"one level"``, ``"one record"``, or nothing.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("country", ["AT"], "randomized_response", beta=0.6)])
+        >>> plan.by_attribute["country"].beta, plan.by_attribute["country"].note
+        (1.0, 'one level')
+        """
+        if self.size != 1:
+            return ""
+        return "one record" if self.kind == "numeric" else "one level"
+
     def _facts(self) -> list[tuple[str, str]]:
         found = [("kind", self.kind), ("law", self.family)]
         if self.deterministic:
@@ -72,7 +85,7 @@ class Measures:
             found.append(("size", str(self.size)))
         if self.bits is not None and self.beta is not None:
             found.append(("bits", f"{down(self.bits)} of {self.max_bits or 0.0:.6g}"))
-            found.append(("beta", down(self.beta)))
+            found.append(("beta", down(self.beta) + (f" ({self.note})" if self.note else "")))
         why = f" ({self.reason})" if self.reason else ""
         return [*found, ("epsilon", up(self.epsilon) + why)]
 

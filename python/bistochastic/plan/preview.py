@@ -75,12 +75,16 @@ def _minded(attribute: Attribute) -> list[str]:
         if attribute.release == "average":
             return ["class means hold no noise and hide no bits"]
         found = ["the set of values is published as it is; only who has which is hidden"]
+        if attribute.matrix is not None and attribute.matrix.size == 1:
+            found.append("one record: it keeps its value, and beta is 1 for that reason alone")
         if attribute.order == "rank":
             found.append("a record may keep its value, or get one that is near it in rank")
         found.append("equal values are exchanged without effect: where few values differ, most "
                      "records keep theirs, and declared categories hide more")  # fmt: skip
         return found
     found = []
+    if attribute.size == 1:
+        found.append("one level: there is nothing to hide, and beta is 1 for that reason alone")
     if attribute.domain_from_data:
         found.append("the categories were read off the data, which tells that they occur")
     if attribute.missing == "keep":
@@ -120,15 +124,20 @@ def rows(parts: list[Measures]) -> list[list[str]]:
             each.family + (" (no noise)" if each.deterministic else ""),
             "records" if each.size is None else str(each.size),
             "-" if each.bits is None else f"{down(each.bits, 5)} of {each.max_bits or 0.0:.5g}",
-            "-" if each.beta is None else down(each.beta, 5),
+            "-" if each.beta is None else _beta(each),
             up(each.epsilon, 5),
         ]
         for each in parts
     ]
 
 
+def _beta(each: Measures) -> str:
+    return down(each.beta or 0.0, 5) + (f" ({each.note})" if each.note else "")
+
+
 def _part(name: str, part: Bits) -> str:
-    return f"{name}: {down(part.bits, 6)} of {part.max_bits:.6g} bits, beta {down(part.beta)}"
+    none = "" if part.max_bits else ", as there is nothing to hide"
+    return f"{name}: {down(part.bits, 6)} of {part.max_bits:.6g} bits, beta {down(part.beta)}{none}"
 
 
 def totals(plan: Plan) -> list[str]:

@@ -179,11 +179,12 @@ class Column:
             level = row[1] if row[1] == "all alike" else element("code", row[1])
             worst = join(down(row[0], 4), " (", level, ")")
         family = each.family if self.has_strata else spoken(each.family)
+        note = f" ({each.note})" if each.note else ""
         return [
             self.name,
             family + (" (no chance)" if each.deterministic else ""),
             self._size(),
-            "–" if each.beta is None else down(each.beta, 4),
+            "–" if each.beta is None else down(each.beta, 4) + note,
             worst,
             epsilon(each.epsilon),
         ]

@@ -129,7 +129,7 @@ def _domain(attribute: Categorical | Joint) -> str:
         said += f", without {left} that cannot occur)." if left else ")."
     elif n <= _LISTED:
         listed = ", ".join(f"`{level(attribute, code)}`" for code in range(n))
-        said = f"An answer is one of {n} levels: {listed}."
+        said = f"An answer is one of {n} levels: {listed}." if n > 1 else f"An answer is {listed}."
     else:
         said = f"An answer is one of {n:,} levels."
     if attribute.domain_from_data:

@@ -664,7 +664,8 @@ def _of_ids(certificate: Certificate) -> list[tuple[object, object]]:
 
 
 def _bits(part: Bits) -> str:
-    return f"{down(part.beta, 4)}: {down(part.bits, 5)} of {part.max_bits:.5g} bits"
+    none = "" if part.max_bits else ", as there is nothing to hide"
+    return f"{down(part.beta, 4)}: {down(part.bits, 5)} of {part.max_bits:.5g} bits{none}"
 
 
 def _within(column: Column, records: int) -> str:
