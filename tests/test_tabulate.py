@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import pickle
 from collections import Counter, namedtuple
 from collections.abc import Callable
 from typing import Any
@@ -126,6 +128,29 @@ def test_cells_are_in_their_declared_places() -> None:
     towns = plan().tabulate({"town": [4, 3], "smokes": [7, 1], "count": [0, 2]}, "town", "smokes")
     assert towns.axes[0].levels == (3,)
     assert towns.counts.tolist() == [[0, 2, 0]]
+
+
+def test_tables_are_equal_where_all_their_numbers_are() -> None:
+    rows = [{"sex": "M", "race": "c", "count": 5}, {"sex": "F", "race": "b", "count": 2}]
+    found = plan().tabulate(rows, "sex", "race")
+    assert found == plan().tabulate(rows[::-1], "sex", "race")
+    assert found == pickle.loads(pickle.dumps(found))
+    others = [
+        plan().tabulate(rows[:1], "sex", "race"),
+        plan().tabulate(rows, "race", "sex"),
+        plan().tabulate(rows, "sex"),
+        dataclasses.replace(found, unanswered=1),
+        None,
+        found.counts.tolist(),
+    ]
+    assert [found == other for other in others] == [False] * len(others)
+    with pytest.raises(TypeError, match="unhashable type: 'Counts'"):
+        hash(found)
+    # Levels of another kind are other levels.
+    truths = bs.Plan([bs.Categorical("x", [False, True], "randomized_response", keep=0.75)])
+    digits = bs.Plan([bs.Categorical("x", [0, 1], "randomized_response", keep=0.75)])
+    one = truths.tabulate({"x": [True], "count": [3]}, "x")
+    assert one != digits.tabulate({"x": [1], "count": [3]}, "x")
 
 
 Pair = namedtuple("Pair", ["smokes", "count"])
