@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -406,3 +407,45 @@ def test_the_command_line_reads_digits_alone(tmp_path: Path) -> None:
     path.write_text(COUNTING.hex())
     shown = CliRunner().invoke(cli.main, ["key", "fingerprint", str(path)])
     assert shown.output == "20aef655876fef61\n"
+
+
+INTERRUPTS = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, *more):
+        if name == os.environ["INTERRUPT_AT"]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+# Where the tests run in the background, the signal is ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to oneself")
+@pytest.mark.parametrize(
+    "at", ["numpy", "click", "bistochastic.cli.audit", "bistochastic.paper.section"]
+)
+@pytest.mark.parametrize("script", [False, True])
+def test_ctrl_c_ends_the_command_quietly_whenever_it_comes(
+    tmp_path: Path, at: str, script: bool
+) -> None:
+    # While these are imported, before the command line has come up and after.
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTS)
+    words = [sys.executable, "-m", "bistochastic"]
+    if script:
+        words = [shutil.which("bistochastic", path=sysconfig.get_path("scripts")) or ""]
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "INTERRUPT_AT": at}
+    done = subprocess.run([*words, "paper"], env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to oneself")
+def test_other_programs_get_their_exception(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTS)
+    code = "try:\n import bistochastic\nexcept KeyboardInterrupt:\n print('stopped')"
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "INTERRUPT_AT": "bistochastic.families"}
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    assert done.stdout == "stopped\n", done.stderr

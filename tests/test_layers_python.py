@@ -17,6 +17,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # From the bottom up. A file may import from its own room and from those before it.
 ROOMS = (
     "_core",
+    "ctrl_c",
     "errors",
     "words",
     "markup",

@@ -18,13 +18,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import bistochastic as bs
 from bistochastic import cli, progress
+from bistochastic.cli.group import Interrupted
 from bistochastic.progress import steps, watched
 
 pty = pytest.importorskip("pty", reason="terminals are those of POSIX")
@@ -499,8 +499,7 @@ ENDINGS = {"to_npz": ".npz", "plan --out": ".toml", "report": ".html"}
 
 def run(*words: Any) -> None:
     done = CliRunner().invoke(cli.main, [str(word) for word in words], standalone_mode=False)
-    if isinstance(done.exception, click.Abort):
-        # What click makes of Ctrl-C.
+    if isinstance(done.exception, Interrupted):
         raise KeyboardInterrupt
     if done.exception is not None:
         raise done.exception

@@ -14,7 +14,8 @@ True
 
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import errors, moved  # noqa: F401 - pickles of earlier versions need `moved`
+# `ctrl_c` goes before all that takes time; pickles of earlier versions need `moved`.
+from bistochastic import ctrl_c, errors, moved  # noqa: F401
 from bistochastic._core import Key, entropy_rate
 from bistochastic.audit import audit
 from bistochastic.families import (

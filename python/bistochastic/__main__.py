@@ -4,6 +4,7 @@ import sys
 from importlib.abc import MetaPathFinder
 from typing import Any
 
+from bistochastic import ctrl_c
 from bistochastic.cli import main
 
 
@@ -21,6 +22,7 @@ class _NoPandas(MetaPathFinder):
 def run() -> None:
     """The command line in a process of its own."""
     sys.meta_path.insert(0, _NoPandas())
+    ctrl_c.up()
     main(prog_name="bistochastic")
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from bistochastic.ctrl_c import INTERRUPTED
+
 
 def in_shell(sentence: str) -> str:
     """A sentence of the package with options as they are typed.
@@ -21,12 +23,27 @@ def in_shell(sentence: str) -> str:
     )
 
 
+class Interrupted(click.ClickException):
+    """Ctrl-C, of which nothing has to be said."""
+
+    exit_code = INTERRUPTED
+
+    def __init__(self) -> None:
+        super().__init__("interrupted")
+
+    def show(self, file: Any = None) -> None:
+        """The end of the line in which the terminal shows ^C."""
+        click.echo(file=file, err=True)
+
+
 class _Sentence(click.Group):
     """Errors of the package are one sentence and exit code 1, never a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted from None
         except (ValueError, TypeError, IndexError, FileExistsError) as error:
             said = in_shell(str(error))
             command = self.commands.get(ctx.invoked_subcommand or "")
