@@ -183,3 +183,11 @@ def test_a_broken_certificate_is_named_by_its_path(tmp_path: Path) -> None:
     path.write_bytes(b"\xff")
     done = invoke("inspect", path)
     assert f"must be UTF-8; got other bytes at byte 0 of {path}\n" in done.stderr
+
+
+def test_missing_values_get_the_policy_that_was_typed(survey: Path) -> None:
+    words = ("plan", "--codebook", survey / "codebook.csv")
+    for policy in ("refuse", "keep", "category"):
+        plan = bs.Plan.from_toml(run(*words, "--missing", policy))
+        assert [a.missing for a in plan.attributes if isinstance(a, bs.Categorical)] == [policy]
+    assert invoke(*words, "--missing", "other").exit_code == 2

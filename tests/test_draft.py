@@ -233,6 +233,39 @@ def test_blanks_around_levels_are_told(make: Any) -> None:
         declared.protect(other)
 
 
+def test_missing_values_get_one_policy_or_one_by_column() -> None:
+    levels = {"sex": ["F", "M"], "town": ["a", "b", "c"], "age": int}
+
+    def of(missing: Any, **more: Any) -> dict[str, str]:
+        plan = bs.Plan.for_frame(levels, beta=0.6, missing=missing, **more)
+        return {a.column: a.missing for a in plan.attributes if isinstance(a, bs.Categorical)}
+
+    assert bs.Plan.for_frame(levels, beta=0.6) == bs.Plan.for_frame(
+        levels, beta=0.6, missing="refuse"
+    )
+    assert of({}) == {"sex": "refuse", "town": "refuse"}
+    assert of("keep") == {"sex": "keep", "town": "keep"}
+    assert of({"town": "category"}) == {"sex": "refuse", "town": "category"}
+    assert of({"age": "refuse", "sex": "keep"}) == {"sex": "keep", "town": "refuse"}
+    plan = bs.Plan.for_frame(levels, beta=0.6, missing="category", drop=["age"])
+    assert [attribute.size for attribute in plan.attributes] == [3, 4]  # type: ignore[union-attr]
+    assert plan.min_beta >= 0.6
+    frame = pl.DataFrame({"sex": ["F", None], "town": [None, "b"], "age": [1, 2]})
+    assert plan.protect(frame).data.columns == ["sex", "town"]
+    for missing, kind, sentence in [
+        ("none", ValueError, "`missing` must be one of refuse, keep, category; got 'none'"),
+        (None, TypeError, "`missing` must be one of refuse, keep and category, or a dict of these"),
+        ({"sex": "none"}, ValueError, "column `sex`: `missing` must be one of refuse, keep"),
+        ({"job": "keep"}, ValueError, "column `job`: .* that is protected; got none of that name"),
+        ({"age": "keep"}, ValueError, "column `age`: `missing` must be refuse for numbers, as"),
+        ({3: "keep"}, TypeError, "`missing` must be a text; got int"),
+    ]:  # fmt: skip
+        with pytest.raises(kind, match=sentence):
+            of(missing)
+    with pytest.raises(ValueError, match=r"column `sex`: .* protected; got one to keep or drop"):
+        of({"sex": "keep"}, keep=["sex"])
+
+
 def test_what_is_left_out_is_named_and_a_codebook_may_know_more(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("column,level\nsex,F\nsex,M\nother,x\n")
     schema = pa.schema({"sex": pa.string(), "name": pa.string()})

@@ -328,6 +328,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     ]),
     "for_frame.keep": _of("['region']", "[]"),
     "for_frame.name": _of("'survey'"),
+    "for_frame.missing": _of("'keep'", "'category'", "{'sex': 'keep'}", "{'x': 'keep'}", "{}"),
     "row_columns": _of("['id']", "None", "[]"),
     "batch": lambda s: plans.arrow(s.rng),
     "table": lambda s: plans.arrow(s.rng),

@@ -115,6 +115,7 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "key_file": lambda rng: "str(path('key'))",
     "floor": _one("0.1", "0"),
     "drop": _one("id", "x"),
+    "missing": _one("refuse", "keep", "category", "x"),
     "name": _one("survey"),
     "release": _one("w"),
     "id_column": _one("id", "x"),

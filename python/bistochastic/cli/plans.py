@@ -117,6 +117,13 @@ def is_certificate(path: Path, name: str) -> bool:
 )
 @click.option("--keep", multiple=True, metavar="COLUMN", help="A column that stays in clear.")
 @click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
+@click.option(
+    "--missing",
+    type=click.Choice(["refuse", "keep", "category"]),
+    default="refuse",
+    show_default=True,
+    help="What happens to missing values of categories: category protects who is missing.",
+)
 @click.option("--name", default="plan", show_default=True, help="Name of the plan, in all waves.")
 @click.option(
     "--out",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 Missing = Literal["refuse", "keep", "category"]
-_MISSING = ("refuse", "keep", "category")
+MISSING = ("refuse", "keep", "category")
 
 # The codes of a joint attribute are drawn by the core, which counts them below this.
 _CELLS = 2**53
@@ -241,7 +241,7 @@ def _coded(
     parameters: dict[str, Any],
 ) -> None:
     """Fill a frozen attribute, once all of it has been looked at."""
-    missing = arguments.one_of("missing", options["missing"], _MISSING)
+    missing = arguments.one_of("missing", options["missing"], MISSING)
     shape = [len(labels) + (missing == "category") for labels in axes]
     impossible = _impossible(columns, axes, missing, options.get("impossible", ()))
     size = math.prod(shape) - len(impossible)

@@ -13,18 +13,18 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bistochastic import _core
+from bistochastic import _core, arguments
 from bistochastic.adapters.schemas import Column, columns_of
 from bistochastic.plan import codebook as codebooks
-from bistochastic.plan.attributes import Categorical, Numeric, prefix
+from bistochastic.plan.attributes import MISSING, Categorical, Numeric, about, named, prefix
 from bistochastic.plan.plan import Plan, _columns
 from bistochastic.progress import watched
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
-    from bistochastic.plan.attributes import Attribute
+    from bistochastic.plan.attributes import Attribute, Missing
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _PYTHON: dict[Any, Any] = {float: "numbers", int: "whole numbers"}
@@ -50,6 +50,7 @@ def draft(
     codebook: Any,
     keep: Iterable[str],
     drop: Iterable[str],
+    missing: Any,
     name: str,
 ) -> Draft:
     """What :meth:`Plan.for_frame` makes, with the reasons for what is left out."""
@@ -62,6 +63,7 @@ def draft(
         book=() if codebook is None else columns(codebook, look=False),
         keep=_columns("keep", keep),
         drop=_columns("drop", drop),
+        missing=missing,
         name=name,
     )
 
@@ -95,6 +97,7 @@ def of_columns(
     book: Sequence[Column] = (),
     keep: tuple[str, ...] = (),
     drop: tuple[str, ...] = (),
+    missing: Any = "refuse",
     name: str = "plan",
 ) -> Draft:
     """A plan for these columns; what a codebook says of one of them goes first."""
@@ -111,12 +114,16 @@ def of_columns(
         if each not in known:
             cure = "a dict of levels may hold its type, as in {'name': str}"
             raise ValueError(f"{prefix([each])}must be in `schema`; got none of that name: {cure}")
+    policy = _policies(missing, known, (*keep, *drop))
     attributes: list[Attribute] = []
     left_out: dict[str, list[str]] = {}
     for column in listed:
         if column.name in keep or column.name in drop:
             continue
-        made = _attribute(_in_its_type(column, declared.get(column.name)), wanted, look)
+        own = _in_its_type(column, declared.get(column.name))
+        made = _attribute(own, wanted, look, policy(column.name))
+        if isinstance(made, Numeric) and not isinstance(missing, str):
+            _refuse_of_numbers(column.name, policy(column.name))
         if isinstance(made, str):
             left_out.setdefault(made, []).append(column.name)
         else:
@@ -129,6 +136,32 @@ def of_columns(
     rest = tuple(column.name for column in listed if column.name in names)
     plan = Plan(attributes, name=name, keep=keep, drop=(*drop, *rest))
     return Draft(plan, sentences, _padded(attributes))
+
+
+def _policies(given: Any, known: Container[str], clear: Container[str]) -> Callable[[str], Missing]:
+    """What happens to missing values, by column; one word is for all of them."""
+    must = "be one of refuse, keep and category, or a dict of these by column"
+    if isinstance(given, str):
+        word: Any = arguments.one_of("missing", given, MISSING)
+        return lambda _column: word
+    if not hasattr(given, "keys") or not hasattr(given, "__getitem__"):
+        raise TypeError(f"`missing` must {must}; got {type(given).__name__}")
+    found: dict[str, Any] = {}
+    for key in given.keys():  # noqa: SIM118 - any mapping
+        column = named("missing", key)
+        if column not in known or column in clear:
+            must = "`missing` must be of a column that is protected"
+            got = "one to keep or drop" if column in clear else "none of that name"
+            raise ValueError(f"{prefix([column])}{must}; got {got}")
+        with about([column]):
+            found[column] = arguments.one_of("missing", given[key], MISSING)
+    return lambda column: found.get(column, "refuse")
+
+
+def _refuse_of_numbers(column: str, policy: Missing) -> None:
+    if policy != "refuse":
+        must = "`missing` must be refuse for numbers, as they are exchanged among all records"
+        raise ValueError(f"{prefix([column])}{must}; got {policy}")
 
 
 def _padded(attributes: Sequence[Attribute]) -> tuple[str, ...]:
@@ -144,7 +177,7 @@ def _padded(attributes: Sequence[Attribute]) -> tuple[str, ...]:
     return (f"{prefix(found)}levels that start or end with a blank, as they do in the data",)
 
 
-def _attribute(column: Column, beta: float, look: bool) -> Attribute | str:
+def _attribute(column: Column, beta: float, look: bool, missing: Missing) -> Attribute | str:
     """What happens to a column, or why it is left out."""
     cure = "a codebook can declare them"
     if column.levels is not None and (column.declared or look):
@@ -153,6 +186,7 @@ def _attribute(column: Column, beta: float, look: bool) -> Attribute | str:
             column.levels,
             "randomized_response",
             beta=beta,
+            missing=missing,
             domain_from_data=not column.declared,
         )
     if column.holds in ("numbers", "whole numbers"):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.counts import Counts
     from bistochastic.estimate.quantities import Quantity, Ratio
+    from bistochastic.plan.attributes import Missing
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.function import Function
@@ -118,6 +119,7 @@ class Plan:
         codebook: Any = None,
         keep: Iterable[str] = (),
         drop: Iterable[str] = (),
+        missing: Missing | Mapping[str, Missing] = "refuse",
         name: str = "plan",
     ) -> Plan:
         """A first plan from names, types and declared levels. Look at its :meth:`preview`.
@@ -135,6 +137,10 @@ class Plan:
         What has no levels and is no number is left out, with a warning that names it. Columns of
         ``codebook`` that the frame does not have are passed over.
 
+        ``missing`` is that of :class:`Categorical` for all columns of categories: ``"refuse"``,
+        ``"keep"`` or ``"category"``. A dict has it by column, and refuses in the others. Columns of
+        numbers take no missing values.
+
         >>> import bistochastic as bs
         >>> plan = bs.Plan.for_frame({"sex": ["F", "M"], "smokes": bool, "age": int, "name": str},
         ...                          beta=0.6, drop=["name"])
@@ -144,6 +150,10 @@ class Plan:
          <Numeric `age`, permute by rank: k_anonymous, beta=0.6>)
         >>> plan.drop
         ('name',)
+        >>> levels = {"sex": ["F", "M"], "smokes": bool}
+        >>> plan = bs.Plan.for_frame(levels, beta=0.6, missing={"smokes": "category"})
+        >>> [attribute.missing for attribute in plan.attributes]
+        ['refuse', 'category']
         """
         import warnings
 
@@ -157,6 +167,7 @@ class Plan:
             codebook=codebook,
             keep=keep,
             drop=drop,
+            missing=missing,
             name=name,
         )
         for sentence in made.left_out:
