@@ -161,6 +161,10 @@ def test_axe_finds_nothing(
     assert {"color-contrast", "landmark-one-main", "region", "html-has-lang"} <= passed
     # Nothing but its own parts is wider than the page.
     assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+    # Captions of wider tables are read without scrolling.
+    captions = "[...document.querySelectorAll('caption')]"
+    right = f"return Math.max(0, ...{captions}.map(c => c.getBoundingClientRect().right))"
+    assert driver.execute_script(right) <= width
 
 
 def _axe(driver: Any) -> None:

@@ -37,6 +37,7 @@ font-family:system-ui,"Segoe UI",Roboto,"Noto Sans",sans-serif}
 .bs-quiet{font-style:italic}
 """
 
+# A caption is as wide as its table; where that scrolls, as wide as what is seen of it, and stays.
 PAGE_STYLE = """
 :root{color-scheme:light dark;--paper:#fff;--ink:#1b1f24;--quiet:#4a525c;--edge:#c4cad1;
 --panel:#f4f6f8;--link:#0b5cad;--mark:#8a2b06}
@@ -69,6 +70,9 @@ padding:.7rem 1rem;margin:1rem 0}
 .bs-contents ol{columns:2;padding-left:1.4rem}
 .bs-contents li{margin:0;padding:.1rem 0;break-inside:avoid}
 .bs-table{font-size:.92rem}
+.bs-wide{container-type:inline-size}
+.bs-wide caption{max-width:calc(100vw - 2.4rem);max-width:100cqi;position:sticky;left:0;
+white-space:normal;overflow-wrap:anywhere}
 .bs-slider{display:block;width:100%;margin:.5rem 0 0;height:2rem;accent-color:var(--link)}
 [hidden]{display:none!important}
 .bs-keep{white-space:nowrap}
