@@ -45,19 +45,31 @@ pub fn of(family: &str, parameters: &[(&'static str, Value)]) -> [u8; 32] {
     hasher.finalize().into()
 }
 
-/// Items, in the encoding of the module.
-pub struct Encoder<'a>(pub &'a mut Hasher);
+/// What takes encoded bytes, one after the other.
+pub trait Sink {
+    /// The next ones.
+    fn take(&mut self, bytes: &[u8]);
+}
 
-impl Encoder<'_> {
+impl Sink for Hasher {
+    fn take(&mut self, bytes: &[u8]) {
+        self.update(bytes);
+    }
+}
+
+/// Items, in the encoding of the module.
+pub struct Encoder<'a, S>(pub &'a mut S);
+
+impl<S: Sink> Encoder<'_, S> {
     fn head(&mut self, tag: u8, length: usize) {
-        self.0.update(&[tag]);
-        self.0.update(&(length as u64).to_le_bytes());
+        self.0.take(&[tag]);
+        self.0.take(&(length as u64).to_le_bytes());
     }
 
     /// Bytes.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.head(0x01, bytes.len());
-        self.0.update(bytes);
+        self.0.take(bytes);
     }
 
     /// A text.
@@ -68,13 +80,13 @@ impl Encoder<'_> {
             text.len()
         };
         self.head(0x02, length);
-        self.0.update(text.as_bytes());
+        self.0.take(text.as_bytes());
     }
 
     /// An integer.
     pub fn integer(&mut self, n: i128) {
-        self.0.update(&[0x03]);
-        self.0.update(&n.to_le_bytes());
+        self.0.take(&[0x03]);
+        self.0.take(&n.to_le_bytes());
     }
 
     /// The head of a list of so many items.
@@ -92,7 +104,7 @@ impl Encoder<'_> {
                 cell.copy_from_slice(&word.to_le_bytes());
                 filled += 8;
             }
-            self.0.update(&buffer[..filled]);
+            self.0.take(&buffer[..filled]);
             if filled < buffer.len() {
                 return;
             }
@@ -103,13 +115,13 @@ impl Encoder<'_> {
         match value {
             Value::Whole(n) => self.integer(*n),
             Value::Ratio(n, d) => {
-                self.0.update(&[0x05]);
-                self.0.update(&n.to_le_bytes());
-                self.0.update(&d.to_le_bytes());
+                self.0.take(&[0x05]);
+                self.0.take(&n.to_le_bytes());
+                self.0.take(&d.to_le_bytes());
             }
             Value::Real(x) => {
-                self.0.update(&[0x06]);
-                self.0.update(&x.to_bits().to_le_bytes());
+                self.0.take(&[0x06]);
+                self.0.take(&x.to_bits().to_le_bytes());
             }
             Value::Wholes(numbers) => {
                 self.words(0x07, numbers.len(), numbers.iter().map(|&n| n as u64));
@@ -117,8 +129,8 @@ impl Encoder<'_> {
             Value::Ratios(ratios) => {
                 self.head(0x08, ratios.len());
                 for (n, d) in ratios.iter() {
-                    self.0.update(&n.to_le_bytes());
-                    self.0.update(&d.to_le_bytes());
+                    self.0.take(&n.to_le_bytes());
+                    self.0.take(&d.to_le_bytes());
                 }
             }
             Value::Reals(reals) => {
@@ -126,7 +138,7 @@ impl Encoder<'_> {
             }
             Value::Table(rows, columns, cells) => {
                 self.head(0x0a, *rows);
-                self.0.update(&(*columns as u64).to_le_bytes());
+                self.0.take(&(*columns as u64).to_le_bytes());
                 self.value(cells);
             }
             Value::Matrices(parts) => {

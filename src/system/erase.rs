@@ -31,6 +31,14 @@ pub fn stack() {
     black_box(&mut space);
 }
 
+/// Overwrite bytes, many at a time. `zeroize` writes one after the other, which takes several times as long where there
+/// are many.
+pub fn bytes(bytes: &mut [u8]) {
+    bytes.fill(0);
+    // Looked at, so that they are written.
+    black_box(bytes);
+}
+
 /// Run `work`, which handles secrets, and overwrite its part of the stack, also where it is stopped by
 /// unwinding. What it returns is moved, so it must hold no secret but behind a pointer.
 pub fn after<T>(work: impl FnOnce() -> T) -> T {

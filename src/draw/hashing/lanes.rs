@@ -11,10 +11,10 @@ use super::{BLOCK, CHAIN, Messages, word_of};
 const IV: [u32; 4] = [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a];
 
 /// Flags of a block: the first of its chain, the last, of the whole message, under a key.
-const START: u32 = 1;
-const END: u32 = 1 << 1;
-const ROOT: u32 = 1 << 3;
-const KEYED: u32 = 1 << 4;
+pub(super) const START: u32 = 1;
+pub(super) const END: u32 = 1 << 1;
+pub(super) const ROOT: u32 = 1 << 3;
+pub(super) const KEYED: u32 = 1 << 4;
 
 /// What the chain of each message has come to.
 pub(super) type Chain<const N: usize> = [[u32; N]; 8];
@@ -77,10 +77,13 @@ fn some<const N: usize, const W: usize>(
                 continue;
             }
             let bytes = messages.block(first + j, b);
-            for (row, word) in now.words.iter_mut().zip(bytes.chunks_exact(4)) {
+            let length = BLOCK.min(lens[j] - BLOCK * b);
+            // Words behind the last byte are zeros, as they were. Most messages have few words.
+            let used = length.div_ceil(4);
+            for (row, word) in now.words.iter_mut().zip(bytes.chunks_exact(4)).take(used) {
                 row[j] = word_of(word);
             }
-            now.lengths[j] = BLOCK.min(lens[j] - BLOCK * b) as u32;
+            now.lengths[j] = length as u32;
             now.flags[j] |= if b == 0 { START } else { 0 };
             now.flags[j] |= if b + 1 == blocks[j] { END | ROOT } else { 0 };
         }
@@ -117,30 +120,39 @@ pub(super) fn compress<const N: usize>(chain: &mut Chain<N>, blocks: &Blocks<N>)
         for i in 0..16 {
             m[i] = words[i][j];
         }
-        let mut x = [0; 16];
+        let mut own = [0; 8];
         for i in 0..8 {
-            x[i] = chain[i][j];
+            own[i] = chain[i][j];
         }
-        x[8..12].copy_from_slice(&IV);
-        // Words 12 and 13 are the number of the chain, which is the only one: 0.
-        x[14] = lengths[j];
-        x[15] = flags[j];
-        // Seven times, written out: a loop in here would keep the one around it scalar. Each takes the words in the
-        // order that the permutation of BLAKE3 makes of the one before.
-        #[rustfmt::skip]
-        {
-            round(&mut x, m, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
-            round(&mut x, m, [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8]);
-            round(&mut x, m, [3, 4, 10, 12, 13, 2, 7, 14, 6, 5, 9, 0, 11, 15, 8, 1]);
-            round(&mut x, m, [10, 7, 12, 9, 14, 3, 13, 15, 4, 0, 11, 2, 5, 8, 1, 6]);
-            round(&mut x, m, [12, 13, 9, 11, 15, 10, 14, 8, 7, 2, 5, 3, 0, 1, 6, 4]);
-            round(&mut x, m, [9, 14, 11, 5, 8, 12, 15, 1, 13, 3, 0, 10, 2, 6, 4, 7]);
-            round(&mut x, m, [11, 15, 5, 0, 1, 9, 8, 6, 14, 10, 2, 12, 3, 4, 7, 13]);
-        };
+        let x = rounds(&own, m, lengths[j], flags[j]);
         for i in 0..8 {
             chain[i][j] = x[i] ^ x[i + 8];
         }
     }
+}
+
+/// The state after all rounds over a block of so many bytes.
+#[inline(always)]
+pub(super) fn rounds(chain: &[u32; 8], m: &[u32; 16], length: u32, flags: u32) -> [u32; 16] {
+    let mut x = [0; 16];
+    x[..8].copy_from_slice(chain);
+    x[8..12].copy_from_slice(&IV);
+    // Words 12 and 13 are the number of the chain, which is the only one: 0.
+    x[14] = length;
+    x[15] = flags;
+    // Seven times, written out: a loop in here would keep the one around it scalar. Each takes the words in the
+    // order that the permutation of BLAKE3 makes of the one before.
+    #[rustfmt::skip]
+    {
+        round(&mut x, m, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+        round(&mut x, m, [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8]);
+        round(&mut x, m, [3, 4, 10, 12, 13, 2, 7, 14, 6, 5, 9, 0, 11, 15, 8, 1]);
+        round(&mut x, m, [10, 7, 12, 9, 14, 3, 13, 15, 4, 0, 11, 2, 5, 8, 1, 6]);
+        round(&mut x, m, [12, 13, 9, 11, 15, 10, 14, 8, 7, 2, 5, 3, 0, 1, 6, 4]);
+        round(&mut x, m, [9, 14, 11, 5, 8, 12, 15, 1, 13, 3, 0, 10, 2, 6, 4, 7]);
+        round(&mut x, m, [11, 15, 5, 0, 1, 9, 8, 6, 14, 10, 2, 12, 3, 4, 7, 13]);
+    };
+    x
 }
 
 /// Four steps over the columns and four over the diagonals.
