@@ -7,7 +7,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use zeroize::Zeroize;
+use zeroize::Zeroizing;
 
 use crate::draw::alias::More;
 use crate::draw::key::{Key, SECRET};
@@ -19,26 +19,29 @@ use crate::system::fork::PerProcess;
 /// Words between two keys.
 const WORDS: usize = 508;
 
+/// The key and the words behind it, in the place where the keystream writes both.
+const BYTES: usize = SECRET + 8 * WORDS;
+
 struct Buffer {
     /// Whether there is a key.
     keyed: bool,
-    key: [u8; SECRET],
-    words: [u64; WORDS],
     left: usize,
+    bytes: [u8; BYTES],
+}
+
+impl Buffer {
+    const EMPTY: Self = Buffer {
+        keyed: false,
+        left: 0,
+        bytes: [0; BYTES],
+    };
 }
 
 /// This process's buffer, locked. A child leaves its parent's alone but for erasing its copy: another
 /// thread of the parent may have held the lock when it forked, and nobody would ever open it.
 fn current() -> MutexGuard<'static, Buffer> {
     static CURRENT: PerProcess<Mutex<Buffer>> = PerProcess::new();
-    let make = || {
-        Mutex::new(Buffer {
-            keyed: false,
-            key: [0; SECRET],
-            words: [0; WORDS],
-            left: 0,
-        })
-    };
+    let make = || Mutex::new(Buffer::EMPTY);
     let erase = |theirs: &Mutex<Buffer>| {
         if let Ok(mut theirs) = theirs.try_lock() {
             theirs.erase();
@@ -52,15 +55,14 @@ fn current() -> MutexGuard<'static, Buffer> {
 impl Buffer {
     fn erase(&mut self) {
         self.keyed = false;
-        self.key.zeroize();
-        self.words.zeroize();
         self.left = 0;
+        erase::bytes(&mut self.bytes);
     }
 
     /// Words from the key, which is drawn first where there is none.
     fn refill(&mut self) -> Result<()> {
         if !self.keyed {
-            self.key.copy_from_slice(Key::generate()?.expose());
+            self.bytes[..SECRET].copy_from_slice(Key::generate()?.expose());
             self.keyed = true;
         }
         self.stretch();
@@ -74,17 +76,25 @@ impl Buffer {
     }
 
     fn turn(&mut self) {
-        let mut bytes = [0; SECRET + 8 * WORDS];
-        const { assert!((SECRET + 8 * WORDS).is_multiple_of(BLOCK)) };
-        Keystream::new(&self.key).fill(0, 0, &mut bytes);
-        self.key.copy_from_slice(&bytes[..SECRET]);
-        for (word, bytes) in self.words.iter_mut().zip(bytes[SECRET..].chunks_exact(8)) {
-            let mut all = [0; 8];
-            all.copy_from_slice(bytes);
-            *word = u64::from_le_bytes(all);
-        }
-        bytes.zeroize();
+        const { assert!(BYTES.is_multiple_of(BLOCK)) };
+        let stream = {
+            let mut key = Zeroizing::new([0; SECRET]);
+            key.copy_from_slice(&self.bytes[..SECRET]);
+            Keystream::new(&key)
+        };
+        stream.fill(0, 0, &mut self.bytes);
         self.left = WORDS;
+    }
+
+    /// The last word that is left, which is erased.
+    #[inline]
+    fn take(&mut self) -> u64 {
+        self.left -= 1;
+        let bytes = &mut self.bytes[SECRET + 8 * self.left..][..8];
+        let mut word = [0; 8];
+        word.copy_from_slice(bytes);
+        bytes.fill(0);
+        u64::from_le_bytes(word)
     }
 }
 
@@ -97,8 +107,7 @@ impl More for Words<'_> {
             // `with_words` saw to the key.
             self.0.stretch();
         }
-        self.0.left -= 1;
-        std::mem::take(&mut self.0.words[self.0.left])
+        self.0.take()
     }
 }
 
@@ -127,20 +136,37 @@ mod tests {
             assert!(seen.insert(with_words(|words| words.next()).unwrap()));
         }
         let buffer = current();
-        assert!(buffer.words[buffer.left..].iter().all(|&word| word == 0));
+        let taken = &buffer.bytes[SECRET + 8 * buffer.left..];
+        assert!(!taken.is_empty() && taken.iter().all(|&byte| byte == 0));
     }
 
     /// Without a key the words would be those of the key 0, which everyone knows.
     #[test]
     #[should_panic = "words were asked for before there was a key"]
     fn no_words_come_without_a_key() {
-        let mut buffer = Buffer {
-            keyed: false,
-            key: [0; SECRET],
-            words: [0; WORDS],
-            left: 0,
-        };
+        let mut buffer = Buffer::EMPTY;
         Words(&mut buffer).next();
+    }
+
+    /// The first bytes of the stream of a key are the next key, the others words, handed out from the end.
+    #[test]
+    fn words_are_those_of_the_stream_and_the_next_key_is_too() {
+        let mut buffer = Buffer {
+            keyed: true,
+            ..Buffer::EMPTY
+        };
+        buffer.bytes[..SECRET].fill(7);
+        let mut key = [7; SECRET];
+        for _ in 0..2 {
+            let mut want = [0; BYTES];
+            Keystream::new(&key).fill(0, 0, &mut want);
+            for word in want[SECRET..].chunks(8).rev() {
+                assert_eq!(Words(&mut buffer).next().to_le_bytes(), word);
+            }
+            key.copy_from_slice(&want[..SECRET]);
+            assert_eq!(buffer.bytes[..SECRET], key);
+            assert!(buffer.bytes[SECRET..].iter().all(|&byte| byte == 0));
+        }
     }
 
     #[test]
