@@ -32,6 +32,7 @@ pub mod block;
 pub mod code;
 mod draw;
 mod node;
+mod one;
 mod records;
 mod slow;
 mod streams;
@@ -39,6 +40,7 @@ mod work;
 
 pub use address::{Address, Id, Many, Person, Rows};
 pub use code::Code;
+pub use one::one;
 pub use streams::{AnyKeys, ByteKeys, IntegerKeys, Keys, RowKeys, TextKeys};
 
 use crate::system::memory::{self, Gather};

@@ -38,6 +38,15 @@ impl Leaf {
         }
     }
 
+    /// The report for a first word, of so many bytes, and whether it is undecided; then the report means nothing.
+    pub fn decide(&self, word: &[u8], u: u64) -> (u64, bool) {
+        match self {
+            Leaf::Two(kind) => kind.decide(u16::read(word).into(), u),
+            Leaf::Four(kind) => kind.decide(u32::read(word).into(), u),
+            Leaf::Eight(kind) => kind.decide(u64::read(word), u),
+        }
+    }
+
     /// The report where the first word, of so many bytes, did not decide it.
     pub fn resolve(&self, word: &[u8], u: u64, more: &mut impl More) -> u64 {
         match self {

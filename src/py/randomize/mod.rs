@@ -8,10 +8,9 @@ use super::convert::{self, type_name, whole};
 use super::matrix::Matrix;
 use super::secret::{Secret, missing};
 use super::work::detached;
-use crate::draw::randomize::{Address, Id, Randomizer, refuse};
+use crate::draw::randomize::{Id, one};
 use crate::draw::respond;
 use crate::error::Error;
-use crate::law;
 use crate::system::pool;
 
 mod batches;
@@ -168,25 +167,16 @@ impl Matrix {
             return Err(missing("id"));
         };
         // Under the keys of its own kind, so that no key is derived in vain.
-        match ids::id("id", id, None)? {
+        let (key, labels) = (secret.key(), &secret.labels[..]);
+        Ok(match ids::id("id", id, None)? {
             Id::Integer(id) => match u64::try_from(id) {
-                Ok(id) => answer(matrix, &secret, u, &[id][..]),
-                Err(_) => answer(matrix, &secret, u, &[id as i64][..]),
+                Ok(id) => one(matrix, key, labels, u, id),
+                Err(_) => one(matrix, key, labels, u, id as i64),
             },
-            Id::Text(id) => answer(matrix, &secret, u, &[id][..]),
-            Id::Bytes(id) => answer(matrix, &secret, u, &[id][..]),
-        }
+            Id::Text(id) => one(matrix, key, labels, u, id),
+            Id::Bytes(id) => one(matrix, key, labels, u, id),
+        }?)
     }
-}
-
-/// The answer of one person.
-fn answer<A: Address>(matrix: &law::Matrix, secret: &Secret<'_>, u: u64, id: A) -> PyResult<u64> {
-    let randomizer = Randomizer::<A::Keys>::new(matrix, secret.key(), &secret.labels)?;
-    let mut out = [u];
-    randomizer
-        .run(None, &mut out, id, 1)
-        .map_err(|refused| refuse(refused, 0, matrix.family.size()))?;
-    Ok(out[0])
 }
 
 /// A true code, never quoted.
