@@ -2,7 +2,6 @@
 
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::PyInt;
 
 use super::convert::{self, type_name, whole};
 use super::matrix::Matrix;
@@ -16,10 +15,12 @@ use crate::system::pool;
 mod batches;
 mod columns;
 mod ids;
+mod quick;
 
 pub use batches::run;
 pub use columns::Columns;
 pub use ids::{Draws, Keyed, NO_ZERO, ONE_ID, id as one_id};
+pub use quick::attach as attach_quick;
 
 /// Rows are counted below this.
 const ROWS: u64 = 1 << 62;
@@ -143,10 +144,9 @@ impl Matrix {
         id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let matrix = self.inner();
-        let size = matrix.family.size();
-        let u = match code.cast_exact::<PyInt>().map(|code| code.extract::<u64>()) {
-            Ok(Ok(u)) if u < size => u,
-            _ => one_code(code, size)?,
+        let u = match quick::code(code, matrix.family.size()) {
+            Some(u) => u,
+            None => one_code(code, matrix.family.size())?,
         };
         if !matrix.has_sampler() {
             // Tables take long once, and others need not wait for them.
