@@ -87,6 +87,43 @@ def test_texts_have_their_reports_in_every_container() -> None:
             assert reports(ids, threads) == want, name
 
 
+def test_ascii_texts_of_numpy_are_read_where_they_lie_with_the_same_reports() -> None:
+    texts = [text for text in TEXTS if text.isascii()]
+    short = [text for text in texts if len(text) < 60]
+    assert {"z\0z", ""} <= set(short)
+    assert len(texts) > len(short) > 100
+    for given in (texts, short):
+        want = reports(given, 1)
+        array = np.array(given)
+        fields = np.zeros(len(given), dtype=[("odd", "u1"), ("id", array.dtype)])
+        fields["id"] = array
+        locked = array.copy()
+        locked.flags.writeable = False
+        held: dict[str, Any] = {
+            "plain": array,
+            "swapped": array.astype(array.dtype.newbyteorder()),
+            "strided": np.repeat(array, 2)[::2],
+            "backwards": array[::-1].copy()[::-1],
+            "two axes": array.reshape(2, -1),
+            "odd addresses": fields["id"],
+            "read only": locked,
+            "wider": array.astype(f"U{array.dtype.itemsize // 4 + 61}"),
+        }
+        for name, ids in held.items():
+            for threads in (None, 1, 2, 7):
+                m = MATRICES["kron"]
+                codes = codes_for(m, ids.size)
+                found = m.randomize(codes, key=KEY, stream="a", ids=ids, threads=threads)
+                assert found.tolist() == want, name
+        # A single character beyond ASCII, and all are copied.
+        for other in ("\x80", "é", "\U0001f600"):
+            more = [*given, other]
+            assert reports(np.array(more)) == reports(more)
+    # NumPy drops zeros at the end.
+    assert reports(np.array(["a\0", "\0", "a\0b\0\0"])) == reports(["a", "", "a\0b"])
+    assert "not Unicode at position 2" in refused(np.array(["a", "b", "secret\ud800", "c"]))
+
+
 def test_bytes_have_their_reports_in_every_container() -> None:
     ids = [text.encode() for text in TEXTS] + [b"\xff\xfe", b"a\0", b"\0"]
     want = reports(ids, 1)
@@ -113,6 +150,21 @@ def test_many_texts_have_the_reports_that_they_have_alone() -> None:
             assert np.array_equal(found, want)
     for i in range(0, n, 997):
         assert m.respond(int(codes[i]), key=KEY, stream="a", id=texts[i]) == want[i]
+
+
+def test_texts_that_several_threads_copy_have_their_reports_and_faults_their_positions() -> None:
+    m = MATRICES["reflected"]
+    n = 2 * 2**17 + 3
+    texts = [f"{i}" for i in range(n)]
+    texts[2**17 - 1 : 2**17 + 1] = ["é", "größe"]
+    codes = codes_for(m, n)
+    want = m.randomize(codes, key=KEY, stream="a", ids=pa.array(texts))
+    assert np.array_equal(m.randomize(codes, key=KEY, stream="a", ids=np.array(texts)), want)
+    for bad in (3, 2**17 - 1, 2**17, n - 1):
+        ids = np.array(texts)
+        ids[[bad, n - 1]] = "\ud800"
+        with pytest.raises(ValueError, match=f"not Unicode at position {bad}$"):
+            m.randomize(codes, key=KEY, stream="a", ids=ids)
 
 
 def test_no_ids_at_all_have_no_reports() -> None:

@@ -8,9 +8,10 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 use super::package;
 use super::randomize::one_id;
 use super::work::{detached, guarded};
-use crate::draw::randomize::{Id, Many};
-use crate::draw::spelled::{Fault, Spelled};
+use crate::draw::randomize::Id;
+use crate::draw::spelled::{Fault, Part, Spelled, Wide};
 use crate::error::Error;
+use crate::system::pool;
 use crate::system::stop::Paced;
 
 /// Texts or bytes, one for each record, in as many parts as they came in.
@@ -55,14 +56,10 @@ impl SpelledIds {
     }
 
     /// Those from `start` on, up to `end` or the end of their part.
-    pub fn from(&self, start: usize, end: usize) -> Many<'_> {
+    pub fn from(&self, start: usize, end: usize) -> Part<'_> {
         let at = self.parts.partition_point(|(first, _)| *first <= start) - 1;
         let (first, part) = &self.parts[at];
-        let ids = part.part(start - first, part.len().min(end - first));
-        Many {
-            ids,
-            text: self.text,
-        }
+        part.part(start - first, part.len().min(end - first))
     }
 }
 
@@ -100,7 +97,7 @@ impl SpelledIds {
             return Err(Error::value("rows", "be those of ids", "another").into());
         }
         let taken = detached(py, 16 * rows.len() as u64, || {
-            let id = |&row: &i64| self.from(row as usize, row as usize + 1).ids.id(0);
+            let id = |&row: &i64| self.from(row as usize, row as usize + 1).id(0);
             Spelled::of(rows.iter().map(id))
         })?;
         Ok(SpelledIds::new(self.text, [taken]))
@@ -132,48 +129,138 @@ fn refuse(fault: Fault, first: usize, width: usize) -> Error {
     }
 }
 
-/// NumPy's own texts (`U`) and bytes (`S`), of one axis; none of what is neither.
-pub fn of_array(array: &Bound<'_, PyAny>) -> PyResult<Option<SpelledIds>> {
-    let py = array.py();
-    let dtype = array.getattr("dtype")?;
-    let kind: String = dtype.getattr("kind")?.extract()?;
-    if kind != "U" && kind != "S" {
-        return Ok(None);
+/// NumPy's own texts (`U`) or bytes (`S`), of one axis, as numbers one behind the other, and how many each has.
+struct Fixed<'py> {
+    numbers: Bound<'py, PyAny>,
+    count: usize,
+    width: usize,
+    text: bool,
+}
+
+impl<'py> Fixed<'py> {
+    /// None of what is neither.
+    fn new(array: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        let dtype = array.getattr("dtype")?;
+        let kind: String = dtype.getattr("kind")?.extract()?;
+        let text = match kind.as_str() {
+            "U" => true,
+            "S" => false,
+            _ => return Ok(None),
+        };
+        let numpy = array.py().import("numpy")?;
+        let (count, width): (usize, usize) = (array.len()?, dtype.getattr("itemsize")?.extract()?);
+        let (view, width) = if text {
+            ("uint32", width / 4)
+        } else {
+            ("uint8", width)
+        };
+        let numbers = if width == 0 || count == 0 {
+            numpy.call_method1("empty", (0, view))?
+        } else {
+            let native = dtype.call_method1("newbyteorder", ("=",))?;
+            let plain = numpy.call_method1("require", (array, native, "CA"))?;
+            plain.call_method1("view", (view,))?
+        };
+        Ok(Some(Fixed {
+            numbers,
+            count,
+            width,
+            text,
+        }))
     }
-    let numpy = py.import("numpy")?;
-    let (count, width): (usize, usize) = (array.len()?, dtype.getattr("itemsize")?.extract()?);
-    let (view, width) = if kind == "U" {
-        ("uint32", width / 4)
-    } else {
-        ("uint8", width)
+}
+
+/// NumPy's own texts of ASCII alone, to be read where they lie: their characters, and how many each has.
+pub struct WideIds<'py> {
+    chars: Bound<'py, PyArray1<u32>>,
+    width: usize,
+}
+
+impl WideIds<'_> {
+    /// Hand on those of `start..end`.
+    pub fn with<T>(
+        &self,
+        start: usize,
+        end: usize,
+        then: impl FnOnce(Wide<'_>) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let chars = self.chars.readonly();
+        then(Wide::again(self.width, chars.as_slice()?).part(start, end))
+    }
+}
+
+/// Texts or bytes of NumPy's.
+pub enum Numpy<'py> {
+    /// Read where they lie.
+    Wide(WideIds<'py>),
+    /// Copied.
+    Copied(SpelledIds),
+}
+
+/// NumPy's own texts (`U`) and bytes (`S`), of one axis, as they are hashed best; none of what is neither.
+pub fn of_numpy<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<Numpy<'py>>> {
+    let Some(fixed) = Fixed::new(array)? else {
+        return Ok(None);
     };
-    let plain = if width == 0 || count == 0 {
-        numpy.call_method1("empty", (0, view))?
-    } else {
-        let native = dtype.call_method1("newbyteorder", ("=",))?;
-        let plain = numpy.call_method1("require", (array, native, "CA"))?;
-        plain.call_method1("view", (view,))?
-    };
-    let read = if kind == "U" {
+    if fixed.text {
+        let chars = fixed.numbers.cast::<PyArray1<u32>>()?;
+        let looked = chars.readonly();
+        let all = looked.as_slice()?;
+        let width = fixed.width;
+        if detached(array.py(), all.len() as u64, || {
+            Wide::new(width, all).is_some()
+        })? {
+            let chars = chars.clone();
+            return Ok(Some(Numpy::Wide(WideIds { chars, width })));
+        }
+    }
+    Ok(Some(Numpy::Copied(copied(&fixed)?)))
+}
+
+/// The same, copied in any case.
+pub fn of_array(array: &Bound<'_, PyAny>) -> PyResult<Option<SpelledIds>> {
+    Fixed::new(array)?.map(|fixed| copied(&fixed)).transpose()
+}
+
+/// Texts of NumPy's that one thread copies at a time.
+const PIECE: usize = 1 << 17;
+
+fn copied(fixed: &Fixed<'_>) -> PyResult<SpelledIds> {
+    let Fixed {
+        numbers: plain,
+        count,
+        width,
+        text,
+    } = fixed;
+    let (py, count, width) = (plain.py(), *count, *width);
+    let read = if *text {
         let chars = plain.cast::<PyArray1<u32>>()?.readonly();
         let chars = chars.as_slice()?;
+        let pieces = count.div_ceil(PIECE);
         detached(py, chars.len() as u64, || {
-            Spelled::from_wide(width, count, chars)
+            pool::map(pieces, pieces < 2, |i| {
+                let (first, end) = (PIECE * i, count.min(PIECE * (i + 1)));
+                let some = chars.get(width * first..width * end).unwrap_or(&[]);
+                Spelled::from_wide(width, end - first, some)
+            })
         })?
     } else {
         let bytes = plain.cast::<PyArray1<u8>>()?.readonly();
         let bytes = bytes.as_slice()?;
-        detached(py, bytes.len() as u64, || {
+        vec![detached(py, bytes.len() as u64, || {
             // A shorter one may have been another.
             let mut last = bytes.chunks_exact(width.max(1)).map(|id| id[width - 1]);
             match last.position(|byte| byte == 0) {
                 Some(i) => Err(Fault::Short(i)),
                 None => Spelled::from_fixed(width, count, bytes),
             }
-        })?
+        })?]
     };
-    let read = read.map_err(|fault| refuse(fault, 0, width))?;
-    Ok(Some(SpelledIds::new(kind == "U", [read])))
+    let mut parts = Vec::new();
+    for (i, part) in read.into_iter().enumerate() {
+        parts.push(part.map_err(|fault| refuse(fault, PIECE * i, width))?);
+    }
+    Ok(SpelledIds::new(*text, parts))
 }
 
 /// Ids of which all are texts, or all bytes, and whether they are texts; none of others, or where there are none.
@@ -326,7 +413,7 @@ impl Cells<'_> {
             Cells::Unsigned(numbers) => Id::Integer(numbers[row].into()),
             Cells::Listed(ids) => ids[row],
             // Not looked at as text again: bytes either way.
-            Cells::Spelled(ids) => Id::Bytes(ids.from(row, row + 1).ids.id(0)),
+            Cells::Spelled(ids) => Id::Bytes(ids.from(row, row + 1).id(0)),
         }
     }
 

@@ -5,7 +5,7 @@
 //! vectors. [`super::level`] compiles [`compress`] for each level of processor. What brings messages there is compiled
 //! for each kind of message, so it calls that and does not hold it.
 
-use super::{BLOCK, CHAIN, Messages, word_of};
+use super::{BLOCK, CHAIN, Messages};
 
 /// The first four words of the initial state, those of SHA-256.
 const IV: [u32; 4] = [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a];
@@ -76,13 +76,13 @@ fn some<const N: usize, const W: usize>(
             if b >= blocks[j] {
                 continue;
             }
-            let bytes = messages.block(first + j, b);
             let length = BLOCK.min(lens[j] - BLOCK * b);
-            // Words behind the last byte are zeros, as they were. Most messages have few words.
-            let used = length.div_ceil(4);
-            for (row, word) in now.words.iter_mut().zip(bytes.chunks_exact(4)).take(used) {
-                row[j] = word_of(word);
-            }
+            // Words behind the last byte are zeros, as they were.
+            messages.words(first + j, b, length, |k, word| {
+                if let Some(row) = now.words.get_mut(k) {
+                    row[j] = word;
+                }
+            });
             now.lengths[j] = length as u32;
             now.flags[j] |= if b == 0 { START } else { 0 };
             now.flags[j] |= if b + 1 == blocks[j] { END | ROOT } else { 0 };

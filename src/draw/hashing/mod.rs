@@ -32,6 +32,17 @@ pub trait Messages {
     /// Its bytes from `64 b` on, zeros behind the last.
     fn block(&self, i: usize, b: usize) -> [u8; BLOCK];
 
+    /// Words of that block, each with its number: those that the block's `bytes` bytes fill, the last as far as they
+    /// do. Most messages have few. Bytes that were written one by one cannot be read as a vector at once.
+    #[inline(always)]
+    fn words(&self, i: usize, b: usize, bytes: usize, mut put: impl FnMut(usize, u32)) {
+        let block = self.block(i, b);
+        let used = block.chunks_exact(4).take(bytes.div_ceil(4));
+        for (k, word) in used.enumerate() {
+            put(k, word_of(word));
+        }
+    }
+
     /// All of it, piece by piece.
     fn all(&self, i: usize, take: Take<'_>);
 }
@@ -150,7 +161,9 @@ impl Derivation {
     }
 }
 
-fn word_of(bytes: &[u8]) -> u32 {
+/// The first four bytes.
+#[inline(always)]
+pub fn word_of(bytes: &[u8]) -> u32 {
     u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
