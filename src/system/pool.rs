@@ -4,14 +4,12 @@
 //! its first parallel call never returns. So the pool is [`PerProcess`]: a child leaves its parent's untouched
 //! (dropping it would wait for threads that do not exist) and builds its own.
 //!
-//! Every task is a [`point`](stop::point) where work may stop. While the pool works, the caller's thread asks
-//! whether it should.
+//! Every task is a [`point`](stop::point) where work may stop. The caller's thread works as well, and asks at its
+//! points whether it should.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::system::erase;
@@ -65,25 +63,6 @@ fn current() -> Option<&'static ThreadPool> {
     CURRENT.get(make, |_| ()).as_ref()
 }
 
-/// `work` on the threads of the pool. The caller's own asks meanwhile whether to go on.
-fn install(pool: &ThreadPool, work: &mut (dyn FnMut() + Send)) {
-    if !stop::handed().is_caller() {
-        return pool.install(work);
-    }
-    pool.in_place_scope(|scope| {
-        let (send, receive) = mpsc::sync_channel(1);
-        scope.spawn(move |_| {
-            work();
-            // Somebody waits for it below.
-            let _ = send.send(());
-        });
-        // Where it unwound nothing is sent, and the scope unwinds as well.
-        while receive.recv_timeout(stop::PULSE) == Err(RecvTimeoutError::Timeout) {
-            stop::ask();
-        }
-    });
-}
-
 /// `f(i)` for every `i` below `tasks`, in order. `small` work stays on the caller's thread.
 pub fn map<T: Send>(tasks: usize, small: bool, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
     map_any(tasks, small, &f)
@@ -106,16 +85,23 @@ fn map_any<T: Send>(tasks: usize, small: bool, f: &(dyn Fn(usize) -> T + Sync)) 
     out
 }
 
-/// `f(i)` for every `i` below `tasks`, each once, on the pool. Compiled once, as rayon's ways to share work are long.
+/// `f(i)` for every `i` below `tasks`, each once, on the threads of the pool, the caller's in the place of one: it need
+/// not be woken at the end, and does small work before another thread is awake.
 fn for_each(pool: &ThreadPool, tasks: usize, f: &(dyn Fn(usize) + Sync)) {
-    let handed = stop::handed();
-    install(pool, &mut || {
-        (0..tasks).into_par_iter().for_each(|i| {
-            handed.with(|| {
+    let threads = pool.current_num_threads().min(tasks);
+    // Several at a time: a task may be shorter than it takes to agree on the next.
+    let (next, some) = (AtomicUsize::new(0), (tasks / (16 * threads)).max(1));
+    side_by_side(threads, &|| {
+        loop {
+            let first = next.fetch_add(some, Ordering::Relaxed);
+            if first >= tasks {
+                return;
+            }
+            for i in first..tasks.min(first + some) {
                 stop::point();
                 f(i);
-            });
-        });
+            }
+        }
     });
 }
 

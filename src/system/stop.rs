@@ -241,15 +241,9 @@ impl Tick {
 #[derive(Clone)]
 pub struct Handed {
     wish: Option<Arc<Wish>>,
-    waits: bool,
 }
 
 impl Handed {
-    /// Whether this is the thread of a caller who wants to be asked while others work.
-    pub fn is_caller(&self) -> bool {
-        self.waits
-    }
-
     /// Do `work` as a part of it.
     pub fn with<T>(&self, work: impl FnOnce() -> T) -> T {
         let same = CURRENT.with_borrow(|current| {
@@ -271,13 +265,7 @@ impl Handed {
 pub fn handed() -> Handed {
     CURRENT.with_borrow(|current| Handed {
         wish: current.as_ref().map(|current| current.wish.clone()),
-        waits: current.as_ref().is_some_and(|c| c.caller.is_some()),
     })
-}
-
-/// While others work: ask the caller, whose thread this is. The others see it; this does not unwind.
-pub fn ask() {
-    let _ = look();
 }
 
 /// The first of several payloads that threads unwound with, to go on with it elsewhere.
