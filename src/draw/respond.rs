@@ -56,7 +56,7 @@ impl Buffer {
     fn erase(&mut self) {
         self.keyed = false;
         self.left = 0;
-        erase::bytes(&mut self.bytes);
+        erase::all(&mut self.bytes);
     }
 
     /// Words from the key, which is drawn first where there is none.

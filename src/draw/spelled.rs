@@ -48,7 +48,7 @@ pub struct Spelled {
 
 impl Drop for Spelled {
     fn drop(&mut self) {
-        erase::bytes(&mut self.data);
+        erase::all(&mut self.data);
     }
 }
 
@@ -254,7 +254,7 @@ impl Spelled {
             let mut wider =
                 memory::room((2 * self.data.len()).max(self.data.len() + bytes) + BLOCK);
             wider.extend_from_slice(&self.data);
-            erase::bytes(&mut self.data);
+            erase::all(&mut self.data);
             self.data = wider;
         }
     }

@@ -31,12 +31,12 @@ pub fn stack() {
     black_box(&mut space);
 }
 
-/// Overwrite bytes, many at a time. `zeroize` writes one after the other, which takes several times as long where there
-/// are many.
-pub fn bytes(bytes: &mut [u8]) {
-    bytes.fill(0);
+/// Overwrite numbers with zeros, many at a time. `zeroize` writes one after the other, which takes several times as long
+/// where there are many.
+pub fn all<T: Copy + Default>(numbers: &mut [T]) {
+    numbers.fill(T::default());
     // Looked at, so that they are written.
-    black_box(bytes);
+    black_box(numbers);
 }
 
 /// Run `work`, which handles secrets, and overwrite its part of the stack, also where it is stopped by

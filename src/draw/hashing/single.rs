@@ -101,6 +101,6 @@ impl Single {
 impl Drop for Single {
     fn drop(&mut self) {
         self.chain.zeroize();
-        erase::bytes(&mut self.block);
+        erase::all(&mut self.block);
     }
 }

@@ -3,15 +3,13 @@
 //! Each loop is compiled twice, plainly and for AVX2, from one source. Only the look-up in a table of
 //! sixteen columns is written by hand: such a table fits in two registers.
 
-use zeroize::Zeroize;
-
 use crate::draw::randomize::Code;
 use crate::draw::sampler::Kind;
 use crate::draw::sampler::one::Then;
 use crate::draw::word::Word;
-use crate::system::memory;
 #[cfg(target_arch = "x86_64")]
 use crate::system::processor::{Level, level};
+use crate::system::{erase, memory};
 
 pub mod digits;
 #[cfg(target_arch = "x86_64")]
@@ -42,7 +40,7 @@ impl Undecided {
 
     /// Forget which they were.
     pub fn erase(&mut self) {
-        self.at.zeroize();
+        erase::all(&mut self.at);
         self.n = 0;
     }
 

@@ -1,13 +1,11 @@
 //! The integers that hold codes, and room for codes of each width.
 
-use zeroize::Zeroize;
-
 use super::RECORDS;
 use crate::draw::word::Unsigned;
-use crate::system::memory;
+use crate::system::{erase, memory};
 
 /// An unsigned integer that holds codes.
-pub trait Code: Unsigned + Zeroize {
+pub trait Code: Unsigned {
     /// As many zeros as a block has records.
     const ZEROS: &'static [Self];
 
@@ -15,6 +13,12 @@ pub trait Code: Unsigned + Zeroize {
     fn bytes<'a>(_src: &'a [Self], _dst: &'a mut [Self]) -> Option<(&'a [u8], &'a mut [u8])> {
         None
     }
+
+    /// These codes, with their width as a value.
+    fn of_width(codes: &mut [Self]) -> Codes<'_>;
+
+    /// The codes, if they have this width.
+    fn if_width(codes: Codes<'_>) -> Option<&mut [Self]>;
 
     /// Room for `n` codes, which nobody else has.
     fn take<'a>(space: &mut Space<'a>, n: usize) -> &'a mut [Self];
@@ -31,11 +35,22 @@ pub trait Code: Unsigned + Zeroize {
 }
 
 macro_rules! code {
-    ($($type:ty, $wide:ty, $field:ident $(, $bytes:item)?;)*) => {
+    ($($type:ty, $wide:ty, $field:ident, $Width:ident $(, $bytes:item)?;)*) => {
         $(impl Code for $type {
             const ZEROS: &'static [Self] = &[0; RECORDS];
 
             $($bytes)?
+
+            fn of_width(codes: &mut [Self]) -> Codes<'_> {
+                Codes::$Width(codes)
+            }
+
+            fn if_width(codes: Codes<'_>) -> Option<&mut [Self]> {
+                match codes {
+                    Codes::$Width(codes) => Some(codes),
+                    _ => None,
+                }
+            }
 
             fn take<'a>(space: &mut Space<'a>, n: usize) -> &'a mut [Self] {
                 let (taken, left) = std::mem::take(&mut space.$field).split_at_mut(n);
@@ -68,13 +83,25 @@ macro_rules! code {
 }
 
 code! {
-    u8, u16, one,
+    u8, u16, one, One,
         fn bytes<'a>(src: &'a [Self], dst: &'a mut [Self]) -> Option<(&'a [u8], &'a mut [u8])> {
             Some((src, dst))
         };
-    u16, u32, two;
-    u32, u64, four;
-    u64, u128, eight;
+    u16, u32, two, Two;
+    u32, u64, four, Four;
+    u64, u128, eight, Eight;
+}
+
+/// Codes of some width.
+pub enum Codes<'a> {
+    /// Of one byte.
+    One(&'a mut [u8]),
+    /// Of two.
+    Two(&'a mut [u16]),
+    /// Of four.
+    Four(&'a mut [u32]),
+    /// Of eight.
+    Eight(&'a mut [u64]),
 }
 
 /// The width of the narrowest code that tells so many apart.
@@ -199,10 +226,10 @@ impl Buffers {
     }
 
     pub(super) fn erase(&mut self) {
-        self.one.zeroize();
-        self.two.zeroize();
-        self.four.zeroize();
-        self.eight.zeroize();
+        erase::all(&mut self.one);
+        erase::all(&mut self.two);
+        erase::all(&mut self.four);
+        erase::all(&mut self.eight);
     }
 }
 

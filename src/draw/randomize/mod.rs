@@ -279,9 +279,17 @@ impl Draws<'_> {
             }
             let which = Which::All(src.len());
             let at = At { records, which };
-            draw(&self.root, at, src, dst, buffers.space(), work);
-            for (out, v) in out[start..end].iter_mut().zip(dst) {
-                *out = T::low(v.get());
+            let out = &mut out[start..end];
+            // Where the caller's codes are as narrow as ours, reports are drawn where they stay. Not those of
+            // composites, which hold less noise half way.
+            let single = matches!(self.root, Node::Leaf(..));
+            if let Some(own) = C::if_width(T::of_width(out)).filter(|_| single) {
+                draw(&self.root, at, src, own, buffers.space(), work);
+            } else {
+                draw(&self.root, at, src, dst, buffers.space(), work);
+                for (out, v) in out.iter_mut().zip(dst) {
+                    *out = T::low(v.get());
+                }
             }
             start = end;
         }

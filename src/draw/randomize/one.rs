@@ -42,7 +42,7 @@ pub fn one<P: Person>(
             (v, false) => v,
             (_, true) => leaf.resolve(&block[..bytes], u, &mut Further::of_block(block)),
         };
-        erase::bytes(&mut block);
+        erase::all(&mut block);
         v
     };
     Ok(report(matrix, &mut Vec::new(), code, &mut draw))

@@ -1,11 +1,9 @@
 //! One thread's buffers.
 
-use zeroize::Zeroize;
-
 use super::code::{Buffers, Code, Room};
 use crate::draw::keystream::BLOCK;
 use crate::draw::loops::Undecided;
-use crate::system::memory;
+use crate::system::{erase, memory};
 
 /// One thread's buffers, erased when dropped: codes, ids and words alike.
 pub(super) struct Scratch<C: Code> {
@@ -28,8 +26,8 @@ impl<C: Code> Scratch<C> {
     }
 
     fn erase(&mut self) {
-        self.src.zeroize();
-        self.dst.zeroize();
+        erase::all(&mut self.src);
+        erase::all(&mut self.dst);
         self.buffers.erase();
         self.work.erase();
     }
@@ -81,9 +79,9 @@ impl Work {
     }
 
     fn erase(&mut self) {
-        self.words.zeroize();
+        erase::all(&mut self.words);
         for numbers in self.numbers() {
-            numbers.zeroize();
+            erase::all(numbers);
         }
         self.undecided.erase();
     }
