@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bistochastic import _core, arguments
 from bistochastic.matrix import Matrix
 from bistochastic.progress import watched
@@ -36,6 +38,16 @@ if TYPE_CHECKING:
 
 # The families that a size and a beta are enough for.
 BY_BETA = ("randomized_response", "k_anonymous", "geometric", "tridiagonal")
+# Arrays of fewer rows are done before anyone would look: watching takes as long as a small one.
+_SHORT = 64
+
+
+def _of_table(family: str, table: Table | None, parameters: dict[str, Any]) -> Matrix:
+    """A matrix from an array, which may take long where that has many rows."""
+    if isinstance(table, np.ndarray) and len(table.shape) and len(table) < _SHORT:
+        return _core.build(family, parameters)
+    with watched("building"):
+        return _core.build(family, parameters)
 
 
 def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
@@ -327,8 +339,7 @@ def gibbs(
     0.250477
     """
     asked = {"cost": cost, "temperature": temperature, "beta": beta}
-    with watched("building"):
-        return _core.build("gibbs", {**asked, "counts": counts, "total": total})
+    return _of_table("gibbs", cost, {**asked, "counts": counts, "total": total})
 
 
 def dense(
@@ -355,8 +366,7 @@ def dense(
     >>> bs.dense(m.to_dense()) == m
     True
     """
-    with watched("building"):
-        return _core.build("dense", {"array": array, "counts": counts, "total": total})
+    return _of_table("dense", array, {"array": array, "counts": counts, "total": total})
 
 
 def balance(
@@ -378,8 +388,7 @@ def balance(
         ...
     ValueError: `array` must have every positive entry on a positive diagonal; got an entry ...
     """
-    with watched("building"):
-        return _core.build("balance", {"array": array, "counts": counts, "total": total})
+    return _of_table("balance", array, {"array": array, "counts": counts, "total": total})
 
 
 def t_transform(size: int, i: int, j: int, *, keep: Number) -> Matrix:
