@@ -154,102 +154,147 @@ impl<'py> Rows<'py> {
         })
     }
 
+    /// Parts are nested in each other up to 255 deep, and a thread may have little stack. So what goes through them holds
+    /// little, and what is done with their rows stands in functions of its own, which are gone when the next part is.
     fn joined(&mut self, matrix: &Matrix, u: u64) -> PyResult<Row<'py>> {
-        let size = matrix.family.size();
-        let (one, zero) = (self.whole(1)?, self.whole(0)?);
         let row = match matrix.family.composition() {
-            None => {
-                let entries: Vec<(u128, u128)> = (0..size)
-                    .map(|v| matrix.family.entry(u, v).unwrap_or((0, 1)))
-                    .collect();
-                let total = self
-                    .lcm
-                    .call1(PyTuple::new(self.py, entries.iter().map(|e| e.1))?)?;
-                let counts: PyResult<Vec<_>> = entries
-                    .iter()
-                    .map(|&(n, d)| total.floor_div(self.whole(d)?)?.mul(self.whole(n)?))
-                    .collect();
-                Row {
-                    counts: counts?,
-                    total,
-                }
-            }
-            Some(Composition::Kron(factors)) => {
-                // The joint code in C order: the last factor runs fastest.
-                let mut place = size;
-                let (mut product, mut total) = (vec![one.clone()], one);
-                for factor in factors.iter().filter(|factor| factor.family.size() > 1) {
-                    place /= factor.family.size();
-                    let part = self.of(factor, u / place % factor.family.size())?;
-                    let mut next = Vec::with_capacity(product.len() * part.counts.len());
-                    for a in &product {
-                        for b in &part.counts {
-                            next.push(a.mul(b)?);
-                        }
-                    }
-                    product = next;
-                    total = total.mul(&part.total)?;
-                }
-                Row {
-                    counts: product,
-                    total,
-                }
-            }
+            None => self.plain(matrix, u),
+            Some(Composition::Kron(factors)) => self.kron(factors, matrix.family.size(), u),
             Some(Composition::Mix(parts)) => {
-                let of = self.whole(parts.first().map_or(1, |part| part.0.1) as u128)?;
-                let drawn = parts.iter().filter(|((weight, _), _)| *weight > 0);
-                let drawn: Vec<_> = drawn.collect();
-                let rows: PyResult<Vec<_>> = drawn.iter().map(|part| self.of(part.1, u)).collect();
-                let rows = rows?;
-                let (inner, times) = self.common(&rows)?;
-                let mut sum = vec![zero; size as usize];
-                for ((row, part), times) in rows.iter().zip(&drawn).zip(&times) {
-                    let weight = self.whole(part.0.0 as u128)?.mul(times)?;
-                    for (s, n) in sum.iter_mut().zip(&row.counts) {
-                        *s = s.add(n.mul(&weight)?)?;
-                    }
+                let mut rows = Vec::new();
+                for (_, part) in parts.iter().filter(|((weight, _), _)| *weight > 0) {
+                    rows.push(self.of(part, u)?);
                 }
-                Row {
-                    counts: sum,
-                    total: inner.mul(of)?,
-                }
+                let weights = parts.iter().map(|part| part.0);
+                self.mixed(&rows, weights.filter(|weight| weight.0 > 0).collect())
             }
             Some(Composition::Product(first, second)) => {
                 let before = self.of(first, u)?;
-                let mut sum = vec![zero.clone(); size as usize];
-                let (mut shares, mut rows) = (Vec::new(), Vec::new());
-                for (w, a) in (0..).zip(&before.counts) {
-                    if !a.eq(&zero)? {
-                        shares.push(a);
-                        rows.push(self.of(second, w)?);
-                    }
+                let mut rows = Vec::new();
+                for w in self.taken(&before)? {
+                    rows.push(self.of(second, w)?);
                 }
-                let (inner, times) = self.common(&rows)?;
-                let longer = bits(&before.total)?.max(bits(&inner)?);
-                self.steps += rows.len() as u128 * u128::from(size) * effort(longer);
-                if self.steps > STEPS {
-                    let must = format!("take at most {STEPS} steps with long integers");
-                    return Err(Error::value("exact_row", must, "more").into());
-                }
-                for ((a, row), times) in shares.into_iter().zip(rows).zip(times) {
-                    let a = a.mul(times)?;
-                    self.py.check_signals()?;
-                    for (s, b) in sum.iter_mut().zip(&row.counts) {
-                        *s = s.add(b.mul(&a)?)?;
-                    }
-                }
-                Row {
-                    counts: sum,
-                    total: before.total.mul(inner)?,
-                }
+                self.product(&before, &rows)
             }
         };
+        self.short(row?, matrix.family.size())
+    }
+
+    #[inline(never)]
+    fn short(&self, row: Row<'py>, size: u64) -> PyResult<Row<'py>> {
         let most = most_bits(size);
         if bits(&row.total)? > most {
             let must = format!("have denominators of at most {most} bits");
             return Err(Error::value("exact_row", must, "longer ones in nested composites").into());
         }
         Ok(row)
+    }
+
+    #[inline(never)]
+    fn plain(&mut self, matrix: &Matrix, u: u64) -> PyResult<Row<'py>> {
+        let entries: Vec<(u128, u128)> = (0..matrix.family.size())
+            .map(|v| matrix.family.entry(u, v).unwrap_or((0, 1)))
+            .collect();
+        let total = self
+            .lcm
+            .call1(PyTuple::new(self.py, entries.iter().map(|e| e.1))?)?;
+        let counts: PyResult<Vec<_>> = entries
+            .iter()
+            .map(|&(n, d)| total.floor_div(self.whole(d)?)?.mul(self.whole(n)?))
+            .collect();
+        Ok(Row {
+            counts: counts?,
+            total,
+        })
+    }
+
+    fn kron(&mut self, factors: &[Matrix], size: u64, u: u64) -> PyResult<Row<'py>> {
+        // The joint code in C order: the last factor runs fastest.
+        let mut place = size;
+        let one = self.whole(1)?;
+        let mut row = Row {
+            counts: vec![one.clone()],
+            total: one,
+        };
+        for factor in factors.iter().filter(|factor| factor.family.size() > 1) {
+            place /= factor.family.size();
+            let part = self.of(factor, u / place % factor.family.size())?;
+            row = self.beside(&row, &part)?;
+        }
+        Ok(row)
+    }
+
+    /// Two rows of independent factors.
+    #[inline(never)]
+    fn beside(&self, row: &Row<'py>, part: &Row<'py>) -> PyResult<Row<'py>> {
+        let mut counts = Vec::with_capacity(row.counts.len() * part.counts.len());
+        for a in &row.counts {
+            for b in &part.counts {
+                counts.push(a.mul(b)?);
+            }
+        }
+        let total = row.total.mul(&part.total)?;
+        Ok(Row { counts, total })
+    }
+
+    /// Rows by their weights, which have one denominator.
+    #[inline(never)]
+    fn mixed(&self, rows: &[Rc<Row<'py>>], weights: Vec<(i64, i64)>) -> PyResult<Row<'py>> {
+        let of = self.whole(weights.first().map_or(1, |weight| weight.1) as u128)?;
+        let (inner, times) = self.common(rows)?;
+        let mut sum = self.zeros(rows)?;
+        for ((row, weight), times) in rows.iter().zip(weights).zip(&times) {
+            let weight = self.whole(weight.0 as u128)?.mul(times)?;
+            for (s, n) in sum.iter_mut().zip(&row.counts) {
+                *s = s.add(n.mul(&weight)?)?;
+            }
+        }
+        Ok(Row {
+            counts: sum,
+            total: inner.mul(of)?,
+        })
+    }
+
+    fn zeros(&self, rows: &[Rc<Row<'py>>]) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let size = rows.first().map_or(0, |row| row.counts.len());
+        Ok(vec![self.whole(0)?; size])
+    }
+
+    /// The codes that a row may report.
+    #[inline(never)]
+    fn taken(&self, row: &Row<'py>) -> PyResult<Vec<u64>> {
+        let mut found = Vec::new();
+        for (w, count) in (0..).zip(&row.counts) {
+            if count.is_truthy()? {
+                found.push(w);
+            }
+        }
+        Ok(found)
+    }
+
+    /// A row of the first matrix times those rows of the second that it may lead to.
+    #[inline(never)]
+    fn product(&mut self, before: &Row<'py>, rows: &[Rc<Row<'py>>]) -> PyResult<Row<'py>> {
+        let (inner, times) = self.common(rows)?;
+        let longer = bits(&before.total)?.max(bits(&inner)?);
+        self.steps += (rows.len() * before.counts.len()) as u128 * effort(longer);
+        if self.steps > STEPS {
+            let must = format!("take at most {STEPS} steps with long integers");
+            return Err(Error::value("exact_row", must, "more").into());
+        }
+        let mut sum = self.zeros(rows)?;
+        let shares = self.taken(before)?;
+        for ((w, row), times) in shares.into_iter().zip(rows).zip(times) {
+            let a = before.counts[w as usize].mul(times)?;
+            self.py.check_signals()?;
+            for (s, b) in sum.iter_mut().zip(&row.counts) {
+                *s = s.add(b.mul(&a)?)?;
+            }
+        }
+        Ok(Row {
+            counts: sum,
+            total: before.total.mul(inner)?,
+        })
     }
 }
 
