@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from bistochastic.adapters.thrift import Struct
 
-# Rows that are read together: fewer take longer per row.
-ROWS = 1 << 17
+# Rows that are read together: fewer take longer per row, as threads wait for each other more often.
+ROWS = 1 << 18
 # Rows of a group in what is written, at least. A group is written at once, and drawing waits where
 # that takes long.
 GROUP = 1 << 18

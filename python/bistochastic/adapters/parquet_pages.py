@@ -199,7 +199,10 @@ def _compressed(pages: list[bytes], compression: str) -> tuple[list[bytes], int]
     """The pages and the number of the codec; as they are where they get hardly shorter."""
     if CODECS[compression]:
         codec = pa.Codec("lz4_raw" if compression == "lz4" else compression)
-        short = [codec.compress(page, asbytes=True) for page in pages]
-        if sum(map(len, short)) < _WORTH * sum(map(len, pages)):
-            return short, CODECS[compression]
+        # The dictionary and a page tell; what is drawn by chance rarely gets shorter.
+        for tried in (pages[:2], pages):
+            short = [codec.compress(page, asbytes=True) for page in tried]
+            if sum(map(len, short)) >= _WORTH * sum(map(len, tried)):
+                return pages, CODECS["none"]
+        return short, CODECS[compression]
     return pages, CODECS["none"]

@@ -124,12 +124,12 @@ def _written(
         sink = created(part, form, stream.schema, table)
         first = sink.write if scatter is None else scatter.write
         with Behind(first) as behind:
-            for batch in ahead(table.batches()):
-                for ready in stream.batch(batch):
+            # Codes are read ahead, too, so that nothing but draws is done between two of them.
+            for piece in ahead(stream.pieces(table.batches())):
+                for ready in stream.drawn(piece):
                     behind.put(ready)
                 progress("protecting", table.share())
-            for ready in stream.finish():
-                behind.put(ready)
+            stream.close()
         if scatter is not None:
             progress("shuffling", None)
             for ready in scatter.batches():

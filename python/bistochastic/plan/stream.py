@@ -7,6 +7,7 @@ row stands for itself and is drawn as it comes.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,13 +19,15 @@ from bistochastic.plan.certificate import BLOCK, Certificate
 from bistochastic.plan.protect import Draws, certified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from bistochastic.adapters.arrow_table import ArrowTable
+    from bistochastic.plan.columns import Encoded
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
+    from bistochastic.plan.waves import Ids
 
 # Blocks that are drawn at a time: enough for all threads, few enough for any memory.
 _TOGETHER = 8
@@ -79,28 +82,55 @@ class Stream:
         self._people = None if wave is None else waves.People(wave.max_rows_per_id)
         self._clear: tuple[str, ...] = ()
         self._certificate: Certificate | None = None
-        self.schema = self._protected(self._held.take(0), last=True).schema
+        self.schema = self._drawn(self._read(0, last=True)).schema
         """The schema of the output."""
 
     def batch(self, batch: Any) -> list[Any]:
         """Take one more batch; the rows that are ready now, as record batches."""
         if self._certificate is not None:
             raise ValueError("`batch` must come before the end; got one after finish()")
-        self._held.add(batch)
-        ready = []
-        if self._people is not None:
-            while self._held.rows:
-                rows = min(self._held.rows, _TOGETHER * BLOCK)
-                ready += self._protected(self._held.take(rows), last=False).to_batches()
-            return ready
-        while self._held.rows >= (_TOGETHER + 1) * BLOCK:
-            ready += self._protected(self._held.take(_TOGETHER * BLOCK), last=False).to_batches()
-        return ready
+        return [ready for piece in self._taken(batch) for ready in self.drawn(piece)]
 
     def finish(self) -> list[Any]:
         """The rows that waited for the end."""
         if self._certificate is not None:
             return []
+        ready = [ready for piece in self._left() for ready in self.drawn(piece)]
+        self.close()
+        return ready
+
+    def pieces(self, batches: Iterable[Any]) -> Iterator[Piece]:
+        """All rows as codes, to be drawn by :meth:`drawn`, which may go on in another thread.
+
+        This is :meth:`batch` and :meth:`finish` in two halves. Once all of it was drawn, call
+        :meth:`close`.
+        """
+        for batch in batches:
+            yield from self._taken(batch)
+        yield from self._left()
+
+    def drawn(self, piece: Piece) -> list[Any]:
+        """A piece protected, as record batches; pieces come in their order."""
+        made: list[Any] = self._drawn(piece).to_batches()
+        return made
+
+    def close(self) -> None:
+        """All rows are drawn: from now on there is a certificate."""
+        rows = self._held.taken
+        self._certificate = certified(self._plan, self._options, rows, self._clear, self._people)
+
+    def _taken(self, batch: Any) -> Iterator[Piece]:
+        """One more batch: the pieces that can be drawn now."""
+        self._held.add(batch)
+        if self._people is not None:
+            while self._held.rows:
+                yield self._read(min(self._held.rows, _TOGETHER * BLOCK))
+            return
+        while self._held.rows >= (_TOGETHER + 1) * BLOCK:
+            yield self._read(_TOGETHER * BLOCK)
+
+    def _left(self) -> Iterator[Piece]:
+        """The pieces that waited for the end."""
         rows = self._held.taken + self._held.rows
         self._options.check_rows(self._plan, rows)
         for column, values in self._numbers.items():
@@ -108,13 +138,10 @@ class Stream:
                 must = f"must have a number for each of {rows} rows"
                 raise ValueError(f"{prefix([column])}{must}; got {len(values)}")
         # Whole blocks first, so that the last piece is no longer than the others.
-        ready = []
         while self._held.rows >= (_TOGETHER + 1) * BLOCK:
-            ready += self._protected(self._held.take(_TOGETHER * BLOCK), last=False).to_batches()
+            yield self._read(_TOGETHER * BLOCK)
         if self._held.rows:
-            ready += self._protected(self._held.take(self._held.rows), last=True).to_batches()
-        self._certificate = certified(self._plan, self._options, rows, self._clear, self._people)
-        return ready
+            yield self._read(self._held.rows, last=True)
 
     @property
     def certificate(self) -> Certificate:
@@ -124,27 +151,45 @@ class Stream:
             raise ValueError(f"{must}; got a release that goes on")
         return self._certificate
 
-    def _protected(self, table: ArrowTable, last: bool) -> Any:
-        """Some rows, protected; whole blocks unless they are the last."""
-        options, coded = self._options, self._coded
-        first = self._held.taken - table.rows
+    def _read(self, rows: int, *, last: bool = False) -> Piece:
+        """The first rows that are held, as codes; whole blocks unless they are the last."""
+        first = self._held.taken
+        table = self._held.take(rows)
         by_ids = self._people is not None
-        encoded = [coding.encode(table, a, first, narrowed=not by_ids) for a in coded]
-        ids = None
+        encoded = [coding.encode(table, a, first, narrowed=not by_ids) for a in self._coded]
+        ids, options = None, self._options
         if options.wave is not None and options.key is not None and self._people is not None:
             ids = options.wave.read(table, self._plan, options.key, self._people, first)
-            drawn = self._draws.by_ids(coded, encoded, ids)
+        return Piece(table, first, encoded, ids, last)
+
+    def _drawn(self, piece: Piece) -> Any:
+        options, coded, table, first = self._options, self._coded, piece.table, piece.first
+        if piece.ids is not None:
+            drawn = self._draws.by_ids(coded, piece.encoded, piece.ids)
         else:
-            drawn = self._draws.by_blocks(coded, encoded, first // BLOCK, last)
+            drawn = self._draws.by_blocks(coded, piece.encoded, first // BLOCK, piece.last)
         new: dict[str, Any] = {}
-        for attribute, codes, source in zip(coded, drawn, encoded, strict=True):
+        for attribute, codes, source in zip(coded, drawn, piece.encoded, strict=True):
             new.update(coding.decode(table, attribute, codes, source.missing))
         for column, values in self._numbers.items():
             new[column] = table.numbered(column, values[first : first + table.rows])
-        if options.wave is not None and options.wave.pseudonym is not None and ids is not None:
-            new[options.wave.pseudonym] = table.texts(ids.pseudonyms())
+        wave = options.wave
+        if wave is not None and wave.pseudonym is not None and piece.ids is not None:
+            new[wave.pseudonym] = table.texts(piece.ids.pseudonyms())
         self._clear = tuple(name for name in self._layout if name not in new)
         return table.made({name: new.get(name) for name in self._layout}, None)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some rows of a table as codes, to be drawn."""
+
+    table: ArrowTable
+    first: int
+    """The number of the first row."""
+    encoded: list[Encoded]
+    ids: Ids | None
+    last: bool
 
 
 def _bound(plan: Plan, options: Options, numbers: Mapping[str, NDArray[Any]]) -> Plan:
