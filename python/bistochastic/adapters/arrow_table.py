@@ -88,6 +88,20 @@ class ArrowTable(Frame):
         return whole, pa.schema(fields)
 
 
+class PlacedTable(ArrowTable):
+    """A table that gives whole numbers as places in a dictionary, which the codes are already."""
+
+    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+        """A column of such places where that one has whole numbers."""
+        kind = self.column(name).type
+        if labels.kind != "integer" or not pa.types.is_integer(kind):
+            return super().labelled(name, labels, codes, missing)
+        places = pa.array(codes, mask=missing)
+        entries = pa.array(labels.values, kind)
+        # Not looked at again: codes are below the number of entries.
+        return pa.chunked_array([pa.DictionaryArray.from_arrays(places, entries, safe=False)])
+
+
 class Batch(ArrowTable):
     """A record batch."""
 

@@ -38,8 +38,8 @@ class ParquetSource:
         schema = self._file.schema_arrow
         distinct(schema.names)
         listed = [column for column in places if _is_listed(self._file, column)]
-        self.stored = {column: schema.field(column).type for column in listed}
-        """The types of those columns in the file."""
+        self.stored = {field.name: field.type for field in schema}
+        """The types of the columns in the file, whatever they are read as."""
         if listed:
             self._file.close()
             self._file = pq.ParquetFile(
@@ -110,10 +110,7 @@ class ParquetSink:
     def __init__(self, path: Path, schema: Any, like: Any) -> None:
         found = getattr(like, "compression", "snappy")
         self._compression = found if found in parquet_pages.CODECS else "snappy"
-        # Texts that were read as places in a dictionary are texts again.
-        stored = getattr(like, "stored", {})
-        fields = [field.with_type(stored.get(field.name, field.type)) for field in schema]
-        self._plain = pa.schema(fields)
+        self._plain = pa.schema([_stored(field, like) for field in schema])
         self._schema = schema
         self._held: list[Any] = []
         self._rows = 0
@@ -185,6 +182,17 @@ class ParquetSink:
             self._file.write(footer + len(footer).to_bytes(4, "little") + _MAGIC)
         finally:
             self._file.close()
+
+
+def _stored(field: Any, like: Any) -> Any:
+    """A field in the type that it has in the source: places in a dictionary are values again."""
+    if not pa.types.is_dictionary(field.type):
+        return field
+    source = getattr(like, "stored", None)
+    if source is None:
+        source = {} if like is None else {each.name: each.type for each in like.schema}
+    kind = source.get(field.name, field.type)
+    return field if pa.types.is_dictionary(kind) else field.with_type(kind)
 
 
 def _spelled(table: Any, plain: Any) -> Any:

@@ -66,13 +66,11 @@ def chunk(column: Any, field: Any, compression: str) -> Chunk | None:
     if packed is None:
         return None
     places, width, pages = packed
-    if entries is not None:
-        dictionary, ends = _of_texts(entries.take(pa.array(places)).to_pylist())
+    there: Any = places if entries is None else entries.take(pa.array(places))
+    if physical == _BYTE_ARRAY:
+        dictionary, ends = _of_texts(there.to_pylist())
     else:
-        wide = np.dtype("<i4" if physical == _INT32 else "<i8")
-        # Numbers without a sign keep their bits.
-        dictionary = places.astype(wide).tobytes()
-        ends = dictionary[: wide.itemsize], dictionary[-wide.itemsize :]
+        dictionary, ends = _of_numbers(np.asarray(there), "<i4" if physical == _INT32 else "<i8")
     plain = len(column) * (8 if physical == _INT64 else 4)
     if len(dictionary) > min(_DICTIONARY, max(plain, 1 << 10)):
         return None
@@ -86,13 +84,16 @@ def chunk(column: Any, field: Any, compression: str) -> Chunk | None:
 
 
 def _listed(column: Any, physical: int) -> tuple[NDArray[Any], Any] | None:
-    """The numbers of all rows, and the texts that they are places of, if they are."""
+    """The numbers of all rows, and what they are places of, if they are."""
     kind = column.type
     if pa.types.is_integer(kind) and physical in (_INT32, _INT64):
         return _numbers(column), None
-    if not pa.types.is_dictionary(kind) or physical != _BYTE_ARRAY or not column.num_chunks:
+    if not pa.types.is_dictionary(kind) or not column.num_chunks:
         return None
-    if not (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)):
+    value = kind.value_type
+    texts = pa.types.is_string(value) or pa.types.is_large_string(value)
+    numbers = pa.types.is_integer(value) and physical in (_INT32, _INT64)
+    if not (numbers or (texts and physical == _BYTE_ARRAY)):
         return None
     entries = column.chunk(0).dictionary
     others = (each.dictionary for each in column.chunks[1:])
@@ -117,6 +118,12 @@ def _nulls(column: Any) -> NDArray[np.bool_] | None:
     if not column.null_count:
         return None
     return np.asarray(column.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _of_numbers(numbers: NDArray[Any], kind: str) -> tuple[bytes, tuple[bytes, bytes]]:
+    """A dictionary of whole numbers, by their bits, and the least and the largest."""
+    ends = numbers.min(keepdims=True).astype(kind), numbers.max(keepdims=True).astype(kind)
+    return numbers.astype(kind).tobytes(), (ends[0].tobytes(), ends[1].tobytes())
 
 
 def _of_texts(texts: list[str]) -> tuple[bytes, tuple[bytes, bytes] | None]:

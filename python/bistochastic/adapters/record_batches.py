@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from bistochastic.adapters.arrow_table import ArrowTable
+from bistochastic.adapters.arrow_table import ArrowTable, PlacedTable
 from bistochastic.adapters.frames import distinct, unchanged
 from bistochastic.words import shown
 
@@ -65,8 +65,9 @@ def _kinds(schema: pa.Schema) -> dict[str, str]:
 class Pieces:
     """Record batches of one schema, held until rows are taken off their front."""
 
-    def __init__(self, schema: pa.Schema) -> None:
+    def __init__(self, schema: pa.Schema, *, places: bool = False) -> None:
         distinct(schema.names)
+        self._table = PlacedTable if places else ArrowTable
         self._schema = schema.remove_metadata()
         self._held: list[pa.RecordBatch] = []
         self.rows = 0
@@ -95,4 +96,4 @@ class Pieces:
         self._held = whole.slice(rows).to_batches()
         self.rows -= found.num_rows
         self.taken += found.num_rows
-        return ArrowTable(found)
+        return self._table(found)

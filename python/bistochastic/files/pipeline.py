@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -54,6 +55,30 @@ def ahead(items: Iterable[Any]) -> Iterator[Any]:
     finally:
         stop.set()
         thread.join()
+
+
+def abreast(do: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+    """``do(item)`` for every item, in order, two at a time; errors are raised here.
+
+    Where one waits for its threads at the end, the other one works.
+
+    >>> list(abreast(lambda i: i * i, range(5)))
+    [0, 1, 4, 9, 16]
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2, thread_name_prefix="bistochastic-file") as threads:
+        waiting: deque[Any] = deque()
+        try:
+            for item in items:
+                waiting.append(threads.submit(do, item))
+                if len(waiting) > 2:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for each in waiting:
+                each.cancel()
 
 
 class Behind:

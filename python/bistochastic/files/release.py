@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic.adapters import table_files
 from bistochastic.adapters.table_files import created, ending, opened
-from bistochastic.files.pipeline import Behind, ahead
+from bistochastic.files.pipeline import Behind, abreast, ahead
 from bistochastic.files.whole import Whole, room
 from bistochastic.plan.attributes import Numeric
 
@@ -113,7 +113,7 @@ def _written(
     """Protect all rows into one part; what the disk does not take is a sentence."""
     from bistochastic.plan.stream import Stream
 
-    stream = Stream(plan, table.schema, options, numbers=numbers)
+    stream = Stream(plan, table.schema, options, numbers=numbers, places=form == ".parquet")
     scatter: Any = None
     sink: Any = None
     if options.shuffle:
@@ -125,8 +125,8 @@ def _written(
         first = sink.write if scatter is None else scatter.write
         with Behind(first) as behind:
             # Codes are read ahead, too, so that nothing but draws is done between two of them.
-            for piece in ahead(stream.pieces(table.batches())):
-                for ready in stream.drawn(piece):
+            for batches in abreast(stream.drawn, ahead(stream.pieces(table.batches()))):
+                for ready in batches:
                     behind.put(ready)
                 progress("protecting", table.share())
             stream.close()

@@ -59,6 +59,9 @@ class Stream:
     A numeric column is permuted as a whole, so it takes two passes. In the first, read its values
     and have them permuted by :func:`permuted`. In the second, hand the result over as ``numbers``:
     an array for each numeric column, with the values of all rows in the order of the input.
+
+    With ``places``, protected columns of whole numbers come out as places in a dictionary, for who
+    writes a file of such.
     """
 
     def __init__(
@@ -68,11 +71,13 @@ class Stream:
         options: Options,
         *,
         numbers: Mapping[str, NDArray[Any]] | None = None,
+        places: bool = False,
     ) -> None:
         from bistochastic.adapters.record_batches import Pieces
 
         self._options = options
-        self._held = Pieces(schema)
+        self._held = Pieces(schema, places=places)
+        self._narrowed = places or options.wave is None
         self._layout = options.layout(plan, self._held.names)
         self._numbers = dict(numbers or {})
         self._plan = _bound(plan, options, self._numbers)
@@ -155,8 +160,7 @@ class Stream:
         """The first rows that are held, as codes; whole blocks unless they are the last."""
         first = self._held.taken
         table = self._held.take(rows)
-        by_ids = self._people is not None
-        encoded = [coding.encode(table, a, first, narrowed=not by_ids) for a in self._coded]
+        encoded = [coding.encode(table, a, first, narrowed=self._narrowed) for a in self._coded]
         ids, options = None, self._options
         if options.wave is not None and options.key is not None and self._people is not None:
             ids = options.wave.read(table, self._plan, options.key, self._people, first)
