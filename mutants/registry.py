@@ -265,8 +265,8 @@ MUTANTS = [
         "python/bistochastic/plan/stream.py",
         "every piece of a stream starts with block 0 again",
         ("tests/test_stream.py::test_pieces_make_the_release_of_the_whole",),
-        old="by_blocks(coded, encoded, first // BLOCK, last)",
-        new="by_blocks(coded, encoded, 0, last)",
+        old="by_blocks(coded, piece.encoded, first // BLOCK, piece.last)",
+        new="by_blocks(coded, piece.encoded, 0, piece.last)",
     ),
     Mutant(
         "column-not-in-permutation",
