@@ -334,3 +334,21 @@ def test_a_text_that_is_not_declared_is_named_by_its_row(tmp_path: Path) -> None
         assert done.exit_code == 1
         assert "secret" not in said
         assert not (tmp_path / "out.parquet").exists()
+
+
+def test_many_pieces_are_drawn_two_at_a_time_and_written_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_file, "ROWS", 500)
+    monkeypatch.setattr(parquet_file, "GROUP", 1300)
+    draw = np.random.default_rng(6)
+    rows = 12_345
+    answers = pa.array(WORDS).take(pa.array(draw.integers(0, 3, rows)))
+    table = pa.table({"person": draw.permutation(rows), "answer": answers})
+    key = ("--key-file", str(tmp_path / "key"))
+    done, plan = release(tmp_path, table, "out.parquet", *BY_IDS, *key)
+    assert done.exit_code == 0, done.output
+    held = bs.Key.from_file(tmp_path / "key")
+    expected = plan.protect(table, key=held, id_column="person", after="first").data
+    assert pq.ParquetFile(tmp_path / "out.parquet").num_row_groups > 5
+    assert pq.read_table(tmp_path / "out.parquet").equals(expected)
