@@ -1,3 +1,1 @@
-"""From a file to a protected file: ``release`` the way, ``whole`` files that appear when whole,
-``pipeline`` reading, drawing and writing at the same time.
-"""
+"""From a file to a protected file: ``release`` the way, ``whole`` files that appear when whole."""

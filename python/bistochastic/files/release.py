@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic.adapters import table_files
 from bistochastic.adapters.table_files import created, ending, opened
-from bistochastic.files.pipeline import Behind, abreast, ahead
 from bistochastic.files.whole import Whole, room
+from bistochastic.pipeline import Behind, abreast, ahead
 from bistochastic.plan.attributes import Numeric
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Two threads beside the one that draws: reading ahead, and writing behind."""
+"""Pieces of a table read, drawn and written at the same time, in order."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def abreast(do: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(2, thread_name_prefix="bistochastic-file") as threads:
+    with ThreadPoolExecutor(2, thread_name_prefix="bistochastic-piece") as threads:
         waiting: deque[Any] = deque()
         try:
             for item in items:
