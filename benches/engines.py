@@ -248,7 +248,7 @@ def measured(engine: str, kind: str, folder: Path, turns: int) -> list[float] | 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10**7)
-    parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--turns", type=int, default=4)
     parser.add_argument("--kind", choices=("numbers", "texts"), help="numbers, then texts")
     parser.add_argument("--engine", choices=list(ENGINES), help="this one alone, as a child")
     parser.add_argument("--folder", type=Path, help="where the files go")

@@ -76,6 +76,25 @@ def test_duckdb(options: dict[str, Any], release: pa.Table) -> None:
         plan().on_duckdb(table, **options)
 
 
+def test_batches_of_duckdb_come_back_in_order(options: dict[str, Any]) -> None:
+    """Two are done at a time. DuckDB hands over 131,072 rows at once."""
+    options = {**options, "pseudonym": None}
+    votes = bs.Plan([bs.Categorical("votes", list(range(5)), "randomized_response", beta=0.4)])
+
+    def rows(bad: int) -> duckdb.DuckDBPyRelation:
+        said = f"range person, case when range = {bad} then 7 else range % 5 end votes"
+        return duckdb.connect().sql(f"select {said} from range(700000)")
+
+    found = votes.on_duckdb(rows(-1), **options).to_arrow_table()
+    wanted = votes.function(**options).table(rows(-1).to_arrow_table())
+    assert found.equals(wanted)
+    # Whoever wants few rows leaves the others alone.
+    assert votes.on_duckdb(rows(-1), **options).limit(3).to_arrow_table().equals(wanted[:3])
+    late = 5 * 131072 + 11
+    with pytest.raises(Exception, match="column `votes`: .* in row 11 of its batch"):
+        votes.on_duckdb(rows(late), **options).to_arrow_table()
+
+
 def test_datasets_of_pyarrow(options: dict[str, Any], release: pa.Table, tmp_path: Path) -> None:
     pq.write_table(people(ROWS), tmp_path / "in.parquet", row_group_size=700)
     source = ds.dataset(tmp_path / "in.parquet")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from bistochastic.pipeline import abreast
+
 
 def on_duckdb(f: Any, relation: Any) -> Any:
     """Another relation, on a connection of its own, which reads the first one once."""
@@ -15,5 +17,7 @@ def on_duckdb(f: Any, relation: Any) -> Any:
         raise TypeError(f"{must}; got {type(relation).__name__}")
     source = pa.RecordBatchReader.from_stream(relation)
     known = f.for_schema(source.schema)
-    out = pa.RecordBatchReader.from_batches(known.schema(source.schema), known(source))
+    # DuckDB asks for one batch after the other, with one of its threads, while the others wait.
+    made = abreast(known.batch, source)
+    out = pa.RecordBatchReader.from_batches(known.schema(source.schema), made)
     return duckdb.connect().from_arrow(out)
