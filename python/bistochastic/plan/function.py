@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic import _core
 from bistochastic.adapters.frames import opened
+from bistochastic.pipeline import abreast
 from bistochastic.plan import columns as coding
 from bistochastic.plan import waves
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, named, prefix
@@ -91,8 +92,8 @@ class Function:
         if 1 < len(pieces) <= table.num_rows // _SHORT:
             # What is wrong is said below, of the whole table.
             with contextlib.suppress(TypeError, ValueError):
-                made = [self._protected(opened(piece), key) for piece in pieces]
-                return type(table).from_batches(made)
+                made = abreast(lambda piece: self._protected(opened(piece), key), pieces)
+                return type(table).from_batches(list(made))
         return self._protected(opened(table), key)
 
     def frame(self, frame: Any) -> Any:
