@@ -39,12 +39,13 @@ if TYPE_CHECKING:
 # The families that a size and a beta are enough for.
 BY_BETA = ("randomized_response", "k_anonymous", "geometric", "tridiagonal")
 # Arrays of fewer rows are done before anyone would look: watching takes as long as a small one.
-_SHORT = 64
+# What dense takes is nearly balanced.
+_SHORT = {"dense": 200, "balance": 64, "gibbs": 64}
 
 
 def _of_table(family: str, table: Table | None, parameters: dict[str, Any]) -> Matrix:
     """A matrix from an array, which may take long where that has many rows."""
-    if isinstance(table, np.ndarray) and len(table.shape) and len(table) < _SHORT:
+    if isinstance(table, np.ndarray) and len(table.shape) and len(table) < _SHORT[family]:
         return _core.build(family, parameters)
     with watched("building"):
         return _core.build(family, parameters)

@@ -271,10 +271,17 @@ pub fn extend<T>(vector: &mut Vec<T>, items: impl Iterator<Item = T>) {
     items.for_each(|item| push(vector, item));
 }
 
+/// Items that are written before anybody could want to stop.
+const QUICK: usize = 1 << 20;
+
 /// `n` items where they will stay: a copy of millions is felt.
 fn written<T>(n: usize, mut items: impl Iterator<Item = T>) -> Arc<[T]> {
     // As in [`shared`].
     drop(room::<T>(n + 2 * size_of::<usize>()));
+    if n <= QUICK {
+        // Many at a time, where the iterator lets the compiler see that.
+        return items.collect();
+    }
     // A range is known to the standard library to be as long as it says, so this allocates once.
     let next = |i: usize| {
         if i.is_multiple_of(STRETCH) {
