@@ -8,12 +8,35 @@ use std::alloc::{Layout, alloc, alloc_zeroed};
 use std::fmt;
 use std::hint::black_box;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use super::stop::{self, Stop};
 
 /// From this many bytes on, the system is asked what it has.
 pub const LOOK_FROM: u128 = 16 << 20;
+
+/// For so long what the system said is taken to be true, less what was asked for since: to read it takes as long
+/// as to write a megabyte.
+const MOMENT: Duration = Duration::from_millis(20);
+
+/// When the system said what it has, and how much of that is left.
+struct Said(Option<(Instant, u128)>);
+
+static SAID: Mutex<Said> = Mutex::new(Said(None));
+
+impl Said {
+    /// Whether the system said a moment ago that it has several times as much. Then it has so much less.
+    fn is_left(&mut self, bytes: u128, now: Instant) -> bool {
+        match &mut self.0 {
+            Some((at, left)) if now.duration_since(*at) < MOMENT && bytes <= *left / 4 => {
+                *left -= bytes;
+                true
+            }
+            _ => false,
+        }
+    }
+}
 
 /// How much was missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +103,12 @@ pub fn available() -> Option<u128> {
 /// # Errors
 /// They cannot.
 pub fn look(bytes: u128) -> Result<(), Shortage> {
-    if bytes < LOOK_FROM {
+    // Nobody waits for the other: whoever does not get it asks the system.
+    if bytes < LOOK_FROM
+        || SAID
+            .try_lock()
+            .is_ok_and(|mut said| said.is_left(bytes, Instant::now()))
+    {
         return Ok(());
     }
     match available() {
@@ -88,8 +116,14 @@ pub fn look(bytes: u128) -> Result<(), Shortage> {
             bytes,
             available: Some(available),
         }),
+        Some(available) => {
+            if let Ok(mut said) = SAID.try_lock() {
+                said.0 = Some((Instant::now(), available - bytes));
+            }
+            Ok(())
+        }
         // Where the system does not say, the allocation itself will tell.
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -383,6 +417,19 @@ mod tests {
         if cfg!(target_os = "linux") {
             assert!(available().is_some_and(|bytes| bytes > 1 << 20));
         }
+    }
+
+    #[test]
+    fn what_was_said_is_true_for_a_moment_and_used_up() {
+        let now = Instant::now();
+        let mut said = Said(None);
+        assert!(!said.is_left(1, now));
+        said.0 = Some((now, 90));
+        assert!(!said.is_left(23, now), "a quarter at most");
+        assert!(said.is_left(20, now));
+        assert!(!said.is_left(20, now), "70 are left");
+        assert!(said.is_left(17, now + MOMENT / 2));
+        assert!(!said.is_left(1, now + MOMENT));
     }
 
     #[test]

@@ -43,10 +43,11 @@ fn cores() -> usize {
     }
 }
 
-/// This process's pool; none where there is one thread.
+/// This process's pool, of one thread less than are to be used; none where that is none.
 fn current() -> Option<&'static ThreadPool> {
     static CURRENT: PerProcess<Option<ThreadPool>> = PerProcess::new();
-    // A machine that refuses threads still computes, on the caller's.
+    // A machine that refuses threads still computes, on the caller's, which is one of the threads asked for: one
+    // more than there are cores would keep the others from working while it looks for work.
     let make = || match threads() {
         1 => None,
         n => {
@@ -54,7 +55,7 @@ fn current() -> Option<&'static ThreadPool> {
             // a caller that handles secrets left there.
             erase::stack();
             ThreadPoolBuilder::new()
-                .num_threads(n)
+                .num_threads(n - 1)
                 .thread_name(|i| format!("bistochastic-{i}"))
                 .build()
                 .ok()
@@ -85,10 +86,10 @@ fn map_any<T: Send>(tasks: usize, small: bool, f: &(dyn Fn(usize) -> T + Sync)) 
     out
 }
 
-/// `f(i)` for every `i` below `tasks`, each once, on the threads of the pool, the caller's in the place of one: it need
-/// not be woken at the end, and does small work before another thread is awake.
+/// `f(i)` for every `i` below `tasks`, each once, on the threads of the pool and the caller's: that need not be woken at
+/// the end, and does small work before another thread is awake.
 fn for_each(pool: &ThreadPool, tasks: usize, f: &(dyn Fn(usize) + Sync)) {
-    let threads = pool.current_num_threads().min(tasks);
+    let threads = (pool.current_num_threads() + 1).min(tasks);
     // Several at a time: a task may be shorter than it takes to agree on the next.
     let (next, some) = (AtomicUsize::new(0), (tasks / (16 * threads)).max(1));
     side_by_side(threads, &|| {
@@ -173,7 +174,7 @@ fn side_by_side(threads: usize, work: &(dyn Fn() + Sync)) {
     }
     let (handed, stopped) = (&stop::handed(), &Payload::default());
     let help = move || stopped.catch(|| handed.with(work));
-    match current().filter(|pool| others < pool.current_num_threads()) {
+    match current().filter(|pool| others <= pool.current_num_threads()) {
         Some(pool) => pool.in_place_scope(|scope| {
             for _ in 0..others {
                 scope.spawn(move |_| help());

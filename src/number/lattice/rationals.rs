@@ -55,8 +55,8 @@ pub fn common_total(name: &str, ratios: &[(i128, i128)]) -> Result<(Vec<u64>, u6
 /// The double nearest to `numerator / denominator`.
 pub fn nearest(numerator: u128, denominator: u128) -> f64 {
     if numerator <= 1 << 53 && denominator <= 1 << 53 {
-        // Both are doubles, and IEEE division rounds to nearest.
-        return numerator as f64 / denominator as f64;
+        // Both are doubles, and IEEE division rounds to nearest. Processors convert 64 bits, not 128.
+        return numerator as u64 as f64 / denominator as u64 as f64;
     }
     // To 30 digits the nearest double is mostly clear: what it leaves is less than half a gap, on the
     // smaller side of a power of two.
