@@ -91,7 +91,7 @@ def test_batches_of_duckdb_come_back_in_order(options: dict[str, Any]) -> None:
     # Whoever wants few rows leaves the others alone.
     assert votes.on_duckdb(rows(-1), **options).limit(3).to_arrow_table().equals(wanted[:3])
     late = 5 * 131072 + 11
-    with pytest.raises(Exception, match="column `votes`: .* in row 11 of its batch"):
+    with pytest.raises(Exception, match=r"column `votes`: .* in row 11 of its batch"):
         votes.on_duckdb(rows(late), **options).to_arrow_table()
 
 
