@@ -8,7 +8,8 @@ way. ``bistochastic protect`` does the same to one file, and should be faster th
 
 Each engine runs in a process of its own, warm: a tenth of the rows is done before the clock runs.
 There it protects, copies and draws turn by turn, so that what else the machine does meanwhile slows
-all three, and the best of each is compared.
+all three, and the best of each is compared. There are many turns: Ray, for one, starts four or five
+processes for every job, and what that takes varies by seconds.
 """
 
 from __future__ import annotations
@@ -248,7 +249,7 @@ def measured(engine: str, kind: str, folder: Path, turns: int) -> list[float] | 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10**7)
-    parser.add_argument("--turns", type=int, default=4)
+    parser.add_argument("--turns", type=int, default=8)
     parser.add_argument("--kind", choices=("numbers", "texts"), help="numbers, then texts")
     parser.add_argument("--engine", choices=list(ENGINES), help="this one alone, as a child")
     parser.add_argument("--folder", type=Path, help="where the files go")
@@ -266,8 +267,7 @@ def main() -> None:
 def table(folder: Path, kind: str, rows: int, turns: int) -> None:
     print(f"{rows:,} rows, {len(SIZES)} protected columns of {kind} and an integer id")
     for engine in ENGINES:
-        # Ray starts four or five processes for every job, and what that takes varies by seconds.
-        found = measured(engine, kind, folder, 2 * turns if engine == "ray" else turns)
+        found = measured(engine, kind, folder, turns)
         if found is None:
             continue
         protect, copy, floor = found
