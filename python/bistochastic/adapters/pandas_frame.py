@@ -48,7 +48,9 @@ class PandasFrame(Frame):
             return entries.at(indices, _any(indices < 0))
         if is_object:
             return arrays.of_objects(series.tolist(), labels)
-        missing = _any(series.isna().to_numpy(dtype=bool))
+        # NumPy's whole numbers and truth values cannot be missing.
+        never = isinstance(dtype, np.dtype) and dtype.kind in "iub"
+        missing = None if never else _any(series.isna().to_numpy(dtype=bool))
         if labels.kind == "text" and isinstance(dtype, pd.StringDtype):
             index = pd.Index(list(labels.values), dtype=dtype)
             found = index.get_indexer(pd.Index(series))
