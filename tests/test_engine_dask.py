@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-import bistochastic as bs
 import engine_world as world
 from engine_failures import BAD_INPUT, SECRET, Once, bad_input
 from test_function import people, plan
@@ -87,29 +85,6 @@ def test_the_release_is_that_of_one_machine(
     assert world.in_processes(secret) == []
     assert world.found_in(folder, secret) == []
     world.assert_local()
-
-
-def test_columns_of_one_type_are_put_together_as_they_are(options: dict[str, Any]) -> None:
-    """Whole numbers of NumPy, which pandas would copy twice."""
-    numbers = {"a": np.arange(900) % 3, "b": np.arange(900) % 5, "c": np.arange(900) % 2}
-    given = pd.DataFrame({"person": range(900)} | numbers)
-    given = given.astype({"a": "int32", "b": "int32"})
-    options = {**options, "pseudonym": None}
-    for columns in (["a", "b"], ["a", "b", "c"]):
-        sizes = {name: int(given[name].max()) + 1 for name in columns}
-        here = bs.Plan(
-            [
-                bs.Categorical(name, list(range(k)), "randomized_response", beta=0.5)
-                for name, k in sizes.items()
-            ]
-        )
-        frame = given[["person", *columns]]
-        out = here.on_dask(dd.from_pandas(frame, npartitions=4), **options)
-        wanted = here.function(**options).frame(frame)
-        found = out.compute(scheduler="synchronous").reset_index(drop=True)
-        pd.testing.assert_frame_equal(found, wanted)
-        blocks = {len(part.compute(scheduler="synchronous")._mgr.blocks) for part in out.partitions}
-        assert blocks == ({1} if len(columns) == 2 else {3})
 
 
 @pytest.mark.parametrize("case", BAD_INPUT)

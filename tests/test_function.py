@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -133,6 +134,53 @@ def test_reports_do_not_depend_on_the_width_of_a_column(key_file: Path, missing:
         bad = table.set_column(1, "few", pa.array(values))
         with pytest.raises(ValueError, match=r"got 1 other value, .* row 17 of its batch"):
             f.table(bad)
+
+
+def test_columns_of_one_type_lie_together_in_a_frame_of_pandas(key_file: Path) -> None:
+    """pandas copies each of them twice where they do not, as soon as it copies the frame."""
+    numbers = {"a": np.arange(900) % 3, "b": np.arange(900) % 5, "c": np.arange(900) % 2}
+    given = pd.DataFrame({"person": range(900)} | numbers).astype({"a": "int32", "b": "int32"})
+    before = given.copy()
+    source = bs.KeySource.file(key_file)
+    for columns, blocks in (["a", "b"], 1), (["b", "a"], 1), (["a"], 1), (["a", "b", "c"], 3):
+        of = {"a": 3, "b": 5, "c": 2}
+        here = bs.Plan(
+            [
+                bs.Categorical(name, list(range(of[name])), "randomized_response", beta=0.5)
+                for name in columns
+            ]
+        )
+        f = here.function(key=source, id_column="person", after="first")
+        frame = given[["person", *columns]]
+        found = f.frame(frame)
+        wanted = f.table(pa.Table.from_pandas(frame, preserve_index=False)).to_pandas()
+        pd.testing.assert_frame_equal(found, wanted)
+        assert len(found._mgr.blocks) == blocks
+        # Its columns are still columns of their own.
+        found.iloc[:, 0] = 0
+        pd.testing.assert_frame_equal(found.iloc[:, 1:], wanted.iloc[:, 1:])
+    pd.testing.assert_frame_equal(given, before)
+
+
+def test_reports_are_drawn_into_an_array_like_the_codes(key_file: Path) -> None:
+    matrix = bs.randomized_response(3, beta=0.5)
+    codes = np.arange(40, dtype=np.uint16) % 3
+    given = (bs.KeySource.file(key_file).read(), "plan", ["a"], matrix, codes, np.arange(40))
+    rooms = np.full((3, 40), 9, np.uint16)
+    assert (_core.plan_ids(*given, out=rooms[1]) == _core.plan_ids(*given)).all()
+    assert (rooms[1] == _core.plan_ids(*given)).all()
+    assert (rooms[[0, 2]] == 9).all()
+    fixed = np.empty(40, np.uint16)
+    fixed.flags.writeable = False
+    for bad in (
+        rooms[1, :39],
+        rooms[1].view(np.int16),
+        np.empty((40, 2), np.uint16)[:, 0],
+        np.empty(40),
+        fixed,
+    ):
+        with pytest.raises(ValueError, match="`out` must be an array like the codes"):
+            _core.plan_ids(*given, out=bad)
 
 
 def test_256_categories_and_missing_ones_fit_in_a_column_of_bytes(key_file: Path) -> None:

@@ -349,7 +349,13 @@ def plan_blocks(
     last: bool,
 ) -> list[NDArray[Any]]: ...
 def plan_ids(
-    key: Key, plan: str, columns: list[str], matrix: Law, codes: NDArray[Any], ids: Any
+    key: Key,
+    plan: str,
+    columns: list[str],
+    matrix: Law,
+    codes: NDArray[Any],
+    ids: Any,
+    out: NDArray[Any] | None = None,
 ) -> NDArray[Any]: ...
 def plan_column_key(
     key: Key, plan: str, release: str, column: str, kind: str, values: NDArray[np.uint64]

@@ -178,6 +178,8 @@ enum Out<'py> {
 
 /// Reports of a column of a plan by ids: the same person with the same code has the same report in every file.
 #[pyfunction]
+#[pyo3(signature = (key, plan, columns, matrix, codes, ids, out=None))]
+#[expect(clippy::too_many_arguments)]
 pub fn plan_ids<'py>(
     py: Python<'py>,
     key: &Bound<'py, PyAny>,
@@ -186,12 +188,13 @@ pub fn plan_ids<'py>(
     matrix: &Bound<'py, Matrix>,
     codes: &Bound<'py, PyAny>,
     ids: &Bound<'py, PyAny>,
+    out: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let labels = Label::plan(plan, [Label::List(names(&columns))]);
     let secret = Secret::labelled(held(key)?, labels);
     let matrix = matrix.get().inner();
     let size = matrix.family.size();
-    let columns = Columns::new(codes, size)?;
+    let columns = Columns::into(codes, size, out)?;
     let draws = Draws {
         py,
         matrix,

@@ -259,6 +259,8 @@ def words(values: NDArray[Any]) -> tuple[str, NDArray[np.uint64]]:
 class Arrays:
     """A dict of arrays or lists, all of one length."""
 
+    together = False
+
     def __init__(self, frame: Mapping[str, Any]) -> None:
         self._names = distinct(list(frame))
         self._given = dict(frame)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from bistochastic.adapters.frames import unchanged
 
 
@@ -22,23 +20,7 @@ def on_dask(f: Any, frame: Any) -> Any:
 
 def _partition(frame: Any, f: Any, kinds: dict[str, str]) -> Any:
     unchanged(_kinds(frame), kinds)
-    return _together(f.frame(_without_index(frame)))
-
-
-def _together(frame: Any) -> Any:
-    """The same columns, next to each other where that is all they are: NumPy's, of one type.
-
-    Dask copies every partition once more before it writes it. pandas would put the columns together
-    then, which takes two copies.
-    """
-    kinds = {column.dtype for _, column in frame.items()}
-    plain = all(isinstance(kind, np.dtype) and kind.kind in "iub" for kind in kinds)
-    if len(kinds) != 1 or not plain:
-        return frame
-    block = np.empty(frame.shape[::-1], dtype=kinds.pop())
-    for row, (_, column) in zip(block, frame.items(), strict=True):
-        row[:] = column.to_numpy()
-    return type(frame)(block.T, columns=frame.columns, copy=False)
+    return f.frame(_without_index(frame))
 
 
 def _without_index(frame: Any) -> Any:

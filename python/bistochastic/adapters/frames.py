@@ -7,7 +7,7 @@ one reads and writes the columns of one library; what is common is here.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -139,6 +139,9 @@ def _is_relation(frame: Any) -> bool:
 
 class Frame:
     """What tables of pandas, polars and pyarrow share, through narwhals."""
+
+    together: ClassVar[bool] = False
+    """Whether columns of one type should lie in one array."""
 
     def __init__(self, native: Any) -> None:
         self._native = native

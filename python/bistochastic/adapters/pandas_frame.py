@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 class PandasFrame(Frame):
     """A frame with a plain index: any other would be a column in clear that nobody named."""
 
+    # pandas puts them together whenever it copies a frame, and copies each twice for that.
+    together = True
+
     def __init__(self, native: pd.DataFrame) -> None:
         distinct(list(native.columns))
         index = native.index
@@ -48,9 +51,7 @@ class PandasFrame(Frame):
             return entries.at(indices, _any(indices < 0))
         if is_object:
             return arrays.of_objects(series.tolist(), labels)
-        # NumPy's whole numbers and truth values cannot be missing.
-        never = isinstance(dtype, np.dtype) and dtype.kind in "iub"
-        missing = None if never else _any(series.isna().to_numpy(dtype=bool))
+        missing = None if _is_plain(dtype) else _any(series.isna().to_numpy(dtype=bool))
         if labels.kind == "text" and isinstance(dtype, pd.StringDtype):
             index = pd.Index(list(labels.values), dtype=dtype)
             found = index.get_indexer(pd.Index(series))
@@ -91,7 +92,8 @@ class PandasFrame(Frame):
                 entries[missing] = None
             return pd.Series(entries, dtype=object)
         if isinstance(dtype, np.dtype) and labels.kind != "text":
-            return pd.Series(arrays.numbers_of(labels, codes, dtype))
+            # Nobody else has them: pandas 3 would copy.
+            return pd.Series(arrays.numbers_of(labels, codes, dtype), copy=False)
         if getattr(dtype, "storage", "") == "pyarrow":
             import pyarrow as pa
 
@@ -134,8 +136,41 @@ class PandasFrame(Frame):
             new = self.column(name).copy() if column is None else column
             found[name] = new if order is None else new.take(order)
             found[name].index = plain
+        block = _block([column.to_numpy() for column in found.values() if _is_plain(column.dtype)])
+        if block is not None and len(block) == len(found):
+            return pd.DataFrame(block.T, columns=list(found), index=plain, copy=False)
         # Not put together in blocks, which would copy every column once more.
         return pd.DataFrame(found, index=plain, copy=False)
+
+
+def _is_plain(dtype: Any) -> bool:
+    """Whether it is NumPy's, of whole numbers or truth values, which cannot be missing."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "iub"
+
+
+def _block(columns: list[NDArray[Any]]) -> NDArray[Any] | None:
+    """The array whose rows these columns are, all of them in order, if there is one.
+
+    >>> block = np.array([[0, 1, 2], [3, 4, 5]], dtype=np.uint32)
+    >>> _block([block[0].view(np.int32), block[1].view(np.int32)])
+    array([[0, 1, 2],
+           [3, 4, 5]], dtype=int32)
+    >>> _block([block[1], block[0]]) is None
+    True
+    """
+    if not columns or len({column.dtype for column in columns}) > 1:
+        return None
+    base: Any = columns[0]
+    while isinstance(base, np.ndarray) and base.ndim == 1:
+        base = base.base
+    if not isinstance(base, np.ndarray) or base.ndim != 2 or len(base) != len(columns):
+        return None
+    if base.itemsize != columns[0].itemsize or not base.flags.c_contiguous:
+        return None
+    starts = [row.ctypes.data for row in base]
+    same = [column.ctypes.data for column in columns] == starts
+    whole = all(column.shape == base.shape[1:] and column.flags.c_contiguous for column in columns)
+    return base.view(columns[0].dtype) if same and whole else None
 
 
 def _arrow(series: pd.Series) -> Any:

@@ -129,7 +129,7 @@ class Function:
             drawn = [each.codes for each in encoded]
         else:
             draws = Draws(self.plan, self._row_key(key), self.release)
-            drawn = draws.by_ids(coded, encoded, waves.Ids(ids))
+            drawn = draws.by_ids(coded, encoded, waves.Ids(ids), together=table.together)
         new: dict[str, Any] = {}
         for attribute, codes, source in zip(coded, drawn, encoded, strict=True):
             new.update(coding.decode(table, attribute, codes, source.missing))

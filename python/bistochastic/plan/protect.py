@@ -194,22 +194,36 @@ class Draws:
         return _core.plan_blocks(self._key, self._plan.name, self._release, given, first, last)
 
     def by_ids(
-        self, attributes: list[Categorical | Joint], encoded: list[Encoded], ids: Ids
+        self,
+        attributes: list[Categorical | Joint],
+        encoded: list[Encoded],
+        ids: Ids,
+        *,
+        together: bool = False,
     ) -> list[Codes]:
-        """Reports by ids."""
-        pairs = zip(attributes, encoded, strict=True)
-        return [self._one_by_ids(attribute, each, ids.values) for attribute, each in pairs]
+        """Reports by ids; ``together``: in one array, where all codes are of one type."""
+        room: Any = [None] * len(encoded)
+        types = {each.codes.dtype for each in encoded}
+        if together and len(types) == 1:
+            room = np.empty((len(encoded), len(encoded[0].codes)), types.pop())
+        every = zip(attributes, encoded, room, strict=True)
+        return [
+            self._one_by_ids(attribute, each, ids.values, out) for attribute, each, out in every
+        ]
 
-    def _one_by_ids(self, attribute: Categorical | Joint, encoded: Encoded, ids: Any) -> Codes:
+    def _one_by_ids(
+        self, attribute: Categorical | Joint, encoded: Encoded, ids: Any, room: Any
+    ) -> Codes:
         """Those of one attribute, each stratum by its own law."""
         columns = list(attribute.columns)
 
-        def draw(matrix: Matrix, codes: Codes, some: Any) -> Codes:
+        def draw(matrix: Matrix, codes: Codes, some: Any, room: Any = None) -> Codes:
+            name = self._plan.name
             with about(columns):
-                return _core.plan_ids(self._key, self._plan.name, columns, matrix, codes, some)
+                return _core.plan_ids(self._key, name, columns, matrix, codes, some, out=room)
 
         if encoded.strata is None:
-            return draw(attribute.matrices[0], encoded.codes, ids)
+            return draw(attribute.matrices[0], encoded.codes, ids, room)
         out = np.empty_like(encoded.codes)
         for stratum, matrix in enumerate(attribute.matrices):
             rows = np.flatnonzero(encoded.strata == stratum)

@@ -26,6 +26,15 @@ const CODES: &str = "be an array of whole numbers";
 
 impl<'py> Columns<'py> {
     pub fn new(codes: &Bound<'py, PyAny>, size: u64) -> PyResult<Self> {
+        Columns::into(codes, size, None)
+    }
+
+    /// The same with the memory of `room`, an array like the codes, for the answer.
+    pub fn into(
+        codes: &Bound<'py, PyAny>,
+        size: u64,
+        room: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
         let py = codes.py();
         let numpy = py.import("numpy")?;
         let mut array = as_array("codes", CODES, codes, false)?.into_any();
@@ -61,7 +70,10 @@ impl<'py> Columns<'py> {
             && flags.get_item("ALIGNED")?.extract::<bool>()?;
         // Through Python, so that an allocation that fails is a MemoryError.
         let own = dtype.call_method1("newbyteorder", ("=",))?;
-        let result = numpy.call_method1("empty", (&shape, own))?;
+        let result = match room {
+            Some(room) => checked(room, &shape, &own)?,
+            None => numpy.call_method1("empty", (&shape, own))?,
+        };
         let flat = |array: &Bound<'py, PyAny>| {
             array
                 .call_method1("reshape", (-1,))?
@@ -93,5 +105,24 @@ impl<'py> Columns<'py> {
             self.answer.call_method1("byteswap", (true,))?;
         }
         Ok(self.answer)
+    }
+}
+
+/// Room for an answer of this shape and type, one number after the other.
+fn checked<'py>(
+    room: Bound<'py, PyAny>,
+    shape: &Bound<'py, PyAny>,
+    dtype: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let flags = room.getattr("flags")?;
+    let good = room.getattr("shape")?.eq(shape)?
+        && room.getattr("dtype")?.eq(dtype)?
+        && flags.get_item("C_CONTIGUOUS")?.extract::<bool>()?
+        && flags.get_item("ALIGNED")?.extract::<bool>()?
+        && flags.get_item("WRITEABLE")?.extract::<bool>()?;
+    if good {
+        Ok(room)
+    } else {
+        Err(Error::value("out", "be an array like the codes", "one of another kind").into())
     }
 }
