@@ -24,6 +24,7 @@ ROOMS = (
     "spelled",
     "arguments",
     "progress",
+    "pipeline",
     "patience",
     "structure",
     "operators",

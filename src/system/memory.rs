@@ -4,7 +4,7 @@
 //! the work instead ([`Stop::Memory`]), with a sentence that has the bytes. Most systems promise more than
 //! they have and end the process when it is used, so large requests are first compared with what is there.
 
-use std::alloc::{Layout, alloc, alloc_zeroed};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::fmt;
 use std::hint::black_box;
 use std::path::Path;
@@ -145,10 +145,22 @@ fn refused(bytes: u128) -> ! {
 
 /// Room for exactly `n` more.
 pub fn reserve<T>(vector: &mut Vec<T>, n: usize) {
-    require(bytes_of::<T>(n));
-    if vector.try_reserve_exact(n).is_err() {
-        refused(bytes_of::<T>(n));
+    let bytes = bytes_of::<T>(n);
+    require(bytes);
+    if vector.try_reserve_exact(n).is_err() || (bytes >= LARGE && !is_spare()) {
+        refused(bytes);
     }
+}
+
+/// From this many bytes on, something has to be left.
+const LARGE: u128 = 1 << 12;
+
+/// Whether there is a little more memory than was asked for: for what is too small to be asked for, and to say what
+/// was refused.
+fn is_spare() -> bool {
+    const SPARE: usize = 1 << 16;
+    // Hidden, or the compiler leaves out what is not used.
+    black_box(Vec::<u8>::new()).try_reserve_exact(SPARE).is_ok()
 }
 
 /// Stops unless `bytes` can be had now: for what others allocate and cannot be refused.
@@ -220,6 +232,10 @@ pub fn zeros<T: Zero>(n: usize) -> Vec<T> {
             alloc_zeroed(layout)
         };
         if memory.is_null() {
+            refused(bytes);
+        }
+        if bytes >= LARGE && !is_spare() {
+            dealloc(memory, layout);
             refused(bytes);
         }
         if few {
