@@ -224,7 +224,7 @@ class Draws:
 
         if encoded.strata is None:
             return draw(attribute.matrices[0], encoded.codes, ids, room)
-        out = np.empty_like(encoded.codes)
+        out = np.empty_like(encoded.codes) if room is None else room
         for stratum, matrix in enumerate(attribute.matrices):
             rows = np.flatnonzero(encoded.strata == stratum)
             out[rows] = draw(matrix, encoded.codes[rows], _some(ids, rows))
