@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bistochastic.cli.columns import columns_named, condition
+from bistochastic.cli.dialects import reads_csv
 from bistochastic.cli.group import main
 from bistochastic.progress import steps
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from bistochastic.adapters.csv_dialect import Dialect
+    from bistochastic.adapters.table_files import Source
     from bistochastic.estimate import Estimate
-    from bistochastic.labels import Labels
     from bistochastic.plan import Plan
 
 
@@ -24,22 +27,36 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--plan", required=True, type=click.Path(path_type=Path),
               help="The plan that protected the file, or the certificate.")  # fmt: skip
-@click.option("--by", required=True, help="Columns of the table, as sex,education.")
-@click.option("--where", multiple=True, help="A condition, as sex=F,M. May be given several times.")
+@click.option(
+    "--by",
+    required=True,
+    multiple=True,
+    metavar="COLUMNS",
+    help="Columns of the table, as sex,education. May be given several times. A column "
+    "with a comma in its name: alone, or in quotes as 'sex,\"a,b\"'.",
+)
+@click.option(
+    "--where",
+    multiple=True,
+    help="A condition, as sex=F,M, with a level in quotes if "
+    "it has a comma. May be given several times.",
+)
 @click.option("--weights", help="A column of survey weights.")
 @click.option("--method", default="inverse", help="inverse, mle, simplex or shrunk.")
 @click.option("--population", default="sampled", help="sampled, or fixed if the file is everyone.")
 @click.option("--format", default="table", type=click.Choice(["table", "csv", "json"]),
               help="How the table is printed.")  # fmt: skip
+@reads_csv
 def estimate(
     file: Path,
     plan: Path,
-    by: str,
+    by: Sequence[str],
     where: Sequence[str],
     weights: str | None,
     method: str,
     population: str,
     format: str,
+    dialect: Dialect,
 ) -> None:
     """Estimate a table of the original from FILE, a protected CSV, Parquet or Arrow file.
 
@@ -51,8 +68,9 @@ def estimate(
     bistochastic estimate protected.parquet --plan plan.toml --by sex --where region=N --format csv
     """
     from bistochastic import arguments
-    from bistochastic.adapters.file_batches import batches
+    from bistochastic.adapters.table_files import opened, said
     from bistochastic.estimate.methods import METHODS
+    from bistochastic.files.release import kinds
     from bistochastic.tables.estimates import designed, people, told_in
     from bistochastic.tables.question import ask
     from bistochastic.tables.running import Running
@@ -62,19 +80,31 @@ def estimate(
     how = arguments.one_of("method", method, METHODS)
     design = designed(law, weights, None, None, None, None)
     who = people(population, design)
-    labels = _labels(law)
-    question = ask(law, [name.strip() for name in by.split(",")], _conditions(where, labels))
-    needed = dict.fromkeys([*question.columns, *question.where, *question.protected,
-                            *question.strata, *([weights] if weights else [])])  # fmt: skip
-    kinds = {name: labels[name].kind if name in labels else None for name in needed}
-    # Conditions on columns in clear are typed, and so are compared as texts where they are texts.
-    running = Running(question, design)
-    with steps() as tell:
-        for batch in batches(file, kinds):
-            running.add(batch)
-            tell(f"reading, {running.rows:,} rows", None)
-        tell("estimating", None)
-        found = running.estimate(how, who)
+    types = kinds(law)
+    if weights is not None:
+        types[weights] = "number"
+    source = opened(file, "file", types, dialect=dialect)
+    try:
+        with steps() as tell, said("file"):
+            names = source.schema.names
+            asked = columns_named("by", by, [*names, *types])
+            typed = _typed(where, [*names, *types])
+            # What is not protected is a number if all of the column are.
+            clear = [n for n in dict.fromkeys([*asked, *typed]) if n in names and n not in types]
+            tell("reading", None)
+            source.decide(clear)
+            question = ask(law, asked, _conditions(typed, source, types))
+            needed = dict.fromkeys([*question.columns, *question.where, *question.protected,
+                                    *question.strata, *([weights] if weights else [])])  # fmt: skip
+            _refuse_missing(needed, names)
+            running = Running(question, design)
+            for batch in source.batches(list(needed)):
+                running.add(batch)
+                tell(f"reading, {running.rows:,} rows", None)
+            tell("estimating", None)
+            found = running.estimate(how, who)
+    finally:
+        source.close()
     _print(told_in(found, None, running.unanswered), format)
 
 
@@ -111,33 +141,37 @@ def _check(file: Path, plan: Plan) -> None:
         raise ValueError(f"{must}; got one whose law of {listed} differs")
 
 
-def _labels(plan: Plan) -> dict[str, Labels]:
-    """The declared categories of every column that has some."""
-    from bistochastic.plan import Numeric
-
-    found: dict[str, Labels] = {}
-    for each in plan.attributes:
-        if isinstance(each, Numeric):
-            continue
-        found.update(zip(each.columns, each.axes, strict=True))
-        if each.strata is not None:
-            found[each.strata.column] = each.strata.labels
-    return found
+def _refuse_missing(needed: Mapping[str, Any], names: Sequence[str]) -> None:
+    for column in needed:
+        if column not in names:
+            raise ValueError(
+                f"`file` must have the column `{shown(column)}`; got none of that name"
+            )
 
 
-def _conditions(where: Sequence[str], labels: dict[str, Labels]) -> dict[str, list[Any]]:
-    """``sex=F,M`` as a condition; numbers where the categories, or all that was typed, are."""
-    found: dict[str, list[Any]] = {}
+def _typed(where: Sequence[str], known: Sequence[str]) -> dict[str, list[str]]:
+    """``sex=F,M`` as a column and its levels, as they were typed."""
+    found: dict[str, list[str]] = {}
     for words in where:
-        column, sign, levels = words.partition("=")
-        if not sign or not column or not levels:
-            raise ValueError(f"`--where` must be like column=level,level; got {shown(words)}")
+        column, levels = condition(words, known)
         if column in found:
             raise ValueError(f"`--where` must name a column once; got `{shown(column)}` twice")
-        listed = levels.split(",")
-        kind = labels[column].kind if column in labels else None
-        found[column] = [_level(kind, level) for level in listed]
+        found[column] = levels
     return found
+
+
+def _conditions(
+    typed: Mapping[str, list[str]], source: Source, types: Mapping[str, str]
+) -> dict[str, list[Any]]:
+    """What was typed as levels of the kind that the column holds."""
+    from bistochastic.adapters.table_files import texts_of
+
+    texts = {name for name in texts_of(source) if name not in types}
+    return {
+        column: [_level("text" if column in texts else types.get(column), level)
+                 for level in levels]
+        for column, levels in typed.items()
+    }  # fmt: skip
 
 
 def _level(kind: str | None, typed: str) -> Any:
