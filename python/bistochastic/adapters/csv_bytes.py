@@ -93,10 +93,11 @@ class CsvBytes:
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if not data:
             return
-        self.lines += data.count(b"\n")
-        if self._skips_empty and b"\n\n" in self._last + data[:1] + b"x" + data:
-            ends = np.frombuffer(self._last + data, np.uint8) == ord("\n")
+        ends = np.frombuffer(data, np.uint8) == ord("\n")
+        self.lines += int(np.count_nonzero(ends))
+        if self._skips_empty:
             self.lines -= int(np.count_nonzero(ends[1:] & ends[:-1]))
+            self.lines -= bool(ends[0]) and self._last == b"\n"
         self._last = data[-1:]
 
     @property

@@ -27,6 +27,9 @@ _WORDS = {"integer": "whole numbers, as its categories are", "number": "numbers"
                    "or all of them with up to 15 digits"}  # fmt: skip
 # Every decimal number of so many digits comes back from a double.
 _SHORT = 15
+# So many texts mostly show what all of them are.
+_FIRST = 64
+_SMALL, _LARGE = 1e-290, 1e290
 # Whole numbers up to here are doubles.
 _EXACT = 1 << 53
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
@@ -38,6 +41,9 @@ def whole(texts: Any) -> Any | None:
     >>> whole(pa.array(["1", "-20", None])).to_pylist(), whole(pa.array(["01"]))
     ([1, -20, None], None)
     """
+    if len(texts) > _FIRST and whole(texts.slice(0, _FIRST)) is None:
+        # What cannot be cast takes long, value by value.
+        return None
     try:
         found = texts.cast(pa.int64())
     except pa.ArrowInvalid:
@@ -72,7 +78,7 @@ def numbers(texts: Any, *, loose: bool = False) -> tuple[Any, Any, Any]:
     plain = (
         pc.if_else(pa.array(wrong), pa.scalar(None, texts.type), texts) if wrong.any() else texts
     )
-    if loose and _flags(pc.match_substring_regex(plain, _WHOLE[loose]), True).all():
+    if loose and _are_whole(plain.slice(0, _FIRST)) and _are_whole(plain):
         try:
             return plain.cast(pa.int64()), wrong, none
         except pa.ArrowInvalid:
@@ -82,25 +88,30 @@ def numbers(texts: Any, *, loose: bool = False) -> tuple[Any, Any, Any]:
     return found, wrong, _lost(plain, found)
 
 
+def _are_whole(texts: Any) -> bool:
+    return bool(_flags(pc.match_substring_regex(texts, _WHOLE[True]), True).all())
+
+
 def _flags(found: Any, missing: bool) -> Any:
     return np.array(found.fill_null(missing), bool)
 
 
 def _lost(texts: Any, doubles: Any) -> Any:
     """Where the shortest spelling of a double is another number than the text."""
-    short = pc.and_(
-        pc.less_equal(pc.binary_length(texts), _SHORT),
-        pc.invert(pc.match_substring_regex(texts, "[eE]")),
-    )
-    kept = _flags(short, True)
+    kept = np.array(pc.less_equal(pc.binary_length(texts), _SHORT).fill_null(True), bool)
     if not kept.all():
         # Mostly they are spelled the same.
         kept |= _flags(pc.equal(doubles.cast(pa.string()), texts), True)
+    size = np.abs(np.asarray(doubles.fill_null(1.0)))
+    # Beyond these, an exponent may have made nothing of the digits, or too much.
+    kept &= (size >= _SMALL) & (size <= _LARGE)
     rest = np.flatnonzero(~kept)
     if len(rest):
-        listed = texts.take(pa.array(rest)).to_pylist()
-        known = {text: _is_kept(text) for text in set(listed)}
-        kept[rest] = [known[text] for text in listed]
+        words = texts.take(pa.array(rest))
+        words = words.combine_chunks() if isinstance(words, pa.ChunkedArray) else words
+        words = words.dictionary_encode()
+        known = np.array([_is_kept(text) for text in words.dictionary.to_pylist()], bool)
+        kept[rest] = known[words.indices.to_numpy()]
     return ~kept
 
 
