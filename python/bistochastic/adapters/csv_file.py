@@ -79,8 +79,12 @@ class CsvSource:
         parse = arrow_csv.ParseOptions(
             delimiter=self._dialect.mark, invalid_row_handler=lambda _row: "skip"
         )
-        with arrow_csv.open_csv(rows, parse_options=parse) as reader:
-            names: list[str] = reader.schema.names
+        try:
+            with arrow_csv.open_csv(rows, parse_options=parse) as reader:
+                names: list[str] = reader.schema.names
+        except pa.ArrowInvalid:
+            # There is no row.
+            names = [given.mark]
         if any(given.mark in each for each in names):
             raise ValueError(f"`{name}` must end every quote; got one in the header that does not")
         other = self._dialect.other_separator(names)
@@ -157,7 +161,8 @@ class CsvSource:
         self._bytes = CsvBytes(self._path, dialect, len(names))
         parse = arrow_csv.ParseOptions(
             delimiter=dialect.mark,
-            newlines_in_values=not check or dialect.max_line_ends > 0,
+            # Without it, a row that lies in two blocks may end within quotes.
+            newlines_in_values=True,
             invalid_row_handler=ragged,
             # With one column alone, an empty line is a missing value.
             ignore_empty_lines=len(names) > 1,
@@ -185,8 +190,9 @@ class CsvSource:
                 for batch in reader:
                     if batch.num_rows and batch.column(0)[-1].as_py() == given.mark:
                         batch, ended = batch.slice(0, batch.num_rows - 1), True
-                    if admits:
-                        self._check_line_ends(batch, done, given.mark)
+                    found = self._first(batch, given.mark) if admits else None
+                    if found is not None:
+                        raise self._refused(done + found[0], *found[1:])
                     if batch.num_rows:
                         yield batch.select(columns) if admits else batch
                     done += batch.num_rows
@@ -200,9 +206,9 @@ class CsvSource:
             if ended and (admits or given.lines == done + 2):
                 return
             text = ""
-        found = None if admits and text else self._line_end()
-        if found is not None:
-            raise found
+        refused = self._line_end()
+        if refused is not None:
+            raise refused
         where = f"row {done} or later"
         at = re.search(r"Row #(\d+)", text)
         if at is not None:
@@ -233,66 +239,70 @@ class CsvSource:
         names = self.schema.names
         block = min(self._size + _BLOCK, _LONGEST)
         done = 0
-        left_out: list[int] = []
+        # Rows with too few fields or too many, and those of them that have several lines.
+        ragged: list[int] = []
+        long: list[tuple[int, None, bool, int]] = []
 
-        def ragged(row: Any) -> str:
+        def skip(row: Any) -> str:
             # The header is row 1 there.
-            left_out.append(row.number - 2)
+            ragged.append(row.number - 2)
+            ends = len(re.findall(_LINE_END, row.text))
+            if ends:
+                assert self._bytes is not None
+                long.append((row.number - 2, None, self._bytes.mark in row.text, ends))
             return "skip"
 
+        found = None
         try:
-            with self._opened(names, threads=False, block=block, ragged=ragged) as reader:
-                given = self._bytes
-                assert given is not None
+            with self._opened(names, threads=False, block=block, ragged=skip) as reader:
+                assert self._bytes is not None
+                mark = self._bytes.mark
                 for batch in reader:
-                    found = self._first(batch, given.mark)
-                    if found is not None:
-                        at, column, is_open = found
-                        row = done + at
-                        for number in left_out:
-                            row += number <= row
-                        return self._refused(row, column, is_open)
+                    found = self._first(batch, mark)
+                    if found is not None or long:
+                        break
                     done += batch.num_rows
         except (pa.ArrowInvalid, UnicodeError):
             return None
-        return None
+        places: list[tuple[int, str | None, bool, int]] = [*long]
+        if found is not None:
+            row = done + found[0]
+            for number in ragged:
+                row += number <= row
+            places.append((row, *found[1:]))
+        return self._refused(*min(places, key=lambda each: each[0])) if places else None
 
-    def _first(self, batch: Any, mark: str) -> tuple[int, str, bool] | None:
-        """The row and column of the first line end or open quote in a batch, and which it is."""
+    def _first(self, batch: Any, mark: str) -> tuple[int, str, bool, int] | None:
+        """The first field of a batch with an open quote or more line ends than are admitted.
+
+        Its row and column, whether a quote is open, and the number of line ends.
+        """
         places = []
         for name, column in zip(self.schema.names, batch.columns, strict=True):
-            wrong = _flags(pc.match_substring_regex(column, _LINE_END))
-            if wrong.any():
-                at = int(np.argmax(wrong))
-                places.append((at, name, mark.encode() in column[at].as_py()))
+            ends = pc.count_substring_regex(column, _LINE_END).fill_null(0).to_numpy()
+            wrong = ends > self._most(name)
+            # The added row holds marks alone.
+            swallowed = _flags(pc.match_substring(column, mark)) & (ends > 0)
+            at = np.flatnonzero(wrong | swallowed)[:1]
+            places += [(int(i), name, bool(swallowed[i]), int(ends[i])) for i in at]
         return min(places, default=None)
 
-    def _refused(self, row: int, column: str, is_open: bool) -> ValueError:
-        where = f"row {row}, column `{shown(column)}`"
+    def _most(self, column: str) -> int:
+        """The most line ends that a field of the column may hold."""
+        return 0 if column in self._strict else self._dialect.max_line_ends
+
+    def _refused(self, row: int, column: str | None, is_open: bool, ends: int) -> ValueError:
+        where = f"row {row}" + ("" if column is None else f", column `{shown(column)}`")
         if is_open:
             must = f"`{self._name}` must end every quote"
             return ValueError(f"{must}; got one that does not end in {where}")
-        cure = "is a quote missing? --max-line-ends admits some in columns that are not protected"
+        most = 0 if column is None else self._most(column)
+        if most:
+            must = f"`{self._name}` must hold at most {most} line ends in a field"
+            return ValueError(f"{must}; got {ends} in {where}: is a quote missing?")
         must = f"`{self._name}` must hold no line ends inside fields"
-        return ValueError(f"{must}; got one in {where}: {cure}")
-
-    def _check_line_ends(self, batch: Any, done: int, mark: str) -> None:
-        """Refuse more line ends in a field than are admitted, and a quote that does not end."""
-        most = self._dialect.max_line_ends
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            ends = pc.count_substring_regex(column, _LINE_END).fill_null(0).to_numpy()
-            limit = 0 if name in self._strict else most
-            if not len(ends) or int(ends.max()) <= limit:
-                continue
-            at = int(np.argmax(ends > limit))
-            if mark in column[at].as_py():
-                raise self._refused(done + at, name, is_open=True)
-            if limit == 0:
-                must = "must hold no line ends, as it is protected, an id or a group"
-            else:
-                must = f"must hold at most {most} line end{'s' * (most > 1)} in a field"
-            got = f"{int(ends[at])} in row {done + at}"
-            raise ValueError(f"column `{shown(name)}`: {must}; got {got}: is a quote missing?")
+        cure = "is a quote missing? --max-line-ends admits some in columns that are not protected"
+        return ValueError(f"{must}; got {ends} in {where}: {cure}")
 
     def _typed(self, texts: Any, name: str, kind: str, done: int) -> Any:
         """A column of texts as its kind; ``done`` rows were before."""
