@@ -28,9 +28,9 @@ class CsvBytes:
 
     def __init__(self, path: Path, dialect: Dialect, fields: int = 0) -> None:
         self._file = path.open("rb")
-        self._decoder: Any = None
-        if not dialect.is_utf8:
-            self._decoder = codecs.getincrementaldecoder(dialect.encoding)()
+        self._as_it_is = dialect.is_utf8
+        encoding = "utf-8" if self._as_it_is else dialect.encoding
+        self._decoder: Any = codecs.getincrementaldecoder(encoding)()
         self.mark = secrets.token_hex(16)
         """What stands in every field of the added row."""
         self._last_row = dialect.mark.join([self.mark] * fields).encode() + b"\n" if fields else b""
@@ -43,6 +43,8 @@ class CsvBytes:
         """Lines so far, header and added row among them, without empty ones that are no rows."""
         self.place = 0
         """Bytes of the file so far."""
+        self.wrong: int | None = None
+        """The first byte that is none of the encoding; pyarrow looks at columns that it reads."""
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes, in UTF-8; none at the end. pyarrow calls this."""
@@ -50,7 +52,7 @@ class CsvBytes:
         while not data and not self._ended:
             found = self._file.read(size)
             self._ended = not found
-            data = found if self._decoder is None else self._decoded(found)
+            data = self._checked(found) if self._as_it_is else self._decoded(found)
             self.place += len(found)
             self._count(data)
             if self._ended and self._last_row:
@@ -70,13 +72,23 @@ class CsvBytes:
                 return first.partition(b"\n")[0] or None
         return None
 
+    def _checked(self, found: bytes) -> bytes:
+        if self.wrong is None:
+            held = len(self._decoder.getstate()[0])
+            if held or not found.isascii():
+                try:
+                    self._decoder.decode(found, final=not found)
+                except UnicodeDecodeError as error:
+                    self.wrong = self.place + error.start - held
+        return found
+
     def _decoded(self, found: bytes) -> bytes:
         held = len(self._decoder.getstate()[0])
         try:
             text: str = self._decoder.decode(found, final=not found)
             return text.encode()
         except UnicodeError as error:
-            self.place += getattr(error, "start", 0) - held
+            self.wrong = self.place + getattr(error, "start", 0) - held
             raise
 
     def _count(self, data: bytes) -> None:

@@ -69,7 +69,7 @@ class CsvSource:
             if line is not None:
                 line.decode()
         except UnicodeError:
-            raise self._undecodable("the header", given) from None
+            raise self._undecodable("the header", None) from None
         finally:
             given.close()
         if line is None:
@@ -203,6 +203,8 @@ class CsvSource:
             text = str(error)
         else:
             # The header and the added row are lines, too.
+            if given.wrong is not None:
+                raise self._undecodable(None, given)
             if ended and (admits or given.lines == done + 2):
                 return
             text = ""
@@ -228,8 +230,8 @@ class CsvSource:
 
     def _undecodable(self, where: str | None, given: CsvBytes | None) -> ValueError:
         """A sentence about bytes of another encoding."""
-        if given is not None and not self._dialect.is_utf8:
-            where = f"byte {given.place}"
+        if where is None and given is not None:
+            where = f"byte {given.wrong}"
         said = "UTF-8" if self._dialect.is_utf8 else self._dialect.encoding
         cure = "--encoding says which one it is"
         return ValueError(f"`{self._name}` must be {said}; got other bytes in {where}: {cure}")
