@@ -55,7 +55,7 @@ class Folder:
         assert {each.name: each.read_bytes() for each in self.path.iterdir()} == before
         [said] = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
         assert "Mud" not in said
-        return said.removeprefix("Error: ")
+        return str(said).removeprefix("Error: ")
 
     def protect(self, source: str, out: str, *more: str) -> str:
         keyed = ("--key-file", "key", "--release", "2026")

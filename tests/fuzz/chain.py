@@ -93,11 +93,11 @@ class Chain:
     def _category(self, name: str, groups: str | None) -> None:
         rng = self.rng
         kind = rng.choice(["text", "text", "integer", "boolean"])
-        levels: list[Any] = {
-            "text": rng.sample(_TEXTS, rng.randint(2, 5)),
-            "integer": rng.sample([-3, 0, 1, 2, 7, 10**18], rng.randint(2, 4)),
-            "boolean": [False, True],
-        }[kind]
+        levels: list[Any] = [False, True]
+        if kind == "text":
+            levels = rng.sample(_TEXTS, rng.randint(2, 5))
+        elif kind == "integer":
+            levels = rng.sample([-3, 0, 1, 2, 7, 10**18], rng.randint(2, 4))
         missing: Any = rng.choice(["refuse", "keep", "category"])
         cells = [str(level).lower() if kind == "boolean" else str(level) for level in levels]
         usual = rng.random()
@@ -132,7 +132,7 @@ class Chain:
 
     @property
     def plan(self) -> bs.Plan:
-        taken = {column for each in (*self.protected, *self.numeric) for column in each.columns}
+        taken = {each.column for each in self.protected} | {each.column for each in self.numeric}
         keep = [name for name in self.names if name not in taken and name not in self.gone]
         return bs.Plan([*self.protected, *self.numeric], keep=keep, drop=self.gone, name="chain")
 
