@@ -69,7 +69,8 @@ class CsvSource:
             if line is not None:
                 line.decode()
         except UnicodeError:
-            raise self._undecodable("the header", None) from None
+            where = "the header" if self._dialect.is_utf8 else None
+            raise self._undecodable(where, given) from None
         finally:
             given.close()
         if line is None:
@@ -126,8 +127,6 @@ class CsvSource:
         for batch in self._texts(names):
             for name, texts in zip(names, batch.columns, strict=True):
                 spellings[name].add(texts)
-            if all(spelling.is_text for spelling in spellings.values()):
-                break
         self._decided({name: spelling.kind for name, spelling in spellings.items()})
 
     def _decided(self, kinds: Mapping[str, str]) -> None:
@@ -139,6 +138,8 @@ class CsvSource:
 
     def table(self, columns: list[str], texts: Collection[str] = ()) -> Any:
         """These columns, whole: numbers where all of a column are, unless it is among ``texts``."""
+        if not columns:
+            return pa.table({})
         read = pa.Table.from_batches(
             self._texts(columns), pa.schema(dict.fromkeys(columns, pa.string()))
         )

@@ -186,16 +186,11 @@ class Spelling:
         """The kind; a column without any cell is one of texts."""
         return self._kind if self.cells else "text"
 
-    @property
-    def is_text(self) -> bool:
-        """Whether nothing that follows can change it."""
-        return self._kind == "text"
-
     def add(self, texts: Any) -> None:
         """More texts of the column."""
         texts = texts.drop_null()
         self.cells += len(texts)
-        if not len(texts) or self.is_text:
+        if not len(texts) or self._kind == "text":
             return
         found = whole(texts)
         if found is not None:

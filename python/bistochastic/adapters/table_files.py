@@ -198,15 +198,19 @@ def whole(
         source.close()
 
 
-def texts_of(source: Source) -> list[str]:
-    """The columns whose type says that they hold texts."""
+def held_in(source: Source) -> dict[str, str]:
+    """The columns whose type says that they hold ``"text"`` or ``"floats"``, with that word."""
     import pyarrow as pa
 
-    def plain(kind: Any) -> Any:
-        return kind.value_type if pa.types.is_dictionary(kind) else kind
-
     texts = (pa.string(), pa.large_string(), pa.string_view())
-    return [field.name for field in source.schema if plain(field.type) in texts]
+    found: dict[str, str] = {}
+    for field in source.schema:
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if kind in texts:
+            found[field.name] = "text"
+        elif pa.types.is_floating(kind):
+            found[field.name] = "floats"
+    return found
 
 
 @contextmanager

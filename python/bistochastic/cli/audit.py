@@ -114,13 +114,13 @@ def _refuse_swapped(original: Path, released: Path, plan: Any) -> None:
 
 def _texts(path: Path, name: str) -> list[str]:
     """The columns of texts in a file that says so, which CSV does not."""
-    from bistochastic.adapters.table_files import opened, texts_of
+    from bistochastic.adapters.table_files import held_in, opened
 
     if path.suffix.lower() == ".csv":
         return []
     source = opened(path, name)
     try:
-        return texts_of(source)
+        return [name for name, held in held_in(source).items() if held == "text"]
     finally:
         source.close()
 

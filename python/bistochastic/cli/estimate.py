@@ -164,14 +164,13 @@ def _conditions(
     typed: Mapping[str, list[str]], source: Source, types: Mapping[str, str]
 ) -> dict[str, list[Any]]:
     """What was typed as levels of the kind that the column holds."""
-    from bistochastic.adapters.table_files import texts_of
+    from bistochastic.adapters.table_files import held_in
 
-    texts = {name for name in texts_of(source) if name not in types}
+    held = {**held_in(source), **types}
     return {
-        column: [_level("text" if column in texts else types.get(column), level)
-                 for level in levels]
+        column: [_level(held.get(column), level) for level in levels]
         for column, levels in typed.items()
-    }  # fmt: skip
+    }
 
 
 def _level(kind: str | None, typed: str) -> Any:
@@ -180,7 +179,7 @@ def _level(kind: str | None, typed: str) -> Any:
     truths = {"true": True, "false": False}
     if kind in ("boolean", None) and typed.lower() in truths:
         return truths[typed.lower()]
-    for number in (int, float):
+    for number in (float,) if kind == "floats" else (int, float):
         try:
             return number(typed)
         except ValueError:
