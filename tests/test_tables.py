@@ -323,34 +323,6 @@ def test_weighted_domains_counts_ratios_and_means_are_those_of_survey_statistics
     assert inner.standard_errors[2] == pytest.approx(linear, rel=1e-9)
 
 
-def test_replicate_weights_give_the_variance_of_their_estimates() -> None:
-    frame = large(rows=200)
-    rng = np.random.default_rng(3)
-    names = [f"r{k}" for k in range(20)]
-    for name in names:
-        frame[name] = frame["w"] * rng.poisson(1, 200)
-    y = (frame["sex"] == "F").astype(float)
-
-    def share(w: Any) -> float:
-        return float((w * y).sum() / w.sum())
-
-    away = np.array([share(frame[name]) - share(frame["w"]) for name in names])
-    found = CLEAR.estimate(frame, "sex", weights="w", replicates=names)
-    # By linearisation of the share, the totals of each replicate apart.
-    w = frame["w"]
-    totals = np.array([[(frame[r] * y).sum(), frame[r].sum()] for r in names])
-    residual = (totals[:, 0] - share(w) * totals[:, 1]) / w.sum()
-    assert found.standard_errors[0] == pytest.approx(math.sqrt((residual**2).mean()), rel=1e-9)
-    assert found.standard_errors[0] == pytest.approx(math.sqrt((away**2).mean()), rel=0.1)
-    assert found.degrees == 19
-    jack = CLEAR.estimate(frame, "sex", weights="w", replicates=names, replicate_scale=19 / 20)
-    assert jack.standard_errors[0] == pytest.approx(found.standard_errors[0] * math.sqrt(19))
-    count = CLEAR.count(frame, {"sex": "F"}, weights="w", replicates=names)
-    sums = np.array([(frame[r] * y).sum() for r in names]) - (w * y).sum()
-    assert count.standard_error == pytest.approx(math.sqrt((sums**2).mean()), rel=1e-9)
-    assert np.allclose(np.diag(found.covariance), found.standard_errors**2)
-
-
 def test_equal_weights_are_records() -> None:
     frame = large()
     frame["one"] = np.ones(600)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+SILENT = "a replicate has no positive total in the domain: the standard error is not known"
+
 
 def estimate(
     plan: Plan,
@@ -188,6 +190,8 @@ def of_tallies(
         notes = (f"shares are of a domain estimated to hold {linear.total:,.6g}",)
         if not linear.total > 0:
             notes = ("the domain is estimated to hold nobody, so that it has no shares",)
+    if linear.silent:
+        notes = (*notes, SILENT)
     return methods.of_linear(linear, how, who, patience, axes=axes, fit=fit, notes=notes)
 
 
