@@ -275,7 +275,7 @@ class Linear:
 
     @cached_property
     def _away(self) -> Array | None:
-        """How far the shares of each replicate are from the estimated ones, if there are replicates.
+        """How far the shares of each replicate are from the estimated ones; None without any.
 
         A replicate divides by its own total, that of the domain under its weights. NaN if that
         total is not positive.

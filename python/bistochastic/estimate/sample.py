@@ -60,7 +60,8 @@ class Sample:
         Infinite if a replicate has none: the statistic is NaN, or refuses its weights.
 
         >>> weights = np.array([[0.0, 1.5, 1.5], [1.5, 0.0, 1.5], [1.5, 1.5, 0.0]])
-        >>> records = Sample(3, np.ones(3), np.ones(3), np.array([3]), replicates=weights, scale=2/3)
+        >>> n = np.array([3])
+        >>> records = Sample(3, np.ones(3), np.ones(3), n, replicates=weights, scale=2 / 3)
         >>> y = np.array([1.0, 2.0, 6.0])
         >>> round(records.error(3.0, lambda its: float(its.sums @ y / its.sums.sum())) ** 2, 9)
         2.333333333

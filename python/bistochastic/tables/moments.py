@@ -212,7 +212,7 @@ def _second(
         slopes.append(slope_)
     gradient, limits = slopes[0], (0.0 if same else -math.inf, math.inf)
     if what == "correlation":
-        cross, first, second = found
+        _, first, second = found
         limits = (-1.0, 1.0)
         gradient = (
             slopes[0] / math.sqrt(first * second)
