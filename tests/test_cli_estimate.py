@@ -125,7 +125,7 @@ def test_batches_of_any_length_add_up(frame: pd.DataFrame) -> None:
         (["file.csv", "--plan", "plan.toml", "--by", "sex", "--where", "sex"],
          "must be like column="),
         (["file.csv", "--plan", "plan.toml", "--by", "sex", "--where", "age=99"],
-         "`where` must leave at least one record; got none"),
+         "`where` must hold levels that occur in column `age`, or that its type declares; got 99"),
         (["file.csv", "--plan", "plan.xml", "--by", "sex"], "`plan` must end in .toml or .json"),
         (["file.csv", "--plan", "plan.none.json", "--by", "sex"],
          "`plan` must be a file to read"),

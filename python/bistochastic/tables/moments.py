@@ -62,11 +62,11 @@ def ratio(
 ) -> Ratio:
     """See :meth:`bistochastic.Plan.ratio`."""
     design, who = _designed(plan, population, options)
-    above, below = ask(plan, (), where), ask(plan, (), given)
+    above, below = ask(plan, (), where), ask(plan, (), given, "given")
     if not above.where:
         raise ValueError("`where` must hold one or more conditions; got none")
     rows = respond(plan, frame, design, "ratio", {**above.where, **below.where})
-    base = rows.inside(below.where)
+    base = rows.inside(below.where, "given")
     top = base * rows.inside(above.where)
     return _ratio("ratio", rows, top, base, who, below, (0.0, 1.0))
 

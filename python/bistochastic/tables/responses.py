@@ -20,8 +20,17 @@ from bistochastic.adapters.results import opened
 from bistochastic.estimate.sample import Sample
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import Numeric, prefix
-from bistochastic.tables.question import Question, allowed, digits, levels_of, pseudo
-from bistochastic.tables.sheet import among, read, table_of
+from bistochastic.tables.question import (
+    Question,
+    absent,
+    allowed,
+    digits,
+    key,
+    levels_of,
+    pseudo,
+    refuse_absent,
+)
+from bistochastic.tables.sheet import read, table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -67,6 +76,7 @@ class Responses:
     numbers: dict[str, Array]
     unanswered: int
     what: str
+    known: dict[str, tuple[Any, ...]]
 
     def of(self, function: Function) -> Array:
         """The pseudo-response of every row."""
@@ -113,18 +123,21 @@ class Responses:
             least, most = min(corners), max(corners)
         return least, most
 
-    def inside(self, where: Mapping[str, tuple[Any, ...]]) -> Function:
-        """1 where all conditions are met, 0 elsewhere."""
+    def inside(self, where: Mapping[str, tuple[Any, ...]], name: str = "where") -> Function:
+        """1 where all conditions are met, 0 elsewhere; the caller knows them as ``name``."""
         found = Function()
         for attribute in self.question.coded:
             own = {k: v for k, v in where.items() if k in attribute.columns}
             if own:
                 found = found * Function({_axis(attribute): allowed(attribute, own).astype(float)})
-        for name, wanted in where.items():
-            values = self.axes.get(name)
+        for column, wanted in where.items():
+            values = self.axes.get(column)
             if values is not None:
-                met = [float(among(value, wanted)) for value in values]
-                found = found * Function({name: np.array(met or [0.0])})
+                if column in self.known:
+                    refuse_absent(name, column, absent(wanted, self.known[column]))
+                keys = {key(level) for level in wanted}
+                met = [float(key(value) in keys) for value in values]
+                found = found * Function({column: np.array(met or [0.0])})
         return found
 
     def column(self, name: str, given: Any) -> Function:
@@ -217,7 +230,7 @@ def respond(
     values = {name: _numbers(plan, table, name) for name in numbers}
     sample, codes = _rows(sheet, together=not values)
     named = {axis.name: axis.values for axis in sheet.axes}
-    return Responses(question, sample, named, codes, values, sheet.unanswered, what)
+    return Responses(question, sample, named, codes, values, sheet.unanswered, what, sheet.known)
 
 
 def _numbers(plan: Plan, table: Any, name: str) -> Array:

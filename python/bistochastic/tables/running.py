@@ -10,6 +10,7 @@ from bistochastic.adapters.arrays import narrow
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Tallies
 from bistochastic.tables.estimates import of_tallies, way_back
+from bistochastic.tables.question import absent, refuse_absent
 from bistochastic.tables.sheet import Axis, Sheet, read
 
 if TYPE_CHECKING:
@@ -30,10 +31,13 @@ class Running:
         self._axes: list[tuple[str, list[Any] | None, int]] = []
         self._sums, self._squares = np.zeros(0), np.zeros(0)
         self.rows = self.records = self.unanswered = 0
+        # Levels of conditions that no batch has had yet.
+        self._unmet = question.clear_where
 
     def add(self, batch: Any) -> None:
         """Count one more batch."""
         sheet = read(self._question, batch, self._design, first=self.rows, empty=True)
+        self._unmet = {k: absent(v, sheet.known[k]) for k, v in self._unmet.items()}
         tallies = sheet.tallies()
         if not self._axes:
             # Levels that are declared stay in their order; those in clear are found on the way.
@@ -63,6 +67,9 @@ class Running:
 
     def estimate(self, method: str, population: str) -> Estimate:
         """The estimate of all that was counted."""
+        if self.rows:
+            for name, levels in self._unmet.items():
+                refuse_absent("where", name, levels)
         if not self.records:
             what = "`where` must leave" if self._question.where else "`FILE` must have"
             raise ValueError(f"{what} at least one record; got none")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,13 +11,16 @@ import numpy as np
 from bistochastic import _core, arguments
 from bistochastic.adapters.arrays import narrow
 from bistochastic.adapters.frames import WrongType
-from bistochastic.adapters.results import levels, opened
+from bistochastic.adapters.results import declared, levels, opened
 from bistochastic.estimate.linear import Tallies
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import named, prefix
+from bistochastic.tables.question import absent, key, refuse_absent
 from bistochastic.words import row, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Mask, Table
@@ -97,6 +100,8 @@ class Sheet:
     scale: float
     times: Array | None = None
     """How many records each row stands for, where rows are counts."""
+    known: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    """The levels of columns in clear: those that occur, and those that are declared."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -225,10 +230,12 @@ def of_table(
     times: Array | None = None,
     first: int = 0,
     empty: bool = False,
+    others: Mapping[str, tuple[Any, ...]] | None = None,
 ) -> Sheet:
     """The same from a table that is open, which a caller knows as ``what``.
 
-    ``times`` says how many records each row stands for.
+    ``times`` says how many records each row stands for, ``others`` which levels a column has though
+    no row may hold them.
     """
     needed = [*question.columns, *question.where, *question.strata]
     needed += [column for each in question.coded for column in each.columns]
@@ -246,12 +253,18 @@ def of_table(
             )
         axes.append(Axis(name, labels.values, len(labels), codes))
     conditions = question.clear_where
+    known: dict[str, tuple[Any, ...]] = {}
     for name in dict.fromkeys([*question.clear, *conditions]):
         if name in question.strata and name not in conditions:
             continue
         found, values = levels(table, name)
+        if name in question.groups:
+            known[name] = question.groups[name].values
+        else:
+            known[name] = (*values, *declared(table, name), *(others or {}).get(name, ()))
         if name in conditions:
-            wanted = [i for i, value in enumerate(values) if among(value, conditions[name])]
+            keys = {key(level) for level in conditions[name]}
+            wanted = [i for i, value in enumerate(values) if key(value) in keys]
             met = np.isin(found, wanted)
             inside = met if inside is None else inside & met
             if name in question.clear and name not in question.strata:
@@ -286,7 +299,7 @@ def of_table(
     clusters = None if design.cluster is None else _groups(table, "cluster", design.cluster, first)
     sheet = Sheet(
         tuple(axes), rows, inside, left_out, weights, strata, clusters, replicates,
-        1.0 if design.scale is None else design.scale, times,
+        1.0 if design.scale is None else design.scale, times, known,
     )  # fmt: skip
     if not empty:
         _refuse_empty(question, sheet)
@@ -294,18 +307,14 @@ def of_table(
 
 
 def _refuse_empty(question: Question, sheet: Sheet) -> None:
+    if sheet.rows:
+        for name, asked in question.clear_where.items():
+            refuse_absent("where", name, absent(asked, sheet.known[name]))
     if not sheet.records:
         what = "`where` must leave" if question.where else "`frame` must have"
         raise ValueError(f"{what} at least one record; got none")
     if sheet.weights is not None and not float(sheet.weighed().sum()) > 0:
         raise ValueError("`weights` must have a positive one inside the domain; got none")
-
-
-def among(value: Any, wanted: tuple[Any, ...]) -> bool:
-    """Whether a level in clear is asked for; 1 and 1.0 are the same number, True is none."""
-    return any(
-        value == each and isinstance(value, bool) == isinstance(each, bool) for each in wanted
-    )
 
 
 def require(table: Table, name: str, column: str) -> None:

@@ -154,7 +154,10 @@ def as_sheet(question: Question, table: Counts) -> sheets.Sheet:
         for axis, place in zip(table.axes, filled, strict=True)
     }
     times = table.counts[filled].astype(np.float64)
-    return sheets.of_table(question, opened(rows), sheets.Design(), "counts", times=times)
+    others = {axis.name: axis.levels for axis in table.axes}
+    return sheets.of_table(
+        question, opened(rows), sheets.Design(), "counts", times=times, others=others
+    )
 
 
 def _check_levels(plan: Plan, axis: Axis) -> None:
