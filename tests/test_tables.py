@@ -750,3 +750,52 @@ def test_cells_below_0_are_told_of_the_inverse_alone() -> None:
     assert note in str(law.estimate(counts=counts))
     for method in ("mle", "simplex", "shrunk"):
         assert "below 0" not in str(law.estimate(counts=counts, method=method))
+
+
+LARGE = [1e51, 1e155, 1e300, 1.7e308]
+TINY = [9e-51, 1e-170, 1e-300, 5e-324]
+
+
+@pytest.mark.parametrize("weight", [*LARGE, *TINY])
+def test_weights_whose_squares_no_number_holds_are_refused(weight: float) -> None:
+    frame = large(rows=40)
+    frame["w"][3] = weight
+    said = r"must hold 0 or numbers from 1e-50 to 1e\+50; got one outside of that"
+    calls: list[Any] = [
+        lambda: PLAN.estimate(frame, "sex", weights="w"),
+        lambda: PLAN.estimate(frame, "sex", weights="w", where={"job": "x"}),
+        lambda: PLAN.mean(frame, "age", weights="w"),
+        lambda: PLAN.weights(frame, weights="w"),
+        lambda: PLAN.estimate({**frame, "v": np.ones(40)}, "sex", weights="v",
+                              replicates=["w", "v"]),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(ValueError, match=rf"^column `w`: `\w+` {said} in row 3$"):
+            call()
+    with pytest.raises(ValueError, match=rf"^`weights` {said} at position 3$"):
+        RESPONSE.estimate([0, 1] * 20, weights=frame["w"])
+
+
+@pytest.mark.parametrize("scale", [1e-49, 1e-20, 1e20, 2e49])
+def test_errors_do_not_depend_on_the_unit_of_weights(scale: float) -> None:
+    frame = large(rows=40)
+    for options in ({}, {"where": {"age": 30}}, {"where": {"job": "x"}}, {"cluster": "psu"}):
+        want = PLAN.estimate(frame, "sex", weights="w", **options)
+        found = PLAN.estimate({**frame, "w": frame["w"] * scale}, "sex", weights="w", **options)
+        assert np.allclose(found.standard_errors, want.standard_errors, rtol=1e-9)
+        assert np.allclose(found.interval(), want.interval(), rtol=1e-9)
+    want = RESPONSE.estimate([0, 1, 1, 0, 1], weights=[1, 2, 3, 4, 5])
+    found = RESPONSE.estimate([0, 1, 1, 0, 1], weights=np.arange(1, 6) * scale)
+    assert np.allclose(found.interval(), want.interval(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("wrong", [math.inf, -1.0])
+def test_weights_that_are_none_are_refused_with_their_row(wrong: float) -> None:
+    frame = large(rows=40)
+    frame["w"][5] = wrong
+    got = "a negative one" if wrong < 0 else "one that is missing or infinite"
+    with pytest.raises(ValueError, match=f"must hold non-negative numbers; got {got} in row 5"):
+        PLAN.estimate(frame, "sex", weights="w")
+    frame["w"][5] = math.nan
+    with pytest.raises(ValueError, match="got 1 missing, the first in row 5"):
+        PLAN.estimate(frame, "sex", weights="w")

@@ -18,6 +18,27 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+# Weights between these have squares, and products of four, that doubles hold.
+_LEAST, _MOST = 1e-50, 1e50
+
+
+def wrong_weight(weights: Array) -> tuple[int, str, str] | None:
+    """Where the first weight stands that cannot be used, what it must be, and what it is.
+
+    >>> wrong_weight(np.array([1.0, 0.0, 1e200]))
+    (2, 'hold 0 or numbers from 1e-50 to 1e+50', 'one outside of that')
+    >>> wrong_weight(np.array([1.0, -1.0])), wrong_weight(np.array([0.0, 2.0]))
+    ((1, 'hold non-negative numbers', 'a negative one'), None)
+    """
+    good = (weights == 0) | ((weights >= _LEAST) & (weights <= _MOST))
+    if good.all():
+        return None
+    at = int(np.argmin(good))
+    if weights[at] > 0 and np.isfinite(weights[at]):
+        return at, f"hold 0 or numbers from {_LEAST:g} to {_MOST:g}", "one outside of that"
+    got = "a negative one" if weights[at] < 0 else "one that is missing or infinite"
+    return at, "hold non-negative numbers", got
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:

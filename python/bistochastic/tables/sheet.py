@@ -13,6 +13,7 @@ from bistochastic.adapters.arrays import narrow
 from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import declared, levels, opened
 from bistochastic.estimate.linear import Tallies
+from bistochastic.estimate.sample import wrong_weight
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.tables.question import absent, key, refuse_absent
@@ -336,10 +337,10 @@ def weight_column(table: Table, name: str, column: str, first: int = 0) -> Array
         got = f"{int(missing.sum())} missing, the first in {row(int(np.argmax(missing)), first)}"
         raise ValueError(f"{must}; got {got}")
     found = np.ascontiguousarray(values, dtype=np.float64)
-    if len(found) and not (float(found.min()) >= 0 and math.isfinite(float(found.sum()))):
-        wrong = ~((found >= 0) & np.isfinite(found))
-        at = row(int(wrong.argmax()), first)
-        raise ValueError(f"{must}; got a negative or infinite one in {at}")
+    wrong = wrong_weight(found)
+    if wrong is not None:
+        at, wants, got = wrong
+        raise ValueError(f"{prefix([column])}`{name}` must {wants}; got {got} in {row(at, first)}")
     return found
 
 
