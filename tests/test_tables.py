@@ -779,7 +779,10 @@ def test_weights_whose_squares_no_number_holds_are_refused(weight: float) -> Non
 @pytest.mark.parametrize("scale", [1e-49, 1e-20, 1e20, 2e49])
 def test_errors_do_not_depend_on_the_unit_of_weights(scale: float) -> None:
     frame = large(rows=40)
-    for options in ({}, {"where": {"age": 30}}, {"where": {"job": "x"}}, {"cluster": "psu"}):
+    every: list[dict[str, Any]] = [
+        {}, {"where": {"age": 30}}, {"where": {"job": "x"}}, {"cluster": "psu"},
+    ]  # fmt: skip
+    for options in every:
         want = PLAN.estimate(frame, "sex", weights="w", **options)
         found = PLAN.estimate({**frame, "w": frame["w"] * scale}, "sex", weights="w", **options)
         assert np.allclose(found.standard_errors, want.standard_errors, rtol=1e-9)

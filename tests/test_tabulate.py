@@ -289,64 +289,66 @@ FOUR = bs.Plan([bs.Categorical("q", list("abcd"), "randomized_response", epsilon
 AXIS = bs.Axis("q", ("a", "b", "c", "d"))
 TWO = (bs.Axis("race", ("a", "b", "c")), bs.Axis("sex", ("F", "M")))
 GRID = np.arange(6).reshape(3, 2)
+MAKE: Any = bs.Counts
+NAMED: Any = bs.Axis
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (lambda: bs.Counts(("race", "sex"), TWO, GRID.T), ValueError,
+    (lambda: MAKE(("race", "sex"), TWO, GRID.T), ValueError,
      "`counts` must have a cell for each level of race 3 x sex 2, of shape (3, 2); got (2, 3)"),
-    (lambda: bs.Counts(("q",), (AXIS,), np.array([5, -3, 2, 1])), ValueError,
+    (lambda: MAKE(("q",), (AXIS,), np.array([5, -3, 2, 1])), ValueError,
      "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
      "got one that is not, the first in cell [1]"),
-    (lambda: bs.Counts(("q",), (AXIS,), [1, 2, 3, 4]), TypeError,
+    (lambda: MAKE(("q",), (AXIS,), [1, 2, 3, 4]), TypeError,
      "`counts` must have a cell for each level of q 4, of shape (4,), as an array of NumPy; "
      "got list"),
-    (lambda: bs.Counts(("q",), (AXIS,), np.ma.array([1, 2, 3, 4])), TypeError,
+    (lambda: MAKE(("q",), (AXIS,), np.ma.array([1, 2, 3, 4])), TypeError,
      "`counts` must have a cell for each level of q 4, of shape (4,), as an array of NumPy; "
      "got MaskedArray"),
-    (lambda: bs.Counts(("q",), (AXIS,), np.array([5, 3])), ValueError,
+    (lambda: MAKE(("q",), (AXIS,), np.array([5, 3])), ValueError,
      "`counts` must have a cell for each level of q 4, of shape (4,); got (2,)"),
-    (lambda: bs.Counts(("q",), (AXIS,), np.array([300.5, 1, 2, 0.25])), ValueError,
+    (lambda: MAKE(("q",), (AXIS,), np.array([300.5, 1, 2, 0.25])), ValueError,
      "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
      "got 2 that are not, the first in cell [0]"),
-    (lambda: bs.Counts(("q",), (AXIS,), np.array([1, np.nan, np.inf, 4])), ValueError,
+    (lambda: MAKE(("q",), (AXIS,), np.array([1, np.nan, np.inf, 4])), ValueError,
      "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
      "got 2 that are not, the first in cell [1]"),
-    (lambda: bs.Counts(("q",), (AXIS,), np.full(4, 2**52)), ValueError,
+    (lambda: MAKE(("q",), (AXIS,), np.full(4, 2**52)), ValueError,
      "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
      "got a sum of 1.80144e+16"),
-    (lambda: bs.Counts(("q",), (AXIS,), np.array([2**64 - 1, 0, 0, 0], np.uint64)), ValueError,
+    (lambda: MAKE(("q",), (AXIS,), np.array([2**64 - 1, 0, 0, 0], np.uint64)), ValueError,
      "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
      "got one that is not, the first in cell [0]"),
-    (lambda: bs.Counts(("q",), (AXIS,), np.array(["1"] * 4)), TypeError,
+    (lambda: MAKE(("q",), (AXIS,), np.array(["1"] * 4)), TypeError,
      "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
      "got dtype <U1"),
-    (lambda: bs.Counts(("q",), (AXIS,), np.ones(4, bool)), TypeError,
+    (lambda: MAKE(("q",), (AXIS,), np.ones(4, bool)), TypeError,
      "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
      "got dtype bool"),
-    (lambda: bs.Counts("q", (AXIS,), np.ones(4, int)), TypeError,
+    (lambda: MAKE("q", (AXIS,), np.ones(4, int)), TypeError,
      "`columns` must be a tuple of names; got str"),
-    (lambda: bs.Counts((3,), (AXIS,), np.ones(4, int)), TypeError,
+    (lambda: MAKE((3,), (AXIS,), np.ones(4, int)), TypeError,
      "`columns` must be a tuple of names; got int"),
-    (lambda: bs.Counts(("p",), (AXIS,), np.ones(4, int)), ValueError,
+    (lambda: MAKE(("p",), (AXIS,), np.ones(4, int)), ValueError,
      "`axes` must be a tuple of Axis, those of `columns` first; got `q`"),
-    (lambda: bs.Counts((), (AXIS,), np.ones(4, int)), ValueError,
+    (lambda: MAKE((), (AXIS,), np.ones(4, int)), ValueError,
      "`axes` must be a tuple of Axis, those of `columns` first; got `q`"),
-    (lambda: bs.Counts(("q",), AXIS, np.ones(4, int)), TypeError,
+    (lambda: MAKE(("q",), AXIS, np.ones(4, int)), TypeError,
      "`axes` must be a tuple of Axis, those of `columns` first; got Axis"),
-    (lambda: bs.Counts(("q",), (("q", "abcd"),), np.ones(4, int)), TypeError,
+    (lambda: MAKE(("q",), (("q", "abcd"),), np.ones(4, int)), TypeError,
      "`axes` must be a tuple of Axis, those of `columns` first; got tuple"),
-    (lambda: bs.Counts(("q",), (bs.Axis("q", list("abcd")),), np.ones(4, int)), TypeError,
+    (lambda: MAKE(("q",), (NAMED("q", list("abcd")),), np.ones(4, int)), TypeError,
      "`axes` must be a tuple of Axis, those of `columns` first, with a name and a tuple of levels "
      "each; got str and list"),
-    (lambda: bs.Counts(("q",), (bs.Axis("q", ("a", "a")),), np.ones(2, int)), ValueError,
+    (lambda: MAKE(("q",), (bs.Axis("q", ("a", "a")),), np.ones(2, int)), ValueError,
      "`axes` must be a tuple of Axis, those of `columns` first, of different levels; "
      "got one twice in `q`"),
-    (lambda: bs.Counts(("q",), (AXIS, AXIS), np.ones((4, 4), int)), ValueError,
+    (lambda: MAKE(("q",), (AXIS, AXIS), np.ones((4, 4), int)), ValueError,
      "`axes` must be a tuple of Axis, those of `columns` first, of different names; "
      "got `q` twice"),
-    (lambda: bs.Counts(("q",), (AXIS,), np.ones(4, int), -1), ValueError, "`unanswered` must"),
-    (lambda: bs.Counts(("q",), (AXIS,), np.ones(4, int), 0.5), TypeError, "`unanswered` must"),
-    (lambda: bs.Counts(("q",), (AXIS,), np.ones(4, int), digest="12"), ValueError,
+    (lambda: MAKE(("q",), (AXIS,), np.ones(4, int), -1), ValueError, "`unanswered` must"),
+    (lambda: MAKE(("q",), (AXIS,), np.ones(4, int), 0.5), TypeError, "`unanswered` must"),
+    (lambda: MAKE(("q",), (AXIS,), np.ones(4, int), digest="12"), ValueError,
      "`digest` must be the 64 hexadecimal digits of a plan's digest; got 2 characters"),
-    (lambda: bs.Counts(("q",), (AXIS,), np.ones(4, int), digest=b"12"), TypeError,
+    (lambda: MAKE(("q",), (AXIS,), np.ones(4, int), digest=b"12"), TypeError,
      "`digest` must be the 64 hexadecimal digits of a plan's digest; got bytes"),
 ]  # fmt: skip
 

@@ -78,8 +78,11 @@ def same(one: Any, other: Any) -> None:
 @every_frame
 def test_levels_may_be_held_by_anything(frame: str, holder: str) -> None:
     data = FRAMES[frame](table())
-    for column, levels in {"v": [0, 1], "age": [20, 22], "town": ["A", "C"], "sex": ["F"],
-                           "region": [2], "owns": [True]}.items():  # fmt: skip
+    conditions: dict[str, list[Any]] = {
+        "v": [0, 1], "age": [20, 22], "town": ["A", "C"], "sex": ["F"], "region": [2],
+        "owns": [True],
+    }  # fmt: skip
+    for column, levels in conditions.items():
         if holder == "chunked" and frame == "dict":
             continue
         held = HOLDERS[holder]
@@ -88,8 +91,8 @@ def test_levels_may_be_held_by_anything(frame: str, holder: str) -> None:
                 continue
             want = PLAN.estimate(data, *asked, where={column: levels})
             same(PLAN.estimate(data, *asked, where={column: held(levels)}), want)
-        want = PLAN.count(data, {column: levels})
-        assert PLAN.count(data, {column: held(levels)}) == want
+        count = PLAN.count(data, {column: levels})
+        assert PLAN.count(data, {column: held(levels)}) == count
         ratio = PLAN.ratio(data, {"sex": "M"}, {column: levels})
         assert PLAN.ratio(data, {"sex": "M"}, {column: held(levels)}) == ratio
 
@@ -129,7 +132,7 @@ def test_missing_is_missing_however_it_is_written(frame: str, missing: Any) -> N
 @every_frame
 def test_a_level_that_does_not_occur_is_an_error(frame: str, levels: Any) -> None:
     data = FRAMES[frame](table())
-    for named, ask_ in {
+    calls: dict[str, list[Callable[[], Any]]] = {
         "where": [
             lambda: PLAN.estimate(data, "sex", where={"town": levels}),
             lambda: PLAN.estimate(data, "sex", "town", where={"town": levels}),
@@ -138,7 +141,8 @@ def test_a_level_that_does_not_occur_is_an_error(frame: str, levels: Any) -> Non
             lambda: PLAN.ratio(data, {"town": levels}, {"town": "A"}),
         ],
         "given": [lambda: PLAN.ratio(data, {"town": "A"}, {"town": levels})],
-    }.items():
+    }
+    for named, ask_ in calls.items():
         for each in ask_:
             with pytest.raises(ValueError, match="must hold levels") as caught:
                 each()
@@ -243,9 +247,9 @@ def test_true_is_not_1_and_1_is_not_true(frame: str) -> None:
     assert PLAN.estimate(data, "sex", where={"child": 1}).records == 200
     owned = int(table()["owns"].sum())
     assert PLAN.estimate(data, "sex", where={"owns": np.True_}).records == owned
-    for level in (True, np.True_, [0, False]):
+    for truth in (True, np.True_, [0, False]):
         with pytest.raises(ValueError, match="declared categories of `v`; got "):
-            PLAN.estimate(data, "v", where={"v": level})
+            PLAN.estimate(data, "v", where={"v": truth})
     truths = bs.Plan([bs.Categorical("owns", [False, True], "randomized_response", keep=0.7)])
     with pytest.raises(ValueError, match="declared categories of `owns`; got 1"):
         truths.estimate(data, "owns", where={"owns": [1]})
@@ -318,7 +322,8 @@ def test_rows_outside_of_a_known_domain_are_no_units(frame: str) -> None:
     both = PLAN.covariance(data, ["edu", "age"], {"edu": [0, 1]})
     assert both.degrees == answered.sum() - 1
     # With weights or clusters all rows are units, those outside with a weight of 0.
-    for options, degrees in (({"weights": "w"}, 299), ({"cluster": "age"}, 2)):
+    designs: list[tuple[dict[str, Any], int]] = [({"weights": "w"}, 299), ({"cluster": "age"}, 2)]
+    for options, degrees in designs:
         assert PLAN.estimate(data, "v", where={"town": "A"}, **options).degrees == degrees
         assert PLAN.mean(data, "v", where={"town": "A"}, **options).degrees == degrees
     for design, degrees in ((Design(), n - 1), (Design("w"), 299)):

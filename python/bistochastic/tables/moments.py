@@ -351,4 +351,4 @@ def _notes(rows: Responses, error: float = 0.0) -> tuple[str, ...]:
     n = rows.unanswered
     found = (f"{n:,} record{'s' * (n > 1)} without an answer left out",) if n else ()
     silent = error == math.inf and rows.sample.replicates is not None
-    return (*found, SILENT) if silent else found
+    return (*found, *rows.notes, *([SILENT] if silent else []))

@@ -30,7 +30,7 @@ from bistochastic.tables.question import (
     pseudo,
     refuse_absent,
 )
-from bistochastic.tables.sheet import read, table_of
+from bistochastic.tables.sheet import certificate_of, read, shared_noise, table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -77,6 +77,8 @@ class Responses:
     unanswered: int
     what: str
     known: dict[str, tuple[Any, ...]]
+    notes: tuple[str, ...]
+    """What has to be said of errors."""
 
     def of(self, function: Function) -> Array:
         """The pseudo-response of every row."""
@@ -219,7 +221,7 @@ def respond(
 
     Columns that the plan does not protect as categories are numbers.
     """
-    frame = table_of(frame)
+    certificate, frame = certificate_of(frame), table_of(frame)
     protected = {c for each in plan.attributes if not isinstance(each, Numeric)
                  for c in each.columns}  # fmt: skip
     numbers = [name for name in dict.fromkeys(columns) if name not in protected]
@@ -230,7 +232,10 @@ def respond(
     values = {name: _numbers(plan, table, name) for name in numbers}
     sample, codes = _rows(sheet, together=not values)
     named = {axis.name: axis.values for axis in sheet.axes}
-    return Responses(question, sample, named, codes, values, sheet.unanswered, what, sheet.known)
+    shared = shared_noise(certificate, design) if question.coded else ()
+    return Responses(
+        question, sample, named, codes, values, sheet.unanswered, what, sheet.known, shared
+    )
 
 
 def _numbers(plan: Plan, table: Any, name: str) -> Array:

@@ -25,12 +25,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Mask, Table
+    from bistochastic.plan.certificate import Certificate
     from bistochastic.tables.question import Question
 
     Array = NDArray[np.float64]
 
 # Tables have fewer cells than this.
 _CELLS = 2**32
+SHARED = (
+    "rows of one id share their noise: errors and intervals may be too small unless cluster= names "
+    "the column of ids"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,12 @@ class Design:
     def is_plain(self) -> bool:
         """Whether all records count alike."""
         return self.weights is None and self.strata is None and self.cluster is None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that are named."""
+        single = (self.weights, self.strata, self.cluster)
+        return (*(name for name in single if name is not None), *self.replicates)
 
     @classmethod
     def of(cls, weights: Any, strata: Any, cluster: Any, replicates: Any, scale: Any) -> Design:
@@ -212,6 +223,25 @@ def table_of(frame: Any) -> Any:
     from bistochastic.plan.protect import Release
 
     return frame.data if isinstance(frame, Release) else frame
+
+
+def certificate_of(frame: Any) -> Certificate | None:
+    """The certificate of a release; None of anything else, which has none."""
+    from bistochastic.plan.protect import Release
+
+    return frame.certificate if isinstance(frame, Release) else None
+
+
+def shared_noise(certificate: Certificate | None, design: Design) -> tuple[str, ...]:
+    """A note if rows of one id have the same noise, as the certificate says, and no error has it.
+
+    Rows of an id with the same value have the same report, so that their noise does not average
+    out as that of different records does. Clusters and replicates of ids take it in.
+    """
+    ids = None if certificate is None else certificate.ids
+    if ids is None or ids.row_columns or ids.rows_per_id_checked == 1:
+        return ()
+    return () if design.cluster is not None or design.replicates else (SHARED,)
 
 
 def read(
