@@ -11,6 +11,7 @@ import click
 from bistochastic.cli.columns import columns_named, condition
 from bistochastic.cli.dialects import reads_csv
 from bistochastic.cli.group import main
+from bistochastic.cli.numbers import number
 from bistochastic.progress import steps
 from bistochastic.words import shown
 
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
     from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.adapters.table_files import Source
     from bistochastic.estimate import Estimate
-    from bistochastic.plan import Plan
+    from bistochastic.plan import Certificate, Plan
+
+
+def _scale(_context: Any, _option: Any, typed: str | None) -> float | None:
+    return None if typed is None else float(number(typed))
 
 
 @main.command()
@@ -42,6 +47,15 @@ if TYPE_CHECKING:
     "it has a comma. May be given several times.",
 )
 @click.option("--weights", help="A column of survey weights.")
+@click.option("--strata", help="A column of strata of the sample.")
+@click.option("--cluster", help="A column of clusters of the sample: those drawn first, or the ids "
+              "of people with several rows.")  # fmt: skip
+@click.option("--replicates", multiple=True,
+              help="Columns of replicate weights, as r1,r2,r3, in place of strata and clusters. "
+              "May be given several times.")  # fmt: skip
+@click.option("--replicate-scale", metavar="NUMBER", callback=_scale,
+              help="What the squared differences of replicates are multiplied by, as 79/80 for a "
+              "jackknife of 80; 1 over their number by default.")  # fmt: skip
 @click.option("--method", default="inverse", help="inverse, mle, simplex or shrunk.")
 @click.option("--population", default="sampled", help="sampled, or fixed if the file is everyone.")
 @click.option("--format", default="table", type=click.Choice(["table", "csv", "json"]),
@@ -53,6 +67,10 @@ def estimate(
     by: Sequence[str],
     where: Sequence[str],
     weights: str | None,
+    strata: str | None,
+    cluster: str | None,
+    replicates: Sequence[str],
+    replicate_scale: float | None,
     method: str,
     population: str,
     format: str,
@@ -60,8 +78,9 @@ def estimate(
 ) -> None:
     """Estimate a table of the original from FILE, a protected CSV, Parquet or Arrow file.
 
-    The file is read piece by piece, so that it may be larger than memory. Rows in messages are
-    counted from 0, without the header of a CSV file.
+    The file is read piece by piece, so that it may be larger than memory. With --strata, --cluster
+    or --replicates the columns that are needed are held in memory. Rows in messages are counted
+    from 0, without the header of a CSV file.
 
     \b
     bistochastic estimate protected.csv --plan plan.toml --by sex,education
@@ -74,19 +93,22 @@ def estimate(
     from bistochastic.tables.estimates import designed, people, told_in
     from bistochastic.tables.question import ask
     from bistochastic.tables.running import Running
+    from bistochastic.tables.sheet import shared_noise
 
-    law = _plan(plan)
-    _check(file, law)
+    law, certified = _plan(plan)
+    certificate = _check(file, law) or certified
     how = arguments.one_of("method", method, METHODS)
-    design = designed(law, weights, None, None, None, None)
-    who = people(population, design)
     types = kinds(law)
-    if weights is not None:
-        types[weights] = "number"
+    names = _names(file, dialect)
+    listed = columns_named("replicates", replicates, names)
+    design = designed(law, weights, strata, cluster, listed or None, replicate_scale)
+    who = people(population, design)
+    for each in (design.weights, *design.replicates):
+        if each is not None:
+            types.setdefault(each, "number")
     source = opened(file, "file", types, dialect=dialect)
     try:
         with steps() as tell, said("file"):
-            names = source.schema.names
             asked = columns_named("by", by, [*names, *types])
             typed = _typed(where, [*names, *types])
             # What is not protected is a number if all of the column are.
@@ -95,7 +117,7 @@ def estimate(
             source.decide(clear)
             question = ask(law, asked, _conditions(typed, source, types))
             needed = dict.fromkeys([*question.columns, *question.where, *question.protected,
-                                    *question.strata, *([weights] if weights else [])])  # fmt: skip
+                                    *question.strata, *design.columns])  # fmt: skip
             _refuse_missing(needed, names)
             running = Running(question, design)
             for batch in source.batches(list(needed)):
@@ -105,21 +127,21 @@ def estimate(
             found = running.estimate(how, who)
     finally:
         source.close()
-    _print(told_in(found, None, running.unanswered), format)
+    shared = shared_noise(certificate, design) if question.coded else ()
+    _print(told_in(found, None, running.unanswered, shared), format)
 
 
-def _plan(path: Path) -> Plan:
-    """A plan, or that of a certificate."""
+def _plan(path: Path) -> tuple[Plan, Certificate | None]:
+    """A plan, or that of a certificate, with it."""
     from bistochastic.cli.plans import is_certificate, read_certificate, read_plan
 
-    return (
-        read_certificate(path, "plan").plan
-        if is_certificate(path, "plan")
-        else read_plan(path, "plan")
-    )
+    if not is_certificate(path, "plan"):
+        return read_plan(path, "plan"), None
+    certificate = read_certificate(path, "plan")
+    return certificate.plan, certificate
 
 
-def _check(file: Path, plan: Plan) -> None:
+def _check(file: Path, plan: Plan) -> Certificate | None:
     """Hold the plan against the certificate beside the file; without one, say so."""
     from bistochastic.cli.plans import certificate_beside
     from bistochastic.plan import Numeric
@@ -128,7 +150,7 @@ def _check(file: Path, plan: Plan) -> None:
     if certificate is None:
         click.echo("note: there is no certificate beside the file, so that nobody checked whether "
                    "this plan protected it", err=True)  # fmt: skip
-        return
+        return None
 
     def laws(given: Plan) -> dict[Any, Any]:
         return {e.columns: e for e in given.attributes if not isinstance(e, Numeric)}
@@ -139,6 +161,16 @@ def _check(file: Path, plan: Plan) -> None:
         other = next(c for c in (*then, *now) if then.get(c) != now.get(c))
         listed = ", ".join(f"`{shown(column)}`" for column in other)
         raise ValueError(f"{must}; got one whose law of {listed} differs")
+    return certificate
+
+
+def _names(file: Path, dialect: Dialect) -> list[str]:
+    """The columns of a file."""
+    from bistochastic.adapters.table_files import opened
+
+    source = opened(file, "file", dialect=dialect)
+    source.close()
+    return list(source.schema.names)
 
 
 def _refuse_missing(needed: Mapping[str, Any], names: Sequence[str]) -> None:
@@ -179,9 +211,9 @@ def _level(kind: str | None, typed: str) -> Any:
     truths = {"true": True, "false": False}
     if kind in ("boolean", None) and typed.lower() in truths:
         return truths[typed.lower()]
-    for number in (float,) if kind == "floats" else (int, float):
+    for kind_ in (float,) if kind == "floats" else (int, float):
         try:
-            return number(typed)
+            return kind_(typed)
         except ValueError:
             continue
     return typed
