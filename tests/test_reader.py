@@ -559,7 +559,7 @@ def test_ids_are_texts_in_either_format(tmp_path: Path, out: str) -> None:
 def test_numbers_that_the_plan_declares_are_spelled_one_way(tmp_path: Path) -> None:
     plan = bs.Plan([bs.Categorical("a", [1, 2], "randomized_response", beta=0.5)])
     folder = Folder(tmp_path, plan)
-    for cell in ("01", "+1", "1.0", "9" * 19, "9" * 30, "x"):
+    for cell in ("01", "+1", "1.0", "9" * 19, "9" * 30, "9" * 5000, "x"):
         folder.write("in.csv", "a\n" + "1\n2\n" * 300 + f"{cell}\n")
         for words in (("protect", "in.csv", "out.csv"), ("estimate", "in.csv", "--by", "a")):
             said = folder.refused(*words, "--plan", "plan.toml")

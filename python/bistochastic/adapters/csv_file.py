@@ -36,7 +36,7 @@ _TYPES = {
 # What other columns than texts may be spelled with.
 _IN_NUMBERS = " +-.:"
 _LINE_END = "\r\n|\r|\n"
-# Bytes that are parsed at once where rows may have several lines, and to find a line end.
+# Bytes that are parsed at once; more of them to find a line end, as it may have swallowed rows.
 _BLOCK, _LONGEST = 1 << 20, 1 << 28
 
 

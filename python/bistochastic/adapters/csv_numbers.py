@@ -160,8 +160,9 @@ def wrong_whole(texts: Any) -> Any:
     """Where a text is not spelled as a whole number of 64 bits."""
     wrong = ~_flags(pc.match_substring_regex(texts, _WHOLE[False]), True)
     long = np.flatnonzero(_flags(pc.greater(pc.binary_length(texts), 18), False) & ~wrong)
-    large = [not _LEAST <= int(text) <= _MOST for text in texts.take(pa.array(long)).to_pylist()]
-    wrong[long] = large
+    # Python reads no number of thousands of digits.
+    wrong[long] = [len(text) > 20 or not _LEAST <= int(text) <= _MOST
+                   for text in texts.take(pa.array(long)).to_pylist()]  # fmt: skip
     return wrong
 
 
