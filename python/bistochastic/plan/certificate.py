@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core, measures
-from bistochastic.plan import exchange, preview
+from bistochastic.plan import exchange, preview, published
 from bistochastic.plan.attributes import Attribute, Numeric, prefix
 from bistochastic.plan.definitions import in_words
 from bistochastic.plan.waves import ByIds
@@ -80,9 +80,8 @@ class Certificate:
     def in_clear(self) -> tuple[str, ...]:
         """What stays as it was, a phrase each."""
         found = [f"column `{shown(column)}`" for column in self.columns_in_clear]
-        found += preview.seen(self.plan)
-        if not self.shuffled:
-            found.append("the order of the rows")
+        seen = published.facts(self.plan, kept=(), shuffled=self.shuffled)
+        found += published.phrases(seen)
         if self.ids is not None and not self.ids.row_columns:
             found.append("that a value changed, where a report of a person changed")
             if self.ids.max_rows_per_id > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from bistochastic.plan import published
 from bistochastic.plan.attributes import Numeric, prefix
 from bistochastic.plan.definitions import in_words
 from bistochastic.words import down, shown, table, up
@@ -20,41 +21,13 @@ ROW_ORDER = "the order of the rows, unless they are shuffled"
 
 
 def in_clear(plan: Plan) -> list[str]:
-    """What the plan leaves as it is, a phrase each."""
-    found = []
-    if plan.keep == "*":
-        found.append("every column that the plan does not name")
-    elif plan.keep:
-        found.append("columns " + ", ".join(f"`{shown(column)}`" for column in plan.keep))
-    return found + seen(plan)
-
-
-def seen(plan: Plan) -> list[str]:
-    """What of the protected columns is seen as it is, a phrase each.
+    """What the plan publishes unchanged, a phrase each; the order of the rows is no part of it.
 
     >>> import bistochastic as bs
-    >>> seen(bs.Plan([bs.Numeric("age", "k_anonymous", k=5)]))
+    >>> in_clear(bs.Plan([bs.Numeric("age", "k_anonymous", k=5)]))
     ['the set of all numbers in `age`, and how often each occurs']
     """
-    missing = [
-        column
-        for attribute in plan.attributes
-        if not isinstance(attribute, Numeric) and attribute.missing == "keep"
-        for column in attribute.columns
-    ]
-    found = [f"who is missing in {prefix(missing)[:-2]}"] if missing else []
-    for release, what, more in (
-        ("permute", "the set of all numbers", ", and how often each occurs"),
-        ("average", "the mean of every class of numbers", ""),
-    ):
-        columns = [
-            f"`{shown(attribute.column)}`"
-            for attribute in plan.attributes
-            if isinstance(attribute, Numeric) and attribute.release == release
-        ]
-        if columns:
-            found.append(f"{what} in {', '.join(columns)}{more}")
-    return found
+    return published.phrases(fact for fact in published.facts(plan) if fact.kind != "order")
 
 
 def grouped(told: Iterable[tuple[Iterable[str], str]]) -> list[str]:
