@@ -404,7 +404,9 @@ def test_large_joint_matrices_are_read_by_their_structure(monkeypatch: pytest.Mo
 
 
 def test_what_is_too_large_to_be_looked_at_is_said() -> None:
-    joint = bs.Joint(("u", "v", "w"), [["a", "b"], range(600), range(2)], "tridiagonal", alphas=0.25)
+    joint = bs.Joint(
+        ("u", "v", "w"), [["a", "b"], range(600), range(2)], "tridiagonal", alphas=0.25
+    )
     plan = bs.Plan([joint])
     assert [f.kind for f in published.facts(plan)] == ["unchecked"] * 3 + ["order"]
     assert "was not checked, as there are too many" in str(plan.preview())

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from bistochastic.ctrl_c import INTERRUPTED
+from bistochastic.words import visible
 
 
 def in_shell(sentence: str) -> str:
@@ -21,6 +22,15 @@ def in_shell(sentence: str) -> str:
     return re.sub(
         r"\b(id_column|max_rows_per_id)\b", lambda m: f"--{m[1].replace('_', '-')}", found
     )
+
+
+def say(text: object = "", *, nl: bool = True, err: bool = False) -> None:
+    """Print lines, and nothing that a terminal would take for more than text.
+
+    >>> say("a\\x1b[31mb")
+    a\\x1b[31mb
+    """
+    click.echo("\n".join(map(visible, str(text).split("\n"))), nl=nl, err=err)
 
 
 class Interrupted(click.ClickException):
@@ -50,7 +60,7 @@ class _Sentence(click.Group):
             if any("--out" in each.opts for each in getattr(command, "params", ())):
                 # What the package calls a path was typed as an option.
                 said = re.sub("`(out|path)`", "`--out`", said)
-            raise click.ClickException(said) from error
+            raise click.ClickException(visible(said)) from error
         except (MemoryError, OverflowError) as error:
             raise click.ClickException("`size` must fit in memory; got a larger one") from error
 

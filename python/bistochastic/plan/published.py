@@ -91,11 +91,26 @@ def facts(
         columns = kept if kept is not None else plan.keep
         found += [Fact("kept", column) for column in columns]
     for attribute in plan.attributes:
-        if isinstance(attribute, Numeric):
-            found += _of_numbers(attribute, shuffled)
-        else:
-            found += _of_coded(attribute)
+        found += of_attribute(attribute, shuffled)
     return tuple(found) if shuffled else (*found, Fact("order"))
+
+
+def of_attribute(attribute: Attribute, shuffled: bool = False) -> list[Fact]:
+    """Those of one attribute."""
+    if isinstance(attribute, Numeric):
+        return _of_numbers(attribute, shuffled)
+    return _of_coded(attribute)
+
+
+def certain(attribute: Attribute) -> dict[str, str]:
+    """The columns of an attribute that are published unchanged: ``"column"``, or ``"renamed"``.
+
+    >>> import bistochastic as bs
+    >>> certain(bs.Categorical("sex", ["F", "M"], "permutation", targets=[1, 0]))
+    {'sex': 'renamed'}
+    """
+    found = of_attribute(attribute)
+    return {fact.column: fact.kind for fact in found if fact.kind in ("column", "renamed")}
 
 
 def unprotected(plan: Plan) -> tuple[str, ...]:
@@ -105,12 +120,11 @@ def unprotected(plan: Plan) -> tuple[str, ...]:
     >>> unprotected(bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")]))
     ('sex',)
     """
-    certain = {fact.column for fact in facts(plan) if fact.kind in ("column", "renamed")}
     return tuple(
         column
         for attribute, each in zip(plan.attributes, plan.by_attribute.values(), strict=True)
         for column in attribute.columns
-        if column in certain or (each.beta == 0 and each.size != 1)
+        if each.deterministic or (each.beta == 0 and each.size != 1) or column in certain(attribute)
     )
 
 
@@ -201,9 +215,7 @@ def _of_coded(attribute: Categorical | Joint) -> list[Fact]:
     return found
 
 
-def _of_column(
-    attribute: Categorical | Joint, column: str, each: list[_Read | None]
-) -> list[Fact]:
+def _of_column(attribute: Categorical | Joint, column: str, each: list[_Read | None]) -> list[Fact]:
     read = [one for one in each if one is not None]
     if not read or len(read) < len(each):
         seen = [Fact("missing", column)] if attribute.missing == "keep" else []
