@@ -56,6 +56,15 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() or category(c) == "Zs" else ascii(c)[1:-1] for c in text)
 
 
+def visible_lines(text: str) -> str:
+    """The same for a text of several lines, which stay lines.
+
+    >>> visible_lines("two\\nlines\\x07")
+    'two\\nlines\\\\x07'
+    """
+    return text if text.isprintable() else "\n".join(map(visible, text.split("\n")))
+
+
 def shown(name: object) -> str:
     """A name in a sentence: what would end it there, or cannot be printed, as Python writes it.
 

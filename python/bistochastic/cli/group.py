@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from bistochastic.ctrl_c import INTERRUPTED
-from bistochastic.words import visible
+from bistochastic.words import visible_lines
 
 
 def in_shell(sentence: str) -> str:
@@ -30,7 +32,7 @@ def say(text: object = "", *, nl: bool = True, err: bool = False) -> None:
     >>> say("a\\x1b[31mb")
     a\\x1b[31mb
     """
-    click.echo("\n".join(map(visible, str(text).split("\n"))), nl=nl, err=err)
+    click.echo(visible_lines(str(text)), nl=nl, err=err)
 
 
 class Interrupted(click.ClickException):
@@ -46,12 +48,27 @@ class Interrupted(click.ClickException):
         click.echo(file=file, err=True)
 
 
+@contextmanager
+def _shown() -> Iterator[None]:
+    """What click says of something that was typed, as text alone."""
+    try:
+        yield
+    except click.ClickException as error:
+        error.message = visible_lines(error.message)
+        raise
+
+
 class _Sentence(click.Group):
     """Errors of the package are one sentence and exit code 1, never a traceback."""
 
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        with _shown():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with _shown():
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             raise Interrupted from None
         except (ValueError, TypeError, IndexError, FileExistsError) as error:
@@ -60,7 +77,7 @@ class _Sentence(click.Group):
             if any("--out" in each.opts for each in getattr(command, "params", ())):
                 # What the package calls a path was typed as an option.
                 said = re.sub("`(out|path)`", "`--out`", said)
-            raise click.ClickException(visible(said)) from error
+            raise click.ClickException(said) from error
         except (MemoryError, OverflowError) as error:
             raise click.ClickException("`size` must fit in memory; got a larger one") from error
 

@@ -466,7 +466,9 @@ def _line(attribute: _Coded) -> str:
 def _html(attribute: _Coded) -> str:
     """A coded attribute for notebooks: declared levels and the law, never a value of a record."""
     from bistochastic import markup, report
+    from bistochastic.markup.pictures import LARGEST
     from bistochastic.plan.definitions import weakest
+    from bistochastic.report.levels import levels
 
     law, strata = weakest(attribute), attribute.strata
     pairs = [
@@ -481,10 +483,7 @@ def _html(attribute: _Coded) -> str:
         ("beta", down(law.beta)),
         ("epsilon", up(max(matrix.epsilon for matrix in attribute.matrices))),
     ]
-    labels: list[object] | None = None
-    if len(attribute.axes) == 1:
-        more = ["(missing)"] * (attribute.missing == "category")
-        labels = [*attribute.axes[0].values, *more]
+    labels = levels(attribute, LARGEST) if isinstance(attribute, Categorical | Joint) else None
     name = type(attribute).__name__
     return markup.fragment(
         markup.facts(pairs, caption=f"{name} {', '.join(map(shown, attribute.columns))}"),

@@ -16,7 +16,7 @@ from bistochastic.plan import exchange, preview, published
 from bistochastic.plan.attributes import Attribute, Numeric, prefix
 from bistochastic.plan.definitions import in_words
 from bistochastic.plan.waves import ByIds
-from bistochastic.words import shown, table
+from bistochastic.words import shown, table, visible_lines
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -276,7 +276,7 @@ class Certificate:
         lines += ["", *self.statements]
         if self.warnings:
             lines += ["", "Mind:", *(f"  {each}" for each in self.warnings)]
-        return "\n".join(lines)
+        return visible_lines("\n".join(lines))
 
     def __repr__(self) -> str:
         return f"<Certificate {self.line}>"

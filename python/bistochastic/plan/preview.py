@@ -231,7 +231,7 @@ def several(plan: Plan) -> list[str]:
     suspicion = "a suspicion" if which else "A suspicion"
     return [
         f"{one}. Of m records with the same true value, as in a household, epsilon is m times as "
-        "large; values that are related, but not equal, never tell more.",
+        "large: related values never tell more.",
         f"{which}{suspicion} of {percent(STATED[0])} becomes at most {', '.join(each)}.",
     ]
 
