@@ -315,3 +315,21 @@ def test_heat_maps_have_names_on_both_axes(tmp_path: Path) -> None:
         assert "rotate(-90 " in page
     joint = bs.Joint(("u", "v"), [["a", "b"], ["x", "y"]], "uniform")
     assert joint._repr_html_().count(">a, x</text>") == 2
+
+
+def test_missing_answers_that_everyone_sees_are_not_called_protected(tmp_path: Path) -> None:
+    law = bs.blocks([2, 1])
+    plan = bs.Plan([bs.Categorical("a", [1, 2], matrix=law, missing="category")])
+    assert preview.in_clear(plan) == ["who is missing in column `a`"]
+    for text in (text_of(written(plan, tmp_path)), plan.attributes[0]._repr_html_()):
+        assert "protected like the others" not in text
+        assert "see who" in text
+    safe = bs.Plan([bs.Categorical("a", [1, 2], "uniform", missing="category")])
+    assert "protected like the others" in text_of(written(safe, tmp_path))
+
+
+def test_numbers_in_a_notebook_have_the_beta_of_their_column() -> None:
+    part = bs.mix([bs.identity(3), bs.uniform(3)], weights=[0.5, 0.5])
+    assert "<td>0</td>" in bs.Numeric("x", matrix=part)._repr_html_()
+    assert "published unchanged" in bs.Numeric("x", "identity")._repr_html_()
+    assert "published unchanged" not in bs.Numeric("x", "uniform")._repr_html_()

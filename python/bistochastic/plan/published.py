@@ -113,6 +113,19 @@ def certain(attribute: Attribute) -> dict[str, str]:
     return {fact.column: fact.kind for fact in found if fact.kind in ("column", "renamed")}
 
 
+def missing_is_seen(attribute: Categorical | Joint) -> bool:
+    """Whether it can be read off a release, always or sometimes, who is missing.
+
+    >>> import bistochastic as bs
+    >>> law = bs.blocks([2, 1])
+    >>> missing_is_seen(bs.Categorical("sex", ["F", "M"], matrix=law, missing="category"))
+    True
+    """
+    told = ("column", "renamed", "missing", "unchecked")
+    found = of_attribute(attribute)
+    return any(fact.kind in told or None in fact.categories for fact in found)
+
+
 def unprotected(plan: Plan) -> tuple[str, ...]:
     """The columns of attributes that are not protected: published unchanged, or of beta 0.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bistochastic import structure
 from bistochastic.plan.attributes import Attribute, Numeric
-from bistochastic.plan.published import certain
+from bistochastic.plan.published import certain, missing_is_seen
 from bistochastic.report.beliefs import percent, percent_down
 from bistochastic.report.levels import level
 from bistochastic.words import shown
@@ -141,6 +141,8 @@ def _domain(attribute: Categorical | Joint) -> str:
 def _missing(attribute: Categorical | Joint) -> list[str]:
     if attribute.missing == "keep":
         return ["A missing answer stays missing: everyone sees who gave none."]
+    if attribute.missing == "category" and missing_is_seen(attribute):
+        return ["A missing answer counts as one more level. Everyone may see who gave none."]
     if attribute.missing == "category":
         return ["A missing answer counts as one more level, and is protected like the others."]
     return []
