@@ -78,11 +78,12 @@ def _split(rng: random.Random, size: int) -> list[int]:
 
 
 def _coded(rng: random.Random, name: str, grouped: bool) -> bs.Categorical | bs.Joint:
-    missing = rng.choice(["refuse", "refuse", "keep", "category"])
+    missing: Any = rng.choice(["refuse", "refuse", "keep", "category"])
     more = missing == "category"
     joint = rng.random() < 0.4
-    axes = [["a", "b"], [1, 2, 3][: rng.randint(1, 2 if more else 3)]] if joint else [
-        ["a", "b", "c"][: rng.randint(1, 3)]]  # fmt: skip
+    axes: list[list[Any]] = [["a", "b", "c"][: rng.randint(1, 3)]]
+    if joint:
+        axes = [["a", "b"], [1, 2, 3][: rng.randint(1, 2 if more else 3)]]
     size = math.prod(len(axis) + more for axis in axes)
     impossible: list[Any] = []
     if joint and not more and rng.random() < 0.3 and size > 2:
@@ -111,7 +112,7 @@ def _coded(rng: random.Random, name: str, grouped: bool) -> bs.Categorical | bs.
 
 
 def _numeric(rng: random.Random, name: str, records: int) -> bs.Numeric:
-    order = rng.choice(["rank", None])
+    order: Any = rng.choice(["rank", None])
     if rng.random() < 0.2:
         classes = bs.blocks(_split(rng, records))
         return bs.Numeric(name, matrix=classes, release="average", order=order)
@@ -206,7 +207,7 @@ def _worlds(plan: bs.Plan, n: int, shuffled: bool) -> Any:
     orders = list(itertools.permutations(range(n))) if shuffled else [tuple(range(n))]
     names = [c for a in coded for c in a.columns]
     for people in itertools.product(single, repeat=n):
-        numbers = [()]
+        numbers: list[tuple[float, ...]] = [()]
         if numeric:
             numbers = list(itertools.permutations(VALUES, n))
         for values in numbers:
@@ -383,13 +384,14 @@ def test_large_joint_matrices_are_read_by_their_structure(monkeypatch: pytest.Mo
     rng = _random("joint structure")
     plans = []
     for _ in range(200):
-        make = rng.choice([
-            lambda: bs.kron(_law(rng, 2), _law(rng, 3)),
-            lambda: bs.blocks(_split(rng, 6)),
-            lambda: bs.k_anonymous(6, k=rng.randint(1, 3)),
-            lambda: _law(rng, 6),
-        ])  # fmt: skip
-        plans.append(bs.Plan([bs.Joint(("u", "v"), [["a", "b"], [1, 2, 3]], matrix=make())]))
+        laws = [
+            bs.kron(_law(rng, 2), _law(rng, 3)),
+            bs.blocks(_split(rng, 6)),
+            bs.k_anonymous(6, k=rng.randint(1, 3)),
+            _law(rng, 6),
+        ]
+        law = rng.choice(laws)
+        plans.append(bs.Plan([bs.Joint(("u", "v"), [["a", "b"], [1, 2, 3]], matrix=law)]))
     want = [published.facts(plan) for plan in plans]
     monkeypatch.setattr(published, "_DENSE", 0)
     unknown = 0

@@ -17,7 +17,7 @@ from bistochastic.plan import preview, published
 from bistochastic.report import beliefs
 from test_report import text_of, written
 
-OPEN = {
+OPEN: dict[str, dict[str, Any]] = {
     "identity": {"family": "identity"},
     "k is 1": {"family": "k_anonymous", "k": 1},
     "permutation": {"family": "permutation", "targets": [1, 2, 0]},
@@ -198,7 +198,7 @@ def test_report_and_certificate_say_that_bounds_hold_for_one_record(tmp_path: Pa
 def test_no_headline_has_one_beta_of_numbers_and_categories(tmp_path: Path) -> None:
     sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
     plan = bs.Plan([sex, bs.Numeric("age", "k_anonymous", k=2)])
-    data = {"sex": ["F", "M"] * 10, "age": list(range(20))}
+    data: dict[str, list[Any]] = {"sex": ["F", "M"] * 10, "age": list(range(20))}
     bound = plan.for_records(20)
     mixed = f"{bound.beta:.4g}"
     assert bound.categorical is not None
@@ -306,7 +306,7 @@ def test_heat_maps_have_names_on_both_axes(tmp_path: Path) -> None:
     names = ["first class", "second", "third", "crew"]
     plan = bs.Plan([bs.Categorical("class", names, "randomized_response", beta=0.6)])
     picture = written(plan, tmp_path).split("<figure")[1].split("</figure>")[0]
-    html = plan.attributes[0]._repr_html_()  # type: ignore[union-attr]
+    html = plan.attributes[0]._repr_html_()
     for page in (picture, html.split("<svg")[1]):
         for name in names:
             assert page.count(f">{name}</text>") == 2, name

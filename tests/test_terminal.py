@@ -269,6 +269,7 @@ def test_warnings_and_errors_of_the_package_are_harmless() -> None:
     for warning in caught:
         harmless(str(warning.message))
     plan = plan_of()
+    strange: dict[str, Any] = {EVIL: 1}
     calls: list[Any] = [
         lambda: plan.protect({EVIL: [1]}),
         lambda: plan.protect(rows() | {f"{EVIL}c": ["?"] * 300}),
@@ -281,7 +282,7 @@ def test_warnings_and_errors_of_the_package_are_harmless() -> None:
         lambda: bs.Certificate.from_json(json.dumps({EVIL: 1})),
         lambda: bs.Categorical(EVIL, [EVIL, EVIL], "uniform"),
         lambda: bs.Categorical("a", ["x"], EVIL),
-        lambda: bs.Categorical("a", ["x"], "uniform", **{EVIL: 1}),
+        lambda: bs.Categorical("a", ["x"], "uniform", **strange),
         lambda: bs.Matrix.from_json(json.dumps({EVIL: 1})),
         lambda: bs.Key.from_file(EVIL),
         lambda: plan.tabulate({f"{EVIL}c": [EVIL, "?"], "count": [1, 1]}, f"{EVIL}c"),

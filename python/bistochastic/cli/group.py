@@ -54,7 +54,8 @@ def _shown() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        error.message = visible_lines(error.message)
+        # Final for type checkers alone; all of click's own subclasses show it.
+        vars(error)["message"] = visible_lines(error.message)
         raise
 
 

@@ -371,7 +371,7 @@ def _by_support(possible: Flags, digits: Codes, size: int) -> _Read:
     sometimes = behind[certain].any(axis=0)
     always = sometimes & ~behind[~certain].any(axis=0)
     same = bool((behind[certain] == mine[certain]).all())
-    return _Read(mine.any(axis=0), always, sometimes, same)
+    return _Read(np.asarray(mine.any(axis=0)), always, sometimes, same)
 
 
 def _by_classes(starts: Codes, digits: Codes, size: int) -> _Read:
@@ -453,7 +453,7 @@ def _leaf(matrix: Matrix) -> Codes | None:
     swap = structure.swap(matrix)
     if swap is not None:
         pair = [swap.i, swap.j]
-        everyone[pair] = {0: pair[::-1], 1: pair}.get(swap.keep, [-1, -1])
+        everyone[pair] = pair if swap.keep == 1 else pair[::-1] if swap.keep == 0 else -1
         return everyone
     if n <= _DENSE:
         return _entries(matrix)
