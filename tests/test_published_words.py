@@ -122,6 +122,8 @@ def test_many_categories_are_cut_in_sentences() -> None:
     assert len(fact.categories) == 498
     [phrase] = preview.in_clear(plan)
     assert phrase == "categories `c2`, `c3`, `c4`, `c5`, ..., `c499` of `x`"
+    alike = [published.Fact("categories", "a", (1,)), published.Fact("categories", "b", (True,))]
+    assert published.phrases(alike) == ["category `1` of `a`", "category `True` of `b`"]
 
 
 def test_groups_are_named() -> None:

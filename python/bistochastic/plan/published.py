@@ -490,10 +490,12 @@ def phrases(found: Iterable[Fact]) -> list[str]:
     >>> phrases([Fact("column", "edu"), Fact("categories", "job", ("none", "king"))])
     ['column `edu`: its matrix changes nothing', 'categories `none`, `king` of `job`']
     """
-    grouped: dict[Fact, list[str]] = {}
+    grouped: dict[str, tuple[Fact, list[str]]] = {}
     for fact in found:
-        grouped.setdefault(replace(fact, column=""), []).append(fact.column)
-    return [_said(fact, columns) for fact, columns in grouped.items()]
+        # By what is written, as True and 1 are equal and read otherwise.
+        _, columns = grouped.setdefault(repr(replace(fact, column="")), (fact, []))
+        columns.append(fact.column)
+    return [_said(fact, columns) for fact, columns in grouped.values()]
 
 
 def _said(fact: Fact, columns: list[str]) -> str:
