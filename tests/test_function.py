@@ -218,6 +218,10 @@ def test_the_certificate_says_what_was_not_checked(key_file: Path) -> None:
     assert certificate.ids is not None
     assert certificate.ids.rows_per_id_checked is None
     assert "How many rows an id has was not checked" in str(certificate)
+    differ = "that values of a person differ, where reports of that person differ"
+    assert differ in certificate.in_clear
+    counted = [f.certificate(records=300, engine="x", rows_per_id=most) for most in (1, 2)]
+    assert [differ in each.in_clear for each in counted] == [False, True]
     assert bs.Certificate.from_json(certificate.to_json()) == certificate
     # A later wave on one machine goes on from it, and finds what changed.
     later = {"key": bs.Key.from_file(key_file), "id_column": "person", "after": certificate}
