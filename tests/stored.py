@@ -1,11 +1,13 @@
 """Plans and certificates that were stored once, and the calls that made them.
 
-``tests/formats/1`` holds what these calls wrote when format 1 was fixed. It is never written again:
-a later format gets a folder of its own, and a new kind of plan a new name here.
+``tests/formats/1`` holds what these calls wrote when format 1 was fixed, and what has fields that
+came later when they came. Nothing in it is written again: a later format gets a folder of its own,
+and a new field or kind of plan a new name here.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from fractions import Fraction
@@ -149,6 +151,10 @@ def certificates(folder: Path) -> dict[str, bs.Certificate]:
         "insecure": dropped.protect(
             people(), key=bs.Key.insecure(5), release="test", allow_insecure=True
         ).certificate,
+        "files": dataclasses.replace(
+            dropped.protect(people()).certificate,
+            files={"täp ✓.csv": 64 * "0", "b.parquet": 64 * "f"},
+        ),
         "empty": dropped.protect(people(0)).certificate,
         "household": household().protect(homes()).certificate,
         "numbers": numbers().protect(incomes(), **keyed).certificate,
@@ -169,6 +175,7 @@ def certificates(folder: Path) -> dict[str, bs.Certificate]:
         "ids carried": carried,
         "ids redrawn": redrawn,
         "ids after redrawn": other.protect(people(), **ids, after=redrawn).certificate,
+        "ids redrawn before": other.protect(people(), **ids, after=redrawn).certificate,
         "ids pseudonym": survey().protect(
             people(), **ids, after=first, pseudonym="who", release="second", shuffle=True
         ).certificate,

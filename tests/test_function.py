@@ -220,6 +220,9 @@ def test_the_certificate_says_what_was_not_checked(key_file: Path) -> None:
     assert "How many rows an id has was not checked" in str(certificate)
     differ = "that values of a person differ, where reports of that person differ"
     assert differ in certificate.in_clear
+    for count in ({"records": 10**30}, {"records": 3, "rows_per_id": 2**53 + 1}):
+        with pytest.raises(ValueError, match="must be at most 2\\^53; got "):
+            f.certificate(engine="x", **count)
     counted = [f.certificate(records=300, engine="x", rows_per_id=most) for most in (1, 2)]
     assert [differ in each.in_clear for each in counted] == [False, True]
     assert bs.Certificate.from_json(certificate.to_json()) == certificate

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 # Whole numbers up to here are the same for every reader of JSON.
-_MOST = 2**53
+MOST = 2**53
 _SLACK = 1e-12
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _FINGERPRINT = re.compile(r"[0-9a-f]{16}|insecure")
@@ -35,7 +35,7 @@ _KINDS = {"whole numbers", "texts", "bytes", "none"}
 # Made anew when a certificate is shown.
 _SENTENCES = {"in_clear", "statements", "warnings", "epsilon_is_infinite_because"}
 # Privacy that is claimed, and privacy that is lost.
-_AT_MOST = {"beta", "min_beta", "bits", "worst_row_beta", "worst_column_beta"}
+_ATMOST = {"beta", "min_beta", "bits", "worst_row_beta", "worst_column_beta"}
 _AT_LEAST = {"epsilon", "max_leakage_bits"}
 # Not known of matrices that are too large to be looked at, by the version that wrote them.
 _MAY_LACK = {"worst_row_beta", "worst_column_beta", "max_leakage_bits"}
@@ -139,7 +139,7 @@ def _certificate(cls: type[C], here: Here) -> C:
 
 
 def _records(here: Here, plan: Plan) -> int:
-    records = here.whole(0, _MOST)
+    records = here.whole(0, MOST)
     for attribute in plan.attributes:
         if isinstance(attribute, Numeric):
             size = None if attribute.matrix is None else attribute.matrix.size
@@ -196,8 +196,8 @@ def _ids(here: Here, plan: Plan) -> ByIds:
         kind=kind,
         kept=kept,
         pseudonym=_optional(here["pseudonym"]),
-        max_rows_per_id=here["max_rows_per_id"].whole(1, _MOST),
-        rows_per_id_checked=None if checked.value is None else checked.whole(0, _MOST),
+        max_rows_per_id=here["max_rows_per_id"].whole(1, MOST),
+        rows_per_id_checked=None if checked.value is None else checked.whole(0, MOST),
         after=after,
         redrawn=tuple(here["redrawn"].texts()),
         carried=carried,
@@ -242,7 +242,7 @@ def _compare(here: Here, name: str, given: Any) -> None:
             raise here.refuse(f"hold {len(given)}, as the plan gives", str(len(items)))
         for item, value in zip(items, given, strict=True):
             _compare(item, "", value)
-    elif given is not None and name in _AT_MOST | _AT_LEAST | {"max_bits"}:
+    elif given is not None and name in _ATMOST | _AT_LEAST | {"max_bits"}:
         if here.value is not None or name not in _MAY_LACK:
             _compare_bound(here, name, _measure(Here(given, here.path)))
     elif type(here.value) is not type(given) or here.value != given:
@@ -252,7 +252,7 @@ def _compare(here: Here, name: str, given: Any) -> None:
 
 def _compare_bound(here: Here, name: str, given: float) -> None:
     value = _measure(here)
-    if name in _AT_MOST and not value <= given + _SLACK:
+    if name in _ATMOST and not value <= given + _SLACK:
         raise here.refuse(f"be at most {given!r}, as the plan gives", repr(value))
     if name in _AT_LEAST and not value >= given * (1 - _SLACK):
         raise here.refuse(f"be at least {given!r}, as the plan gives", repr(value))
