@@ -266,12 +266,15 @@ def test_an_infinite_epsilon_is_no_smaller_one() -> None:
     # Infinite where it need not be claims less.
     finite = json.loads(stored.text("certificates", "position"))
     assert read({**finite, "epsilon": "inf"}).plan.epsilon < 10
-    for wrong in ("-inf", "nan", "1/2", "7"):
+    for wrong in ("-inf", "nan", "1/2", "7", 10**400, -(10**400)):
         refusal({**finite, "epsilon": wrong})
+    # JSON has no infinity, however long the number.
+    with pytest.raises(ValueError, match=r"must be JSON; got .* a number that is none"):
+        bs.Certificate.from_json(json.dumps(data).replace('"inf"', "1e999"))
 
 
 HOSTILE: tuple[Any, ...] = (
-    None, True, 1, -1, 10**30, 0.5, "", "x", "\ud800", [], [1], ["x"], {"a": 1}
+    None, True, 1, -1, 10**30, 10**400, 0.5, "", "x", "\ud800", [], [1], ["x"], {"a": 1}
 )  # fmt: skip
 # Facts that are free as far as the rest goes with them: another value is another certificate.
 FREE: dict[tuple[Any, ...], Callable[[Any], bool]] = {
@@ -441,3 +444,12 @@ def test_files_are_last_and_leave_the_digest_alone() -> None:
     assert read({**json.loads(text), "files": files}).digest == plain.digest
     assert "a.csv" in str(again)
     assert "a.csv" in again._repr_html_()
+
+
+def test_a_report_shows_the_digests_of_files(tmp_path: Path) -> None:
+    certificate = bs.Certificate.from_json(stored.text("certificates", "files"))
+    certificate.report(tmp_path / "files.html")
+    page = (tmp_path / "files.html").read_text(encoding="utf-8")
+    assert 64 * "f" in page
+    assert "sha256sum FILE" in page
+    assert "They do not cover protected files" not in page

@@ -392,9 +392,14 @@ def parse_json(name: str, text: object) -> Any:
     def refuse(_constant: str) -> Any:
         raise _RefusedError
 
+    def finite(digits: str) -> float:
+        if math.isinf(float(digits)):
+            raise _RefusedError
+        return float(digits)
+
     where = "something else"
     try:
-        return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
+        return json.loads(text, object_pairs_hook=once, parse_constant=refuse, parse_float=finite)
     except json.JSONDecodeError as error:
         where = f"something else in line {error.lineno}, column {error.colno}"
     except _RefusedError:
@@ -405,7 +410,7 @@ def parse_json(name: str, text: object) -> Any:
 
 
 class _RefusedError(Exception):
-    """A key twice in one object."""
+    """A key twice in one object, or a number that is none."""
 
 
 @cache

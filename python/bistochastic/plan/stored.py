@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,7 +36,7 @@ _KINDS = {"whole numbers", "texts", "bytes", "none"}
 # Made anew when a certificate is shown.
 _SENTENCES = {"in_clear", "statements", "warnings", "epsilon_is_infinite_because"}
 # Privacy that is claimed, and privacy that is lost.
-_ATMOST = {"beta", "min_beta", "bits", "worst_row_beta", "worst_column_beta"}
+_AT_MOST = {"beta", "min_beta", "bits", "worst_row_beta", "worst_column_beta"}
 _AT_LEAST = {"epsilon", "max_leakage_bits"}
 # Not known of matrices that are too large to be looked at, by the version that wrote them.
 _MAY_LACK = {"worst_row_beta", "worst_column_beta", "max_leakage_bits"}
@@ -242,7 +243,7 @@ def _compare(here: Here, name: str, given: Any) -> None:
             raise here.refuse(f"hold {len(given)}, as the plan gives", str(len(items)))
         for item, value in zip(items, given, strict=True):
             _compare(item, "", value)
-    elif given is not None and name in _ATMOST | _AT_LEAST | {"max_bits"}:
+    elif given is not None and name in _AT_MOST | _AT_LEAST | {"max_bits"}:
         if here.value is not None or name not in _MAY_LACK:
             _compare_bound(here, name, _measure(Here(given, here.path)))
     elif type(here.value) is not type(given) or here.value != given:
@@ -252,7 +253,7 @@ def _compare(here: Here, name: str, given: Any) -> None:
 
 def _compare_bound(here: Here, name: str, given: float) -> None:
     value = _measure(here)
-    if name in _ATMOST and not value <= given + _SLACK:
+    if name in _AT_MOST and not value <= given + _SLACK:
         raise here.refuse(f"be at most {given!r}, as the plan gives", repr(value))
     if name in _AT_LEAST and not value >= given * (1 - _SLACK):
         raise here.refuse(f"be at least {given!r}, as the plan gives", repr(value))
@@ -265,7 +266,7 @@ def _measure(here: Here) -> float:
     value = math.inf if here.value == "inf" else here.value
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise here.refuse("be a number", type(value).__name__)
-    if not value >= 0 or (value == math.inf and here.value != "inf"):
+    if not 0 <= value <= sys.float_info.max and here.value != "inf":
         raise here.refuse("be a number from 0 on", _short(value))
     return float(value)
 
