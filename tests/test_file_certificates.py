@@ -129,6 +129,15 @@ def test_a_second_draw_of_the_same_file_is_a_warning(tmp_path: Path) -> None:
     assert warned(folder, "in.csv", "other.csv") == ""
 
 
+def test_a_name_that_cannot_be_printed_gets_no_command(tmp_path: Path) -> None:
+    folder = Folder(tmp_path, plan_of(), people(300))
+    folder.run("in.csv", "one\x1b[2J.csv")
+    said = warned(folder, "in.csv", "two.parquet")
+    assert "epsilon adds" in said
+    assert "python -c" not in said
+    assert said.replace("\n", "").isprintable()
+
+
 def test_waves_by_ids_are_no_second_draw(tmp_path: Path) -> None:
     ids = ["--id-column", "person", "--after"]
     folder = Folder(tmp_path, plan_of(), people(300).append_column("person", [list(range(300))]))

@@ -104,7 +104,10 @@ def test_certificates_made_today_have_the_facts_that_were_stored(tmp_path: Path)
         assert (before.ids is None) == (certificate.ids is None)
 
 
-@pytest.mark.parametrize("name", [n for n in INDEX["certificates"] if n.startswith("ids")])
+BY_IDS = [name for name in INDEX["certificates"] if re.match("ids|engine ids", name)]
+
+
+@pytest.mark.parametrize("name", BY_IDS)
 def test_the_next_wave_goes_on_from_a_stored_certificate(name: str) -> None:
     before = bs.Certificate.from_json(stored.text("certificates", name))
     assert before.ids is not None
@@ -125,6 +128,15 @@ def test_the_next_wave_goes_on_from_a_stored_certificate(name: str) -> None:
     assert found.ids.redrawn_before == (*before.ids.redrawn_before, *before.ids.redrawn)
     with pytest.raises(ValueError, match="got another key: redraw=True"):
         given.protect(table, **{**options, "key": bs.Key.generate()})
+
+
+@pytest.mark.parametrize("name", sorted(set(INDEX["certificates"]) - set(BY_IDS)))
+def test_no_wave_goes_on_from_a_release_without_ids(name: str) -> None:
+    before = bs.Certificate.from_json(stored.text("certificates", name))
+    table = stored.people()
+    given = bs.Plan(stored.survey().attributes, name=before.plan.name, keep=["region"])
+    with pytest.raises(ValueError, match=r"of a release by ids; got one by (position|rows)"):
+        given.protect(table, key=bs.Key.from_bytes(stored.KEY), id_column="person", after=before)
 
 
 def test_the_page_on_formats_names_all_that_changed() -> None:

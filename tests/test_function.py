@@ -255,6 +255,11 @@ def test_rows_are_addressed_by_several_columns_without_collisions(key_file: Path
     certificate = f.certificate(records=400, engine="duckdb", schema=table.schema)
     assert "One label, one file" in str(certificate)
     assert bs.Certificate.from_json(certificate.to_json()) == certificate
+    # Rows that are addressed by one column of ids are no wave of people either.
+    one = both.function(key=source, row_columns=["person"], release="may")
+    rows_only = one.certificate(records=400, engine="duckdb", schema=table.schema)
+    with pytest.raises(ValueError, match=r"`after` must be .* by ids; got one by rows"):
+        both.function(key=source, id_column="person", after=rows_only)
     # People under the same key share no words with rows.
     people_too = both.function(key=source, id_column="person", after="first")
     with pytest.raises(ValueError, match="must be in `frame`"):

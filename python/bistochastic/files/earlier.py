@@ -86,7 +86,8 @@ def describe_draws(found: list[Path], out: Path, certificate: Certificate) -> st
         f"one of the files only: epsilon adds, from {up(alone)} to {up(both)}.",
     ]
     file = first.with_name(first.name.removesuffix(ENDING))
-    if file.is_file():
+    # What cannot be printed cannot be copied from a terminal.
+    if file.is_file() and f"{file}{out}".isprintable():
         lines.append(
             "To have the release in another format, convert the protected file:\n  "
             f"{conversion(file, out, certificate)}"

@@ -247,9 +247,9 @@ class Wave:
             if earlier.plan.name != plan.name:
                 must = f"`after` must be a certificate of plan `{shown(plan.name)}`"
                 raise ValueError(f"{must}; got one of `{shown(earlier.plan.name)}`")
-            if earlier.ids is None:
+            if earlier.ids is None or earlier.ids.row_columns:
                 must = "`after` must be the certificate of a release by ids"
-                raise ValueError(f"{must}; got one by position")
+                raise ValueError(f"{must}; got one by {'position' if not earlier.ids else 'rows'}")
 
     def read(self, table: Table, plan: Plan, key: _core.Key, people: People, first: int) -> Ids:
         """The ids of rows from ``first`` on: none missing, none with too many rows, and nothing
