@@ -161,10 +161,6 @@ class Certificate:
         return formats.digest_of(self._data())
 
     @property
-    def _files(self) -> list[tuple[str, str]]:
-        return list((self.files or {}).items())
-
-    @property
     def _addressing(self) -> str:
         if self.ids is None:
             return "position"
@@ -260,7 +256,8 @@ class Certificate:
             after = "first" if self.ids.after == "first" else f"after {self.ids.after[:16]}"
             lines.append(f"ids: `{shown(self.ids.id_column)}`, {self.ids.kind}; wave: {after}")
         lines.append(f"{in_words(plan.definition)}; plan {plan.digest[:16]}")
-        lines += [f"file: {shown(name)}, SHA-256 {digest}" for name, digest in self._files]
+        files = (self.files or {}).items()
+        lines += [f"file: {shown(name)}, SHA-256 {digest}" for name, digest in files]
         lines += ["", table(preview.HEADER, preview.rows(list(plan.by_attribute.values())),
                             left=(0, 1, 2)), ""]  # fmt: skip
         lines += [*preview.totals(plan)]
@@ -293,7 +290,6 @@ class Certificate:
             ("package", f"bistochastic {self.package}"),
             ("plan", f"{shown(plan.name)}, {plan.digest[:16]}"),
         ]
-        pairs += [(f"SHA-256 of {shown(name)}", digest) for name, digest in self._files]
         if self.engine is not None:
             pairs.append(("engine", shown(self.engine)))
         if self.ids is not None:
