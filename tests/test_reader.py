@@ -186,6 +186,30 @@ def test_line_ends_are_admitted_in_columns_that_are_not_protected(tmp_path: Path
         assert f"{ENDS}; got 1 in row 301, column" in folder.refused(*words, *more)
 
 
+@pytest.mark.parametrize("stray", ['5" pipe', '"Mud" Hut', '"Mud', 'M"ud"'])
+def test_where_line_ends_are_admitted_quotes_must_be_doubled(tmp_path: Path, stray: str) -> None:
+    folder = Folder(tmp_path, bs.Plan([SEX], keep=["k"]))
+    words = ("--plan", "plan.toml", "--max-line-ends", "2")
+    # Quotes of all kinds at every place of a block.
+    rows = ['F,"a ""b"" c"', 'M,""""', 'F,"two\nlines"', 'M,""', "F,", 'M,"x"'] * 60_000
+    text = '\ufeff"sex","k"\n' + "\n".join(rows)
+    folder.write("in.csv", text + "\n")
+    folder.run("estimate", "in.csv", *words, "--by", "sex")
+    folder.write("in.csv", f'{text}\nF,{stray}\n"M",x\n')
+    said = folder.refused("estimate", "in.csv", *words, "--by", "sex")
+    if stray == '"Mud':
+        # It ends with the next quote, and swallows the separator of a row.
+        assert f"{ENDS}; got 1 in row 360000" in said
+    else:
+        # Each six rows have seven lines, behind the header.
+        must = "must double quotes inside fields, as fields have line ends"
+        assert said.endswith(f"{must}; got a single one in line {60_000 * 7 + 2}")
+    # Without line ends they are characters.
+    folder.write("in.csv", f"sex,k\nF,{stray}\n" + "M,x\n" * 300)
+    if stray != '"Mud':
+        folder.run("estimate", "in.csv", "--plan", "plan.toml", "--by", "sex")
+
+
 def truth(rows: list[str | None]) -> dict[tuple[Any, ...], float]:
     return {(each,): rows.count(each) / len(rows) for each in dict.fromkeys(rows)}
 

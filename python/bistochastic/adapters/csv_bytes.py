@@ -39,6 +39,15 @@ class CsvBytes:
         self._ended = False
         self._return = False
         self._last = b"\n"
+        # Where fields may have line ends, a stray quote could hide rows behind another one.
+        self._strict = dialect.max_line_ends > 0
+        self._beside = np.frombuffer(f'"\r\n{dialect.mark}'.encode(), np.uint8)
+        self._quotes = 0
+        self._held = b""
+        self._before = b"\n"
+        self._ends = 0
+        self.stray: int | None = None
+        """The line, from 1, of the first quote that neither begins nor ends a field; if sought."""
         self.lines = 0
         """Lines so far, header and added row among them, without empty ones that are no rows."""
         self.place = 0
@@ -55,6 +64,8 @@ class CsvBytes:
             data = self._checked(found) if self._as_it_is else self._decoded(found)
             self.place += len(found)
             self._count(data)
+            if self._strict and self.stray is None:
+                self._find_stray(data)
             if self._ended and self._last_row:
                 end = b"" if self._last == b"\n" else b"\n"
                 self._count(end + self._last_row)
@@ -90,6 +101,24 @@ class CsvBytes:
         except UnicodeError as error:
             self.wrong = self.place + getattr(error, "start", 0) - held
             raise
+
+    def _find_stray(self, data: bytes) -> None:
+        """Look for a quote inside a field that is not doubled, or has text behind its end."""
+        data = self._held + (data if self._quotes or self._ends else data.removeprefix(_BOM))
+        self._held = b""
+        if data.endswith(b'"') and not self._ended:
+            # What follows is not known yet.
+            data, self._held = data[:-1], b'"'
+        padded = np.frombuffer(self._before + data + (self._held or b"\n"), np.uint8)
+        at = np.flatnonzero(padded[1:-1] == ord('"'))
+        opens = (np.arange(len(at)) + self._quotes) % 2 == 0
+        wrong = ~np.isin(np.where(opens, padded[at], padded[at + 2]), self._beside)
+        if wrong.any():
+            before = data[: int(at[np.argmax(wrong)])].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            self.stray = self._ends + before.count(b"\n") + 1
+        self._ends += data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").count(b"\n")
+        self._quotes += len(at)
+        self._before = data[-1:] or self._before
 
     def _count(self, data: bytes) -> None:
         """Count the ends of lines: LF, CR, or both."""

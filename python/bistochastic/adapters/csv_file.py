@@ -206,6 +206,9 @@ class CsvSource:
             # The header and the added row are lines, too.
             if given.wrong is not None:
                 raise self._undecodable(None, given)
+            if ended and given.stray is not None:
+                must = f"`{self._name}` must double quotes inside fields, as fields have line ends"
+                raise ValueError(f"{must}; got a single one in line {given.stray}")
             if ended and (admits or given.lines == done + 2):
                 return
             text = ""
