@@ -59,6 +59,7 @@ def _report(
 ) -> dict[str, Any]:
     """The columns of an attribute as they are reported."""
     digits = []
+    spelled = {}
     missing = [column for column in attribute.columns if _is_missing(given[column])]
     if missing and attribute.missing == "refuse":
         raise ValueError(f"{prefix(missing)}must not be missing; got a missing value")
@@ -75,6 +76,11 @@ def _report(
             must = "must hold a declared category"
             raise ValueError(f"{prefix([column])}{must}; got an undeclared one")
         digits.append(digit)
+        values = labels.values if column in missing else labels.like(given[column])
+        if values is None:
+            must = "must hold a text, as its categories are"
+            raise TypeError(f"{prefix([column])}{must}; got {type(given[column]).__name__}")
+        spelled[column] = values
     code = 0
     for digit, size in zip(digits, attribute.shape, strict=True):
         code = code * size + digit
@@ -99,7 +105,7 @@ def _report(
         list(zip(attribute.columns, attribute.axes, attribute.shape, strict=True))
     ):
         report, digit = divmod(report, size)
-        found[column] = None if digit == len(labels) else labels.values[digit]
+        found[column] = None if digit == len(labels) else spelled[column][digit]
     return found
 
 

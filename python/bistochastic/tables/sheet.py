@@ -13,6 +13,7 @@ from bistochastic.adapters.arrays import narrow
 from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import levels, opened
 from bistochastic.estimate.linear import Tallies
+from bistochastic.labels import same
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.words import row, shown
@@ -302,10 +303,8 @@ def _refuse_empty(question: Question, sheet: Sheet) -> None:
 
 
 def among(value: Any, wanted: tuple[Any, ...]) -> bool:
-    """Whether a level in clear is asked for; 1 and 1.0 are the same number, True is none."""
-    return any(
-        value == each and isinstance(value, bool) == isinstance(each, bool) for each in wanted
-    )
+    """Whether a level of an unprotected column is asked for, however it is spelled."""
+    return any(same(value, each) for each in wanted)
 
 
 def require(table: Table, name: str, column: str) -> None:
