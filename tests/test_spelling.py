@@ -342,12 +342,12 @@ def test_what_does_not_match_says_what_was_expected(case: str) -> None:
 
 def phantoms() -> dict[str, Any]:
     """Columns with values that nobody sees."""
-    masked = np.ma.array([1.0, np.nan, 9.0, 2.0], mask=[0, 0, 1, 0])
+    masked = np.ma.array([1.0, np.nan, 9.0, 2.0], mask=[False, False, True, False])
     return {
         "masked floats": {"a": masked},
-        "masked integers": {"a": np.ma.array([1, 1, 9, 2], mask=[0, 1, 1, 0])},
-        "masked texts": {"a": np.ma.array(["1", "1", "9", "2"], mask=[0, 1, 1, 0])},
-        "masked objects": {"a": np.ma.array([1, None, 9, 2], mask=[0, 0, 1, 0], dtype=object)},
+        "masked integers": {"a": np.ma.array([1, 1, 9, 2], mask=[False, True, True, False])},
+        "masked texts": {"a": np.ma.array(["1", "1", "9", "2"], mask=[False, True, True, False])},
+        "masked objects": {"a": np.ma.array([1, None, 9, 2], mask=[False, False, True, False], dtype=object)},
         "floats": {"a": np.array([1.0, np.nan, np.nan, 2.0])},
         "objects": {"a": np.array([1, None, np.nan, 2], dtype=object)},
         "list": {"a": [1, None, float("nan"), 2]},

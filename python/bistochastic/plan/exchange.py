@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     P = TypeVar("P", bound="Plan")
 
 VERSION = 1
+# Fields that came after format 1, in the order in which they are written: last, and only if set.
+# Each has the name of an argument of Plan and of its attribute, and holds names of columns.
+LATER: tuple[str, ...] = ("undecided",)
 # Beyond this a double, which is what most readers of JSON have, loses whole numbers.
 _SAFE = 2**53
 
@@ -112,6 +115,7 @@ def plain(plan: Plan) -> dict[str, Any]:
         "attributes": [attribute_data(attribute) for attribute in plan.attributes],
         "keep": plan.keep if plan.keep == "*" else list(plan.keep),
         "drop": list(plan.drop),
+        **{name: list(getattr(plan, name)) for name in LATER if getattr(plan, name)},
     }
 
 
@@ -331,7 +335,7 @@ def read_attribute(data: Any, path: str) -> Attribute:
 def read(kind: type[P], data: Any) -> P:
     """A plan from plain data."""
     here = _Here(data, "")
-    here.keys(("version", "name", "attributes", "keep", "drop"), ("version", "attributes"))
+    here.keys(("version", "name", "attributes", "keep", "drop", *LATER), ("version", "attributes"))
     version = here["version"]
     if type(version.value) is not int or version.value != VERSION:
         got = str(version.value) if type(version.value) is int else type(version.value).__name__
@@ -343,8 +347,12 @@ def read(kind: type[P], data: Any) -> P:
         keep = here["keep"].value
         if keep != "*":
             keep = [item.text() for item in here["keep"].items()]
-    drop = [item.text() for item in here["drop"].items()] if "drop" in here else []
-    return kind(attributes, name=name, keep=keep, drop=drop)
+    lists: dict[str, Any] = {
+        each: [item.text() for item in here[each].items()]
+        for each in ("drop", *LATER)
+        if each in here
+    }
+    return kind(attributes, name=name, keep=keep, **lists)
 
 
 def parse_json(name: str, text: object) -> Any:
@@ -428,12 +436,36 @@ def from_toml(kind: type[P], text: str) -> P:
     return _read_deep(kind, data)
 
 
+# What stands below the columns that are undecided.
+_CHOICES = """\
+# The columns in `undecided` hold numbers, and nothing says what these are. They may be ids, weights
+# or codes. The plan protects nothing until each is deleted there and is decided here:
+# - to permute its numbers between records of similar rank, add
+#   [[attributes]]
+#   kind = "numeric"
+#   column = "COLUMN"
+#   family = "k_anonymous"
+#   requested = {beta = BETA}
+# - to protect it as categories, declare them:
+#   [[attributes]]
+#   kind = "categorical"
+#   column = "COLUMN"
+#   categories = [1, 2, 3]
+#   matrix = {family = "randomized_response", requested = {beta = BETA}}
+# - to publish it unchanged, name it in `keep`
+# - to leave it out, name it in `drop`"""
+
+
 def to_toml(plan: Plan) -> str:
     """A plan as TOML."""
     with _deep():
         data = plain(plan)
         attributes = data.pop("attributes")
+        if not attributes:
+            data["attributes"] = []
         lines = [f"{name} = {_toml(value)}" for name, value in data.items()]
+        if plan.undecided:
+            lines += ["", *_CHOICES.splitlines()]
         for attribute in attributes:
             lines += ["", "[[attributes]]"]
             lines += [f"{name} = {_toml(value)}" for name, value in attribute.items()]

@@ -142,6 +142,8 @@ def _part(name: str, part: Bits) -> str:
 
 def totals(plan: Plan) -> list[str]:
     """The plan's beta and epsilon, a line each."""
+    if not plan.attributes:
+        return ["no column is protected yet"]
     lines = []
     both = plan.categorical is not None and plan.numeric is not None
     if both and plan.categorical is not None and plan.numeric is not None:
@@ -161,6 +163,19 @@ def totals(plan: Plan) -> list[str]:
     summed = f", the sum over {count} attributes" if count > 1 and not why else ""
     lines.append(f"epsilon of a record: {up(plan.epsilon)}{summed}" + (f" ({why})" if why else ""))
     return lines
+
+
+def undecided(plan: Plan) -> list[str]:
+    """What is still to be decided, a phrase each.
+
+    >>> import bistochastic as bs
+    >>> undecided(bs.Plan([], undecided=["weight"]))
+    ['column `weight`: permute as Numeric, keep, drop or declare the categories']
+    """
+    if not plan.undecided:
+        return []
+    choices = "permute as Numeric, keep, drop or declare the categories"
+    return [f"{prefix(plan.undecided)}{choices}"]
 
 
 class Preview:
@@ -185,6 +200,8 @@ class Preview:
         if plan.drop:
             listed = ", ".join(f"`{shown(column)}`" for column in plan.drop)
             lines += ["", f"Left out: columns {listed}"]
+        for phrase in undecided(plan):
+            lines += ["", f"Undecided, so nothing can be protected yet: {phrase}"]
         warned = warnings(plan)
         if warned:
             lines += ["", "Mind:", *(f"  {each}" for each in warned)]
@@ -203,6 +220,7 @@ class Preview:
             [markup.element("p", line) for line in totals(plan)],
             listed("In clear", [*in_clear(plan), ROW_ORDER]),
             listed("Left out", left if plan.drop else []),
+            listed("Undecided, so nothing can be protected yet", undecided(plan)),
             listed("Mind", warnings(plan)),
         )
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 def respond(plan: Plan, record: Mapping[str, Any], *, key: Any, id: Any) -> dict[str, Any]:
     """The report of one record."""
+    plan._refuse_undecided()
     if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
         raise TypeError(f"`record` must map columns to values; got {type(record).__name__}")
     held = key_of(key)

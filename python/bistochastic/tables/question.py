@@ -92,8 +92,16 @@ def ask(plan: Plan, columns: Iterable[Any], where: Any) -> Question:
     return Question(plan, listed, conditions)
 
 
+def refuse_undecided(name: str, plan: Plan, column: str | None) -> None:
+    """Refuse a column of which the plan does not say yet what happens to it."""
+    if column in plan.undecided:
+        must = f"`{name}` must name columns that the plan decides"
+        raise ValueError(f"{must}; got `{shown(column)}`, which is undecided")
+
+
 def _known(name: str, plan: Plan, column: str) -> None:
     """Refuse a column that no protected table of this plan has, or that is no category."""
+    refuse_undecided(name, plan, column)
     if column in plan.drop:
         raise ValueError(
             f"`{name}` must name columns of the plan; got `{shown(column)}`, which it drops"
@@ -217,4 +225,7 @@ def _in(level: Any, levels: tuple[Any, ...] | None) -> bool:
     return levels is None or any(same(level, each) for each in levels)
 
 
-__all__ = ["Part", "Question", "allowed", "ask", "digits", "levels_of", "part", "prefix", "pseudo"]
+__all__ = [
+    "Part", "Question", "allowed", "ask", "digits", "levels_of", "part", "prefix", "pseudo",
+    "refuse_undecided",
+]  # fmt: skip

@@ -20,7 +20,14 @@ from bistochastic.adapters.results import opened
 from bistochastic.estimate.sample import Sample
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import Numeric, prefix
-from bistochastic.tables.question import Question, allowed, digits, levels_of, pseudo
+from bistochastic.tables.question import (
+    Question,
+    allowed,
+    digits,
+    levels_of,
+    pseudo,
+    refuse_undecided,
+)
 from bistochastic.tables.sheet import among, read, table_of
 from bistochastic.words import shown
 
@@ -221,6 +228,7 @@ def respond(
 
 
 def _numbers(plan: Plan, table: Any, name: str) -> Array:
+    refuse_undecided("columns", plan, name)
     if name not in table.names:
         raise ValueError(f"`frame` must have the column `{shown(name)}`; got none of that name")
     attribute = numeric(plan, name)
