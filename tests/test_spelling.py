@@ -347,7 +347,8 @@ def phantoms() -> dict[str, Any]:
         "masked floats": {"a": masked},
         "masked integers": {"a": np.ma.array([1, 1, 9, 2], mask=[False, True, True, False])},
         "masked texts": {"a": np.ma.array(["1", "1", "9", "2"], mask=[False, True, True, False])},
-        "masked objects": {"a": np.ma.array([1, None, 9, 2], mask=[False, False, True, False], dtype=object)},
+        "masked objects": {"a": np.ma.array(
+            [1, None, 9, 2], mask=[False, False, True, False], dtype=object)},
         "floats": {"a": np.array([1.0, np.nan, np.nan, 2.0])},
         "objects": {"a": np.array([1, None, np.nan, 2], dtype=object)},
         "list": {"a": [1, None, float("nan"), 2]},

@@ -133,15 +133,13 @@ def of_columns(
             got = "declared categories" if own.declared else shown(own.type)
             must = "must hold numbers without declared categories to be in `numeric`"
             raise ValueError(f"{prefix([column.name])}{must}; got {got}")
-        if numbers and (column.name in permuted or numeric == "*"):
+        if numbers:
             if not isinstance(missing, str):
                 _refuse_of_numbers(column.name, policy(column.name))
-            attributes.append(_permuted(column.name, wanted))
-        elif numbers:
-            if not isinstance(missing, str) and column.name in missing:
-                must = "`missing` must be of a column that is protected"
-                raise ValueError(f"{prefix([column.name])}{must}; got one that is not decided")
-            undecided.append(column.name)
+            if column.name in permuted or numeric == "*":
+                attributes.append(_permuted(column.name, wanted))
+            else:
+                undecided.append(column.name)
         else:
             made = _attribute(own, wanted, look, policy(column.name))
             if isinstance(made, str):
@@ -169,8 +167,14 @@ def _wanted(beta: Any, epsilon: Any, floor: Any) -> dict[str, float]:
     if epsilon is not None:
         if floor is not None:
             raise TypeError("`floor` must be given with beta; got epsilon")
-        return {"epsilon": _core.as_real("epsilon", "be a number", epsilon)}
+        most = _core.as_real("epsilon", "be a number", epsilon)
+        if not most >= 0:
+            raise ValueError(f"`epsilon` must be at least 0; got {'NaN' if most != most else most}")
+        return {"epsilon": most}
     wanted = _core.as_real("beta", "be a number", beta)
+    if not 0 <= wanted <= 1:
+        got = "NaN" if wanted != wanted else f"{wanted:g}"
+        raise ValueError(f"`beta` must be from 0 to 1; got {got}")
     if floor is not None:
         least = _core.as_real("floor", "be a number", floor)
         if not 0 <= least <= 1:

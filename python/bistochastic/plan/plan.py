@@ -175,7 +175,7 @@ class Plan:
         >>> [attribute.missing for attribute in plan.attributes]
         ['refuse', 'category']
         >>> first = bs.Plan.for_frame({"sex": ["F", "M"], "household": int}, epsilon=1)
-        >>> first.undecided, first.epsilon
+        >>> first.undecided, round(first.epsilon, 6)
         (('household',), 1.0)
         """
         import warnings
