@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import bistochastic as bs
 from bistochastic.adapters.results import levels, opened
-from bistochastic.labels import spelling
+from bistochastic.labels import spelled_as, spelling
 from tables import TABLES, values_of
 
 KEY = bs.Key.from_bytes(bytes(range(32)))
@@ -289,10 +289,10 @@ def test_the_rule(one: Any, other: Any, equal: bool) -> None:
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_digits_are_those_of_python(number: int) -> None:
     labels = bs.Labels.of("categories", [number])
-    text = labels.spelled_as("text")
+    text = spelled_as(labels, "text")
     assert text is not None
     assert text.values == (str(number),)
-    assert text.spelled_as("integer") == labels
+    assert spelled_as(text, "integer") == labels
     assert labels.code(f"0{number}") is None
     assert labels.code(f"+{number}") is None
     assert labels.code(float(number)) == (0 if abs(number) < 2**53 else None)

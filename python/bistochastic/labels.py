@@ -84,47 +84,6 @@ class Labels:
         """
         return self._codes().get(spelling(value))
 
-    def spelled_as(self, kind: Kind) -> Labels | None:
-        """The same categories as strings or as integers; None if one of them cannot be.
-
-        >>> Labels.of("categories", ["1", "2"]).spelled_as("integer").values
-        (1, 2)
-        >>> Labels.of("categories", ["1", "x"]).spelled_as("integer") is None
-        True
-        """
-        if kind == self.kind:
-            return self
-        if "boolean" in (kind, self.kind):
-            return None
-        # Made once, as the codes are.
-        if "_spelled" not in self.__dict__:
-            object.__setattr__(self, "_spelled", self._respelled())
-        found: Labels | None = self.__dict__["_spelled"]
-        return found
-
-    def _respelled(self) -> Labels | None:
-        if self.kind == "integer":
-            return Labels(tuple(str(value) for value in self.values), "text")
-        numbers = [_number(str(value)) for value in self.values]
-        whole = tuple(number for number in numbers if number is not None)
-        return Labels(whole, "integer") if len(whole) == len(self) else None
-
-    def like(self, value: Any) -> tuple[Label | float, ...] | None:
-        """The same categories, of the type of one of them; None if one of them cannot be.
-
-        >>> Labels.of("categories", ["1", "2"]).like(2.0)
-        (1.0, 2.0)
-        """
-        plain = _plain(value)
-        if type(plain) is float:
-            whole = self.spelled_as("integer")
-            if whole is None or max(abs(int(each)) for each in whole.values) >= EXACT:
-                return None
-            return tuple(float(each) for each in whole.values)
-        kind = _KINDS.get(type(plain))
-        found = None if kind is None else self.spelled_as(kind)
-        return None if found is None else found.values
-
     def __repr__(self) -> str:
         values = ", ".join(cut([repr(value) for value in self.values]))
         return f"Labels(values=({values}{',' * (len(self) == 1)}), kind={self.kind!r})"
@@ -149,6 +108,48 @@ class Labels:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             object.__setattr__(self, name, value)
+
+
+def spelled_as(labels: Labels, kind: Kind) -> Labels | None:
+    """The same categories as strings or as integers, made once; None if one of them cannot be.
+
+    >>> spelled_as(Labels.of("categories", ["1", "2"]), "integer").values
+    (1, 2)
+    >>> spelled_as(Labels.of("categories", ["1", "x"]), "integer") is None
+    True
+    """
+    if kind == labels.kind:
+        return labels
+    if "boolean" in (kind, labels.kind):
+        return None
+    if "_spelled" not in labels.__dict__:
+        object.__setattr__(labels, "_spelled", _respelled(labels))
+    found: Labels | None = labels.__dict__["_spelled"]
+    return found
+
+
+def _respelled(labels: Labels) -> Labels | None:
+    if labels.kind == "integer":
+        return Labels(tuple(str(value) for value in labels.values), "text")
+    whole = tuple(number for value in labels.values if (number := _number(str(value))) is not None)
+    return Labels(whole, "integer") if len(whole) == len(labels) else None
+
+
+def like(labels: Labels, value: Any) -> tuple[Label | float, ...] | None:
+    """The categories, of the type of this one; None if one of them cannot be.
+
+    >>> like(Labels.of("categories", ["1", "2"]), 2.0)
+    (1.0, 2.0)
+    """
+    plain = _plain(value)
+    if type(plain) is float:
+        whole = spelled_as(labels, "integer")
+        if whole is None or max(abs(int(each)) for each in whole.values) >= EXACT:
+            return None
+        return tuple(float(each) for each in whole.values)
+    kind = _KINDS.get(type(plain))
+    found = None if kind is None else spelled_as(labels, kind)
+    return None if found is None else found.values
 
 
 def texts(labels: Labels) -> _core.Texts:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.adapters.frames import Undeclared, WrongType, distinct
-from bistochastic.labels import EXACT, bounds
+from bistochastic.labels import EXACT, bounds, spelled_as
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,7 +77,7 @@ def check(unknown: Mask, missing: Mask | None) -> None:
 
 def spelled(labels: Labels, kind: Holds, what: object) -> Labels:
     """The categories as a column of that kind holds them; ``WrongType`` if it cannot hold them."""
-    found = labels.spelled_as("integer" if kind == "float" else kind)
+    found = spelled_as(labels, "integer" if kind == "float" else kind)
     if found is None:
         raise WrongType(what)
     if kind == "float":

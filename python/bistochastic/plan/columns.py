@@ -14,6 +14,7 @@ import numpy as np
 from bistochastic.adapters.arrays import narrow, recoded, solid
 from bistochastic.adapters.frames import Undeclared, WrongType
 from bistochastic.adapters.results import levels
+from bistochastic.labels import spelled_as
 from bistochastic.plan.attributes import prefix
 from bistochastic.words import row, shown
 
@@ -143,7 +144,7 @@ def read(
     except WrongType as error:
         kind = error.kind
     words = _KINDS[labels.kind]
-    if labels.kind != "boolean" and labels.spelled_as("integer") is not None:
+    if labels.kind != "boolean" and spelled_as(labels, "integer") is not None:
         words = "whole numbers, or texts of their digits"
     raise TypeError(f"{prefix([name])}must hold {words}, as its categories are; got {shown(kind)}")
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core, arguments
 from bistochastic.adapters.schemas import Column, columns_of
-from bistochastic.labels import Labels
+from bistochastic.labels import Labels, spelled_as
 from bistochastic.plan import codebook as codebooks
 from bistochastic.plan.attributes import MISSING, Categorical, Numeric, about, named, prefix
 from bistochastic.plan.plan import Plan, _columns, every
@@ -262,10 +262,10 @@ def _in_its_type(column: Column, declared: Column | None) -> Column:
     levels: tuple[Any, ...] = declared.levels
     if column.holds == "whole numbers":
         with about([column.name]):
-            whole = Labels.of("levels", levels).spelled_as("integer")
+            whole = spelled_as(Labels.of("levels", levels), "integer")
         if whole is None:
             must = "levels of a codebook must be whole numbers, as the column holds such"
-            wrong = sum(Labels.of("levels", [x]).spelled_as("integer") is None for x in levels)
+            wrong = sum(spelled_as(Labels.of("levels", [x]), "integer") is None for x in levels)
             raise ValueError(f"{prefix([column.name])}{must}; got {wrong} other{'s' * (wrong > 1)}")
         levels = whole.values
     return replace(column, holds="levels", levels=levels, declared=True)

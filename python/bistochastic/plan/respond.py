@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core
+from bistochastic.labels import like
 from bistochastic.plan.attributes import Numeric, about, prefix
 from bistochastic.sources import key_of
 from bistochastic.words import shown
@@ -77,7 +78,7 @@ def _report(
             must = "must hold a declared category"
             raise ValueError(f"{prefix([column])}{must}; got an undeclared one")
         digits.append(digit)
-        values = labels.values if column in missing else labels.like(given[column])
+        values = labels.values if column in missing else like(labels, given[column])
         if values is None:
             must = "must hold a text, as its categories are"
             raise TypeError(f"{prefix([column])}{must}; got {type(given[column]).__name__}")
