@@ -403,6 +403,10 @@ def test_the_choices_of_a_draft_can_be_pasted() -> None:
         block = block.replace("COLUMN", "hh")
         [made] = bs.Plan.from_toml(f"version = 1\n[[attributes]]\n{block}").attributes
         assert isinstance(made, kind)
+        # Also at the end of the file itself, while another column is still undecided.
+        whole = bs.Plan([], undecided=["w"]).to_toml()
+        [again] = bs.Plan.from_toml(f"{whole}\n[[attributes]]\n{block}").attributes
+        assert again == made
 
 
 def test_the_schema_of_plans_knows_undecided_columns() -> None:

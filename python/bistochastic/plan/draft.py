@@ -158,7 +158,7 @@ def of_columns(
     return Draft(plan, sentences, _padded(attributes))
 
 
-def _wanted(beta: Any, epsilon: Any, floor: Any) -> dict[str, float]:
+def _wanted(beta: Any, epsilon: Any, floor: Any) -> dict[str, Any]:
     """What is asked of every column: a beta or an epsilon."""
     if (beta is None) == (epsilon is None):
         raise TypeError(
@@ -184,7 +184,7 @@ def _wanted(beta: Any, epsilon: Any, floor: Any) -> dict[str, float]:
     return {"beta": wanted}
 
 
-def _permuted(column: str, wanted: dict[str, float]) -> Numeric:
+def _permuted(column: str, wanted: dict[str, Any]) -> Numeric:
     if "beta" not in wanted:
         must = "`beta` must be asked for where numbers are permuted, as their epsilon is infinite"
         raise ValueError(f"{prefix([column])}{must}; got epsilon")
@@ -231,7 +231,7 @@ def _padded(attributes: Sequence[Attribute]) -> tuple[str, ...]:
 
 
 def _attribute(
-    column: Column, wanted: dict[str, float], look: bool, missing: Missing
+    column: Column, wanted: dict[str, Any], look: bool, missing: Missing
 ) -> Attribute | str:
     """What happens to a column that holds no numbers, or why it is left out."""
     cure = "a codebook can declare them"

@@ -334,6 +334,9 @@ def read_attribute(data: Any, path: str) -> Attribute:
 
 def read(kind: type[P], data: Any) -> P:
     """A plan from plain data."""
+    if isinstance(data, dict) and data.get("undecided"):
+        # In TOML, attributes that there are none of cannot be written so that some can be added.
+        data = {"attributes": [], **data}
     here = _Here(data, "")
     here.keys(("version", "name", "attributes", "keep", "drop", *LATER), ("version", "attributes"))
     version = here["version"]
@@ -461,8 +464,6 @@ def to_toml(plan: Plan) -> str:
     with _deep():
         data = plain(plan)
         attributes = data.pop("attributes")
-        if not attributes:
-            data["attributes"] = []
         lines = [f"{name} = {_toml(value)}" for name, value in data.items()]
         if plan.undecided:
             lines += ["", *_CHOICES.splitlines()]

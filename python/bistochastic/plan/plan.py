@@ -308,8 +308,9 @@ class Plan:
             attribute.for_records(records) if isinstance(attribute, Numeric) else attribute
             for attribute in self.attributes
         ]
-        more = {"keep": self.keep, "drop": self.drop, "undecided": self.undecided}
-        return Plan(bound, name=self.name, **more)  # type: ignore[arg-type]
+        return Plan(
+            bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided
+        )
 
     def require(
         self,
