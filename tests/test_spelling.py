@@ -252,6 +252,20 @@ def test_ids_are_never_matched_so() -> None:
         wave(["7", "8"], first.certificate)
 
 
+def test_row_columns_are_never_matched_so(tmp_path: Path) -> None:
+    """Rows 7 and "7" have noise of their own."""
+    reports = []
+    with bs.KeySource.temporary(tmp_path) as source:
+        for make in (int, str):
+            rows = [make(row) for row in range(ROWS)]
+            batch = pa.record_batch({**people("integer", missing=False), "row": rows})
+            kept = bs.Plan(plan("integer").attributes, keep=["region", "row"])
+            f = kept.function(key=source, row_columns=["row"], release="w")
+            reports.append(f.batch(batch).column("job").to_pylist())
+    # Of 600 reports, 40 or more differ, but for a chance below 1e-20.
+    assert sum(one != other for one, other in zip(*reports, strict=True)) > 40
+
+
 @pytest.mark.parametrize(
     ("one", "other", "equal"),
     [

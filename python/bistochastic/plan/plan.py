@@ -308,9 +308,7 @@ class Plan:
             attribute.for_records(records) if isinstance(attribute, Numeric) else attribute
             for attribute in self.attributes
         ]
-        return Plan(
-            bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided
-        )
+        return Plan(bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided)
 
     def require(
         self,
