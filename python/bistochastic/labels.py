@@ -189,16 +189,14 @@ def spelling(value: Any) -> str | bool | None:
     return value if isinstance(value, str | bool) else None
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two values are the same category, or are equal and no categories.
+def key(value: Any) -> Any:
+    """What values have in common that are the same, however they are spelled.
 
-    >>> same("2", 2.0), same(True, 1), same(2.5, 2.5)
-    (True, False, True)
+    >>> key("2") == key(2.0) == key(2), key(True) == key(1), key(2.5)
+    (True, False, 2.5)
     """
-    known = spelling(one)
-    if known is not None:
-        return known == spelling(other)
-    return bool(one == other) and spelling(other) is None
+    known = spelling(value)
+    return value if known is None else known
 
 
 def _number(text: str) -> int | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from bistochastic import structure
 from bistochastic.adapters.results import levels
-from bistochastic.labels import spelling
+from bistochastic.labels import key
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, prefix
 from bistochastic.tables.question import digits
@@ -266,20 +266,14 @@ def _clear(pairs: Pairs, name: str) -> Clear:
     now, others = _levels(pairs.released, name)
     codes = pairs.moved(codes)
     if others != values:
-        place = {_spelled(value): i for i, value in enumerate(values)}
-        now = np.array([place.get(_spelled(value), -1) for value in others], dtype=np.intp)[now]
+        place = {key(value): i for i, value in enumerate(values)}
+        now = np.array([place.get(key(value), -1) for value in others], dtype=np.intp)[now]
     differ = codes != now
     if differ.any():
         must = "must be the same in `original` and `released`, as it stays in clear"
         cure = "rows in another order are matched by id_column"
         raise ValueError(f"{prefix([name])}{must}; got {_others(differ)}: {cure}")
     return _seen(name, codes, values)
-
-
-def _spelled(value: Any) -> Any:
-    """A level, the same however it is spelled."""
-    known = spelling(value)
-    return value if known is None else known
 
 
 def _seen(name: str, codes: Codes, values: list[Any]) -> Clear:

@@ -14,7 +14,7 @@ import numpy as np
 
 from bistochastic import _core, arguments, operators
 from bistochastic.estimate.linear import Factor
-from bistochastic.labels import same
+from bistochastic.labels import key
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, named, prefix
 from bistochastic.plan.columns import impossible_codes
 from bistochastic.words import shown
@@ -222,7 +222,7 @@ def part(question: Question, attribute: Coded, axis: int, by: int | None) -> Par
 
 def _in(level: Any, levels: tuple[Any, ...] | None) -> bool:
     """Whether a level is among those; truth values are no numbers."""
-    return levels is None or any(same(level, each) for each in levels)
+    return levels is None or key(level) in map(key, levels)
 
 
 __all__ = [

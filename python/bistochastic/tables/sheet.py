@@ -13,7 +13,7 @@ from bistochastic.adapters.arrays import narrow
 from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import levels, opened
 from bistochastic.estimate.linear import Tallies
-from bistochastic.labels import same
+from bistochastic.labels import key
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.words import row, shown
@@ -304,7 +304,7 @@ def _refuse_empty(question: Question, sheet: Sheet) -> None:
 
 def among(value: Any, wanted: tuple[Any, ...]) -> bool:
     """Whether a level of an unprotected column is asked for, however it is spelled."""
-    return any(same(value, each) for each in wanted)
+    return key(value) in map(key, wanted)
 
 
 def require(table: Table, name: str, column: str) -> None:
