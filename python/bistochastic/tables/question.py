@@ -125,8 +125,8 @@ def _conditions(plan: Plan, where: Any) -> dict[str, tuple[Any, ...]]:
         for column, axis in zip(each.columns, each.axes, strict=True)
     }
     found: dict[str, tuple[Any, ...]] = {}
-    for key, levels in where.items():
-        column = named("where", key)
+    for given, levels in where.items():
+        column = named("where", given)
         _known("where", plan, column)
         single = (
             levels is None or isinstance(levels, str | bytes) or not hasattr(levels, "__iter__")
