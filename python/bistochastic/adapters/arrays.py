@@ -100,21 +100,23 @@ def of_integers(values: NDArray[Any], labels: Labels, missing: Mask | None) -> C
             raise Undeclared((values < 0) | (values > high))
         return codes
     given = np.array(labels.values, dtype=np.int64)
-    check((values < low) | (values > high), None)
+    outside = (values < low) | (values > high)
+    if outside.any():
+        # A category in their place, so that all others are counted.
+        values = np.where(outside, values.dtype.type(low), values)
     if high - low < _TABLE:
         table = np.zeros(high - low + 1, dtype)
         known = np.zeros(high - low + 1, bool)
         table[given - low] = np.arange(len(given), dtype=dtype)
         known[given - low] = True
         places = values.astype(np.int64) - low
-        if not known.all():
-            check(~known[places], None)
+        check(outside if known.all() else outside | ~known[places], None)
         return table[places]
     order = np.argsort(given)
     values = values.astype(np.int64)
     at = np.searchsorted(given, values, sorter=order)
     codes = order[np.minimum(at, len(given) - 1)]
-    check(given[codes] != values, None)
+    check(outside | (given[codes] != values), None)
     return codes.astype(dtype)
 
 
