@@ -9,7 +9,7 @@ import numpy as np
 from bistochastic import _core
 from bistochastic.labels import like
 from bistochastic.plan.attributes import Numeric, about, prefix
-from bistochastic.sources import key_of
+from bistochastic.sources import secret_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from bistochastic.plan.plan import Plan
 
 
-def respond(plan: Plan, record: Mapping[str, Any], *, key: Any, id: Any) -> dict[str, Any]:
+def respond(
+    plan: Plan, record: Mapping[str, Any], *, key: Any, id: Any, allow_insecure: Any = False
+) -> dict[str, Any]:
     """The report of one record."""
     plan._refuse_undecided()
     if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
         raise TypeError(f"`record` must map columns to values; got {type(record).__name__}")
-    held = key_of(key)
+    held = secret_of(key, allow_insecure)
     given = {name: record[name] for name in record.keys()}  # noqa: SIM118 - any mapping
     _check_columns(plan, list(given))
     reports: dict[str, Any] = {}
