@@ -100,6 +100,8 @@ PLANS: dict[str, Callable[[], bs.Plan]] = {
     "numbers": numbers,
     "numbers bound": lambda: numbers().for_records(300),
     "one category": lambda: bs.Plan([bs.Categorical("country", ["AT"], RR, beta=0.6)]),
+    "undecided": lambda: survey(undecided=["household", "weight"]),
+    "all undecided": lambda: bs.Plan([], undecided=["household"]),
     **{f"law {name}": lambda law=law: of_law(law) for name, law in LAWS.items()},  # type: ignore[misc]
 }
 

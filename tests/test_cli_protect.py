@@ -574,7 +574,8 @@ def test_adult_is_protected_from_the_shell(tmp_path: Path) -> None:
         pytest.skip("adult.csv is not in BISTOCHASTIC_DATA")
     source = str(Path(data) / "adult.csv")
     plan, out = str(tmp_path / "adult.toml"), str(tmp_path / "protected.csv")
-    words = ["plan", source, "--domain-from-data", "--beta", "0.6", "--drop", "fnlwgt"]
+    words = ["plan", source, "--domain-from-data", "--beta", "0.6", "--drop", "fnlwgt",
+             "--numeric", "*"]  # fmt: skip
     done = CliRunner().invoke(cli.main, [*words, "--out", plan])
     assert done.exit_code == 0, done.output
     done = CliRunner().invoke(cli.main, ["protect", source, out, "--plan", plan, "--shuffle"])

@@ -94,8 +94,9 @@ class PlacedTable(ArrowTable):
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
         """A column of such places where that one has whole numbers."""
         kind = self.column(name).type
-        if labels.kind != "integer" or not pa.types.is_integer(kind):
+        if not pa.types.is_integer(kind):
             return super().labelled(name, labels, codes, missing)
+        _holds, labels = _respelled(kind, labels)
         places = pa.array(codes, mask=missing)
         entries = pa.array(labels.values, kind)
         # Not looked at again: codes are below the number of entries.
@@ -126,10 +127,11 @@ def _single(column: Any) -> Any:
 def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
     """The code of every row, and which rows are missing, if any."""
     kind = column.type
+    holds, labels = _respelled(kind, labels)
     if pa.types.is_dictionary(kind):
         return _of_dictionaries(column, labels)
     missing = _nulls(column)
-    if labels.kind == "text" and _is_text(kind):
+    if holds == "text":
         known = codes_of_chunks(column.chunks, labels, missing)
         if known is not None:
             return known, missing
@@ -141,14 +143,35 @@ def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
             arrays.check(_nulls(found), missing)  # type: ignore[arg-type]
         codes = found.fill_null(0).to_numpy()
         return codes.astype(arrays.narrow(len(labels))), missing
-    if labels.kind == "integer" and pa.types.is_integer(kind):
-        values = (column if missing is None else column.fill_null(0)).to_numpy()
-        arrays.holds(values.dtype, labels)
-        return arrays.of_integers(values, labels, missing), missing
-    if labels.kind == "boolean" and pa.types.is_boolean(kind):
+    if holds == "boolean":
         values = column.fill_null(False).to_numpy().astype(bool)
         return arrays.of_booleans(values, labels, missing), missing
-    raise WrongType(kind)
+    if holds == "float":
+        # Nulls come out as NaN.
+        return arrays.of_floats(column.to_numpy(), labels, missing)
+    values = (column if missing is None else column.fill_null(0)).to_numpy()
+    return arrays.of_integers(values, labels, missing), missing
+
+
+def _respelled(kind: Any, labels: Labels) -> tuple[arrays.Holds, Labels]:
+    """What a column of this type holds, and the categories spelled so."""
+    values = kind.value_type if pa.types.is_dictionary(kind) else kind
+    what = kind if values is kind else f"categories of {str(values).split('<')[0]}"
+    holds: arrays.Holds
+    if _is_text(values):
+        holds = "text"
+    elif pa.types.is_integer(values):
+        holds = "integer"
+    elif pa.types.is_floating(values):
+        holds = "float"
+    elif pa.types.is_boolean(values):
+        holds = "boolean"
+    else:
+        raise WrongType(what)
+    labels = arrays.spelled(labels, holds, what)
+    if holds in ("integer", "float"):
+        arrays.holds(np.dtype(values.to_pandas_dtype()), labels)
+    return holds, labels
 
 
 def codes_of_chunks(chunks: list[Any], labels: Labels, missing: Mask | None) -> Codes | None:
@@ -250,6 +273,7 @@ def _entries(dictionary: Any, labels: Labels) -> arrays.Entries:
 
 def labelled_as(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
     """A column of a type, with these codes."""
+    _holds, labels = _respelled(kind, labels)
     if pa.types.is_dictionary(kind):
         index = _wide(kind.index_type, len(labels))
         places = arrays.recoded(codes, len(labels), np.dtype(index.to_pandas_dtype()))

@@ -52,36 +52,38 @@ class PolarsFrame(Frame):
         """The code of every row, and which rows are missing, if any."""
         series = self.column(name)
         dtype = series.dtype
+        kind, labels = _spelled(dtype, labels)
         missing = series.is_null().to_numpy() if series.null_count() else None
         if isinstance(dtype, pl.Enum):
             physical = series.to_physical()
             indices = (physical if missing is None else physical.fill_null(0)).to_numpy()
             return arrays.Entries.of(dtype.categories.to_list(), labels).at(indices, missing)
-        if labels.kind == "text" and dtype == pl.String:
+        if dtype == pl.String:
             known = _of_texts(series, labels, missing)
             if known is not None:
                 return known, missing
-        if labels.kind == "text" and dtype in (pl.String, pl.Categorical):
+        if kind == "text":
             # Not strict: what is none of them becomes null, and no message can quote it.
             found = series.cast(pl.Enum([str(value) for value in labels.values]), strict=False)
             if found.null_count() > series.null_count():
                 arrays.check(found.is_null().to_numpy(), missing)
             indices = found.to_physical().fill_null(0).to_numpy()
             return indices.astype(arrays.narrow(len(labels)), copy=False), missing
-        if labels.kind == "integer" and dtype.is_integer():
-            values = (series if missing is None else series.fill_null(0)).to_numpy()
-            arrays.holds(values.dtype, labels)
-            return arrays.of_integers(values, labels, missing), missing
-        if labels.kind == "boolean" and dtype == pl.Boolean:
+        if kind == "boolean":
             values = series.fill_null(False).to_numpy()
             return arrays.of_booleans(values, labels, missing), missing
-        raise WrongType(dtype)
+        values = (series if missing is None else series.fill_null(0)).to_numpy()
+        arrays.holds(values.dtype, labels)
+        if kind == "float":
+            return arrays.of_floats(values, labels, missing)
+        return arrays.of_integers(values, labels, missing), missing
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pl.Series:
         """A column like that one, with these codes."""
         dtype = self.column(name).dtype
-        if labels.kind != "text":
-            plain = "bool" if labels.kind == "boolean" else str(dtype).lower()
+        kind, labels = _spelled(dtype, labels)
+        if kind != "text":
+            plain = "bool" if kind == "boolean" else str(dtype).lower()
             numbers = pl.Series(arrays.numbers_of(labels, codes, plain))
             return numbers if missing is None else numbers.set(pl.Series(missing), None)
         if isinstance(dtype, pl.Enum):
@@ -111,6 +113,22 @@ class PolarsFrame(Frame):
     def texts(self, values: Sequence[str]) -> pl.Series:
         """A column of texts."""
         return pl.Series(values, dtype=pl.String)
+
+
+def _spelled(dtype: Any, labels: Labels) -> tuple[arrays.Holds, Labels]:
+    """What a column of this type holds, and the categories spelled so."""
+    kind: arrays.Holds
+    if dtype in (pl.String, pl.Categorical) or isinstance(dtype, pl.Enum):
+        kind = "text"
+    elif dtype.is_integer():
+        kind = "integer"
+    elif dtype.is_float():
+        kind = "float"
+    elif dtype == pl.Boolean:
+        kind = "boolean"
+    else:
+        raise WrongType(dtype)
+    return kind, arrays.spelled(labels, kind, dtype)
 
 
 def _of_texts(series: pl.Series, labels: Labels, missing: Mask | None) -> Codes | None:

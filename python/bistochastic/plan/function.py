@@ -263,6 +263,7 @@ def function(
     allow_insecure: Any,
 ) -> Function:
     """What :meth:`Plan.function` does."""
+    plan._refuse_undecided()
     if _core.as_flag("shuffle", shuffle):
         must = "`shuffle` must be False, as no worker of an engine sees all rows"
         raise ValueError(f"{must}; got True: sort what comes back by random numbers")
