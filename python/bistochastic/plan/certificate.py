@@ -62,6 +62,8 @@ class Certificate:
     package: str
     engine: str | None = None
     """What ran the work, where it was an engine."""
+    declared_categories: tuple[str, ...] = ()
+    """Columns that stay and whose categories are all published, in an order of their own."""
 
     @property
     def line(self) -> str:
@@ -80,6 +82,10 @@ class Certificate:
     def in_clear(self) -> tuple[str, ...]:
         """What stays as it was, a phrase each."""
         found = [f"column `{shown(column)}`" for column in self.columns_in_clear]
+        found += [
+            f"the declared categories of `{shown(column)}`, in their order"
+            for column in self.declared_categories
+        ]
         found += preview.seen(self.plan)
         if not self.shuffled:
             found.append("the order of the rows")
@@ -161,6 +167,8 @@ class Certificate:
         """The certificate as plain data."""
         plan = self.plan
         ids = None if self.ids is None else _of_ids(self.ids)
+        # Written only where there are some, last: what was written before it stays as it was.
+        more = {"declared_categories": list(self.declared_categories)}
         return {
             "certificate_version": VERSION,
             "package": f"bistochastic {self.package}",
@@ -192,6 +200,7 @@ class Certificate:
             "warnings": list(self.warnings),
             "plan_digest": plan.digest,
             "plan": exchange.plain(plan),
+            **(more if self.declared_categories else {}),
         }
 
     def to_json(self) -> str:
@@ -222,9 +231,11 @@ class Certificate:
                 ids=None if ids is None else _to_ids(ids),
                 package=str(data["package"]).removeprefix("bistochastic "),
                 engine=data["engine"],
+                declared_categories=tuple(data.get("declared_categories", ())),
             )
-            checked = (found.records, found.key_kept, found.shuffled, *found.columns_in_clear)
-            kinds = (int, bool, bool, *[str] * len(found.columns_in_clear))
+            names = (*found.columns_in_clear, *found.declared_categories)
+            checked = (found.records, found.key_kept, found.shuffled, *names)
+            kinds = (int, bool, bool, *[str] * len(names))
             if tuple(map(type, checked)) != kinds or found.records < 0:
                 raise TypeError
             whole = plan.digest == data["plan_digest"]
