@@ -85,6 +85,7 @@ class ArrowTable(Frame):
         found = {}
         for name, new in columns.items():
             if new is not None:
+                new = _single(new)
                 found[name] = new if order is None else new.take(pa.array(order))
                 continue
             column = self.column(name)
@@ -131,6 +132,8 @@ def table_made(given: Any, order: NDArray[Any] | None = None) -> Any:
 
 
 def _single(column: Any) -> Any:
+    if not isinstance(column, pa.ChunkedArray):
+        return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 

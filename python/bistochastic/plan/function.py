@@ -93,12 +93,11 @@ class Function:
             # What is wrong is said below, of the whole table.
             with contextlib.suppress(TypeError, ValueError):
                 made = abreast(lambda piece: self._protected(opened(piece), key), pieces)
-                whole = type(table).from_batches(list(made)).combine_chunks()
-                protected = {column for a in self.plan.attributes for column in a.columns}
-                # How the table came in pieces does not leave.
-                stay = [name for name in whole.column_names if name not in protected]
-                columns = {n: None if n in stay else whole.column(n) for n in whole.column_names}
-                return opened(whole).made(columns, None)
+                whole = type(table).from_batches(list(made))
+                new = {column for a in self.plan.attributes for column in a.columns}
+                # Which pieces there were does not leave.
+                names = whole.column_names
+                return opened(whole).made({n: whole[n] if n in new else None for n in names}, None)
         return self._protected(opened(table), key)
 
     def frame(self, frame: Any) -> Any:
