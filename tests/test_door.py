@@ -73,7 +73,13 @@ def serialised(data: Any) -> Any:
     if isinstance(data, pd.Series):
         return serialised(data.to_frame("x"))
     if isinstance(data, pd.DataFrame):
-        return ipc(pa.Table.from_pandas(data)), data.attrs, [_of_pandas(data[n]) for n in data]
+        # What Arrow cannot write is compared all the same.
+        plain = [n for n in data if not getattr(data[n].dtype, "categories", data[n]).dtype == "O"]
+        return (
+            ipc(pa.Table.from_pandas(data[plain])),
+            data.attrs,
+            [_of_pandas(data[n]) for n in data],
+        )
     if isinstance(data, pl.Series):
         return serialised(data.to_frame())
     if isinstance(data, pl.DataFrame):
@@ -82,7 +88,10 @@ def serialised(data: Any) -> Any:
         parts = [c.n_chunks() for c in data.get_columns()]
         return sink.getvalue(), ipc(data.to_arrow()), data.serialize(), parts
     if isinstance(data, duckdb.DuckDBPyRelation):
-        return [str(kind) for kind in data.types], ipc(data.to_arrow_table())
+        # DuckDB writes anything under a null that it exports.
+        table, names = data.to_arrow_table(), data.columns
+        cells = {n: arrow_cells.column(c) for n, c in zip(names, table.columns, strict=True)}
+        return [str(kind) for kind in data.types], ipc(pa.table(cells))
     if isinstance(data, dict):
         return {name: serialised(column) for name, column in data.items()}
     if isinstance(data, np.ma.MaskedArray):
@@ -112,7 +121,13 @@ def _of_pandas(series: pd.Series) -> Any:
     listed = None
     if isinstance(series.dtype, pd.CategoricalDtype):
         index = series.dtype.categories
-        listed = type(index).__name__, index.dtype, index.name, index.tolist(), array.codes.tobytes()
+        listed = (
+            type(index).__name__,
+            index.dtype,
+            index.name,
+            index.tolist(),
+            array.codes.tobytes(),
+        )
     plain = under.tobytes() if isinstance(under, np.ndarray) else None
     return str(series.dtype), plain, listed, series.attrs, series.flags, type(series.index).__name__
 
@@ -614,7 +629,7 @@ def test_permuted_tables_leave_by_their_cells() -> None:
     same(*[table.combine_chunks().to_batches()[0] for table in tables])
     same(one, two.combine_chunks())
     left, right = PANDAS["category"]
-    same(pd.DataFrame({"a": left, 1: left}), pd.DataFrame({"a": right, 1: right}))
+    same(pd.DataFrame({"a": left, "b": left}), pd.DataFrame({"a": right, "b": right}))
     # Labels of rows stay in their places, as they are said to.
     labelled = pd.Series(range(ROWS), index=[f"row {i}" for i in range(ROWS)], name="x")
     moved = matrix.permute(labelled, key=KEY, stream="x")
@@ -840,7 +855,7 @@ STORED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", [n for n in ARROW if n not in ("duration",)])
+@pytest.mark.parametrize("name", [n for n in ARROW if n not in NESTED])
 def test_files_leave_by_their_cells(name: str, tmp_path: Path) -> None:
     first, second, cells = ARROW[name]()
     plan = plan_of()
@@ -865,7 +880,8 @@ def test_files_leave_by_their_cells(name: str, tmp_path: Path) -> None:
     assert file.metadata.metadata is None
     found = file.read()
     assert b"secret" not in (tmp_path / "out.parquet").read_bytes()
-    if name not in ("time",):
+    # Parquet has no durations and no zones, unless a note beside the types says so.
+    if name not in ("time", "duration"):
         assert found["kept"].to_pylist() == cells
     assert rewritten(tmp_path, found) == (tmp_path / "out.parquet").read_bytes()
 

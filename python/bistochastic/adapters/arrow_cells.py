@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # Bytes that the offsets of a column of texts count, and rows of a chunk where there are more.
 _MOST, _ROWS = (1 << 31) - 1, 1 << 16
+_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 
 
 def declared(kind: Any) -> Any:
@@ -81,7 +82,7 @@ def made(given: Any, order: NDArray[Any] | None = None) -> Any:
     if isinstance(given, pa.ChunkedArray):
         given = _whole(given)
     if order is not None:
-        given = given.take(pa.array(order))
+        given = taken(given, order)
     kind, types = given.type, pa.types
     valid = None
     if given.null_count:
@@ -95,9 +96,8 @@ def made(given: Any, order: NDArray[Any] | None = None) -> Any:
     if types.is_boolean(kind):
         bits = given.fill_null(False).to_numpy(zero_copy_only=False)
         return pa.Array.from_buffers(kind, len(given), [_bits(valid), _bits(bits)])
-    if types.is_string_view(kind) or types.is_binary_view(kind):
-        plain = pa.large_string() if types.is_string_view(kind) else pa.large_binary()
-        return made(given.cast(plain)).cast(kind)
+    if kind in _VIEWS:
+        return made(given.cast(_VIEWS[kind])).cast(kind)
     if any(is_one(kind) for is_one in (types.is_string, types.is_binary)):
         return _texts(given, valid, "i4")
     if any(is_one(kind) for is_one in (types.is_large_string, types.is_large_binary)):
@@ -124,10 +124,17 @@ def made(given: Any, order: NDArray[Any] | None = None) -> Any:
     return pa.array(given.to_pylist(), declared(kind))
 
 
+def taken(given: Any, order: NDArray[Any]) -> Any:
+    """The rows of an array in order; pyarrow takes no views."""
+    kind = given.type
+    wide = given.cast(_VIEWS[kind]) if kind in _VIEWS else given
+    return wide.take(pa.array(order)).cast(kind) if kind in _VIEWS else wide.take(pa.array(order))
+
+
 def _whole(given: Any) -> Any:
     """One array; where dictionaries inside of others differ, they are put together by value."""
-    if given.num_chunks == 1:
-        return given.chunk(0)
+    if given.num_chunks < 2:
+        return given.chunk(0) if given.num_chunks else pa.nulls(0, given.type)
     try:
         return given.combine_chunks()
     except pa.ArrowNotImplementedError:

@@ -86,7 +86,7 @@ class ArrowTable(Frame):
         for name, new in columns.items():
             if new is not None:
                 new = _single(new)
-                found[name] = new if order is None else new.take(pa.array(order))
+                found[name] = new if order is None else arrow_cells.taken(new, order)
                 continue
             column = self.column(name)
             try:

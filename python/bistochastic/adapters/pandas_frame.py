@@ -196,7 +196,7 @@ def _categories(array: pd.Categorical) -> pd.Categorical:
         places = np.full(len(listed) + 1, -1, np.intp)
         places[used] = np.arange(len(used))
         codes, listed = places[codes], listed.take(used)
-    kind = pd.CategoricalDtype(pd.Index(made(pd.Series(listed)), name=None), ordered)
+    kind = pd.CategoricalDtype(pd.Index(made(pd.Series(listed)).array), ordered)
     return pd.Categorical.from_codes(codes.copy(), dtype=kind)
 
 

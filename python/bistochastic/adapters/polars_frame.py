@@ -128,22 +128,24 @@ def made(series: pl.Series, order: NDArray[Any] | None = None) -> pl.Series:
     >>> made(pl.Series(["b", "a", "b"], dtype=pl.Categorical)[1:]).to_arrow().dictionary.to_pylist()
     ['a', 'b']
     """
-    series = series if order is None else series.gather(order)
+    series = series.rechunk() if order is None else series.gather(order)
     return _cells(series).alias(series.name)
 
 
 def _cells(series: pl.Series) -> pl.Series:
-    dtype, missing = series.dtype, series.is_null() if series.null_count() else None
+    dtype = series.dtype
     if isinstance(dtype, pl.Enum):
         return pl.Series(dtype.categories, dtype=dtype).gather(_cells(series.to_physical()))
-    if dtype == pl.Categorical or (isinstance(dtype, pl.Categorical)):
+    if isinstance(dtype, pl.Categorical):
         # Spelled out and read again: what is exported lists texts as they come in these rows.
         return _cells(series.cast(pl.String)).cast(dtype)
     if dtype == pl.Boolean or (dtype.is_numeric() and not dtype.is_decimal() and
                                "128" not in str(dtype)):  # fmt: skip
-        plain = series if missing is None else series.fill_null(False if dtype == pl.Boolean else 0)
-        new = pl.Series(arrays.made(plain.to_numpy())).cast(dtype)
-        return new if missing is None else new.set(missing, None)
+        if not series.null_count():
+            return pl.Series(arrays.made(series.to_numpy())).cast(dtype)
+        plain = series.fill_null(False if dtype == pl.Boolean else 0)
+        missing = pl.Series(series.is_null().to_numpy())
+        return pl.Series(arrays.made(plain.to_numpy())).cast(dtype).set(missing, None)
     if dtype in (pl.Date, pl.Datetime, pl.Duration, pl.Time):
         return _cells(series.to_physical()).cast(dtype)
     try:
