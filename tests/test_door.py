@@ -1,9 +1,9 @@
 """A release is a function of its visible cells: nothing else of the original goes through the door.
 
-Each test has two originals whose visible cells are the same and whose hidden parts differ: the order
-of a dictionary, entries that no row has, values under a mask, rows outside of a slice, chunks, notes,
-how a file is stored, and the true values of protected columns where the noise hides them. What leaves
-has to be the same, byte by byte after serialisation.
+Each test has two originals whose visible cells are the same and whose hidden parts differ: the
+order of a dictionary, entries that no row has, values under a mask, rows outside of a slice,
+chunks, notes, how a file is stored, and the true values of protected columns under their noise.
+What leaves has to be the same, byte by byte after serialisation.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import decimal
 import importlib
 import inspect
 import io
+import itertools
 import json
 import pickle
 import pkgutil
@@ -32,7 +33,7 @@ import pytest
 from click.testing import CliRunner
 
 import bistochastic as bs
-from bistochastic import adapters, cli, families
+from bistochastic import adapters, cli
 from bistochastic.adapters import arrow_cells, door, frames, parquet_file
 from bistochastic.adapters.arrow_table import codes_of
 from bistochastic.labels import Labels
@@ -74,12 +75,9 @@ def serialised(data: Any) -> Any:
         return serialised(data.to_frame("x"))
     if isinstance(data, pd.DataFrame):
         # What Arrow cannot write is compared all the same.
-        plain = [n for n in data if not getattr(data[n].dtype, "categories", data[n]).dtype == "O"]
-        return (
-            ipc(pa.Table.from_pandas(data[plain])),
-            data.attrs,
-            [_of_pandas(data[n]) for n in data],
-        )
+        plain = [n for n in data if getattr(data[n].dtype, "categories", data[n]).dtype != "O"]
+        under = [_of_pandas(data[n]) for n in data]
+        return ipc(pa.Table.from_pandas(data[plain])), data.attrs, under
     if isinstance(data, pl.Series):
         return serialised(data.to_frame())
     if isinstance(data, pl.DataFrame):
@@ -168,7 +166,7 @@ def cut(array: Any, seed: int) -> Any:
     """The same in several chunks."""
     ends = sorted(np.random.default_rng(seed).integers(0, len(array), 3).tolist())
     bounds = [0, *ends, len(array)]
-    pairs = zip(bounds[:-1], bounds[1:], strict=True)
+    pairs = itertools.pairwise(bounds)
     return pa.chunked_array([array.slice(a, b - a) for a, b in pairs], array.type)
 
 
@@ -576,7 +574,7 @@ def test_dicts_of_arrays_leave_by_their_cells(name: str, options: str) -> None:
 def test_relations_leave_by_their_cells(options: str) -> None:
     given = OPTIONS[options]
     plan = plan_of(keep=["kept", "listed"] + ["person"] * ("id_column" not in given))
-    first, second, cells = dictionary_pair(*DICTIONARIES["texts"])
+    first, second, _cells = dictionary_pair(*DICTIONARIES["texts"])
     entries = ", ".join(f"'{text(i)}'" for i in (6, 2, 4, 0, 1, 3))
     made = []
     for column in (first, second):
@@ -1010,7 +1008,7 @@ def test_what_has_no_door_is_refused() -> None:
         [pa.array([SECRET % 100] * ROWS, pa.int8())], ["a"],
     )  # fmt: skip
     assert pa.types.is_union(kind)
-    with pytest.raises(TypeError, match="^column `kept`: must have a type that can be written"):
+    with pytest.raises(TypeError, match="column `kept`: must have a type that can be written"):
         plan_of().protect(pa.table({"answer": WORDS * 100, "kept": union}))
 
 
@@ -1022,4 +1020,3 @@ def test_a_pickled_release_holds_no_more_than_its_cells() -> None:
     ]
     assert str(SECRET).encode() not in pickle.dumps(made[0].data)
     assert pickle.dumps(made[0].data["kept"]) == pickle.dumps(made[1].data["kept"])
-    assert families is not None

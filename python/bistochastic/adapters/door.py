@@ -1,7 +1,7 @@
 """The door: whatever leaves a call is made anew from its visible cells, whichever library it is of.
 
-Each library has its door in the file of its tables; tables of a plan go through it by ``made``. Here
-are columns and tables that a caller handed over without a plan.
+Each library has its door in the file of its tables, and tables of a plan go through it by ``made``.
+Here are columns and tables that a caller handed over without a plan.
 """
 
 from __future__ import annotations
