@@ -892,7 +892,7 @@ def rewritten(folder: Path, found: Any, protected: Any = ("answer",)) -> bytes:
         at = found.column_names.index(name)
         found = found.set_column(at, name, pa.chunked_array([codes]))
     sink = parquet_file.ParquetSink(folder / "again.parquet", found.schema, protected)
-    for batch in found.to_batches(77):
+    for batch in found.combine_chunks().to_batches(77):
         sink.write(batch)
     sink.close()
     return (folder / "again.parquet").read_bytes()
