@@ -20,6 +20,7 @@ import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def ipc(table: Any) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue())
 
 
 def serialised(data: Any) -> Any:
@@ -93,8 +94,8 @@ def serialised(data: Any) -> Any:
     if isinstance(data, dict):
         return {name: serialised(column) for name, column in data.items()}
     if isinstance(data, np.ma.MaskedArray):
-        parts = (data.data, np.ma.getmaskarray(data), np.array(data.fill_value))
-        return [serialised(part) for part in parts], data.mask is np.ma.nomask, data.hardmask
+        arrays = (data.data, np.ma.getmaskarray(data), np.array(data.fill_value))
+        return [serialised(each) for each in arrays], data.mask is np.ma.nomask, data.hardmask
     if isinstance(data, np.ndarray):
         listed = data.tolist() if data.dtype.kind in "OT" else data.tobytes()
         return str(data.dtype), data.dtype.metadata, data.flags.c_contiguous, listed
@@ -237,7 +238,7 @@ DICTIONARIES = {
     "days": (pa.dictionary(pa.int8(), pa.date32()), lambda i: DAY + datetime.timedelta(i)),
     "ordered": (pa.dictionary(pa.int8(), pa.string(), ordered=True), text),
 }
-NESTED = {
+NESTED: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "list of categories": (pa.list_(pa.dictionary(pa.int8(), pa.string())), lambda c: [c]),
     "struct of categories": (
         pa.struct([("a", pa.dictionary(pa.int8(), pa.string()))]),
@@ -260,11 +261,11 @@ def nested_pair(name: str) -> tuple[Any, Any, list[Any]]:
 
 def arrow_pairs() -> Iterator[tuple[str, Callable[[], tuple[Any, Any, list[Any]]]]]:
     for name in PLAIN:
-        yield name, lambda name=name: plain_pair(name)
+        yield name, partial(plain_pair, name)
     for name, (kind, convert) in DICTIONARIES.items():
-        yield f"dictionary of {name}", lambda k=kind, c=convert: dictionary_pair(k, c)
+        yield f"dictionary of {name}", partial(dictionary_pair, kind, convert)
     for name in NESTED:
-        yield name, lambda name=name: nested_pair(name)
+        yield name, partial(nested_pair, name)
 
 
 ARROW = dict(arrow_pairs())
@@ -492,7 +493,8 @@ def polars_pairs() -> dict[str, tuple[pl.Series, pl.Series]]:
         "Struct": both(of(lambda i: {"a": text(i)}), pl.Struct({"a": pl.String}), {"a": "secret"}),
         "Null": (pl.Series([None] * ROWS), pl.Series([None] * (ROWS + 1))[1:]),
     }
-    for name, dtype in {"String": pl.String, "Binary": pl.Binary, "Enum": enum}.items():
+    kinds: dict[str, Any] = {"String": pl.String, "Binary": pl.Binary, "Enum": enum}
+    for name, dtype in kinds.items():
         cells = [c if c is None or dtype != pl.Binary else c.encode() for c in texts]
         around = [cells[0], *cells, cells[1]]
         longer = pl.Series(around, dtype=dtype)[1:-1]
@@ -827,8 +829,10 @@ def test_engines_and_streams_say_it_by_their_schema(tmp_path: Path) -> None:
     schema = pa.schema({"person": pa.int64(), "answer": pa.string(), "kept": kind})
     certificate = f.certificate(records=3, engine="x", schema=schema)
     assert certificate.declared_categories == ("kept",)
-    enum = pl.Schema({"person": pl.Int64, "answer": pl.String, "kept": pl.Enum(["b", "a"])})
-    certificate = f.certificate(records=3, engine="x", schema=enum.to_frame().to_arrow().schema)
+    own: dict[str, Any] = {"person": pl.Int64, "answer": pl.String, "kept": pl.Enum(["b", "a"])}
+    certificate = f.certificate(
+        records=3, engine="x", schema=pl.Schema(own).to_frame().to_arrow().schema
+    )
     assert certificate.declared_categories == ("kept",)
     column = listed(of(text), [text(i) for i in range(7)], kind)
     batches = plan.protect_batches(noted("kept", column, None), **OPTIONS["by ids"])
