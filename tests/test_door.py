@@ -634,6 +634,24 @@ def test_permuted_tables_leave_by_their_cells() -> None:
     labelled = pd.Series(range(ROWS), index=[f"row {i}" for i in range(ROWS)], name="x")
     moved = matrix.permute(labelled, key=KEY, stream="x")
     assert moved.index.tolist() == labelled.index.tolist()
+    few, many = ([f"{i}" for i in range(n)] for n in (ROWS, ROWS + 9))
+    for average in (False, True):
+        made = []
+        for index in (
+            pd.CategoricalIndex(few, categories=few, name="x"),
+            pd.CategoricalIndex(few, categories=many[::-1], name="x"),
+            pd.MultiIndex.from_product([["a"], few], names=["x", "y"]),
+            pd.MultiIndex.from_product([["a", "secret"], few], names=["x", "y"])[:ROWS],
+        ):
+            numbers = pd.Series(np.arange(float(ROWS)), index=index)
+            moved = matrix.average(numbers) if average else matrix.permute(
+                numbers, key=KEY, stream="x")  # fmt: skip
+            assert moved.index.tolist() == index.tolist()
+            assert moved.index.names == index.names
+            made.append(getattr(moved.index, "levels", getattr(moved.index, "categories", None)))
+        assert [list(map(repr, made[i])) for i in (0, 2)] == [
+            list(map(repr, made[i])) for i in (1, 3)
+        ]
     left, right = POLARS["Categorical"]
     same(pl.DataFrame({"a": left}), pl.DataFrame({"a": right}))
 

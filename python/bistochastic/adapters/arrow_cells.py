@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Bytes that the offsets of a column of texts count, and rows of a chunk where there are more.
 _MOST, _ROWS = (1 << 31) - 1, 1 << 16
-_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+_VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 
 
 def declared(kind: Any) -> Any:
@@ -126,9 +126,8 @@ def made(given: Any, order: NDArray[Any] | None = None) -> Any:
 
 def taken(given: Any, order: NDArray[Any]) -> Any:
     """The rows of an array in order; pyarrow takes no views."""
-    kind = given.type
-    wide = given.cast(_VIEWS[kind]) if kind in _VIEWS else given
-    return wide.take(pa.array(order)).cast(kind) if kind in _VIEWS else wide.take(pa.array(order))
+    kind, rows = given.type, pa.array(order)
+    return given.cast(_VIEWS[kind]).take(rows).cast(kind) if kind in _VIEWS else given.take(rows)
 
 
 def _whole(given: Any) -> Any:

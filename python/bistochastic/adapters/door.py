@@ -27,7 +27,7 @@ def is_known(given: Any) -> bool:
 def leaving(given: Any, order: NDArray[Any] | None = None) -> Any:
     """The cells of a column or a table as a new one of its kind, rows in order.
 
-    An index of pandas is no part of it.
+    An index of pandas is no part of it; :func:`labelled` puts one on.
 
     >>> leaving((3, 1, 2), np.array([2, 0, 1]))
     (2, 3, 1)
@@ -40,6 +40,15 @@ def leaving(given: Any, order: NDArray[Any] | None = None) -> Any:
     if make is None:
         raise TypeError(f"`values` must be a column or a table; got {type(given).__name__}")
     return make(given, order)
+
+
+def labelled(made: Any, given: Any) -> Any:
+    """What was made, with the labels that rows of pandas had: those stay in their places."""
+    if hasattr(type(given), "iloc"):
+        from bistochastic.adapters.pandas_frame import labels_made
+
+        made.index = labels_made(given.index)
+    return made
 
 
 def _maker(given: Any) -> Any:

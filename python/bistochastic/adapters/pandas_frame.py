@@ -204,8 +204,18 @@ def table_made(frame: pd.DataFrame, order: NDArray[Any] | None = None) -> pd.Dat
     """The cells of a frame as a new one, with a plain index, rows in order."""
     columns = {i: made(frame.iloc[:, i], order) for i in range(frame.shape[1])}
     found = pd.DataFrame(columns, index=pd.RangeIndex(len(frame)))
-    found.columns = frame.columns
+    found.columns = pd.Index(frame.columns.tolist())
     return found
+
+
+def labels_made(index: pd.Index) -> pd.Index:
+    """The labels of rows as they are seen, without categories that no row has."""
+    if index.nlevels > 1:
+        levels = [made(index.get_level_values(i).to_series()).array for i in range(index.nlevels)]
+        return pd.MultiIndex.from_arrays(levels, names=index.names)
+    if isinstance(index.dtype, pd.CategoricalDtype):
+        return pd.Index(made(index.to_series()).array, name=index.name)
+    return index
 
 
 def _is_plain(dtype: Any) -> bool:

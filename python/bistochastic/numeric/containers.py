@@ -45,10 +45,7 @@ def take(values: Any, rows: NDArray[Any]) -> Any:
     """
     from bistochastic.adapters import door
 
-    moved = door.leaving(values, rows)
-    if hasattr(type(values), "iloc"):
-        moved.index = values.index
-    return moved
+    return door.labelled(door.leaving(values, rows), values)
 
 
 def with_numbers(values: Any, numbers: NDArray[np.float64]) -> Any:
@@ -61,9 +58,10 @@ def with_numbers(values: Any, numbers: NDArray[np.float64]) -> Any:
     if isinstance(values, list | tuple):
         return numbers.tolist() if isinstance(values, list) else tuple(numbers.tolist())
     if hasattr(kind, "iloc"):
-        if numbers.ndim == 2:
-            return kind(numbers, index=values.index, columns=values.columns)
-        return kind(numbers, index=values.index, name=values.name)
+        from bistochastic.adapters import door
+
+        said = {"columns": values.columns} if numbers.ndim == 2 else {"name": values.name}
+        return door.labelled(kind(numbers, **said), values)
     if _is_polars_frame(kind):
         columns = zip(values.columns, numbers.T, strict=True)
         return kind({name: np.ascontiguousarray(column) for name, column in columns})

@@ -2,7 +2,7 @@
 
 By position, noise is drawn in blocks of 65,536 rows, and a shorter last block joins the one before.
 So a block is drawn once a whole one follows it, and the last two wait for the end. By ids every
-row stands for itself and is drawn as it comes.
+row stands for itself; pieces are as long, and do not show how the rows came.
 """
 
 from __future__ import annotations
