@@ -943,7 +943,7 @@ def test_a_release_that_is_written_again_is_the_same_file(
 def test_statistics_of_whole_numbers_are_read_back(tmp_path: Path) -> None:
     """Those without a sign are compared without one, above half of their range too."""
     kinds = [getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in (8, 16, 32, 64)]
-    plan = plan_of(keep=[str(kind) for kind in kinds])
+    plan = plan_of(keep=[f"{kind} {part}" for kind in kinds for part in ("all", "middle")])
     (tmp_path / "plan.json").write_text(plan.to_json())
     columns: dict[str, Any] = {"answer": WORDS * 2}
     ends = {}
@@ -951,15 +951,19 @@ def test_statistics_of_whole_numbers_are_read_back(tmp_path: Path) -> None:
         info = np.iinfo(kind.to_pandas_dtype())
         middle = info.max // 2 + 1
         values = [middle, info.max, info.min, middle - 1, middle, info.max - 1]
-        columns[str(kind)] = pa.array(values, kind)
-        ends[str(kind)] = info.min, info.max
+        columns[f"{kind} all"] = pa.array(values, kind)
+        ends[f"{kind} all"] = info.min, info.max
+        # Few numbers close together, which have another sign on both sides if they have one.
+        near = [middle - 1, middle, middle + 1] * 2
+        columns[f"{kind} middle"] = pa.array(near, kind)
+        ends[f"{kind} middle"] = middle - 1, middle + 1
     pq.write_table(pa.table(columns), tmp_path / "in.parquet")
     protect_file(tmp_path, "in.parquet", "out.parquet")
     said = pq.read_metadata(tmp_path / "out.parquet").row_group(0)
     for i, (name, pair) in enumerate(ends.items(), start=1):
         statistics = said.column(i).statistics
         assert (statistics.min, statistics.max) == pair, name
-    query = f"SELECT count(*) FROM '{tmp_path / 'out.parquet'}' WHERE uint64 > {2**63}"
+    query = f"""SELECT count(*) FROM '{tmp_path / "out.parquet"}' WHERE "uint64 all" > {2**63}"""
     assert duckdb.connect().sql(query).fetchall() == [(2,)]
 
 
@@ -1032,6 +1036,42 @@ def test_what_has_no_door_is_refused() -> None:
     assert pa.types.is_union(kind)
     with pytest.raises(TypeError, match="column `kept`: must have a type that can be written"):
         plan_of().protect(pa.table({"answer": WORDS * 100, "kept": union}))
+
+
+def test_columns_of_rare_types_leave_too() -> None:
+    cells: dict[str, Any] = {
+        "runs": pa.RunEndEncodedArray.from_arrays([2, 3], ["a", "b"]),
+        "map": pa.array([[("k", 1)], None, []], pa.map_(pa.string(), pa.int64())),
+        "pairs": pa.array([[1, 2], None, [3, 4]], pa.list_(pa.int64(), 2)),
+        "views of bytes": pa.array([b"1", None, b"3"]).cast(pa.binary_view()),
+        "views of lists": pa.array([[1], None, [2, 3]], pa.list_view(pa.int64())),
+        "months": pa.array([(1, 2, 3), None, (4, 5, 6)], pa.month_day_nano_interval()),
+        "truths": pa.array([True, None, False]).dictionary_encode(),
+        "nothing": pa.nulls(3, pa.string()).dictionary_encode(),
+        "empty": pa.array([{}, None, {}], pa.struct([])),
+        "Int128": pl.Series([1, None, 3], dtype=pl.Int128),
+        "Array": pl.Series([["a"], None, ["b"]], dtype=pl.Array(pl.Categorical, 1)),
+        "Object": pl.Series([decimal.Decimal(1), None, "x"], dtype=pl.Object),
+        "Time": pl.Series([datetime.time(1), None, datetime.time(2)]),
+        "Sparse": pd.Series(pd.arrays.SparseArray([0, 0, 1])),
+        "Interval": pd.Series(pd.IntervalIndex.from_breaks([0, 1, 2, 3])),
+        "records": np.ma.array([(1, 2.5)] * 3, mask=[(1, 0)] * 3, dtype=[("a", "i1"), ("b", "f8")]),
+        "texts": np.array(["a", "b", "c"], dtype="S3"),
+    }
+    for name, column in cells.items():
+        columns = {"answer": WORDS, "kept": column}
+        table: Any = columns
+        if isinstance(column, pa.Array):
+            table = pa.table(columns)
+        elif isinstance(column, pl.Series):
+            table = pl.DataFrame(columns)
+        elif isinstance(column, pd.Series):
+            table = pd.DataFrame(columns)
+        for shuffle in (False, True):
+            found = plan_of().protect(table, shuffle=shuffle).data["kept"]
+            kept = getattr(found, "to_pylist", getattr(found, "tolist", None)) or found.to_list
+            before = getattr(column, "to_pylist", getattr(column, "tolist", None)) or column.to_list
+            assert sorted(map(repr, kept())) == sorted(map(repr, before())), name
 
 
 def test_a_pickled_release_holds_no_more_than_its_cells() -> None:

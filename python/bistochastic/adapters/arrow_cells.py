@@ -81,9 +81,12 @@ def made(given: Any, order: NDArray[Any] | None = None) -> Any:
     """The visible cells of an array, or of one in chunks, as a new array; rows in order."""
     if isinstance(given, pa.ChunkedArray):
         given = _whole(given)
+    kind, types = given.type, pa.types
+    if types.is_run_end_encoded(kind):
+        plain = made(pc.run_end_decode(given), order)
+        return pc.run_end_encode(plain, run_end_type=kind.run_end_type)
     if order is not None:
         given = taken(given, order)
-    kind, types = given.type, pa.types
     valid = None
     if given.null_count:
         valid = np.asarray(given.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
@@ -116,9 +119,6 @@ def made(given: Any, order: NDArray[Any] | None = None) -> Any:
         if not fields:
             return pa.Array.from_buffers(kind, len(given), [_bits(valid)])
         return pa.StructArray.from_arrays([made(part) for part in parts], fields=fields, mask=mask)
-    if types.is_run_end_encoded(kind):
-        plain = made(pc.run_end_decode(given))
-        return pc.run_end_encode(plain, run_end_type=kind.run_end_type)
     if types.is_primitive(kind) or types.is_decimal(kind) or types.is_fixed_size_binary(kind):
         return _fixed(given, valid)
     return pa.array(given.to_pylist(), declared(kind))

@@ -149,10 +149,12 @@ def _cells(series: pl.Series) -> pl.Series:
     if dtype in (pl.Date, pl.Datetime, pl.Duration, pl.Time):
         return _cells(series.to_physical()).cast(dtype)
     try:
+        if dtype == pl.Object:
+            raise TypeError
         from bistochastic.adapters import arrow_cells
 
         found = pl.from_arrow(arrow_cells.made(series.to_arrow()))
-    except (ImportError, pl.exceptions.PolarsError, TypeError):
+    except (ImportError, NotImplementedError, TypeError, ValueError, pl.exceptions.PolarsError):
         # Without pyarrow, or a type that it does not know.
         return pl.Series(series.to_list(), dtype=dtype)
     assert isinstance(found, pl.Series)
