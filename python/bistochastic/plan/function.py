@@ -21,7 +21,8 @@ from bistochastic.plan.attributes import Categorical, Joint, Numeric, named, pre
 from bistochastic.plan.certificate import Certificate
 from bistochastic.plan.options import Options
 from bistochastic.plan.protect import Draws
-from bistochastic.sources import KeySource
+from bistochastic.plan.stored import MOST
+from bistochastic.sources import KeySource, refuse_guessable
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -182,6 +183,9 @@ class Function:
 
         rows = _core.as_whole("records", records, 0)
         most = None if rows_per_id is None else _core.as_whole("rows_per_id", rows_per_id, 1)
+        for label, count in (("records", rows), ("rows_per_id", most or 0)):
+            if count > MOST:
+                raise ValueError(f"`{label}` must be at most 2^53; got {shown(count)}")
         name = named("engine", engine)
         given = self.expected if schema is None else schema
         known = None if given is None else _schema(given)
@@ -276,9 +280,7 @@ def function(
         got = "none, under which a row done twice has two reports" if key is None else None
         got = got or type(key).__name__
         raise TypeError(f"`key` must be a KeySource; got {got}")
-    if key.fingerprint == "insecure" and not _core.as_flag("allow_insecure", allow_insecure):
-        must = "`key` must be a secret, or allow_insecure=True be said"
-        raise ValueError(f"{must}; got one that anyone can guess")
+    refuse_guessable(key.fingerprint, allow_insecure)
     for attribute in plan.attributes:
         if isinstance(attribute, Numeric):
             must = "must not be numeric on an engine, as numbers are permuted among all records"
