@@ -825,6 +825,11 @@ def test_declared_categories_are_listed_as_published() -> None:
         written = release.certificate.to_json()
         assert list(json.loads(written))[-1] == "declared_categories"
         assert bs.Certificate.from_json(written) == release.certificate
+        wrong = written.replace(
+            '"declared_categories": [\n    "kept"', '"declared_categories": ["x"'
+        )
+        with pytest.raises(ValueError, match="must name columns that the plan keeps"):
+            bs.Certificate.from_json(wrong)
     data = plan_of().protect(tables["Arrow"], shuffle=True).data["kept"]
     assert data.chunk(0).dictionary.to_pylist() == [text(i) for i in range(7)]
     assert data.type.ordered
