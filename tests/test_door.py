@@ -648,7 +648,7 @@ def test_permuted_tables_leave_by_their_cells() -> None:
                 numbers, key=KEY, stream="x")  # fmt: skip
             assert moved.index.tolist() == index.tolist()
             assert moved.index.names == index.names
-            made.append(getattr(moved.index, "levels", getattr(moved.index, "categories", None)))
+            made.append(getattr(moved.index, "levels", getattr(moved.index, "categories", ())))
         assert [list(map(repr, made[i])) for i in (0, 2)] == [
             list(map(repr, made[i])) for i in (1, 3)
         ]
@@ -1060,7 +1060,9 @@ def test_columns_of_rare_types_leave_too() -> None:
         "Time": pl.Series([datetime.time(1), None, datetime.time(2)]),
         "Sparse": pd.Series(pd.arrays.SparseArray([0, 0, 1])),
         "Interval": pd.Series(pd.IntervalIndex.from_breaks([0, 1, 2, 3])),
-        "records": np.ma.array([(1, 2.5)] * 3, mask=[(1, 0)] * 3, dtype=[("a", "i1"), ("b", "f8")]),
+        "records": np.ma.array(
+            [(1, 2.5)] * 3, mask=[(True, False)] * 3, dtype=[("a", "i1"), ("b", "f8")]
+        ),
         "texts": np.array(["a", "b", "c"], dtype="S3"),
     }
     for name, column in cells.items():
