@@ -157,6 +157,9 @@ def certificates(folder: Path) -> dict[str, bs.Certificate]:
             dropped.protect(people()).certificate,
             files={"täp ✓.csv": 64 * "0", "b.parquet": 64 * "f"},
         ),
+        "declared": dataclasses.replace(
+            dropped.protect(people()).certificate, declared_categories=("region",)
+        ),
         "empty": dropped.protect(people(0)).certificate,
         "household": household().protect(homes()).certificate,
         "numbers": numbers().protect(incomes(), **keyed).certificate,

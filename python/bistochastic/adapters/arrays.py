@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
 from functools import cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -446,18 +449,67 @@ class Arrays:
         """A column of texts."""
         return np.array(values, dtype=str)
 
+    def is_declared(self, name: str) -> bool:
+        """Whether a column like that one lists its categories: none does."""
+        return False
+
     def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
-        """A dict of the columns by name, None for one as it is; rows in order."""
+        """A dict of the columns by name, None for one that stays; rows in order."""
         found = {}
-        for name, column in columns.items():
-            new = self._given[name] if column is None else column
-            if order is not None:
-                is_list = isinstance(new, list)
-                new = list(map(new.__getitem__, order.tolist())) if is_list else new[order]
-            elif column is None:
-                new = list(new) if isinstance(new, list) else new.copy()
-            found[name] = new
+        for name, new in columns.items():
+            known = new is not None and order is None
+            found[name] = new if known else made(self._given[name] if new is None else new, order)
         return found
+
+
+def made(given: Any, order: NDArray[Any] | None = None) -> Any:
+    """The cells of an array or a list as a new one, rows in order: the door for NumPy.
+
+    What is under a mask goes, and so do the fill value and notes beside the type.
+
+    >>> made(np.ma.array([3, 4], mask=[True, False], fill_value=9)).data
+    array([0, 4])
+    """
+    if isinstance(given, list | tuple):
+        rows = given if order is None else [given[i] for i in order.tolist()]
+        return list(rows) if isinstance(given, list) else tuple(rows)
+    found = given if order is None else given[order]
+    dtype = found.dtype if found.dtype.kind in "OTV" else np.dtype(found.dtype.str)
+    # Not a copy: what lies between the fields of a record would come along.
+    new = np.zeros(found.shape, dtype)
+    masked = isinstance(found, np.ma.MaskedArray)
+    new[...] = found.filled(np.zeros((), found.dtype)[()]) if masked else np.asarray(found)
+    one_nan(new)
+    return np.ma.array(new, mask=np.ma.getmaskarray(found).copy()) if masked else new
+
+
+def one_nan(values: NDArray[Any]) -> None:
+    """Write all that is no number in the same way: the bits of a NaN can hold something."""
+    if values.dtype.kind in "fc":
+        wrong = np.isnan(values)
+        if wrong.any():
+            values[wrong] = np.nan
+
+
+_ORDERED = (str, bytes, int, float, Decimal, date, time, timedelta, np.generic)
+
+
+def in_order(values: list[Any]) -> list[int]:
+    """The places of different values from the first to the last: by type, then by value.
+
+    What has no order of its own is in the order in which it is written.
+
+    >>> in_order(["b", 2, 1, "a"])
+    [2, 1, 3, 0]
+    """
+    kinds = [type(value).__name__ for value in values]
+    places = range(len(values))
+    if all(isinstance(value, _ORDERED) for value in values):
+        with contextlib.suppress(TypeError):
+            # NaN is not equal to itself, and stands behind all numbers.
+            return sorted(places, key=lambda i: (
+                kinds[i], values[i] != values[i], values[i], repr(values[i])))  # fmt: skip
+    return sorted(places, key=lambda i: (kinds[i], repr(values[i])))
 
 
 def nans(values: NDArray[Any], missing: Mask | None) -> Mask | None:

@@ -141,14 +141,24 @@ class PandasFrame(Frame):
         """A column of texts, also where there is none of them."""
         return pd.Series(values, dtype="str")
 
+    def is_declared(self, name: str) -> bool:
+        """Whether a column like that one lists its categories in an order that is kept."""
+        dtype = self.column(name).dtype
+        if isinstance(dtype, pd.ArrowDtype):
+            from bistochastic.adapters.arrow_cells import is_declared
+
+            return is_declared(dtype.pyarrow_dtype)
+        return isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
+
     def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> pd.DataFrame:
         """A frame with a plain index, and without what was noted about the other."""
         plain = pd.RangeIndex(self.rows)
         found = {}
         for name, column in columns.items():
-            # What stays as it is must not change with the caller's frame.
-            new = self.column(name).copy() if column is None else column
-            found[name] = new if order is None else new.take(order)
+            if column is None:
+                found[name] = made(self.column(name), order)
+                continue
+            found[name] = column if order is None else column.take(order)
             found[name].index = plain
         block = _block([column.to_numpy() for column in found.values() if _is_plain(column.dtype)])
         if block is not None and len(block) == len(found):
@@ -169,6 +179,71 @@ def _holds(dtype: Any) -> arrays.Holds | None:
     if types.is_integer_dtype(dtype):
         return "integer"
     return "float" if types.is_float_dtype(dtype) else None
+
+
+def made(series: pd.Series, order: NDArray[Any] | None = None) -> pd.Series:
+    """The cells of a column as a new one, with a plain index, rows in order: the door for pandas.
+
+    Categories are those that occur, sorted, unless they are declared to have an order.
+
+    >>> made(pd.Series(["b", "a"], dtype=pd.CategoricalDtype(["c", "b", "a"]))).cat.categories
+    Index(['a', 'b'], dtype=...)
+    """
+    array, dtype = series.array, series.dtype
+    if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "") == "pyarrow":
+        from bistochastic.adapters import arrow_cells
+
+        cells = arrow_cells.column(_arrow(series), order)
+        kind = pd.ArrowDtype(cells.type) if isinstance(dtype, pd.ArrowDtype) else dtype
+        return pd.Series(kind.__from_arrow__(cells), name=series.name)
+    if isinstance(dtype, np.dtype):
+        return pd.Series(arrays.made(series.to_numpy(), order), dtype=dtype, name=series.name)
+    array = array if order is None else array.take(order)
+    new: Any
+    if isinstance(dtype, pd.CategoricalDtype):
+        new = _categories(array)
+    elif hasattr(dtype, "numpy_dtype"):
+        missing = np.array(array.isna(), dtype=bool)
+        values = array.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
+        new = type(array)(np.where(missing, dtype.type(0), values), missing)
+    elif isinstance(dtype, pd.DatetimeTZDtype):
+        moments = arrays.made(array.tz_convert("UTC").tz_localize(None).to_numpy())
+        new = pd.Series(moments).dt.tz_localize("UTC").dt.tz_convert(dtype.tz).array
+    else:
+        new = pd.array(list(array), dtype=dtype)
+    return pd.Series(new, name=series.name)
+
+
+def _categories(array: pd.Categorical) -> pd.Categorical:
+    """The same cells; the categories that occur, sorted, or all of those that are declared."""
+    codes, listed, ordered = array.codes, array.categories, bool(array.ordered)
+    if not ordered:
+        used = np.unique(codes[codes >= 0])
+        used = used[arrays.in_order(listed.take(used).tolist())]
+        # The last place is that of what is missing.
+        places = np.full(len(listed) + 1, -1, np.intp)
+        places[used] = np.arange(len(used))
+        codes, listed = places[codes], listed.take(used)
+    kind = pd.CategoricalDtype(pd.Index(made(pd.Series(listed)).array), ordered)
+    return pd.Categorical.from_codes(codes.copy(), dtype=kind)
+
+
+def table_made(frame: pd.DataFrame, order: NDArray[Any] | None = None) -> pd.DataFrame:
+    """The cells of a frame as a new one, with a plain index, rows in order."""
+    columns = {i: made(frame.iloc[:, i], order) for i in range(frame.shape[1])}
+    found = pd.DataFrame(columns, index=pd.RangeIndex(len(frame)))
+    found.columns = pd.Index(frame.columns.tolist())
+    return found
+
+
+def labels_made(index: pd.Index) -> pd.Index:
+    """The labels of rows as they are seen, without categories that no row has."""
+    if index.nlevels > 1:
+        levels = [made(index.get_level_values(i).to_series()).array for i in range(index.nlevels)]
+        return pd.MultiIndex.from_arrays(levels, names=index.names)
+    if isinstance(index.dtype, pd.CategoricalDtype):
+        return pd.Index(made(index.to_series()).array, name=index.name)
+    return index
 
 
 def _is_plain(dtype: Any) -> bool:

@@ -104,8 +104,9 @@ def decode(
         if attribute.missing == "category":
             none = digit == size - 1
             missing = none if none.any() else None
-            if missing is not None:
-                digit = np.where(missing, digit.dtype.type(0), digit)
+        if missing is not None:
+            # Nothing is left under a mask.
+            digit = np.where(missing, digit.dtype.type(0), digit)
         if len(names) > 1 or attribute.missing == "category":
             digit = digit.astype(narrow(len(labels)), copy=False)
         found[name] = table.labelled(name, labels, digit, missing)
