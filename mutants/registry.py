@@ -34,7 +34,7 @@ WHERE = "tests/test_where.py::"
 INTERVALS = "tests/test_intervals.py::"
 AUDIT = "tests/test_audit.py::"
 READER = "tests/test_reader.py::"
-PARQUET = "tests/test_parquet.py::"
+DOOR = "tests/test_door.py::"
 
 MUTANTS = [
     # Sampling: the inner loops.
@@ -856,27 +856,53 @@ MUTANTS = [
         old="if ended and (",
         new="if (",
     ),
-    # Parquet files.
+    # What leaves.
     Mutant(
-        "run-cut-short",
-        "src/draw/packed.rs",
-        "a run of one place is written with one less than it has",
-        ("draw::packed::tests::runs_of_every_length_and_beginning_are_read_again",),
+        "dictionary-as-it-came",
+        "python/bistochastic/adapters/arrow_cells.py",
+        "a kept dictionary leaves in the order in which the original has its values",
+        (DOOR + "test_a_dictionary_does_not_undo_a_shuffle[pyarrow]",),
+        old="    if kind.ordered:\n        values",
+        new="    if True:\n        values",
     ),
     Mutant(
-        "pages-not-moved",
+        "categories-as-they-came",
+        "python/bistochastic/adapters/pandas_frame.py",
+        "kept categories of pandas leave in the order in which the original has them",
+        (DOOR + "test_a_dictionary_does_not_undo_a_shuffle[pandas]",),
+        old="bool(array.ordered)\n    if not ordered:",
+        new="bool(array.ordered)\n    if False:",
+    ),
+    Mutant(
+        "values-under-nulls",
+        "python/bistochastic/adapters/arrow_cells.py",
+        "numbers under a null leave",
+        (DOOR + "test_arrow_tables_leave_by_their_cells[int64-by position]",),
+        old="cells.reshape(rows, width)[~valid] = 0",
+        new="pass",
+    ),
+    Mutant(
+        "slices-by-buffers-alone",
+        "python/bistochastic/adapters/arrow_table.py",
+        "slices of one dictionary are taken for each other",
+        (DOOR + "test_slices_of_one_dictionary_are_told_apart",),
+        old="same = (entries.offset, len(entries), *places)",
+        new="same = (*places,)",
+    ),
+    Mutant(
+        "groups-as-they-come",
         "python/bistochastic/adapters/parquet_file.py",
-        "columns are looked for where they stood in a file of their own",
-        (PARQUET + "test_columns_of_every_kind_come_back_as_they_were[none]",),
-        old="new[number][1] + by",
-        new="new[number][1]",
+        "groups of rows in a file are as long as what was read and drawn at a time",
+        (DOOR + "test_a_release_that_is_written_again_is_the_same_file[False]",),
+        old="whole = len(table) if all_of_it else len(table) // GROUP * GROUP",
+        new="whole = len(table)",
     ),
     Mutant(
-        "missing-rows-swapped",
-        "python/bistochastic/adapters/parquet_pages.py",
-        "rows that have a value are written as missing",
-        (PARQUET + "test_pages_and_groups_of_many_rows_with_missing_values",),
-        old="np.packbits(~missing[",
-        new="np.packbits(missing[",
+        "kept-dictionary-in-file",
+        "python/bistochastic/adapters/parquet_file.py",
+        "a kept dictionary is written to a file as it is",
+        (DOOR + "test_files_leave_by_their_cells[dictionary of texts]",),
+        old="        return plain(kind.value_type)",
+        new="        return kind",
     ),
 ]

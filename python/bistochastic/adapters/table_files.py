@@ -114,16 +114,20 @@ def opened(
 
 
 def created(
-    path: Path, form: str, schema: Any, like: Source, dialect: Dialect | None = None
+    path: Path,
+    form: str,
+    schema: Any,
+    protected: Container[str],
+    dialect: Dialect | None = None,
 ) -> Sink:
-    """A new file of that form for batches of that schema, compressed as the source is."""
+    """A new file of that form for batches of that schema, in which these columns are protected."""
     if form == ".csv":
         from bistochastic.adapters.csv_file import CsvSink
 
         return CsvSink(path, schema, dialect)
     from bistochastic.adapters.parquet_file import ParquetSink
 
-    return ParquetSink(path, schema, like)
+    return ParquetSink(path, schema, protected)
 
 
 def numbers(

@@ -148,7 +148,8 @@ def _written(
 
         scatter = Scatter(whole.new, stream.schema, table.rows or table.about())
     try:
-        sink = created(part, form, stream.schema, table, dialect)
+        protected = {column for attribute in plan.attributes for column in attribute.columns}
+        sink = created(part, form, stream.schema, protected, dialect)
         first = sink.write if scatter is None else scatter.write
         with Behind(first) as behind:
             # Codes are read ahead, too, so that nothing but draws is done between two of them.
@@ -170,4 +171,5 @@ def _written(
             with contextlib.suppress(Exception):
                 if each is not None:
                     each.close()
-    return stream.certificate
+    # A file holds cells alone: no type in it lists categories.
+    return replace(stream.certificate, declared_categories=())
