@@ -33,6 +33,7 @@ ANATOMY = "tests/test_anatomy.py::"
 WHERE = "tests/test_where.py::"
 INTERVALS = "tests/test_intervals.py::"
 AUDIT = "tests/test_audit.py::"
+READER = "tests/test_reader.py::"
 DOOR = "tests/test_door.py::"
 
 MUTANTS = [
@@ -813,6 +814,47 @@ MUTANTS = [
         ("tests/test_markup.py::test_labels_are_text_everywhere",),
         old="yield escaped(child)",
         new="yield child",
+    ),
+    # CSV files.
+    Mutant(
+        "return-unquoted",
+        "python/bistochastic/adapters/csv_file.py",
+        "a lone return in a cell is written without quotes",
+        (READER + "test_a_lone_return_is_quoted",),
+        old="special = f'[\"\\r\\n",
+        new="special = f'[\"\\n",
+    ),
+    Mutant(
+        "type-of-the-first-block",
+        "python/bistochastic/adapters/table_files.py",
+        "a numeric column has the type of its first rows",
+        (READER + "test_numbers_of_19_digits_stay_exact_or_are_refused",),
+        old="if not done or pa.types.is_floating(found.type):",
+        new="if not done:",
+    ),
+    Mutant(
+        "whole-numbers-become-floats",
+        "python/bistochastic/adapters/table_files.py",
+        "whole numbers before a float are rounded to floats",
+        (READER + "test_numbers_of_19_digits_stay_exact_or_are_refused",),
+        old="check_in_doubles(parts, name)",
+        new="pass",
+    ),
+    Mutant(
+        "swallowed-lines",
+        "python/bistochastic/adapters/csv_file.py",
+        "a field may hold any number of lines",
+        (READER + "test_a_field_that_swallows_rows_is_refused_by_every_command",),
+        old="admits or given.lines == done + 2",
+        new="True",
+    ),
+    Mutant(
+        "quote-left-open",
+        "python/bistochastic/adapters/csv_file.py",
+        "a quote may be left open at the end of the file",
+        (READER + "test_a_field_that_swallows_rows_is_refused_by_every_command",),
+        old="if ended and (",
+        new="if (",
     ),
     # What leaves.
     Mutant(
