@@ -135,6 +135,7 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "decimal": _one(".", ","),
     "max_line_ends": _one("0", "1", "9"),
     "confidence": _one("0.95", "0", "0.5"),
+    "design_effect": _one("1", "2.5", "0.4"),
     "seed": _one("0", "7", "-1"),
 }  # fmt: skip
 # Options that go with a family, so that whole commands are mostly understood.
