@@ -345,6 +345,58 @@ def test_a_child_forked_while_a_number_is_found_finds_it_itself(name: str) -> No
     assert os.waitpid(pid, 0)[1] == 0
 
 
+@forks
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_forked_while_a_thread_finds_a_property_finds_it_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plans = [
+        bs.Plan([bs.Categorical("x", ["a", "b"], "randomized_response", beta=beta)])
+        for beta in (0.3, 0.6)
+    ]
+    plain, begun, go = bs.Plan.to_json, threading.Event(), threading.Event()
+
+    def slow(plan: bs.Plan) -> str:
+        if threading.current_thread() is not threading.main_thread():
+            begun.set()
+            go.wait(60)
+        return plain(plan)
+
+    monkeypatch.setattr(bs.Plan, "to_json", slow)
+    thread = threading.Thread(target=lambda: plans[0].digest)
+    thread.start()
+    begun.wait()
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(10)
+        try:
+            os._exit(0 if [len(plan.digest) for plan in plans] == [64, 64] else 2)
+        finally:
+            os._exit(1)
+    status = os.waitpid(pid, 0)[1]
+    go.set()
+    thread.join()
+    assert status == 0
+
+
+def test_threads_that_find_a_property_at_once_get_one_object() -> None:
+    estimate = bs.identity(3).estimate(counts=[1, 2, 3])
+    gate = threading.Barrier(8)
+    found: list[Any] = []
+
+    def find() -> None:
+        gate.wait()
+        found.append(estimate.standard_errors)
+
+    threads = [threading.Thread(target=find) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {id(each) for each in found} == {id(estimate.standard_errors)}
+
+
 @linux
 def test_a_child_with_its_parents_number_in_a_new_namespace_has_threads_of_its_own() -> None:
     code = """

@@ -6,10 +6,11 @@ one reads and writes the columns of one library; what is common is here.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
+
+from bistochastic.kept import kept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -146,7 +147,7 @@ class Frame:
     def __init__(self, native: Any) -> None:
         self._native = native
 
-    @cached_property
+    @kept
     def _frame(self) -> Any:
         import narwhals.stable.v2 as nw
 
