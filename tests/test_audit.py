@@ -169,6 +169,20 @@ def test_linkage_is_that_of_an_exhaustive_search(seed: int) -> None:
             assert rate.chance == few / 8
 
 
+# One truth is unlikely by two reports, the other by a third one, as much: 1/2 * 1/5 = 1/10. Rounding
+# puts the first below the second, or above it.
+@pytest.mark.parametrize(("one", "other"), [(2, 5), (2, 9)])
+def test_equal_products_are_ties_in_spite_of_rounding(one: int, other: int) -> None:
+    odds = {"a": one, "b": other, "c": one * other}
+    plan = plan_of(
+        *(bs.Categorical(x, ["0", "1"], RR, keep=Fraction(n, n + 1)) for x, n in odds.items())
+    )
+    original = {"a": ["1", "0"], "b": ["1", "0"], "c": ["0", "1"]}
+    released = {"a": ["0", "0"], "b": ["0", "0"], "c": ["0", "1"]}
+    # The first row is of either person, with the same chance; the second is the second's.
+    assert bs.audit(original, released, plan).linkages[0].first.observed == 0.75
+
+
 def test_what_is_predicted_is_what_happens_on_average_over_all_releases() -> None:
     # All releases with their exact probabilities: no randomness at all.
     columns = {"sex": ["F", "M", "M"], "job": ["a", "b", "b"]}
@@ -391,6 +405,23 @@ def test_repeats_are_counted_and_redrawn_ones_told() -> None:
     assert memoised.repeats.redrawn == 0
     assert memoised.matched == "id"
     assert bs.audit(table, plan_of(SEX).protect(table), plan_of(SEX)).repeats is None
+
+
+def test_what_has_another_law_or_was_missing_was_not_redrawn() -> None:
+    def redrawn(plan: bs.Plan, original: dict[str, Any], said: list[str | None]) -> int:
+        found = bs.audit(original, {**original, "sex": said}, plan, id_column="id").repeats
+        assert found is not None
+        return found.redrawn
+
+    ids = {"id": [1, 1, 2, 2]}
+    by_town = plan_of(bs.Categorical("sex", ["F", "M"], strata=STRATA))
+    table = {**ids, "sex": ["F", "F", "M", "M"], "town": ["N", "S", "S", "S"]}
+    # The first person has two laws, and two reports; the second has one law.
+    assert redrawn(by_town, table, ["F", "M", "M", "M"]) == 0
+    assert redrawn(by_town, table, ["F", "M", "F", "M"]) == 1
+    kept = plan_of(bs.Categorical("sex", ["F", "M"], RR, keep=0.6, missing="keep"))
+    table = {**ids, "sex": ["F", None, "M", None]}
+    assert redrawn(kept, table, ["M", None, "F", None]) == 0
 
 
 def test_numbers_are_attacked_by_interval_and_distance() -> None:

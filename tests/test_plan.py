@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import bistochastic as bs
 from bistochastic.errors import GuaranteeError
 from bistochastic.plan import exchange
+from bistochastic.words import up
 
 loose: Any = bs
 jsonschema = pytest.importorskip("jsonschema")
@@ -409,6 +410,22 @@ def test_strata_count_as_the_weakest() -> None:
         bs.Plan([attribute])
     with pytest.raises(ValueError, match="`strata` must have size 4 for 's'; got 5"):
         bs.Categorical("x", range(4), strata=("region", {"n": strong, "s": bs.uniform(5)}))
+
+
+def test_the_epsilon_of_strata_is_the_largest_and_not_that_of_the_smallest_beta() -> None:
+    # Most reports are true under the first; under the second some truths are all but excluded.
+    true, far = bs.randomized_response(9, beta=0.5), bs.geometric(9, beta=0.6)
+    assert true.beta < far.beta
+    assert true.epsilon < far.epsilon - 3
+    attribute = bs.Categorical("x", range(9), strata=("region", {"n": true, "s": far}))
+    plan = bs.Plan([attribute], keep=["region"])
+    assert (plan.beta, plan.epsilon) == (true.beta, far.epsilon)
+    assert plan.by_attribute["x"].epsilon == far.epsilon
+    assert up(far.epsilon) in attribute._repr_html_()
+    certificate = plan.protect({"x": [1, 2], "region": ["n", "s"]}).certificate
+    assert certificate.to_dict()["epsilon"] == far.epsilon
+    with pytest.raises(GuaranteeError, match="`epsilon` must be at most"):
+        plan.require(epsilon=true.epsilon)
 
 
 def test_a_joint_attribute_of_a_million_cells_costs_nothing() -> None:

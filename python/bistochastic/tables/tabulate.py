@@ -196,7 +196,7 @@ def _of_array(plan: Plan, given: Any, names: tuple[str, ...] | None) -> Counts:
     good = (numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < _MOST)
     if array.dtype.kind not in "iuf" or not good.all() or not numbers.sum() < _MOST:
         wants = "`counts` must hold whole numbers that are not negative, less than 2^53 in all"
-        got = f"{int((~good).sum())} that are not" if not good.all() else "more"
+        got = f"{int((~good).sum())} that are not" if not good.all() else f"{numbers.sum():.0f}"
         if array.dtype.kind not in "iuf":
             got = f"dtype {array.dtype}"
         raise ValueError(f"{wants}; got {got}")

@@ -219,7 +219,7 @@ fn by_beta(size: usize, beta: f64) -> (f64, f64, Reflected) {
 /// colder laws serve, too. Below `COLDEST` only the floor is left beside the truth, and no epsilon that is
 /// finite is larger.
 fn by_epsilon(size: usize, epsilon: f64) -> (f64, Reflected) {
-    const COLDEST: f64 = 1e-3;
+    const COLDEST: f64 = 1.0 / 64.0;
     if epsilon == 0.0 {
         return (f64::INFINITY, uniform(size));
     }
@@ -312,7 +312,7 @@ mod tests {
             1e-300, 1e-17, 1e-12, 1e-6, 0.1, 1.0, 2.0, 5.0, 20.0, 30.0, 36.0, 800.0,
         ];
         for size in [1, 2, 5, 12, 1000, 3000] {
-            let most = geometric(size, "temperature", 1e-3)
+            let most = geometric(size, "temperature", 1.0 / 64.0)
                 .unwrap()
                 .family
                 .epsilon();
