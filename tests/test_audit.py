@@ -169,7 +169,7 @@ def test_linkage_is_that_of_an_exhaustive_search(seed: int) -> None:
             assert rate.chance == few / 8
 
 
-# One truth is unlikely by two reports, the other by a third one, as much: 1/2 * 1/5 = 1/10. Rounding
+# One truth is unlikely by two reports, the other as much by a third: 1/2 * 1/5 = 1/10. Rounding
 # puts the first below the second, or above it.
 @pytest.mark.parametrize(("one", "other"), [(2, 5), (2, 9)])
 def test_equal_products_are_ties_in_spite_of_rounding(one: int, other: int) -> None:

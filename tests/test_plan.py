@@ -483,7 +483,10 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
             "must be given by one of family, matrix and strata; got family and matrix",
         ),
         (lambda: loose.Categorical("x", [0, 1], "unifrom"), "`family` must be one of"),
-        (lambda: loose.Categorical("x", [0, 1], "uniform", beta=1), "`beta` must be something"),
+        (
+            lambda: loose.Categorical("x", [0, 1], "uniform", beta=1),
+            "`beta` must be a parameter",
+        ),
         (lambda: loose.Categorical("x", [0, 1], matrix=bs.uniform(3)), "must have size 2; got 3"),
         (lambda: loose.Categorical("x", [0, 1], matrix=[[1]]), "must hold a matrix; got list"),
         (
@@ -518,7 +521,7 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
                 ((["k_anonymous"], {"k": 0}), "`k` must be a whole number of at least 1; got 0"),
                 ((["k_anonymous"], {}), "exactly one of k, beta, share; got none"),
                 ((["k_anonymous"], {"k": 2, "beta": 0.5}), "exactly one of k, beta, share; got k"),
-                ((["k_anonymous"], {"alpha": 2}), "`alpha` must be something k_anonymous takes"),
+                ((["k_anonymous"], {"alpha": 2}), "`alpha` must be a parameter of k_anonymous"),
                 ((["tridiagonal"], {"alphas": 2}), "`alphas` must be non-negative"),
                 ((["geometric"], {"temperature": -1}), "`temperature` must be at least 0; got -1"),
                 ((["randomized_response"], {"keep": 2}), "`keep` must be from 0 to 1; got 2"),

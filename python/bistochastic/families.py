@@ -49,7 +49,7 @@ _SHORT = {"dense": 200, "balance": 64, "gibbs": 64}
 
 
 def _family(function: Callable[_P, Matrix]) -> Callable[_P, Matrix]:
-    """Refuse the name of a parameter that the family lacks as :func:`build` does: by listing all."""
+    """Refuse a name that is no parameter of the family in the sentence of :func:`build`."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     TAKEN[function.__name__] = names
