@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic.adapters.frames import Table
     from bistochastic.audit.pairing import Pairs
     from bistochastic.matrix import Matrix
     from bistochastic.plan.plan import Plan
@@ -152,7 +151,7 @@ def gathered(pairs: Pairs, plan: Plan) -> Evidence:
         if name in protected or name == pairs.pseudonym:
             continue
         if name not in pairs.original.names:
-            added.append(_seen(name, *_levels(pairs.released, name)))
+            added.append(_seen(name, *levels(pairs.released, name)))
             unforeseen.append(f"`{shown(name)}` is in the release, but not in the original")
             continue
         clear.append(_clear(pairs, name))
@@ -261,8 +260,8 @@ def _others(differ: Mask) -> str:
 
 def _clear(pairs: Pairs, name: str) -> Clear:
     """A column in clear; it says whether the rows are matched, as nothing changed it."""
-    codes, values = _levels(pairs.original, name)
-    now, others = _levels(pairs.released, name)
+    codes, values = levels(pairs.original, name)
+    now, others = levels(pairs.released, name)
     codes = pairs.moved(codes)
     if others != values:
         place = {value: i for i, value in enumerate(values)}
@@ -284,18 +283,6 @@ def _seen(name: str, codes: Codes, values: list[Any]) -> Clear:
         if np.isfinite(table).all():
             numbers = np.ldexp(table, _far(table))[codes]
     return Clear(name, codes, max(1, len(values)), numbers)
-
-
-def _levels(table: Table, name: str) -> tuple[Codes, list[Any]]:
-    try:
-        return levels(table, name)
-    except MemoryError:
-        raise
-    except Exception:
-        # What another library says of lists and the like may quote a value.
-        pass
-    must = "must hold values that can be compared, as it stays in clear"
-    raise TypeError(f"{prefix([name])}{must}; got some that cannot")
 
 
 def columns_of(channel: Channel) -> list[tuple[str, Codes, int]]:

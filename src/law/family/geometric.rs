@@ -216,10 +216,10 @@ fn by_beta(size: usize, beta: f64) -> (f64, f64, Reflected) {
 ///
 /// A report is at most `exp((size - 1) / t)` times as likely under one truth as under another, so
 /// `(size - 1) / epsilon` is warm enough; a hair more, as what is reported is rounded up. The floor makes
-/// colder laws serve, too. Below `COLDEST` only the floor is left beside the truth, and no epsilon that is
-/// finite is larger.
+/// colder laws serve, too. At `COLDEST`, where `2^53 exp(-1/t) < 1`, the floor alone is left beside the
+/// truth: no other law with a finite epsilon has a larger one.
 fn by_epsilon(size: usize, epsilon: f64) -> (f64, Reflected) {
-    const COLDEST: f64 = 1.0 / 64.0;
+    const COLDEST: f64 = 1.0 / 40.0;
     if epsilon == 0.0 {
         return (f64::INFINITY, uniform(size));
     }
@@ -312,7 +312,7 @@ mod tests {
             1e-300, 1e-17, 1e-12, 1e-6, 0.1, 1.0, 2.0, 5.0, 20.0, 30.0, 36.0, 800.0,
         ];
         for size in [1, 2, 5, 12, 1000, 3000] {
-            let most = geometric(size, "temperature", 1.0 / 64.0)
+            let most = geometric(size, "temperature", 1.0 / 40.0)
                 .unwrap()
                 .family
                 .epsilon();
