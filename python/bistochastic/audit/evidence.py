@@ -19,7 +19,7 @@ from bistochastic.tables.question import digits
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -130,13 +130,14 @@ class Evidence:
     """A sentence for each column in the release that the plan does not put there."""
 
 
-def gathered(pairs: Pairs, plan: Plan) -> Evidence:
+def gathered(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidence:
     """Read both tables."""
     rows = pairs.original.rows
     notes: list[str] = []
     channels, numbers = [], []
     _present(pairs, plan)
-    for attribute in plan.attributes:
+    for done, attribute in enumerate(plan.attributes):
+        tell(done / len(plan.attributes))
         if isinstance(attribute, Numeric):
             numbers.append(_numbers(pairs, attribute))
             continue
