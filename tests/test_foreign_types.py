@@ -108,13 +108,15 @@ def with_y(frame: Any) -> Any:
 
 KEPT = bs.Plan([bs.Categorical("y", [0, 1], RR, keep=0.9)], keep=["x"])
 BY = ("x", {0: bs.uniform(2), 1: bs.uniform(2)})
+DOMAINS: list[list[Any]] = [[0, 1], ["0", "1"], [False, True]]
+MISSING: list[Any] = ["refuse", "keep", "category"]
 CALLS: dict[str, Callable[[Any], Any]] = {
     **{
-        f"protect {values[0]!r} {missing}": lambda f, values=values, missing=missing: bs.Plan(
+        f"protect {values[0]!r} {missing}": bs.Plan(
             [bs.Categorical("x", values, RR, beta=0.6, missing=missing)], keep=["y"]
-        ).protect(f)
-        for values in ([0, 1], ["0", "1"], [False, True])
-        for missing in ("refuse", "keep", "category")
+        ).protect
+        for values in DOMAINS
+        for missing in MISSING
     },
     "protect numbers": lambda f: bs.Plan([bs.Numeric("x", "k_anonymous", k=2)], drop=["y"]).protect(
         f
@@ -164,14 +166,14 @@ def test_a_type_that_cannot_be_read_is_refused_in_a_sentence_of_ours(kind: str) 
         except (ValueError, TypeError) as error:
             caught[name] = error
     assert len(caught) > 5
-    for name, error in caught.items():
-        sentence = str(error)
-        assert type(error).__module__ in ("builtins", "bistochastic.errors"), (name, error)
+    for name, one in caught.items():
+        sentence = str(one)
+        assert type(one).__module__ in ("builtins", "bistochastic.errors"), (name, one)
         assert " must " in sentence, (name, sentence)
         assert "; got " in sentence, (name, sentence)
         assert SECRET not in sentence, (name, sentence)
         # Nor does the traceback quote what another library said.
-        assert error.__context__ is None or error.__suppress_context__, (name, sentence)
+        assert one.__context__ is None or one.__suppress_context__, (name, sentence)
 
 
 @pytest.mark.parametrize("values", [pd.arrays.SparseArray(BITS), np.array(BITS, complex)])

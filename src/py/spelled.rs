@@ -98,7 +98,7 @@ impl SpelledIds {
             .find(|&&row| row < 0 || row as usize >= self.len)
         {
             let must = format!("be rows of ids, below {}", self.len);
-            return Err(Error::index("rows", must, format!("row {row}")).into());
+            return Err(Error::value("rows", must, format!("row {row}")).into());
         }
         let taken = detached(py, 16 * rows.len() as u64, || {
             let id = |&row: &i64| self.from(row as usize, row as usize + 1).id(0);

@@ -47,7 +47,7 @@ macro_rules! with_one {
             let $slice = held.as_slice()?;
             $run
         } else)* {
-            let must = concat!("be an array of", $(" ", stringify!($kind),)*);
+            let must = concat!("be an array of one of", $(" ", stringify!($kind),)*);
             return Err(Error::type_($name, must, array_type(array)).into());
         }
     }};

@@ -13,7 +13,7 @@ from bistochastic.errors import SingularMatrixError
 from bistochastic.tables.question import digits, levels_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -86,7 +86,7 @@ def pair_tables(
 ) -> tuple[list[PairTable], list[str]]:
     """The pairs of attributes whose table is small enough, or some of them, which a note says."""
     many = math.comb(len(evidence.channels), 2)
-    every = combinations(evidence.channels, 2)
+    every: Iterator[tuple[Channel, Channel]] = combinations(evidence.channels, 2)
     notes = []
     if many > _PAIRS:
         chosen = np.sort(rng.choice(many, _PAIRS, replace=False))
