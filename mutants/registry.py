@@ -30,6 +30,7 @@ LOOPS = "draw::loops::tests::both_compilations_draw_the_same"
 EDGES = "tests/test_edges.py::"
 ESTIMATE = "tests/test_estimate.py::"
 ANATOMY = "tests/test_anatomy.py::"
+WHERE = "tests/test_where.py::"
 INTERVALS = "tests/test_intervals.py::"
 AUDIT = "tests/test_audit.py::"
 PARQUET = "tests/test_parquet.py::"
@@ -572,6 +573,47 @@ MUTANTS = [
         (INTERVALS + "test_a_conjunction_says_what_randomization_adds",),
         old="math.fsum(product**2) - count",
         new="math.fsum(product**2)",
+    ),
+    # Tables of a protected file.
+    Mutant(
+        "units-outside-the-subgroup",
+        "python/bistochastic/tables/responses.py",
+        "rows outside of a known subgroup count as units of the sample",
+        (WHERE + "test_rows_outside_of_a_known_domain_are_no_units",),
+        old="units = np.array([sheet.records])",
+        new="units = np.array([sheet.rows])",
+    ),
+    Mutant(
+        "true-for-one",
+        "python/bistochastic/tables/question.py",
+        "True is taken for 1 in a condition on an unprotected column",
+        (WHERE + "test_true_is_not_1_and_1_is_not_true",),
+        old="and key(level) not in there)",
+        new="and level not in tuple(known))",
+    ),
+    Mutant(
+        "unanswered-outside-the-subgroup",
+        "python/bistochastic/tables/sheet.py",
+        "records without an answer are counted outside of the subgroup, too",
+        (WHERE + "test_who_did_not_answer_is_counted_inside_the_domain_alone",),
+        old="asked = unanswered if inside is None else unanswered & inside",
+        new="asked = unanswered",
+    ),
+    Mutant(
+        "levels-of-another-kind",
+        "python/bistochastic/tables/question.py",
+        "a condition on a column that is asked about shows all of its levels",
+        (WHERE + "test_a_scalar_of_numpy_beside_one_of_python_is_its_level",),
+        old="if level in conditions.get(column, every)]",
+        new="if level]",
+    ),
+    Mutant(
+        "replicates-by-one-total",
+        "python/bistochastic/estimate/linear.py",
+        "all replicates divide by the total of the weights",
+        ("tests/test_replicates.py::test_each_replicate_divides_by_its_own_total",),
+        old="totals = told.sum(axis=1, keepdims=True)",
+        new="totals = np.full((len(cells), 1), self.total)",
     ),
     # Classes of records.
     Mutant(

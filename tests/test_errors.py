@@ -290,7 +290,7 @@ def test_bad_input_gets_one_sentence(i: int) -> None:
     with pytest.raises(error, match=re.escape(text)) as caught:
         call()
     sentence = str(caught.value)
-    assert re.fullmatch(r"`[\w@]+` must .*; got .*[^.]", sentence), sentence
+    assert re.fullmatch(r"(column `x`: )?`[\w@.\[\]]+` must .*; got .*[^.]", sentence), sentence
 
 
 def test_what_looks_extreme_and_is_fine() -> None:

@@ -295,7 +295,9 @@ DRAW: dict[str, Callable[[Scene], str]] = {
         for name in ("covariance", "correlation")
     },
     "where": _of("{'sex': 'F'}", "{'region': ['n']}", "{'town': ['A', 'B'], 'sex': ['M']}", "{}",
-                 "{'no such column': 1}"),
+                 "{'no such column': 1}", "{'region': np.array(['n', 's'])}", "{'region': {'x'}}",
+                 "{'year': [1999, np.int64(2000)]}", "{'sex': [None, True, 1]}",
+                 "{'region': [float('nan'), {}]}"),
     "ratio.given": _of("{'region': 'n'}", "{'sex': ['F']}", "None"),
     "mean.column": _of("'sex'", "'year'", "'income'"),
     "scores": _of("[0, 1]", "{'F': 0, 'M': 1}", "{'town': [1, 2, 3]}", "None"),

@@ -79,6 +79,28 @@ def levels(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
     return places[codes], [*ascending, None] if missing else ascending
 
 
+def declared(table: Table, name: str) -> tuple[Any, ...]:
+    """The levels that the type of a column lists: those of an Enum, in order, or truth values.
+
+    >>> declared(opened({"smokes": np.array([True, True])}), "smokes")
+    (False, True)
+    """
+    if not isinstance(table, frames.Frame):
+        given: Any = table
+        column = given.column(name) if hasattr(given, "column") else given._given[name]
+        truths = getattr(getattr(column, "dtype", None), "kind", "") == "b"
+        return (False, True) if truths else ()
+    from bistochastic.adapters.schemas import columns_of
+
+    column = table.column(name)
+    if _library(column) == "pandas" and getattr(column.dtype, "ordered", False):
+        return tuple(column.cat.categories.tolist())
+    if _library(column) == "pyarrow" and getattr(column.type, "ordered", False):
+        return tuple(v for chunk in column.chunks for v in chunk.dictionary.to_pylist())
+    (found,) = columns_of(table._frame.select(name).head(0).to_native())
+    return found.levels or () if found.declared else ()
+
+
 def _found(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
     """Codes, -1 where missing, and the levels in some order."""
     column = _column(table, name)

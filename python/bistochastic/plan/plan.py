@@ -667,16 +667,22 @@ class Plan:
 
         * ``counts``: a table of :meth:`tabulate` in the place of a frame, or an array with an axis
           for each of ``columns``, levels in their declared order. ``columns`` are those to
-          estimate, by default all that the table was made for.
+          estimate, by default all that the table was made for. A table that another plan made is
+          refused.
         * ``method``, ``population``, ``progress``, ``gap``, ``seconds`` as in
           :meth:`Matrix.estimate`.
-        * ``where={column: levels}``: inside a domain. One level, or a list of them.
+        * ``where={column: levels}``: inside a domain. One level, or whatever holds several. A level
+          that neither occurs nor is declared is refused.
         * ``weights``: a column of survey weights. ``strata`` and ``cluster`` name columns in clear
           of the sampling design. The errors are then by linearisation, with replacement between
           clusters within strata, and have clusters less strata degrees of freedom.
-        * ``replicates``: a list of columns of replicate weights in their place. The squares of
-          their differences are added and multiplied by ``replicate_scale``, by default 1 over
-          their number (bootstrap, balanced replication); ``(R - 1) / R`` for a jackknife.
+        * ``replicates``: a list of columns of replicate weights in their place. Each gives the
+          shares again, divided by its own total. The squares of their differences from the
+          estimate are added and multiplied by ``replicate_scale``, by default 1 over their number
+          (bootstrap, balanced replication); ``(R - 1) / R`` for a jackknife.
+
+        If ``frame`` is a release by ids with several rows per id, their noise is shared: without
+        ``cluster`` a note says so.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])

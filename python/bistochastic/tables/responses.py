@@ -20,8 +20,17 @@ from bistochastic.adapters.results import opened
 from bistochastic.estimate.sample import Sample
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import Numeric, prefix
-from bistochastic.tables.question import Question, allowed, digits, levels_of, pseudo
-from bistochastic.tables.sheet import among, read, table_of
+from bistochastic.tables.question import (
+    Question,
+    absent,
+    allowed,
+    digits,
+    key,
+    levels_of,
+    pseudo,
+    refuse_absent,
+)
+from bistochastic.tables.sheet import certificate_of, read, shared_noise, table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -67,6 +76,9 @@ class Responses:
     numbers: dict[str, Array]
     unanswered: int
     what: str
+    known: dict[str, tuple[Any, ...]]
+    notes: tuple[str, ...]
+    """What has to be said of errors."""
 
     def of(self, function: Function) -> Array:
         """The pseudo-response of every row."""
@@ -113,18 +125,21 @@ class Responses:
             least, most = min(corners), max(corners)
         return least, most
 
-    def inside(self, where: Mapping[str, tuple[Any, ...]]) -> Function:
-        """1 where all conditions are met, 0 elsewhere."""
+    def inside(self, where: Mapping[str, tuple[Any, ...]], name: str = "where") -> Function:
+        """1 where all conditions are met, 0 elsewhere; the caller knows them as ``name``."""
         found = Function()
         for attribute in self.question.coded:
             own = {k: v for k, v in where.items() if k in attribute.columns}
             if own:
                 found = found * Function({_axis(attribute): allowed(attribute, own).astype(float)})
-        for name, wanted in where.items():
-            values = self.axes.get(name)
+        for column, wanted in where.items():
+            values = self.axes.get(column)
             if values is not None:
-                met = [float(among(value, wanted)) for value in values]
-                found = found * Function({name: np.array(met or [0.0])})
+                if column in self.known:
+                    refuse_absent(name, column, absent(wanted, self.known[column]))
+                keys = {key(level) for level in wanted}
+                met = [float(key(value) in keys) for value in values]
+                found = found * Function({column: np.array(met or [0.0])})
         return found
 
     def column(self, name: str, given: Any) -> Function:
@@ -206,7 +221,7 @@ def respond(
 
     Columns that the plan does not protect as categories are numbers.
     """
-    frame = table_of(frame)
+    certificate, frame = certificate_of(frame), table_of(frame)
     protected = {c for each in plan.attributes if not isinstance(each, Numeric)
                  for c in each.columns}  # fmt: skip
     numbers = [name for name in dict.fromkeys(columns) if name not in protected]
@@ -217,7 +232,10 @@ def respond(
     values = {name: _numbers(plan, table, name) for name in numbers}
     sample, codes = _rows(sheet, together=not values)
     named = {axis.name: axis.values for axis in sheet.axes}
-    return Responses(question, sample, named, codes, values, sheet.unanswered, what)
+    shared = shared_noise(certificate, design) if question.coded else ()
+    return Responses(
+        question, sample, named, codes, values, sheet.unanswered, what, sheet.known, shared
+    )
 
 
 def _numbers(plan: Plan, table: Any, name: str) -> Array:
