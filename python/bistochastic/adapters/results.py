@@ -147,7 +147,11 @@ def _of_polars(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
         column = column.fill_nan(None)
     values = column.drop_nulls().unique().sort()
     ranks = column.rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
-    return ranks - 1, values.to_list()
+    return ranks - 1, [_hashable(value) for value in values.to_list()]
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def _of_arrow(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
