@@ -388,6 +388,10 @@ def test_a_source_of_another_key_or_of_an_insecure_one_is_refused(
         protect(table, key=insecure, release="w", allow_insecure=True)
     with pytest.raises(ValueError, match=must):
         plan().respond({}, key=other, id=1)
+    with pytest.raises(ValueError, match="allow_insecure=True be said; got one that anyone"):
+        plan().respond({}, key=insecure, id=1)
+    with pytest.raises(ValueError, match="must be in `record`; got none of that name"):
+        plan().respond({}, key=insecure, id=1, allow_insecure=True)
 
 
 # What is refused.

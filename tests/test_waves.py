@@ -583,6 +583,14 @@ def test_a_client_needs_all_columns_a_key_and_an_id() -> None:
         plan().respond(good, key=None, id=1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="`ids` must be a whole number"):
         plan().respond(good, key=KEY, id=None)  # type: ignore[arg-type]
+    guessed = bs.Key.insecure(1)
+    with pytest.raises(ValueError, match="`key` must be a secret, or allow_insecure=True be said"):
+        plan().respond(good, key=guessed, id=1)
+    with pytest.raises(ValueError, match="`key` must be a secret, or allow_insecure=True be said"):
+        plan().respond(good, key=guessed, id=1, allow_insecure=False)
+    with pytest.raises(TypeError, match="`allow_insecure` must be"):
+        plan().respond(good, key=guessed, id=1, allow_insecure="yes")  # type: ignore[arg-type]
+    assert set(plan().respond(good, key=guessed, id=1, allow_insecure=True)) == set(good)
     numeric = bs.Plan([bs.Numeric("income", "uniform")])
     with pytest.raises(ValueError, match="column `income`: must not be numeric for one record"):
         numeric.respond({"income": 3}, key=KEY, id=1)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bistochastic.cli.group import main
+from bistochastic.cli.group import main, say
 from bistochastic.cli.numbers import number
 from bistochastic.progress import steps
 from bistochastic.words import shown
@@ -117,7 +118,7 @@ def _check(file: Path, plan: Plan) -> Certificate | None:
 
     certificate = certificate_beside(file)
     if certificate is None:
-        click.echo("note: there is no certificate beside the file, so that nobody checked whether "
+        say("note: there is no certificate beside the file, so that nobody checked whether "
                    "this plan protected it", err=True)  # fmt: skip
         return None
 
@@ -178,7 +179,7 @@ def _level(kind: str | None, typed: str) -> Any:
 
 def _print(found: Estimate, form: str) -> None:
     if form == "table":
-        click.echo(found.to_text())
+        say(found.to_text())
         return
     import csv
     import io
@@ -192,7 +193,8 @@ def _print(found: Estimate, form: str) -> None:
         writer = csv.DictWriter(text, list(plain), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-        click.echo(text.getvalue(), nl=False)
+        # Data for other programs stay as they are; on a screen they are text like all else.
+        (say if sys.stdout.isatty() else click.echo)(text.getvalue(), nl=False)
         return
     finite = [{k: None if isinstance(v, float) and not math.isfinite(v) else v
                for k, v in row.items()} for row in rows]  # fmt: skip
@@ -201,4 +203,4 @@ def _print(found: Estimate, form: str) -> None:
         "total": found.records if found.total is None else found.total, "gap": found.gap,
         "notes": found._remarks(), "cells": finite,
     }  # fmt: skip
-    click.echo(json.dumps(facts, indent=1, default=str))
+    say(json.dumps(facts, indent=1, default=str))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bistochastic.cli.group import in_shell, main
+from bistochastic.cli.group import in_shell, main, say
 from bistochastic.files.whole import new
 from bistochastic.progress import watched
 from bistochastic.words import shown
@@ -173,7 +173,7 @@ def _plan(
         **options,
     )
     if out is None:
-        click.echo(made.plan.to_toml(), nl=False)
+        say(made.plan.to_toml(), nl=False)
     else:
         try:
             with new(out, "out") as part:
@@ -183,10 +183,10 @@ def _plan(
             raise ValueError(f"{must}; got none at {shown(out.parent)}") from None
         except OSError as error:
             raise ValueError(f"`out` must be a file to write; got {error.strerror}") from None
-        click.echo(f"{made.plan.preview()}\n\nwritten to {shown(out)}")
+        say(f"{made.plan.preview()}\n\nwritten to {shown(out)}")
     # After all else, so that they are seen; beside a plan on the screen they are no part of it.
     for sentence in (*made.blanks, *made.left_out):
-        click.echo(in_shell(sentence), err=out is None)
+        say(in_shell(sentence), err=out is None)
 
 
 def _columns(file: Path, look: bool) -> list[Any]:

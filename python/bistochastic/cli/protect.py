@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bistochastic.cli.group import main
+from bistochastic.cli.group import main, say
 from bistochastic.cli.keys import read_key
 from bistochastic.cli.plans import read_certificate, read_plan
 from bistochastic.progress import steps
@@ -87,11 +87,11 @@ def protect(
             found = protect_file(made, source, out, target, settings, progress=progress)
     except MemoryError as error:
         raise ValueError(str(error) or "`in` must fit in memory; got a larger one") from None
-    click.echo(f"{shown(out)}: {found.line.removeprefix('of ')}")
-    click.echo(f"In clear: {'; '.join(found.in_clear) or 'nothing'}")
+    say(f"{shown(out)}: {found.line.removeprefix('of ')}")
+    say(f"Published unchanged: {'; '.join(found.in_clear) or 'nothing'}")
     several = len(found.warnings)
     mind = f", with {several} thing{'s' * (several > 1)} to mind" if several else ""
-    click.echo(f"{shown(target)}: the certificate{mind}; `bistochastic inspect` shows it")
+    say(f"{shown(target)}: the certificate{mind}; `bistochastic inspect` shows it")
 
 
 def _same(one: Path, other: Path) -> bool:

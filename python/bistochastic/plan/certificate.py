@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core, measures
 from bistochastic.kept import kept
-from bistochastic.plan import exchange, preview
+from bistochastic.plan import exchange, preview, published
 from bistochastic.plan.attributes import Attribute, Numeric, prefix
 from bistochastic.plan.definitions import in_words
 from bistochastic.plan.waves import ByIds
-from bistochastic.words import down, shown, table
+from bistochastic.words import shown, table, visible_lines
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -67,8 +67,10 @@ class Certificate:
     def line(self) -> str:
         """The release in one line."""
         several = "s" * (self._columns != 1)
+        open_ = len(self.columns_in_clear) + len(published.unprotected(self.plan))
         what = f"of {self.records} records, {self._columns} column{several}"
-        return f"{what}: plan `{shown(self.plan.name)}`, beta {down(self.plan.beta)}"
+        what += f" ({open_} unprotected)" if open_ else ""
+        return f"{what}: plan `{shown(self.plan.name)}`, {preview.headline(self.plan)}"
 
     @property
     def _columns(self) -> int:
@@ -80,9 +82,8 @@ class Certificate:
     def in_clear(self) -> tuple[str, ...]:
         """What stays as it was, a phrase each."""
         found = [f"column `{shown(column)}`" for column in self.columns_in_clear]
-        found += preview.seen(self.plan)
-        if not self.shuffled:
-            found.append("the order of the rows")
+        seen = published.facts(self.plan, kept=(), shuffled=self.shuffled)
+        found += published.phrases(seen)
         if self.ids is not None and not self.ids.row_columns:
             found.append("that a value changed, where a report of a person changed")
             if self.ids.max_rows_per_id > 1:
@@ -235,7 +236,7 @@ class Certificate:
             raise ValueError(f"{must}; got one that was changed, or written by another version")
         return found
 
-    def report(self, path: str | PathLike[str]) -> None:
+    def report(self, path: str | PathLike[str], *, design_effect: float = 1) -> None:
         """Write the report of the release as a page: see :meth:`Release.report`.
 
         The same certificate and version give the same page, byte for byte.
@@ -249,7 +250,7 @@ class Certificate:
         """
         from bistochastic.report.document import write_report
 
-        write_report(path, self.plan, certificate=self)
+        write_report(path, self.plan, certificate=self, design_effect=design_effect)
 
     def __str__(self) -> str:
         plan = self.plan
@@ -270,12 +271,12 @@ class Certificate:
                             left=(0, 1, 2)), ""]  # fmt: skip
         lines += [*preview.totals(plan)]
         lines += [line for attribute in plan.attributes for line in _moved(attribute)]
-        lines += ["", "In clear:"]
+        lines += ["", "Published unchanged:"]
         lines += [f"  {each}" for each in self.in_clear or ("nothing",)]
         lines += ["", *self.statements]
         if self.warnings:
             lines += ["", "Mind:", *(f"  {each}" for each in self.warnings)]
-        return "\n".join(lines)
+        return visible_lines("\n".join(lines))
 
     def __repr__(self) -> str:
         return f"<Certificate {self.line}>"
@@ -307,7 +308,7 @@ class Certificate:
             markup.facts(pairs, caption="Certificate"),
             preview.laws(plan, f"What is hidden, by Definition {plan.definition}"),
             [markup.element("p", line) for line in [*preview.totals(plan), *moved]],
-            preview.listed("In clear", self.in_clear or ("nothing",)),
+            preview.listed("Published unchanged", self.in_clear or ("nothing",)),
             preview.listed("To know", self.statements),
             preview.listed("Mind", self.warnings),
         ]

@@ -447,12 +447,19 @@ def _toml(value: Any) -> str:
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, str):
-        # TOML's basic strings are JSON's, but for DEL, which has to be escaped.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        # TOML's basic strings are JSON's, but for DEL, which has to be escaped. So is what cannot
+        # be printed, as the text may go to a terminal.
+        text = json.dumps(value, ensure_ascii=False)
+        return "".join(c if c.isprintable() else _escape(c) for c in text)
     if isinstance(value, list):
         return f"[{', '.join(_toml(item) for item in value)}]"
     pairs = (f"{_key(name)} = {_toml(item)}" for name, item in value.items())
     return f"{{{', '.join(pairs)}}}"
+
+
+def _escape(letter: str) -> str:
+    code = ord(letter)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _key(name: str) -> str:

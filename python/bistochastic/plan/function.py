@@ -21,7 +21,7 @@ from bistochastic.plan.attributes import Categorical, Joint, Numeric, named, pre
 from bistochastic.plan.certificate import Certificate
 from bistochastic.plan.options import Options
 from bistochastic.plan.protect import Draws
-from bistochastic.sources import KeySource
+from bistochastic.sources import KeySource, refuse_guessable
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -269,9 +269,7 @@ def function(
         got = "none, under which a row done twice has two reports" if key is None else None
         got = got or type(key).__name__
         raise TypeError(f"`key` must be a KeySource; got {got}")
-    if key.fingerprint == "insecure" and not _core.as_flag("allow_insecure", allow_insecure):
-        must = "`key` must be a secret, or allow_insecure=True be said"
-        raise ValueError(f"{must}; got one that anyone can guess")
+    refuse_guessable(key.fingerprint, allow_insecure)
     for attribute in plan.attributes:
         if isinstance(attribute, Numeric):
             must = "must not be numeric on an engine, as numbers are permuted among all records"

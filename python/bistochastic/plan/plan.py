@@ -336,13 +336,20 @@ class Plan:
 
         return Preview(self if records is None else self.for_records(records))
 
-    def report(self, path: str | PathLike[str], records: int | None = None) -> None:
+    def report(
+        self,
+        path: str | PathLike[str],
+        records: int | None = None,
+        *,
+        design_effect: float = 1,
+    ) -> None:
         """Write what the plan does and hides as a page to be handed over, before any data are seen.
 
         ``path`` ends in ``.html``. The page is one file that needs nothing else: in words, tables
         and pictures it says what happens to each column, what a reader of the release can learn at
-        most, what stays in clear and how well shares can still be estimated. With ``records`` it
-        says so for that number of records.
+        most, what is published unchanged and how well shares can still be estimated. With
+        ``records`` it says so for that number of records; ``design_effect`` is as in
+        :meth:`Release.report`.
 
         >>> import bistochastic as bs, pathlib, tempfile
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -353,7 +360,7 @@ class Plan:
         """
         from bistochastic.report.document import write_report
 
-        write_report(path, self, records=records)
+        write_report(path, self, records=records, design_effect=design_effect)
 
     def protect(
         self,
@@ -603,21 +610,29 @@ class Plan:
         return on_spark(self.function(**options), df, observation)
 
     def respond(
-        self, record: Mapping[str, Any], *, key: _core.Key | KeySource, id: int | str | bytes
+        self,
+        record: Mapping[str, Any],
+        *,
+        key: _core.Key | KeySource,
+        id: int | str | bytes,
+        allow_insecure: bool = False,
     ) -> dict[str, Any]:
         """The report of one record, on a phone or a server: what ``protect`` by ids makes of it.
 
         ``record`` maps each column to its value; None is missing. The plan, as JSON, is all that a
         client needs beside its key, a :class:`Key` or the :class:`KeySource` where it is read.
+        ``allow_insecure`` admits ``Key.insecure``, which anyone can guess.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
-        >>> plan.respond({"sex": "F"}, key=bs.Key.insecure(1), id="person 7")
+        >>> plan.respond({"sex": "F"}, key=bs.Key.generate(), id="person 7")["sex"] in ("F", "M")
+        True
+        >>> plan.respond({"sex": "F"}, key=bs.Key.insecure(1), id="person 7", allow_insecure=True)
         {'sex': 'F'}
         """
         from bistochastic.plan.respond import respond
 
-        return respond(self, record, key=key, id=id)
+        return respond(self, record, key=key, id=id, allow_insecure=allow_insecure)
 
     def tabulate(self, rows: Any, *columns: str, count: str = "count") -> Counts:
         """Counts of reports, as a group-by of an engine gives them, in the declared table.
@@ -945,12 +960,16 @@ class Plan:
         return exchange.from_toml(cls, text)
 
     def __repr__(self) -> str:
+        from bistochastic.plan.preview import headline
+        from bistochastic.plan.published import unprotected
+
         count = len(self.attributes)
         what = f"<Plan `{shown(self.name)}`, {count} attribute{'s' * (count > 1)}"
+        what += f": {headline(self)}"
         if self.is_bound or self.categorical is not None:
-            part = "" if self.is_bound else " of the categorical part"
-            what += f": beta {down(self.beta)}{part}, least {down(self.min_beta)}"
-        return f"{what}>"
+            what += f", least {down(self.min_beta)}"
+        none = len(unprotected(self))
+        return f"{what}, {none} column{'s' * (none > 1)} unprotected>" if none else f"{what}>"
 
     def _repr_html_(self) -> str:
         return self.preview()._repr_html_()

@@ -8,7 +8,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.plan.attributes import Numeric, about, prefix
-from bistochastic.sources import key_of
+from bistochastic.sources import secret_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from bistochastic.plan.plan import Plan
 
 
-def respond(plan: Plan, record: Mapping[str, Any], *, key: Any, id: Any) -> dict[str, Any]:
+def respond(
+    plan: Plan, record: Mapping[str, Any], *, key: Any, id: Any, allow_insecure: Any = False
+) -> dict[str, Any]:
     """The report of one record."""
     if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
         raise TypeError(f"`record` must map columns to values; got {type(record).__name__}")
-    held = key_of(key)
+    held = secret_of(key, allow_insecure)
     given = {name: record[name] for name in record.keys()}  # noqa: SIM118 - any mapping
     _check_columns(plan, list(given))
     reports: dict[str, Any] = {}
