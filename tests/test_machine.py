@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
+from bistochastic.plan import definitions
 
 
 def child(code: str, *, timeout: float = 120) -> subprocess.CompletedProcess[str]:
@@ -360,24 +361,24 @@ def test_a_child_forked_while_a_thread_finds_a_property_finds_it_itself(
         bs.Plan([bs.Categorical("x", ["a", "b"], "randomized_response", beta=beta)])
         for beta in (0.3, 0.6)
     ]
-    plain, begun, go = bs.Plan.to_json, threading.Event(), threading.Event()
+    plain, begun, go = definitions.measures, threading.Event(), threading.Event()
 
-    def slow(plan: bs.Plan) -> str:
+    def slow(attribute: Any) -> Any:
         if threading.current_thread() is not threading.main_thread():
             begun.set()
             go.wait(60)
-        return plain(plan)
+        return plain(attribute)
 
-    monkeypatch.setattr(bs.Plan, "to_json", slow)
-    thread = threading.Thread(target=lambda: plans[0].digest)
+    monkeypatch.setattr(definitions, "measures", slow)
+    thread = threading.Thread(target=lambda: plans[0].by_attribute)
     thread.start()
-    begun.wait()
+    assert begun.wait(60)
     pid = os.fork()
     if pid == 0:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(10)
         try:
-            os._exit(0 if [len(plan.digest) for plan in plans] == [64, 64] else 2)
+            os._exit(0 if all("x" in plan.by_attribute for plan in plans) else 2)
         finally:
             os._exit(1)
     status = os.waitpid(pid, 0)[1]

@@ -549,7 +549,9 @@ def test_the_shell_writes_the_same_pages(tmp_path: Path) -> None:
     certificate.write_text(
         release.certificate.to_json().replace('"min_beta": 0', '"min_beta": 1', 1)
     )
-    assert "one that was changed" in run(certificate, "--out", out).output
+    assert (
+        "`min_beta` must be at most 0.0, as the plan gives" in run(certificate, "--out", out).output
+    )
 
 
 def test_the_page_of_a_report_has_the_slider(tmp_path: Path) -> None:

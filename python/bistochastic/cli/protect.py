@@ -62,7 +62,11 @@ def protect(
     where they must be; truth values are written as true and false. Rows in messages are counted
     from 0, without the header. Memory does not grow with the file, but for a numeric column, which
     takes about 32 bytes per row.
+
+    Each run draws new noise, unless it has the same key and release. To publish a release in two
+    formats, protect once and convert the protected file: a second run warns, and says how.
     """
+    from bistochastic.files.earlier import describe_draws, find_draws
     from bistochastic.files.release import protect_file
     from bistochastic.plan.options import Options
 
@@ -92,6 +96,9 @@ def protect(
     several = len(found.warnings)
     mind = f", with {several} thing{'s' * (several > 1)} to mind" if several else ""
     say(f"{shown(target)}: the certificate{mind}; `bistochastic inspect` shows it")
+    draws = find_draws(out, target, found)
+    if draws:
+        say(f"Warning: {describe_draws(draws, out, found)}", err=True)
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -21,6 +21,7 @@ from bistochastic.plan.attributes import Categorical, Joint, Numeric, named, pre
 from bistochastic.plan.certificate import Certificate
 from bistochastic.plan.options import Options
 from bistochastic.plan.protect import Draws
+from bistochastic.plan.stored import MOST
 from bistochastic.sources import KeySource, refuse_guessable
 from bistochastic.words import shown
 
@@ -177,6 +178,9 @@ class Function:
 
         rows = _core.as_whole("records", records, 0)
         most = None if rows_per_id is None else _core.as_whole("rows_per_id", rows_per_id, 1)
+        for label, count in (("records", rows), ("rows_per_id", most or 0)):
+            if count > MOST:
+                raise ValueError(f"`{label}` must be at most 2^53; got {shown(count)}")
         name = named("engine", engine)
         known = self.expected if schema is None else _schema(schema)
         if known is None:

@@ -906,10 +906,13 @@ class Plan:
 
     @kept
     def digest(self) -> str:
-        """64 hexadecimal digits that identify the plan: SHA-256 of its JSON."""
-        from hashlib import sha256
+        """64 hexadecimal digits that identify the plan: SHA-256 of its JSON.
 
-        return sha256(self.to_json().encode()).hexdigest()
+        The digest is of the names and values of format 1, so later names do not change it.
+        """
+        from bistochastic.plan import exchange
+
+        return exchange.digest(self)
 
     def to_json(self) -> str:
         """The plan as text: all that whoever protects, answers or estimates needs."""

@@ -166,6 +166,8 @@ class ByIds:
     """Attributes of earlier waves that this one lacks: a later one may bring them back."""
     row_columns: tuple[str, ...] = ()
     """What rows rather than people are addressed by; then there is no id column."""
+    redrawn_before: tuple[str, ...] = ()
+    """What made people be drawn anew in all waves before this one, the oldest first."""
 
     @property
     def line(self) -> str:
@@ -188,6 +190,7 @@ class ByIds:
             ("rows of an id", "not checked" if checked is None else f"at most {checked}"),
             ("pseudonym", "none" if self.pseudonym is None else shown(self.pseudonym)),
             ("drawn anew", "; ".join(self.redrawn) or "nothing"),
+            ("drawn anew before", "; ".join(self.redrawn_before) or "nothing"),
         ]
         return fragment(facts(pairs, caption="Ids"))
 
@@ -244,9 +247,9 @@ class Wave:
             if earlier.plan.name != plan.name:
                 must = f"`after` must be a certificate of plan `{shown(plan.name)}`"
                 raise ValueError(f"{must}; got one of `{shown(earlier.plan.name)}`")
-            if earlier.ids is None:
+            if earlier.ids is None or earlier.ids.row_columns:
                 must = "`after` must be the certificate of a release by ids"
-                raise ValueError(f"{must}; got one by position")
+                raise ValueError(f"{must}; got one by {'position' if not earlier.ids else 'rows'}")
 
     def read(self, table: Table, plan: Plan, key: _core.Key, people: People, first: int) -> Ids:
         """The ids of rows from ``first`` on: none missing, none with too many rows, and nothing
@@ -296,7 +299,7 @@ class Wave:
                     found.append(f"{prefix(now.columns)[:-2]} joined with others than before")
                 continue
             found += [f"{word} in {prefix(now.columns)[:-2]}" for word in _differences(then, now)]
-        return tuple(found)
+        return (*found, *_renamed(tuple(before.values()), plan))
 
     def outcome(self, plan: Plan, key: _core.Key, people: People, counted: bool = True) -> ByIds:
         """What the certificate says; ``counted`` is whether the rows of each id were."""
@@ -318,7 +321,14 @@ class Wave:
             after=after,
             redrawn=self.changed(plan, key, people),
             carried=tuple(a for a in earlier if a.columns not in now),
+            redrawn_before=self._redrawn_before(),
         )
+
+    def _redrawn_before(self) -> tuple[str, ...]:
+        if self.after == "first":
+            return ()
+        ids: ByIds = self.after.ids
+        return (*ids.redrawn_before, *ids.redrawn)
 
 
 def _spread(values: NDArray[Any]) -> NDArray[np.uint8]:
@@ -356,6 +366,33 @@ def _known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:
     carried = () if certificate.ids is None else certificate.ids.carried
     own = (a for a in certificate.plan.attributes if isinstance(a, Categorical | Joint))
     return (*carried, *own)
+
+
+def _renamed(before: tuple[Categorical | Joint, ...], plan: Plan) -> list[str]:
+    """New columns with the categories of one that is gone, a phrase each.
+
+    Such a column may be the old one under another name, which enters the noise.
+    """
+    was, now = _columns(before), _columns(plan.attributes)
+    found = []
+    for column, labels in now.items():
+        if column in was:
+            continue
+        gone = [old for old, values in was.items() if old not in now and values == labels]
+        if gone:
+            missed = f"{prefix(gone)[:-2]}, which {'is' if len(gone) == 1 else 'are'} gone"
+            found.append(f"{prefix([column])[:-2]} with the categories of {missed}")
+    return found
+
+
+def _columns(attributes: tuple[Any, ...]) -> dict[str, set[str]]:
+    """The categories of each column, in any order and however they are spelled."""
+    return {
+        column: {str(value) for value in labels.values}
+        for attribute in attributes
+        if not isinstance(attribute, Numeric)
+        for column, labels in zip(attribute.columns, attribute.axes, strict=True)
+    }
 
 
 def _differences(then: Categorical | Joint, now: Categorical | Joint) -> list[str]:

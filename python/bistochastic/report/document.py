@@ -701,6 +701,10 @@ class Report:
             key = join("kept, fingerprint ", element("code", certificate.key_fingerprint or ""))
         found += [
             ("Digest of the certificate", element("code", certificate.digest)),
+            *(
+                (join("SHA-256 of ", element("code", shown(name))), element("code", digest))
+                for name, digest in (certificate.files or {}).items()
+            ),
             ("Records", f"{certificate.records:,}"),
             ("Label of the release", label),
             ("Key", key),
@@ -725,8 +729,7 @@ class Report:
                  f". The same {self._source} and version give the same page, byte for byte."),
             "Compare the digests above with those that the publisher names. They show every "
             f"change of {covered}, but they are no signature: get them from someone you trust.",
-            "They do not cover protected files. To recognise such a file, ask its publisher for a "
-            "checksum of its own.",
+            self._verify_files(),
             join("The probabilities are exact fractions, and all rows and columns sum to 1. In "
                  "Python, ", element("code", "bs.Plan.from_json(text).attributes"),
                  " has them: each attribute has a matrix with ", element("code", "exact_row"), "."),
@@ -735,6 +738,16 @@ class Report:
             found.append("Whoever has the key and the original can draw the release again, and "
                          "compare.")  # fmt: skip
         return found
+
+    def _verify_files(self) -> object:
+        if self.certificate is not None and self.certificate.files:
+            command = element("code", "sha256sum FILE")
+            return join("A protected file is the one that was written with this certificate if ",
+                        command, " prints its SHA-256 above.")  # fmt: skip
+        return (
+            "They do not cover protected files. To recognise such a file, ask its publisher for a "
+            "checksum of its own."
+        )
 
 
 def _grouped(told: Iterable[tuple[Column, str]]) -> list[str]:
