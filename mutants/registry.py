@@ -33,7 +33,8 @@ ANATOMY = "tests/test_anatomy.py::"
 WHERE = "tests/test_where.py::"
 INTERVALS = "tests/test_intervals.py::"
 AUDIT = "tests/test_audit.py::"
-PARQUET = "tests/test_parquet.py::"
+READER = "tests/test_reader.py::"
+DOOR = "tests/test_door.py::"
 
 MUTANTS = [
     # Sampling: the inner loops.
@@ -849,27 +850,94 @@ MUTANTS = [
         old="yield escaped(child)",
         new="yield child",
     ),
-    # Parquet files.
+    # CSV files.
     Mutant(
-        "run-cut-short",
-        "src/draw/packed.rs",
-        "a run of one place is written with one less than it has",
-        ("draw::packed::tests::runs_of_every_length_and_beginning_are_read_again",),
+        "return-unquoted",
+        "python/bistochastic/adapters/csv_file.py",
+        "a lone return in a cell is written without quotes",
+        (READER + "test_a_lone_return_is_quoted",),
+        old="special = f'[\"\\r\\n",
+        new="special = f'[\"\\n",
     ),
     Mutant(
-        "pages-not-moved",
+        "type-of-the-first-block",
+        "python/bistochastic/adapters/table_files.py",
+        "a numeric column has the type of its first rows",
+        (READER + "test_numbers_of_19_digits_stay_exact_or_are_refused",),
+        old="if not done or pa.types.is_floating(found.type):",
+        new="if not done:",
+    ),
+    Mutant(
+        "whole-numbers-become-floats",
+        "python/bistochastic/adapters/table_files.py",
+        "whole numbers before a float are rounded to floats",
+        (READER + "test_numbers_of_19_digits_stay_exact_or_are_refused",),
+        old="check_in_doubles(parts, name)",
+        new="pass",
+    ),
+    Mutant(
+        "swallowed-lines",
+        "python/bistochastic/adapters/csv_file.py",
+        "a field may hold any number of lines",
+        (READER + "test_a_field_that_swallows_rows_is_refused_by_every_command",),
+        old="admits or given.lines == done + 2",
+        new="True",
+    ),
+    Mutant(
+        "quote-left-open",
+        "python/bistochastic/adapters/csv_file.py",
+        "a quote may be left open at the end of the file",
+        (READER + "test_a_field_that_swallows_rows_is_refused_by_every_command",),
+        old="if ended and (",
+        new="if (",
+    ),
+    # What leaves.
+    Mutant(
+        "dictionary-as-it-came",
+        "python/bistochastic/adapters/arrow_cells.py",
+        "a kept dictionary leaves in the order in which the original has its values",
+        (DOOR + "test_a_dictionary_does_not_undo_a_shuffle[pyarrow]",),
+        old="    if kind.ordered:\n        values",
+        new="    if True:\n        values",
+    ),
+    Mutant(
+        "categories-as-they-came",
+        "python/bistochastic/adapters/pandas_frame.py",
+        "kept categories of pandas leave in the order in which the original has them",
+        (DOOR + "test_a_dictionary_does_not_undo_a_shuffle[pandas]",),
+        old="bool(array.ordered)\n    if not ordered:",
+        new="bool(array.ordered)\n    if False:",
+    ),
+    Mutant(
+        "values-under-nulls",
+        "python/bistochastic/adapters/arrow_cells.py",
+        "numbers under a null leave",
+        (DOOR + "test_arrow_tables_leave_by_their_cells[int64-by position]",),
+        old="cells.reshape(rows, width)[~valid] = 0",
+        new="pass",
+    ),
+    Mutant(
+        "slices-by-buffers-alone",
+        "python/bistochastic/adapters/arrow_table.py",
+        "slices of one dictionary are taken for each other",
+        (DOOR + "test_slices_of_one_dictionary_are_told_apart",),
+        old="same = (entries.offset, len(entries), *places)",
+        new="same = (*places,)",
+    ),
+    Mutant(
+        "groups-as-they-come",
         "python/bistochastic/adapters/parquet_file.py",
-        "columns are looked for where they stood in a file of their own",
-        (PARQUET + "test_columns_of_every_kind_come_back_as_they_were[none]",),
-        old="new[number][1] + by",
-        new="new[number][1]",
+        "groups of rows in a file are as long as what was read and drawn at a time",
+        (DOOR + "test_a_release_that_is_written_again_is_the_same_file[False]",),
+        old="whole = len(table) if all_of_it else len(table) // GROUP * GROUP",
+        new="whole = len(table)",
     ),
     Mutant(
-        "missing-rows-swapped",
-        "python/bistochastic/adapters/parquet_pages.py",
-        "rows that have a value are written as missing",
-        (PARQUET + "test_pages_and_groups_of_many_rows_with_missing_values",),
-        old="np.packbits(~missing[",
-        new="np.packbits(missing[",
+        "kept-dictionary-in-file",
+        "python/bistochastic/adapters/parquet_file.py",
+        "a kept dictionary is written to a file as it is",
+        (DOOR + "test_files_leave_by_their_cells[dictionary of texts]",),
+        old="        return plain(kind.value_type)",
+        new="        return kind",
     ),
 ]

@@ -100,6 +100,8 @@ PLANS: dict[str, Callable[[], bs.Plan]] = {
     "numbers": numbers,
     "numbers bound": lambda: numbers().for_records(300),
     "one category": lambda: bs.Plan([bs.Categorical("country", ["AT"], RR, beta=0.6)]),
+    "undecided": lambda: survey(undecided=["household", "weight"]),
+    "all undecided": lambda: bs.Plan([], undecided=["household"]),
     **{f"law {name}": lambda law=law: of_law(law) for name, law in LAWS.items()},  # type: ignore[misc]
 }
 
@@ -154,6 +156,9 @@ def certificates(folder: Path) -> dict[str, bs.Certificate]:
         "files": dataclasses.replace(
             dropped.protect(people()).certificate,
             files={"täp ✓.csv": 64 * "0", "b.parquet": 64 * "f"},
+        ),
+        "declared": dataclasses.replace(
+            dropped.protect(people()).certificate, declared_categories=("region",)
         ),
         "empty": dropped.protect(people(0)).certificate,
         "household": household().protect(homes()).certificate,

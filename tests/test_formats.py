@@ -28,7 +28,7 @@ SENTENCE = re.compile(r"(column[^\n]*: )?`[^`\n]+` must [^\n]*; got [^\n]*[^.\n]
 SENTENCES = ("in_clear", "statements", "warnings", "epsilon_is_infinite_because", "reason")
 
 FACTS = ("plan", "records", "release", "key_kept", "key_fingerprint", "columns_in_clear",
-         "shuffled", "engine")  # fmt: skip
+         "shuffled", "engine", "declared_categories")  # fmt: skip
 
 
 def sha(data: Any) -> str:

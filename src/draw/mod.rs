@@ -8,7 +8,6 @@ pub mod hashing;
 pub mod key;
 pub mod keystream;
 pub mod loops;
-pub mod packed;
 pub mod randomize;
 pub mod recode;
 pub mod respond;

@@ -65,17 +65,22 @@ def _library(frame: Any) -> str:
 def levels(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
     """The code of every row, and what occurs, ascending; missing is the last level, None.
 
-    >>> levels(opened({"age": [30, 20, 30]}), "age")
-    (array([1, 0, 1]), [20, 30])
+    NaN and None are both missing. What no row has, such as an entry of a dictionary or a value
+    below a mask, is no level.
+
+    >>> levels(opened({"age": [30, 20, None, float("nan"), 30]}), "age")
+    (array([1, 0, 2, 2, 1]), [20, 30, None])
     """
     codes, values = _found(table, name)
-    order = sorted(range(len(values)), key=lambda i: (type(values[i]).__name__, values[i]))
-    places = np.empty(len(values) + 1, np.intp)
-    places[order] = np.arange(len(values))
-    # Missing has the code -1, so the last place.
-    places[-1] = len(values)
+    # Missing has the code -1, so the first count.
+    counts = np.bincount(codes + 1, minlength=len(values) + 1)
+    occurs = [i for i in np.flatnonzero(counts[1:]).tolist()
+              if values[i] is not None and values[i] == values[i]]  # fmt: skip
+    order = sorted(occurs, key=lambda i: (type(values[i]).__name__, values[i]))
+    places = np.full(len(values) + 1, len(order), np.intp)
+    places[order] = np.arange(len(order))
     ascending = [values[i] for i in order]
-    missing = bool(len(codes)) and int(codes.min()) < 0
+    missing = len(codes) > int(counts[1:][order].sum())
     return places[codes], [*ascending, None] if missing else ascending
 
 
@@ -129,8 +134,7 @@ def _of_array(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
         return np.array(listed_codes, np.intp), list(known)
     plain = np.ma.getdata(column)
     values, codes = np.unique(plain, return_inverse=True)
-    missing = np.ma.getmaskarray(column) | (plain != plain)
-    return np.where(missing, -1, codes), values.tolist()
+    return np.where(np.ma.getmaskarray(column), -1, codes), values.tolist()
 
 
 def _of_pandas(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
@@ -164,11 +168,7 @@ def _of_arrow(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
         whole = pa.concat_arrays(whole.chunks)
     encoded = whole.dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    values = encoded.dictionary.to_pylist()
-    wrong = [i for i, value in enumerate(values) if value != value]
-    if wrong:
-        codes = np.where(np.isin(codes, wrong), -1, codes)
-    return codes.astype(np.intp), values
+    return codes.astype(np.intp), encoded.dictionary.to_pylist()
 
 
 def maker(frame: Any) -> Maker:

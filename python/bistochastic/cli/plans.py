@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from bistochastic.cli.columns import columns_named
+from bistochastic.cli.dialects import reads_csv
 from bistochastic.cli.group import in_shell, main, say
 from bistochastic.files.whole import new
 from bistochastic.progress import watched
@@ -16,9 +18,11 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.plan import Certificate, Plan
 
 _FILES = (".toml", ".json")
+_BETA = 0.6
 
 
 def is_plan(words: str) -> bool:
@@ -108,15 +112,29 @@ def is_certificate(path: Path, name: str) -> bool:
     metavar="FILE",
     help="Levels of the columns: CSV with column and level, TOML, or a Table Schema.",
 )
-@click.option("--beta", default=0.6, show_default=True, help="Beta that every column reaches.")
+@click.option(
+    "--beta", type=float, help="Beta that every column reaches; 0.6 if none is asked for."
+)
+@click.option("--epsilon", type=float, help="Largest epsilon of a column, in the place of beta.")
 @click.option("--floor", type=float, help="Least beta of a column, where that is larger.")
 @click.option(
     "--domain-from-data",
     is_flag=True,
     help="Read the levels of texts off the data. Plan and certificate then say so.",
 )
-@click.option("--keep", multiple=True, metavar="COLUMN", help="A column that stays in clear.")
-@click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
+@click.option(
+    "--numeric",
+    multiple=True,
+    metavar="COLUMNS",
+    help="Columns of numbers to permute between records of similar rank; * for all undecided ones.",
+)
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COLUMNS",
+    help="Columns to publish unchanged; * for all undecided ones.",
+)
+@click.option("--drop", multiple=True, metavar="COLUMNS", help="Columns to leave out.")
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "keep", "category"]),
@@ -131,28 +149,39 @@ def is_certificate(path: Path, name: str) -> bool:
     metavar="PLAN.toml",
     help="Write the plan to this new file, and show it.",
 )
+@reads_csv
 def _plan(
     file: Path | None,
     codebook: Path | None,
     out: Path | None,
     domain_from_data: bool,
+    numeric: Sequence[str],
     keep: Sequence[str],
     drop: Sequence[str],
+    beta: float | None,
+    epsilon: float | None,
+    dialect: Dialect,
     **options: Any,
 ) -> None:
     """Write a first plan for FILE as TOML: what happens to each column.
 
-    FILE is a CSV or Parquet file, of which the names and types of columns are read, or a Table
-    Schema (JSON). A codebook alone is enough, too. Look at the plan, and edit it. To change the
-    law of a column, write what you ask for alone: matrix = {family = "randomized_response",
-    requested = {beta = 0.7}}.
+    FILE is a CSV, Parquet or Arrow file, of which the names and types of columns are read, or a
+    Table Schema (JSON). A column of a CSV file holds numbers if all of it are spelled as such. A
+    codebook alone is enough, too. Look at the plan, and edit it. To change the law of a column,
+    write what you ask for alone: matrix = {family = "randomized_response", requested = {beta =
+    0.7}}.
 
     Levels have to be declared: by a codebook, by a type that lists them (an Enum), or by saying
     --domain-from-data. Columns without levels that are no numbers are left out.
 
+    Columns of numbers without levels may be ids, weights or codes. They are undecided, and the plan
+    protects nothing until each of them is named in --numeric, --keep or --drop, or has levels.
+    These options take several columns with commas between them, and can be repeated.
+
     \b
     bistochastic plan survey.csv --codebook codebook.csv --beta 0.6 --out plan.toml
     bistochastic plan survey.parquet --domain-from-data --keep region --out plan.toml
+    bistochastic plan survey.csv --numeric age,income --keep weight --drop household
     """
     from bistochastic.plan import draft
 
@@ -162,14 +191,19 @@ def _plan(
         raise ValueError(f"`out` must end in .toml; got {shown(out.suffix) or 'no ending'}")
     if out is not None and out.exists():
         raise ValueError(f"`out` must be a new file; got one that there is: {shown(out)}")
-    columns = _columns(file, domain_from_data) if file is not None else None
+    columns = _columns(file, domain_from_data, dialect) if file is not None else None
     book = None if codebook is None else draft.columns(codebook, look=False)
+    listed = columns if columns is not None else book or []
+    known = [column.name for column in listed]
     made = draft.of_columns(
-        columns if columns is not None else book or [],
+        listed,
         book=book or () if columns is not None else (),
         look=domain_from_data,
-        keep=tuple(keep),
-        drop=tuple(drop),
+        beta=_BETA if beta is None and epsilon is None else beta,
+        epsilon=epsilon,
+        numeric=_star_or_columns("numeric", numeric, known),
+        keep=_star_or_columns("keep", keep, known),
+        drop=tuple(columns_named("drop", drop, known)),
         **options,
     )
     if out is None:
@@ -189,13 +223,21 @@ def _plan(
         say(in_shell(sentence), err=out is None)
 
 
-def _columns(file: Path, look: bool) -> list[Any]:
+def _star_or_columns(
+    option: str, given: Sequence[str], known: Sequence[str]
+) -> tuple[str, ...] | Literal["*"]:
+    """The columns that an option names, or a star alone for all."""
+    found = columns_named(option, given, known)
+    return "*" if found == ["*"] and "*" not in known else tuple(found)
+
+
+def _columns(file: Path, look: bool, dialect: Dialect) -> list[Any]:
     from bistochastic.adapters.table_files import opened
     from bistochastic.plan import draft
 
     if file.suffix.lower() == ".json":
         return draft.columns(file, look=False)
-    source = opened(file, "file")
+    source = opened(file, "file", dialect=dialect)
     try:
         from bistochastic.adapters.file_columns import columns_in
 

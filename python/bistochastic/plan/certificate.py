@@ -62,6 +62,8 @@ class Certificate:
     package: str
     engine: str | None = None
     """What ran the work, where it was an engine."""
+    declared_categories: tuple[str, ...] = ()
+    """Columns that stay and whose categories are all published, in an order of their own."""
     files: dict[str, str] | None = field(default=None, compare=False)
     """The SHA-256 of each protected file as written, by its base name; None of a table."""
     _source: tuple[Certificate, str] | None = field(default=None, repr=False, compare=False)
@@ -86,6 +88,10 @@ class Certificate:
     def in_clear(self) -> tuple[str, ...]:
         """What stays as it was, a phrase each."""
         found = [f"column `{shown(column)}`" for column in self.columns_in_clear]
+        found += [
+            f"the declared categories of `{shown(column)}`, in their order"
+            for column in self.declared_categories
+        ]
         seen = published.facts(self.plan, kept=(), shuffled=self.shuffled)
         found += published.phrases(seen)
         if self.ids is not None and not self.ids.row_columns:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 VERSION = formats.VERSION
 # Fields that came after format 1, in the order in which they are written: last, and only if set.
 # Each has the name of an argument of Plan and of its attribute, and holds names of columns.
-LATER: tuple[str, ...] = ()
+LATER: tuple[str, ...] = ("undecided",)
 # Beyond this a double, which is what most readers of JSON have, loses whole numbers.
 _SAFE = 2**53
 
@@ -361,6 +361,9 @@ def read_attribute(data: Any, path: str) -> Attribute:
 
 def read(kind: type[P], data: Any, path: str = "") -> P:
     """A plan from plain data, which stands at this path of a file."""
+    if isinstance(data, dict) and data.get("undecided"):
+        # In TOML, attributes that there are none of cannot be written so that some can be added.
+        data = {"attributes": [], **data}
     here = Here(data, path)
     here.keys(("version", "name", "attributes", "keep", "drop", *LATER), ("version", "attributes"))
     version = here["version"]
@@ -464,12 +467,34 @@ def from_toml(kind: type[P], text: str) -> P:
     return _read_deep(kind, data)
 
 
+# What stands below the columns that are undecided.
+_CHOICES = """\
+# The columns in `undecided` hold numbers, and nothing says what these are. They may be ids, weights
+# or codes. The plan protects nothing until each is deleted there and is decided here:
+# - to permute its numbers between records of similar rank, add
+#   [[attributes]]
+#   kind = "numeric"
+#   column = "COLUMN"
+#   family = "k_anonymous"
+#   requested = {beta = BETA}
+# - to protect it as categories, declare them:
+#   [[attributes]]
+#   kind = "categorical"
+#   column = "COLUMN"
+#   categories = [1, 2, 3]
+#   matrix = {family = "randomized_response", requested = {beta = BETA}}
+# - to publish it unchanged, name it in `keep`
+# - to leave it out, name it in `drop`"""
+
+
 def to_toml(plan: Plan) -> str:
     """A plan as TOML."""
     with _deep():
         data = plain(plan)
         attributes = data.pop("attributes")
         lines = [f"{name} = {_toml(value)}" for name, value in data.items()]
+        if plan.undecided:
+            lines += ["", *_CHOICES.splitlines()]
         for attribute in attributes:
             lines += ["", "[[attributes]]"]
             lines += [f"{name} = {_toml(value)}" for name, value in attribute.items()]

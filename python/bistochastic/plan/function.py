@@ -94,7 +94,11 @@ class Function:
             # What is wrong is said below, of the whole table.
             with contextlib.suppress(TypeError, ValueError):
                 made = abreast(lambda piece: self._protected(opened(piece), key), pieces)
-                return type(table).from_batches(list(made))
+                whole = type(table).from_batches(list(made))
+                new = {column for a in self.plan.attributes for column in a.columns}
+                # Which pieces there were does not leave.
+                names = whole.column_names
+                return opened(whole).made({n: whole[n] if n in new else None for n in names}, None)
         return self._protected(opened(table), key)
 
     def frame(self, frame: Any) -> Any:
@@ -175,6 +179,7 @@ class Function:
         from importlib.metadata import version
 
         from bistochastic.adapters.record_batches import id_kind
+        from bistochastic.adapters.schemas import declares
 
         rows = _core.as_whole("records", records, 0)
         most = None if rows_per_id is None else _core.as_whole("rows_per_id", rows_per_id, 1)
@@ -182,7 +187,8 @@ class Function:
             if count > MOST:
                 raise ValueError(f"`{label}` must be at most 2^53; got {shown(count)}")
         name = named("engine", engine)
-        known = self.expected if schema is None else _schema(schema)
+        given = self.expected if schema is None else schema
+        known = None if given is None else _schema(given)
         if known is None:
             must = "`schema` must be that of the input, unless for_schema said it"
             raise ValueError(f"{must}; got none")
@@ -220,6 +226,7 @@ class Function:
             ids=by,
             package=version("bistochastic"),
             engine=name,
+            declared_categories=tuple(column for column in clear if declares(given, column)),
         )
 
     def __repr__(self) -> str:
@@ -263,6 +270,7 @@ def function(
     allow_insecure: Any,
 ) -> Function:
     """What :meth:`Plan.function` does."""
+    plan._refuse_undecided()
     if _core.as_flag("shuffle", shuffle):
         must = "`shuffle` must be False, as no worker of an engine sees all rows"
         raise ValueError(f"{must}; got True: sort what comes back by random numbers")

@@ -48,6 +48,7 @@ class Options:
         allow_insecure: object = False,
     ) -> Options:
         """The options of ``protect``, under their names there."""
+        plan._refuse_undecided()
         given = {"redraw": redraw, "fresh": fresh, "shuffle": shuffle,
                  "allow_insecure": allow_insecure}  # fmt: skip
         flags = {name: _core.as_flag(name, value) for name, value in given.items()}

@@ -187,6 +187,8 @@ LINKED = (
 
 def totals(plan: Plan) -> list[str]:
     """The plan's betas and epsilon, a line each, and what they hold for."""
+    if not plan.attributes:
+        return ["no column is protected yet"]
     lines = []
     for name, part, _ in betas(plan):
         if part is not None:
@@ -236,6 +238,19 @@ def several(plan: Plan) -> list[str]:
     ]
 
 
+def undecided(plan: Plan) -> list[str]:
+    """What is still to be decided, a phrase each.
+
+    >>> import bistochastic as bs
+    >>> undecided(bs.Plan([], undecided=["weight"]))
+    ['column `weight`: permute as Numeric, keep, drop or declare the categories']
+    """
+    if not plan.undecided:
+        return []
+    choices = "permute as Numeric, keep, drop or declare the categories"
+    return [f"{prefix(plan.undecided)}{choices}"]
+
+
 class Preview:
     """A plan in words and a table; printing it shows all.
 
@@ -258,6 +273,8 @@ class Preview:
         if plan.drop:
             listed = ", ".join(f"`{shown(column)}`" for column in plan.drop)
             lines += ["", f"Left out: columns {listed}"]
+        for phrase in undecided(plan):
+            lines += ["", f"Undecided, so nothing can be protected yet: {phrase}"]
         warned = warnings(plan)
         if warned:
             lines += ["", "Mind:", *(f"  {each}" for each in warned)]
@@ -276,6 +293,7 @@ class Preview:
             [markup.element("p", line) for line in totals(plan)],
             listed("Published unchanged", [*in_clear(plan), ROW_ORDER]),
             listed("Left out", left if plan.drop else []),
+            listed("Undecided, so nothing can be protected yet", undecided(plan)),
             listed("Mind", warnings(plan)),
         )
 

@@ -140,11 +140,17 @@ def _protected(plan: Plan, frame: Any, options: Options, done: _Done) -> Release
     order = families.uniform(rows).sample_permutation() if options.shuffle and rows else None
     data = table.made({name: new.get(name) for name in layout}, order)
     clear = tuple(name for name in layout if name not in new)
-    return Release(data, certified(bound, options, rows, clear, people))
+    declared = tuple(name for name in clear if table.is_declared(name))
+    return Release(data, certified(bound, options, rows, clear, people, declared))
 
 
 def certified(
-    bound: Plan, options: Options, rows: int, clear: tuple[str, ...], people: People | None
+    bound: Plan,
+    options: Options,
+    rows: int,
+    clear: tuple[str, ...],
+    people: People | None,
+    declared: tuple[str, ...] = (),
 ) -> Certificate:
     """The certificate of a release by a plan that is bound to its records."""
     key, wave = options.key, options.wave
@@ -161,6 +167,7 @@ def certified(
         shuffled=options.shuffle,
         ids=by_ids,
         package=_version(),
+        declared_categories=declared,
     )
 
 

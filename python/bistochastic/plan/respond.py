@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core
+from bistochastic.labels import like
 from bistochastic.plan.attributes import Numeric, about, prefix
 from bistochastic.sources import secret_of
 from bistochastic.words import shown
@@ -22,6 +23,7 @@ def respond(
     plan: Plan, record: Mapping[str, Any], *, key: Any, id: Any, allow_insecure: Any = False
 ) -> dict[str, Any]:
     """The report of one record."""
+    plan._refuse_undecided()
     if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
         raise TypeError(f"`record` must map columns to values; got {type(record).__name__}")
     held = secret_of(key, allow_insecure)
@@ -61,6 +63,7 @@ def _report(
 ) -> dict[str, Any]:
     """The columns of an attribute as they are reported."""
     digits = []
+    spelled = {}
     missing = [column for column in attribute.columns if _is_missing(given[column])]
     if missing and attribute.missing == "refuse":
         raise ValueError(f"{prefix(missing)}must not be missing; got a missing value")
@@ -77,6 +80,11 @@ def _report(
             must = "must hold a declared category"
             raise ValueError(f"{prefix([column])}{must}; got an undeclared one")
         digits.append(digit)
+        values = labels.values if column in missing else like(labels, given[column])
+        if values is None:
+            must = "must hold a text, as its categories are"
+            raise TypeError(f"{prefix([column])}{must}; got {type(given[column]).__name__}")
+        spelled[column] = values
     code = 0
     for digit, size in zip(digits, attribute.shape, strict=True):
         code = code * size + digit
@@ -101,7 +109,7 @@ def _report(
         list(zip(attribute.columns, attribute.axes, attribute.shape, strict=True))
     ):
         report, digit = divmod(report, size)
-        found[column] = None if digit == len(labels) else labels.values[digit]
+        found[column] = None if digit == len(labels) else spelled[column][digit]
     return found
 
 

@@ -56,6 +56,7 @@ def _digests(here: Here) -> dict[str, str]:
 # Fields that came after format 1, in the order in which they are written, last and only if set.
 # Each has a field of the same name in the class. Files stay the last.
 LATER: dict[str, Callable[[Here], Any]] = {
+    "declared_categories": Here.texts,
     "files": _digests,
 }
 LATER_IDS: dict[str, Callable[[Here], Any]] = {
@@ -129,6 +130,9 @@ def _certificate(cls: type[C], here: Here) -> C:
         engine=_optional(here["engine"]),
         **_read_later(here, LATER),
     )
+    if not set(found.declared_categories) <= set(found.columns_in_clear):
+        must, got = "name columns that the plan keeps", "one of another name"
+        raise here["declared_categories"].refuse(must, got)
     given = found.to_dict()
     # The plan is the same if its digest is, under whatever names it was written.
     read_already = {"plan", "ids", "key", *LATER}

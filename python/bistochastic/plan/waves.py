@@ -15,6 +15,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.adapters.frames import WrongType
+from bistochastic.labels import spelling
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, named, prefix
 from bistochastic.words import row, shown
 
@@ -398,13 +399,15 @@ def _columns(attributes: tuple[Any, ...]) -> dict[str, set[str]]:
 def _differences(then: Categorical | Joint, now: Categorical | Joint) -> list[str]:
     """What changed in an attribute, so that codes or laws are others."""
     found = []
-    if then.axes != now.axes or then.impossible != now.impossible:
-        orders = [(set(a.values), a.kind) for a in then.axes]
-        same = orders == [(set(a.values), a.kind) for a in now.axes]
-        sizes = [len(a) for a in then.axes] != [len(a) for a in now.axes]
-        if then.impossible != now.impossible:
+    axes = [[spelling(value) for value in a.values] for a in then.axes]
+    others = [[spelling(value) for value in a.values] for a in now.axes]
+    cells, other_cells = _cells(then), _cells(now)
+    if axes != others or cells != other_cells:
+        same = [set(a) for a in axes] == [set(a) for a in others]
+        sizes = [len(a) for a in axes] != [len(a) for a in others]
+        if cells != other_cells:
             found.append("other impossible combinations")
-        if same and then.axes != now.axes:
+        if same and axes != others:
             found.append("another order of the categories")
         elif not same:
             found.append("another number of categories" if sizes else "other categories")
@@ -415,13 +418,18 @@ def _differences(then: Categorical | Joint, now: Categorical | Joint) -> list[st
     return found
 
 
+def _cells(attribute: Categorical | Joint) -> list[list[Any]]:
+    """The impossible combinations, however their categories are spelled."""
+    return [[spelling(value) for value in cell] for cell in attribute.impossible]
+
+
 def _laws(attribute: Categorical | Joint) -> Any:
     if attribute.strata is None:
         return _core.digest_of(attribute.matrices[0])
     digests = [_core.digest_of(matrix) for matrix in attribute.strata.matrices]
-    pairs = zip(attribute.strata.labels.values, digests, strict=True)
+    pairs = zip(map(spelling, attribute.strata.labels.values), digests, strict=True)
     # Their order does not matter: a row is drawn by the law of its own stratum.
-    return attribute.strata.column, attribute.strata.labels.kind, sorted(pairs, key=str)
+    return attribute.strata.column, sorted(pairs, key=str)
 
 
 def _kinds(values: Any) -> set[str]:

@@ -16,7 +16,7 @@ from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
 from bistochastic.plan.attributes import Numeric
 from bistochastic.tables import tabulate
-from bistochastic.tables.question import Question, ask, part
+from bistochastic.tables.question import Question, ask, part, refuse_undecided
 from bistochastic.tables.sheet import Design, certificate_of, read, shared_noise, table_of
 from bistochastic.words import shown
 
@@ -121,6 +121,7 @@ def designed(
         *(("replicates", each) for each in design.replicates),
     )
     for name, column in named:
+        refuse_undecided(name, plan, column)
         if column in protected:
             must = f"`{name}` must name columns in clear"
             raise ValueError(f"{must}; got `{shown(column)}`, which the plan protects")

@@ -7,7 +7,6 @@ that sentences may name them; values of the data are not.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +14,13 @@ import numpy as np
 
 from bistochastic import _core, arguments, operators
 from bistochastic.estimate.linear import Factor
+from bistochastic.labels import key
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, named, prefix
 from bistochastic.plan.columns import impossible_codes
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Coded = Categorical | Joint
-
-# The digits of a whole number that columns of such numbers hold, written in the one plain way.
-_DIGITS = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -104,8 +101,16 @@ def ask(plan: Plan, columns: Iterable[Any], where: Any, name: str = "where") -> 
     return Question(plan, listed, conditions)
 
 
+def refuse_undecided(name: str, plan: Plan, column: str | None) -> None:
+    """Refuse a column of which the plan does not say yet what happens to it."""
+    if column in plan.undecided:
+        must = f"`{name}` must name columns that the plan decides"
+        raise ValueError(f"{must}; got `{shown(column)}`, which is undecided")
+
+
 def _known(name: str, plan: Plan, column: str) -> None:
     """Refuse a column that no protected table of this plan has, or that is no category."""
+    refuse_undecided(name, plan, column)
     if column in plan.drop:
         raise ValueError(
             f"`{name}` must name columns of the plan; got `{shown(column)}`, which it drops"
@@ -178,22 +183,6 @@ def _plain(level: Any) -> Any:
     except TypeError:
         # What is not known to equal itself is missing: NA of pandas.
         return None
-
-
-def key(level: Any) -> Hashable:
-    """What levels have in common that match: the same number, however it is spelled.
-
-    A whole number, its digits, and a float that is whole and below 2^53. Truth values are no
-    numbers.
-
-    >>> key(2) == key("2") == key(2.0), key("02") == key(2), key(True) == key(1)
-    (True, False, False)
-    """
-    if isinstance(level, str) and _DIGITS.fullmatch(level):
-        return "number", int(level)
-    if isinstance(level, float) and not abs(level) < 2**53:
-        return "float", level
-    return "truth" if isinstance(level, bool) else "number", level
 
 
 def absent(levels: Iterable[Any], known: Iterable[Any]) -> tuple[Any, ...]:
@@ -287,6 +276,6 @@ def part(question: Question, attribute: Coded, axis: int, by: int | None) -> Par
 
 
 __all__ = [
-    "Part", "Question", "absent", "allowed", "ask", "digits", "key", "levels_of", "part", "prefix",
-    "pseudo", "refuse_absent",
+    "Part", "Question", "absent", "allowed", "ask", "digits", "levels_of", "part", "prefix",
+    "pseudo", "refuse_absent", "refuse_undecided",
 ]  # fmt: skip

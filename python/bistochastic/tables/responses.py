@@ -18,6 +18,7 @@ from bistochastic import _core, arguments, structure
 from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import opened
 from bistochastic.estimate.sample import Sample
+from bistochastic.labels import key
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import Numeric, prefix
 from bistochastic.tables.question import (
@@ -25,10 +26,10 @@ from bistochastic.tables.question import (
     absent,
     allowed,
     digits,
-    key,
     levels_of,
     pseudo,
     refuse_absent,
+    refuse_undecided,
 )
 from bistochastic.tables.sheet import certificate_of, read, shared_noise, table_of
 from bistochastic.words import shown
@@ -190,11 +191,13 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
             raise TypeError(f"{must}; got none, and the categories are no numbers")
         return np.array([float(level) for level in levels])
     if hasattr(given, "keys") and not hasattr(given, "dtype"):
-        unknown = [key for key in given if key not in levels]
-        if unknown or len(dict(given)) != len(levels):
+        known = {key(level) for level in levels}
+        unknown = [each for each in given if key(each) not in known]
+        scores = {key(each): score for each, score in dict(given).items()}
+        if unknown or not len(dict(given)) == len(scores) == len(levels):
             got = f"{len(unknown)} names that are none" if unknown else f"{len(dict(given))}"
             raise ValueError(f"{must}; got {got}")
-        listed = [given[level] for level in levels]
+        listed = [scores[key(level)] for level in levels]
     else:
         if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
             raise TypeError(f"{must}; got {type(given).__name__}")
@@ -239,6 +242,7 @@ def respond(
 
 
 def _numbers(plan: Plan, table: Any, name: str) -> Array:
+    refuse_undecided("columns", plan, name)
     if name not in table.names:
         raise ValueError(f"`frame` must have the column `{shown(name)}`; got none of that name")
     attribute = numeric(plan, name)

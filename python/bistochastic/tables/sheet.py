@@ -14,9 +14,10 @@ from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import declared, levels, opened
 from bistochastic.estimate.linear import Tallies
 from bistochastic.estimate.sample import wrong_weight
+from bistochastic.labels import key
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import named, prefix
-from bistochastic.tables.question import absent, key, refuse_absent
+from bistochastic.tables.question import absent, refuse_absent
 from bistochastic.words import row, shown
 
 if TYPE_CHECKING:
