@@ -358,6 +358,17 @@ MUTANTS = [
         new="return attribute.matrices[0]",
     ),
     Mutant(
+        "epsilon-of-the-weakest-beta",
+        "python/bistochastic/plan/definitions.py",
+        "the epsilon of strata is that of the law with the smallest beta",
+        (
+            "tests/test_plan.py::"
+            "test_the_epsilon_of_strata_is_the_largest_and_not_that_of_the_smallest_beta",
+        ),
+        old="epsilons = [matrix.epsilon for matrix in attribute.matrices]",
+        new="epsilons = [law.epsilon]",
+    ),
+    Mutant(
         "missing-cells-shift",
         "python/bistochastic/plan/columns.py",
         "codes over possible cells come back one cell off",
@@ -759,6 +770,22 @@ MUTANTS = [
         new="few - above",
     ),
     Mutant(
+        "equals-told-apart-by-rounding-below",
+        "python/bistochastic/audit/linkage.py",
+        "a product that is a hair larger, computed in another order, goes before",
+        (AUDIT + "test_equal_products_are_ties_in_spite_of_rounding[2-5]",),
+        old="high, low = own * (1 + TIES), ",
+        new="high, low = own, ",
+    ),
+    Mutant(
+        "equals-told-apart-by-rounding-above",
+        "python/bistochastic/audit/linkage.py",
+        "a product that is a hair smaller, computed in another order, goes behind",
+        (AUDIT + "test_equal_products_are_ties_in_spite_of_rounding[2-9]",),
+        old="own * (1 + TIES), own * (1 - TIES)",
+        new="own * (1 + TIES), own",
+    ),
+    Mutant(
         "columns-in-clear-not-compared",
         "python/bistochastic/audit/linkage.py",
         "the attacker looks through everybody, whatever stands in clear",
@@ -773,6 +800,14 @@ MUTANTS = [
         (AUDIT + "test_left_out_guesses_are_those_of_a_loop",),
         old="own = number - 1",
         new="own = number",
+    ),
+    Mutant(
+        "strata-not-in-repeats",
+        "python/bistochastic/audit/giveaways.py",
+        "two reports of one value count as redrawn, though each has a law of its own",
+        (AUDIT + "test_what_has_another_law_or_was_missing_was_not_redrawn",),
+        old="truths + (0 if channel.strata is None else channel.strata)",
+        new="truths + 0",
     ),
     Mutant(
         "shuffled-rows-attacked",

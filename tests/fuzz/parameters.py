@@ -394,7 +394,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
 ONE_OF = {
     "randomized_response": ("epsilon", "beta", "keep"),
     "k_anonymous": ("k", "beta", "share"),
-    "geometric": ("temperature", "beta"),
+    "geometric": ("temperature", "beta", "epsilon"),
     "gibbs": ("temperature", "beta"),
     "tridiagonal": ("alphas", "beta"),
     "dense": ("array", "counts"),

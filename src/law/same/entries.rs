@@ -37,7 +37,7 @@ pub(super) fn compare(
         let got = if steps < u128::MAX {
             steps.to_string()
         } else {
-            "more".to_owned()
+            "2^128 or above".to_owned()
         };
         Failure::Refused(Error::value("other", must, got))
     };
