@@ -81,7 +81,7 @@ def protect(
     from bistochastic.plan.options import Options
 
     if not out.name:
-        raise ValueError(f"`out` must be a file; got the folder {shown(out)}")
+        raise ValueError("`out` must be a file; got a folder")
     target = certificate or out.with_name(f"{out.name}.certificate.json")
     wave: Certificate | str | None = after
     if after is not None and after != "first":
