@@ -40,7 +40,8 @@ def convert(source: str, out: str, *, separator: str | None = None, decimal: str
     certificate = Certificate.from_json(beside.read_text(encoding="utf-8"))
     if (certificate.files or {}).get(path.name) not in (None, digest(path)):
         raise ValueError("`source` must be the file of its certificate; got one that was changed")
-    known = kinds(certificate.plan)
+    # What numbers are is decided from all of a column.
+    known = {column: kind for column, kind in kinds(certificate.plan).items() if kind != "number"}
     if certificate.ids is not None and certificate.ids.id_column:
         known.setdefault(certificate.ids.id_column, "text")
     protected = {c for attribute in certificate.plan.attributes for c in attribute.columns}
