@@ -9,7 +9,7 @@ use super::package;
 use super::randomize::one_id;
 use super::work::{detached, guarded};
 use crate::draw::randomize::Id;
-use crate::draw::spelled::{Fault, Part, Spelled, Wide};
+use crate::draw::spelled::{Fault, Part, Spelled};
 use crate::error::Error;
 use crate::system::pool;
 use crate::system::stop::Paced;
@@ -170,54 +170,7 @@ impl<'py> Fixed<'py> {
     }
 }
 
-/// NumPy's own texts of ASCII alone, to be read where they lie: their characters, and how many each has.
-pub struct WideIds<'py> {
-    chars: Bound<'py, PyArray1<u32>>,
-    width: usize,
-}
-
-impl WideIds<'_> {
-    /// Hand on those of `start..end`.
-    pub fn with<T>(
-        &self,
-        start: usize,
-        end: usize,
-        then: impl FnOnce(Wide<'_>) -> PyResult<T>,
-    ) -> PyResult<T> {
-        let chars = self.chars.readonly();
-        then(Wide::again(self.width, chars.as_slice()?).part(start, end))
-    }
-}
-
-/// Texts or bytes of NumPy's.
-pub enum Numpy<'py> {
-    /// Read where they lie.
-    Wide(WideIds<'py>),
-    /// Copied.
-    Copied(SpelledIds),
-}
-
-/// NumPy's own texts (`U`) and bytes (`S`), of one axis, as they are hashed best; none of what is neither.
-pub fn of_numpy<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<Numpy<'py>>> {
-    let Some(fixed) = Fixed::new(array)? else {
-        return Ok(None);
-    };
-    if fixed.text {
-        let chars = fixed.numbers.cast::<PyArray1<u32>>()?;
-        let looked = chars.readonly();
-        let all = looked.as_slice()?;
-        let width = fixed.width;
-        if detached(array.py(), all.len() as u64, || {
-            Wide::new(width, all).is_some()
-        })? {
-            let chars = chars.clone();
-            return Ok(Some(Numpy::Wide(WideIds { chars, width })));
-        }
-    }
-    Ok(Some(Numpy::Copied(copied(&fixed)?)))
-}
-
-/// The same, copied in any case.
+/// NumPy's own texts (`U`) and bytes (`S`), of one axis, copied; `None` for anything else.
 pub fn of_array(array: &Bound<'_, PyAny>) -> PyResult<Option<SpelledIds>> {
     Fixed::new(array)?.map(|fixed| copied(&fixed)).transpose()
 }

@@ -32,15 +32,13 @@ pub mod block;
 pub mod code;
 mod draw;
 mod node;
-mod one;
 mod records;
 mod slow;
-mod streams;
+pub(super) mod streams;
 mod work;
 
-pub use address::{Address, Id, Ids, Many, Person, Rows};
+pub use address::{Address, Id, Many, Person, Rows};
 pub use code::Code;
-pub use one::one;
 pub use streams::{AnyKeys, ByteKeys, IntegerKeys, Keys, RowKeys, TextKeys};
 
 use crate::system::memory::{self, Gather};
@@ -326,7 +324,7 @@ mod tests {
     use super::*;
     use crate::draw::derive::Purpose;
     use crate::draw::keystream::{BLOCK, Keystream};
-    use crate::draw::spelled::{Spelled, Wide};
+    use crate::draw::spelled::Spelled;
     use crate::law::battery::make;
     use crate::law::parameters::Value;
 
@@ -431,25 +429,10 @@ mod tests {
             // And many at a time.
             let spelled = Spelled::of(bytes.iter().copied());
             for (text, want) in [(true, &by_text), (false, &by_bytes)] {
-                let ids = Ids::Bytes(spelled.part(0, spelled.len()));
+                let ids = spelled.part(0, spelled.len());
                 for threads in [1, 2, 7] {
                     assert_eq!(run(&m, &codes, Many { ids, text }, threads), *want);
                 }
-            }
-            // As NumPy has them.
-            let width = 10;
-            let pad = |text: &String| {
-                text.bytes()
-                    .chain([0; 10])
-                    .map(u32::from)
-                    .take(width)
-                    .collect()
-            };
-            let chars: Vec<u32> = texts.iter().flat_map::<Vec<u32>, _>(pad).collect();
-            let ids = Ids::Wide(Wide::new(width, &chars).unwrap());
-            for threads in [1, 7] {
-                let many = Many { ids, text: true };
-                assert_eq!(run(&m, &codes, many, threads), by_text);
             }
         }
     }
@@ -538,7 +521,7 @@ mod tests {
                 small,
                 None,
                 Many {
-                    ids: Ids::Bytes(three.part(0, 3)),
+                    ids: three.part(0, 3),
                     text: true,
                 },
             ),

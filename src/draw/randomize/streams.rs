@@ -141,7 +141,7 @@ impl<'a> Further<'a> {
     }
 
     /// Those that belong to an id and a code: the last 32 bytes of their block are a key.
-    pub(super) fn of_block(mut block: [u8; BLOCK]) -> Self {
+    pub(in crate::draw) fn of_block(mut block: [u8; BLOCK]) -> Self {
         let mut secret = [0; 32];
         secret.copy_from_slice(&block[32..]);
         let source = Source::Own(Keystream::new(&secret));

@@ -8,7 +8,7 @@ use pyo3::types::{PyList, PySlice};
 
 use super::columns::Columns;
 use super::ids::{Keyed, id};
-use crate::draw::randomize::{Address, Code, Id, Ids, Many, Randomizer, Refused, Rows, refuse};
+use crate::draw::randomize::{Address, Code, Id, Many, Randomizer, Refused, Rows, refuse};
 use crate::py::spelled::of_ids;
 use crate::py::work::{detached, guarded};
 
@@ -47,7 +47,7 @@ pub fn run<'py, T: Code + numpy::Element>(
         Keyed::Rows(..) => (FIRST_BATCH, LEAST_BATCH, 1 << 26),
         Keyed::Integers(..) => (FIRST_INTEGERS, 1, IDS_BATCH),
         // Ids may be long, so the first batch is a short one.
-        Keyed::Spelled(..) | Keyed::Wide(..) => (FIRST_IDS, 1, IDS_BATCH),
+        Keyed::Spelled(..) => (FIRST_IDS, 1, IDS_BATCH),
         Keyed::Objects(..) => (FIRST_IDS, 1, OBJECTS_BATCH),
     };
     let mut batch = (first / draws).max(least);
@@ -90,13 +90,8 @@ pub fn run<'py, T: Code + numpy::Element>(
             }
             Keyed::Spelled(randomizer, ids) => {
                 let (text, ids) = (ids.get().is_text(), ids.get().from(start, end));
-                let ids = Ids::Bytes(ids);
                 now.draw(randomizer, Many { ids, text }, u64::MAX)
             }
-            Keyed::Wide(randomizer, ids) => ids.with(start, end, |ids| {
-                let (ids, text) = (Ids::Wide(ids), true);
-                now.draw(randomizer, Many { ids, text }, u64::MAX)
-            }),
             Keyed::Objects(randomizer, items) => {
                 let items = items.get_item(&rows)?;
                 let items = match items.cast_into::<PyList>() {
@@ -113,7 +108,7 @@ pub fn run<'py, T: Code + numpy::Element>(
                 // Nobody knows how long they are. Texts or bytes alone are hashed many at a time.
                 match guarded(|| of_ids(&ids))? {
                     Some((held, text)) => {
-                        let ids = Ids::Bytes(held.part(0, held.len()));
+                        let ids = held.part(0, held.len());
                         now.draw(randomizer, Many { ids, text }, u64::MAX)
                     }
                     None => now.draw(randomizer, &ids[..], u64::MAX),

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::law::Matrix;
 use crate::py::convert::{as_array, integer, type_name};
 use crate::py::secret::Secret;
-use crate::py::spelled::{Numpy, SpelledIds, WideIds, of_column, of_numpy};
+use crate::py::spelled::{SpelledIds, of_array, of_column};
 use crate::py::work::{DETACH_FROM, detached};
 
 /// Where the records are, as the caller said it, with the draws that have keys for such addresses.
@@ -20,8 +20,6 @@ pub enum Keyed<'m, 'py> {
     Integers(Randomizer<'m, IntegerKeys>, Bound<'py, PyAny>, bool),
     /// Texts or bytes that were read once.
     Spelled(Randomizer<'m, AnyKeys>, Bound<'py, SpelledIds>),
-    /// Texts of NumPy's, of ASCII alone, that are read where they lie.
-    Wide(Randomizer<'m, AnyKeys>, WideIds<'py>),
     /// Anything that can be cut and turned into a list.
     Objects(Randomizer<'m, AnyKeys>, Bound<'py, PyAny>),
 }
@@ -62,14 +60,11 @@ impl<'m, 'py> Keyed<'m, 'py> {
                 "u" => Some(false),
                 "S" | "U" => {
                     refuse_other(array.len()?)?;
-                    match of_numpy(&array)? {
-                        Some(Numpy::Wide(ids)) => return Ok(Keyed::Wide(draws.derive()?, ids)),
-                        Some(Numpy::Copied(ids)) => {
-                            let held = Bound::new(array.py(), ids)?;
-                            return Ok(Keyed::Spelled(draws.derive()?, held));
-                        }
-                        None => None,
+                    if let Some(ids) = of_array(&array)? {
+                        let held = Bound::new(array.py(), ids)?;
+                        return Ok(Keyed::Spelled(draws.derive()?, held));
                     }
+                    None
                 }
                 "O" | "T" => None,
                 // None at all are of every kind, in whatever they come: an empty column has lost its own.

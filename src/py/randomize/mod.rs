@@ -7,20 +7,18 @@ use super::convert::{self, type_name, whole};
 use super::matrix::Matrix;
 use super::secret::{Secret, missing};
 use super::work::detached;
-use crate::draw::randomize::{Id, one};
-use crate::draw::respond;
+use crate::draw::randomize::Id;
+use crate::draw::respond::{keyed, with_words};
 use crate::error::Error;
 use crate::system::pool;
 
 mod batches;
 mod columns;
 mod ids;
-mod quick;
 
 pub use batches::run;
 pub use columns::Columns;
 pub use ids::{Draws, Keyed, NO_ZERO, ONE_ID, id as one_id};
-pub use quick::attach as attach_quick;
 
 /// Rows are counted below this.
 const ROWS: u64 = 1 << 62;
@@ -144,10 +142,7 @@ impl Matrix {
         id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let matrix = self.inner();
-        let u = match quick::code(code, matrix.family.size()) {
-            Some(u) => u,
-            None => one_code(code, matrix.family.size())?,
-        };
+        let u = one_code(code, matrix.family.size())?;
         if !matrix.has_sampler() {
             // Tables take long once, and others need not wait for them.
             detached(code.py(), u64::MAX, || {
@@ -160,7 +155,7 @@ impl Matrix {
             }
             let sampler = matrix.sampler();
             sampler.check()?;
-            return Ok(respond::with_words(|words| sampler.respond(u, words))?);
+            return Ok(with_words(|words| sampler.respond(u, words))?);
         }
         let secret = Secret::new(key, stream, id.is_some(), "id")?;
         let Some(id) = id else {
@@ -170,11 +165,11 @@ impl Matrix {
         let (key, labels) = (secret.key(), &secret.labels[..]);
         Ok(match ids::id("id", id, None)? {
             Id::Integer(id) => match u64::try_from(id) {
-                Ok(id) => one(matrix, key, labels, u, id),
-                Err(_) => one(matrix, key, labels, u, id as i64),
+                Ok(id) => keyed(matrix, key, labels, u, id),
+                Err(_) => keyed(matrix, key, labels, u, id as i64),
             },
-            Id::Text(id) => one(matrix, key, labels, u, id),
-            Id::Bytes(id) => one(matrix, key, labels, u, id),
+            Id::Text(id) => keyed(matrix, key, labels, u, id),
+            Id::Bytes(id) => keyed(matrix, key, labels, u, id),
         }?)
     }
 }
