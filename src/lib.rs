@@ -5,7 +5,6 @@
 //!
 //! | room | what lives there |
 //! |---|---|
-//! | [`mutant`] | faults on purpose, for `make mutants`; compiled to nothing elsewhere |
 //! | [`error`] | `Error` and its sentences |
 //! | [`system`] | what the machine is: threads, memory, how work stops, forks, erasure, the processor's level |
 //! | [`number`] | exact and directed arithmetic: double-doubles, logarithms, bits, the grid 2^-53, rank, search |
@@ -24,10 +23,6 @@
 
 // NaN has to fail a condition, so conditions are written `!(x >= 0.0)`.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
-
-// Before the others, which use its macro.
-#[macro_use]
-pub mod mutant;
 
 pub mod birkhoff;
 pub mod draw;

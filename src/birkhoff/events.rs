@@ -141,9 +141,7 @@ fn simulate_one(
                 continue;
             }
             // What is left where the row was; nothing if it had to leave.
-            if !mutant!("time-left-forgotten") {
-                left[counts.place(row, old as usize)] = expiry[row] - now;
-            }
+            left[counts.place(row, old as usize)] = expiry[row] - now;
             expiry[row] = now + left[counts.place(row, new as usize)];
             queue.push(Reverse((expiry[row], u)));
             memory::push(&mut out.changes, (now, u as u16, new as u16));

@@ -23,12 +23,7 @@ pub const MAX_BITS: u32 = 53;
 /// # Errors
 /// The smallest number of bits at which it is safe.
 pub fn refuse_loss(bits: u32, smallest: u128, total: u128) -> Result<()> {
-    let is_safe = |bits: u32| {
-        if mutant!("entries-lost-on-a-coarse-grid") {
-            return smallest >= total >> bits;
-        }
-        smallest >= total.div_ceil(1 << bits)
-    };
+    let is_safe = |bits: u32| smallest >= total.div_ceil(1 << bits);
     if is_safe(bits) {
         return Ok(());
     }

@@ -169,17 +169,9 @@ fn encode_all<S: Sink>(
     encode(&mut tuple, labels);
     tuple.list(path.len());
     for &index in path {
-        tuple.integer(if mutant!("path-not-derived") {
-            0
-        } else {
-            index.into()
-        });
+        tuple.integer(index.into());
     }
-    tuple.bytes(if mutant!("matrix-not-derived") {
-        &[0; 32]
-    } else {
-        digest
-    });
+    tuple.bytes(digest);
 }
 
 /// Labels, in the same encoding.

@@ -111,11 +111,7 @@ impl LogSum {
     pub(super) fn round_down(&self, base: u128) -> f64 {
         let bits = self.bits();
         let scaled = bits.over(base);
-        let low = if mutant!("beta-nearest") {
-            scaled.value.hi
-        } else {
-            scaled.value.round_down(scaled.error)
-        };
+        let low = scaled.value.round_down(scaled.error);
         // Mostly no double lies as close to the value as its error; one that does may be the value.
         let near = scaled.value.round_down(-scaled.error);
         if near > low && self.is_exactly(near, base) {
@@ -174,9 +170,7 @@ pub fn log_ratio(largest: u128, smallest: u128) -> f64 {
         let x = Dd::ln_ratio(largest, smallest);
         // `ln_ratio` may be a difference of two logarithms below 89 each.
         let error = if x.hi < 0.35 { x.hi } else { 180.0 };
-        if mutant!("epsilon-nearest") {
-            return x.hi;
-        }
+
         x.round_up(error * dd::RELATIVE_ERROR)
     }
 }

@@ -88,7 +88,7 @@ mod _core {
     #[pymodule_export]
     use super::microaggregate::{anatomy, class_means, group};
     #[pymodule_export]
-    use super::numeric::{average_vector, origins, permute_into, shuffle_ties};
+    use super::numeric::{origins, permute_into, shuffle_ties};
     #[pymodule_export]
     use super::operator::{
         Walk, basis, column, keep_condition, known_condition, not_finite, operate, operate_vector,

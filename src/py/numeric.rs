@@ -13,7 +13,7 @@ use crate::draw::derive::Purpose;
 use crate::error::Error;
 use crate::law::structure::Run;
 use crate::numeric::bits;
-use crate::numeric::{self, Item, Streams, average, shared, shuffle};
+use crate::numeric::{self, Item, Streams, shared, shuffle};
 use crate::system::erase;
 use crate::system::memory::Gather;
 
@@ -206,23 +206,4 @@ pub fn shuffle_ties<'py>(
         })?;
     }
     Ok(array)
-}
-
-/// ``P.T @ x`` to one unit in the last place; None where the structure has no such way.
-#[pyfunction]
-pub fn average_vector<'py>(
-    py: Python<'py>,
-    matrix: &Matrix,
-    x: PyReadonlyArray1<'py, f64>,
-) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
-    let x = x.as_slice()?;
-    let array = memory::doubles(py, "average", x.len() as u64)?;
-    let found = {
-        let mut out = array.readwrite();
-        let out = out.as_slice_mut()?;
-        detached(py, x.len() as u64, || {
-            average::average(matrix.inner(), x, out)
-        })?
-    };
-    Ok(found.then_some(array))
 }

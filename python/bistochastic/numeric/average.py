@@ -75,8 +75,11 @@ def _averaged(matrix: Matrix, numbers: Array) -> Array:
 
 def _vector(matrix: Matrix, numbers: Array) -> Array:
     packed = np.require(numbers, requirements=["C", "A"])
-    found = _core.average_vector(matrix, packed)
-    return operators.apply(matrix, packed) if found is None else found
+    found = operators.apply(matrix, packed)
+    if np.isfinite(found).all():
+        return found
+    # The sum of a class passed the largest double; its mean cannot.
+    return operators.apply(matrix, packed * 2.0**-64) * 2.0**64
 
 
 def _refuse(matrix: Matrix) -> None:

@@ -47,16 +47,10 @@ pub(super) fn blocks<const N: usize>(
 /// The lower halves of the counters, the upper ones, and those of the nonces.
 #[inline(always)]
 fn halves<const N: usize>(counters: &[u64; N], nonces: &[u64; N]) -> [[u32; N]; 4] {
-    // Asked here, as the loop holds nothing but arithmetic.
-    let upper = if mutant!("counter-of-32-bits") {
-        0
-    } else {
-        u32::MAX
-    };
     let mut own = [[0; N]; 4];
     for j in 0..N {
         own[0][j] = counters[j] as u32;
-        own[1][j] = (counters[j] >> 32) as u32 & upper;
+        own[1][j] = (counters[j] >> 32) as u32;
         own[2][j] = nonces[j] as u32;
         own[3][j] = (nonces[j] >> 32) as u32;
     }

@@ -288,11 +288,7 @@ fn draw_all(
     let mut parts = Vec::new();
     let mut room = Room::default();
     for (block, digest) in group.into_iter().zip(digests) {
-        let number = Label::Integer(if mutant!("block-number-lost") {
-            0
-        } else {
-            block.number.into()
-        });
+        let number = Label::Integer(block.number.into());
         for (position, column) in block.columns.into_iter().enumerate() {
             let names = Label::List(memory::copied(column.names));
             let labels = labels.with([names, number.clone()]);
@@ -366,9 +362,7 @@ fn digests(key: &Key, labels: Labels<'_>, group: &[Block<'_>], threads: usize) -
     pool::share_out(parts, &mut states, |buffer, (block, digest)| {
         erase::after(|| {
             let mut hasher = Hasher::new_keyed(&secret);
-            if !mutant!("block-not-in-noise") {
-                hold(block, &mut hasher, buffer);
-            }
+            hold(block, &mut hasher, buffer);
             let mut output = hasher.finalize_xof();
             output.fill(&mut digest[..]);
             output.zeroize();
@@ -406,7 +400,7 @@ fn hold(block: &Block<'_>, hasher: &mut Hasher, buffer: &mut [u8]) {
             }
         }
         match column.missing.filter(|missing| missing.contains(&true)) {
-            Some(missing) if !mutant!("missing-not-in-digest") => {
+            Some(missing) => {
                 hasher.update(&[1]);
                 words(missing.iter().map(|&is| [u8::from(is)]), hasher, buffer);
             }

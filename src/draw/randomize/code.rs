@@ -64,7 +64,7 @@ macro_rules! code {
                 let low = high >> s;
                 let left = self.wrapping_sub(low.wrapping_mul(d));
                 let more = left >= d;
-                let one = if mutant!("digits-uncorrected") { 0 } else { more as $type };
+                let one = more as $type;
                 (low.wrapping_add(one), left.replace(left.wrapping_sub(d), more))
             }
 

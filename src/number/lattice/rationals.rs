@@ -78,7 +78,7 @@ pub fn nearest(numerator: u128, denominator: u128) -> f64 {
         }
         places += 1;
     }
-    let more = rest > 0 && !mutant!("remainder-not-seen");
+    let more = rest > 0;
     (quotient << 1 | u128::from(more)) as f64 * 2f64.powi(-places)
 }
 
