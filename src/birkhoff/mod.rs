@@ -11,7 +11,7 @@
 //! | [`decomposition`], [`kron`] | the sum that is handed out, plain or by factors; the factors decomposed |
 //! | [`split`], [`sample`] | half a matrix, exactly; one random permutation without decomposing |
 //! | [`draw`] | a random term of a decomposition |
-//! | [`control`], [`random`] | progress and a wish to stop; labellings |
+//! | [`random`] | labellings |
 //!
 //! Where to start: [`decompose`], then [`bottleneck`].
 

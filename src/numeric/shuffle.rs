@@ -6,8 +6,8 @@
 //! Several of these numbers come from one word ([`draw`](super::draw)), for small classes those of several classes.
 //!
 //! # Cost
-//! A pass over the values, and one word for as many numbers as multiply to [`WORTH`]: 8 classes of five. Stretches
-//! of whole classes go to the threads; a class of more than [`LARGE`] is dealt out ([`scatter`](super::scatter)).
+//! A pass over the values, and one word for as many numbers as multiply to `WORTH`: 8 classes of five. Stretches
+//! of whole classes go to the threads; a class of more than `LARGE` is dealt out (`scatter`).
 
 use super::Item;
 use super::draw::{Buffer, Digits, Draw, Source, kind};

@@ -52,7 +52,7 @@ pub struct Program {
     inverse: bool,
     /// Each with the length of the rows that it takes.
     steps: Vec<(usize, Step)>,
-    /// The matrices that [`Step::Dense`] names, each once.
+    /// The matrices that `Step::Dense` names, each once.
     pub dense: Vec<Matrix>,
     /// Matrices that must not be singular for the inverse to mean anything; the matrix itself among them where
     /// it is a composite.

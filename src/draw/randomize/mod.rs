@@ -16,7 +16,7 @@
 //! So a changed code has other words, unrelated to the first ones; and what is drawn under one purpose,
 //! path, label, matrix or key never meets what is drawn under another.
 //!
-//! [`address`] says where records are, [`streams`] which words that gives, [`draw`] makes them reports. The type of
+//! [`address`] says where records are, `streams` which words that gives, `draw` makes them reports. The type of
 //! an address names the type of its keys, so that keys of one kind never meet addresses of another.
 
 use std::sync::atomic::{AtomicUsize, Ordering};

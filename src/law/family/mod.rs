@@ -42,7 +42,7 @@ pub trait Family: Debug + Send + Sync {
     /// Number of categories.
     fn size(&self) -> u64;
 
-    /// The realised parameters: [`build`] with them gives the same matrix again.
+    /// The realised parameters: `build` with them gives the same matrix again.
     fn parameters(&self) -> Parameters;
 
     /// What it is made of: what a draw from it takes, and which closed forms it has.
