@@ -1,6 +1,7 @@
 //! From a key and a matrix to reports: every random word, and what is drawn by it.
 
 pub mod alias;
+pub mod code;
 pub mod count;
 pub mod cross;
 pub mod derive;

@@ -25,10 +25,10 @@ use blake3::Hasher;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::address::Which;
-use super::code::{Code, Room};
 use super::draw::{At, draw};
 use super::work::Scratch;
 use super::{RECORDS, Randomizer, RowKeys, Rows};
+use crate::draw::code::{Code, Room};
 use crate::draw::derive::{Label, Purpose, derive};
 use crate::draw::key::Key;
 use crate::error::{Error, Result};
@@ -130,7 +130,7 @@ impl Column<'_> {
             return Err(Error::value("matrices", must, other.family.size()));
         }
         let width = each!(&self.codes, given, _ => width_of(given));
-        let narrow = 1 << super::code::Narrow::of(size) as usize;
+        let narrow = 1 << crate::draw::code::Narrow::of(size) as usize;
         if width != narrow {
             let (must, got) = (
                 format!("have {narrow} bytes each"),

@@ -2,10 +2,10 @@
 //! part by part, in codes as narrow as the part allows.
 
 use super::address::Which;
-use super::code::{Code, Space, narrow};
 use super::node::{Factor, Mixture, Node};
 use super::records::Records;
 use super::work::Work;
+use crate::draw::code::{Code, Space, narrow};
 use crate::draw::loops::{self, digits};
 use crate::draw::sampler::{Leaf, certain};
 

@@ -29,7 +29,6 @@ use crate::system::{erase, pool};
 
 pub mod address;
 pub mod block;
-pub mod code;
 mod draw;
 mod node;
 mod records;
@@ -37,21 +36,17 @@ mod slow;
 pub(super) mod streams;
 mod work;
 
+pub use crate::draw::code::{Code, RECORDS};
 pub use address::{Address, Id, Many, Person, Rows};
-pub use code::Code;
 pub use streams::{AnyKeys, ByteKeys, IntegerKeys, Keys, RowKeys, TextKeys};
 
+use crate::draw::code::{Room, narrow};
 use crate::system::memory::{self, Gather};
 use address::Which;
-use code::{Room, narrow};
 use draw::{At, draw};
 use node::Node;
 use records::{Addressed, Records};
 use work::Scratch;
-
-/// Records that are drawn together: their words stay in the nearest cache. Blocks start at multiples
-/// of it, counted from row 0.
-pub const RECORDS: usize = 1024;
 
 /// A matrix under a key and labels, ready to randomize records with addresses that take the keys `K`.
 ///

@@ -5,10 +5,10 @@
 
 use super::streams::Further;
 use super::{Address, AnyKeys, Id, IntegerKeys, Randomizer, RowKeys, Rows};
+use crate::draw::code::Code;
 use crate::draw::derive::{Label, Purpose, derive};
 use crate::draw::key::Key;
 use crate::draw::keystream::Keystream;
-use crate::draw::randomize::Code;
 use crate::draw::sampler::{Leaf, Parts, Sampler, certain};
 use crate::law::Matrix;
 use crate::law::battery::make;

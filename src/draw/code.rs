@@ -1,8 +1,11 @@
 //! The integers that hold codes, and room for codes of each width.
 
-use super::RECORDS;
 use crate::draw::word::Unsigned;
 use crate::system::{erase, memory};
+
+/// Records that are drawn together: their words stay in the nearest cache. Blocks start at multiples
+/// of it, counted from row 0.
+pub const RECORDS: usize = 1024;
 
 /// An unsigned integer that holds codes.
 pub trait Code: Unsigned {
@@ -132,20 +135,20 @@ impl Narrow {
 /// `$run::<C>` for the narrowest type `C` of codes below a size.
 macro_rules! narrow {
     ($size:expr, $C:ident => $run:expr) => {
-        match $crate::draw::randomize::code::Narrow::of($size) {
-            $crate::draw::randomize::code::Narrow::One => {
+        match $crate::draw::code::Narrow::of($size) {
+            $crate::draw::code::Narrow::One => {
                 type $C = u8;
                 $run
             }
-            $crate::draw::randomize::code::Narrow::Two => {
+            $crate::draw::code::Narrow::Two => {
                 type $C = u16;
                 $run
             }
-            $crate::draw::randomize::code::Narrow::Four => {
+            $crate::draw::code::Narrow::Four => {
                 type $C = u32;
                 $run
             }
-            $crate::draw::randomize::code::Narrow::Eight => {
+            $crate::draw::code::Narrow::Eight => {
                 type $C = u64;
                 $run
             }
