@@ -2,6 +2,7 @@
 
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::types::PyInt;
 
 use super::convert::{self, type_name, whole};
 use super::matrix::Matrix;
@@ -176,6 +177,12 @@ impl Matrix {
 
 /// A true code, never quoted.
 fn one_code(code: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
+    if let Ok(plain) = code.cast_exact::<PyInt>()
+        && let Ok(u) = plain.extract::<u64>()
+        && u < size
+    {
+        return Ok(u);
+    }
     let must = format!("be a whole number from 0 to {}", size - 1);
     if size == 2
         && let Ok(flag) = convert::flag("code", code)
