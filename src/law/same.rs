@@ -13,7 +13,7 @@ use crate::system::{memory, stop};
 pub const SIZE: u64 = 4096;
 
 /// Steps that all rows may take to compute, those inside of composites included.
-const STEPS: u128 = 1 << 34;
+const STEPS: u128 = 1 << 32;
 
 /// What was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
