@@ -30,9 +30,10 @@ LOOPS = "draw::loops::tests::both_compilations_draw_the_same"
 EDGES = "tests/test_edges.py::"
 ESTIMATE = "tests/test_estimate.py::"
 ANATOMY = "tests/test_anatomy.py::"
+WHERE = "tests/test_where.py::"
 INTERVALS = "tests/test_intervals.py::"
 AUDIT = "tests/test_audit.py::"
-PARQUET = "tests/test_parquet.py::"
+DOOR = "tests/test_door.py::"
 
 MUTANTS = [
     # Sampling: the inner loops.
@@ -251,6 +252,66 @@ MUTANTS = [
         ("tests/test_waves.py::test_ids_with_more_rows_than_declared_are_refused",),
         old="if over is not None:",
         new="if False:",
+    ),
+    Mutant(
+        "groups-column-not-compared",
+        "python/bistochastic/plan/waves.py",
+        "strata that are read off another column pass for the same law",
+        ("tests/test_waves.py::test_strata_of_another_column_are_another_law",),
+        old="return attribute.strata.column, ",
+        new="return None, ",
+    ),
+    Mutant(
+        "renames-not-seen",
+        "python/bistochastic/plan/waves.py",
+        "a column under a new name is drawn again without a word",
+        (
+            "tests/test_waves.py::test_a_column_under_another_name_is_not_drawn_again_without_a_word",
+        ),
+        old="if gone:",
+        new="if False:",
+    ),
+    Mutant(
+        "redraws-forgotten",
+        "python/bistochastic/plan/waves.py",
+        "a certificate tells the redraws of the wave before it, and none of earlier ones",
+        ("tests/test_waves.py::test_a_redraw_is_never_forgotten",),
+        old="return (*ids.redrawn_before, *ids.redrawn)",
+        new="return ids.redrawn",
+    ),
+    Mutant(
+        "rows-of-ids-as-declared",
+        "python/bistochastic/plan/certificate.py",
+        "an id that may have two rows is said to have one",
+        (
+            "tests/test_waves.py::test_values_of_a_person_may_differ_wherever_an_id_may_have_two_rows",
+        ),
+        old="checked is None or checked > 1:",
+        new="self.ids.max_rows_per_id > 1:",
+    ),
+    Mutant(
+        "renames-without-lock",
+        "python/bistochastic/files/release.py",
+        "two runs at the same time leave the file of one and the certificate of the other",
+        ("tests/test_file_certificates.py::test_a_pause_between_renames_does_not_mix_two_runs",),
+        old="with locked(whole, beside):",
+        new="with contextlib.nullcontext():",
+    ),
+    Mutant(
+        "bounds-not-compared",
+        "python/bistochastic/plan/stored.py",
+        "a certificate may claim a larger beta than its plan gives",
+        ("tests/test_formats.py::test_bounds_may_differ_in_the_last_digit_and_on_the_safe_side",),
+        old="if name in _AT_MOST and not value <= given + _SLACK:",
+        new="if False:",
+    ),
+    Mutant(
+        "unprotected-columns-not-compared",
+        "python/bistochastic/plan/stored.py",
+        "a certificate may leave out a column that the plan keeps",
+        ("tests/test_formats.py::test_facts_have_types_and_fit_each_other",),
+        old="wrong = set(plan.keep).symmetric_difference(columns)",
+        new="wrong = set()",
     ),
     Mutant(
         "waves-not-compared",
@@ -562,6 +623,47 @@ MUTANTS = [
         old="math.fsum(product**2) - count",
         new="math.fsum(product**2)",
     ),
+    # Tables of a protected file.
+    Mutant(
+        "units-outside-the-subgroup",
+        "python/bistochastic/tables/responses.py",
+        "rows outside of a known subgroup count as units of the sample",
+        (WHERE + "test_rows_outside_of_a_known_domain_are_no_units",),
+        old="units = np.array([sheet.records])",
+        new="units = np.array([sheet.rows])",
+    ),
+    Mutant(
+        "true-for-one",
+        "python/bistochastic/tables/question.py",
+        "True is taken for 1 in a condition on an unprotected column",
+        (WHERE + "test_true_is_not_1_and_1_is_not_true",),
+        old="and key(level) not in there)",
+        new="and level not in tuple(known))",
+    ),
+    Mutant(
+        "unanswered-outside-the-subgroup",
+        "python/bistochastic/tables/sheet.py",
+        "records without an answer are counted outside of the subgroup, too",
+        (WHERE + "test_who_did_not_answer_is_counted_inside_the_domain_alone",),
+        old="asked = unanswered if inside is None else unanswered & inside",
+        new="asked = unanswered",
+    ),
+    Mutant(
+        "levels-of-another-kind",
+        "python/bistochastic/tables/question.py",
+        "a condition on a column that is asked about shows all of its levels",
+        (WHERE + "test_a_scalar_of_numpy_beside_one_of_python_is_its_level",),
+        old="if level in conditions.get(column, every)]",
+        new="if level]",
+    ),
+    Mutant(
+        "replicates-by-one-total",
+        "python/bistochastic/estimate/linear.py",
+        "all replicates divide by the total of the weights",
+        ("tests/test_replicates.py::test_each_replicate_divides_by_its_own_total",),
+        old="totals = told.sum(axis=1, keepdims=True)",
+        new="totals = np.full((len(cells), 1), self.total)",
+    ),
     # Classes of records.
     Mutant(
         "far-side-of-a-box-forgotten",
@@ -596,6 +698,55 @@ MUTANTS = [
         ("tests/test_ranks.py::test_the_order_of_the_file_does_not_matter",),
         old="np.lexsort((x, y))",
         new="np.argsort(y, kind='stable')",
+    ),
+    # What is published unchanged, and how it is said.
+    Mutant(
+        "certain-in-one-report-only",
+        "python/bistochastic/plan/published.py",
+        "a category that some reports leave open counts as certain always",
+        ("tests/test_published.py::test_what_the_certificate_lists_is_what_leaves",),
+        old="always = sometimes & ~behind[~certain].any(axis=0)",
+        new="always = sometimes",
+    ),
+    Mutant(
+        "one-group-for-all",
+        "python/bistochastic/plan/published.py",
+        "a column is published unchanged as soon as one group of it is",
+        ("tests/test_published.py::test_what_the_certificate_lists_is_what_leaves",),
+        old="if several and all(one.whole for one in read):",
+        new="if several and any(one.whole for one in read):",
+    ),
+    Mutant(
+        "positions-known-after-a-shuffle",
+        "python/bistochastic/plan/published.py",
+        "numbers moved by position are listed as certain though the rows were shuffled",
+        ("tests/test_published.py::test_what_the_certificate_lists_is_what_leaves",),
+        old="        many = 0\n",
+        new="        pass\n",
+    ),
+    Mutant(
+        "beta-0-is-protected",
+        "python/bistochastic/plan/published.py",
+        "a column of beta 0 is counted among the protected ones",
+        ("tests/test_published_words.py::test_numbers_that_stay_are_not_called_protected",),
+        old="(each.beta == 0 and each.size != 1)",
+        new="False",
+    ),
+    Mutant(
+        "escapes-in-tables",
+        "python/bistochastic/words.py",
+        "tables show the text of others as it is",
+        ("tests/test_terminal.py::test_reprs_and_pages_of_foreign_text_are_harmless",),
+        old="lines = [[visible(text) for text in line] for line in (header, *rows)]",
+        new="lines = [list(line) for line in (header, *rows)]",
+    ),
+    Mutant(
+        "anyone-answers",
+        "python/bistochastic/sources.py",
+        "a key that anyone can guess is taken without a word",
+        ("tests/test_waves.py::test_a_client_needs_all_columns_a_key_and_an_id",),
+        old='and fingerprint == "insecure":',
+        new="and False:",
     ),
     # Audits: what would make a bad release look good.
     Mutant(
@@ -663,27 +814,53 @@ MUTANTS = [
         old="yield escaped(child)",
         new="yield child",
     ),
-    # Parquet files.
+    # What leaves.
     Mutant(
-        "run-cut-short",
-        "src/draw/packed.rs",
-        "a run of one place is written with one less than it has",
-        ("draw::packed::tests::runs_of_every_length_and_beginning_are_read_again",),
+        "dictionary-as-it-came",
+        "python/bistochastic/adapters/arrow_cells.py",
+        "a kept dictionary leaves in the order in which the original has its values",
+        (DOOR + "test_a_dictionary_does_not_undo_a_shuffle[pyarrow]",),
+        old="    if kind.ordered:\n        values",
+        new="    if True:\n        values",
     ),
     Mutant(
-        "pages-not-moved",
+        "categories-as-they-came",
+        "python/bistochastic/adapters/pandas_frame.py",
+        "kept categories of pandas leave in the order in which the original has them",
+        (DOOR + "test_a_dictionary_does_not_undo_a_shuffle[pandas]",),
+        old="bool(array.ordered)\n    if not ordered:",
+        new="bool(array.ordered)\n    if False:",
+    ),
+    Mutant(
+        "values-under-nulls",
+        "python/bistochastic/adapters/arrow_cells.py",
+        "numbers under a null leave",
+        (DOOR + "test_arrow_tables_leave_by_their_cells[int64-by position]",),
+        old="cells.reshape(rows, width)[~valid] = 0",
+        new="pass",
+    ),
+    Mutant(
+        "slices-by-buffers-alone",
+        "python/bistochastic/adapters/arrow_table.py",
+        "slices of one dictionary are taken for each other",
+        (DOOR + "test_slices_of_one_dictionary_are_told_apart",),
+        old="same = (entries.offset, len(entries), *places)",
+        new="same = (*places,)",
+    ),
+    Mutant(
+        "groups-as-they-come",
         "python/bistochastic/adapters/parquet_file.py",
-        "columns are looked for where they stood in a file of their own",
-        (PARQUET + "test_columns_of_every_kind_come_back_as_they_were[none]",),
-        old="new[number][1] + by",
-        new="new[number][1]",
+        "groups of rows in a file are as long as what was read and drawn at a time",
+        (DOOR + "test_a_release_that_is_written_again_is_the_same_file[False]",),
+        old="whole = len(table) if all_of_it else len(table) // GROUP * GROUP",
+        new="whole = len(table)",
     ),
     Mutant(
-        "missing-rows-swapped",
-        "python/bistochastic/adapters/parquet_pages.py",
-        "rows that have a value are written as missing",
-        (PARQUET + "test_pages_and_groups_of_many_rows_with_missing_values",),
-        old="np.packbits(~missing[",
-        new="np.packbits(missing[",
+        "kept-dictionary-in-file",
+        "python/bistochastic/adapters/parquet_file.py",
+        "a kept dictionary is written to a file as it is",
+        (DOOR + "test_files_leave_by_their_cells[dictionary of texts]",),
+        old="        return plain(kind.value_type)",
+        new="        return kind",
     ),
 ]

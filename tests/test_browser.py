@@ -242,7 +242,7 @@ def test_the_slider_shows_what_the_core_gives(
         )
         dense = matrix.to_dense()
         cells = [cell_text(float(p), 4) for row in dense for p in row]
-        # Each row begins with the number of its column and the name of its level.
+        # Each row begins with the name of its level, above its column and beside it.
         drawn = [text for u in range(4) for text in texts[6 * u + 2 : 6 * u + 6]]
         assert drawn == cells
 

@@ -58,7 +58,7 @@ def test_the_demo_goes_the_whole_way() -> None:
         assert words in text
     assert "2,201 people" in text
     assert "beta 0.6, epsilon 7.507" in text
-    assert "In clear: the order of the rows" in text
+    assert "Published unchanged: the order of the rows" in text
     assert "crew -> " in text
     # 2,201 people before and after, whatever was drawn.
     rows = [line.split() for line in text.splitlines() if line.startswith("survived  ")]

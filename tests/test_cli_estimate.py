@@ -125,7 +125,7 @@ def test_batches_of_any_length_add_up(frame: pd.DataFrame) -> None:
         (["file.csv", "--plan", "plan.toml", "--by", "sex", "--where", "sex"],
          "must be like column="),
         (["file.csv", "--plan", "plan.toml", "--by", "sex", "--where", "age=99"],
-         "`where` must leave at least one record; got none"),
+         "`where` must hold levels that occur in column `age`, or that its type declares; got 99"),
         (["file.csv", "--plan", "plan.xml", "--by", "sex"], "`plan` must end in .toml or .json"),
         (["file.csv", "--plan", "plan.none.json", "--by", "sex"],
          "`plan` must be a file to read"),
@@ -164,8 +164,8 @@ def test_a_broken_file_is_refused_without_its_values(folder: Path) -> None:
     [
         ("secret,1", "column `sex`: must hold declared categories only; got 1 other value, the "
                      "first in row 200001"),
-        ("F,-7.125", "column `w`: `weights` must hold non-negative numbers; got a negative or "
-                     "infinite one in row 200001"),
+        ("F,-7.125", "column `w`: `weights` must hold non-negative numbers; got a negative one "
+                     "in row 200001"),
         ("F,secret", "column `w`: must hold numbers; got 1 other value, the first in row 200001"),
         ("secret", "must have 2 fields in every row; got 1 in row 200001"),
     ],
@@ -206,3 +206,167 @@ def test_the_plan_is_held_against_the_certificate_beside_the_file(tmp_path: Path
         "got one whose law of `sex` differs" in wrong.stderr
     )
     assert "\n" not in wrong.stderr.strip()
+
+
+# The design of the sample.
+
+
+@pytest.fixture(name="sampled")
+def _sampled(folder: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    rng = np.random.default_rng(2)
+    frame["psu"] = rng.integers(0, 30, 900)
+    frame["stratum"] = np.where(frame["psu"] < 12, "u", "v")
+    for k in range(4):
+        frame[f"r{k}"] = frame["w"] * rng.poisson(1, 900)
+    frame.to_csv(folder / "file.csv", index=False)
+    frame.to_parquet(folder / "file.parquet", row_group_size=100)
+    frame.to_feather(folder / "file.arrow", compression="uncompressed")
+    return frame
+
+
+DESIGNS: list[tuple[list[str], dict[str, Any]]] = [
+    (["--cluster", "psu"], {"cluster": "psu"}),
+    (["--strata", "stratum"], {"strata": "stratum"}),
+    (["--cluster", "psu", "--strata", "stratum", "--weights", "w"],
+     {"cluster": "psu", "strata": "stratum", "weights": "w"}),
+    (["--replicates", "r0,r1, r2", "--replicates", "r3", "--weights", "w"],
+     {"replicates": ["r0", "r1", "r2", "r3"], "weights": "w"}),
+    (["--replicates", "r0,r1,r2,r3", "--weights", "w", "--replicate-scale", "3/4"],
+     {"replicates": ["r0", "r1", "r2", "r3"], "weights": "w", "replicate_scale": 0.75}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("file", ["file.csv", "file.parquet", "file.arrow"])
+@pytest.mark.parametrize(("words", "options"), DESIGNS)
+def test_a_design_gives_what_it_gives_in_python(
+    folder: Path, sampled: pd.DataFrame, file: str, words: list[str], options: dict[str, Any]
+) -> None:
+    for asked, where in (("sex", None), ("edu", {"age": [20, 22]}), ("edu", {"sex": ["F"]})):
+        want = PLAN.estimate(sampled, asked, where=where, **options)
+        extra = [f"{k}={','.join(map(str, v))}" for k, v in (where or {}).items()]
+        given = [word for each in extra for word in ("--where", each)]
+        done = run(folder, file, "--plan", "plan.toml", "--by", asked, *words, *given)
+        assert done.exit_code == 0, done.output
+        assert done.stdout == repr(want) + "\n"
+        assert "degrees of freedom" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--cluster", "tail"], "must have one column `tail`; got none"),
+        (["--strata", "tail"], "must have one column `tail`; got none"),
+        (["--weights", "w", "--replicates", "r0,tail"], "must have one column `tail`; got none"),
+        (["--cluster", "sex"],
+         "`cluster` must name columns in clear; got `sex`, which the plan protects"),
+        (["--replicates", "r0,r1"], "`replicates` must come with weights; got none"),
+        (["--weights", "w", "--replicates", "r0"],
+         "`replicates` must be a list of two or more columns; got 1"),
+        (["--weights", "w", "--replicates", "r0,r1", "--cluster", "psu"],
+         "`replicates` must be given without strata and cluster; got both"),
+        (["--replicate-scale", "2"], "`replicate_scale` must come with replicates; got none"),
+        (["--weights", "w", "--replicates", "r0,r1", "--replicate-scale", "0"],
+         "`replicate_scale` must be a positive number; got 0"),
+        (["--cluster", "psu", "--population", "fixed"],
+         "`population` must be sampled where strata, cluster or replicates are given; got fixed"),
+        (["--cluster", "psu", "--where", "age=99"],
+         "`where` must hold levels that occur in column `age`, or that its type declares; got 99"),
+        (["--weights", "other", "--cluster", "psu"], "column `other`: `weights` must hold"),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("sampled")
+def test_a_design_that_cannot_be_is_one_sentence(
+    folder: Path, words: list[str], sentence: str
+) -> None:
+    done = run(folder, "file.parquet", "--plan", "plan.toml", "--by", "sex", *words)
+    assert done.exit_code == 1
+    assert sentence in done.output
+    assert len([line for line in done.output.splitlines() if not line.startswith("note: ")]) == 1
+
+
+@pytest.mark.usefixtures("sampled")
+def test_a_scale_that_is_no_number_is_said(folder: Path) -> None:
+    words = ["--plan", "plan.toml", "--by", "sex", "--replicate-scale", "much"]
+    done = run(folder, "file.csv", *words)
+    assert done.exit_code == 2
+    assert "'much' is not a number" in done.output
+
+
+# Noise that rows share.
+
+SHARED = (
+    "rows of one id share their noise: errors and intervals may be too small unless cluster= names "
+    "the column of ids"
+)
+
+
+def released(rows: int, **options: Any) -> Any:
+    plan = bs.Plan(
+        [bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)], keep=["house", "w"]
+    )
+    people = {
+        "sex": ["F", "F", "M", "M"] * 50, "house": np.arange(200) // rows,
+        "w": np.linspace(1, 2, 200),
+    }  # fmt: skip
+    return plan, plan.protect(
+        people, key=bs.Key.insecure(1), id_column="house", after="first",
+        allow_insecure=True, **options,
+    )  # fmt: skip
+
+
+def test_an_estimate_from_rows_that_share_noise_says_so(tmp_path: Path) -> None:
+    plan, release = released(2, max_rows_per_id=2)
+    scores = {"sex": [0, 1]}
+    calls: list[Any] = [
+        lambda frame, **more: plan.estimate(frame, "sex", **more),
+        lambda frame, **more: plan.count(frame, {"sex": "F"}, **more),
+        lambda frame, **more: plan.ratio(frame, {"sex": "F"}, {"w": [1.0, 2.0]}, **more),
+        lambda frame, **more: plan.mean(frame, "sex", [0, 1], **more),
+        lambda frame, **more: plan.covariance(frame, ["sex", "w"], scores, **more),
+    ]
+    for call in calls:
+        assert call(release).notes == (SHARED,)
+        assert f"note: {SHARED}" in repr(call(release))
+        assert call(release, weights="w", population="fixed").notes == (SHARED,)
+        assert call(release, cluster="house").notes == ()
+        # A frame alone does not say how it was drawn.
+        assert call(release.data).notes == ()
+    # Nothing about a column in clear was drawn.
+    assert plan.estimate(release, "house").notes == ()
+    _, single = released(1)
+    assert single.certificate.ids.rows_per_id_checked == 1
+    assert plan.estimate(single, "sex").notes == ()
+    # From the shell the certificate lies beside the file, or is given for the plan.
+    pd.DataFrame(release.data).to_csv(tmp_path / "file.csv", index=False)
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    (tmp_path / "plan.certificate.json").write_text(release.certificate.to_json())
+    words = ("--by", "sex")
+    assert SHARED not in run(tmp_path, "file.csv", "--plan", "plan.toml", *words).output
+    given = run(tmp_path, "file.csv", "--plan", "plan.certificate.json", *words)
+    assert f"note: {SHARED}" in given.stdout
+    (tmp_path / "file.csv.certificate.json").write_text(release.certificate.to_json())
+    beside = run(tmp_path, "file.csv", "--plan", "plan.toml", *words)
+    assert f"note: {SHARED}" in beside.stdout
+    whole = run(tmp_path, "file.csv", "--plan", "plan.toml", *words, "--cluster", "house")
+    assert whole.exit_code == 0
+    assert SHARED not in whole.output
+    assert run(
+        tmp_path, "file.csv", "--plan", "plan.toml", *words, "--format", "json"
+    ).stdout.count(SHARED) == 1  # fmt: skip
+
+
+def test_rows_that_were_not_counted_may_share_noise(tmp_path: Path) -> None:
+    _, release = released(1)
+    data = json.loads(release.certificate.to_json())
+    assert data["ids"]["rows_per_id_checked"] == 1
+    from dataclasses import replace
+
+    from bistochastic.tables.sheet import shared_noise
+
+    ids = replace(release.certificate.ids, rows_per_id_checked=None)
+    unknown = replace(release.certificate, ids=ids)
+    assert shared_noise(unknown, Design()) == (SHARED,)
+    assert shared_noise(unknown, Design(cluster="house")) == ()
+    by_rows = replace(release.certificate, ids=replace(ids, row_columns=("file", "row")))
+    assert shared_noise(by_rows, Design()) == ()
+    assert shared_noise(None, Design()) == ()

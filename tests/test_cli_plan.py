@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 from bistochastic import cli
+
+DATA = Path(os.environ.get("BISTOCHASTIC_DATA", "data"))
 
 
 def invoke(*words: str | Path) -> Any:
@@ -35,7 +38,7 @@ def survey(tmp_path: Path) -> Path:
 
 def test_a_codebook_and_a_header_make_a_plan(survey: Path) -> None:
     words = ("plan", survey / "survey.csv", "--codebook", survey / "codebook.csv", "--beta", "0.5")
-    done = invoke(*words, "--drop", "id", "--keep", "age", "--name", "wave")
+    done = invoke(*words, "--drop", "id", "--keep", "age", "--numeric", "income", "--name", "wave")
     assert done.exit_code == 0, done.output
     plan = bs.Plan.from_toml(done.stdout)
     sex, income = plan.attributes
@@ -111,7 +114,7 @@ def test_a_beta_that_there_is_not_is_refused_for_numbers_alone(tmp_path: Path, b
     (tmp_path / "in.csv").write_text("age\n1\n2\n")
     done = invoke("plan", tmp_path / "in.csv", "--beta", beta, "--out", tmp_path / "p.toml")
     assert done.exit_code == 1
-    assert "column `age`: `beta` must be from 0 to 1; got" in done.stderr
+    assert "`beta` must be from 0 to 1; got" in done.stderr
     assert not (tmp_path / "p.toml").exists()
 
 
@@ -191,3 +194,82 @@ def test_missing_values_get_the_policy_that_was_typed(survey: Path) -> None:
         plan = bs.Plan.from_toml(run(*words, "--missing", policy))
         assert [a.missing for a in plan.attributes if isinstance(a, bs.Categorical)] == [policy]
     assert invoke(*words, "--missing", "other").exit_code == 2
+
+
+# Numbers without declared levels are undecided.
+
+
+def test_household_ids_weights_and_region_codes_are_not_permuted(tmp_path: Path) -> None:
+    """Household 1 became 21, and region 0113 became 118."""
+    people = DATA / "sdcmicro_testdata.csv"
+    if not people.is_file():
+        pytest.skip("the file is not here")
+    frame = pl.read_csv(people).head(400)
+    codes = [f"0{1 + i % 7}1{i % 5}" for i in range(frame.height)]
+    frame.with_columns(pl.Series("region", codes)).write_csv(tmp_path / "in.csv")
+    (tmp_path / "book.csv").write_text("column,level\nsex,1\nsex,2\n")
+    words = ("plan", tmp_path / "in.csv", "--codebook", tmp_path / "book.csv")
+    plan = bs.Plan.from_toml(run(*words))
+    assert [a.columns for a in plan.attributes] == [("sex",)]
+    ids = {"ori_hid", "sampling_weight", "household_weights"}
+    assert ids | {"age", "income"} < set(plan.undecided)
+    assert "region" in (*plan.undecided, *plan.drop)
+    out = tmp_path / "plan.toml"
+    shown = run(*words, "--out", out)
+    assert "Undecided, so nothing can be protected yet: columns `urbrur`, " in shown
+    done = invoke("protect", tmp_path / "in.csv", tmp_path / "out.csv", "--plan", out)
+    assert done.exit_code == 1
+    assert "`ori_hid`" in done.stderr
+    assert "must be decided first; got numbers without declared categories" in done.stderr
+    assert not (tmp_path / "out.csv").exists()
+    assert "Undecided" in run("inspect", out)
+    assert "must be decided" in invoke("report", out, "--out", tmp_path / "r.html").stderr
+    whole = tmp_path / "whole.toml"
+    run(
+        *words,
+        "--numeric",
+        "age,income",
+        "--drop",
+        "region",
+        "--keep",
+        ",".join(sorted(set(plan.undecided) - {"age", "income", "region"})),
+        "--out",
+        whole,
+    )
+    decided = bs.Plan.from_toml(whole.read_text())
+    assert decided.undecided == ()
+    assert [a.columns[0] for a in decided.attributes] == ["sex", "age", "income"]
+    run("protect", tmp_path / "in.csv", tmp_path / "out.csv", "--plan", whole)
+    released = pl.read_csv(tmp_path / "out.csv")
+    assert released.select(sorted(ids)).equals(frame.select(sorted(ids)))
+
+
+def test_commas_and_repeated_options_name_columns(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text('sex,a,b,"a,b",c,d\nF,1,1,1,1,1\nM,2,2,2,2,2\n')
+    book = tmp_path / "book.toml"
+    book.write_text('sex = ["F", "M"]')
+    words = ("plan", path, "--codebook", book)
+
+    def of(*more: str) -> bs.Plan:
+        return bs.Plan.from_toml(run(*words, *more))
+
+    assert of().undecided == ("a", "b", "a,b", "c", "d")
+    plan = of("--numeric", "a, b", "--keep", "c", "--keep", "a,b", "--drop", "d")
+    # What is the name of a column is that column.
+    assert plan.undecided == ()
+    assert [each.columns for each in plan.attributes] == [("sex",), ("a",), ("b",)]
+    assert (plan.keep, plan.drop) == (("c", "a,b"), ("d",))
+    assert of("--numeric", "*", "--drop", "d").undecided == ()
+    assert of("--keep", "*").keep == "*"
+    assert "column `e`: must be in `schema`" in invoke(*words, "--keep", "a,e").stderr
+
+
+def test_epsilon_in_the_place_of_beta(tmp_path: Path) -> None:
+    (tmp_path / "book.toml").write_text('sex = ["F", "M"]\ntown = ["a", "b", "c"]')
+    words = ("plan", "--codebook", tmp_path / "book.toml")
+    plan = bs.Plan.from_toml(run(*words, "--epsilon", "1.5"))
+    assert all(0 <= 1.5 - each.epsilon < 1e-9 for each in plan.by_attribute.values())
+    assert bs.Plan.from_toml(run(*words)) == bs.Plan.from_toml(run(*words, "--beta", "0.6"))
+    done = invoke(*words, "--epsilon", "1", "--beta", "0.5")
+    assert "`beta` must be given, or epsilon; got both" in done.stderr

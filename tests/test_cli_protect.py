@@ -131,8 +131,10 @@ def test_a_file_is_protected_as_the_table_in_it(tmp_path: Path, rows: int, numer
     folder.run("in.csv", "out.csv", *folder.keyed())
     release = plan.protect(table, key=bs.Key.from_bytes(KEY), release="2026")
     found = pq.read_table(tmp_path / "out.parquet")
-    assert found.schema.equals(release.data.schema)
-    assert found.equals(release.data)
+    # A file holds cells: no dictionary is in it.
+    expected = release.data.set_column(0, "sex", release.data["sex"].cast(pa.string()))
+    assert found.schema.equals(expected.schema)
+    assert found.equals(expected)
     write_csv(tmp_path / "expected.csv", release.data)
     assert (tmp_path / "out.csv").read_text() == (tmp_path / "expected.csv").read_text()
     assert folder.certificate("out.parquet") == folder.certificate("out.csv") == release.certificate
@@ -164,16 +166,16 @@ def test_whole_numbers_stay_whole(tmp_path: Path) -> None:
     assert sorted(float(row.split(",")[1]) for row in rows) == [1, 2.5, 3]
 
 
-def test_groups_of_rows_are_written_as_they_come_and_none_of_a_few(tmp_path: Path) -> None:
+def test_groups_have_the_same_number_of_rows_however_these_came(tmp_path: Path) -> None:
     schema = pa.schema([("a", pa.int32())])
-    sink = parquet_file.ParquetSink(tmp_path / "out.parquet", schema, None)
+    sink = parquet_file.ParquetSink(tmp_path / "out.parquet", schema)
     values = np.arange(900_000, dtype=np.int32)
     for start in range(0, len(values), 90_000):
         sink.write(pa.record_batch([pa.array(values[start : start + 90_000])], schema=schema))
     sink.close()
     file = pq.ParquetFile(tmp_path / "out.parquet")
     groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-    assert groups == [270_000, 270_000, 270_000, 90_000]
+    assert groups == [262_144, 262_144, 262_144, 113_568]
     assert file.read()["a"].to_numpy().tolist() == values.tolist()
 
 
@@ -574,7 +576,8 @@ def test_adult_is_protected_from_the_shell(tmp_path: Path) -> None:
         pytest.skip("adult.csv is not in BISTOCHASTIC_DATA")
     source = str(Path(data) / "adult.csv")
     plan, out = str(tmp_path / "adult.toml"), str(tmp_path / "protected.csv")
-    words = ["plan", source, "--domain-from-data", "--beta", "0.6", "--drop", "fnlwgt"]
+    words = ["plan", source, "--domain-from-data", "--beta", "0.6", "--drop", "fnlwgt",
+             "--numeric", "*"]  # fmt: skip
     done = CliRunner().invoke(cli.main, [*words, "--out", plan])
     assert done.exit_code == 0, done.output
     done = CliRunner().invoke(cli.main, ["protect", source, out, "--plan", plan, "--shuffle"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pickle
 import warnings
 from pathlib import Path
 from typing import Any
@@ -56,7 +58,7 @@ def relation() -> Any:
 
 @pytest.mark.parametrize("name", DECLARED)
 def test_declared_levels_are_taken_from_types(name: str) -> None:
-    plan = bs.Plan.for_frame(DECLARED[name](), beta=0.6)
+    plan = bs.Plan.for_frame(DECLARED[name](), beta=0.6, numeric="*")
     assert kinds(plan) == {
         "degree": "categorical", "smokes": "categorical", "age": "numeric", "income": "numeric",
     }  # fmt: skip
@@ -70,7 +72,7 @@ def test_declared_levels_are_taken_from_types(name: str) -> None:
 
 def test_a_draft_protects_what_it_was_drafted_for() -> None:
     frame = polars_frame()
-    release = bs.Plan.for_frame(frame, beta=0.6).protect(frame)
+    release = bs.Plan.for_frame(frame, beta=0.6, numeric=["income", "age"]).protect(frame)
     assert release.data.columns == ["degree", "smokes", "age", "income"]
     assert release.data.schema == frame.drop("name", "town").schema
 
@@ -90,7 +92,7 @@ def test_levels_that_happen_to_occur_must_be_asked_for(name: str) -> None:
     frame = OCCURRING[name]()
     plan = bs.Plan.for_frame(frame, beta=0.6)
     assert "degree" in plan.drop
-    asked = bs.Plan.for_frame(frame, beta=0.6, domain_from_data=True)
+    asked = bs.Plan.for_frame(frame, beta=0.6, domain_from_data=True, numeric="*")
     assert kinds(asked)["degree"] == kinds(asked)["town"] == "categorical"
     degree, smokes = asked.attributes[:2]
     assert isinstance(degree, bs.Categorical)
@@ -113,10 +115,11 @@ def test_a_schema_alone_has_no_levels_to_read() -> None:
 
 def test_levels_in_a_dict() -> None:
     plan = bs.Plan.for_frame({"sex": ["F", "M"], "codes": np.array([3, 1]), "age": float}, beta=0.5)
+    assert plan.undecided == ("age",)
     codes = plan.attributes[1]
     assert isinstance(codes, bs.Categorical)
     assert codes.categories == (3, 1)
-    assert kinds(plan)["age"] == "numeric"
+    assert "age" not in kinds(plan)
 
 
 def test_keep_drop_name_and_floor() -> None:
@@ -157,7 +160,7 @@ def test_a_table_schema_has_types_too(tmp_path: Path) -> None:
     fields = [{"name": name, "type": kind} for name, kind in types.items()]
     path.write_text(json.dumps({"fields": fields}))
     plan = bs.Plan.for_frame(path, beta=0.6)
-    assert kinds(plan) == {"a": "numeric", "b": "categorical"}
+    assert (kinds(plan), plan.undecided) == ({"b": "categorical"}, ("a",))
     assert plan.drop == ("c", "d")
 
 
@@ -193,8 +196,8 @@ def test_a_wrong_codebook_is_one_sentence(name: str, tmp_path: Path) -> None:
         ({"name": str}, {}, "must have a column that can be protected; got column `name`: left"),
         ({"sex": ["F"]}, {"keep": ["age"]}, "column `age`: must be in `schema`"),
         ({"sex": ["F"]}, {"keep": "sex"}, "`keep` must be a list of names; got str"),
-        ({"sex": ["F", "M"]}, {"beta": 2}, "column `sex`: `beta` must be from 0 to 1; got 2"),
-        ({"age": int}, {"beta": 1.5}, "column `age`: `beta` must be from 0 to 1; got 1.5"),
+        ({"sex": ["F", "M"]}, {"beta": 2}, "`beta` must be from 0 to 1; got 2"),
+        ({"age": int}, {"beta": 1.5}, "`beta` must be from 0 to 1; got 1.5"),
         ({"age": int}, {"beta": float("nan")}, "`beta` must be from 0 to 1; got NaN"),
         ({"age": int}, {"floor": float("nan")}, "`floor` must be from 0 to 1; got NaN"),
         ({"sex": ["F"]}, {"domain_from_data": 3}, "`domain_from_data` must be"),
@@ -276,3 +279,203 @@ def test_what_is_left_out_is_named_and_a_codebook_may_know_more(tmp_path: Path) 
         warnings.simplefilter("error")
         named = bs.Plan.for_frame(schema, beta=0.6, codebook=tmp_path / "b.csv", drop=["name"])
     assert named == plan
+
+
+# Numbers without declared categories are undecided.
+
+SDCMICRO = Path(os.environ.get("BISTOCHASTIC_DATA", "data")) / "sdcmicro_testdata.csv"
+needs_sdcmicro = pytest.mark.skipif(not SDCMICRO.is_file(), reason="the file is not here")
+
+
+@needs_sdcmicro
+def test_household_ids_weights_and_codes_are_not_permuted() -> None:
+    frame = pl.read_csv(SDCMICRO)
+    plan = bs.Plan.for_frame(frame, beta=0.6, codebook=None)
+    assert plan.undecided == tuple(frame.columns)
+    assert plan.attributes == ()
+    with pytest.raises(ValueError, match=r"columns `urbrur`, .*`ori_hid`, .*: must be decided"):
+        plan.protect(frame)
+    sex = {"sex": [1, 2]}
+    ids = ["ori_hid", "sampling_weight", "household_weights"]
+    rest = [c for c in frame.columns if c not in (*ids, "sex", "age", "income")]
+    first = bs.Plan.for_frame({**sex, **dict.fromkeys(frame.columns[7:], float)}, epsilon=1.5)
+    assert first.attributes[0].columns == ("sex",)
+    assert set(ids) < set(first.undecided)
+    done = bs.Plan.for_frame(
+        {**dict.fromkeys(frame.columns, float), **sex}, beta=0.6, numeric=["age", "income"],
+        keep=ids, drop=rest,
+    )  # fmt: skip
+    released = done.protect(frame).data
+    assert released.select(ids).equals(frame.select(ids))
+    assert not released["age"].equals(frame["age"])
+
+
+def test_each_column_is_decided_in_one_call() -> None:
+    schema = {"sex": ["F", "M"], "age": int, "weight": float, "hh": int}
+    plan = bs.Plan.for_frame(schema, beta=0.6)
+    assert (plan.undecided, plan.keep, plan.drop) == (("age", "weight", "hh"), (), ())
+    assert plan.beta == bs.Plan.for_frame({"sex": ["F", "M"]}, beta=0.6).beta
+    assert plan.for_records(9).undecided == plan.undecided
+    some = bs.Plan.for_frame(schema, beta=0.6, numeric=["age"], keep=["weight"])
+    assert (kinds(some)["age"], some.keep, some.undecided) == ("numeric", ("weight",), ("hh",))
+    whole = bs.Plan.for_frame(schema, beta=0.6, numeric=["age"], keep=["weight"], drop=["hh"])
+    assert whole.undecided == ()
+    assert set(kinds(bs.Plan.for_frame(schema, beta=0.6, numeric="*"))) == set(schema)
+    star = bs.Plan.for_frame(schema, beta=0.6, keep="*")
+    assert (star.undecided, star.keep) == ((), "*")
+    frame = {"sex": ["F"] * 3, "age": [1, 2, 3], "weight": [0.5] * 3, "hh": [7, 8, 9]}
+    released = star.protect(frame).data
+    assert {name: released[name] for name in ("age", "weight", "hh")} == {
+        name: frame[name] for name in ("age", "weight", "hh")
+    }
+
+
+UNDECIDED = bs.Plan(
+    [bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)], undecided=["hh", "w"]
+)
+TABLE = {"sex": ["F", "M"] * 5, "hh": list(range(10)), "w": [1.0] * 10}
+REFUSING: dict[str, Any] = {
+    "protect": lambda: UNDECIDED.protect(TABLE),
+    "protect_batches": lambda: UNDECIDED.protect_batches(pa.table(TABLE)),
+    "respond": lambda: UNDECIDED.respond({"sex": "F"}, key=bs.Key.insecure(1), id=1),
+    "function": lambda: UNDECIDED.function(key=None, id_column="hh"),  # type: ignore[arg-type]
+    "report": lambda: UNDECIDED.report("report.html"),
+    "audit": lambda: bs.audit(TABLE, TABLE, UNDECIDED),
+    "require": lambda: UNDECIDED.require(beta=0.1),
+}
+
+
+@pytest.mark.parametrize("name", REFUSING)
+def test_nothing_is_done_by_a_plan_with_undecided_columns(name: str) -> None:
+    sentence = (
+        "columns `hh`, `w`: must be decided first; got numbers without declared categories: "
+        "permute a column as Numeric, name it in keep or drop, or declare its categories"
+    )
+    kind = bs.errors.GuaranteeError if name == "require" else ValueError
+    with pytest.raises(kind) as refused:
+        REFUSING[name]()
+    assert str(refused.value) == sentence
+
+
+def test_estimates_raise_for_undecided_columns_alone() -> None:
+    assert UNDECIDED.estimate(TABLE, "sex").records == 10
+    for columns, options in [
+        (["sex", "hh"], {}), (["sex"], {"where": {"hh": [1]}}), (["sex"], {"weights": "w"}),
+        (["sex"], {"cluster": "hh"}),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=r"columns that the plan decides; got `(hh|w)`, which"):
+            UNDECIDED.estimate(TABLE, *columns, **options)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="columns that the plan decides; got `w`, which is"):
+        UNDECIDED.mean(TABLE, "w")
+
+
+def test_undecided_columns_are_written_shown_and_read() -> None:
+    data = json.loads(UNDECIDED.to_json())
+    assert list(data)[-1] == "undecided"
+    assert data["undecided"] == ["hh", "w"]
+    decided = bs.Plan(UNDECIDED.attributes)
+    assert "undecided" not in decided.to_json()
+    assert decided != UNDECIDED
+    for plan in (UNDECIDED, bs.Plan([], undecided=["hh"])):
+        text = plan.to_toml()
+        assert bs.Plan.from_json(plan.to_json()) == bs.Plan.from_toml(text) == plan
+        for word in ("numeric", "categorical", "`keep`", "`drop`"):
+            assert any(word in line for line in text.splitlines() if line.startswith("#"))
+        for shown in (str(plan.preview()), plan.preview()._repr_html_()):
+            assert "Undecided, so nothing can be protected yet" in shown
+            assert "hh" in shown
+        assert f"{len(plan.undecided)} undecided>" in repr(plan)
+        assert pickle.loads(pickle.dumps(plan)) == plan
+    assert bs.Plan.from_toml(f"{decided.to_toml()}".replace("drop = []", "drop = []\nundecided=[]")
+                             ) == decided  # fmt: skip
+    empty = bs.Plan([], undecided=["hh"])
+    for name in ("beta", "bits", "epsilon", "min_beta"):
+        with pytest.raises(ValueError, match=r"^column `hh`: must be decided first; got numbers"):
+            getattr(empty, name)
+
+
+def test_the_choices_of_a_draft_can_be_pasted() -> None:
+    """What stands in comments is a plan, once COLUMN and BETA are filled in."""
+    lines = bs.Plan([], undecided=["hh"]).to_toml().splitlines()
+    text = "\n".join(line.removeprefix("#   ") for line in lines if line.startswith("#   "))
+    numeric, categories = text.replace("BETA", "0.6").split("[[attributes]]")[1:]
+    for block, kind in ((numeric, bs.Numeric), (categories, bs.Categorical)):
+        block = block.replace("COLUMN", "hh")
+        [made] = bs.Plan.from_toml(f"version = 1\n[[attributes]]\n{block}").attributes
+        assert isinstance(made, kind)
+        # Also at the end of the file itself, while another column is still undecided.
+        whole = bs.Plan([], undecided=["w"]).to_toml()
+        [again] = bs.Plan.from_toml(f"{whole}\n[[attributes]]\n{block}").attributes
+        assert again == made
+
+
+def test_the_schema_of_plans_knows_undecided_columns() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    from bistochastic.plan.exchange import schema
+
+    check = jsonschema.Draft202012Validator(schema())
+    for plan in (UNDECIDED, bs.Plan([], undecided=["hh"])):
+        check.validate(json.loads(plan.to_json()))
+    bad = {"version": 1, "attributes": [], "undecided": []}
+    assert not check.is_valid(bad)
+    with pytest.raises(ValueError, match="`attributes` must hold at least one; got none"):
+        bs.Plan.from_json(json.dumps(bad))
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"undecided": ["sex"]}, "column `sex`: must be named once; got an attribute and `undec"),
+        ({"undecided": ["a"], "keep": ["a"]}, "must be named once; got `keep` and `undecided`"),
+        ({"undecided": ["a"], "drop": ["a"]}, "must be named once; got `drop` and `undecided`"),
+        ({"undecided": ["a", "a"]}, "must be named once; got `undecided` twice"),
+        ({"undecided": ["a"], "keep": "*"}, r"not be undecided beside keep=\"\*\", which keeps it"),
+        ({"undecided": "a"}, "`undecided` must be a list of names; got str"),
+    ],
+)
+def test_no_column_is_undecided_and_decided(options: Any, match: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=match):
+        bs.Plan(UNDECIDED.attributes, **options)
+
+
+@pytest.mark.parametrize(
+    ("schema", "options", "match"),
+    [
+        ({"a": int}, {}, "`beta` must be given, or epsilon; got neither"),
+        ({"a": int}, {"beta": 0.5, "epsilon": 1}, "`beta` must be given, or epsilon; got both"),
+        ({"a": int}, {"epsilon": -1}, "`epsilon` must be at least 0; got -1"),
+        ({"a": int}, {"epsilon": float("nan")}, "`epsilon` must be at least 0; got NaN"),
+        ({"a": [1, 2]}, {"epsilon": 1, "floor": 0.5}, "`floor` must be given with beta; got epsil"),
+        ({"a": int}, {"epsilon": 1, "numeric": ["a"]}, "column `a`: `beta` must be asked for"),
+        ({"a": str}, {"beta": 0.5, "numeric": ["a"]}, "column `a`: must hold numbers without"),
+        ({"a": [1, 2]}, {"beta": 0.5, "numeric": ["a"]}, "`numeric`; got declared categories"),
+        ({"a": int}, {"beta": 0.5, "numeric": ["b"]}, "column `b`: must be in `schema`; got none"),
+        ({"a": int}, {"beta": 0.5, "numeric": ["a"], "keep": ["a"]}, "must be named once; got an"),
+        ({"a": int}, {"beta": 0.5, "numeric": "*", "keep": "*"}, "`numeric` must name columns"),
+        ({"a": int}, {"beta": 0.5, "numeric": "a"}, "`numeric` must be a list of names; got str"),
+    ],
+)
+def test_bad_decisions_are_one_sentence(schema: Any, options: Any, match: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=match):
+        bs.Plan.for_frame(schema, **options)
+
+
+@pytest.mark.parametrize("epsilon", [0, 0.1, 1, 2.5, float("inf")])
+def test_a_plan_by_epsilon(epsilon: float) -> None:
+    levels = {"sex": ["F", "M"], "town": list("abcde"), "smokes": bool}
+    plan = bs.Plan.for_frame(levels, epsilon=epsilon)
+    for attribute in plan.attributes:
+        assert isinstance(attribute, bs.Categorical)
+        assert attribute.matrix is not None
+        assert attribute.matrix.epsilon <= epsilon
+        assert attribute.matrix.epsilon == pytest.approx(epsilon)
+    assert plan.epsilon == pytest.approx(3 * epsilon)
+
+
+def test_a_codebook_with_leading_zeros_is_none_of_whole_numbers(tmp_path: Path) -> None:
+    (tmp_path / "b.csv").write_text("column,level\nregion,01\nregion,02\n")
+    with pytest.raises(ValueError, match=r"must be whole numbers, .*; got 2 others"):
+        bs.Plan.for_frame(pa.schema({"region": pa.int8()}), beta=0.6, codebook=tmp_path / "b.csv")
+    plan = bs.Plan.for_frame({"region": ["1", "2"]}, beta=0.6)
+    frame = pd.DataFrame({"region": [1.0, 2.0, 1.0]})
+    assert plan.protect(frame).data["region"].dtype == np.float64

@@ -87,7 +87,7 @@ def test_a_table_of_long_pieces_is_done_in_them_and_refused_as_a_whole(key_file:
     pieces = pa.concat_tables([table.slice(0, 40_000), table.slice(40_000)])
     assert pieces["race"].num_chunks == 2
     found = f.table(pieces)
-    assert found["race"].num_chunks == 2
+    assert found["race"].num_chunks == 1
     assert found.equals(f.table(table.combine_chunks()))
     # Row and count are those of the table.
     races = table["race"].to_pylist()
@@ -218,6 +218,13 @@ def test_the_certificate_says_what_was_not_checked(key_file: Path) -> None:
     assert certificate.ids is not None
     assert certificate.ids.rows_per_id_checked is None
     assert "How many rows an id has was not checked" in str(certificate)
+    differ = "that values of a person differ, where reports of that person differ"
+    assert differ in certificate.in_clear
+    for count in ({"records": 10**30}, {"records": 3, "rows_per_id": 2**53 + 1}):
+        with pytest.raises(ValueError, match="must be at most 2\\^53; got "):
+            f.certificate(engine="x", **count)
+    counted = [f.certificate(records=300, engine="x", rows_per_id=most) for most in (1, 2)]
+    assert [differ in each.in_clear for each in counted] == [False, True]
     assert bs.Certificate.from_json(certificate.to_json()) == certificate
     # A later wave on one machine goes on from it, and finds what changed.
     later = {"key": bs.Key.from_file(key_file), "id_column": "person", "after": certificate}
@@ -248,6 +255,11 @@ def test_rows_are_addressed_by_several_columns_without_collisions(key_file: Path
     certificate = f.certificate(records=400, engine="duckdb", schema=table.schema)
     assert "One label, one file" in str(certificate)
     assert bs.Certificate.from_json(certificate.to_json()) == certificate
+    # Rows that are addressed by one column of ids are no wave of people either.
+    one = both.function(key=source, row_columns=["person"], release="may")
+    rows_only = one.certificate(records=400, engine="duckdb", schema=table.schema)
+    with pytest.raises(ValueError, match=r"`after` must be .* by ids; got one by rows"):
+        both.function(key=source, id_column="person", after=rows_only)
     # People under the same key share no words with rows.
     people_too = both.function(key=source, id_column="person", after="first")
     with pytest.raises(ValueError, match="must be in `frame`"):

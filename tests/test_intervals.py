@@ -402,3 +402,19 @@ def test_bad_input_is_one_sentence(call: Any, text: str) -> None:
         call(MATRICES["response"])
     assert text in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_intervals_cover_where_standard_errors_alone_do_not() -> None:
+    # Every report of 20 records: a share of 5 %, kept in 19 of 20 cases.
+    n, share, m = 20, 0.05, bs.randomized_response(2, keep=0.95)
+    told = m.apply([share, 1 - share])[0]
+    by_errors = by_interval = 0.0
+    for k in range(n + 1):
+        found = m.estimate(counts=[k, n - k])
+        chance = math.comb(n, k) * told**k * (1 - told) ** (n - k)
+        low, high = found.interval()[0]
+        by_interval += chance * bool(low <= share <= high)
+        away = abs(found.frequencies[0] - share)
+        by_errors += chance * bool(away <= 1.96 * found.standard_errors[0])
+    assert round(by_errors, 2) == 0.86
+    assert round(by_interval, 2) == 0.99

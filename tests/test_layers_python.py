@@ -61,6 +61,7 @@ LATE = {
     ("matrix", "report"): "a matrix shows itself",
     ("measures", "plot"): "a profile draws itself",
     ("estimate", "plot"): "an estimate draws itself",
+    ("numeric", "adapters"): "what permute and anatomize hand out goes through the door",
     ("permutations", "files"): "a decomposition writes itself to a file",
     ("plan", "report"): "a plan, a certificate and a release write a report of themselves",
     ("plan", "tables"): "estimate, count, ratio, mean and the like are methods of a plan",

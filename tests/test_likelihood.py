@@ -199,3 +199,43 @@ def test_a_kernel_without_a_structure_does_not_hang_beyond_dense_sizes(
     _core.keep_condition(m, 5.0)
     e = m.estimate(counts=counts, method="mle")
     assert e.gap <= 1e-10
+
+
+def test_well_conditioned_matrices_need_no_singular_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+
+    def made(seed: int) -> bs.Matrix:
+        unit = np.eye(6, dtype=int)
+        return bs.dense(8 * unit + np.random.default_rng(seed).permutation(unit))
+
+    matrices = {
+        "dense": made(1),
+        "kron": bs.kron(made(2), made(3)),
+        "product": made(4) @ made(5),
+        "nested": bs.kron(made(6) @ made(7), made(8)),
+    }
+
+    def refused(_: Any) -> Any:
+        raise AssertionError("singular values were asked for")
+
+    monkeypatch.setattr(operators, "singular_values", refused)
+    for name, m in matrices.items():
+        counts = rng.poisson(5, m.size)
+        for method in ("inverse", "mle", "shrunk"):
+            assert m.estimate(counts=counts, method=method).frequencies.sum() == pytest.approx(1)
+        assert not m.is_singular, name
+        assert m.required_records(0.1) > 1
+
+
+@pytest.mark.parametrize("method", ["inverse", "mle", "shrunk"])
+def test_singular_matrices_without_a_structure_are_refused_by_every_method(method: Any) -> None:
+    tiny = np.full((3, 3), 1 / 3)
+    tiny += 1e-9 * np.array([[2, -1, -1], [-1, 1.5, -0.5], [-1, -0.5, 1.5]])
+    faint = bs.dense(tiny)
+    rank = bs.dense([[2, 1, 1], [1, 2, 1], [1, 1, 2]]) @ bs.dense([[2, 2, 0], [2, 2, 0], [0, 0, 4]])
+    whole = bs.dense([[3, 1, 0, 0], [1, 3, 0, 0], [0, 0, 2, 2], [0, 0, 2, 2]])
+    assert not faint.is_singular
+    for m in (bs.kron(faint, faint), faint @ faint, rank, whole, bs.kron(whole, faint)):
+        assert m.is_singular
+        with pytest.raises(bs.errors.SingularMatrixError, match=r"^`estimate` must be asked of an"):
+            m.estimate(counts=np.arange(m.size), method=method)

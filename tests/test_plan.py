@@ -367,8 +367,8 @@ def test_numeric_attributes_wait_for_the_number_of_records() -> None:
     assert not plan.is_bound
     assert plan.numeric is None
     assert plan.beta == plan.min_beta == plan.by_attribute["sex"].beta
-    assert "categorical part" in repr(plan)
-    assert "not in beta" in str(plan.preview())
+    assert repr(plan) == "<Plan `plan`, 2 attributes: beta 0.6 of categories, least 0.6>"
+    assert "their beta takes a number of records" in str(plan.preview())
     with pytest.raises(GuaranteeError, match="column `income`: `records` must be known"):
         plan.require(beta=0.1)
     bound = plan.for_records(1000)
@@ -575,7 +575,7 @@ def test_one_level_is_said_to_hide_nothing(tmp_path: Path) -> None:
         assert plan.by_attribute["country"].beta == 1.0
         assert plan.by_attribute["country"].max_bits == 0.0
     alone = str(bs.Plan([one]).preview())
-    assert "together: 0 of 0 bits, beta 1, as there is nothing to hide" in alone
+    assert "Categories: 0 of 0 bits, beta 1, as there is nothing to hide" in alone
     assert "one level" not in str(bs.Plan([two]).preview())
     numbers = bs.Plan([bs.Numeric("income", "uniform")])
     assert "1 (one record)" in str(numbers.preview(1))

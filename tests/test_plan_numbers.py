@@ -145,14 +145,14 @@ def test_classes_need_as_many_records_as_they_hold() -> None:
 
 def test_columns_that_share_a_sentence_share_a_line() -> None:
     numbers = [bs.Numeric(f"n{i}", "k_anonymous", k=5) for i in range(6)]
-    answers = [bs.Categorical(f"c{i}", ["a", "b"], "k_anonymous", k=1, missing="keep",
+    answers = [bs.Categorical(f"c{i}", ["a", "b", "c"], "blocks", sizes=[2, 1], missing="keep",
                               domain_from_data=i > 0) for i in range(3)]  # fmt: skip
     plan = bs.Plan([*numbers, *answers])
     said = str(plan.preview(100)).split("Mind:\n")[1].splitlines()
-    assert len(said) == 8
+    assert len(said) == 7
     six = "columns `n0`, `n1`, `n2`, `n3`, `n4`, `n5`: "
-    assert [line.strip().startswith(six) for line in said] == [True] * 3 + [False] * 5
-    assert said[3] == "  columns `c0`, `c1`, `c2`: everyone sees who is missing"
+    assert [line.strip().startswith(six) for line in said] == [True] * 3 + [False] * 4
+    assert said[3] == "  columns `c0`, `c1`, `c2`: everyone sees who is missing (audit: linkages)"
     assert said[5].startswith("  columns `c1`, `c2`: the categories were read off the data")
     certificate = plan.protect(
         {**{f"n{i}": list(range(9)) for i in range(6)}, **{f"c{i}": ["a"] * 9 for i in range(3)}}

@@ -55,7 +55,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "audit": lambda p: bs.audit(TABLE, RELEASE, PLAN, progress=p),
     "Matrix.estimate": lambda p: M.estimate(counts=[5, 3, 1], method="mle", progress=p),
     "Plan.estimate": lambda p: SEARCHED.estimate(
-        {"x": [0, 0, 1, 2]}, "x", method="mle", progress=p
+        {"x": [0] * 5 + [1] * 3 + [2]}, "x", method="mle", progress=p
     ),
 }
 # These are told the gap of a likelihood rather than a share.

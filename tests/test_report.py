@@ -191,8 +191,8 @@ def test_every_kind_of_column_is_told(tmp_path: Path) -> None:
     text = text_of(page)
     for words in (
         "Report on a release of 60 records.",
-        "13 columns are protected: sex, age, town, mood, shy, x, y, u, v, code, swap, income, "
-        "weight.",
+        "12 columns are protected: sex, age, town, mood, shy, x, y, u, v, code, swap, income.",
+        "1 column has a rule that does not protect: weight.",
         "In the columns town, mood, shy, swap, income, weight someone may become certain of",
         "An answer is one of 9 levels: 00s, 10s,",
         "the further it is from the truth in the order of the levels, the rarer",
@@ -333,7 +333,7 @@ def test_a_plan_without_records_gives_examples(tmp_path: Path) -> None:
     text = text_of(written(wide(), tmp_path))
     assert "Report on a plan, before any release." in text
     assert "1,000,000 records" in text
-    assert "have a beta once the number of records is known" in text
+    assert "takes a number of records" in text
     assert "Nothing has been drawn yet." in text
     only = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
     assert "income" in text_of(written(only, tmp_path))
@@ -411,7 +411,7 @@ def test_levels_have_their_names() -> None:
         (bs.tridiagonal(0.2, size=4), "a neighbour of it"),
         (bs.circulant([3, 1, 0]), "around the cycle"),
         (bs.dense([[5, 2, 1], [1, 4, 3], [2, 2, 4]]), "50 % to 62.5 %"),
-        (bs.blocks([1, 3]), "1 class has one level: it is published in clear."),
+        (bs.blocks([1, 3]), "1 class has one level: it is published unchanged."),
     ],
 )
 def test_laws_are_told_by_their_structure(matrix: bs.Matrix, words: str) -> None:
@@ -549,7 +549,9 @@ def test_the_shell_writes_the_same_pages(tmp_path: Path) -> None:
     certificate.write_text(
         release.certificate.to_json().replace('"min_beta": 0', '"min_beta": 1', 1)
     )
-    assert "one that was changed" in run(certificate, "--out", out).output
+    assert (
+        "`min_beta` must be at most 0.0, as the plan gives" in run(certificate, "--out", out).output
+    )
 
 
 def test_the_page_of_a_report_has_the_slider(tmp_path: Path) -> None:

@@ -323,34 +323,6 @@ def test_weighted_domains_counts_ratios_and_means_are_those_of_survey_statistics
     assert inner.standard_errors[2] == pytest.approx(linear, rel=1e-9)
 
 
-def test_replicate_weights_give_the_variance_of_their_estimates() -> None:
-    frame = large(rows=200)
-    rng = np.random.default_rng(3)
-    names = [f"r{k}" for k in range(20)]
-    for name in names:
-        frame[name] = frame["w"] * rng.poisson(1, 200)
-    y = (frame["sex"] == "F").astype(float)
-
-    def share(w: Any) -> float:
-        return float((w * y).sum() / w.sum())
-
-    away = np.array([share(frame[name]) - share(frame["w"]) for name in names])
-    found = CLEAR.estimate(frame, "sex", weights="w", replicates=names)
-    # By linearisation of the share, the totals of each replicate apart.
-    w = frame["w"]
-    totals = np.array([[(frame[r] * y).sum(), frame[r].sum()] for r in names])
-    residual = (totals[:, 0] - share(w) * totals[:, 1]) / w.sum()
-    assert found.standard_errors[0] == pytest.approx(math.sqrt((residual**2).mean()), rel=1e-9)
-    assert found.standard_errors[0] == pytest.approx(math.sqrt((away**2).mean()), rel=0.1)
-    assert found.degrees == 19
-    jack = CLEAR.estimate(frame, "sex", weights="w", replicates=names, replicate_scale=19 / 20)
-    assert jack.standard_errors[0] == pytest.approx(found.standard_errors[0] * math.sqrt(19))
-    count = CLEAR.count(frame, {"sex": "F"}, weights="w", replicates=names)
-    sums = np.array([(frame[r] * y).sum() for r in names]) - (w * y).sum()
-    assert count.standard_error == pytest.approx(math.sqrt((sums**2).mean()), rel=1e-9)
-    assert np.allclose(np.diag(found.covariance), found.standard_errors**2)
-
-
 def test_equal_weights_are_records() -> None:
     frame = large()
     frame["one"] = np.ones(600)
@@ -647,7 +619,10 @@ ANY: list[Any] = [3, "sex"]
          "`where` must be a dict from columns to lists .*; got str"),
         (lambda: PLAN.count(FRAME, {"sex": []}), "`where` must .*; got none for `sex`"),
         (lambda: PLAN.count(FRAME, {}), "`where` must hold one or more conditions; got none"),
-        (lambda: PLAN.estimate(FRAME, "sex", where={"age": 99}), "`where` must leave at least one"),
+        (lambda: PLAN.estimate(FRAME, "sex", where={"age": None}),
+         "`where` must leave at least one"),
+        (lambda: PLAN.estimate(FRAME, "sex", where={"age": 99}),
+         "levels that occur in column `age`"),
         (lambda: PLAN.estimate(FRAME, "sex", weights="sex"),
          "`weights` must name columns in clear"),
         (lambda: PLAN.estimate(FRAME, "sex", weights="none"),
@@ -680,7 +655,8 @@ ANY: list[Any] = [3, "sex"]
          "`scores` must .*; got 1 names that are none"),
         (lambda: PLAN.mean(FRAME, "age", [1]), "`scores` must be given for columns of categories"),
         (lambda: PLAN.mean(FRAME, "region"), "column `region`: must hold finite numbers"),
-        (lambda: PLAN.mean(FRAME, "age", where={"age": 99}), "of a domain with records; got none"),
+        (lambda: PLAN.mean(FRAME, "age", where={"age": None}),
+         "of a domain with records; got none"),
         (lambda: PLAN.covariance(FRAME, ["age"]), "`columns` must be two names; got 1"),
         (lambda: PLAN.covariance(FRAME, ["age", "w"], {"sex": [0, 1]}),
          "`scores` must be of the columns asked about; got some for `sex`"),
@@ -774,3 +750,55 @@ def test_cells_below_0_are_told_of_the_inverse_alone() -> None:
     assert note in str(law.estimate(counts=counts))
     for method in ("mle", "simplex", "shrunk"):
         assert "below 0" not in str(law.estimate(counts=counts, method=method))
+
+
+LARGE = [1e51, 1e155, 1e300, 1.7e308]
+TINY = [9e-51, 1e-170, 1e-300, 5e-324]
+
+
+@pytest.mark.parametrize("weight", [*LARGE, *TINY])
+def test_weights_whose_squares_no_number_holds_are_refused(weight: float) -> None:
+    frame = large(rows=40)
+    frame["w"][3] = weight
+    said = r"must hold 0 or numbers from 1e-50 to 1e\+50; got one outside of that"
+    calls: list[Any] = [
+        lambda: PLAN.estimate(frame, "sex", weights="w"),
+        lambda: PLAN.estimate(frame, "sex", weights="w", where={"job": "x"}),
+        lambda: PLAN.mean(frame, "age", weights="w"),
+        lambda: PLAN.weights(frame, weights="w"),
+        lambda: PLAN.estimate({**frame, "v": np.ones(40)}, "sex", weights="v",
+                              replicates=["w", "v"]),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(ValueError, match=rf"^column `w`: `\w+` {said} in row 3$"):
+            call()
+    with pytest.raises(ValueError, match=rf"^`weights` {said} at position 3$"):
+        RESPONSE.estimate([0, 1] * 20, weights=frame["w"])
+
+
+@pytest.mark.parametrize("scale", [1e-49, 1e-20, 1e20, 2e49])
+def test_errors_do_not_depend_on_the_unit_of_weights(scale: float) -> None:
+    frame = large(rows=40)
+    every: list[dict[str, Any]] = [
+        {}, {"where": {"age": 30}}, {"where": {"job": "x"}}, {"cluster": "psu"},
+    ]  # fmt: skip
+    for options in every:
+        want = PLAN.estimate(frame, "sex", weights="w", **options)
+        found = PLAN.estimate({**frame, "w": frame["w"] * scale}, "sex", weights="w", **options)
+        assert np.allclose(found.standard_errors, want.standard_errors, rtol=1e-9)
+        assert np.allclose(found.interval(), want.interval(), rtol=1e-9)
+    want = RESPONSE.estimate([0, 1, 1, 0, 1], weights=[1, 2, 3, 4, 5])
+    found = RESPONSE.estimate([0, 1, 1, 0, 1], weights=np.arange(1, 6) * scale)
+    assert np.allclose(found.interval(), want.interval(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("wrong", [math.inf, -1.0])
+def test_weights_that_are_none_are_refused_with_their_row(wrong: float) -> None:
+    frame = large(rows=40)
+    frame["w"][5] = wrong
+    got = "a negative one" if wrong < 0 else "one that is missing or infinite"
+    with pytest.raises(ValueError, match=f"must hold non-negative numbers; got {got} in row 5"):
+        PLAN.estimate(frame, "sex", weights="w")
+    frame["w"][5] = math.nan
+    with pytest.raises(ValueError, match="got 1 missing, the first in row 5"):
+        PLAN.estimate(frame, "sex", weights="w")

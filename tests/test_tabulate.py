@@ -281,3 +281,129 @@ def test_bad_counts_are_refused_in_a_sentence(
         call()
     assert SECRET not in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+# Made by hand.
+
+FOUR = bs.Plan([bs.Categorical("q", list("abcd"), "randomized_response", epsilon=2)], name="four")
+AXIS = bs.Axis("q", ("a", "b", "c", "d"))
+TWO = (bs.Axis("race", ("a", "b", "c")), bs.Axis("sex", ("F", "M")))
+GRID = np.arange(6).reshape(3, 2)
+MAKE: Any = bs.Counts
+NAMED: Any = bs.Axis
+WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: MAKE(("race", "sex"), TWO, GRID.T), ValueError,
+     "`counts` must have a cell for each level of race 3 x sex 2, of shape (3, 2); got (2, 3)"),
+    (lambda: MAKE(("q",), (AXIS,), np.array([5, -3, 2, 1])), ValueError,
+     "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
+     "got one that is not, the first in cell [1]"),
+    (lambda: MAKE(("q",), (AXIS,), [1, 2, 3, 4]), TypeError,
+     "`counts` must have a cell for each level of q 4, of shape (4,), as an array of NumPy; "
+     "got list"),
+    (lambda: MAKE(("q",), (AXIS,), np.ma.array([1, 2, 3, 4])), TypeError,
+     "`counts` must have a cell for each level of q 4, of shape (4,), as an array of NumPy; "
+     "got MaskedArray"),
+    (lambda: MAKE(("q",), (AXIS,), np.array([5, 3])), ValueError,
+     "`counts` must have a cell for each level of q 4, of shape (4,); got (2,)"),
+    (lambda: MAKE(("q",), (AXIS,), np.array([300.5, 1, 2, 0.25])), ValueError,
+     "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
+     "got 2 that are not, the first in cell [0]"),
+    (lambda: MAKE(("q",), (AXIS,), np.array([1, np.nan, np.inf, 4])), ValueError,
+     "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
+     "got 2 that are not, the first in cell [1]"),
+    (lambda: MAKE(("q",), (AXIS,), np.full(4, 2**52)), ValueError,
+     "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
+     "got a sum of 1.80144e+16"),
+    (lambda: MAKE(("q",), (AXIS,), np.array([2**64 - 1, 0, 0, 0], np.uint64)), ValueError,
+     "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
+     "got one that is not, the first in cell [0]"),
+    (lambda: MAKE(("q",), (AXIS,), np.array(["1"] * 4)), TypeError,
+     "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
+     "got dtype <U1"),
+    (lambda: MAKE(("q",), (AXIS,), np.ones(4, bool)), TypeError,
+     "`counts` must hold whole numbers that are not negative, less than 2^53 in all; "
+     "got dtype bool"),
+    (lambda: MAKE("q", (AXIS,), np.ones(4, int)), TypeError,
+     "`columns` must be a tuple of names; got str"),
+    (lambda: MAKE((3,), (AXIS,), np.ones(4, int)), TypeError,
+     "`columns` must be a tuple of names; got int"),
+    (lambda: MAKE(("p",), (AXIS,), np.ones(4, int)), ValueError,
+     "`axes` must be a tuple of Axis, those of `columns` first; got `q`"),
+    (lambda: MAKE((), (AXIS,), np.ones(4, int)), ValueError,
+     "`axes` must be a tuple of Axis, those of `columns` first; got `q`"),
+    (lambda: MAKE(("q",), AXIS, np.ones(4, int)), TypeError,
+     "`axes` must be a tuple of Axis, those of `columns` first; got Axis"),
+    (lambda: MAKE(("q",), (("q", "abcd"),), np.ones(4, int)), TypeError,
+     "`axes` must be a tuple of Axis, those of `columns` first; got tuple"),
+    (lambda: MAKE(("q",), (NAMED("q", list("abcd")),), np.ones(4, int)), TypeError,
+     "`axes` must be a tuple of Axis, those of `columns` first, with a name and a tuple of levels "
+     "each; got str and list"),
+    (lambda: MAKE(("q",), (bs.Axis("q", ("a", "a")),), np.ones(2, int)), ValueError,
+     "`axes` must be a tuple of Axis, those of `columns` first, of different levels; "
+     "got one twice in `q`"),
+    (lambda: MAKE(("q",), (AXIS, AXIS), np.ones((4, 4), int)), ValueError,
+     "`axes` must be a tuple of Axis, those of `columns` first, of different names; "
+     "got `q` twice"),
+    (lambda: MAKE(("q",), (AXIS,), np.ones(4, int), -1), ValueError, "`unanswered` must"),
+    (lambda: MAKE(("q",), (AXIS,), np.ones(4, int), 0.5), TypeError, "`unanswered` must"),
+    (lambda: MAKE(("q",), (AXIS,), np.ones(4, int), digest="12"), ValueError,
+     "`digest` must be the 64 hexadecimal digits of a plan's digest; got 2 characters"),
+    (lambda: MAKE(("q",), (AXIS,), np.ones(4, int), digest=b"12"), TypeError,
+     "`digest` must be the 64 hexadecimal digits of a plan's digest; got bytes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "kind", "sentence"), WRONG)
+def test_counts_made_by_hand_are_checked(
+    make: Callable[[], Any], kind: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(kind) as caught:
+        make()
+    said = str(caught.value)
+    assert said == sentence if "; got" in sentence else said.startswith(sentence)
+    assert "\n" not in said
+
+
+def test_counts_made_by_hand_give_what_the_plan_gives() -> None:
+    one = FOUR.tabulate({"q": ["a", "c"], "count": [50, 20]}, "q")
+    other = FOUR.tabulate({"q": ["b", "c"], "count": [10, 5]}, "q")
+    assert one.digest == FOUR.digest
+    whole = FOUR.tabulate({"q": ["a", "b", "c"], "count": [50, 10, 25]}, "q")
+    for cells in (one.counts + other.counts, (one.counts + other.counts).astype(float)):
+        by_hand = bs.Counts(("q",), (AXIS,), cells, digest=FOUR.digest)
+        assert by_hand == whole
+        assert by_hand.counts.dtype == np.int64
+        same(FOUR.estimate(counts=by_hand), FOUR.estimate(counts=whole))
+        # Without a digest any plan with these levels takes them.
+        loose = bs.Counts(("q",), (AXIS,), cells)
+        assert loose.digest is None
+        assert loose != whole
+        same(FOUR.estimate(counts=loose), FOUR.estimate(counts=whole))
+    assert pickle.loads(pickle.dumps(whole)).digest == FOUR.digest
+    # One pickled before there were digests has none.
+    state = {k: v for k, v in whole.__dict__.items() if k != "digest"}
+    old = object.__new__(bs.Counts)
+    old.__dict__.update(state)
+    same(FOUR.estimate(counts=pickle.loads(pickle.dumps(old))), FOUR.estimate(counts=whole))
+
+
+def test_a_plan_refuses_the_counts_of_another() -> None:
+    counts = FOUR.tabulate({"q": ["a", "c"], "count": [50, 20]}, "q")
+    weaker = bs.Plan(
+        [bs.Categorical("q", list("abcd"), "randomized_response", epsilon=0.5)], name="four"
+    )
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - compared below
+        weaker.estimate(counts=counts)
+    assert str(caught.value) == (
+        f"`counts` must be those of plan `four`, digest {weaker.digest[:12]}; "
+        f"got digest {FOUR.digest[:12]}"
+    )
+    same(weaker.estimate(counts=dataclasses.replace(counts, digest=None)),
+         weaker.estimate(counts=counts.counts, columns=["q"]))  # fmt: skip
+
+
+def test_counts_that_were_written_to_are_checked_again() -> None:
+    counts = FOUR.tabulate({"q": ["a", "c"], "count": [50, 20]}, "q")
+    counts.counts[1] = -5
+    with pytest.raises(ValueError, match="must hold whole numbers that are not negative"):
+        FOUR.estimate(counts=counts)

@@ -212,6 +212,117 @@ def test_a_new_or_left_out_attribute_draws_nobody_anew() -> None:
     assert again == second.certificate
 
 
+def test_strata_of_another_column_are_another_law() -> None:
+    """The same matrices for the same values, read off another column."""
+    laws = {"n": bs.randomized_response(2, beta=0.3), "s": bs.randomized_response(2, beta=0.9)}
+
+    def by(column: str) -> bs.Plan:
+        votes = bs.Categorical("votes", [True, False], strata=(column, laws))
+        return bs.Plan([votes], name="survey", keep="*")
+
+    columns = people(300)
+    columns["born"] = columns["region"][::-1]
+    first = protect(columns, by("region"))
+    assert protect(columns, by("region"), after=first.certificate).certificate.ids.redrawn == ()
+    with pytest.raises(ValueError, match="got another law in column `votes`: redraw=True"):
+        protect(columns, by("born"), after=first.certificate)
+
+
+def simple(*names: str, categories: Any = ("F", "M", "D"), **options: Any) -> bs.Plan:
+    """A plan of columns with the same categories; all others stay."""
+    attributes = [
+        bs.Categorical(name, categories, "randomized_response", beta=0.6) for name in names
+    ]
+    return bs.Plan(attributes, **{"name": "survey", "keep": "*", **options})
+
+
+def test_a_column_under_another_name_is_not_drawn_again_without_a_word() -> None:
+    sex = ["F", "M", "D", "M"] * 75
+    table: Columns = {"person": list(range(300)), "sex": sex}
+    other: Columns = {"person": list(range(300)), "gender": sex}
+    first = protect(table, simple("sex"))
+    renamed = "column `gender` with the categories of column `sex`, which is gone"
+    with pytest.raises(ValueError, match=f"got {renamed}: redraw=True draws anew"):
+        protect(other, simple("gender"), after=first.certificate)
+    # The order of the categories and the matrix may be others, too.
+    weaker = bs.Plan(
+        [bs.Categorical("gender", ["M", "D", "F"], "uniform")], name="survey", keep="*"
+    )
+    with pytest.raises(ValueError, match=renamed):
+        protect(other, weaker, after=first.certificate)
+    # So may the columns that it is reported with.
+    joint = bs.Plan(
+        [bs.Joint(("gender", "child"), [["F", "M", "D"], [0, 1]], "uniform")], name="survey"
+    )
+    with pytest.raises(ValueError, match=renamed):
+        protect({**other, "child": [0, 1] * 150}, joint, after=first.certificate)
+    # A wave without the column does not forget it.
+    none = simple("smokes", categories=["yes", "no"])
+    between = protect({"person": [1], "smokes": ["yes"]}, none, after=first.certificate)
+    with pytest.raises(ValueError, match=renamed):
+        protect(other, simple("gender"), after=between.certificate)
+    # If it is meant, it is said, and not asked again.
+    again = protect(other, simple("gender"), after=first.certificate, redraw=True).certificate
+    assert again.ids.redrawn == (renamed,)
+    assert f"since the wave before: {renamed}. Epsilon adds." in str(again)
+    later = protect(other, simple("gender"), after=again).certificate
+    assert later.ids.redrawn == ()
+    assert later.ids.redrawn_before == (renamed,)
+    # Both columns together, or other categories, are no rename.
+    both = {**table, **other}
+    for new in (
+        simple("sex", "gender"),
+        simple("gender", categories=["F", "M", "D", "X"], keep=(), drop=["sex"]),
+    ):
+        assert protect(both, new, after=first.certificate).certificate.ids.redrawn == ()
+
+
+def test_several_columns_that_are_gone_are_all_named() -> None:
+    answers = ["F", "M", "D", "M"] * 75
+    table: Columns = {"person": list(range(300)), "a": answers, "b": answers}
+    first = protect(table, simple("a", "b"))
+    other: Columns = {"person": list(range(300)), "c": answers}
+    with pytest.raises(ValueError, match="column `c` with the categories of columns `a`, `b`, wh"):
+        protect(other, simple("c"), after=first.certificate)
+
+
+def test_a_redraw_is_never_forgotten() -> None:
+    columns = people(300)
+    certificate = protect(columns).certificate
+    assert "redrawn_before" not in certificate.to_dict()["ids"]
+    changes = [{"epsilon": 3.0}, {"epsilon": 3.0}, {"epsilon": 2.0}, {"epsilon": 2.0}]
+    for change in changes:
+        certificate = protect(
+            columns, plan(**change), after=certificate, redraw=True
+        ).certificate  # fmt: skip
+        # Through a file, as waves are years apart.
+        certificate = bs.Certificate.from_json(certificate.to_json())
+    law = "another law in columns `race`, `year`"
+    assert certificate.ids is not None
+    assert certificate.ids.redrawn == ()
+    assert certificate.ids.redrawn_before == (law, law)
+    assert list(certificate.to_dict()["ids"])[-1] == "redrawn_before"
+    said = f"People were drawn anew in an earlier wave, too: {law}. Epsilon adds."
+    assert certificate.statements.count(said) == 2
+    assert str(certificate).count(law) == 2
+    assert law in certificate.ids._repr_html_()
+
+
+def test_values_of_a_person_may_differ_wherever_an_id_may_have_two_rows() -> None:
+    differ = "that values of a person differ, where reports of that person differ"
+    # Of a million ids and more that rise, the first are forgotten: the last may be one of them.
+    many = np.append(np.arange(1_200_000), 0)
+    table = {"person": many, "sex": np.resize(np.array(["F", "M", "D"]), len(many))}
+    certificate = protect(table, simple("sex")).certificate
+    assert certificate.ids.max_rows_per_id == 1
+    assert certificate.ids.rows_per_id_checked == 2
+    assert differ in certificate.in_clear
+    one = protect({"person": [1, 2], "sex": ["F", "M"]}, simple("sex"))
+    assert differ not in one.certificate.in_clear
+    twice = protect({"person": [1, 1], "sex": ["F", "M"]}, simple("sex"), max_rows_per_id=5)
+    assert differ in twice.certificate.in_clear
+
+
 def test_strata_in_another_order_draw_nobody_anew() -> None:
     columns = people(300)
     first = protect(columns)
@@ -583,6 +694,14 @@ def test_a_client_needs_all_columns_a_key_and_an_id() -> None:
         plan().respond(good, key=None, id=1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="`ids` must be a whole number"):
         plan().respond(good, key=KEY, id=None)  # type: ignore[arg-type]
+    guessed = bs.Key.insecure(1)
+    with pytest.raises(ValueError, match="`key` must be a secret, or allow_insecure=True be said"):
+        plan().respond(good, key=guessed, id=1)
+    with pytest.raises(ValueError, match="`key` must be a secret, or allow_insecure=True be said"):
+        plan().respond(good, key=guessed, id=1, allow_insecure=False)
+    with pytest.raises(TypeError, match="`allow_insecure` must be"):
+        plan().respond(good, key=guessed, id=1, allow_insecure="yes")  # type: ignore[arg-type]
+    assert set(plan().respond(good, key=guessed, id=1, allow_insecure=True)) == set(good)
     numeric = bs.Plan([bs.Numeric("income", "uniform")])
     with pytest.raises(ValueError, match="column `income`: must not be numeric for one record"):
         numeric.respond({"income": 3}, key=KEY, id=1)

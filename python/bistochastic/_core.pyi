@@ -64,7 +64,6 @@ __all__ = [
     "plan_blocks",
     "plan_column_key",
     "plan_ids",
-    "plan_packed",
     "plan_pseudonyms",
     "plan_recode",
     "plan_row_key",
@@ -373,9 +372,6 @@ class SpelledIds:
 
 def plan_pseudonyms(key: Key, plan: str, ids: Any) -> NDArray[np.uint8]: ...
 def plan_recode(values: NDArray[Any], size: int, dtype: Any) -> NDArray[Any] | None: ...
-def plan_packed(
-    values: NDArray[Any], missing: NDArray[np.bool_] | None, rows: int
-) -> tuple[NDArray[Any], int, list[tuple[int, bytes]]] | None: ...
 def plan_row_key(key: Key, plan: str, release: str) -> Key: ...
 
 @final

@@ -1,7 +1,14 @@
-"""``Labels``: the declared categories of a column, in the order of their codes."""
+"""``Labels``: the declared categories of a column, in the order of their codes.
+
+A whole number is the same category however a column holds it: as an integer, as a float that is
+whole and below 2^53 in magnitude, or as a string of its plain digits. ``"01"``, ``"+1"``, ``"-0"``
+and ``"1.0"`` are not the digits of 1 or 0, and a boolean is no number. :func:`spelling` has this
+rule, and nothing else has it.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +21,9 @@ Kind = Literal["text", "integer", "boolean"]
 _KINDS: dict[type, Kind] = {str: "text", int: "integer", bool: "boolean"}
 # What an Arrow, polars or NumPy column of whole numbers holds.
 _LEAST, _MOST = -(2**63), 2**63 - 1
+# From here on a double stands for several whole numbers.
+EXACT = 2**53
+_DIGITS = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 @dataclass(frozen=True)
@@ -66,15 +76,13 @@ class Labels:
         return cls(values, _KINDS[type(values[0])])
 
     def code(self, value: Any) -> int | None:
-        """The code of a category, None of what is none.
+        """The code of a category, however it is spelled; None of what is none.
 
-        >>> Labels.of("categories", [0, 1]).code(True) is None
-        True
+        >>> labels = Labels.of("categories", [0, 1])
+        >>> labels.code("1"), labels.code(1.0), labels.code(True), labels.code("01")
+        (1, 1, None, None)
         """
-        value = _plain(value)
-        if _KINDS.get(type(value)) != self.kind:
-            return None
-        return self._codes().get(value)
+        return self._codes().get(spelling(value))
 
     def __repr__(self) -> str:
         values = ", ".join(cut([repr(value) for value in self.values]))
@@ -86,11 +94,11 @@ class Labels:
         pairs = [("kind", self.kind), ("in order of their codes", ", ".join(cut(self.values)))]
         return fragment(facts(pairs, caption=f"{len(self):,} labels"))
 
-    def _codes(self) -> dict[Label, int]:
+    def _codes(self) -> dict[Any, int]:
         # Made once, though the class is frozen: a client asks for one record at a time.
-        known = self.__dict__.get("_known")
+        known: dict[Any, int] | None = self.__dict__.get("_known")
         if known is None:
-            known = {value: code for code, value in enumerate(self.values)}
+            known = {spelling(value): code for code, value in enumerate(self.values)}
             object.__setattr__(self, "_known", known)
         return known
 
@@ -100,6 +108,48 @@ class Labels:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             object.__setattr__(self, name, value)
+
+
+def spelled_as(labels: Labels, kind: Kind) -> Labels | None:
+    """The same categories as strings or as integers, made once; None if one of them cannot be.
+
+    >>> spelled_as(Labels.of("categories", ["1", "2"]), "integer").values
+    (1, 2)
+    >>> spelled_as(Labels.of("categories", ["1", "x"]), "integer") is None
+    True
+    """
+    if kind == labels.kind:
+        return labels
+    if "boolean" in (kind, labels.kind):
+        return None
+    if "_spelled" not in labels.__dict__:
+        object.__setattr__(labels, "_spelled", _respelled(labels))
+    found: Labels | None = labels.__dict__["_spelled"]
+    return found
+
+
+def _respelled(labels: Labels) -> Labels | None:
+    if labels.kind == "integer":
+        return Labels(tuple(str(value) for value in labels.values), "text")
+    whole = tuple(number for value in labels.values if (number := _number(str(value))) is not None)
+    return Labels(whole, "integer") if len(whole) == len(labels) else None
+
+
+def like(labels: Labels, value: Any) -> tuple[Label | float, ...] | None:
+    """The categories, of the type of this one; None if one of them cannot be.
+
+    >>> like(Labels.of("categories", ["1", "2"]), 2.0)
+    (1.0, 2.0)
+    """
+    plain = _plain(value)
+    if type(plain) is float:
+        whole = spelled_as(labels, "integer")
+        if whole is None or max(abs(int(each)) for each in whole.values) >= EXACT:
+            return None
+        return tuple(float(each) for each in whole.values)
+    kind = _KINDS.get(type(plain))
+    found = None if kind is None else spelled_as(labels, kind)
+    return None if found is None else found.values
 
 
 def texts(labels: Labels) -> _core.Texts:
@@ -125,12 +175,42 @@ def bounds(labels: Labels) -> tuple[int, int, bool]:
     return known
 
 
+def spelling(value: Any) -> str | bool | None:
+    """What tells categories apart: the digits of a whole number, a string, a boolean; else None.
+
+    >>> [spelling(value) for value in (2, 2.0, "2", "02", True, 2.5)]
+    ['2', '2', '2', '02', True, None]
+    """
+    value = _plain(value)
+    if type(value) is float and value.is_integer() and abs(value) < EXACT:
+        value = int(value)
+    if type(value) is int:
+        return str(value) if _LEAST <= value <= _MOST else None
+    return value if isinstance(value, str | bool) else None
+
+
+def key(value: Any) -> Any:
+    """What values have in common that are the same, however they are spelled.
+
+    >>> key("2") == key(2.0) == key(2), key(True) == key(1), key(2.5)
+    (True, False, 2.5)
+    """
+    known = spelling(value)
+    return value if known is None else known
+
+
+def _number(text: str) -> int | None:
+    """The whole number that these are the plain digits of."""
+    number = int(text) if _DIGITS.fullmatch(text) else _MOST + 1
+    return number if _LEAST <= number <= _MOST else None
+
+
 def _plain(value: Any) -> Any:
     """A number, text or truth value of NumPy's as Python's."""
     if type(value) in _KINDS:
         return value
     kind = getattr(getattr(value, "dtype", None), "kind", "")
-    if kind in ("i", "u", "b", "U") and getattr(value, "ndim", 1) == 0:
+    if kind in ("i", "u", "b", "U", "f") and getattr(value, "ndim", 1) == 0:
         return value.item()
     return value
 

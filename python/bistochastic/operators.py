@@ -135,23 +135,29 @@ def _undone(walk: _core.Walk, asked: list[Matrix], *, back: bool) -> Array:
 
 
 def _dense_solve(matrix: Matrix, rows: Array, *, back: bool) -> Array:
-    """LAPACK, with four fixed normal vectors beside the given ones that say when to look closer.
+    try:
+        found, most = _probed(matrix, rows, back=back)
+    except np.linalg.LinAlgError:
+        raise _singular(matrix) from None
+    if most > MOST and condition(matrix) > MOST:
+        raise _singular(matrix)
+    return found
 
-    For the direction v that the inverse stretches most and a normal z, ``|z . v| < 2^-10`` has
-    probability 8e-4, for all of four 4e-13; otherwise ``1024 |P^-1 z|`` is not below the
-    condition. So most matrices need no singular values.
+
+def _probed(matrix: Matrix, rows: Array, *, back: bool) -> tuple[Array, float]:
+    """Rows solved by LAPACK, and what the condition is at most; infinite where that is in doubt.
+
+    Four fixed normal vectors are solved beside the given ones. For the direction v that the inverse
+    stretches most and a normal z, ``|z . v| < 2^-10`` has probability 8e-4, for all of four 4e-13;
+    otherwise ``1024 |P^-1 z|`` is not below the condition. So most matrices need no singular
+    values.
     """
     dense = matrix.to_dense()
     probes = np.random.default_rng(0).standard_normal((4, matrix.size))
-    try:
-        both = np.concatenate([rows, probes]).T
-        found = interruptible(matrix.size, np.linalg.solve, dense if back else dense.T, both).T
-    except np.linalg.LinAlgError:
-        raise _singular(matrix) from None
-    grown = float(np.linalg.norm(found[len(rows) :], axis=1).max())
-    if not 1024 * grown < MOST / 1024 and is_singular(matrix):
-        raise _singular(matrix)
-    return np.ascontiguousarray(found[: len(rows)])
+    both = np.concatenate([rows, probes]).T
+    found = interruptible(matrix.size, np.linalg.solve, dense if back else dense.T, both).T
+    most = 1024 * float(np.linalg.norm(found[len(rows) :], axis=1).max())
+    return np.ascontiguousarray(found[: len(rows)]), most if most < MOST / 1024 else math.inf
 
 
 def singular_values(dense: Array) -> Array:
@@ -255,7 +261,30 @@ def _condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
 def is_singular(matrix: Matrix) -> bool:
     """Singular, or too close to it; see :attr:`bistochastic.Matrix.is_singular`."""
     known = _core.structure_is_singular(matrix)
-    return condition(matrix) > MOST if known is None else known
+    if known is not None:
+        return known
+    return by_parts(matrix, _deciding, _at_most) > MOST and condition(matrix) > MOST
+
+
+def _at_most(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
+    """What the condition is at most, without singular values; infinite where that is in doubt."""
+    known = _core.known_condition(matrix)
+    if known is not None:
+        return known
+    spectrum = _core.spectrum(matrix)
+    if spectrum is not None:
+        return inverse(spectrum[0])
+    match composition(matrix):
+        case Kron() as kron:
+            return math.prod(found(factor) for factor in wide_factors(kron))
+        case Product() as product:
+            return math.prod(found(factor) for factor in product.parts)
+        case Mixture() if (rest := _core.rest_of_uniform(matrix)) is not None and matrix.size > 1:
+            return found(rest[1]) / rest[0]
+    try:
+        return _probed(matrix, np.empty((0, matrix.size)), back=False)[1]
+    except np.linalg.LinAlgError:
+        return math.inf
 
 
 def singular_sentence(what: str, matrix: Matrix) -> str:

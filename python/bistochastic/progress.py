@@ -15,6 +15,8 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, cast
 
+from bistochastic.words import visible
+
 if TYPE_CHECKING:
     from typing import TextIO
 
@@ -138,7 +140,7 @@ class _State:
         """All of it in one line."""
         share = "" if self.share is None else f" {100 * self.share:.0f} %"
         note = f" ({self.note})" if self.note else ""
-        return f"{self.what}{share}, {self.elapsed}{note}"
+        return visible(f"{self.what}{share}, {self.elapsed}{note}")
 
 
 Draw = Callable[[_State], None]

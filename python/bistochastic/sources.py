@@ -153,6 +153,26 @@ def key_of(given: object) -> _core.Key:
     return given
 
 
+def secret_of(given: object, allow_insecure: object) -> _core.Key:
+    """The same, unless it is one that anyone can guess and that was not asked for.
+
+    >>> secret_of(_core.Key.insecure(1), False)
+    Traceback (most recent call last):
+        ...
+    ValueError: `key` must be a secret, or allow_insecure=True be said; got one that anyone ...
+    """
+    held = key_of(given)
+    refuse_guessable(held.fingerprint, allow_insecure)
+    return held
+
+
+def refuse_guessable(fingerprint: str, allow_insecure: object) -> None:
+    """Refuse ``Key.insecure`` by its fingerprint."""
+    if not _core.as_flag("allow_insecure", allow_insecure) and fingerprint == "insecure":
+        must = "`key` must be a secret, or allow_insecure=True be said"
+        raise ValueError(f"{must}; got one that anyone can guess")
+
+
 def _found(kind: str, place: str) -> _core.Key:
     """The key that is there now."""
     if kind == "call":

@@ -41,6 +41,30 @@ def up(x: float, digits: int = 6) -> str:
     return _digits(x, digits, +1)
 
 
+def visible(text: str) -> str:
+    """Text as it can be shown: what cannot be printed, or turns the direction of writing, as Python
+    writes it. All text of others goes through here before it reaches a terminal.
+
+    >>> visible("a\\x1b[31mb"), visible("x\\u202ey"), visible("two\\nlines")
+    ('a\\\\x1b[31mb', 'x\\\\u202ey', 'two\\\\nlines')
+    """
+    if text.isprintable():
+        return text
+    from unicodedata import category
+
+    # Spaces of other scripts do no harm.
+    return "".join(c if c.isprintable() or category(c) == "Zs" else ascii(c)[1:-1] for c in text)
+
+
+def visible_lines(text: str) -> str:
+    """The same for a text of several lines, which stay lines.
+
+    >>> visible_lines("two\\nlines\\x07")
+    'two\\nlines\\\\x07'
+    """
+    return text if text.isprintable() else "\n".join(map(visible, text.split("\n")))
+
+
 def shown(name: object) -> str:
     """A name in a sentence: what would end it there, or cannot be printed, as Python writes it.
 
@@ -52,8 +76,7 @@ def shown(name: object) -> str:
     except ValueError:
         # Python does not write whole numbers of thousands of digits.
         text = f"a long {type(name).__name__}"
-    escaped = (r"\x60" if c == "`" else c if c.isprintable() else ascii(c)[1:-1] for c in text)
-    return "".join(escaped) or "''"
+    return visible(text).replace("`", r"\x60") or "''"
 
 
 def row(number: int, first: int | None = 0) -> str:
@@ -109,13 +132,15 @@ def table(
 ) -> str:
     """Aligned columns, those in ``left`` to the left and the others to the right.
 
+    Cells are shown by :func:`visible`, whatever they hold.
+
     >>> print(table(["family", "beta"], [["uniform", "1"], ["identity", "0"]]))
     family    beta
     --------  ----
     uniform      1
     identity     0
     """
-    lines = [list(header), *(list(row) for row in rows)]
+    lines = [[visible(text) for text in line] for line in (header, *rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     lines.insert(1, ["-" * width for width in widths])
     return "\n".join(

@@ -9,7 +9,6 @@ pub mod hashing;
 pub mod key;
 pub mod keystream;
 pub mod loops;
-pub mod packed;
 pub mod randomize;
 pub mod recode;
 pub mod respond;

@@ -116,5 +116,5 @@ mod _core {
     #[pymodule_export]
     use super::texts::Texts;
     #[pymodule_export]
-    use super::wholes::{plan_packed, plan_recode};
+    use super::wholes::plan_recode;
 }

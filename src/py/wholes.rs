@@ -1,11 +1,9 @@
-//! Columns of whole numbers of any width, as codes and as pages of Parquet, for tables of plans.
+//! Columns of whole numbers of any width, as codes, for tables of plans.
 
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
 
 use super::work::detached;
-use crate::draw::packed::packed;
 use crate::draw::recode::recode;
 use crate::error::Error;
 use crate::system::pool;
@@ -89,45 +87,4 @@ pub fn plan_recode<'py>(
         detached(py, room.len() as u64, || recode(given, room, size, threads))?
     }));
     Ok(good.then_some(out))
-}
-
-/// What occurs, the bits of a place, and the pages.
-type Pages<'py> = (Bound<'py, PyAny>, u32, Bound<'py, PyList>);
-
-/// Whole numbers in pages of ``rows`` rows: those that occur, the bits of a place among them, and for each page how many
-/// numbers it holds and the runs of their places. None where they are too far apart, or all missing.
-///
-/// >>> levels, width, pages = bs._core.plan_packed(np.array([7, 9, 7, 7]), None, 8)
-/// >>> levels, width, pages
-/// (array([7, 9]), 1, [(4, b'\x03\x02')])
-/// >>> bs._core.plan_packed(np.array([0, 10**9]), None, 8) is None
-/// True
-#[pyfunction]
-pub fn plan_packed<'py>(
-    py: Python<'py>,
-    values: &Bound<'py, PyAny>,
-    missing: Option<PyReadonlyArray1<'py, bool>>,
-    rows: usize,
-) -> PyResult<Option<Pages<'py>>> {
-    let missing = missing.as_ref().map(|array| array.as_slice()).transpose()?;
-    let n = values.len()?;
-    if let Some(missing) = missing.filter(|missing| missing.len() != n) {
-        let got = format!("{} of {n}", missing.len());
-        return Err(Error::value("missing", "say it of every number", got).into());
-    }
-    if rows == 0 {
-        return Err(Error::value("rows", "be at least 1", "0").into());
-    }
-    with_wholes!(values, values => {
-        let found = detached(py, n as u64, || packed(values, missing, rows))?;
-        let Some(found) = found else {
-            return Ok(None);
-        };
-        let pages = PyList::empty(py);
-        for (count, bytes) in &found.pages {
-            pages.append((count, PyBytes::new(py, bytes)))?;
-        }
-        let levels = PyArray1::from_vec(py, found.levels).into_any();
-        Ok(Some((levels, found.width, pages)))
-    })
 }

@@ -118,10 +118,15 @@ def of_plan(p: Any, rng: Random) -> None:
     hold(type(p).from_toml(p.to_toml()) == p, "TOML gives another plan")
     hold(hash(p) == hash(type(p).from_json(p.to_json())), "equal plans, other hashes")
     hold(p.definition in (1, 2, 3), "definition")
+    hold(not p.undecided or "Undecided" in str(p.preview()), "undecided columns are not shown")
+    if not p.attributes:
+        hold(bool(p.undecided), "a plan without columns")
+        return
     hold(p.epsilon >= 0 and bool(p.epsilon == np.inf) == bool(p.reasons), "epsilon")
     if p.is_bound:
         hold(0 <= p.min_beta <= p.beta <= 1, "beta")
         hold(p.bits <= p.max_bits, "more bits than there are")
+    if p.is_bound and not p.undecided:
         p.require(beta=p.beta, floor=p.min_beta, epsilon=p.epsilon)
 
 

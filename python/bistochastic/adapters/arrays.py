@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
 from functools import cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -11,15 +14,18 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.adapters.frames import Undeclared, WrongType, distinct
-from bistochastic.labels import bounds
+from bistochastic.labels import EXACT, bounds, spelled_as
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Literal
 
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Mask
     from bistochastic.labels import Labels
+
+    Holds = Literal["text", "integer", "boolean", "float"]
 
 # Whole numbers in a range of up to so many are looked up, others searched for.
 _TABLE = 1 << 16
@@ -72,6 +78,16 @@ def check(unknown: Mask, missing: Mask | None) -> None:
         raise Undeclared(unknown)
 
 
+def spelled(labels: Labels, kind: Holds, what: object) -> Labels:
+    """The categories as a column of that kind holds them; ``WrongType`` if it cannot hold them."""
+    found = spelled_as(labels, "integer" if kind == "float" else kind)
+    if found is None:
+        raise WrongType(what)
+    if kind == "float":
+        holds(np.dtype(np.float64), found)
+    return found
+
+
 def of_integers(values: NDArray[Any], labels: Labels, missing: Mask | None) -> Codes:
     """The codes of whole numbers, of any width: their own memory where they are codes already."""
     dtype = narrow(len(labels))
@@ -87,22 +103,38 @@ def of_integers(values: NDArray[Any], labels: Labels, missing: Mask | None) -> C
             raise Undeclared((values < 0) | (values > high))
         return codes
     given = np.array(labels.values, dtype=np.int64)
-    check((values < low) | (values > high), None)
+    outside = (values < low) | (values > high)
+    if outside.any():
+        # A category in their place, so that all others are counted.
+        values = np.where(outside, values.dtype.type(low), values)
     if high - low < _TABLE:
         table = np.zeros(high - low + 1, dtype)
         known = np.zeros(high - low + 1, bool)
         table[given - low] = np.arange(len(given), dtype=dtype)
         known[given - low] = True
         places = values.astype(np.int64) - low
-        if not known.all():
-            check(~known[places], None)
+        check(outside if known.all() else outside | ~known[places], None)
         return table[places]
     order = np.argsort(given)
     values = values.astype(np.int64)
     at = np.searchsorted(given, values, sorter=order)
     codes = order[np.minimum(at, len(given) - 1)]
-    check(given[codes] != values, None)
+    check(outside | (given[codes] != values), None)
     return codes.astype(dtype)
+
+
+def of_floats(
+    values: NDArray[Any], labels: Labels, missing: Mask | None
+) -> tuple[Codes, Mask | None]:
+    """The codes of floats, of which NaN is missing and only whole ones are categories."""
+    missing = nans(values, missing)
+    fits = np.abs(values) < EXACT
+    numbers = np.where(fits, values, 0).astype(np.int64)
+    others = ~fits | (numbers != values)
+    if others.any():
+        # Above all categories, so that they are counted with the others.
+        numbers[others] = bounds(labels)[1] + 1
+    return of_integers(numbers, labels, missing), missing
 
 
 def of_booleans(values: NDArray[np.bool_], labels: Labels, missing: Mask | None) -> Codes:
@@ -138,11 +170,8 @@ class Entries:
     @classmethod
     def of(cls, entries: Sequence[Any], labels: Labels) -> Entries:
         """Look every entry up."""
-        kinds = {type(entry).__name__ for entry in entries if entry is not None}
-        if kinds and kinds.isdisjoint({{"text": "str", "integer": "int"}.get(labels.kind, "bool")}):
-            raise WrongType(f"categories of {min(kinds)}")
         found = [labels.code(entry) for entry in entries]
-        none = np.array([entry is None for entry in entries], dtype=bool)
+        none = np.array([entry is None or entry != entry for entry in entries], dtype=bool)
         unknown = np.array([code is None for code in found], dtype=bool) & ~none
         return cls(
             np.array([code or 0 for code in found] or [0], dtype=narrow(len(labels))),
@@ -180,38 +209,57 @@ class Entries:
         return np.take(self.codes, places, mode="clip"), missing, others
 
 
-# Types of Python's that each kind of category has.
-_TYPES: dict[str, tuple[type, ...]] = {
-    "text": (str,),
-    "integer": (int, np.integer),
-    "boolean": (bool, np.bool_),
-}
+# What arrays hold, by the kind of their type, and what Python calls it.
+_ARRAYS: dict[str, Holds] = {"U": "text", "i": "integer", "u": "integer", "b": "boolean",
+                             "f": "float"}  # fmt: skip
+NAMES: dict[Holds, str] = {"text": "str", "integer": "int", "boolean": "bool", "float": "float"}
+# What Python's types are; a boolean is an int, too, so that it comes first.
+_HOLDS: tuple[tuple[tuple[type, ...], Holds], ...] = (
+    ((bool, np.bool_), "boolean"),
+    ((int, np.integer), "integer"),
+    ((str,), "text"),
+    ((float, np.floating), "float"),
+)
+
+
+def objects_hold(values: Sequence[Any], labels: Labels) -> Holds:
+    """What Python's objects are, None and NaN aside: strings, integers, booleans or floats."""
+    found: dict[Holds, str] = {}
+    for kind in set(map(type, values)) - {type(None)}:
+        known = next((holds for types, holds in _HOLDS if issubclass(kind, types)), None)
+        if known is None:
+            raise WrongType(kind.__name__)
+        found[known] = kind.__name__
+    if "float" in found and all(v != v for v in values if isinstance(v, float | np.floating)):
+        del found["float"]
+    if found.keys() == {"integer", "float"}:
+        return "float"
+    if len(found) > 1:
+        raise WrongType(" and ".join(sorted(found.values())))
+    return next(iter(found), labels.kind)
 
 
 def of_objects(values: list[Any], labels: Labels) -> tuple[Codes, Mask | None]:
-    """The codes of Python's texts, numbers or truth values; None and NaN are missing."""
-    types = list(map(type, values))
+    """The codes of Python's objects, spelled like the categories; None and NaN are missing."""
+    # 2.0 is found as 2, and NaN is not found.
+    table = {value: code for code, value in enumerate(labels.values)}
+    found = np.fromiter(map(table.get, values, repeat(-1)), np.int64, len(values))
     missing: Mask | None = None
-    others = False
-    for kind in set(types):
-        if issubclass(kind, _TYPES[labels.kind]) and (kind is not bool or labels.kind == "boolean"):
-            continue
-        if kind not in (type(None), float):
-            raise WrongType(kind.__name__)
-        others = True
-    if others:
+    if len(found) and int(found.min()) < 0:
         array = np.array(values, dtype=object)
         # As objects, one by one: NaN is not equal to itself.
         nan = np.asarray(array != array).astype(bool)
-        if types.count(float) != np.count_nonzero(nan):
-            raise WrongType("float")
         missing = nan | np.asarray(array == np.array(None)).astype(bool)
-    table = {value: code for code, value in enumerate(labels.values)}
-    found = np.fromiter(map(table.get, values, repeat(-1)), np.int64, len(values))
-    check(found < 0, missing)
-    if missing is not None:
+        check(found < 0, missing)
         found[missing] = 0
     return found.astype(narrow(len(labels))), missing
+
+
+def objects_of(labels: Labels, kind: Holds, codes: Codes, missing: Mask | None) -> NDArray[Any]:
+    """Python's objects of these codes, None where they are missing."""
+    entries = np.empty(len(labels), dtype=object)
+    entries[:] = [float(value) if kind == "float" else value for value in labels.values]
+    return _with_none(entries[codes], missing)
 
 
 def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
@@ -225,15 +273,21 @@ def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
 
 
 def holds(dtype: np.dtype[Any], labels: Labels) -> None:
-    """Refuse whole numbers of a type that cannot hold every report."""
-    limits = np.iinfo(dtype)
+    """Refuse numbers of a type that cannot hold every report."""
     low, high, _in_order = bounds(labels)
-    if low < limits.min or high > limits.max:
+    if dtype.kind == "f":
+        most = min(EXACT, 2 << int(np.finfo(dtype).nmant)) - 1
+        least = -most
+    else:
+        least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    if low < least or high > most:
         raise WrongType(f"{dtype}, which cannot hold every category")
 
 
-def numbers_of(labels: Labels, codes: Codes, dtype: Any) -> NDArray[Any]:
-    """The whole numbers or truth values that these codes stand for; codes that there are."""
+def numbers_of(
+    labels: Labels, codes: Codes, dtype: Any, missing: Mask | None = None
+) -> NDArray[Any]:
+    """The numbers or truth values that these codes stand for; a missing float is NaN."""
     dtype = np.dtype(dtype)
     if dtype.kind in "iu" and labels.kind == "integer" and bounds(labels)[2]:
         if codes.dtype.itemsize == dtype.itemsize:
@@ -242,7 +296,10 @@ def numbers_of(labels: Labels, codes: Codes, dtype: Any) -> NDArray[Any]:
         if found is not None:
             return found
     # Without looking at each code again.
-    return np.take(np.array(labels.values, dtype=dtype), codes, mode="clip")
+    taken = np.take(np.array(labels.values, dtype=dtype), codes, mode="clip")
+    if missing is not None and dtype.kind == "f":
+        taken[missing] = np.nan
+    return taken
 
 
 def words(values: NDArray[Any]) -> tuple[str, NDArray[np.uint64]]:
@@ -263,6 +320,7 @@ class Arrays:
 
     def __init__(self, frame: Mapping[str, Any]) -> None:
         self._names = distinct(list(frame))
+        self._objects: dict[str, Holds] = {}
         self._given = dict(frame)
         lengths = set()
         for name, column in self._given.items():
@@ -291,36 +349,50 @@ class Arrays:
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
         """The code of every row, and which rows are missing, if any."""
         column = self._given[name]
+        kind, labels = self._spelled(name, labels)
         if isinstance(column, list):
-            if labels.kind != "integer" or set(map(type, column)) != {int}:
+            if kind != "integer" or set(map(type, column)) != {int}:
                 return of_objects(column, labels)
             column = np.array(column)
         missing, plain = _masked(column), np.ma.getdata(column)
-        kind = plain.dtype.kind
-        if kind in "OT":
+        if plain.dtype.kind in "OT":
             if missing is not None:
                 plain = np.where(missing, np.array(None), plain)
             return of_objects(plain.tolist(), labels)
-        if labels.kind == "text" and kind == "U":
+        if kind == "text":
             if missing is not None:
                 plain = np.where(missing, labels.values[0], plain)
             return of_texts(plain, labels), missing
-        if labels.kind == "integer" and kind in "iu":
-            holds(plain.dtype, labels)
-            return of_integers(plain, labels, missing), missing
-        if labels.kind == "boolean" and kind == "b":
+        if kind == "boolean":
             return of_booleans(plain, labels, missing), missing
-        raise WrongType(f"dtype {plain.dtype}")
+        holds(plain.dtype, labels)
+        if kind == "float":
+            return of_floats(plain, labels, missing)
+        return of_integers(plain, labels, missing), missing
+
+    def _spelled(self, name: str, labels: Labels) -> tuple[Holds, Labels]:
+        """What a column holds, and the categories spelled so."""
+        column = self._given[name]
+        kind = None if isinstance(column, list) else _ARRAYS.get(column.dtype.kind)
+        what = "list" if isinstance(column, list) else f"dtype {column.dtype}"
+        if kind is None and (isinstance(column, list) or column.dtype.kind in "OT"):
+            if name not in self._objects:
+                self._objects[name] = objects_hold(_unmasked(column), labels)
+            kind = self._objects[name]
+            what = NAMES[kind]
+        if kind is None:
+            raise WrongType(what)
+        return kind, spelled(labels, kind, what)
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
         """A column like that one, with these codes."""
         column = self._given[name]
+        holds, labels = self._spelled(name, labels)
         if isinstance(column, list):
-            entries = np.array(labels.values, dtype=object)
-            return _with_none(entries[codes], missing).tolist()
+            return objects_of(labels, holds, codes, missing).tolist()
         kind = column.dtype.kind
         if kind == "O":
-            found = _with_none(np.array(labels.values, dtype=object)[codes], missing)
+            found = objects_of(labels, holds, codes, missing)
         elif kind == "U":
             entries = np.array(labels.values)
             found = entries.astype(np.promote_types(entries.dtype, column.dtype))[codes]
@@ -329,7 +401,7 @@ class Arrays:
             if missing is not None:
                 found[missing] = column.dtype.na_object
         else:
-            found = numbers_of(labels, codes, column.dtype.newbyteorder("="))
+            found = numbers_of(labels, codes, column.dtype.newbyteorder("="), missing)
             found = found.astype(column.dtype, copy=False)
         if isinstance(column, np.ma.MaskedArray):
             return np.ma.array(
@@ -340,7 +412,7 @@ class Arrays:
     def can_be_missing(self, name: str) -> bool:
         """Whether a column like that one can hold missing values."""
         column = self._given[name]
-        if isinstance(column, list | np.ma.MaskedArray) or column.dtype.kind == "O":
+        if isinstance(column, list | np.ma.MaskedArray) or column.dtype.kind in "Of":
             return True
         return hasattr(column.dtype, "na_object")
 
@@ -377,18 +449,67 @@ class Arrays:
         """A column of texts."""
         return np.array(values, dtype=str)
 
+    def is_declared(self, name: str) -> bool:
+        """Whether a column like that one lists its categories: none does."""
+        return False
+
     def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
-        """A dict of the columns by name, None for one as it is; rows in order."""
+        """A dict of the columns by name, None for one that stays; rows in order."""
         found = {}
-        for name, column in columns.items():
-            new = self._given[name] if column is None else column
-            if order is not None:
-                is_list = isinstance(new, list)
-                new = list(map(new.__getitem__, order.tolist())) if is_list else new[order]
-            elif column is None:
-                new = list(new) if isinstance(new, list) else new.copy()
-            found[name] = new
+        for name, new in columns.items():
+            known = new is not None and order is None
+            found[name] = new if known else made(self._given[name] if new is None else new, order)
         return found
+
+
+def made(given: Any, order: NDArray[Any] | None = None) -> Any:
+    """The cells of an array or a list as a new one, rows in order: the door for NumPy.
+
+    What is under a mask goes, and so do the fill value and notes beside the type.
+
+    >>> made(np.ma.array([3, 4], mask=[True, False], fill_value=9)).data
+    array([0, 4])
+    """
+    if isinstance(given, list | tuple):
+        rows = given if order is None else [given[i] for i in order.tolist()]
+        return list(rows) if isinstance(given, list) else tuple(rows)
+    found = given if order is None else given[order]
+    dtype = found.dtype if found.dtype.kind in "OTV" else np.dtype(found.dtype.str)
+    # Not a copy: what lies between the fields of a record would come along.
+    new = np.zeros(found.shape, dtype)
+    masked = isinstance(found, np.ma.MaskedArray)
+    new[...] = found.filled(np.zeros((), found.dtype)[()]) if masked else np.asarray(found)
+    one_nan(new)
+    return np.ma.array(new, mask=np.ma.getmaskarray(found).copy()) if masked else new
+
+
+def one_nan(values: NDArray[Any]) -> None:
+    """Write all that is no number in the same way: the bits of a NaN can hold something."""
+    if values.dtype.kind in "fc":
+        wrong = np.isnan(values)
+        if wrong.any():
+            values[wrong] = np.nan
+
+
+_ORDERED = (str, bytes, int, float, Decimal, date, time, timedelta, np.generic)
+
+
+def in_order(values: list[Any]) -> list[int]:
+    """The places of different values from the first to the last: by type, then by value.
+
+    What has no order of its own is in the order in which it is written.
+
+    >>> in_order(["b", 2, 1, "a"])
+    [2, 1, 3, 0]
+    """
+    kinds = [type(value).__name__ for value in values]
+    places = range(len(values))
+    if all(isinstance(value, _ORDERED) for value in values):
+        with contextlib.suppress(TypeError):
+            # NaN is not equal to itself, and stands behind all numbers.
+            return sorted(places, key=lambda i: (
+                kinds[i], values[i] != values[i], values[i], repr(values[i])))  # fmt: skip
+    return sorted(places, key=lambda i: (kinds[i], repr(values[i])))
 
 
 def nans(values: NDArray[Any], missing: Mask | None) -> Mask | None:
@@ -416,6 +537,15 @@ def id_list(values: list[Any]) -> Any:
             return values
         return whole(array) if array.dtype.kind in "iu" else values
     return values
+
+
+def _unmasked(column: Any) -> list[Any]:
+    """The objects that are not below a mask."""
+    if isinstance(column, list):
+        return column
+    missing, plain = _masked(column), np.ma.getdata(column)
+    listed: list[Any] = (plain if missing is None else plain[~missing]).tolist()
+    return listed
 
 
 def _masked(column: NDArray[Any]) -> Mask | None:

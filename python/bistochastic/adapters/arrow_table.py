@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bistochastic.adapters import arrays
+from bistochastic.adapters import arrays, arrow_cells
 from bistochastic.adapters.frames import Frame, WrongType, distinct
 from bistochastic.labels import texts
+from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,35 +72,43 @@ class ArrowTable(Frame):
         """A column of texts."""
         return pa.chunked_array([pa.array(values, pa.string())])
 
-    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
-        """A table, without what was noted about the other."""
-        whole, schema = self._columns(columns)
-        table = pa.Table.from_arrays(whole, schema=schema)
-        return table if order is None else table.take(pa.array(order))
+    def is_declared(self, name: str) -> bool:
+        """Whether a column like that one lists its categories in an order that is kept."""
+        return arrow_cells.is_declared(self.column(name).type)
 
-    def _columns(self, columns: Mapping[str, Any]) -> tuple[list[Any], Any]:
-        """Columns by name, None for one as it is, and their schema."""
-        whole = [self.column(k) if v is None else v for k, v in columns.items()]
-        schema = self._native.schema
-        fields = [
-            schema.field(name) if columns[name] is None else pa.field(name, column.type)
-            for name, column in zip(columns, whole, strict=True)
-        ]
-        return whole, pa.schema(fields)
+    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
+        """A table, each column in one chunk."""
+        return pa.table(self._columns(columns, order))
+
+    def _columns(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> dict[str, Any]:
+        """Columns by name, None for one that stays: its visible cells alone."""
+        found = {}
+        for name, new in columns.items():
+            if new is not None:
+                new = _single(new)
+                found[name] = new if order is None else arrow_cells.taken(new, order)
+                continue
+            column = self.column(name)
+            try:
+                found[name] = arrow_cells.column(column, order)
+            except (pa.ArrowException, TypeError):
+                must = f"column `{shown(name)}`: must have a type that can be written cell by cell"
+                raise TypeError(f"{must}; got {shown(str(column.type).split('<')[0])}") from None
+        return found
 
 
 class PlacedTable(ArrowTable):
-    """A table that gives whole numbers as places in a dictionary, which the codes are already."""
+    """A table that gives protected texts as places among the categories, however they came."""
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
-        """A column of such places where that one has whole numbers."""
+        """A column of such places where there are texts."""
         kind = self.column(name).type
-        if labels.kind != "integer" or not pa.types.is_integer(kind):
-            return super().labelled(name, labels, codes, missing)
-        places = pa.array(codes, mask=missing)
-        entries = pa.array(labels.values, kind)
-        # Not looked at again: codes are below the number of entries.
-        return pa.chunked_array([pa.DictionaryArray.from_arrays(places, entries, safe=False)])
+        holds, labels = _respelled(kind, labels)
+        if holds == "text":
+            kind = pa.dictionary(pa.int32(), pa.string())
+        elif pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        return labelled_as(kind, labels, codes, missing)
 
 
 class Batch(ArrowTable):
@@ -111,25 +120,32 @@ class Batch(ArrowTable):
 
     def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
         """A record batch."""
-        if order is not None:
-            table = super().made(columns, order)
-            whole, schema = table.columns, table.schema
-        else:
-            whole, schema = self._columns(columns)
-        return pa.RecordBatch.from_arrays([_single(column) for column in whole], schema=schema)
+        found = self._columns(columns, order)
+        return pa.record_batch({name: _single(column) for name, column in found.items()})
+
+
+def table_made(given: Any, order: NDArray[Any] | None = None) -> Any:
+    """The cells of a table or a record batch as a new one, rows in order."""
+    batch = isinstance(given, pa.RecordBatch)
+    make = arrow_cells.made if batch else arrow_cells.column
+    columns = [make(column, order) for column in given.columns]
+    return type(given).from_arrays(columns, names=given.schema.names)
 
 
 def _single(column: Any) -> Any:
+    if not isinstance(column, pa.ChunkedArray):
+        return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
     """The code of every row, and which rows are missing, if any."""
     kind = column.type
+    holds, labels = _respelled(kind, labels)
     if pa.types.is_dictionary(kind):
         return _of_dictionaries(column, labels)
     missing = _nulls(column)
-    if labels.kind == "text" and _is_text(kind):
+    if holds == "text":
         known = codes_of_chunks(column.chunks, labels, missing)
         if known is not None:
             return known, missing
@@ -141,14 +157,35 @@ def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
             arrays.check(_nulls(found), missing)  # type: ignore[arg-type]
         codes = found.fill_null(0).to_numpy()
         return codes.astype(arrays.narrow(len(labels))), missing
-    if labels.kind == "integer" and pa.types.is_integer(kind):
-        values = (column if missing is None else column.fill_null(0)).to_numpy()
-        arrays.holds(values.dtype, labels)
-        return arrays.of_integers(values, labels, missing), missing
-    if labels.kind == "boolean" and pa.types.is_boolean(kind):
+    if holds == "boolean":
         values = column.fill_null(False).to_numpy().astype(bool)
         return arrays.of_booleans(values, labels, missing), missing
-    raise WrongType(kind)
+    if holds == "float":
+        # Nulls come out as NaN.
+        return arrays.of_floats(column.to_numpy(), labels, missing)
+    values = (column if missing is None else column.fill_null(0)).to_numpy()
+    return arrays.of_integers(values, labels, missing), missing
+
+
+def _respelled(kind: Any, labels: Labels) -> tuple[arrays.Holds, Labels]:
+    """What a column of this type holds, and the categories spelled so."""
+    values = kind.value_type if pa.types.is_dictionary(kind) else kind
+    what = kind if values is kind else f"categories of {str(values).split('<')[0]}"
+    holds: arrays.Holds
+    if _is_text(values):
+        holds = "text"
+    elif pa.types.is_integer(values):
+        holds = "integer"
+    elif pa.types.is_floating(values):
+        holds = "float"
+    elif pa.types.is_boolean(values):
+        holds = "boolean"
+    else:
+        raise WrongType(what)
+    labels = arrays.spelled(labels, holds, what)
+    if holds in ("integer", "float"):
+        arrays.holds(np.dtype(values.to_pandas_dtype()), labels)
+    return holds, labels
 
 
 def codes_of_chunks(chunks: list[Any], labels: Labels, missing: Mask | None) -> Codes | None:
@@ -250,6 +287,7 @@ def _entries(dictionary: Any, labels: Labels) -> arrays.Entries:
 
 def labelled_as(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
     """A column of a type, with these codes."""
+    _holds, labels = _respelled(kind, labels)
     if pa.types.is_dictionary(kind):
         index = _wide(kind.index_type, len(labels))
         places = arrays.recoded(codes, len(labels), np.dtype(index.to_pandas_dtype()))

@@ -31,6 +31,10 @@ class Relation(ArrowTable):
             self._types[name] = f"ENUM({entries})"
         return super().labelled(name, labels, codes, missing)
 
+    def is_declared(self, name: str) -> bool:
+        """Whether a column like that one lists its categories: an ENUM does, also inside of it."""
+        return "ENUM(" in self._types[name]
+
     def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
         """A relation over the protected table, with the types of the other."""
         protected = super().made(columns, order)

@@ -73,8 +73,14 @@ class Table(Protocol):
     def texts(self, values: Sequence[str]) -> Any:
         """A column of texts."""
 
+    def is_declared(self, name: str) -> bool:
+        """Whether a column that stays publishes all its categories, in an order of their own."""
+
     def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
-        """A table of the caller's kind: columns by name, None for one as it is; rows in order."""
+        """A table of the caller's kind: columns by name, None for one that stays; rows in order.
+
+        This is the door: what leaves is made from the cells that are seen and the declared types.
+        """
 
 
 def opened(frame: Any) -> Table:
@@ -213,19 +219,6 @@ class Frame:
         elif dtype not in (nw.String, nw.Binary, nw.Object):
             raise WrongType(dtype)
         return id_list(series.to_list()), None
-
-    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
-        """A table of the caller's kind: columns by name, None for one as it is; rows in order."""
-        import narwhals.stable.v2 as nw
-
-        new = [
-            nw.from_native(column, series_only=True).alias(name)
-            for name, column in columns.items()
-            if column is not None
-        ]
-        frame = self._frame.with_columns(*new) if new else self._frame
-        frame = frame.select(*columns)
-        return (frame if order is None else frame[order]).to_native()
 
 
 def unchanged(found: Mapping[str, str], expected: Mapping[str, str]) -> None:

@@ -35,6 +35,7 @@ class PandasFrame(Frame):
             kind = type(index).__name__ + (" with a name" if index.name is not None else "")
             raise ValueError(f"{must}; got {kind}: {cure}")
         super().__init__(native)
+        self._objects: dict[str, arrays.Holds] = {}
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
         """The code of every row, and which rows are missing, if any."""
@@ -44,56 +45,56 @@ class PandasFrame(Frame):
             from bistochastic.adapters.arrow_table import codes_of
 
             return codes_of(_arrow(series), labels)
-        is_object = pd.api.types.is_object_dtype(dtype)
+        kind, labels = self._spelled(name, labels)
         if isinstance(dtype, pd.CategoricalDtype):
             indices = series.cat.codes.to_numpy()
             entries = arrays.Entries.of(dtype.categories.tolist(), labels)
             return entries.at(indices, _any(indices < 0))
-        if is_object:
+        if pd.api.types.is_object_dtype(dtype):
             return arrays.of_objects(series.tolist(), labels)
         missing = None if _is_plain(dtype) else _any(series.isna().to_numpy(dtype=bool))
-        if labels.kind == "text" and isinstance(dtype, pd.StringDtype):
+        if kind == "text":
             index = pd.Index(list(labels.values), dtype=dtype)
             found = index.get_indexer(pd.Index(series))
             arrays.check(found < 0, missing)
             if missing is not None:
                 found = np.where(missing, 0, found)
             return found.astype(arrays.narrow(len(labels))), missing
-        if labels.kind == "integer" and pd.api.types.is_integer_dtype(dtype):
-            plain = getattr(dtype, "numpy_dtype", dtype)
-            arrays.holds(plain, labels)
-            fill = {} if missing is None else {"na_value": 0}
-            values = series.to_numpy(dtype=plain, **fill)
-            return arrays.of_integers(values, labels, missing), missing
-        if labels.kind == "boolean" and pd.api.types.is_bool_dtype(dtype):
-            fill = {} if missing is None else {"na_value": False}
-            return arrays.of_booleans(series.to_numpy(dtype=bool, **fill), labels, missing), missing
-        cure = ", of which convert_dtypes() makes what can be missing" * (dtype.kind == "f")
-        raise WrongType(f"dtype {dtype}{cure}")
+        plain = getattr(dtype, "numpy_dtype", dtype)
+        fill = {} if missing is None else {"na_value": np.nan if kind == "float" else False}
+        values = series.to_numpy(dtype=plain, **fill)
+        if kind == "boolean":
+            return arrays.of_booleans(values, labels, missing), missing
+        arrays.holds(plain, labels)
+        if kind == "float":
+            return arrays.of_floats(values, labels, missing)
+        return arrays.of_integers(values, labels, missing), missing
+
+    def _spelled(self, name: str, labels: Labels) -> tuple[arrays.Holds, Labels]:
+        """What a column holds, and the categories spelled so."""
+        series = self.column(name)
+        dtype = series.dtype
+        is_list = isinstance(dtype, pd.CategoricalDtype)
+        what = f"dtype {dtype}"
+        kind = _holds(dtype)
+        if kind is None and (is_list or pd.api.types.is_object_dtype(dtype)):
+            if name not in self._objects:
+                listed = dtype.categories if is_list else series
+                self._objects[name] = arrays.objects_hold(listed.tolist(), labels)
+            kind = self._objects[name]
+            what = f"{'categories of ' * is_list}{arrays.NAMES[kind]}"
+        if kind is None:
+            raise WrongType(what)
+        return kind, arrays.spelled(labels, kind, what)
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pd.Series:
         """A column like that one, with these codes."""
         dtype = self.column(name).dtype
-        values = list(labels.values)
         if isinstance(dtype, pd.ArrowDtype):
             from bistochastic.adapters.arrow_table import labelled_as
 
             found = labelled_as(dtype.pyarrow_dtype, labels, codes, missing)
             return pd.Series(found, dtype=pd.ArrowDtype(found.type))
-        if isinstance(dtype, pd.CategoricalDtype):
-            kind = pd.CategoricalDtype(_index(values, dtype.categories.dtype), dtype.ordered)
-            signed = codes.astype(np.min_scalar_type(-len(values)))
-            if missing is not None:
-                signed[missing] = -1
-            return pd.Series(pd.Categorical.from_codes(signed, dtype=kind, validate=False))
-        if pd.api.types.is_object_dtype(dtype):
-            entries = np.array(values, dtype=object)[codes]
-            if missing is not None:
-                entries[missing] = None
-            return pd.Series(entries, dtype=object)
-        if isinstance(dtype, np.dtype) and labels.kind != "text":
-            # Nobody else has them: pandas 3 would copy.
-            return pd.Series(arrays.numbers_of(labels, codes, dtype), copy=False)
         if getattr(dtype, "storage", "") == "pyarrow":
             import pyarrow as pa
 
@@ -101,6 +102,19 @@ class PandasFrame(Frame):
 
             texts = labelled_as(pa.large_string(), labels, codes, missing)
             return pd.Series(dtype.__from_arrow__(texts))
+        holds, labels = self._spelled(name, labels)
+        values = list(labels.values)
+        if isinstance(dtype, pd.CategoricalDtype):
+            kind = pd.CategoricalDtype(_index(values, dtype.categories.dtype), dtype.ordered)
+            signed = codes.astype(np.min_scalar_type(-len(values)))
+            if missing is not None:
+                signed[missing] = -1
+            return pd.Series(pd.Categorical.from_codes(signed, dtype=kind, validate=False))
+        if pd.api.types.is_object_dtype(dtype):
+            return pd.Series(arrays.objects_of(labels, holds, codes, missing), dtype=object)
+        if isinstance(dtype, np.dtype):
+            # Nobody else has them: pandas 3 would copy.
+            return pd.Series(arrays.numbers_of(labels, codes, dtype, missing), copy=False)
         places = codes.astype(np.int64)
         if missing is not None:
             places[missing] = -1
@@ -117,7 +131,7 @@ class PandasFrame(Frame):
     def can_be_missing(self, name: str) -> bool:
         """Whether a column like that one can hold missing values: NumPy's numbers cannot."""
         dtype = self.column(name).dtype
-        return not isinstance(dtype, np.dtype) or dtype.kind == "O"
+        return not isinstance(dtype, np.dtype) or dtype.kind in "Of"
 
     def numbered(self, name: str, values: NDArray[Any]) -> pd.Series:
         """A column like that one, with these numbers."""
@@ -127,20 +141,109 @@ class PandasFrame(Frame):
         """A column of texts, also where there is none of them."""
         return pd.Series(values, dtype="str")
 
+    def is_declared(self, name: str) -> bool:
+        """Whether a column like that one lists its categories in an order that is kept."""
+        dtype = self.column(name).dtype
+        if isinstance(dtype, pd.ArrowDtype):
+            from bistochastic.adapters.arrow_cells import is_declared
+
+            return is_declared(dtype.pyarrow_dtype)
+        return isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
+
     def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> pd.DataFrame:
         """A frame with a plain index, and without what was noted about the other."""
         plain = pd.RangeIndex(self.rows)
         found = {}
         for name, column in columns.items():
-            # What stays as it is must not change with the caller's frame.
-            new = self.column(name).copy() if column is None else column
-            found[name] = new if order is None else new.take(order)
+            if column is None:
+                found[name] = made(self.column(name), order)
+                continue
+            found[name] = column if order is None else column.take(order)
             found[name].index = plain
         block = _block([column.to_numpy() for column in found.values() if _is_plain(column.dtype)])
         if block is not None and len(block) == len(found):
             return pd.DataFrame(block.T, columns=list(found), index=plain, copy=False)
         # Not put together in blocks, which would copy every column once more.
         return pd.DataFrame(found, index=plain, copy=False)
+
+
+def _holds(dtype: Any) -> arrays.Holds | None:
+    """What a column of this type holds, or the categories of one; None if its objects say so."""
+    types = pd.api.types
+    if isinstance(dtype, pd.CategoricalDtype):
+        dtype = dtype.categories.dtype
+    if isinstance(dtype, pd.StringDtype):
+        return "text"
+    if types.is_bool_dtype(dtype):
+        return "boolean"
+    if types.is_integer_dtype(dtype):
+        return "integer"
+    return "float" if types.is_float_dtype(dtype) else None
+
+
+def made(series: pd.Series, order: NDArray[Any] | None = None) -> pd.Series:
+    """The cells of a column as a new one, with a plain index, rows in order: the door for pandas.
+
+    Categories are those that occur, sorted, unless they are declared to have an order.
+
+    >>> made(pd.Series(["b", "a"], dtype=pd.CategoricalDtype(["c", "b", "a"]))).cat.categories
+    Index(['a', 'b'], dtype=...)
+    """
+    array, dtype = series.array, series.dtype
+    if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "") == "pyarrow":
+        from bistochastic.adapters import arrow_cells
+
+        cells = arrow_cells.column(_arrow(series), order)
+        kind = pd.ArrowDtype(cells.type) if isinstance(dtype, pd.ArrowDtype) else dtype
+        return pd.Series(kind.__from_arrow__(cells), name=series.name)
+    if isinstance(dtype, np.dtype):
+        return pd.Series(arrays.made(series.to_numpy(), order), dtype=dtype, name=series.name)
+    array = array if order is None else array.take(order)
+    new: Any
+    if isinstance(dtype, pd.CategoricalDtype):
+        new = _categories(array)
+    elif hasattr(dtype, "numpy_dtype"):
+        missing = np.array(array.isna(), dtype=bool)
+        values = array.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
+        new = type(array)(np.where(missing, dtype.type(0), values), missing)
+    elif isinstance(dtype, pd.DatetimeTZDtype):
+        moments = arrays.made(array.tz_convert("UTC").tz_localize(None).to_numpy())
+        new = pd.Series(moments).dt.tz_localize("UTC").dt.tz_convert(dtype.tz).array
+    else:
+        new = pd.array(list(array), dtype=dtype)
+    return pd.Series(new, name=series.name)
+
+
+def _categories(array: pd.Categorical) -> pd.Categorical:
+    """The same cells; the categories that occur, sorted, or all of those that are declared."""
+    codes, listed, ordered = array.codes, array.categories, bool(array.ordered)
+    if not ordered:
+        used = np.unique(codes[codes >= 0])
+        used = used[arrays.in_order(listed.take(used).tolist())]
+        # The last place is that of what is missing.
+        places = np.full(len(listed) + 1, -1, np.intp)
+        places[used] = np.arange(len(used))
+        codes, listed = places[codes], listed.take(used)
+    kind = pd.CategoricalDtype(pd.Index(made(pd.Series(listed)).array), ordered)
+    return pd.Categorical.from_codes(codes.copy(), dtype=kind)
+
+
+def table_made(frame: pd.DataFrame, order: NDArray[Any] | None = None) -> pd.DataFrame:
+    """The cells of a frame as a new one, with a plain index, rows in order."""
+    columns = {i: made(frame.iloc[:, i], order) for i in range(frame.shape[1])}
+    found = pd.DataFrame(columns, index=pd.RangeIndex(len(frame)))
+    found.columns = pd.Index(frame.columns.tolist())
+    return found
+
+
+def labels_made(index: pd.Index) -> pd.Index:
+    """The labels of rows as they are seen, without categories that no row has."""
+    if index.nlevels > 1:
+        levels = [made(index.get_level_values(i).to_series()).array for i in range(index.nlevels)]
+        return pd.MultiIndex.from_arrays(levels, names=index.names)
+    if isinstance(index.dtype, pd.CategoricalDtype):
+        return pd.Index(made(index.to_series()).array, name=index.name)
+    return index
 
 
 def _is_plain(dtype: Any) -> bool:

@@ -52,36 +52,38 @@ class PolarsFrame(Frame):
         """The code of every row, and which rows are missing, if any."""
         series = self.column(name)
         dtype = series.dtype
+        kind, labels = _spelled(dtype, labels)
         missing = series.is_null().to_numpy() if series.null_count() else None
         if isinstance(dtype, pl.Enum):
             physical = series.to_physical()
             indices = (physical if missing is None else physical.fill_null(0)).to_numpy()
             return arrays.Entries.of(dtype.categories.to_list(), labels).at(indices, missing)
-        if labels.kind == "text" and dtype == pl.String:
+        if dtype == pl.String:
             known = _of_texts(series, labels, missing)
             if known is not None:
                 return known, missing
-        if labels.kind == "text" and dtype in (pl.String, pl.Categorical):
+        if kind == "text":
             # Not strict: what is none of them becomes null, and no message can quote it.
             found = series.cast(pl.Enum([str(value) for value in labels.values]), strict=False)
             if found.null_count() > series.null_count():
                 arrays.check(found.is_null().to_numpy(), missing)
             indices = found.to_physical().fill_null(0).to_numpy()
             return indices.astype(arrays.narrow(len(labels)), copy=False), missing
-        if labels.kind == "integer" and dtype.is_integer():
-            values = (series if missing is None else series.fill_null(0)).to_numpy()
-            arrays.holds(values.dtype, labels)
-            return arrays.of_integers(values, labels, missing), missing
-        if labels.kind == "boolean" and dtype == pl.Boolean:
+        if kind == "boolean":
             values = series.fill_null(False).to_numpy()
             return arrays.of_booleans(values, labels, missing), missing
-        raise WrongType(dtype)
+        values = (series if missing is None else series.fill_null(0)).to_numpy()
+        arrays.holds(values.dtype, labels)
+        if kind == "float":
+            return arrays.of_floats(values, labels, missing)
+        return arrays.of_integers(values, labels, missing), missing
 
     def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> pl.Series:
         """A column like that one, with these codes."""
         dtype = self.column(name).dtype
-        if labels.kind != "text":
-            plain = "bool" if labels.kind == "boolean" else str(dtype).lower()
+        kind, labels = _spelled(dtype, labels)
+        if kind != "text":
+            plain = "bool" if kind == "boolean" else str(dtype).lower()
             numbers = pl.Series(arrays.numbers_of(labels, codes, plain))
             return numbers if missing is None else numbers.set(pl.Series(missing), None)
         if isinstance(dtype, pl.Enum):
@@ -96,13 +98,22 @@ class PolarsFrame(Frame):
             places = places.set(pl.Series(missing), None)
         return pl.Series(list(labels.values), dtype=dtype).gather(places)
 
+    def is_declared(self, name: str) -> bool:
+        """Whether a column like that one lists its categories: an Enum does, also inside of it."""
+        return _is_declared(self.column(name).dtype)
+
     def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> pl.DataFrame:
         """A frame, with its enums made of codes, by as many threads as there are."""
-        found = [self.column(k) if v is None else v.alias(k) for k, v in columns.items()]
+        found = []
+        for name, new in columns.items():
+            if new is None:
+                new = made(self.column(name), order)
+            elif order is not None:
+                new = new.gather(order)
+            found.append(new.alias(name))
         frame = pl.DataFrame(found)
-        frame = frame if order is None else frame[order]
-        made = [pl.col(name).cat.to(kind) for name, kind in self._enums.items() if name in columns]
-        return frame.with_columns(made) if made else frame
+        enums = [pl.col(name).cat.to(kind) for name, kind in self._enums.items() if name in columns]
+        return frame.with_columns(enums) if enums else frame
 
     def numbered(self, name: str, values: NDArray[Any]) -> pl.Series:
         """A column like that one, with these numbers."""
@@ -111,6 +122,71 @@ class PolarsFrame(Frame):
     def texts(self, values: Sequence[str]) -> pl.Series:
         """A column of texts."""
         return pl.Series(values, dtype=pl.String)
+
+
+def _spelled(dtype: Any, labels: Labels) -> tuple[arrays.Holds, Labels]:
+    """What a column of this type holds, and the categories spelled so."""
+    kind: arrays.Holds
+    if dtype in (pl.String, pl.Categorical) or isinstance(dtype, pl.Enum):
+        kind = "text"
+    elif dtype.is_integer():
+        kind = "integer"
+    elif dtype.is_float():
+        kind = "float"
+    elif dtype == pl.Boolean:
+        kind = "boolean"
+    else:
+        raise WrongType(dtype)
+    return kind, arrays.spelled(labels, kind, dtype)
+
+
+def made(series: pl.Series, order: NDArray[Any] | None = None) -> pl.Series:
+    """The cells of a column as a new one, rows in order: the door for polars.
+
+    >>> made(pl.Series(["b", "a", "b"], dtype=pl.Categorical)[1:]).to_arrow().dictionary.to_pylist()
+    ['a', 'b']
+    """
+    series = series.rechunk() if order is None else series.gather(order)
+    return _cells(series).alias(series.name)
+
+
+def _cells(series: pl.Series) -> pl.Series:
+    dtype = series.dtype
+    if isinstance(dtype, pl.Enum):
+        return pl.Series(dtype.categories, dtype=dtype).gather(_cells(series.to_physical()))
+    if isinstance(dtype, pl.Categorical):
+        # Spelled out and read again: what is exported lists texts as they come in these rows.
+        return _cells(series.cast(pl.String)).cast(dtype)
+    if dtype == pl.Boolean or (dtype.is_numeric() and not dtype.is_decimal() and
+                               "128" not in str(dtype)):  # fmt: skip
+        if not series.null_count():
+            return pl.Series(arrays.made(series.to_numpy())).cast(dtype)
+        plain = series.fill_null(False if dtype == pl.Boolean else 0)
+        missing = pl.Series(series.is_null().to_numpy())
+        return pl.Series(arrays.made(plain.to_numpy())).cast(dtype).set(missing, None)
+    if dtype in (pl.Date, pl.Datetime, pl.Duration, pl.Time):
+        return _cells(series.to_physical()).cast(dtype)
+    try:
+        if dtype == pl.Object:
+            raise TypeError
+        from bistochastic.adapters import arrow_cells
+
+        found = pl.from_arrow(arrow_cells.made(series.to_arrow()))
+    except (ImportError, NotImplementedError, TypeError, ValueError, pl.exceptions.PolarsError):
+        # Without pyarrow, or a type that it does not know.
+        return pl.Series(series.to_list(), dtype=dtype)
+    assert isinstance(found, pl.Series)
+    return found if found.dtype == dtype else found.cast(dtype)
+
+
+def _is_declared(dtype: Any) -> bool:
+    inner = [getattr(dtype, "inner", None), *(f.dtype for f in getattr(dtype, "fields", ()))]
+    return isinstance(dtype, pl.Enum) or any(_is_declared(kind) for kind in inner if kind)
+
+
+def table_made(frame: pl.DataFrame, order: NDArray[Any] | None = None) -> pl.DataFrame:
+    """The cells of a frame as a new one, rows in order."""
+    return pl.DataFrame([made(column, order) for column in frame.get_columns()])
 
 
 def _of_texts(series: pl.Series, labels: Labels, missing: Mask | None) -> Codes | None:

@@ -12,7 +12,7 @@ from bistochastic.adapters.frames import distinct, unchanged
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 def reader_of(given: Any) -> pa.RecordBatchReader:
@@ -32,6 +32,11 @@ def reader_of(given: Any) -> pa.RecordBatchReader:
 def reader_from(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
     """A reader over batches that are still to come."""
     return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def gathered(batches: Sequence[pa.RecordBatch]) -> pa.Table:
+    """All batches as one table."""
+    return pa.Table.from_batches(batches)
 
 
 def id_kind(kind: pa.DataType) -> str:

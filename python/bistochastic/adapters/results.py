@@ -41,18 +41,45 @@ def _library(frame: Any) -> str:
 def levels(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
     """The code of every row, and what occurs, ascending; missing is the last level, None.
 
-    >>> levels(opened({"age": [30, 20, 30]}), "age")
-    (array([1, 0, 1]), [20, 30])
+    NaN and None are both missing. What no row has, such as an entry of a dictionary or a value
+    below a mask, is no level.
+
+    >>> levels(opened({"age": [30, 20, None, float("nan"), 30]}), "age")
+    (array([1, 0, 2, 2, 1]), [20, 30, None])
     """
     codes, values = _found(table, name)
-    order = sorted(range(len(values)), key=lambda i: (type(values[i]).__name__, values[i]))
-    places = np.empty(len(values) + 1, np.intp)
-    places[order] = np.arange(len(values))
-    # Missing has the code -1, so the last place.
-    places[-1] = len(values)
+    # Missing has the code -1, so the first count.
+    counts = np.bincount(codes + 1, minlength=len(values) + 1)
+    occurs = [i for i in np.flatnonzero(counts[1:]).tolist()
+              if values[i] is not None and values[i] == values[i]]  # fmt: skip
+    order = sorted(occurs, key=lambda i: (type(values[i]).__name__, values[i]))
+    places = np.full(len(values) + 1, len(order), np.intp)
+    places[order] = np.arange(len(order))
     ascending = [values[i] for i in order]
-    missing = bool(len(codes)) and int(codes.min()) < 0
+    missing = len(codes) > int(counts[1:][order].sum())
     return places[codes], [*ascending, None] if missing else ascending
+
+
+def declared(table: Table, name: str) -> tuple[Any, ...]:
+    """The levels that the type of a column lists: those of an Enum, in order, or truth values.
+
+    >>> declared(opened({"smokes": np.array([True, True])}), "smokes")
+    (False, True)
+    """
+    if not isinstance(table, frames.Frame):
+        given: Any = table
+        column = given.column(name) if hasattr(given, "column") else given._given[name]
+        truths = getattr(getattr(column, "dtype", None), "kind", "") == "b"
+        return (False, True) if truths else ()
+    from bistochastic.adapters.schemas import columns_of
+
+    column = table.column(name)
+    if _library(column) == "pandas" and getattr(column.dtype, "ordered", False):
+        return tuple(column.cat.categories.tolist())
+    if _library(column) == "pyarrow" and getattr(column.type, "ordered", False):
+        return tuple(v for chunk in column.chunks for v in chunk.dictionary.to_pylist())
+    (found,) = columns_of(table._frame.select(name).head(0).to_native())
+    return found.levels or () if found.declared else ()
 
 
 def _found(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
@@ -81,8 +108,7 @@ def _of_array(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
         return np.array(listed_codes, np.intp), list(known)
     plain = np.ma.getdata(column)
     values, codes = np.unique(plain, return_inverse=True)
-    missing = np.ma.getmaskarray(column) | (plain != plain)
-    return np.where(missing, -1, codes), values.tolist()
+    return np.where(np.ma.getmaskarray(column), -1, codes), values.tolist()
 
 
 def _of_pandas(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
@@ -112,11 +138,7 @@ def _of_arrow(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
         whole = pa.concat_arrays(whole.chunks)
     encoded = whole.dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    values = encoded.dictionary.to_pylist()
-    wrong = [i for i, value in enumerate(values) if value != value]
-    if wrong:
-        codes = np.where(np.isin(codes, wrong), -1, codes)
-    return codes.astype(np.intp), values
+    return codes.astype(np.intp), encoded.dictionary.to_pylist()
 
 
 def maker(frame: Any) -> Maker:

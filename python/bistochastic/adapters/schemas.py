@@ -90,11 +90,22 @@ def _empty_frame(schema: Any) -> Any:
     return schema
 
 
+def declares(schema: Any, name: str) -> bool:
+    """Whether a column of an Arrow schema publishes its categories, in an order of their own.
+
+    An Enum of polars does, which older versions of it mark by a note alone.
+    """
+    from bistochastic.adapters.arrow_cells import is_declared
+
+    return is_declared(schema.field(name).type) or _enum_of_polars(schema, name) is not None
+
+
 def _enum_of_polars(native: Any, name: str) -> tuple[str, ...] | None:
     """The levels of an Enum of polars that an Arrow schema carries, as in a file polars wrote."""
     if type(native).__module__.split(".")[0] != "pyarrow":
         return None
-    noted = native.schema.field(name).metadata or {}
+    schema = getattr(native, "schema", native)
+    noted = schema.field(name).metadata or {}
     text: bytes | None = noted.get(b"_PL_ENUM_VALUES2")
     if text is None:
         return None

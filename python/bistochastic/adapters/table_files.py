@@ -101,15 +101,15 @@ def opened(
         return ParquetSource(path, name, places)
 
 
-def created(path: Path, form: str, schema: Any, like: Source) -> Sink:
-    """A new file of that form for batches of that schema, compressed as the source is."""
+def created(path: Path, form: str, schema: Any, protected: Container[str]) -> Sink:
+    """A new file of that form for batches of that schema, in which these columns are protected."""
     if form == ".csv":
         from bistochastic.adapters.csv_file import CsvSink
 
         return CsvSink(path, schema)
     from bistochastic.adapters.parquet_file import ParquetSink
 
-    return ParquetSink(path, schema, like)
+    return ParquetSink(path, schema, protected)
 
 
 def numbers(

@@ -77,6 +77,7 @@ def attack(
     """See :func:`bistochastic.audit`."""
     if not isinstance(plan, Plan):
         raise TypeError(f"`plan` must be a Plan; got {type(plan).__name__}")
+    plan._refuse_undecided()
     level = _core.as_real("confidence", "be between 0 and 1", confidence)
     if not 0 < level < 1:
         raise ValueError(f"`confidence` must be between 0 and 1; got {level:g}")

@@ -13,6 +13,7 @@ import numpy as np
 
 from bistochastic import structure
 from bistochastic.adapters.results import levels
+from bistochastic.labels import key
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, prefix
 from bistochastic.tables.question import digits
@@ -265,8 +266,8 @@ def _clear(pairs: Pairs, name: str) -> Clear:
     now, others = _levels(pairs.released, name)
     codes = pairs.moved(codes)
     if others != values:
-        place = {value: i for i, value in enumerate(values)}
-        now = np.array([place.get(value, -1) for value in others], dtype=np.intp)[now]
+        place = {key(value): i for i, value in enumerate(values)}
+        now = np.array([place.get(key(value), -1) for value in others], dtype=np.intp)[now]
     differ = codes != now
     if differ.any():
         must = "must be the same in `original` and `released`, as it stays in clear"

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bistochastic.cli.group import main
+from bistochastic.cli.group import main, say
 from bistochastic.cli.keys import read_key
 from bistochastic.cli.plans import certificate_beside, is_certificate, read_certificate, read_plan
 from bistochastic.progress import steps
@@ -72,12 +72,12 @@ def audit(
             before, after, made, key=key, progress=lambda x: progress("attacking", x), **options
         )
     if out is None:
-        click.echo(str(found))
+        say(str(found))
         return
     found.report(out)
-    click.echo(f"{shown(out)}: the audit of {found.records:,} records, which {NOT_FOR_RELEASE}")
+    say(f"{shown(out)}: the audit of {found.records:,} records, which {NOT_FOR_RELEASE}")
     for sentence in found.findings:
-        click.echo(f"  {sentence}")
+        say(f"  {sentence}")
 
 
 def _refuse_swapped(original: Path, released: Path, plan: Any) -> None:
@@ -106,7 +106,7 @@ def _released(path: Path, types: dict[str, str]) -> Any:
 
     certificate = certificate_beside(path) if path.name else None
     if certificate is None:
-        click.echo("note: there is no certificate beside the protected file, so that its rows are "
+        say("note: there is no certificate beside the protected file, so that its rows are "
                    "taken to be in the order of the original", err=True)  # fmt: skip
         return whole(path, "released", types)
     known = certificate.ids

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bistochastic import families
-from bistochastic.cli.group import main
+from bistochastic.cli.group import main, say
 from bistochastic.cli.matrices import from_words
 from bistochastic.report import compare
 
@@ -31,7 +31,7 @@ def _compare(matrices: Sequence[str], size: int, beta: float) -> None:
     bistochastic compare "k_anonymous size=12 k=3" "tridiagonal alphas=0.3 size=12" mine.npy
     """
     if matrices:
-        click.echo(compare(*(from_words(words) for words in matrices)))
+        say(compare(*(from_words(words) for words in matrices)))
         return
     reached: list[Matrix] = []
     refused: dict[str, ValueError] = {}
@@ -42,6 +42,6 @@ def _compare(matrices: Sequence[str], size: int, beta: float) -> None:
             refused[name] = error
     if not reached:
         raise next(iter(refused.values()))
-    click.echo(compare(families.identity(size), *reached, families.uniform(size)))
+    say(compare(families.identity(size), *reached, families.uniform(size)))
     for name, why in refused.items():
-        click.echo(f"{name}: {why}")
+        say(f"{name}: {why}")

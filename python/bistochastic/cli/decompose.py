@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bistochastic.cli.group import main
+from bistochastic.cli.group import main, say
 from bistochastic.cli.matrices import from_words
 from bistochastic.permutations import decomposition
 from bistochastic.words import down, shown, table
@@ -39,16 +39,16 @@ def decompose(matrix: str, top: int, out: str | None, **options: Any) -> None:
         raise ValueError(f"`out` must end in .npz, .csv; got {got}")
     law = from_words(matrix)
     found = law.decompose(**options)
-    click.echo(found)
+    say(found)
     if top > 0:
         header = ["term", "weight", "sum", "where 0, 1, 2, ... go"]
-        click.echo(table(header, decomposition.largest(found, top)))
+        say(table(header, decomposition.largest(found, top)))
     if found.residual_weight:
-        click.echo(f"left out: {float(found.residual_weight):.6g} of the whole")
+        say(f"left out: {float(found.residual_weight):.6g} of the whole")
     else:
         what = "the matrix" if found.matrix == law else "the matrix on its coarser grid"
-        click.echo(f"the weights sum to 1 and the terms to {what}, exactly")
-    click.echo(
+        say(f"the weights sum to 1 and the terms to {what}, exactly")
+    say(
         f"one permutation for a whole column hides {down(found.joint_entropy)} bits of all of it;\n"
         f"records randomized one by one hide {down(law.entropy_rate)} bits each"
     )
@@ -60,4 +60,4 @@ def decompose(matrix: str, top: int, out: str | None, **options: Any) -> None:
                 decomposition.to_csv(found, out)
         except OSError as error:
             raise ValueError(f"`out` must be a file to write; got {error.strerror}") from None
-        click.echo(f"written to {shown(out)}")
+        say(f"written to {shown(out)}")

@@ -96,7 +96,7 @@ def report(beta: float = 0.6) -> str:
             "",
             "3. The certificate says what the table hides, and what it does not.",
             f"   {certificate.line[0].upper()}{certificate.line[1:]}.",
-            f"   In clear: {'; '.join(certificate.in_clear)}.",
+            f"   Published unchanged: {'; '.join(certificate.in_clear)}.",
             *(f"   {sentence}" for sentence in certificate.statements),
             "",
             *_learned(plan, release.data),

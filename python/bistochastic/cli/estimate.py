@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bistochastic.cli.group import main
+from bistochastic.cli.group import main, say
+from bistochastic.cli.numbers import number
 from bistochastic.progress import steps
 from bistochastic.words import shown
 
@@ -17,7 +19,11 @@ if TYPE_CHECKING:
 
     from bistochastic.estimate import Estimate
     from bistochastic.labels import Labels
-    from bistochastic.plan import Plan
+    from bistochastic.plan import Certificate, Plan
+
+
+def _scale(_context: Any, _option: Any, typed: str | None) -> float | None:
+    return None if typed is None else float(number(typed))
 
 
 @main.command()
@@ -27,6 +33,15 @@ if TYPE_CHECKING:
 @click.option("--by", required=True, help="Columns of the table, as sex,education.")
 @click.option("--where", multiple=True, help="A condition, as sex=F,M. May be given several times.")
 @click.option("--weights", help="A column of survey weights.")
+@click.option("--strata", help="A column of strata of the sample.")
+@click.option("--cluster", help="A column of clusters of the sample: those drawn first, or the ids "
+              "of people with several rows.")  # fmt: skip
+@click.option("--replicates", multiple=True,
+              help="Columns of replicate weights, as r1,r2,r3, in place of strata and clusters. "
+              "May be given several times.")  # fmt: skip
+@click.option("--replicate-scale", metavar="NUMBER", callback=_scale,
+              help="What the squared differences of replicates are multiplied by, as 79/80 for a "
+              "jackknife of 80; 1 over their number by default.")  # fmt: skip
 @click.option("--method", default="inverse", help="inverse, mle, simplex or shrunk.")
 @click.option("--population", default="sampled", help="sampled, or fixed if the file is everyone.")
 @click.option("--format", default="table", type=click.Choice(["table", "csv", "json"]),
@@ -37,14 +52,19 @@ def estimate(
     by: str,
     where: Sequence[str],
     weights: str | None,
+    strata: str | None,
+    cluster: str | None,
+    replicates: Sequence[str],
+    replicate_scale: float | None,
     method: str,
     population: str,
     format: str,
 ) -> None:
     """Estimate a table of the original from FILE, a protected CSV, Parquet or Arrow file.
 
-    The file is read piece by piece, so that it may be larger than memory. Rows in messages are
-    counted from 0, without the header of a CSV file.
+    The file is read piece by piece, so that it may be larger than memory. With --strata, --cluster
+    or --replicates the columns that are needed are held in memory. Rows in messages are counted
+    from 0, without the header of a CSV file.
 
     \b
     bistochastic estimate protected.csv --plan plan.toml --by sex,education
@@ -56,16 +76,18 @@ def estimate(
     from bistochastic.tables.estimates import designed, people, told_in
     from bistochastic.tables.question import ask
     from bistochastic.tables.running import Running
+    from bistochastic.tables.sheet import shared_noise
 
-    law = _plan(plan)
-    _check(file, law)
+    law, certified = _plan(plan)
+    certificate = _check(file, law) or certified
     how = arguments.one_of("method", method, METHODS)
-    design = designed(law, weights, None, None, None, None)
+    listed = [name.strip() for words in replicates for name in words.split(",")]
+    design = designed(law, weights, strata, cluster, listed or None, replicate_scale)
     who = people(population, design)
     labels = _labels(law)
     question = ask(law, [name.strip() for name in by.split(",")], _conditions(where, labels))
     needed = dict.fromkeys([*question.columns, *question.where, *question.protected,
-                            *question.strata, *([weights] if weights else [])])  # fmt: skip
+                            *question.strata, *design.columns])  # fmt: skip
     kinds = {name: labels[name].kind if name in labels else None for name in needed}
     # Conditions on columns in clear are typed, and so are compared as texts where they are texts.
     running = Running(question, design)
@@ -75,30 +97,30 @@ def estimate(
             tell(f"reading, {running.rows:,} rows", None)
         tell("estimating", None)
         found = running.estimate(how, who)
-    _print(told_in(found, None, running.unanswered), format)
+    shared = shared_noise(certificate, design) if question.coded else ()
+    _print(told_in(found, None, running.unanswered, shared), format)
 
 
-def _plan(path: Path) -> Plan:
-    """A plan, or that of a certificate."""
+def _plan(path: Path) -> tuple[Plan, Certificate | None]:
+    """A plan, or that of a certificate, with it."""
     from bistochastic.cli.plans import is_certificate, read_certificate, read_plan
 
-    return (
-        read_certificate(path, "plan").plan
-        if is_certificate(path, "plan")
-        else read_plan(path, "plan")
-    )
+    if not is_certificate(path, "plan"):
+        return read_plan(path, "plan"), None
+    certificate = read_certificate(path, "plan")
+    return certificate.plan, certificate
 
 
-def _check(file: Path, plan: Plan) -> None:
+def _check(file: Path, plan: Plan) -> Certificate | None:
     """Hold the plan against the certificate beside the file; without one, say so."""
     from bistochastic.cli.plans import certificate_beside
     from bistochastic.plan import Numeric
 
     certificate = certificate_beside(file)
     if certificate is None:
-        click.echo("note: there is no certificate beside the file, so that nobody checked whether "
+        say("note: there is no certificate beside the file, so that nobody checked whether "
                    "this plan protected it", err=True)  # fmt: skip
-        return
+        return None
 
     def laws(given: Plan) -> dict[Any, Any]:
         return {e.columns: e for e in given.attributes if not isinstance(e, Numeric)}
@@ -109,6 +131,7 @@ def _check(file: Path, plan: Plan) -> None:
         other = next(c for c in (*then, *now) if then.get(c) != now.get(c))
         listed = ", ".join(f"`{shown(column)}`" for column in other)
         raise ValueError(f"{must}; got one whose law of {listed} differs")
+    return certificate
 
 
 def _labels(plan: Plan) -> dict[str, Labels]:
@@ -146,9 +169,9 @@ def _level(kind: str | None, typed: str) -> Any:
     truths = {"true": True, "false": False}
     if kind in ("boolean", None) and typed.lower() in truths:
         return truths[typed.lower()]
-    for number in (int, float):
+    for kind_ in (int, float):
         try:
-            return number(typed)
+            return kind_(typed)
         except ValueError:
             continue
     return typed
@@ -156,7 +179,7 @@ def _level(kind: str | None, typed: str) -> Any:
 
 def _print(found: Estimate, form: str) -> None:
     if form == "table":
-        click.echo(found.to_text())
+        say(found.to_text())
         return
     import csv
     import io
@@ -170,7 +193,8 @@ def _print(found: Estimate, form: str) -> None:
         writer = csv.DictWriter(text, list(plain), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-        click.echo(text.getvalue(), nl=False)
+        # Data for other programs stay as they are; on a screen they are text like all else.
+        (say if sys.stdout.isatty() else click.echo)(text.getvalue(), nl=False)
         return
     finite = [{k: None if isinstance(v, float) and not math.isfinite(v) else v
                for k, v in row.items()} for row in rows]  # fmt: skip
@@ -179,4 +203,4 @@ def _print(found: Estimate, form: str) -> None:
         "total": found.records if found.total is None else found.total, "gap": found.gap,
         "notes": found._remarks(), "cells": finite,
     }  # fmt: skip
-    click.echo(json.dumps(facts, indent=1, default=str))
+    say(json.dumps(facts, indent=1, default=str))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from bistochastic.ctrl_c import INTERRUPTED
+from bistochastic.words import visible_lines
 
 
 def in_shell(sentence: str) -> str:
@@ -23,6 +26,15 @@ def in_shell(sentence: str) -> str:
     )
 
 
+def say(text: object = "", *, nl: bool = True, err: bool = False) -> None:
+    """Print lines, and nothing that a terminal would take for more than text.
+
+    >>> say("a\\x1b[31mb")
+    a\\x1b[31mb
+    """
+    click.echo(visible_lines(str(text)), nl=nl, err=err)
+
+
 class Interrupted(click.ClickException):
     """Ctrl-C, of which nothing has to be said."""
 
@@ -36,12 +48,28 @@ class Interrupted(click.ClickException):
         click.echo(file=file, err=True)
 
 
+@contextmanager
+def _shown() -> Iterator[None]:
+    """What click says of something that was typed, as text alone."""
+    try:
+        yield
+    except click.ClickException as error:
+        # Final for type checkers alone; all of click's own subclasses show it.
+        vars(error)["message"] = visible_lines(error.message)
+        raise
+
+
 class _Sentence(click.Group):
     """Errors of the package are one sentence and exit code 1, never a traceback."""
 
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        with _shown():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with _shown():
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             raise Interrupted from None
         except (ValueError, TypeError, IndexError, FileExistsError) as error:

@@ -9,7 +9,7 @@ import click
 
 from bistochastic import families
 from bistochastic.cli.files import is_file, read_table
-from bistochastic.cli.group import main
+from bistochastic.cli.group import main, say
 from bistochastic.cli.matrices import from_words, parameters_of, value
 from bistochastic.cli.plans import is_certificate, is_plan, read_certificate, read_plan
 from bistochastic.report import facts
@@ -70,7 +70,7 @@ def inspect(
         is_one = is_certificate(path, "family")
         shown_whole = read_certificate(path, "family") if is_one else (
             read_plan(path, "family").preview(records))  # fmt: skip
-        click.echo(str(shown_whole))
+        say(str(shown_whole))
         return
     if records is not None:
         raise ValueError("`records` must go with a plan; got a matrix")
@@ -88,7 +88,7 @@ def inspect(
     shown = [fact for fact in facts(matrix) if fact[0] not in measured]
     width = max(len(name) for name, _ in shown)
     for name, text in shown:
-        click.echo(f"{name.ljust(width)}  {text}")
+        say(f"{name.ljust(width)}  {text}")
     belief = None if prior is None else value("weights", prior)
     _, *rows = repr(matrix.profile(cost=costs, prior=belief, full=full)).split("\n")
-    click.echo("\n" + "\n".join(rows))
+    say("\n" + "\n".join(rows))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from bistochastic._core import Key
-from bistochastic.cli.group import main
+from bistochastic.cli.group import main, say
 from bistochastic.words import shown
 
 
@@ -32,8 +32,8 @@ def _key_new(file: Path) -> None:
     except OSError as error:
         must = f"`{shown(file)}` must be a new file that can be written"
         raise ValueError(f"{must}; got {error.strerror}") from None
-    click.echo(f"{shown(file)}: key {fresh.fingerprint}, readable by you alone")
-    click.echo("Keep it as confidential as the original data; destroy it when no wave is due.")
+    say(f"{shown(file)}: key {fresh.fingerprint}, readable by you alone")
+    say("Keep it as confidential as the original data; destroy it when no wave is due.")
 
 
 @key.command(name="fingerprint")
@@ -44,7 +44,7 @@ def _key_fingerprint(file: Path) -> None:
     \b
     bistochastic key fingerprint survey.key
     """
-    click.echo(read_key(file).fingerprint)
+    say(read_key(file).fingerprint)
 
 
 def read_key(file: Path) -> Key:
@@ -59,5 +59,5 @@ def read_key(file: Path) -> Key:
             must = f"`{shown(file)}` must be a file that can be read"
             raise ValueError(f"{must}; got {error.strerror}") from None
     for warning in said:
-        click.echo(f"Warning: {warning.message}", err=True)
+        say(f"Warning: {warning.message}", err=True)
     return found

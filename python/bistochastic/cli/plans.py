@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from bistochastic.cli.group import in_shell, main
+from bistochastic.cli.columns import columns_named
+from bistochastic.cli.group import in_shell, main, say
 from bistochastic.files.whole import new
 from bistochastic.progress import watched
 from bistochastic.words import shown
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from bistochastic.plan import Certificate, Plan
 
 _FILES = (".toml", ".json")
+_BETA = 0.6
 
 
 def is_plan(words: str) -> bool:
@@ -108,15 +110,29 @@ def is_certificate(path: Path, name: str) -> bool:
     metavar="FILE",
     help="Levels of the columns: CSV with column and level, TOML, or a Table Schema.",
 )
-@click.option("--beta", default=0.6, show_default=True, help="Beta that every column reaches.")
+@click.option(
+    "--beta", type=float, help="Beta that every column reaches; 0.6 if none is asked for."
+)
+@click.option("--epsilon", type=float, help="Largest epsilon of a column, in the place of beta.")
 @click.option("--floor", type=float, help="Least beta of a column, where that is larger.")
 @click.option(
     "--domain-from-data",
     is_flag=True,
     help="Read the levels of texts off the data. Plan and certificate then say so.",
 )
-@click.option("--keep", multiple=True, metavar="COLUMN", help="A column that stays in clear.")
-@click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
+@click.option(
+    "--numeric",
+    multiple=True,
+    metavar="COLUMNS",
+    help="Columns of numbers to permute between records of similar rank; * for all undecided ones.",
+)
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COLUMNS",
+    help="Columns to publish unchanged; * for all undecided ones.",
+)
+@click.option("--drop", multiple=True, metavar="COLUMNS", help="Columns to leave out.")
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "keep", "category"]),
@@ -136,8 +152,11 @@ def _plan(
     codebook: Path | None,
     out: Path | None,
     domain_from_data: bool,
+    numeric: Sequence[str],
     keep: Sequence[str],
     drop: Sequence[str],
+    beta: float | None,
+    epsilon: float | None,
     **options: Any,
 ) -> None:
     """Write a first plan for FILE as TOML: what happens to each column.
@@ -150,9 +169,14 @@ def _plan(
     Levels have to be declared: by a codebook, by a type that lists them (an Enum), or by saying
     --domain-from-data. Columns without levels that are no numbers are left out.
 
+    Columns of numbers without levels may be ids, weights or codes. They are undecided, and the plan
+    protects nothing until each of them is named in --numeric, --keep or --drop, or has levels.
+    These options take several columns with commas between them, and can be repeated.
+
     \b
     bistochastic plan survey.csv --codebook codebook.csv --beta 0.6 --out plan.toml
     bistochastic plan survey.parquet --domain-from-data --keep region --out plan.toml
+    bistochastic plan survey.csv --numeric age,income --keep weight --drop household
     """
     from bistochastic.plan import draft
 
@@ -164,16 +188,21 @@ def _plan(
         raise ValueError(f"`out` must be a new file; got one that there is: {shown(out)}")
     columns = _columns(file, domain_from_data) if file is not None else None
     book = None if codebook is None else draft.columns(codebook, look=False)
+    listed = columns if columns is not None else book or []
+    known = [column.name for column in listed]
     made = draft.of_columns(
-        columns if columns is not None else book or [],
+        listed,
         book=book or () if columns is not None else (),
         look=domain_from_data,
-        keep=tuple(keep),
-        drop=tuple(drop),
+        beta=_BETA if beta is None and epsilon is None else beta,
+        epsilon=epsilon,
+        numeric=_star_or_columns("numeric", numeric, known),
+        keep=_star_or_columns("keep", keep, known),
+        drop=tuple(columns_named("drop", drop, known)),
         **options,
     )
     if out is None:
-        click.echo(made.plan.to_toml(), nl=False)
+        say(made.plan.to_toml(), nl=False)
     else:
         try:
             with new(out, "out") as part:
@@ -183,10 +212,18 @@ def _plan(
             raise ValueError(f"{must}; got none at {shown(out.parent)}") from None
         except OSError as error:
             raise ValueError(f"`out` must be a file to write; got {error.strerror}") from None
-        click.echo(f"{made.plan.preview()}\n\nwritten to {shown(out)}")
+        say(f"{made.plan.preview()}\n\nwritten to {shown(out)}")
     # After all else, so that they are seen; beside a plan on the screen they are no part of it.
     for sentence in (*made.blanks, *made.left_out):
-        click.echo(in_shell(sentence), err=out is None)
+        say(in_shell(sentence), err=out is None)
+
+
+def _star_or_columns(
+    option: str, given: Sequence[str], known: Sequence[str]
+) -> tuple[str, ...] | Literal["*"]:
+    """The columns that an option names, or a star alone for all."""
+    found = columns_named(option, given, known)
+    return "*" if found == ["*"] and "*" not in known else tuple(found)
 
 
 def _columns(file: Path, look: bool) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bistochastic.cli.group import main
+from bistochastic.cli.group import main, say
 from bistochastic.cli.keys import read_key
 from bistochastic.cli.plans import read_certificate, read_plan
 from bistochastic.progress import steps
@@ -62,7 +62,11 @@ def protect(
     where they must be; truth values are written as true and false. Rows in messages are counted
     from 0, without the header. Memory does not grow with the file, but for a numeric column, which
     takes about 32 bytes per row.
+
+    Each run draws new noise, unless it has the same key and release. To publish a release in two
+    formats, protect once and convert the protected file: a second run warns, and says how.
     """
+    from bistochastic.files.earlier import describe_draws, find_draws
     from bistochastic.files.release import protect_file
     from bistochastic.plan.options import Options
 
@@ -87,11 +91,14 @@ def protect(
             found = protect_file(made, source, out, target, settings, progress=progress)
     except MemoryError as error:
         raise ValueError(str(error) or "`in` must fit in memory; got a larger one") from None
-    click.echo(f"{shown(out)}: {found.line.removeprefix('of ')}")
-    click.echo(f"In clear: {'; '.join(found.in_clear) or 'nothing'}")
+    say(f"{shown(out)}: {found.line.removeprefix('of ')}")
+    say(f"Published unchanged: {'; '.join(found.in_clear) or 'nothing'}")
     several = len(found.warnings)
     mind = f", with {several} thing{'s' * (several > 1)} to mind" if several else ""
-    click.echo(f"{shown(target)}: the certificate{mind}; `bistochastic inspect` shows it")
+    say(f"{shown(target)}: the certificate{mind}; `bistochastic inspect` shows it")
+    draws = find_draws(out, target, found)
+    if draws:
+        say(f"Warning: {describe_draws(draws, out, found)}", err=True)
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from bistochastic.cli.group import main
+from bistochastic.cli.group import main, say
 from bistochastic.cli.plans import is_certificate, read_certificate, read_plan
 from bistochastic.words import shown
 
@@ -18,7 +18,14 @@ _FILE = click.Path(path_type=Path)
 @click.argument("file", type=_FILE)
 @click.option("--out", required=True, type=_FILE, metavar="REPORT.html", help="The page to write.")
 @click.option("--records", type=int, help="Number of records that a plan is for.")
-def report(file: Path, out: Path, records: int | None) -> None:
+@click.option(
+    "--design-effect",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="By how much variances exceed those of a simple random sample.",
+)
+def report(file: Path, out: Path, records: int | None, design_effect: float) -> None:
     """Write what a release or a plan hides as a page, in words for a board or a lawyer.
 
     FILE is a certificate (JSON) or a plan (TOML or JSON). The page is one file that needs nothing
@@ -27,6 +34,8 @@ def report(file: Path, out: Path, records: int | None) -> None:
     \b
     bistochastic report protected.csv.certificate.json --out report.html
     bistochastic report plan.toml --records 10000 --out report.html
+
+    Errors of estimates are those of a simple random sample, unless --design-effect says more.
     """
     if os.path.realpath(file) == os.path.realpath(out):
         raise ValueError("`out` must be another file than `file`; got the same")
@@ -36,7 +45,7 @@ def report(file: Path, out: Path, records: int | None) -> None:
     if is_certificate(file, "file"):
         if records is not None:
             raise ValueError("`records` must go with a plan; got a certificate")
-        read_certificate(file, "file").report(out)
+        read_certificate(file, "file").report(out, design_effect=design_effect)
     else:
-        read_plan(file, "file").report(out, records)
-    click.echo(f"written to {shown(out)}")
+        read_plan(file, "file").report(out, records, design_effect=design_effect)
+    say(f"written to {shown(out)}")

@@ -8,7 +8,7 @@ import click
 
 from bistochastic import paper
 from bistochastic.cli import demo
-from bistochastic.cli.group import main
+from bistochastic.cli.group import main, say
 from bistochastic.words import shown
 
 
@@ -28,14 +28,14 @@ def _demo(beta: float, data: Path | None) -> None:
     bistochastic demo --data titanic.csv
     """
     if data is None:
-        click.echo(demo.report(beta))
+        say(demo.report(beta))
         return
     for path in demo.write(data):
-        click.echo(f"written to {shown(path)}")
+        say(f"written to {shown(path)}")
 
 
 @main.command(name="paper")
 @click.option("--markdown", is_flag=True, help="Print the page docs/paper.md.")
 def _paper(markdown: bool) -> None:
     """The paper's statements recomputed: what is printed, what holds, and why they differ."""
-    click.echo(paper.markdown() if markdown else paper.report())
+    say(paper.markdown() if markdown else paper.report())

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from bistochastic import _core
+from bistochastic.estimate.axes import Axis
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-    from bistochastic.estimate.axes import Axis
+# Whole numbers below this are exact as floats, in which tables are solved.
+MOST = 2**53
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
     """How many records report each combination of levels, every cell in its declared place.
 
-    Tables are equal where columns, axes, all counts and ``unanswered`` are, in whatever order their
-    rows came. They have no hash, as the array may be written to.
+    :meth:`Plan.tabulate` makes them. Made by hand, to add up those of several workers, say, they
+    are checked in the same way: a count that is whole and not negative for each combination.
+
+    Tables are equal if columns, axes, all counts, ``unanswered`` and ``digest`` are, in whatever
+    order their rows came. They have no hash, as the array may be written to.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
@@ -30,6 +39,12 @@ class Counts:
     (Axis(name='sex', levels=('F', 'M')),)
     >>> table == plan.tabulate({"sex": ["F", "M"], "count": [60, 40]}, "sex")
     True
+    >>> bs.Counts(table.columns, table.axes, 2 * table.counts, digest=table.digest).records
+    200
+    >>> bs.Counts(table.columns, table.axes, table.counts[:1])
+    Traceback (most recent call last):
+        ...
+    ValueError: `counts` must have a cell for each level of sex 2, of shape (2,); got (1,)
     """
 
     columns: tuple[str, ...]
@@ -40,6 +55,22 @@ class Counts:
     """How many records report each combination, an axis of the array for each of ``axes``."""
     unanswered: int = 0
     """Records without an answer, which are in no cell: those of ``missing="keep"``."""
+    digest: str | None = None
+    """The digest of the plan under which the reports were drawn, which other plans refuse. Any plan
+    with these levels takes counts without one."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", _texts(self.columns))
+        object.__setattr__(self, "axes", _axes(self.axes, self.columns))
+        object.__setattr__(self, "counts", _cells(self.counts, self.axes))
+        unanswered = _core.as_whole("unanswered", self.unanswered, 0)
+        object.__setattr__(self, "unanswered", unanswered)
+        if self.digest is not None:
+            must = "`digest` must be the 64 hexadecimal digits of a plan's digest"
+            if not isinstance(self.digest, str):
+                raise TypeError(f"{must}; got {type(self.digest).__name__}")
+            if not re.fullmatch("[0-9a-f]{64}", self.digest):
+                raise ValueError(f"{must}; got {len(self.digest)} characters")
 
     @property
     def records(self) -> int:
@@ -53,6 +84,7 @@ class Counts:
             self.columns == other.columns
             and self.axes == other.axes
             and self.unanswered == other.unanswered
+            and self.digest == other.digest
             # Levels that are true and false are equal to 1 and 0.
             and all(map(_same_kinds, self.axes, other.axes))
             and bool((self.counts == other.counts).all())
@@ -61,8 +93,7 @@ class Counts:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        sizes = " x ".join(f"{shown(axis.name)} {len(axis.levels)}" for axis in self.axes)
-        return f"<Counts of {self.records} records: {sizes}>"
+        return f"<Counts of {self.records} records: {_sizes(self.axes)}>"
 
     def _repr_html_(self) -> str:
         from bistochastic.markup import facts, fragment
@@ -70,6 +101,71 @@ class Counts:
         pairs = [(axis.name, f"{len(axis.levels)} levels") for axis in self.axes]
         pairs += [("records", f"{self.records:,}"), ("without an answer", f"{self.unanswered:,}")]
         return fragment(facts(pairs, caption="Counts"))
+
+
+def _sizes(axes: tuple[Axis, ...]) -> str:
+    return " x ".join(f"{shown(axis.name)} {len(axis.levels)}" for axis in axes)
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    must = "`columns` must be a tuple of names"
+    if not isinstance(given, tuple | list):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    for name in given:
+        if not isinstance(name, str):
+            raise TypeError(f"{must}; got {type(name).__name__}")
+    return tuple(given)
+
+
+def _axes(given: Any, columns: tuple[str, ...]) -> tuple[Axis, ...]:
+    """An axis for each column first, each with different levels."""
+    must = "`axes` must be a tuple of Axis, those of `columns` first"
+    if not isinstance(given, tuple | list):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    for axis in given:
+        if not isinstance(axis, Axis):
+            raise TypeError(f"{must}; got {type(axis).__name__}")
+        if not isinstance(axis.name, str) or not isinstance(axis.levels, tuple):
+            kinds = f"{type(axis.name).__name__} and {type(axis.levels).__name__}"
+            raise TypeError(f"{must}, with a name and a tuple of levels each; got {kinds}")
+        for level in axis.levels:
+            if type(level).__hash__ is None:
+                got = f"{type(level).__name__} in `{shown(axis.name)}`"
+                raise TypeError(f"{must}, of texts or numbers; got {got}")
+        # True and 1 are different levels.
+        if len({(type(level), level) for level in axis.levels}) < len(axis.levels):
+            raise ValueError(f"{must}, of different levels; got one twice in `{shown(axis.name)}`")
+    names = [axis.name for axis in given]
+    if not columns or names[: len(columns)] != list(columns):
+        listed = ", ".join(f"`{shown(name)}`" for name in names) or "none"
+        raise ValueError(f"{must}; got {listed}")
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise ValueError(f"{must}, of different names; got `{shown(name)}` twice")
+    return tuple(given)
+
+
+def _cells(given: Any, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
+    """The counts as whole numbers; a sentence about what are none."""
+    shape = tuple(len(axis.levels) for axis in axes)
+    must = f"`counts` must have a cell for each level of {_sizes(axes)}, of shape {shape}"
+    if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
+        raise TypeError(f"{must}, as an array of NumPy; got {type(given).__name__}")
+    if given.shape != shape:
+        raise ValueError(f"{must}; got {given.shape}")
+    must = "`counts` must hold whole numbers that are not negative, less than 2^53 in all"
+    if given.dtype.kind not in "iuf":
+        raise TypeError(f"{must}; got dtype {given.dtype}")
+    wrong = ~((given >= 0) & (given == np.floor(given)) & (given < MOST))
+    if wrong.any():
+        number = int(np.count_nonzero(wrong))
+        at = ", ".join(map(str, np.argwhere(wrong)[0].tolist()))
+        are = "one that is not" if number == 1 else f"{number} that are not"
+        raise ValueError(f"{must}; got {are}, the first in cell [{at}]")
+    total = math.fsum(given.reshape(-1).astype(float))
+    if not total < MOST:
+        raise ValueError(f"{must}; got a sum of {total:g}")
+    return given if given.dtype == np.int64 else given.astype(np.int64)
 
 
 def _same_kinds(one: Axis, other: Axis) -> bool:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import _core, operators
-from bistochastic.errors import SingularMatrixError
 from bistochastic.estimate.effort import Patience
 from bistochastic.patience import interruptible
 from bistochastic.structure import Kron, composition, two_valued
@@ -47,9 +46,8 @@ def maximum(
 
     With ``patience`` the search ends at its gap or its time, whichever comes first.
     """
-    if operators.is_singular(matrix):
-        raise SingularMatrixError(operators.singular_sentence("estimate", matrix))
-    inverse = operators.solve(matrix, reports)
+    with operators.said_of("estimate", matrix):
+        inverse = operators.solve(matrix, reports)
     search = _Search(matrix, reports, patience or Patience())
     if (inverse >= 0).all():
         inverse = inverse / math.fsum(inverse)

@@ -274,12 +274,36 @@ class Linear:
         return nn, nd, dd
 
     @cached_property
+    def _away(self) -> Array | None:
+        """How far the shares of each replicate are from the estimated ones; None without any.
+
+        A replicate divides by its own total, that of the domain under its weights. NaN if that
+        total is not positive.
+        """
+        if self.tallies.replicates is None or self.fixed:
+            return None
+        cells = self.map.of(self.tallies.replicates)
+        told = self.tallies.replicates.reshape(len(cells), -1) if self.exact else cells
+        totals = told.sum(axis=1, keepdims=True)
+        shares = np.divide(cells, totals, out=np.full_like(cells, math.nan), where=totals > 0)
+        away = shares - self.shares
+        # What rounding alone moves has not moved.
+        return np.where(np.abs(away) <= 1e-14 * np.maximum(1, np.abs(self.shares)), 0.0, away)
+
+    @property
+    def silent(self) -> int:
+        """How many replicates have no positive total in the domain, and so no shares."""
+        return 0 if self._away is None else int(np.isnan(self._away).any(axis=1).sum())
+
+    @cached_property
     def variance(self) -> Array:
         """The variance of each share."""
-        nn, nd, dd = self._moments
         p = self.shares
-        if not self.total > 0:
+        if not self.total > 0 or self.silent:
             return np.full_like(p, math.inf)
+        if self._away is not None:
+            return np.asarray(self.tallies.scale * np.einsum("ij,ij->j", self._away, self._away))
+        nn, nd, dd = self._moments
         # In a fixed population a known domain is no part of what was drawn.
         found = nn if self.fixed and self.exact else nn - 2 * p * nd + p * p * dd
         if np.isinf(nn).any():
@@ -296,10 +320,8 @@ class Linear:
             unknown = np.full((cells, cells), math.nan)
             np.fill_diagonal(unknown, math.inf)
             return unknown
-        if tallies.replicates is not None:
-            found = self.map.of(tallies.replicates)
-            away = found - np.outer(found.sum(axis=1), p)
-            return np.asarray(tallies.scale * (away.T @ away) / self.total**2)
+        if self._away is not None:
+            return np.asarray(tallies.scale * (self._away.T @ self._away))
         responses = self.map.of(np.eye(codes).reshape(codes, *self.map.shape))
         centred = responses - np.outer(responses.sum(axis=1), p)
         if self.fixed:

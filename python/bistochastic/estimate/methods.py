@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from bistochastic.estimate.axes import of_labels
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
 from bistochastic.estimate.result import Estimate
+from bistochastic.estimate.sample import wrong_weight
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -143,15 +143,11 @@ def weight_array(name: str, given: Any, rows: int) -> Array:
     if array.shape != (rows,):
         raise ValueError(f"{must}, one for each of {rows} records; got shape {array.shape}")
     found = np.ascontiguousarray(array, dtype=np.float64)
-    total = float(found.sum())
-    if not math.isfinite(total) or not found.min(initial=0.0) >= 0:
-        wrong = ~((found >= 0) & np.isfinite(found))
-        if not wrong.any():
-            raise ValueError(f"{must} with a finite sum; got an infinite one")
-        at = int(wrong.argmax())
-        fault = "a negative one" if found[at] < 0 else "one that is missing or infinite"
-        raise ValueError(f"{must}; got {fault} at position {at}")
-    if not total > 0:
+    wrong = wrong_weight(found)
+    if wrong is not None:
+        at, wants, got = wrong
+        raise ValueError(f"`{name}` must {wants}; got {got} at position {at}")
+    if not found.any():
         raise ValueError(f"{must}, one of them positive; got none")
     return found
 

@@ -150,6 +150,8 @@ class Estimate:
     def standard_errors(self) -> Array:
         """The standard error of each share under ``inverse``, the root of an unbiased variance.
 
+        * For bounds use :meth:`interval`, never a share plus or minus 1.96 of these: in small
+          tables that covers less than it says.
         * With a sample of one record it is infinite.
         * The other methods are biased and have no errors of their own. ``mle`` and ``simplex``
           agree with ``inverse`` if that is a distribution. So these errors are theirs too, once

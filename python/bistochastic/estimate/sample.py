@@ -6,15 +6,38 @@ A row is a record, or all records that share every number that is asked about.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+
+# Weights between these have squares, and products of four, that doubles hold.
+_LEAST, _MOST = 1e-50, 1e50
+
+
+def wrong_weight(weights: Array) -> tuple[int, str, str] | None:
+    """Where the first weight stands that cannot be used, what it must be, and what it is.
+
+    >>> wrong_weight(np.array([1.0, 0.0, 1e200]))
+    (2, 'hold 0 or numbers from 1e-50 to 1e+50', 'one outside of that')
+    >>> wrong_weight(np.array([1.0, -1.0])), wrong_weight(np.array([0.0, 2.0]))
+    ((1, 'hold non-negative numbers', 'a negative one'), None)
+    """
+    good = (weights == 0) | ((weights >= _LEAST) & (weights <= _MOST))
+    if good.all():
+        return None
+    at = int(np.argmin(good))
+    if weights[at] > 0 and np.isfinite(weights[at]):
+        return at, f"hold 0 or numbers from {_LEAST:g} to {_MOST:g}", "one outside of that"
+    got = "a negative one" if weights[at] < 0 else "one that is missing or infinite"
+    return at, "hold non-negative numbers", got
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +74,30 @@ class Sample:
     def totals(self, values: Array) -> Array:
         """Weighted totals of rows of values."""
         return np.array([math.fsum(row * self.sums) for row in values])
+
+    def error(self, value: float, statistic: Callable[[Sample], float]) -> float:
+        """The standard error of a statistic, from what it is under the weights of each replicate.
+
+        Infinite if a replicate has none: the statistic is NaN, or refuses its weights.
+
+        >>> weights = np.array([[0.0, 1.5, 1.5], [1.5, 0.0, 1.5], [1.5, 1.5, 0.0]])
+        >>> n = np.array([3])
+        >>> records = Sample(3, np.ones(3), np.ones(3), n, replicates=weights, scale=2 / 3)
+        >>> y = np.array([1.0, 2.0, 6.0])
+        >>> round(records.error(3.0, lambda its: float(its.sums @ y / its.sums.sum())) ** 2, 9)
+        2.333333333
+        """
+        assert self.replicates is not None
+        found = []
+        for weights in self.replicates:
+            try:
+                theirs = statistic(replace(self, sums=weights, squares=weights**2, replicates=None))
+            except (ValueError, ZeroDivisionError):
+                return math.inf
+            if not math.isfinite(theirs):
+                return math.inf
+            found.append((theirs - value) ** 2)
+        return math.sqrt(self.scale * math.fsum(found))
 
     def covariance(self, values: Array) -> Array:
         """The covariance matrix of the totals, with replacement between clusters within strata.

@@ -6,17 +6,20 @@ permuted among all rows. With a shuffle, protected rows are scattered over files
 and read back in a random order.
 
 The output and its certificate appear when both are whole. Before that the old certificate goes, so
-that none ever stands beside a file that it does not describe.
+that none ever stands beside a file that it does not describe. All three are done under one lock, so
+two runs at the same time do not mix.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.adapters import table_files
 from bistochastic.adapters.table_files import created, ending, opened
-from bistochastic.files.whole import Whole, room
+from bistochastic.files.whole import Whole, locked, room
 from bistochastic.pipeline import Behind, abreast, ahead
 from bistochastic.plan.attributes import Numeric
 
@@ -54,15 +57,27 @@ def protect_file(
             found = _written(plan, table, options, numbers, whole, part, form, progress)
             said = beside.new("certificate")
             try:
+                found = replace(found, files={_spelled(out): _digest(part)})
                 said.write_text(found.to_json() + "\n", encoding="utf-8")
-                beside.target.unlink(missing_ok=True)
-                whole.rename(part)
-                beside.rename(said)
+                with locked(whole, beside):
+                    beside.target.unlink(missing_ok=True)
+                    whole.rename(part)
+                    beside.rename(said)
             except OSError as error:
                 raise room("out", error) from None
             return found
     finally:
         table.close()
+
+
+def _digest(part: Path) -> str:
+    with part.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _spelled(path: Path) -> str:
+    """The base name of a file; what of it is no Unicode as Python writes it."""
+    return path.name.encode("utf-8", "backslashreplace").decode()
 
 
 def kinds(plan: Plan) -> dict[str, str]:
@@ -121,7 +136,8 @@ def _written(
 
         scatter = Scatter(whole.new, stream.schema, table.rows or table.about())
     try:
-        sink = created(part, form, stream.schema, table)
+        protected = {column for attribute in plan.attributes for column in attribute.columns}
+        sink = created(part, form, stream.schema, protected)
         first = sink.write if scatter is None else scatter.write
         with Behind(first) as behind:
             # Codes are read ahead, too, so that nothing but draws is done between two of them.
@@ -143,4 +159,5 @@ def _written(
             with contextlib.suppress(Exception):
                 if each is not None:
                     each.close()
-    return stream.certificate
+    # A file holds cells alone: no type in it lists categories.
+    return replace(stream.certificate, declared_categories=())

@@ -180,7 +180,32 @@ def _mode(target: Path) -> int:
     return 0o666 & ~mask
 
 
-def _locked(folder: Path) -> int | None:
+@contextlib.contextmanager
+def locked(*files: Whole) -> Iterator[None]:
+    """Keep other runs from replacing files in the same folders meanwhile; wait for those that do.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with Whole(folder / "a", "a") as one, Whole(folder / "b", "b") as other:
+    ...     parts = one.new("a"), other.new("b")
+    ...     with locked(one, other):
+    ...         one.rename(parts[0])
+    ...         other.rename(parts[1])
+    >>> sorted(path.name for path in folder.iterdir())
+    ['a', 'b']
+    """
+    with contextlib.ExitStack() as stack:
+        # In the same order everywhere, so that no two runs wait for each other.
+        for folder in sorted({file.target.parent for file in files}):
+            # A folder that may be written and not read cannot be locked.
+            with contextlib.suppress(OSError):
+                handle = _locked(folder, wait=True)
+                if handle is not None:
+                    stack.callback(os.close, handle)
+        yield
+
+
+def _locked(folder: Path, *, wait: bool = False) -> int | None:
     """A lock that ends with this process, however it ends; None where there is none to be had."""
     try:
         import fcntl
@@ -188,7 +213,7 @@ def _locked(folder: Path) -> int | None:
         return None
     handle = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError:
         os.close(handle)
         raise

@@ -41,7 +41,8 @@ def heat(
 
     Darker is more likely. Cells hold their numbers: two decimals up to 12 levels, above that whole
     percents, with those below a half left empty. A cell that is struck through is exactly 0. Rows
-    and columns are numbered from ``first`` on.
+    and columns have the names of their categories; without ``labels`` they are numbered from
+    ``first`` on.
 
     >>> picture = heat([[0.75, 0.25], [0.25, 0.75]], ["<a>", "b"], title="sex")
     >>> "&lt;a&gt;" in picture, "<title>sex</title>" in picture, ".75" in picture
@@ -50,14 +51,15 @@ def heat(
     n = len(rows)
     if n > LARGEST:
         raise ValueError(f"`rows` must be at most {LARGEST}; got {n}")
-    names = [str(i + first) for i in range(n)]
-    if labels is not None:
-        names = [f"{_short(str(label))} {i + first}" for i, label in enumerate(labels)]
+    names = [str(i + first) for i in range(n)] if labels is None else short_names(labels, first)
     cell = 34.0 if n <= _FEW else 20.0
     size = 11.0 if n <= _FEW else 9.0
     side = cell * n
-    left = max(len(name) for name in names) * size * _MONO + 24
-    top = 34.0
+    longest = max(len(name) for name in names) * size * _MONO
+    left = max(longest, 5 * size * _MONO) + 24
+    # Above the columns names stand upright where they are wider than these.
+    upright = longest > cell - 2
+    top = longest + 30 if upright else 34.0
     most = max((max(row) for row in rows), default=1.0) or 1.0
     drawn = [
         _fills(rows, most, cell),
@@ -65,16 +67,34 @@ def heat(
         _grid(n, cell),
         [_numbers(row, u, cell, size, n) for u, row in enumerate(rows)],
     ]
-    heads = [_text(str(v + first), (v + 0.5) * cell, -6, size, "middle") for v in range(n)]
+    heads = [
+        _text(name, (v + 0.5) * cell + size * 0.35, -6, size, "start", turned=True)
+        if upright
+        else _text(name, (v + 0.5) * cell, -6, size, "middle")
+        for v, name in enumerate(names)
+    ]
     sides = [_text(name, -6, (u + 0.5) * cell + size * 0.35, size, "end")
              for u, name in enumerate(names)]  # fmt: skip
     axes = [
-        _text("report", side / 2, -20, size, "middle", quiet=True),
+        _text("report", side / 2, 14 - top, size, "middle", quiet=True),
         _text("truth", -6, -6, size, "end", quiet=True),
     ]
     body = element("g", drawn, heads, sides, axes, transform=f"translate({_n(left)} {_n(top)})")
     said = description or heat_text(rows)
     return svg(left + side + 2, top + side + 2, body, title=title, description=said, id=id)
+
+
+def short_names(labels: Sequence[object], first: int = 1) -> list[str]:
+    """The names of categories beside a picture, cut if they are long; those that are then alike
+    have their numbers.
+
+    >>> short_names(["a", "b"]), short_names(["x" * 30, "x" * 31])[1]
+    (['a', 'b'], 'xxxxxxxxxxxxxxxxxxxxx… 2')
+    """
+    names = [_short(str(label)) for label in labels]
+    return [
+        f"{name} {i + first}" if names.count(name) > 1 else name for i, name in enumerate(names)
+    ]
 
 
 def heat_text(rows: Sequence[Sequence[float]]) -> str:
@@ -316,12 +336,21 @@ def cell_text(p: float, n: int) -> str:
     return str(hundredths(p) or "")
 
 
-def _text(text: str, x: float, y: float, size: float, anchor: str, quiet: bool = False) -> Markup:
+def _text(
+    text: str,
+    x: float,
+    y: float,
+    size: float,
+    anchor: str,
+    quiet: bool = False,
+    turned: bool = False,
+) -> Markup:
     return element(
         "text",
         text,
         x=_n(x),
         y=_n(y),
+        transform=f"rotate(-90 {_n(x)} {_n(y)})" if turned else None,
         font_size=_n(size),
         text_anchor=None if anchor == "start" else anchor,
         class_="bs-quiet" if quiet else None,

@@ -26,17 +26,11 @@ def length(values: Any) -> int:
         if values.ndim == 0:
             raise TypeError(f"`values` must {_MUST}; got a single number")
         return int(values.shape[0])
-    kind = type(values)
-    known = isinstance(values, list | tuple) or _takes(kind)
-    # A lazy frame has rows, and would have to work to count them.
-    if not known or not hasattr(kind, "__len__"):
-        raise TypeError(f"`values` must {_MUST}; got {kind.__name__}")
+    from bistochastic.adapters import door
+
+    if not door.is_known(values):
+        raise TypeError(f"`values` must {_MUST}; got {type(values).__name__}")
     return len(values)
-
-
-def _takes(kind: type) -> bool:
-    """Whether rows of it can be taken by number."""
-    return any(hasattr(kind, ask) for ask in ("iloc", "gather", "take")) or _is_polars_frame(kind)
 
 
 def _is_polars_frame(kind: type) -> bool:
@@ -49,21 +43,9 @@ def take(values: Any, rows: NDArray[Any]) -> Any:
     >>> take(("a", "b", "c"), np.array([2, 0, 1]))
     ('c', 'a', 'b')
     """
-    kind = type(values)
-    if isinstance(values, np.ndarray):
-        return values[rows]
-    if isinstance(values, list | tuple):
-        moved = [values[i] for i in rows.tolist()]
-        return moved if isinstance(values, list) else tuple(moved)
-    if hasattr(kind, "iloc"):
-        moved = values.iloc[rows]
-        moved.index = values.index
-        return moved
-    if hasattr(kind, "gather"):
-        return values.gather(rows)
-    if hasattr(kind, "take"):
-        return values.take(rows)
-    return values[rows]
+    from bistochastic.adapters import door
+
+    return door.labelled(door.leaving(values, rows), values)
 
 
 def with_numbers(values: Any, numbers: NDArray[np.float64]) -> Any:
@@ -76,9 +58,10 @@ def with_numbers(values: Any, numbers: NDArray[np.float64]) -> Any:
     if isinstance(values, list | tuple):
         return numbers.tolist() if isinstance(values, list) else tuple(numbers.tolist())
     if hasattr(kind, "iloc"):
-        if numbers.ndim == 2:
-            return kind(numbers, index=values.index, columns=values.columns)
-        return kind(numbers, index=values.index, name=values.name)
+        from bistochastic.adapters import door
+
+        said = {"columns": values.columns} if numbers.ndim == 2 else {"name": values.name}
+        return door.labelled(kind(numbers, **said), values)
     if _is_polars_frame(kind):
         columns = zip(values.columns, numbers.T, strict=True)
         return kind({name: np.ascontiguousarray(column) for name, column in columns})

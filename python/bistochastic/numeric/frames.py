@@ -140,16 +140,9 @@ class Frame:
 
     def taken(self, name: Any, order: NDArray[np.int64]) -> Any:
         """A column in another order, as its library has it, without the labels of its rows."""
-        column = self.columns[name]
-        kind = type(column)
-        if hasattr(kind, "iloc"):
-            return column.iloc[order].reset_index(drop=True)
-        if isinstance(column, np.ndarray):
-            return column[order]
-        for take in ("gather", "take"):
-            if callable(getattr(kind, take, None)):
-                return getattr(column, take)(order)
-        return [column[i] for i in order.tolist()]
+        from bistochastic.adapters import door
+
+        return door.leaving(self.columns[name], order)
 
     def like(self, columns: Mapping[Any, Any], *, labels: bool = False) -> Any:
         """A frame of these columns, of the same library; ``labels`` keeps those of the rows."""

@@ -39,7 +39,7 @@ def permute(
     if type(values) is np.ndarray and _is_plain(values):
         if rows is None:
             return _moved(matrix, values, key, stream, allow_shift)
-        out = np.empty_like(values)
+        out = np.empty(values.shape, values.dtype.str)
         out[rows] = _moved(matrix, values[rows], key, stream, allow_shift)
         return out
     origins = _core.origins(matrix, allow_shift, key, stream)
@@ -56,7 +56,7 @@ def _width(values: NDArray[Any]) -> int:
 
 def _is_plain(values: NDArray[Any]) -> bool:
     """Whether a row is a few bytes that can be moved without knowing what they are."""
-    return not values.dtype.hasobject and _width(values) in _WIDTHS
+    return values.dtype.kind not in "OTV" and _width(values) in _WIDTHS
 
 
 def _moved(
@@ -66,10 +66,12 @@ def _moved(
     stream: str | None,
     allow_shift: bool,
 ) -> NDArray[Any]:
+    from bistochastic.adapters.arrays import one_nan
+
     size = len(values)
     packed = np.require(values, requirements=["C", "A"])
     _core.require_memory("permute", 1, size, _width(values))
-    out = np.empty(packed.shape, dtype=packed.dtype)
+    out = np.empty(packed.shape, dtype=packed.dtype.str)
     # As unsigned integers, whatever they mean.
     as_numbers = f"u{_width(values)}"
     _core.permute_into(
@@ -80,4 +82,5 @@ def _moved(
         key,
         stream,
     )
+    one_nan(out)
     return out

@@ -463,12 +463,18 @@ def _line(attribute: _Coded) -> str:
     return f"{listed}, {what}: {how}, beta {down(law.beta)}"
 
 
-def _html(attribute: _Coded) -> str:
+def _html(attribute: Categorical | Joint) -> str:
     """A coded attribute for notebooks: declared levels and the law, never a value of a record."""
     from bistochastic import markup, report
+    from bistochastic.markup.pictures import LARGEST
     from bistochastic.plan.definitions import weakest
+    from bistochastic.plan.published import missing_is_seen
+    from bistochastic.report.levels import levels
 
     law, strata = weakest(attribute), attribute.strata
+    said = _SAID[attribute.missing]
+    if attribute.missing == "category" and missing_is_seen(attribute):
+        said = "one more category; everyone may see who is missing"
     pairs = [
         (f"levels of {shown(column)}", ", ".join(cut(axis.values, _LISTED)))
         for column, axis in zip(attribute.columns, attribute.axes, strict=True)
@@ -476,15 +482,12 @@ def _html(attribute: _Coded) -> str:
     if attribute.impossible:
         pairs.append(("impossible", f"{len(attribute.impossible):,} cells"))
     pairs += [
-        ("missing", _SAID[attribute.missing]),
+        ("missing", said),
         ("law", law.family if strata is None else f"one for each {shown(strata.column)}"),
         ("beta", down(law.beta)),
         ("epsilon", up(max(matrix.epsilon for matrix in attribute.matrices))),
     ]
-    labels: list[object] | None = None
-    if len(attribute.axes) == 1:
-        more = ["(missing)"] * (attribute.missing == "category")
-        labels = [*attribute.axes[0].values, *more]
+    labels = levels(attribute, LARGEST)
     name = type(attribute).__name__
     return markup.fragment(
         markup.facts(pairs, caption=f"{name} {', '.join(map(shown, attribute.columns))}"),
@@ -588,15 +591,21 @@ class Numeric:
 
     def _repr_html_(self) -> str:
         from bistochastic.markup import facts, fragment
+        from bistochastic.plan.definitions import measures
+        from bistochastic.plan.published import certain
 
         average = self.release == "average"
         law = self.family or ("" if self.matrix is None else self.matrix.family)
         known = "takes a number of records: for_records(n)"
         beta = "none, as class means hold no noise"
         if not average:
-            beta = known if self.matrix is None else down(self.matrix.beta)
+            found = measures(self).beta
+            beta = known if found is None else down(found)
+        moved = "values are exchanged between records"
+        if certain(self):
+            moved = "published unchanged: nothing is hidden"
         pairs = [
-            ("release", "class means" if average else "every record gets another's value"),
+            ("release", "class means" if average else moved),
             ("order", "as in the file" if self.order is None else "by rank"),
             ("law", ", ".join([law, *(f"{key}={value}" for key, value in self.given)])),
             ("records", "not known yet" if self.matrix is None else f"{self.matrix.size:,}"),

@@ -7,16 +7,16 @@ fingerprint. Nothing in it is derived from a value.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core, measures
-from bistochastic.plan import exchange, preview
+from bistochastic.plan import exchange, formats, preview, published, stored
 from bistochastic.plan.attributes import Attribute, Numeric, prefix
 from bistochastic.plan.definitions import in_words
 from bistochastic.plan.waves import ByIds
-from bistochastic.words import down, shown, table
+from bistochastic.words import shown, table, visible_lines
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.plan import Plan
 
-VERSION = 1
+VERSION = stored.VERSION
 BLOCK = 65_536
 # What follows from drawing by blocks under a key that is kept.
 BLOCKS = (
@@ -62,13 +62,21 @@ class Certificate:
     package: str
     engine: str | None = None
     """What ran the work, where it was an engine."""
+    declared_categories: tuple[str, ...] = ()
+    """Columns that stay and whose categories are all published, in an order of their own."""
+    files: dict[str, str] | None = field(default=None, compare=False)
+    """The SHA-256 of each protected file as written, by its base name; None of a table."""
+    _source: tuple[Certificate, str] | None = field(default=None, repr=False, compare=False)
+    """The facts and the text that were read: what is written again, as long as the facts stay."""
 
     @property
     def line(self) -> str:
         """The release in one line."""
         several = "s" * (self._columns != 1)
+        open_ = len(self.columns_in_clear) + len(published.unprotected(self.plan))
         what = f"of {self.records} records, {self._columns} column{several}"
-        return f"{what}: plan `{shown(self.plan.name)}`, beta {down(self.plan.beta)}"
+        what += f" ({open_} unprotected)" if open_ else ""
+        return f"{what}: plan `{shown(self.plan.name)}`, {preview.headline(self.plan)}"
 
     @property
     def _columns(self) -> int:
@@ -80,12 +88,17 @@ class Certificate:
     def in_clear(self) -> tuple[str, ...]:
         """What stays as it was, a phrase each."""
         found = [f"column `{shown(column)}`" for column in self.columns_in_clear]
-        found += preview.seen(self.plan)
-        if not self.shuffled:
-            found.append("the order of the rows")
+        found += [
+            f"the declared categories of `{shown(column)}`, in their order"
+            for column in self.declared_categories
+        ]
+        seen = published.facts(self.plan, kept=(), shuffled=self.shuffled)
+        found += published.phrases(seen)
         if self.ids is not None and not self.ids.row_columns:
             found.append("that a value changed, where a report of a person changed")
-            if self.ids.max_rows_per_id > 1:
+            # What was found in the rows counts, and not what was declared.
+            checked = self.ids.rows_per_id_checked
+            if checked is None or checked > 1:
                 found.append("that values of a person differ, where reports of that person differ")
             if self.ids.pseudonym is not None:
                 found.append(f"which rows are of one person, by `{shown(self.ids.pseudonym)}`")
@@ -137,6 +150,8 @@ class Certificate:
             found.append("Numeric columns are drawn anew in every wave.")
         for change in self.ids.redrawn:
             found.append(f"People were drawn anew since the wave before: {change}. Epsilon adds.")
+        for change in self.ids.redrawn_before:
+            found.append(f"People were drawn anew in an earlier wave, too: {change}. Epsilon adds.")
         return tuple(found)
 
     @property
@@ -146,10 +161,11 @@ class Certificate:
 
     @cached_property
     def digest(self) -> str:
-        """64 hexadecimal digits that identify the certificate: SHA-256 of its JSON."""
-        from hashlib import sha256
+        """64 hexadecimal digits that identify the certificate: SHA-256 of its JSON.
 
-        return sha256(self.to_json().encode()).hexdigest()
+        The digest is of the data as first written or as read, without :attr:`files`.
+        """
+        return formats.digest_of(self._data())
 
     @property
     def _addressing(self) -> str:
@@ -158,7 +174,15 @@ class Certificate:
         return "rows" if self.ids.row_columns else "ids"
 
     def to_dict(self) -> dict[str, Any]:
-        """The certificate as plain data."""
+        """The certificate as plain data: those that were read, if it was."""
+        data = self._data()
+        return {**data, "files": dict(self.files)} if self.files else data
+
+    def _data(self) -> dict[str, Any]:
+        """The same without files."""
+        if self._source is not None and self._source[0] == self:
+            read: dict[str, Any] = json.loads(self._source[1])
+            return read
         plan = self.plan
         ids = None if self.ids is None else _of_ids(self.ids)
         return {
@@ -192,50 +216,23 @@ class Certificate:
             "warnings": list(self.warnings),
             "plan_digest": plan.digest,
             "plan": exchange.plain(plan),
+            **stored.later(self, {n: read for n, read in stored.LATER.items() if n != "files"}),
         }
 
     def to_json(self) -> str:
         """The certificate as JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+        return formats.to_text(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
-        """The certificate of :meth:`to_json`; ``ValueError`` where it was changed."""
-        from bistochastic.plan.plan import Plan
+        """Read the certificate of :meth:`to_json`; ``ValueError`` if its facts were changed.
 
-        data = exchange.parse_json("text", text)
-        must = "`text` must be a certificate that this package wrote"
-        if not isinstance(data, dict) or data.get("certificate_version") != VERSION:
-            got = "another version" if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"{must}; got {got}")
-        try:
-            plan = exchange.read(Plan, data["plan"])
-            ids = data["ids"]
-            found = cls(
-                plan=plan,
-                records=data["records"],
-                release=data["release"],
-                key_kept=data["key"]["kept"],
-                key_fingerprint=data["key"]["fingerprint"],
-                columns_in_clear=tuple(data["columns_in_clear"]),
-                shuffled=data["shuffled"],
-                ids=None if ids is None else _to_ids(ids),
-                package=str(data["package"]).removeprefix("bistochastic "),
-                engine=data["engine"],
-            )
-            checked = (found.records, found.key_kept, found.shuffled, *found.columns_in_clear)
-            kinds = (int, bool, bool, *[str] * len(found.columns_in_clear))
-            if tuple(map(type, checked)) != kinds or found.records < 0:
-                raise TypeError
-            whole = plan.digest == data["plan_digest"]
-            whole = whole and _compared(found.to_dict()) == _compared(data)
-        except (KeyError, TypeError, AttributeError, RecursionError):
-            raise ValueError(f"{must}; got something else") from None
-        if not whole:
-            raise ValueError(f"{must}; got one that was changed, or written by another version")
-        return found
+        Sentences are not compared: those of an older version are read, and written again as they
+        are. What is shown is made from the facts.
+        """
+        return stored.read(cls, text)
 
-    def report(self, path: str | PathLike[str]) -> None:
+    def report(self, path: str | PathLike[str], *, design_effect: float = 1) -> None:
         """Write the report of the release as a page: see :meth:`Release.report`.
 
         The same certificate and version give the same page, byte for byte.
@@ -249,7 +246,7 @@ class Certificate:
         """
         from bistochastic.report.document import write_report
 
-        write_report(path, self.plan, certificate=self)
+        write_report(path, self.plan, certificate=self, design_effect=design_effect)
 
     def __str__(self) -> str:
         plan = self.plan
@@ -266,16 +263,18 @@ class Certificate:
             after = "first" if self.ids.after == "first" else f"after {self.ids.after[:16]}"
             lines.append(f"ids: `{shown(self.ids.id_column)}`, {self.ids.kind}; wave: {after}")
         lines.append(f"{in_words(plan.definition)}; plan {plan.digest[:16]}")
+        files = (self.files or {}).items()
+        lines += [f"file: {shown(name)}, SHA-256 {digest}" for name, digest in files]
         lines += ["", table(preview.HEADER, preview.rows(list(plan.by_attribute.values())),
                             left=(0, 1, 2)), ""]  # fmt: skip
         lines += [*preview.totals(plan)]
         lines += [line for attribute in plan.attributes for line in _moved(attribute)]
-        lines += ["", "In clear:"]
+        lines += ["", "Published unchanged:"]
         lines += [f"  {each}" for each in self.in_clear or ("nothing",)]
         lines += ["", *self.statements]
         if self.warnings:
             lines += ["", "Mind:", *(f"  {each}" for each in self.warnings)]
-        return "\n".join(lines)
+        return visible_lines("\n".join(lines))
 
     def __repr__(self) -> str:
         return f"<Certificate {self.line}>"
@@ -307,34 +306,18 @@ class Certificate:
             markup.facts(pairs, caption="Certificate"),
             preview.laws(plan, f"What is hidden, by Definition {plan.definition}"),
             [markup.element("p", line) for line in [*preview.totals(plan), *moved]],
-            preview.listed("In clear", self.in_clear or ("nothing",)),
+            preview.listed("Published unchanged", self.in_clear or ("nothing",)),
             preview.listed("To know", self.statements),
             preview.listed("Mind", self.warnings),
         ]
 
 
-def _compared(data: dict[str, Any]) -> dict[str, Any]:
-    """Without what follows from the plan and may differ in its last digit between machines."""
-    attributes = [
-        {name: value for name, value in each.items() if name != "displacement"}
-        for each in data["attributes"]
-    ]
-    return {**data, "attributes": attributes}
-
-
 def _of_ids(ids: ByIds) -> dict[str, Any]:
-    fields = {name: getattr(ids, name) for name in ByIds.__dataclass_fields__}
+    names = (name for name in ByIds.__dataclass_fields__ if name not in stored.LATER_IDS)
+    found = {name: getattr(ids, name) for name in names}
     carried = [exchange.attribute_data(attribute) for attribute in ids.carried]
     lists = {name: list(getattr(ids, name)) for name in ("redrawn", "row_columns")}
-    return {**fields, **lists, "carried": carried}
-
-
-def _to_ids(data: dict[str, Any]) -> ByIds:
-    carried: Any = tuple(
-        exchange.read_attribute(each, f"ids.carried[{i}]") for i, each in enumerate(data["carried"])
-    )
-    lists = {name: tuple(data[name]) for name in ("redrawn", "row_columns")}
-    return ByIds(**{**data, **lists, "carried": carried})
+    return {**found, **lists, "carried": carried, **stored.later(ids, stored.LATER_IDS)}
 
 
 def _part(part: Bits | None) -> dict[str, Any] | None:

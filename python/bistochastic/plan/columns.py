@@ -14,6 +14,7 @@ import numpy as np
 from bistochastic.adapters.arrays import narrow, recoded, solid
 from bistochastic.adapters.frames import Undeclared, WrongType
 from bistochastic.adapters.results import levels
+from bistochastic.labels import spelled_as
 from bistochastic.plan.attributes import prefix
 from bistochastic.words import row, shown
 
@@ -103,8 +104,9 @@ def decode(
         if attribute.missing == "category":
             none = digit == size - 1
             missing = none if none.any() else None
-            if missing is not None:
-                digit = np.where(missing, digit.dtype.type(0), digit)
+        if missing is not None:
+            # Nothing is left under a mask.
+            digit = np.where(missing, digit.dtype.type(0), digit)
         if len(names) > 1 or attribute.missing == "category":
             digit = digit.astype(narrow(len(labels)), copy=False)
         found[name] = table.labelled(name, labels, digit, missing)
@@ -127,7 +129,6 @@ def read(
     table: Table, name: str, labels: Labels, first: int | None = 0, *, narrowed: bool = True
 ) -> tuple[Codes, Mask | None]:
     """The codes of one column and which rows are missing, with errors as sentences."""
-    must = f"must hold {_KINDS[labels.kind]}, as its categories are"
     try:
         codes, missing = table.codes(name, labels)
         if not narrowed:
@@ -138,25 +139,43 @@ def read(
     except Undeclared as error:
         count, at = error.count, row(error.row, first)
         got = f"{count} other value{'s' * (count > 1)}, the first in {at}"
-        if labels.kind == "text" and (error.every or _are_padded(table, name, labels)):
-            got += " (are there blanks around the values?)"
-        sentence = f"{prefix([name])}must hold declared categories only; got {got}"
+        hint = _hint(table, name, labels, error.every)
+        sentence = f"{prefix([name])}must hold declared categories only; got {got}{hint}"
         raise ValueError(sentence) from None
     except WrongType as error:
         kind = error.kind
-    raise TypeError(f"{prefix([name])}{must}; got {shown(kind)}")
+    words = _KINDS[labels.kind]
+    if labels.kind != "boolean" and spelled_as(labels, "integer") is not None:
+        words = "whole numbers, or texts of their digits"
+    raise TypeError(f"{prefix([name])}must hold {words}, as its categories are; got {shown(kind)}")
 
 
-def _are_padded(table: Table, name: str, labels: Labels) -> bool:
-    """Whether a value is no declared category, but is one without the blanks around it."""
+def _hint(table: Table, name: str, labels: Labels, every: bool) -> str:
+    """What is spelled otherwise than the categories, which are declared and so are public."""
     try:
         _codes, values = levels(table, name)
     except (TypeError, ValueError):
-        # Values of several types have no order; the sentence does without the question.
-        return False
-    texts = {value for value in values if isinstance(value, str)}
-    return any(labels.code(text) is None and labels.code(text.strip()) is not None
-               for text in texts)  # fmt: skip
+        # Values of several types have no order; the sentence does without a hint.
+        values = []
+    others = [v for v in values if isinstance(v, str) and labels.code(v) is None]
+    if any(labels.code(text.strip()) is not None for text in others):
+        return " (are there blanks around the values?)"
+    one = shown(labels.values[0])
+    if labels.kind != "boolean" and any(labels.code(_loosely(text)) is not None for text in others):
+        return f" (the categories are spelled as plain digits, such as {one})"
+    if not every:
+        return ""
+    if labels.kind == "text":
+        return f" (the categories are texts, such as '{one}')"
+    return f" (the categories are {_KINDS[labels.kind]}, such as {one})"
+
+
+def _loosely(text: str) -> float | None:
+    """The number that a text is to anyone who does not mind zeros, a plus or a point."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def numbers(table: Table, attribute: Numeric) -> NDArray[Any]:

@@ -181,8 +181,8 @@ def _numeric(attribute: Numeric) -> Measures:
 
 
 def definition(attributes: Sequence[Attribute]) -> int:
-    """1 for a single column, 3 for a single joint attribute, 2 for several attributes."""
-    if len(attributes) > 1:
+    """1 for a single column, 3 for a single joint attribute, else 2: bits are added."""
+    if len(attributes) != 1:
         return 2
     return 3 if isinstance(attributes[0], Joint) else 1
 

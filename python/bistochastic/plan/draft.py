@@ -1,32 +1,34 @@
 """``Plan.for_frame``: a first plan from names, types and declared levels.
 
-Categories get randomized response at the beta that was asked for: no order is known of them, and it
-tells the truth most often at that beta. Numbers are exchanged inside classes of neighbouring ranks
+Categories get randomized response at the beta or epsilon that was asked for: no order is known of
+them, and it tells the truth most often at that beta. Numbers are undecided: nothing tells an income
+from a household id, a weight or the code of a region, of which only the first can be permuted. If
+the caller names numbers to permute, they are exchanged inside classes of neighbouring ranks
 (``k_anonymous``), of the smallest size that reaches the beta at any number of records: so every
-column keeps the same promise, and every record a value of similar size. What cannot be decided,
-such as free text and ids, is left out, and the draft says so.
+column keeps the same promise, and every record a value of similar size. Free text is left out, and
+the draft says so.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core, arguments
 from bistochastic.adapters.schemas import Column, columns_of
+from bistochastic.labels import Labels, spelled_as
 from bistochastic.plan import codebook as codebooks
 from bistochastic.plan.attributes import MISSING, Categorical, Numeric, about, named, prefix
-from bistochastic.plan.plan import Plan, _columns
+from bistochastic.plan.plan import Plan, _columns, every
 from bistochastic.progress import watched
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Sequence
+    from typing import Literal
 
     from bistochastic.plan.attributes import Attribute, Missing
 
-_WHOLE = re.compile(r"-?[0-9]{1,18}")
 _PYTHON: dict[Any, Any] = {float: "numbers", int: "whole numbers"}
 
 
@@ -44,11 +46,13 @@ class Draft:
 def draft(
     schema: Any,
     *,
-    beta: float,
+    beta: float | None,
+    epsilon: float | None,
     floor: float | None,
     domain_from_data: bool,
     codebook: Any,
-    keep: Iterable[str],
+    numeric: Iterable[str] | Literal["*"],
+    keep: Iterable[str] | Literal["*"],
     drop: Iterable[str],
     missing: Any,
     name: str,
@@ -58,10 +62,12 @@ def draft(
     return of_columns(
         columns(schema, look=look),
         beta=beta,
+        epsilon=epsilon,
         floor=floor,
         look=look,
         book=() if codebook is None else columns(codebook, look=False),
-        keep=_columns("keep", keep),
+        numeric=every("numeric", numeric),
+        keep=every("keep", keep),
         drop=_columns("drop", drop),
         missing=missing,
         name=name,
@@ -91,51 +97,98 @@ def columns(schema: Any, *, look: bool) -> list[Column]:
 def of_columns(
     listed: Sequence[Column],
     *,
-    beta: float,
-    floor: float | None,
+    beta: float | None = None,
+    epsilon: float | None = None,
+    floor: float | None = None,
     look: bool,
     book: Sequence[Column] = (),
-    keep: tuple[str, ...] = (),
+    numeric: tuple[str, ...] | Literal["*"] = (),
+    keep: tuple[str, ...] | Literal["*"] = (),
     drop: tuple[str, ...] = (),
     missing: Any = "refuse",
     name: str = "plan",
 ) -> Draft:
     """A plan for these columns; what a codebook says of one of them goes first."""
+    wanted = _wanted(beta, epsilon, floor)
+    declared = {column.name: column for column in book}
+    known = {column.name for column in listed}
+    kept = () if keep == "*" else keep
+    permuted = () if numeric == "*" else numeric
+    if numeric == keep == "*":
+        raise ValueError('`numeric` must name columns beside keep="*"; got "*", too')
+    for each in [*permuted, *kept, *drop]:
+        if each not in known:
+            cure = "a dict of levels may hold its type, as in {'name': str}"
+            raise ValueError(f"{prefix([each])}must be in `schema`; got none of that name: {cure}")
+    policy = _policies(missing, known, (*kept, *drop))
+    attributes: list[Attribute] = []
+    undecided: list[str] = []
+    left_out: dict[str, list[str]] = {}
+    for column in listed:
+        if (column.name in kept or column.name in drop) and column.name not in permuted:
+            continue
+        own = _in_its_type(column, declared.get(column.name))
+        numbers = own.holds in ("numbers", "whole numbers")
+        if column.name in permuted and not numbers:
+            got = "declared categories" if own.declared else shown(own.type)
+            must = "must hold numbers without declared categories to be in `numeric`"
+            raise ValueError(f"{prefix([column.name])}{must}; got {got}")
+        if numbers:
+            if not isinstance(missing, str):
+                _refuse_of_numbers(column.name, policy(column.name))
+            if column.name in permuted or numeric == "*":
+                attributes.append(_permuted(column.name, wanted))
+            else:
+                undecided.append(column.name)
+        else:
+            made = _attribute(own, wanted, look, policy(column.name))
+            if isinstance(made, str):
+                left_out.setdefault(made, []).append(column.name)
+            else:
+                attributes.append(made)
+    sentences = tuple(f"{prefix(names)}{why}" for why, names in left_out.items())
+    # A star keeps all that is undecided.
+    open_ones = () if keep == "*" else tuple(undecided)
+    if not attributes and not open_ones:
+        why = "; ".join(sentences) or "no other column"
+        raise ValueError(f"`schema` must have a column that can be protected; got {why}")
+    names = {each for some in left_out.values() for each in some}
+    rest = tuple(column.name for column in listed if column.name in names)
+    plan = Plan(attributes, name=name, keep=keep, drop=(*drop, *rest), undecided=open_ones)
+    return Draft(plan, sentences, _padded(attributes))
+
+
+def _wanted(beta: Any, epsilon: Any, floor: Any) -> dict[str, Any]:
+    """What is asked of every column: a beta or an epsilon."""
+    if (beta is None) == (epsilon is None):
+        raise TypeError(
+            f"`beta` must be given, or epsilon; got {'neither' if beta is None else 'both'}"
+        )
+    if epsilon is not None:
+        if floor is not None:
+            raise TypeError("`floor` must be given with beta; got epsilon")
+        most = _core.as_real("epsilon", "be a number", epsilon)
+        if not most >= 0:
+            raise ValueError(f"`epsilon` must be at least 0; got {'NaN' if most != most else most}")
+        return {"epsilon": most}
     wanted = _core.as_real("beta", "be a number", beta)
+    if not 0 <= wanted <= 1:
+        got = "NaN" if wanted != wanted else f"{wanted:g}"
+        raise ValueError(f"`beta` must be from 0 to 1; got {got}")
     if floor is not None:
         least = _core.as_real("floor", "be a number", floor)
         if not 0 <= least <= 1:
             got = "NaN" if least != least else f"{least:g}"
             raise ValueError(f"`floor` must be from 0 to 1; got {got}")
         wanted = max(wanted, least)
-    declared = {column.name: column for column in book}
-    known = {column.name for column in listed}
-    for each in [*keep, *drop]:
-        if each not in known:
-            cure = "a dict of levels may hold its type, as in {'name': str}"
-            raise ValueError(f"{prefix([each])}must be in `schema`; got none of that name: {cure}")
-    policy = _policies(missing, known, (*keep, *drop))
-    attributes: list[Attribute] = []
-    left_out: dict[str, list[str]] = {}
-    for column in listed:
-        if column.name in keep or column.name in drop:
-            continue
-        own = _in_its_type(column, declared.get(column.name))
-        made = _attribute(own, wanted, look, policy(column.name))
-        if isinstance(made, Numeric) and not isinstance(missing, str):
-            _refuse_of_numbers(column.name, policy(column.name))
-        if isinstance(made, str):
-            left_out.setdefault(made, []).append(column.name)
-        else:
-            attributes.append(made)
-    sentences = tuple(f"{prefix(names)}{why}" for why, names in left_out.items())
-    if not attributes:
-        why = "; ".join(sentences) or "no other column"
-        raise ValueError(f"`schema` must have a column that can be protected; got {why}")
-    names = {each for some in left_out.values() for each in some}
-    rest = tuple(column.name for column in listed if column.name in names)
-    plan = Plan(attributes, name=name, keep=keep, drop=(*drop, *rest))
-    return Draft(plan, sentences, _padded(attributes))
+    return {"beta": wanted}
+
+
+def _permuted(column: str, wanted: dict[str, Any]) -> Numeric:
+    if "beta" not in wanted:
+        must = "`beta` must be asked for where numbers are permuted, as their epsilon is infinite"
+        raise ValueError(f"{prefix([column])}{must}; got epsilon")
+    return Numeric(column, "k_anonymous", **wanted)
 
 
 def _policies(given: Any, known: Container[str], clear: Container[str]) -> Callable[[str], Missing]:
@@ -177,20 +230,20 @@ def _padded(attributes: Sequence[Attribute]) -> tuple[str, ...]:
     return (f"{prefix(found)}levels that start or end with a blank, as they do in the data",)
 
 
-def _attribute(column: Column, beta: float, look: bool, missing: Missing) -> Attribute | str:
-    """What happens to a column, or why it is left out."""
+def _attribute(
+    column: Column, wanted: dict[str, Any], look: bool, missing: Missing
+) -> Attribute | str:
+    """What happens to a column that holds no numbers, or why it is left out."""
     cure = "a codebook can declare them"
     if column.levels is not None and (column.declared or look):
         return Categorical(
             column.name,
             column.levels,
             "randomized_response",
-            beta=beta,
             missing=missing,
             domain_from_data=not column.declared,
+            **wanted,
         )
-    if column.holds in ("numbers", "whole numbers"):
-        return Numeric(column.name, "k_anonymous", beta=beta)
     if column.holds == "something else":
         return f"left out: {shown(column.type)} holds neither categories nor numbers"
     if column.holds == "levels" and column.levels is not None:
@@ -206,13 +259,13 @@ def _in_its_type(column: Column, declared: Column | None) -> Column:
     """A column with the levels of a codebook, as whole numbers where the column holds such."""
     if declared is None or declared.levels is None:
         return column
-    levels = declared.levels
-    texts = all(isinstance(level, str) for level in levels)
-    if column.holds == "whole numbers" and texts:
-        if all(_WHOLE.fullmatch(level) for level in levels):
-            levels = tuple(int(level) for level in levels)
-        else:
+    levels: tuple[Any, ...] = declared.levels
+    if column.holds == "whole numbers":
+        with about([column.name]):
+            whole = spelled_as(Labels.of("levels", levels), "integer")
+        if whole is None:
             must = "levels of a codebook must be whole numbers, as the column holds such"
-            wrong = sum(not _WHOLE.fullmatch(level) for level in levels)
-            raise ValueError(f"{prefix([column.name])}{must}; got {wrong} texts")
+            wrong = sum(spelled_as(Labels.of("levels", [x]), "integer") is None for x in levels)
+            raise ValueError(f"{prefix([column.name])}{must}; got {wrong} other{'s' * (wrong > 1)}")
+        levels = whole.values
     return replace(column, holds="levels", levels=levels, declared=True)

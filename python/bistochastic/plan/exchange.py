@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bistochastic import _core, exchange
 from bistochastic.matrix import Matrix
+from bistochastic.plan import formats
 from bistochastic.plan.attributes import (
     Attribute,
     Categorical,
@@ -37,7 +38,10 @@ if TYPE_CHECKING:
 
     P = TypeVar("P", bound="Plan")
 
-VERSION = 1
+VERSION = formats.VERSION
+# Fields that came after format 1, in the order in which they are written: last, and only if set.
+# Each has the name of an argument of Plan and of its attribute, and holds names of columns.
+LATER: tuple[str, ...] = ("undecided",)
 # Beyond this a double, which is what most readers of JSON have, loses whole numbers.
 _SAFE = 2**53
 
@@ -112,13 +116,20 @@ def plain(plan: Plan) -> dict[str, Any]:
         "attributes": [attribute_data(attribute) for attribute in plan.attributes],
         "keep": plan.keep if plan.keep == "*" else list(plan.keep),
         "drop": list(plan.drop),
+        **{name: list(getattr(plan, name)) for name in LATER if getattr(plan, name)},
     }
 
 
 def to_json(plan: Plan) -> str:
     """A plan as JSON, the same text for equal plans."""
     with _deep():
-        return json.dumps(plain(plan), ensure_ascii=False, indent=2, allow_nan=False)
+        return formats.to_text(plain(plan))
+
+
+def digest(plan: Plan) -> str:
+    """The digest of a plan, whatever names it is written under."""
+    with _deep():
+        return formats.digest(plain(plan))
 
 
 @contextmanager
@@ -133,7 +144,7 @@ def _deep() -> Iterator[None]:
 # From plain data to values.
 
 
-class _Here:
+class Here:
     """A piece of plain data, and the path that leads to it."""
 
     def __init__(self, value: Any, path: str) -> None:
@@ -141,19 +152,23 @@ class _Here:
         self.path = path
 
     def refuse(self, must: str, got: str) -> ValueError:
+        """The error that says what this must be."""
         return ValueError(f"`{self.path or 'plan'}` must {must}; got {got}")
+
+    def table(self) -> None:
+        """Refuse what is no table."""
+        if not isinstance(self.value, dict):
+            raise self.refuse("be a table of names and values", type(self.value).__name__)
 
     def keys(self, known: tuple[str, ...], needed: tuple[str, ...]) -> None:
         """Refuse what is no table, has an unknown key, or lacks one."""
-        if not isinstance(self.value, dict):
-            raise self.refuse("be a table of names and values", type(self.value).__name__)
+        self.table()
         for key in self.value:
             if key not in known:
-                where = _Here(None, self._below(key)).path
+                where = Here(None, self._below(key)).path
                 raise ValueError(f"`{where}` must be one of {', '.join(known)}; got an unknown key")
         for key in needed:
-            if key not in self.value:
-                raise ValueError(f"`{self._below(key)}` must be given; got none")
+            self[key]
 
     def _below(self, key: str) -> str:
         return f"{self.path}.{shown(key)}" if self.path else shown(key)
@@ -161,21 +176,38 @@ class _Here:
     def __contains__(self, key: str) -> bool:
         return key in self.value
 
-    def __getitem__(self, key: str) -> _Here:
-        return _Here(self.value[key], self._below(key))
+    def __getitem__(self, key: str) -> Here:
+        self.table()
+        if key not in self.value:
+            raise ValueError(f"`{self._below(key)}` must be given; got none")
+        return Here(self.value[key], self._below(key))
 
-    def items(self) -> list[_Here]:
+    def items(self) -> list[Here]:
         """What a list holds."""
         if not isinstance(self.value, list):
             raise self.refuse("be a list", type(self.value).__name__)
-        return [_Here(value, f"{self.path}[{i}]") for i, value in enumerate(self.value)]
+        return [Here(value, f"{self.path}[{i}]") for i, value in enumerate(self.value)]
 
     def text(self) -> str:
+        """Read a text."""
         if not isinstance(self.value, str):
             raise self.refuse("be a text", type(self.value).__name__)
         return self.value
 
+    def texts(self) -> list[str]:
+        """Read a list of texts."""
+        return [item.text() for item in self.items()]
+
+    def whole(self, least: int, most: int) -> int:
+        """Read a whole number within bounds."""
+        if type(self.value) is not int:
+            raise self.refuse("be a whole number", type(self.value).__name__)
+        if not least <= self.value <= most:
+            raise self.refuse(f"be from {least} to {most}", shown(self.value))
+        return self.value
+
     def flag(self) -> bool:
+        """Read a truth value."""
         if not isinstance(self.value, bool):
             raise self.refuse("be true or false", type(self.value).__name__)
         return self.value
@@ -185,7 +217,7 @@ _WHOLE = re.compile(r"-?[0-9]{1,39}")
 _RATIO = re.compile(r"(-?[0-9]{1,39})/([0-9]{1,39})")
 
 
-def _number(here: _Here) -> Any:
+def _number(here: Here) -> Any:
     value = here.value
     if isinstance(value, list):
         return [_number(item) for item in here.items()]
@@ -207,13 +239,12 @@ def _number(here: _Here) -> Any:
     return value
 
 
-def _numbers(here: _Here) -> dict[str, Any]:
-    if not isinstance(here.value, dict):
-        raise here.refuse("be a table of names and values", type(here.value).__name__)
+def _numbers(here: Here) -> dict[str, Any]:
+    here.table()
     return {name: _number(here[name]) for name in here.value}
 
 
-def _matrix(here: _Here, size: int | None) -> Matrix:
+def _matrix(here: Here, size: int | None) -> Matrix:
     """A matrix as a file of its own holds it, or a family and what is asked of it."""
     if isinstance(here.value, dict) and ("parameters" in here or "format" in here):
         return exchange.read(here.value, here.path)
@@ -228,8 +259,8 @@ def _matrix(here: _Here, size: int | None) -> Matrix:
     return make(family, size, requested)
 
 
-def _labels(here: _Here) -> list[Any]:
-    def one(item: _Here) -> Any:
+def _labels(here: Here) -> list[Any]:
+    def one(item: Here) -> Any:
         if not isinstance(item.value, dict):
             return item.value
         if "missing" in item.value:
@@ -246,12 +277,12 @@ def _labels(here: _Here) -> list[Any]:
 _COMMON = ("kind", "matrix", "strata", "missing", "domain_from_data")
 
 
-def _read_coded(here: _Here, kind: str) -> Categorical | Joint:
+def _read_coded(here: Here, kind: str) -> Categorical | Joint:
     joint = kind == "joint"
     name = "columns" if joint else "column"
     more = (name, "categories", *(("impossible",) if joint else ()))
     here.keys((*_COMMON, *more), ("kind", name, "categories"))
-    columns = [item.text() for item in here["columns"].items()] if joint else here["column"].text()
+    columns = here["columns"].texts() if joint else here["column"].text()
     with about(columns if isinstance(columns, list) else [columns]):
         lists: list[Any] = (
             [_labels(item) for item in here["categories"].items()]
@@ -276,19 +307,19 @@ def _read_coded(here: _Here, kind: str) -> Categorical | Joint:
         return Categorical(columns, lists, **options)  # type: ignore[arg-type]
 
 
-def _strata(here: _Here, size: int) -> tuple[str, dict[Any, Matrix]]:
+def _strata(here: Here, size: int) -> tuple[str, dict[Any, Matrix]]:
     here.keys(("column", "matrices"), ("column", "matrices"))
     chosen = {}
     for item in here["matrices"].items():
         item.keys(("value", "matrix"), ("value", "matrix"))
-        [value] = _labels(_Here([item["value"].value], item["value"].path))
+        [value] = _labels(Here([item["value"].value], item["value"].path))
         if value in chosen:
             raise item["value"].refuse("be another for each matrix", "one twice")
         chosen[value] = _matrix(item["matrix"], size)
     return here["column"].text(), chosen
 
 
-def _read_numeric(here: _Here) -> Numeric:
+def _read_numeric(here: Here) -> Numeric:
     known = ("kind", "column", "family", "requested", "matrix", "order", "release")
     here.keys(known, ("kind", "column"))
     column = here["column"].text()
@@ -307,14 +338,14 @@ def _read_numeric(here: _Here) -> Numeric:
         return found if law is None else bound_to(found, law)
 
 
-_READERS: dict[str, Callable[[_Here], Attribute]] = {
+_READERS: dict[str, Callable[[Here], Attribute]] = {
     "categorical": lambda here: _read_coded(here, "categorical"),
     "joint": lambda here: _read_coded(here, "joint"),
     "numeric": _read_numeric,
 }
 
 
-def _one(item: _Here) -> Attribute:
+def _one(item: Here) -> Attribute:
     if not isinstance(item.value, dict) or "kind" not in item.value:
         raise item.refuse("be a table with a kind", type(item.value).__name__)
     reader = _READERS.get(item["kind"].text())
@@ -325,13 +356,16 @@ def _one(item: _Here) -> Attribute:
 
 def read_attribute(data: Any, path: str) -> Attribute:
     """An attribute from plain data."""
-    return _one(_Here(data, path))
+    return _one(Here(data, path))
 
 
-def read(kind: type[P], data: Any) -> P:
-    """A plan from plain data."""
-    here = _Here(data, "")
-    here.keys(("version", "name", "attributes", "keep", "drop"), ("version", "attributes"))
+def read(kind: type[P], data: Any, path: str = "") -> P:
+    """A plan from plain data, which stands at this path of a file."""
+    if isinstance(data, dict) and data.get("undecided"):
+        # In TOML, attributes that there are none of cannot be written so that some can be added.
+        data = {"attributes": [], **data}
+    here = Here(data, path)
+    here.keys(("version", "name", "attributes", "keep", "drop", *LATER), ("version", "attributes"))
     version = here["version"]
     if type(version.value) is not int or version.value != VERSION:
         got = str(version.value) if type(version.value) is int else type(version.value).__name__
@@ -342,9 +376,9 @@ def read(kind: type[P], data: Any) -> P:
     if "keep" in here:
         keep = here["keep"].value
         if keep != "*":
-            keep = [item.text() for item in here["keep"].items()]
-    drop = [item.text() for item in here["drop"].items()] if "drop" in here else []
-    return kind(attributes, name=name, keep=keep, drop=drop)
+            keep = here["keep"].texts()
+    lists: dict[str, Any] = {name: here[name].texts() for name in ("drop", *LATER) if name in here}
+    return kind(attributes, name=name, keep=keep, **lists)
 
 
 def parse_json(name: str, text: object) -> Any:
@@ -361,9 +395,14 @@ def parse_json(name: str, text: object) -> Any:
     def refuse(_constant: str) -> Any:
         raise _RefusedError
 
+    def finite(digits: str) -> float:
+        if math.isinf(float(digits)):
+            raise _RefusedError
+        return float(digits)
+
     where = "something else"
     try:
-        return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
+        return json.loads(text, object_pairs_hook=once, parse_constant=refuse, parse_float=finite)
     except json.JSONDecodeError as error:
         where = f"something else in line {error.lineno}, column {error.colno}"
     except _RefusedError:
@@ -374,7 +413,7 @@ def parse_json(name: str, text: object) -> Any:
 
 
 class _RefusedError(Exception):
-    """A key twice in one object."""
+    """A key twice in one object, or a number that is none."""
 
 
 @cache
@@ -428,12 +467,34 @@ def from_toml(kind: type[P], text: str) -> P:
     return _read_deep(kind, data)
 
 
+# What stands below the columns that are undecided.
+_CHOICES = """\
+# The columns in `undecided` hold numbers, and nothing says what these are. They may be ids, weights
+# or codes. The plan protects nothing until each is deleted there and is decided here:
+# - to permute its numbers between records of similar rank, add
+#   [[attributes]]
+#   kind = "numeric"
+#   column = "COLUMN"
+#   family = "k_anonymous"
+#   requested = {beta = BETA}
+# - to protect it as categories, declare them:
+#   [[attributes]]
+#   kind = "categorical"
+#   column = "COLUMN"
+#   categories = [1, 2, 3]
+#   matrix = {family = "randomized_response", requested = {beta = BETA}}
+# - to publish it unchanged, name it in `keep`
+# - to leave it out, name it in `drop`"""
+
+
 def to_toml(plan: Plan) -> str:
     """A plan as TOML."""
     with _deep():
         data = plain(plan)
         attributes = data.pop("attributes")
         lines = [f"{name} = {_toml(value)}" for name, value in data.items()]
+        if plan.undecided:
+            lines += ["", *_CHOICES.splitlines()]
         for attribute in attributes:
             lines += ["", "[[attributes]]"]
             lines += [f"{name} = {_toml(value)}" for name, value in attribute.items()]
@@ -447,12 +508,19 @@ def _toml(value: Any) -> str:
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, str):
-        # TOML's basic strings are JSON's, but for DEL, which has to be escaped.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        # TOML's basic strings are JSON's, but for DEL, which has to be escaped. So is what cannot
+        # be printed, as the text may go to a terminal.
+        text = json.dumps(value, ensure_ascii=False)
+        return "".join(c if c.isprintable() else _escape(c) for c in text)
     if isinstance(value, list):
         return f"[{', '.join(_toml(item) for item in value)}]"
     pairs = (f"{_key(name)} = {_toml(item)}" for name, item in value.items())
     return f"{{{', '.join(pairs)}}}"
+
+
+def _escape(letter: str) -> str:
+    code = ord(letter)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _key(name: str) -> str:

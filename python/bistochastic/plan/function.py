@@ -21,7 +21,8 @@ from bistochastic.plan.attributes import Categorical, Joint, Numeric, named, pre
 from bistochastic.plan.certificate import Certificate
 from bistochastic.plan.options import Options
 from bistochastic.plan.protect import Draws
-from bistochastic.sources import KeySource
+from bistochastic.plan.stored import MOST
+from bistochastic.sources import KeySource, refuse_guessable
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -93,7 +94,11 @@ class Function:
             # What is wrong is said below, of the whole table.
             with contextlib.suppress(TypeError, ValueError):
                 made = abreast(lambda piece: self._protected(opened(piece), key), pieces)
-                return type(table).from_batches(list(made))
+                whole = type(table).from_batches(list(made))
+                new = {column for a in self.plan.attributes for column in a.columns}
+                # Which pieces there were does not leave.
+                names = whole.column_names
+                return opened(whole).made({n: whole[n] if n in new else None for n in names}, None)
         return self._protected(opened(table), key)
 
     def frame(self, frame: Any) -> Any:
@@ -174,11 +179,16 @@ class Function:
         from importlib.metadata import version
 
         from bistochastic.adapters.record_batches import id_kind
+        from bistochastic.adapters.schemas import declares
 
         rows = _core.as_whole("records", records, 0)
         most = None if rows_per_id is None else _core.as_whole("rows_per_id", rows_per_id, 1)
+        for label, count in (("records", rows), ("rows_per_id", most or 0)):
+            if count > MOST:
+                raise ValueError(f"`{label}` must be at most 2^53; got {shown(count)}")
         name = named("engine", engine)
-        known = self.expected if schema is None else _schema(schema)
+        given = self.expected if schema is None else schema
+        known = None if given is None else _schema(given)
         if known is None:
             must = "`schema` must be that of the input, unless for_schema said it"
             raise ValueError(f"{must}; got none")
@@ -216,6 +226,7 @@ class Function:
             ids=by,
             package=version("bistochastic"),
             engine=name,
+            declared_categories=tuple(column for column in clear if declares(given, column)),
         )
 
     def __repr__(self) -> str:
@@ -259,6 +270,7 @@ def function(
     allow_insecure: Any,
 ) -> Function:
     """What :meth:`Plan.function` does."""
+    plan._refuse_undecided()
     if _core.as_flag("shuffle", shuffle):
         must = "`shuffle` must be False, as no worker of an engine sees all rows"
         raise ValueError(f"{must}; got True: sort what comes back by random numbers")
@@ -269,9 +281,7 @@ def function(
         got = "none, under which a row done twice has two reports" if key is None else None
         got = got or type(key).__name__
         raise TypeError(f"`key` must be a KeySource; got {got}")
-    if key.fingerprint == "insecure" and not _core.as_flag("allow_insecure", allow_insecure):
-        must = "`key` must be a secret, or allow_insecure=True be said"
-        raise ValueError(f"{must}; got one that anyone can guess")
+    refuse_guessable(key.fingerprint, allow_insecure)
     for attribute in plan.attributes:
         if isinstance(attribute, Numeric):
             must = "must not be numeric on an engine, as numbers are permuted among all records"

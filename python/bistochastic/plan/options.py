@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bistochastic import _core
 from bistochastic.plan import waves
 from bistochastic.plan.attributes import Numeric, named, prefix
-from bistochastic.sources import key_of
+from bistochastic.sources import secret_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class Options:
         allow_insecure: object = False,
     ) -> Options:
         """The options of ``protect``, under their names there."""
+        plan._refuse_undecided()
         given = {"redraw": redraw, "fresh": fresh, "shuffle": shuffle,
                  "allow_insecure": allow_insecure}  # fmt: skip
         flags = {name: _core.as_flag(name, value) for name, value in given.items()}
@@ -123,10 +124,7 @@ def _checked(key: object, release: object, id_column: object, insecure: bool) ->
         if id_column is not None:
             raise ValueError("`key` must be given with id_column; got none")
         return None
-    held = key_of(key)
-    if held.fingerprint == "insecure" and not insecure:
-        must = "`key` must be a secret, or allow_insecure=True be said"
-        raise ValueError(f"{must}; got one that anyone can guess")
+    held = secret_of(key, insecure)
     if id_column is None and release is None:
         raise ValueError("`release` must name what a key is used for; got none")
     return held

@@ -47,6 +47,10 @@ class Plan:
     that the plan does not name is an error when the data come. ``name`` enters all noise, so that
     it is the same in every wave.
 
+    ``undecided`` names columns of a first plan that :meth:`for_frame` cannot decide. Nothing is
+    protected by the plan until each of them is an attribute, kept or dropped; beta and epsilon are
+    those of the other columns.
+
     >>> import bistochastic as bs
     >>> plan = bs.Plan(
     ...     [bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6),
@@ -65,6 +69,7 @@ class Plan:
     name: str
     keep: tuple[str, ...] | Literal["*"]
     drop: tuple[str, ...]
+    undecided: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -73,27 +78,33 @@ class Plan:
         name: str = "plan",
         keep: Iterable[str] | Literal["*"] = (),
         drop: Iterable[str] = (),
+        undecided: Iterable[str] = (),
     ) -> None:
         listed = arguments.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
             if not isinstance(attribute, Categorical | Joint | Numeric):
                 must = "`attributes` must hold Categorical, Joint and Numeric"
                 raise TypeError(f"{must}; got {type(attribute).__name__}")
-        if not listed:
+        open_ones = _columns("undecided", undecided)
+        if not listed and not open_ones:
             raise ValueError("`attributes` must hold at least one; got none")
-        kept = "*" if isinstance(keep, str) and keep == "*" else _columns("keep", keep)
+        kept = every("keep", keep)
         values = {"attributes": tuple(listed), "name": named("name", name), "keep": kept,
-                  "drop": _columns("drop", drop)}  # fmt: skip
+                  "drop": _columns("drop", drop), "undecided": open_ones}  # fmt: skip
         for field, value in values.items():
             object.__setattr__(self, field, value)
         self._check()
 
     def _check(self) -> None:
         """No column twice; strata stay in clear."""
+        if self.keep == "*" and self.undecided:
+            must = f'must not be undecided beside keep="*", which keeps {_each(self.undecided)}'
+            raise ValueError(f"{prefix(self.undecided)}{must}; got both")
         seen: dict[str, str] = {}
         named_in = [(column, "an attribute") for a in self.attributes for column in a.columns]
         named_in += [(column, "`keep`") for column in self.keep if self.keep != "*"]
         named_in += [(column, "`drop`") for column in self.drop]
+        named_in += [(column, "`undecided`") for column in self.undecided]
         for column, where in named_in:
             if column in seen:
                 got = f"{seen[column]} and {where}" if seen[column] != where else f"{where} twice"
@@ -113,11 +124,13 @@ class Plan:
         cls,
         schema: Any,
         *,
-        beta: float,
+        beta: float | None = None,
+        epsilon: float | None = None,
         floor: float | None = None,
         domain_from_data: bool = False,
         codebook: Any = None,
-        keep: Iterable[str] = (),
+        numeric: Iterable[str] | Literal["*"] = (),
+        keep: Iterable[str] | Literal["*"] = (),
         drop: Iterable[str] = (),
         missing: Missing | Mapping[str, Missing] = "refuse",
         name: str = "plan",
@@ -132,10 +145,17 @@ class Plan:
         levels of texts, of a Categorical and of an Arrow dictionary are those that happen to occur:
         they are read only with ``domain_from_data=True``, and plan and certificate then say so.
 
-        Categories get randomized response. Numbers are exchanged between records of similar rank.
-        Each reaches ``beta``, or ``floor`` where that is larger. Columns in ``keep`` stay in clear.
-        What has no levels and is no number is left out, with a warning that names it. Columns of
-        ``codebook`` that the frame does not have are passed over.
+        Categories get randomized response. Each column reaches ``beta``, or ``floor`` if that is
+        larger. Ask for ``epsilon`` in the place of beta, and every matrix has at most that epsilon.
+
+        Columns of numbers are *undecided*, unless a codebook declares their categories: they may be
+        ids, weights or codes, which must not be permuted. Name those to permute between records of
+        similar rank in ``numeric``, those to publish unchanged in ``keep``, and those to leave out
+        in ``drop``. ``"*"`` stands for all that are undecided. :attr:`undecided` has the others,
+        and the plan protects nothing until each of them is decided.
+
+        Columns without levels that hold no numbers are left out, with a warning that names them.
+        Columns of ``codebook`` that the frame does not have are passed over.
 
         ``missing`` is that of :class:`Categorical` for all columns of categories: ``"refuse"``,
         ``"keep"`` or ``"category"``. A dict has it by column, and refuses in the others. Columns of
@@ -143,7 +163,7 @@ class Plan:
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan.for_frame({"sex": ["F", "M"], "smokes": bool, "age": int, "name": str},
-        ...                          beta=0.6, drop=["name"])
+        ...                          beta=0.6, numeric=["age"], drop=["name"])
         >>> plan.attributes
         (<Categorical `sex`, 2 categories: randomized_response, beta 0.6>,
          <Categorical `smokes`, 2 categories: randomized_response, beta 0.6>,
@@ -154,6 +174,9 @@ class Plan:
         >>> plan = bs.Plan.for_frame(levels, beta=0.6, missing={"smokes": "category"})
         >>> [attribute.missing for attribute in plan.attributes]
         ['refuse', 'category']
+        >>> first = bs.Plan.for_frame({"sex": ["F", "M"], "household": int}, epsilon=1)
+        >>> first.undecided, round(first.epsilon, 6)
+        (('household',), 1.0)
         """
         import warnings
 
@@ -162,9 +185,11 @@ class Plan:
         made = draft(
             schema,
             beta=beta,
+            epsilon=epsilon,
             floor=floor,
             domain_from_data=domain_from_data,
             codebook=codebook,
+            numeric=numeric,
             keep=keep,
             drop=drop,
             missing=missing,
@@ -204,7 +229,16 @@ class Plan:
         parts = self.by_attribute.values()
         return definitions.together(each for each in parts if each.kind == "numeric")
 
+    def _refuse_undecided(self, error: type[ValueError] = ValueError) -> None:
+        """Raise, unless every column is decided."""
+        if self.undecided:
+            got = "numbers without declared categories"
+            cure = "permute a column as Numeric, name it in keep or drop, or declare its categories"
+            raise error(f"{prefix(self.undecided)}must be decided first; got {got}: {cure}")
+
     def _together(self) -> Bits:
+        if not self.attributes:
+            self._refuse_undecided()
         found = definitions.together(self.by_attribute.values())
         if found is None:
             column = self.attributes[0].columns
@@ -246,6 +280,8 @@ class Plan:
 
         Columns in clear stand outside of it.
         """
+        if not self.attributes:
+            self._refuse_undecided()
         return definitions.epsilon(self.by_attribute.values())
 
     @property
@@ -272,7 +308,7 @@ class Plan:
             attribute.for_records(records) if isinstance(attribute, Numeric) else attribute
             for attribute in self.attributes
         ]
-        return Plan(bound, name=self.name, keep=self.keep, drop=self.drop)
+        return Plan(bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided)
 
     def require(
         self,
@@ -303,6 +339,7 @@ class Plan:
         }
         if not wanted:
             raise ValueError("`require` must be given beta, floor or epsilon; got none")
+        self._refuse_undecided(GuaranteeError)
         parts = list(self.by_attribute.values())
         unbound = [each for each in parts if each.beta is None]
         if unbound and ("beta" in wanted or "floor" in wanted):
@@ -336,13 +373,20 @@ class Plan:
 
         return Preview(self if records is None else self.for_records(records))
 
-    def report(self, path: str | PathLike[str], records: int | None = None) -> None:
+    def report(
+        self,
+        path: str | PathLike[str],
+        records: int | None = None,
+        *,
+        design_effect: float = 1,
+    ) -> None:
         """Write what the plan does and hides as a page to be handed over, before any data are seen.
 
         ``path`` ends in ``.html``. The page is one file that needs nothing else: in words, tables
         and pictures it says what happens to each column, what a reader of the release can learn at
-        most, what stays in clear and how well shares can still be estimated. With ``records`` it
-        says so for that number of records.
+        most, what is published unchanged and how well shares can still be estimated. With
+        ``records`` it says so for that number of records; ``design_effect`` is as in
+        :meth:`Release.report`.
 
         >>> import bistochastic as bs, pathlib, tempfile
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -353,7 +397,8 @@ class Plan:
         """
         from bistochastic.report.document import write_report
 
-        write_report(path, self, records=records)
+        self._refuse_undecided()
+        write_report(path, self, records=records, design_effect=design_effect)
 
     def protect(
         self,
@@ -603,21 +648,29 @@ class Plan:
         return on_spark(self.function(**options), df, observation)
 
     def respond(
-        self, record: Mapping[str, Any], *, key: _core.Key | KeySource, id: int | str | bytes
+        self,
+        record: Mapping[str, Any],
+        *,
+        key: _core.Key | KeySource,
+        id: int | str | bytes,
+        allow_insecure: bool = False,
     ) -> dict[str, Any]:
         """The report of one record, on a phone or a server: what ``protect`` by ids makes of it.
 
         ``record`` maps each column to its value; None is missing. The plan, as JSON, is all that a
         client needs beside its key, a :class:`Key` or the :class:`KeySource` where it is read.
+        ``allow_insecure`` admits ``Key.insecure``, which anyone can guess.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
-        >>> plan.respond({"sex": "F"}, key=bs.Key.insecure(1), id="person 7")
+        >>> plan.respond({"sex": "F"}, key=bs.Key.generate(), id="person 7")["sex"] in ("F", "M")
+        True
+        >>> plan.respond({"sex": "F"}, key=bs.Key.insecure(1), id="person 7", allow_insecure=True)
         {'sex': 'F'}
         """
         from bistochastic.plan.respond import respond
 
-        return respond(self, record, key=key, id=id)
+        return respond(self, record, key=key, id=id, allow_insecure=allow_insecure)
 
     def tabulate(self, rows: Any, *columns: str, count: str = "count") -> Counts:
         """Counts of reports, as a group-by of an engine gives them, in the declared table.
@@ -667,16 +720,22 @@ class Plan:
 
         * ``counts``: a table of :meth:`tabulate` in the place of a frame, or an array with an axis
           for each of ``columns``, levels in their declared order. ``columns`` are those to
-          estimate, by default all that the table was made for.
+          estimate, by default all that the table was made for. A table that another plan made is
+          refused.
         * ``method``, ``population``, ``progress``, ``gap``, ``seconds`` as in
           :meth:`Matrix.estimate`.
-        * ``where={column: levels}``: inside a domain. One level, or a list of them.
+        * ``where={column: levels}``: inside a domain. One level, or whatever holds several. A level
+          that neither occurs nor is declared is refused.
         * ``weights``: a column of survey weights. ``strata`` and ``cluster`` name columns in clear
           of the sampling design. The errors are then by linearisation, with replacement between
           clusters within strata, and have clusters less strata degrees of freedom.
-        * ``replicates``: a list of columns of replicate weights in their place. The squares of
-          their differences are added and multiplied by ``replicate_scale``, by default 1 over
-          their number (bootstrap, balanced replication); ``(R - 1) / R`` for a jackknife.
+        * ``replicates``: a list of columns of replicate weights in their place. Each gives the
+          shares again, divided by its own total. The squares of their differences from the
+          estimate are added and multiplied by ``replicate_scale``, by default 1 over their number
+          (bootstrap, balanced replication); ``(R - 1) / R`` for a jackknife.
+
+        If ``frame`` is a release by ids with several rows per id, their noise is shared: without
+        ``cluster`` a note says so.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
@@ -885,10 +944,13 @@ class Plan:
 
     @cached_property
     def digest(self) -> str:
-        """64 hexadecimal digits that identify the plan: SHA-256 of its JSON."""
-        from hashlib import sha256
+        """64 hexadecimal digits that identify the plan: SHA-256 of its JSON.
 
-        return sha256(self.to_json().encode()).hexdigest()
+        The digest is of the names and values of format 1, so later names do not change it.
+        """
+        from bistochastic.plan import exchange
+
+        return exchange.digest(self)
 
     def to_json(self) -> str:
         """The plan as text: all that whoever protects, answers or estimates needs."""
@@ -939,18 +1001,24 @@ class Plan:
         return exchange.from_toml(cls, text)
 
     def __repr__(self) -> str:
+        from bistochastic.plan.preview import headline
+        from bistochastic.plan.published import unprotected
+
         count = len(self.attributes)
-        what = f"<Plan `{shown(self.name)}`, {count} attribute{'s' * (count > 1)}"
-        if self.is_bound or self.categorical is not None:
-            part = "" if self.is_bound else " of the categorical part"
-            what += f": beta {down(self.beta)}{part}, least {down(self.min_beta)}"
-        return f"{what}>"
+        what = f"<Plan `{shown(self.name)}`, {count} attribute{'s' * (count != 1)}"
+        if self.attributes:
+            what += f": {headline(self)}"
+            if self.is_bound or self.categorical is not None:
+                what += f", least {down(self.min_beta)}"
+        none = len(unprotected(self))
+        what += f", {none} column{'s' * (none > 1)} unprotected" * bool(none)
+        return f"{what}, {len(self.undecided)} undecided>" if self.undecided else f"{what}>"
 
     def _repr_html_(self) -> str:
         return self.preview()._repr_html_()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("attributes", "name", "keep", "drop")}
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
@@ -961,6 +1029,15 @@ def _columns(name: str, given: Any) -> tuple[str, ...]:
     if isinstance(given, str):
         raise TypeError(f"`{name}` must be a list of names; got str")
     return tuple(named(name, x) for x in arguments.items(name, "be a list of names", given))
+
+
+def every(name: str, given: Any) -> tuple[str, ...] | Literal["*"]:
+    """Names of columns, or a star for all."""
+    return "*" if isinstance(given, str) and given == "*" else _columns(name, given)
+
+
+def _each(columns: tuple[str, ...]) -> str:
+    return "it" if len(columns) == 1 else "them"
 
 
 def _exact(x: float) -> str:

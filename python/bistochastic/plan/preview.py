@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from bistochastic.plan import published
 from bistochastic.plan.attributes import Numeric, prefix
-from bistochastic.plan.definitions import in_words
+from bistochastic.plan.definitions import in_words, together
 from bistochastic.words import down, shown, table, up
 
 if TYPE_CHECKING:
@@ -20,41 +21,13 @@ ROW_ORDER = "the order of the rows, unless they are shuffled"
 
 
 def in_clear(plan: Plan) -> list[str]:
-    """What the plan leaves as it is, a phrase each."""
-    found = []
-    if plan.keep == "*":
-        found.append("every column that the plan does not name")
-    elif plan.keep:
-        found.append("columns " + ", ".join(f"`{shown(column)}`" for column in plan.keep))
-    return found + seen(plan)
-
-
-def seen(plan: Plan) -> list[str]:
-    """What of the protected columns is seen as it is, a phrase each.
+    """What the plan publishes unchanged, a phrase each; the order of the rows is no part of it.
 
     >>> import bistochastic as bs
-    >>> seen(bs.Plan([bs.Numeric("age", "k_anonymous", k=5)]))
+    >>> in_clear(bs.Plan([bs.Numeric("age", "k_anonymous", k=5)]))
     ['the set of all numbers in `age`, and how often each occurs']
     """
-    missing = [
-        column
-        for attribute in plan.attributes
-        if not isinstance(attribute, Numeric) and attribute.missing == "keep"
-        for column in attribute.columns
-    ]
-    found = [f"who is missing in {prefix(missing)[:-2]}"] if missing else []
-    for release, what, more in (
-        ("permute", "the set of all numbers", ", and how often each occurs"),
-        ("average", "the mean of every class of numbers", ""),
-    ):
-        columns = [
-            f"`{shown(attribute.column)}`"
-            for attribute in plan.attributes
-            if isinstance(attribute, Numeric) and attribute.release == release
-        ]
-        if columns:
-            found.append(f"{what} in {', '.join(columns)}{more}")
-    return found
+    return published.phrases(fact for fact in published.facts(plan) if fact.kind != "order")
 
 
 def grouped(told: Iterable[tuple[Iterable[str], str]]) -> list[str]:
@@ -69,47 +42,111 @@ def grouped(told: Iterable[tuple[Iterable[str], str]]) -> list[str]:
     return [f"{prefix(columns)}{sentence}" for sentence, columns in found.items()]
 
 
-def _minded(attribute: Attribute) -> list[str]:
-    """What is easily overlooked in one attribute, a sentence each."""
+def _minded(attribute: Attribute) -> list[tuple[str, str]]:
+    """What is easily overlooked in one attribute, each with the part of an audit that measures it;
+    an empty one if none does."""
+    certain = published.certain(attribute)
+    whole = len(certain) == len(attribute.columns)
     if isinstance(attribute, Numeric):
-        if attribute.release == "average":
-            return ["class means hold no noise and hide no bits"]
-        found = ["the set of values is published as it is; only who has which is hidden"]
         if attribute.matrix is not None and attribute.matrix.size == 1:
-            found.append("one record: it keeps its value, and beta is 1 for that reason alone")
+            return [("one record: it keeps its value, and beta is 1 for that reason alone",
+                     "disclosures")]  # fmt: skip
+        if whole:
+            return [("published unchanged, not protected", "disclosures")]
+        if attribute.release == "average":
+            return [("class means hold no noise and hide no bits", "disclosures")]
+        found = [("the set of values is published as it is; only who has which is hidden",
+                  "linkages")]  # fmt: skip
         if attribute.order == "rank":
-            found.append("a record may keep its value, or get one that is near it in rank")
-        found.append("equal values are exchanged without effect: where few values differ, most "
-                     "records keep theirs, and declared categories hide more")  # fmt: skip
+            found.append(("a record may keep its value, or get one that is near it in rank",
+                          "disclosures"))  # fmt: skip
+        found.append(("equal values are exchanged without effect: where few values differ, most "
+                      "records keep theirs, and declared categories hide more",
+                      "disclosures"))  # fmt: skip
         return found
-    found = []
+    found = [(f"`{shown(column)}` is published unchanged, not protected", "guesses")
+             for column in certain]  # fmt: skip
+    if whole:
+        found = [("published unchanged, not protected", "guesses")]
     if attribute.size == 1:
-        found.append("one level: there is nothing to hide, and beta is 1 for that reason alone")
+        found.append(("one level: there is nothing to hide, and beta is 1 for that reason alone",
+                      "guesses"))  # fmt: skip
     if attribute.domain_from_data:
-        found.append("the categories were read off the data, which tells that they occur")
+        found.append(("the categories were read off the data, which tells that they occur", ""))
     if attribute.missing == "keep":
-        found.append("everyone sees who is missing")
-    if any(math.isinf(matrix.epsilon) for matrix in attribute.matrices):
-        found.append("some reports exclude some truths for certain")
+        found.append(("everyone sees who is missing", "linkages"))
+    if not whole and any(math.isinf(matrix.epsilon) for matrix in attribute.matrices):
+        found.append(("some reports exclude some truths for certain", "guesses"))
     return found
 
 
 def warnings(plan: Plan) -> list[str]:
     """What follows from the plan alone and is easily overlooked: a sentence each, with all columns
-    that it is about."""
-    found = grouped((a.columns, each) for a in plan.attributes for each in _minded(a))
+    that it is about, and the part of :func:`bistochastic.audit` that measures it."""
+    told = [(a.columns, *each) for a in plan.attributes for each in _minded(a)]
+    for each in plan.by_attribute.values():
+        if each.kind == "numeric" and each.beta == 0 and not each.deterministic and each.size != 1:
+            told.append((each.columns, "with some chance all values stay where they are: beta is 0",
+                         "disclosures"))  # fmt: skip
+    for _, part, members in betas(plan):
+        weak = min(members, key=lambda each: each.beta or 0.0)
+        if len(members) > 1 and part is not None and (weak.beta or 0.0) < part.beta / 2:
+            less = f"beta {down(weak.beta or 0.0, 4)} is less than half of that of all such columns"
+            audit = "disclosures" if weak.kind == "numeric" else "guesses"
+            told.append((weak.columns, f"{less}: others make up for it", audit))
+    found = grouped((columns, f"{sentence} ({_audit(part)})") for columns, sentence, part in told)
     if plan.keep == "*":
-        found.append("columns that the plan does not name stay in clear")
+        found.append(
+            f"columns that the plan does not name stay unprotected ({_audit('giveaways')})"
+        )
     if plan.keep or any(isinstance(attribute, Numeric) for attribute in plan.attributes):
-        found.append("a column in clear, or a numeric one, that goes with a protected column gives "
-                     "it away: beta and epsilon do not see that")  # fmt: skip
-    betas = [each.beta for each in plan.by_attribute.values() if each.beta is not None]
-    if len(betas) > 1 and min(betas) < plan.beta / 2:
-        weak = min((e for e in plan.by_attribute.values() if e.beta is not None),
-                   key=lambda each: each.beta or 0.0)  # fmt: skip
-        found.append(f"{prefix(weak.columns)}beta {down(weak.beta or 0.0, 4)} is less than half of "
-                     "the plan's: others make up for it")  # fmt: skip
+        found.append("an unprotected column, or a numeric one, that goes with a protected column "
+                     "gives it away: beta and epsilon do not see that "
+                     f"({_audit('giveaways')})")  # fmt: skip
     return found
+
+
+def _audit(part: str) -> str:
+    return f"audit: {part}" if part else "no audit measures this yet"
+
+
+def betas(plan: Plan) -> list[tuple[str, Bits | None, list[Measures]]]:
+    """Categories and permuted numbers apart, as no mean of the two says anything: a name, the bits
+    of both, and the attributes. Bits are None while no number of records is known.
+
+    Class means have no noise, and no beta.
+
+    >>> import bistochastic as bs
+    >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
+    >>> plan = bs.Plan([sex, bs.Numeric("income", "k_anonymous", k=5)]).for_records(1000)
+    >>> [(name, round(part.beta, 3)) for name, part, _ in betas(plan)]
+    [('categories', 0.6), ('permuted numbers', 0.233)]
+    """
+    every = list(plan.by_attribute.values())
+    averaged = {a.column for a in plan.attributes
+                if isinstance(a, Numeric) and a.release == "average"}  # fmt: skip
+    coded = [each for each in every if each.kind != "numeric"]
+    moved = [each for each in every if each.kind == "numeric" and each.name not in averaged]
+    both = (("categories", coded), ("permuted numbers", moved))
+    return [(name, together(members) if all(m.bits is not None for m in members) else None, members)
+            for name, members in both if members]  # fmt: skip
+
+
+def headline(plan: Plan) -> str:
+    """The betas of a plan in a few words, never one of categories and numbers together.
+
+    >>> import bistochastic as bs
+    >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
+    >>> headline(bs.Plan([sex])), headline(bs.Plan([sex, bs.Numeric("age", "uniform")]))
+    ('beta 0.6', 'beta 0.6 of categories')
+    """
+    every = betas(plan)
+    known = [(name, part) for name, part, _ in every if part is not None]
+    if len(every) == 1 and len(plan.attributes) == len(every[0][2]) and known:
+        return f"beta {down(known[0][1].beta)}"
+    if not known:
+        return "no beta yet" if every else "no noise"
+    return ", ".join(f"beta {down(part.beta)} of {name}" for name, part in known)
 
 
 HEADER = ["columns", "kind", "law", "size", "bits", "beta", "epsilon"]
@@ -137,30 +174,81 @@ def _beta(each: Measures) -> str:
 
 def _part(name: str, part: Bits) -> str:
     none = "" if part.max_bits else ", as there is nothing to hide"
+    name = name[0].upper() + name[1:]
     return f"{name}: {down(part.bits, 6)} of {part.max_bits:.6g} bits, beta {down(part.beta)}{none}"
 
 
+# Beside every beta of permuted numbers.
+LINKED = (
+    "Permuted columns can be linked to named data: their numbers are published, and a few known "
+    "numbers of a person may find the row."
+)
+
+
 def totals(plan: Plan) -> list[str]:
-    """The plan's beta and epsilon, a line each."""
+    """The plan's betas and epsilon, a line each, and what they hold for."""
+    if not plan.attributes:
+        return ["no column is protected yet"]
     lines = []
-    both = plan.categorical is not None and plan.numeric is not None
-    if both and plan.categorical is not None and plan.numeric is not None:
-        lines.append(_part("categorical", plan.categorical))
-        lines.append(_part("numeric", plan.numeric))
-    if plan.is_bound:
-        lines.append(_part("together", plan._together()))
-    elif plan.categorical is not None:
-        lines.append(_part("categorical", plan.categorical))
-        lines.append("numeric columns are not in beta: their bits take a number of records")
-    else:
-        lines.append("beta is not known: bits of numeric columns take a number of records")
+    for name, part, _ in betas(plan):
+        if part is not None:
+            lines.append(_part(name, part))
+        else:
+            lines.append("Permuted numbers: their beta takes a number of records")
+        if name == "permuted numbers":
+            lines.append(LINKED)
+    means = [a.column for a in plan.attributes if isinstance(a, Numeric) and a.release == "average"]
+    if means:
+        lines.append(f"Class means in {', '.join(f'`{shown(c)}`' for c in means)}: no noise")
     if plan.is_bound or plan.categorical is not None:
         lines.append(f"smallest beta of an attribute: {down(plan.min_beta)}")
     why = "; ".join(grouped((e.columns, e.reason) for e in plan.by_attribute.values() if e.reason))
     count = len(plan.attributes)
     summed = f", the sum over {count} attributes" if count > 1 and not why else ""
     lines.append(f"epsilon of a record: {up(plan.epsilon)}{summed}" + (f" ({why})" if why else ""))
-    return lines
+    return [*lines, *several(plan)]
+
+
+def several(plan: Plan) -> list[str]:
+    """What the bounds hold for: one record; and what several records of one value tell.
+
+    >>> import bistochastic as bs
+    >>> several(bs.Plan([bs.Categorical("a", range(9), "randomized_response", beta=0.6)]))[1]
+    'A suspicion of 1 % becomes at most 14.2 % by 1 record, 72.9 % by 2, 97.8 % by 3, ...
+    """
+    from bistochastic.report.beliefs import MANY, STATED, after, exponential, percent
+
+    one = "Epsilon and beta hold for one record"
+    finite = [each for each in plan.by_attribute.values() if math.isfinite(each.epsilon)]
+    if not finite:
+        return [f"{one}: several records of the same true value, as in a household, tell more."]
+    which, epsilon = "", plan.epsilon
+    if math.isinf(epsilon):
+        # Of the columns that have a bound, the one that tells most.
+        worst = max(finite, key=lambda each: each.epsilon)
+        which, epsilon = prefix(worst.columns), worst.epsilon
+    most = exponential(epsilon)
+    each = [f"{percent(after(STATED[0], most**m))} by {m}" for m in MANY]
+    each[0] += " record"
+    suspicion = "a suspicion" if which else "A suspicion"
+    return [
+        f"{one}. Of m records with the same true value, as in a household, epsilon is m times as "
+        "large: related values never tell more.",
+        f"{which}{suspicion} of {percent(STATED[0])} becomes at most {', '.join(each)}.",
+    ]
+
+
+def undecided(plan: Plan) -> list[str]:
+    """What is still to be decided, a phrase each.
+
+    >>> import bistochastic as bs
+    >>> undecided(bs.Plan([], undecided=["weight"]))
+    ['column `weight`: permute as Numeric, keep, drop or declare the categories']
+    """
+    if not plan.undecided:
+        return []
+    choices = "permute as Numeric, keep, drop or declare the categories"
+    return [f"{prefix(plan.undecided)}{choices}"]
 
 
 class Preview:
@@ -180,11 +268,13 @@ class Preview:
         plan = self.plan
         lines = [f"Plan `{shown(plan.name)}`, {in_words(plan.definition)}", ""]
         lines += [table(HEADER, rows(list(plan.by_attribute.values())), left=(0, 1, 2)), ""]
-        lines += [*totals(plan), "", "In clear:"]
+        lines += [*totals(plan), "", "Published unchanged:"]
         lines += [f"  {each}" for each in [*in_clear(plan), ROW_ORDER]]
         if plan.drop:
             listed = ", ".join(f"`{shown(column)}`" for column in plan.drop)
             lines += ["", f"Left out: columns {listed}"]
+        for phrase in undecided(plan):
+            lines += ["", f"Undecided, so nothing can be protected yet: {phrase}"]
         warned = warnings(plan)
         if warned:
             lines += ["", "Mind:", *(f"  {each}" for each in warned)]
@@ -201,8 +291,9 @@ class Preview:
         return markup.fragment(
             laws(plan, f"Plan {shown(plan.name)}, Definition {plan.definition}"),
             [markup.element("p", line) for line in totals(plan)],
-            listed("In clear", [*in_clear(plan), ROW_ORDER]),
+            listed("Published unchanged", [*in_clear(plan), ROW_ORDER]),
             listed("Left out", left if plan.drop else []),
+            listed("Undecided, so nothing can be protected yet", undecided(plan)),
             listed("Mind", warnings(plan)),
         )
 

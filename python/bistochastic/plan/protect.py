@@ -49,12 +49,15 @@ class Release:
     data: Any
     certificate: Certificate
 
-    def report(self, path: str | PathLike[str]) -> None:
+    def report(self, path: str | PathLike[str], *, design_effect: float = 1) -> None:
         """Write what was done and what it hides as a page to be handed over.
 
         ``path`` ends in ``.html``. The page is one file that needs nothing else. It is made from
         the certificate alone, without looking at any answer. A file that is there is replaced once
         the new one is whole.
+
+        Errors of estimates are those of a simple random sample. ``design_effect`` is by how much
+        larger variances are by your design: of households of four, say, up to 4.
 
         >>> import bistochastic as bs, pathlib, tempfile
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -63,7 +66,7 @@ class Release:
         >>> "someone" in page.read_text(encoding="utf-8").lower()
         True
         """
-        self.certificate.report(path)
+        self.certificate.report(path, design_effect=design_effect)
 
     def __repr__(self) -> str:
         return f"<Release {self.certificate.line}>"
@@ -137,11 +140,17 @@ def _protected(plan: Plan, frame: Any, options: Options, done: _Done) -> Release
     order = families.uniform(rows).sample_permutation() if options.shuffle and rows else None
     data = table.made({name: new.get(name) for name in layout}, order)
     clear = tuple(name for name in layout if name not in new)
-    return Release(data, certified(bound, options, rows, clear, people))
+    declared = tuple(name for name in clear if table.is_declared(name))
+    return Release(data, certified(bound, options, rows, clear, people, declared))
 
 
 def certified(
-    bound: Plan, options: Options, rows: int, clear: tuple[str, ...], people: People | None
+    bound: Plan,
+    options: Options,
+    rows: int,
+    clear: tuple[str, ...],
+    people: People | None,
+    declared: tuple[str, ...] = (),
 ) -> Certificate:
     """The certificate of a release by a plan that is bound to its records."""
     key, wave = options.key, options.wave
@@ -158,6 +167,7 @@ def certified(
         shuffled=options.shuffle,
         ids=by_ids,
         package=_version(),
+        declared_categories=declared,
     )
 
 

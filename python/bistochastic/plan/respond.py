@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core
+from bistochastic.labels import like
 from bistochastic.plan.attributes import Numeric, about, prefix
-from bistochastic.sources import key_of
+from bistochastic.sources import secret_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
     from bistochastic.plan.plan import Plan
 
 
-def respond(plan: Plan, record: Mapping[str, Any], *, key: Any, id: Any) -> dict[str, Any]:
+def respond(
+    plan: Plan, record: Mapping[str, Any], *, key: Any, id: Any, allow_insecure: Any = False
+) -> dict[str, Any]:
     """The report of one record."""
+    plan._refuse_undecided()
     if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
         raise TypeError(f"`record` must map columns to values; got {type(record).__name__}")
-    held = key_of(key)
+    held = secret_of(key, allow_insecure)
     given = {name: record[name] for name in record.keys()}  # noqa: SIM118 - any mapping
     _check_columns(plan, list(given))
     reports: dict[str, Any] = {}
@@ -59,6 +63,7 @@ def _report(
 ) -> dict[str, Any]:
     """The columns of an attribute as they are reported."""
     digits = []
+    spelled = {}
     missing = [column for column in attribute.columns if _is_missing(given[column])]
     if missing and attribute.missing == "refuse":
         raise ValueError(f"{prefix(missing)}must not be missing; got a missing value")
@@ -75,6 +80,11 @@ def _report(
             must = "must hold a declared category"
             raise ValueError(f"{prefix([column])}{must}; got an undeclared one")
         digits.append(digit)
+        values = labels.values if column in missing else like(labels, given[column])
+        if values is None:
+            must = "must hold a text, as its categories are"
+            raise TypeError(f"{prefix([column])}{must}; got {type(given[column]).__name__}")
+        spelled[column] = values
     code = 0
     for digit, size in zip(digits, attribute.shape, strict=True):
         code = code * size + digit
@@ -99,7 +109,7 @@ def _report(
         list(zip(attribute.columns, attribute.axes, attribute.shape, strict=True))
     ):
         report, digit = divmod(report, size)
-        found[column] = None if digit == len(labels) else labels.values[digit]
+        found[column] = None if digit == len(labels) else spelled[column][digit]
     return found
 
 

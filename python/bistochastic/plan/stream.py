@@ -2,7 +2,7 @@
 
 By position, noise is drawn in blocks of 65,536 rows, and a shorter last block joins the one before.
 So a block is drawn once a whole one follows it, and the last two wait for the end. By ids every
-row stands for itself and is drawn as it comes.
+row stands for itself; pieces are as long, and do not show how the rows came.
 """
 
 from __future__ import annotations
@@ -60,8 +60,7 @@ class Stream:
     and have them permuted by :func:`permuted`. In the second, hand the result over as ``numbers``:
     an array for each numeric column, with the values of all rows in the order of the input.
 
-    With ``places``, protected columns of whole numbers come out as places in a dictionary, for who
-    writes a file of such.
+    With ``places``, protected texts come out as places among the categories, for a Parquet file.
     """
 
     def __init__(
@@ -77,7 +76,7 @@ class Stream:
 
         self._options = options
         self._held = Pieces(schema, places=places)
-        self._narrowed = places or options.wave is None
+        self._places = places
         self._layout = options.layout(plan, self._held.names)
         self._numbers = dict(numbers or {})
         self._plan = _bound(plan, options, self._numbers)
@@ -86,6 +85,7 @@ class Stream:
         wave = options.wave
         self._people = None if wave is None else waves.People(wave.max_rows_per_id)
         self._clear: tuple[str, ...] = ()
+        self._declared: tuple[str, ...] = ()
         self._certificate: Certificate | None = None
         self.schema = self._drawn(self._read(0, last=True)).schema
         """The schema of the output."""
@@ -122,15 +122,13 @@ class Stream:
     def close(self) -> None:
         """All rows are drawn: from now on there is a certificate."""
         rows = self._held.taken
-        self._certificate = certified(self._plan, self._options, rows, self._clear, self._people)
+        self._certificate = certified(
+            self._plan, self._options, rows, self._clear, self._people, self._declared
+        )
 
     def _taken(self, batch: Any) -> Iterator[Piece]:
         """One more batch: the pieces that can be drawn now."""
         self._held.add(batch)
-        if self._people is not None:
-            while self._held.rows:
-                yield self._read(min(self._held.rows, _TOGETHER * BLOCK))
-            return
         while self._held.rows >= (_TOGETHER + 1) * BLOCK:
             yield self._read(_TOGETHER * BLOCK)
 
@@ -160,7 +158,8 @@ class Stream:
         """The first rows that are held, as codes; whole blocks unless they are the last."""
         first = self._held.taken
         table = self._held.take(rows)
-        encoded = [coding.encode(table, a, first, narrowed=self._narrowed) for a in self._coded]
+        narrowed = self._places or self._options.wave is None
+        encoded = [coding.encode(table, a, first, narrowed=narrowed) for a in self._coded]
         ids, options = None, self._options
         if options.wave is not None and options.key is not None and self._people is not None:
             ids = options.wave.read(table, self._plan, options.key, self._people, first)
@@ -181,6 +180,7 @@ class Stream:
         if wave is not None and wave.pseudonym is not None and piece.ids is not None:
             new[wave.pseudonym] = table.texts(piece.ids.pseudonyms())
         self._clear = tuple(name for name in self._layout if name not in new)
+        self._declared = tuple(name for name in self._clear if table.is_declared(name))
         return table.made({name: new.get(name) for name in self._layout}, None)
 
 

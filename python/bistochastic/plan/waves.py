@@ -15,6 +15,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.adapters.frames import WrongType
+from bistochastic.labels import spelling
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, named, prefix
 from bistochastic.words import row, shown
 
@@ -166,6 +167,8 @@ class ByIds:
     """Attributes of earlier waves that this one lacks: a later one may bring them back."""
     row_columns: tuple[str, ...] = ()
     """What rows rather than people are addressed by; then there is no id column."""
+    redrawn_before: tuple[str, ...] = ()
+    """What made people be drawn anew in all waves before this one, the oldest first."""
 
     @property
     def line(self) -> str:
@@ -188,6 +191,7 @@ class ByIds:
             ("rows of an id", "not checked" if checked is None else f"at most {checked}"),
             ("pseudonym", "none" if self.pseudonym is None else shown(self.pseudonym)),
             ("drawn anew", "; ".join(self.redrawn) or "nothing"),
+            ("drawn anew before", "; ".join(self.redrawn_before) or "nothing"),
         ]
         return fragment(facts(pairs, caption="Ids"))
 
@@ -244,9 +248,9 @@ class Wave:
             if earlier.plan.name != plan.name:
                 must = f"`after` must be a certificate of plan `{shown(plan.name)}`"
                 raise ValueError(f"{must}; got one of `{shown(earlier.plan.name)}`")
-            if earlier.ids is None:
+            if earlier.ids is None or earlier.ids.row_columns:
                 must = "`after` must be the certificate of a release by ids"
-                raise ValueError(f"{must}; got one by position")
+                raise ValueError(f"{must}; got one by {'position' if not earlier.ids else 'rows'}")
 
     def read(self, table: Table, plan: Plan, key: _core.Key, people: People, first: int) -> Ids:
         """The ids of rows from ``first`` on: none missing, none with too many rows, and nothing
@@ -296,7 +300,7 @@ class Wave:
                     found.append(f"{prefix(now.columns)[:-2]} joined with others than before")
                 continue
             found += [f"{word} in {prefix(now.columns)[:-2]}" for word in _differences(then, now)]
-        return tuple(found)
+        return (*found, *_renamed(tuple(before.values()), plan))
 
     def outcome(self, plan: Plan, key: _core.Key, people: People, counted: bool = True) -> ByIds:
         """What the certificate says; ``counted`` is whether the rows of each id were."""
@@ -318,7 +322,14 @@ class Wave:
             after=after,
             redrawn=self.changed(plan, key, people),
             carried=tuple(a for a in earlier if a.columns not in now),
+            redrawn_before=self._redrawn_before(),
         )
+
+    def _redrawn_before(self) -> tuple[str, ...]:
+        if self.after == "first":
+            return ()
+        ids: ByIds = self.after.ids
+        return (*ids.redrawn_before, *ids.redrawn)
 
 
 def _spread(values: NDArray[Any]) -> NDArray[np.uint8]:
@@ -358,16 +369,45 @@ def _known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:
     return (*carried, *own)
 
 
+def _renamed(before: tuple[Categorical | Joint, ...], plan: Plan) -> list[str]:
+    """New columns with the categories of one that is gone, a phrase each.
+
+    Such a column may be the old one under another name, which enters the noise.
+    """
+    was, now = _columns(before), _columns(plan.attributes)
+    found = []
+    for column, labels in now.items():
+        if column in was:
+            continue
+        gone = [old for old, values in was.items() if old not in now and values == labels]
+        if gone:
+            missed = f"{prefix(gone)[:-2]}, which {'is' if len(gone) == 1 else 'are'} gone"
+            found.append(f"{prefix([column])[:-2]} with the categories of {missed}")
+    return found
+
+
+def _columns(attributes: tuple[Any, ...]) -> dict[str, set[str]]:
+    """The categories of each column, in any order and however they are spelled."""
+    return {
+        column: {str(value) for value in labels.values}
+        for attribute in attributes
+        if not isinstance(attribute, Numeric)
+        for column, labels in zip(attribute.columns, attribute.axes, strict=True)
+    }
+
+
 def _differences(then: Categorical | Joint, now: Categorical | Joint) -> list[str]:
     """What changed in an attribute, so that codes or laws are others."""
     found = []
-    if then.axes != now.axes or then.impossible != now.impossible:
-        orders = [(set(a.values), a.kind) for a in then.axes]
-        same = orders == [(set(a.values), a.kind) for a in now.axes]
-        sizes = [len(a) for a in then.axes] != [len(a) for a in now.axes]
-        if then.impossible != now.impossible:
+    axes = [[spelling(value) for value in a.values] for a in then.axes]
+    others = [[spelling(value) for value in a.values] for a in now.axes]
+    cells, other_cells = _cells(then), _cells(now)
+    if axes != others or cells != other_cells:
+        same = [set(a) for a in axes] == [set(a) for a in others]
+        sizes = [len(a) for a in axes] != [len(a) for a in others]
+        if cells != other_cells:
             found.append("other impossible combinations")
-        if same and then.axes != now.axes:
+        if same and axes != others:
             found.append("another order of the categories")
         elif not same:
             found.append("another number of categories" if sizes else "other categories")
@@ -378,13 +418,18 @@ def _differences(then: Categorical | Joint, now: Categorical | Joint) -> list[st
     return found
 
 
+def _cells(attribute: Categorical | Joint) -> list[list[Any]]:
+    """The impossible combinations, however their categories are spelled."""
+    return [[spelling(value) for value in cell] for cell in attribute.impossible]
+
+
 def _laws(attribute: Categorical | Joint) -> Any:
     if attribute.strata is None:
         return _core.digest_of(attribute.matrices[0])
     digests = [_core.digest_of(matrix) for matrix in attribute.strata.matrices]
-    pairs = zip(attribute.strata.labels.values, digests, strict=True)
+    pairs = zip(map(spelling, attribute.strata.labels.values), digests, strict=True)
     # Their order does not matter: a row is drawn by the law of its own stratum.
-    return attribute.strata.column, attribute.strata.labels.kind, sorted(pairs, key=str)
+    return attribute.strata.column, sorted(pairs, key=str)
 
 
 def _kinds(values: Any) -> set[str]:

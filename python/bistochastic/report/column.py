@@ -10,6 +10,7 @@ from bistochastic import _core, measures
 from bistochastic.markup import Markup, element, heat, join, table
 from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan.attributes import Numeric
+from bistochastic.plan.published import certain, of_attribute, phrases
 from bistochastic.report.beliefs import even_odds, odds
 from bistochastic.report.deeds import weakest
 from bistochastic.report.levels import level, levels
@@ -64,8 +65,15 @@ class Column:
         assert not isinstance(self.attribute, Numeric)
         return self.attribute
 
+    @property
+    def is_open(self) -> bool:
+        """Whether all of it is published unchanged."""
+        return len(certain(self.attribute)) == len(self.attribute.columns)
+
     def sentence(self) -> Markup:
         """What a report of this column does to a belief."""
+        if self.is_open:
+            return said("The column is published unchanged: everyone knows the truth for certain.")
         if isinstance(self.attribute, Numeric):
             if self.attribute.release == "average":
                 return said("Someone who knows all values of a class but one knows that one, too.")
@@ -76,6 +84,10 @@ class Column:
         who = "Of those who gave an answer: " if self.attribute.missing == "keep" else ""
         if self.odds is None:
             text = "Someone may become certain that an answer is not the true one."
+            kinds = ("column", "renamed", "categories", "sometimes")
+            told = [fact for fact in of_attribute(self.attribute) if fact.kind in kinds]
+            if told:
+                text += f" Published unchanged: {'; '.join(phrases(told))}."
         else:
             text = beliefs(self.odds)
         return said(f"{who}{text}{self._even()}")
@@ -104,6 +116,8 @@ class Column:
 
     def reasons(self) -> list[str]:
         """What a report may make certain, a sentence each."""
+        if self.is_open:
+            return ["every answer is published unchanged, or so that everyone can undo it"]
         if isinstance(self.attribute, Numeric):
             if self.attribute.release == "average":
                 return [
@@ -210,15 +224,17 @@ class Column:
         caption = f"{self.plain}: the rules by {shown(strata.column)}"
         return table(header, rows, caption=caption, left=(0, 1))
 
-    def precision(self, records: int) -> Precision:
+    def precision(self, records: int, design_effect: float = 1.0) -> Precision:
         """How well shares are estimated, under the rule that leaves least."""
-        each = [precision(matrix, records) for matrix in self.coded.matrices]
+        each = [precision(matrix, records, design_effect) for matrix in self.coded.matrices]
         noted = next((one for one in each if one.note), None)
         return noted or max(each, key=lambda one: one.error or 0.0)
 
     def kept(self) -> str:
         """What a column of numbers still tells."""
         assert isinstance(self.attribute, Numeric)
+        if self.is_open:
+            return "everything: it is published unchanged"
         if self.attribute.release == "average":
             return (
                 "the mean is that of the original. The spread is smaller, because the "
@@ -244,8 +260,8 @@ def epsilon(x: float) -> str:
     return "infinite" if math.isinf(x) else up(x, 4)
 
 
-def errors(column: Column, records: int) -> list[object]:
+def errors(column: Column, records: int, design_effect: float = 1.0) -> list[object]:
     """A row of the table of errors, for a column of which shares can be estimated."""
-    found = column.precision(records)
+    found = column.precision(records, design_effect)
     within = "–" if found.within is None else f"± {points(found.within)}"
     return [column.name, points(found.error or 0.0), within, count(found.alike or 0, "record")]

@@ -9,6 +9,7 @@ import numpy as np
 
 from bistochastic import structure
 from bistochastic.plan.attributes import Attribute, Numeric
+from bistochastic.plan.published import certain, missing_is_seen
 from bistochastic.report.beliefs import percent, percent_down
 from bistochastic.report.levels import level
 from bistochastic.words import shown
@@ -116,7 +117,7 @@ def _classes(found: structure.Classes) -> list[str]:
         are = (
             "class has one level: it is" if alone == 1 else "classes have one level each: they are"
         )
-        said.append(f"{alone} {are} published in clear.")
+        said.append(f"{alone} {are} published unchanged.")
     return said
 
 
@@ -140,6 +141,8 @@ def _domain(attribute: Categorical | Joint) -> str:
 def _missing(attribute: Categorical | Joint) -> list[str]:
     if attribute.missing == "keep":
         return ["A missing answer stays missing: everyone sees who gave none."]
+    if attribute.missing == "category" and missing_is_seen(attribute):
+        return ["A missing answer counts as one more level. Everyone may see who gave none."]
     if attribute.missing == "category":
         return ["A missing answer counts as one more level, and is protected like the others."]
     return []
@@ -159,6 +162,14 @@ def _truths(matrix: Matrix) -> str | None:
 
 
 def _numeric(attribute: Numeric) -> list[str]:
+    stays = certain(attribute).get(attribute.column)
+    if stays == "column":
+        return ["Every number stays with the person who has it. Nothing is hidden."]
+    if stays == "renamed":
+        return [
+            "The numbers are exchanged between people in a fixed way, which everyone can undo. "
+            "Nothing is hidden."
+        ]
     if attribute.release == "average":
         among = " of neighbouring values" if attribute.order == "rank" else ""
         found = [

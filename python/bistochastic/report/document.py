@@ -18,9 +18,10 @@ from bistochastic.plan import preview
 from bistochastic.plan.attributes import Numeric, prefix
 from bistochastic.plan.certificate import BLOCKS
 from bistochastic.plan.definitions import in_words
+from bistochastic.plan.published import protected, unprotected
 from bistochastic.progress import watched
 from bistochastic.report import explorer
-from bistochastic.report.beliefs import STATED, after
+from bistochastic.report.beliefs import MANY, STATED, after
 from bistochastic.report.column import Column, epsilon, errors
 from bistochastic.report.deeds import attribute_deeds
 from bistochastic.report.levels import levels
@@ -52,6 +53,7 @@ _INSECURE = (
     "The key of this release is insecure: anyone can guess it and undo the release. Nothing on "
     "this page is guaranteed."
 )
+_SEVERAL = "Several records with the same true value"
 _WHERE = "Where someone may become certain"
 _CERTAIN = element("a", f"“{_WHERE}”", href="#certain")
 # From here on a belief of 1 % is no bound that anyone can use.
@@ -64,14 +66,18 @@ def write_report(
     *,
     certificate: Certificate | None = None,
     records: int | None = None,
+    design_effect: float = 1,
 ) -> None:
     """Write the report of a plan, or of a release by its certificate."""
     target = checked(path)
+    effect = _core.as_real("design_effect", "be a number above 0", design_effect)
+    if not 0 < effect < math.inf:
+        raise ValueError(f"`design_effect` must be a number above 0; got {effect:g}")
     if records is not None:
         records = _core.as_whole("records", records, 1)
         plan = plan.for_records(records)
     with watched("writing the report"):
-        write(target, Report(plan, certificate, records).page())
+        write(target, Report(plan, certificate, records, effect).page())
 
 
 def checked(path: str | PathLike[str]) -> Path:
@@ -93,8 +99,15 @@ def write(path: str | PathLike[str], text: str) -> None:
 class Report:
     """All parts of one page."""
 
-    def __init__(self, plan: Plan, certificate: Certificate | None, records: int | None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        certificate: Certificate | None,
+        records: int | None,
+        design_effect: float = 1.0,
+    ) -> None:
         self.plan = plan
+        self.design_effect = design_effect
         self.certificate = certificate
         self.records = certificate.records if certificate is not None else records
         self.columns = [
@@ -118,7 +131,7 @@ class Report:
             ("deeds", "What is done to each column", self._deeds()),
             ("guarantees", "What is guaranteed, and against whom", self._guarantees()),
             ("numbers", "The measures in full", self._numbers()),
-            ("clear", "What stays in clear", self._clear()),
+            ("clear", "What is published unchanged", self._clear()),
             ("key", "What a holder of the key can do", self._key()),
             ("estimates", "What can still be estimated, and how well", self._estimates()),
         ]
@@ -175,11 +188,8 @@ class Report:
     # In short.
 
     def _summary(self) -> Markup:
-        columns = [name for column in self.columns for name in column.attribute.columns]
-        many = "" if self.records is None else f"There are {count(self.records, 'record')}. "
-        are = "column is" if len(columns) == 1 else "columns are"
         lines: list[object] = [
-            join(many, f"{len(columns)} {are} protected: ", names(columns), "."),
+            *self._columns(),
             *self._all_together(),
             *self._how(),
             *self._weakest(),
@@ -187,6 +197,7 @@ class Report:
         ]
         if self.certificate is not None:
             lines.append(said(self.certificate.statements[0]))
+        lines += self._one_record()
         lines += self._left()
         see = element("a", "audit", href="#audit")
         lines.append(
@@ -196,11 +207,26 @@ class Report:
         )  # fmt: skip
         return element("ul", [element("li", line) for line in lines])
 
+    def _columns(self) -> list[object]:
+        """Which columns are protected, and which are not though the plan has a rule for them."""
+        columns = protected(self.plan)
+        others = unprotected(self.plan)
+        many = "" if self.records is None else f"There are {count(self.records, 'record')}. "
+        are = "column is" if len(columns) == 1 else "columns are"
+        told = join(f"{len(columns)} {are} protected: ", names(columns), ".")
+        found: list[object] = [join(many, told if columns else "No column is protected.")]
+        if others:
+            have = "column has" if len(others) == 1 else "columns have"
+            rule = f"{len(others)} {have} a rule that does not protect: "
+            found.append(join(rule, names(others), "."))
+        return found
+
     def _how(self) -> list[object]:
         """What happens to answers, and to numbers that chance has no part in."""
-        numeric = [c.attribute for c in self.columns if isinstance(c.attribute, Numeric)]
+        moving = [c for c in self.columns if not c.is_open]
+        numeric = [c.attribute for c in moving if isinstance(c.attribute, Numeric)]
         found: list[object] = []
-        if len(numeric) < len(self.columns):
+        if len(numeric) < len(moving):
             found.append(
                 "Every protected answer is kept or exchanged by chance before it is published. The "
                 "chances are public; who was exchanged is not."
@@ -211,6 +237,8 @@ class Report:
                 among = f" are exchanged by chance among people{near}. Where many people have the "
                 same = f"same number, {most} keep theirs. All numbers that occur are published."
                 found.append(join("The numbers in ", names(moved), among, same))
+        if any(a.release == "permute" for a in numeric):
+            found.append(preview.LINKED)
         means = [a.column for a in numeric if a.release == "average"]
         if means:
             by = " are replaced by means of classes, without chance."
@@ -256,20 +284,29 @@ class Report:
     def _in_clear(self) -> object:
         phrases = self._clear_phrases()
         if not phrases:
-            return "Nothing stays in clear."
-        return join("In clear: ", [["; " * (i > 0), said(x)] for i, x in enumerate(phrases)], ".")
+            return "Nothing is published unchanged."
+        return join(
+            "Published unchanged: ", [["; " * (i > 0), said(x)] for i, x in enumerate(phrases)], "."
+        )
 
     def _left(self) -> list[object]:
         """The largest error of a share, in one line."""
         if not self.records:
             return []
         coded = [column for column in self.columns if column.law is not None]
-        each = [column.precision(self.records) for column in coded]
+        each = [column.precision(self.records, self.design_effect) for column in coded]
         known = [one.within for one in each if one.within is not None]
         if not known or len(known) < len(coded):
             return []
         return ["Shares of answers can still be estimated: 95 of 100 estimates are within "
-                f"{points(max(known))} percentage points of the truth, or closer."]  # fmt: skip
+                f"{points(max(known))} percentage points of the truth, or closer, "
+                f"{self._sampled()}."]  # fmt: skip
+
+    def _sampled(self) -> str:
+        """Which samples the errors are for."""
+        if self.design_effect == 1:
+            return "for a simple random sample"
+        return f"for a sample with a design effect of {self.design_effect:g}"
 
     # What is done.
 
@@ -310,8 +347,9 @@ class Report:
                     "all answers, all reports, and all that they may think of the other answers."
                 ),
             ),
-            table(header, rows, caption="The most that a belief can become"),
+            table(header, rows, caption="The most that a belief can become, by one record"),
             self._example(),
+            *self._several(),
         ]
         if len(self.columns) > 1:
             found.append(
@@ -330,6 +368,47 @@ class Report:
             ]
         found += [element("h3", "What is not guaranteed"), listed(self._not_guaranteed())]
         return join(found)
+
+    def _one_record(self) -> list[object]:
+        """What the bounds hold for, in one line."""
+        most = self._most()
+        if most is None:
+            return []
+        see = element("a", f"“{_SEVERAL}”", href="#several")
+        told = becomes(most[0] ** 3)[0]
+        more = "Of three records with the same true value, as in a household, a belief of 1\u00a0% "
+        more += f"becomes at most {told}: see "
+        return [join("Every bound here holds for one record. ", more, see, ".")]
+
+    def _most(self) -> tuple[Fraction, Markup] | None:
+        """The largest odds that there is a bound of, and what they are of."""
+        if self.odds is not None and len(self.columns) > 1:
+            return self.odds, join("in all columns together")
+        known = [column for column in self.columns if column.odds is not None]
+        if not known:
+            return None
+        worst = max(known, key=lambda column: column.odds or 0)
+        return worst.odds or Fraction(1), join("in ", worst.name)
+
+    def _several(self) -> list[object]:
+        """What several records with the same true value tell, which a household may have."""
+        found: list[object] = [
+            element("h3", _SEVERAL, id="several"),
+            element(
+                "p",
+                said(
+                    "Every bound on this page holds for one record. Where several records have the "
+                    "same true value, as in a household, epsilon is multiplied by their number. "
+                    "Values that are related, but not equal, never tell more than equal ones."
+                ),
+            ),
+        ]
+        most = self._most()
+        if most is None:
+            return found
+        rows: list[list[object]] = [[count(m, "record"), *becomes(most[0] ** m)] for m in MANY]
+        caption = join("The most that a belief can become, ", most[1])
+        return [*found, table(["what is reported of", *before()], rows, caption=caption)]
 
     def _insiders(self) -> str:
         if self.certificate is None:
@@ -355,16 +434,15 @@ class Report:
             )
         if self.plan.keep or numeric:
             found.append(
-                "A column in clear, or one of numbers, that goes with a protected column gives it "
-                "away. No number on this page sees that"
+                "An unprotected column, or one of numbers, that goes with a protected column gives "
+                "it away. No number on this page sees that"
             )
-        betas = [c for c in self.columns if c.measured.beta is not None]
-        if len(betas) > 1:
-            weak = min(betas, key=lambda column: column.measured.beta or 0.0)
-            if (weak.measured.beta or 0.0) < self.plan.beta / 2:
+        for _, part, members in preview.betas(self.plan):
+            weak = min(members, key=lambda each: each.beta or 0.0)
+            if len(members) > 1 and part is not None and (weak.beta or 0.0) < part.beta / 2:
                 found.append(
-                    f"{prefix(weak.attribute.columns)}beta is less than half of the plan's. The "
-                    "plan's beta is a mean, in which others make up for it"
+                    f"{prefix(weak.columns)}beta is less than half of that of all such columns. "
+                    "That is a mean, in which others make up for it"
                 )
         ids = None if self.certificate is None else self.certificate.ids
         if ids is None or ids.rows_per_id_checked != 1:
@@ -397,9 +475,9 @@ class Report:
                 "answer over another: 0 hides everything, and infinite means that some report "
                 "rules some answer out. The epsilons of several columns add.",
             ),
-            table(header, [c.row() for c in self.columns], caption="Each protected column",
+            table(header, [c.row() for c in self.columns], caption="Each column with a rule",
                   left=(0, 1)),
-            facts(self._totals(), caption="All protected columns together"),
+            facts(self._totals(), caption="All of them together"),
         ]  # fmt: skip
         found += [column.strata() for column in self.columns]
         return join(found)
@@ -407,17 +485,11 @@ class Report:
     def _totals(self) -> list[tuple[object, object]]:
         plan = self.plan
         found: list[tuple[object, object]] = []
-        if plan.categorical is not None and plan.numeric is not None:
-            found += [("Columns of levels", _bits(plan.categorical)),
-                      ("Columns of numbers", _bits(plan.numeric))]  # fmt: skip
-        if plan.is_bound:
-            found.append(("Beta", _bits(plan._together())))
-        elif plan.categorical is not None:
-            found.append(("Beta without numbers", _bits(plan.categorical)))
+        for name, part, _ in preview.betas(plan):
+            told = "takes a number of records" if part is None else _bits(part)
+            found.append((f"Beta of {name}", told))
         if plan.is_bound or plan.categorical is not None:
             found.append(("Smallest beta of a column", down(plan.min_beta, 4)))
-        if not plan.is_bound:
-            found.append(("Columns of numbers", "have a beta once the number of records is known"))
         found.append(("Epsilon", epsilon(plan.epsilon)))
         return found
 
@@ -472,6 +544,7 @@ class Report:
                 )
             )
             found.append(self._errors(coded))
+            found += self._shared()
             if any(column.has_strata for column in coded):
                 found.append(
                     element(
@@ -485,6 +558,21 @@ class Report:
             found.append(listed(kept))
         return join(found)
 
+    def _shared(self) -> list[object]:
+        """By ids the records of one person share their noise."""
+        ids = None if self.certificate is None else self.certificate.ids
+        if ids is None or ids.row_columns or ids.rows_per_id_checked == 1:
+            return []
+        return [
+            element(
+                "p",
+                "Noise is drawn by ids: records of one id with the same value share it. The errors "
+                "above count it as drawn for each record. Estimates need ",
+                element("code", "cluster="),
+                ", a column that tells which records are of one id.",
+            )
+        ]
+
     def _errors(self, coded: list[Column]) -> Markup:
         if self.records == 0:
             return element("p", "There are no records, so that there is nothing to estimate.")
@@ -494,7 +582,7 @@ class Report:
         if known and self.records is not None:
             header = ["columns", "typically: standard error, points",
                       "at worst: 95 of 100 within, points", "as good as"]  # fmt: skip
-            rows = [errors(column, self.records) for column in known]
+            rows = [errors(column, self.records, self.design_effect) for column in known]
             caption = f"How well shares are estimated from {count(self.records, 'record')}"
             found = [
                 table(header, rows, caption=caption),
@@ -503,18 +591,21 @@ class Report:
                     "Points are percentage points. Typically: the standard error of a share where "
                     "all levels are equally frequent. At worst: 95 of 100 estimates are within "
                     "this number, whichever share and whatever the truth. “As good as” says how "
-                    "many records without protection would have the same standard error.",
+                    "many records without protection would have the same standard error. "
+                    f"All of this is {self._sampled()}.",
                     class_="bs-note",
                 ),
             ]
         elif known:
             header = ["columns", *(count(many, "record") for many in _EXAMPLES)]
-            rows = [[c.name, *(_within(c, many) for many in _EXAMPLES)] for c in known]
+            effect = self.design_effect
+            rows = [[c.name, *(_within(c, many, effect) for many in _EXAMPLES)] for c in known]
             caption = "95 of 100 estimates of a share are within so many percentage points"
             found = [
                 table(header, rows, caption=caption),
-                element("p", "This is for the worst share and the worst truth. With a number of "
-                        "records, the report is made for that number.", class_="bs-note"),
+                element("p", f"This is for the worst share and the worst truth, {self._sampled()}. "
+                        "With a number of records, the report is made for that number.",
+                        class_="bs-note"),
             ]  # fmt: skip
         other = _grouped((column, note) for column, note in notes if note)
         if other:
@@ -610,6 +701,10 @@ class Report:
             key = join("kept, fingerprint ", element("code", certificate.key_fingerprint or ""))
         found += [
             ("Digest of the certificate", element("code", certificate.digest)),
+            *(
+                (join("SHA-256 of ", element("code", shown(name))), element("code", digest))
+                for name, digest in (certificate.files or {}).items()
+            ),
             ("Records", f"{certificate.records:,}"),
             ("Label of the release", label),
             ("Key", key),
@@ -624,17 +719,17 @@ class Report:
         file = "CERTIFICATE.json" if released else "PLAN.toml"
         covered = "the plan and the certificate" if released else "the plan"
         more = "" if released or self.records is None else f" --records {self.records}"
+        effect = "" if self.design_effect == 1 else f" --design-effect {self.design_effect!r}"
         refused = " One whose numbers do not follow from its plan is refused." if released else ""
         found: list[object] = [
             join(f"Show the {self._source}: ", element("code", f"bistochastic inspect {file}"),
                  f".{refused}"),
             join("Make this page again: ",
-                 element("code", f"bistochastic report {file} --out again.html{more}"),
+                 element("code", f"bistochastic report {file} --out again.html{more}{effect}"),
                  f". The same {self._source} and version give the same page, byte for byte."),
             "Compare the digests above with those that the publisher names. They show every "
             f"change of {covered}, but they are no signature: get them from someone you trust.",
-            "They do not cover protected files. To recognise such a file, ask its publisher for a "
-            "checksum of its own.",
+            self._verify_files(),
             join("The probabilities are exact fractions, and all rows and columns sum to 1. In "
                  "Python, ", element("code", "bs.Plan.from_json(text).attributes"),
                  " has them: each attribute has a matrix with ", element("code", "exact_row"), "."),
@@ -643,6 +738,16 @@ class Report:
             found.append("Whoever has the key and the original can draw the release again, and "
                          "compare.")  # fmt: skip
         return found
+
+    def _verify_files(self) -> object:
+        if self.certificate is not None and self.certificate.files:
+            command = element("code", "sha256sum FILE")
+            return join("A protected file is the one that was written with this certificate if ",
+                        command, " prints its SHA-256 above.")  # fmt: skip
+        return (
+            "They do not cover protected files. To recognise such a file, ask its publisher for a "
+            "checksum of its own."
+        )
 
 
 def _grouped(told: Iterable[tuple[Column, str]]) -> list[str]:
@@ -668,6 +773,6 @@ def _bits(part: Bits) -> str:
     return f"{down(part.beta, 4)}: {down(part.bits, 5)} of {part.max_bits:.5g} bits{none}"
 
 
-def _within(column: Column, records: int) -> str:
-    found = column.precision(records)
+def _within(column: Column, records: int, design_effect: float) -> str:
+    found = column.precision(records, design_effect)
     return "–" if found.within is None else f"± {points(found.within)}"

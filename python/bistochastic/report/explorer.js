@@ -37,9 +37,11 @@
     var here = scene(), n = here.size;
     if (drawn === here) return;
     drawn = here;
-    var few = n <= 12, cell = few ? 34 : 20, font = few ? 11 : 9, top = 34, longest = 0, u, v;
+    var few = n <= 12, cell = few ? 34 : 20, font = few ? 11 : 9, longest = 0, u, v;
     here.levels.forEach(function (name) { longest = Math.max(longest, name.length); });
-    var left = longest * font * 0.6 + 24, side = cell * n;
+    var wide = longest * font * 0.6, left = Math.max(wide, 3 * font) + 24, side = cell * n;
+    // Above the columns names stand upright where they are wider than these.
+    var upright = wide > cell - 2, top = upright ? wide + 30 : 34;
     while (picture.lastChild) picture.removeChild(picture.lastChild);
     cells = [];
     picture.appendChild(make("title", {}, "The chances of every report at the chosen beta"));
@@ -62,8 +64,10 @@
     group.appendChild(make("path", { "class": "bs-grid", d: lines }));
     for (u = 0; u < n; u++) {
       var middle = (u + 0.5) * cell;
-      group.appendChild(make("text", { x: middle, y: -6, "text-anchor": "middle" }, here.heads[u]));
-      var name = here.levels[u];
+      var name = here.levels[u], x = middle + font * 0.35;
+      group.appendChild(make("text", upright
+        ? { x: x, y: -6, transform: "rotate(-90 " + x + " -6)" }
+        : { x: middle, y: -6, "text-anchor": "middle" }, name));
       group.appendChild(make("text", { x: -6, y: middle + 4, "text-anchor": "end" }, name));
       for (v = 0; v < n; v++) {
         var place = { x: (v + 0.5) * cell, y: middle + 4, "text-anchor": "middle" };
@@ -72,7 +76,7 @@
         cells[u * n + v].text = text;
       }
     }
-    var quiet = { "class": "bs-quiet", y: -20, x: side / 2, "text-anchor": "middle" };
+    var quiet = { "class": "bs-quiet", y: 14 - top, x: side / 2, "text-anchor": "middle" };
     group.appendChild(make("text", quiet, "report"));
     quiet = { "class": "bs-quiet", y: -6, x: -6, "text-anchor": "end" };
     group.appendChild(make("text", quiet, "truth"));

@@ -21,7 +21,7 @@ from bistochastic.errors import OutOfReachError, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA
 from bistochastic.markup import Markup, element, facts, join, page, section, table
-from bistochastic.markup.pictures import LARGEST, cell_text, hundredths, spans
+from bistochastic.markup.pictures import LARGEST, cell_text, hundredths, short_names, spans
 from bistochastic.matrix import Matrix
 from bistochastic.report.beliefs import after, odds, percent
 from bistochastic.report.levels import name
@@ -135,16 +135,9 @@ class Scene:
     laws: list[Law]
     start: int
 
-    def rows(self) -> list[str]:
-        """What stands beside the rows: names with numbers, or codes alone."""
-        if isinstance(self.levels, range):
-            return self.heads()
-        return [f"{_short(level)} {i + 1}" for i, level in enumerate(self.levels)]
-
-    def heads(self) -> list[str]:
-        """What stands above the columns."""
-        first = 0 if isinstance(self.levels, range) else 1
-        return [str(i + first) for i in range(len(self.levels))]
+    def names(self) -> list[str]:
+        """What stands beside the rows and above the columns."""
+        return short_names(self.levels)
 
 
 def spread(many: int) -> list[float]:
@@ -283,7 +276,7 @@ def data(scenes: Sequence[Scene], records: int) -> dict[str, Any]:
                   for size in (2, LARGEST)],
         "scenes": [
             {"name": scene.name, "size": len(scene.levels), "start": scene.start,
-             "levels": scene.rows(), "heads": scene.heads()}
+             "levels": scene.names()}
             for scene in scenes
         ],
         "laws": {size: [_embedded(law) for law in each] for size, each in laws.items()},
@@ -323,10 +316,6 @@ def package() -> str:
     from importlib.metadata import version
 
     return version("bistochastic")
-
-
-def _short(level: str) -> str:
-    return level if len(level) <= 22 else level[:21] + "…"
 
 
 def _levels(given: Any) -> list[str] | range:

@@ -33,8 +33,8 @@ class Precision:
     note: str = ""
 
 
-def precision(matrix: Matrix, records: int) -> Precision:
-    """How well shares are estimated at so many records.
+def precision(matrix: Matrix, records: int, design_effect: float = 1.0) -> Precision:
+    """How well shares are estimated at so many records, of a sample with this design effect.
 
     >>> import bistochastic as bs
     >>> found = precision(bs.randomized_response(2, keep=0.75), 1000)
@@ -54,12 +54,13 @@ def precision(matrix: Matrix, records: int) -> Precision:
         return Precision(note=_singular(matrix))
     if error is None:
         return Precision(note="not computed: too large, or too close to singular")
-    # Without protection the error is sqrt((1/n)(1 - 1/n) / records).
+    # Without protection the error is sqrt((1/n)(1 - 1/n) / records), by the same design.
     alike = math.floor((n - 1) / (n * n * error * error) * (1 + 1e-12))
+    wider = math.sqrt(design_effect)
     within = None
     if n <= _SEARCHED:
-        within = two_sided(0.95) * math.sqrt(largest_variance(matrix) / records)
-    return Precision(error, within, min(alike, records))
+        within = two_sided(0.95) * math.sqrt(largest_variance(matrix) / records) * wider
+    return Precision(error * wider, within, min(alike, records))
 
 
 def _singular(matrix: Matrix) -> str:

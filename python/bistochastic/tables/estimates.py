@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
 from bistochastic.plan.attributes import Numeric
 from bistochastic.tables import tabulate
-from bistochastic.tables.question import Question, ask, part
-from bistochastic.tables.sheet import Design, read, table_of
+from bistochastic.tables.question import Question, ask, part, refuse_undecided
+from bistochastic.tables.sheet import Design, certificate_of, read, shared_noise, table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from bistochastic.tables.sheet import Sheet
 
     Array = NDArray[np.float64]
+
+SILENT = "a replicate has no positive total in the domain: the standard error is not known"
 
 
 def estimate(
@@ -52,7 +55,7 @@ def estimate(
     seconds: Any = None,
 ) -> Estimate:
     """See :meth:`bistochastic.Plan.estimate`."""
-    frame = table_of(frame)
+    certificate, frame = certificate_of(frame), table_of(frame)
     how = arguments.one_of("method", method, methods.METHODS)
     asked = Patience.of(how, progress, gap, seconds)
     design = designed(plan, weights, strata, cluster, replicates, replicate_scale)
@@ -61,7 +64,8 @@ def estimate(
         question, sheet, unanswered = _read(plan, frame, columns, counts, listed, where, design)
         back, axes = way_back(question, sheet)
         found = of_tallies(question, back, axes, sheet.tallies(), how, who, patience)
-    return told_in(found, maker(frame), unanswered)
+    shared = shared_noise(certificate, design) if question.coded else ()
+    return told_in(found, maker(frame), unanswered, shared)
 
 
 def _read(
@@ -117,20 +121,20 @@ def designed(
         *(("replicates", each) for each in design.replicates),
     )
     for name, column in named:
+        refuse_undecided(name, plan, column)
         if column in protected:
             must = f"`{name}` must name columns in clear"
             raise ValueError(f"{must}; got `{shown(column)}`, which the plan protects")
     return design
 
 
-def told_in(found: Estimate, make: Any, unanswered: int) -> Estimate:
-    """The same estimate, in the library of a frame, with a word on who did not answer."""
-    object.__setattr__(found, "make", make)
+def told_in(found: Estimate, make: Any, unanswered: int, more: tuple[str, ...] = ()) -> Estimate:
+    """The same estimate, in the library of a frame, with a word on who did not answer and more."""
+    notes = found.notes
     if unanswered:
         plural = "s" * (unanswered > 1)
-        note = f"{unanswered:,} record{plural} without an answer left out"
-        object.__setattr__(found, "notes", (*found.notes, note))
-    return found
+        notes = (*notes, f"{unanswered:,} record{plural} without an answer left out")
+    return replace(found, make=make, notes=(*notes, *more))
 
 
 def way_back(question: Question, sheet: Sheet) -> tuple[Map, tuple[Axis, ...]]:
@@ -188,6 +192,8 @@ def of_tallies(
         notes = (f"shares are of a domain estimated to hold {linear.total:,.6g}",)
         if not linear.total > 0:
             notes = ("the domain is estimated to hold nobody, so that it has no shares",)
+    if linear.silent:
+        notes = (*notes, SILENT)
     return methods.of_linear(linear, how, who, patience, axes=axes, fit=fit, notes=notes)
 
 

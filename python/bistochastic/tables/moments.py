@@ -15,7 +15,7 @@ from bistochastic import arguments
 from bistochastic.estimate.quantities import Quantity, Ratio
 from bistochastic.plan.attributes import named
 from bistochastic.progress import watched
-from bistochastic.tables.estimates import designed, people
+from bistochastic.tables.estimates import SILENT, designed, people
 from bistochastic.tables.question import Question, ask
 from bistochastic.tables.responses import Function, Responses, numeric, respond, slope
 from bistochastic.words import shown
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.estimate.sample import Sample
     from bistochastic.plan.attributes import Numeric
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.sheet import Design
@@ -45,7 +46,7 @@ def count(
         raise ValueError("`where` must hold one or more conditions; got none")
     rows = respond(plan, frame, design, "count", conditions)
     inside = rows.inside(conditions)
-    totals, spread = _totals(rows, [inside], who)
+    _, totals, spread = _totals(rows, [inside], who)
     n = rows.sample.records
     ends = rows.ends(inside) if design.is_plain else None
     limits = (0.0, float(n)) if design.is_plain else (0.0, math.inf)
@@ -61,11 +62,11 @@ def ratio(
 ) -> Ratio:
     """See :meth:`bistochastic.Plan.ratio`."""
     design, who = _designed(plan, population, options)
-    above, below = ask(plan, (), where), ask(plan, (), given)
+    above, below = ask(plan, (), where), ask(plan, (), given, "given")
     if not above.where:
         raise ValueError("`where` must hold one or more conditions; got none")
     rows = respond(plan, frame, design, "ratio", {**above.where, **below.where})
-    base = rows.inside(below.where)
+    base = rows.inside(below.where, "given")
     top = base * rows.inside(above.where)
     return _ratio("ratio", rows, top, base, who, below, (0.0, 1.0))
 
@@ -126,18 +127,18 @@ def _designed(plan: Plan, population: Any, options: Mapping[str, Any]) -> tuple[
     return design, people(population, design)
 
 
-def _totals(rows: Responses, functions: Sequence[Function], who: str) -> tuple[Array, Array]:
-    """Totals of functions, and their covariance matrix."""
+def _totals(rows: Responses, functions: Sequence[Function], who: str) -> tuple[Array, Array, Array]:
+    """Functions of every row, their totals, and the covariance matrix of these."""
     values = np.stack([rows.of(function) for function in functions])
     totals = rows.sample.totals(values)
     if who == "sampled":
-        return totals, rows.sample.covariance(values)
+        return values, totals, rows.sample.covariance(values)
     k = len(functions)
     products = np.empty((k, k, values.shape[1]))
     for i in range(k):
         for j in range(i, k):
             products[i, j] = products[j, i] = rows.of(functions[i] * functions[j])
-    return totals, rows.sample.noise(values, products)
+    return values, totals, rows.sample.noise(values, products)
 
 
 def _ratio(
@@ -149,24 +150,31 @@ def _ratio(
     domain: Question,
     limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> Ratio:
-    totals, spread = _totals(rows, [top, base], who)
+    values, totals, spread = _totals(rows, [top, base], who)
     above, below = (float(x) for x in totals)
     if domain.is_exact and not below > 0:
         raise ValueError(f"`{name}` must be asked of a domain with records; got none in it")
     nn, nd, dd = float(spread[0, 0]), float(spread[0, 1]), float(spread[1, 1])
     value = above / below if below else math.nan
     error = _root((nn - 2 * value * nd + value * value * dd) / below**2) if below else math.inf
+    if rows.sample.replicates is not None and below:
+        error = rows.sample.error(value, lambda its: _quotient(its.totals(values)))
     variances = (nn, nd, dd)
     if domain.is_exact:
         # The domain is known: the error of the residuals is the whole error.
         variances = ((error * below) ** 2, 0.0, 0.0)
-    notes = _notes(rows)
+    notes = _notes(rows, error)
     if not domain.is_exact:
         notes = (*notes, _ESTIMATED.format(below))
     return Ratio(
         name, value, error, rows.sample.records, who, _degrees(rows, who), limits, None, notes,
         above, below, variances,
     )  # fmt: skip
+
+
+def _quotient(totals: Array) -> float:
+    """A total over another; NaN if the one below is not positive."""
+    return float(totals[0] / totals[1]) if totals[1] > 0 else math.nan
 
 
 def _second(
@@ -184,74 +192,97 @@ def _second(
     functions = [base, base * x, base * y, base * x * y]
     if what == "correlation":
         functions += [base * x * x, base * y * y]
-    totals, spread = _totals(rows, functions, who)
-    whole = float(totals[0])
-    if not whole > 0:
-        raise ValueError(f"`{what}` must be asked of a domain with records; got none in it")
-    m = totals / whole
+    values, totals, spread = _totals(rows, functions, who)
     pairs = [(1, 2, 3)] if what == "covariance" else [(1, 2, 3), (1, 1, 4), (2, 2, 5)]
-    found, slopes = [], []
+
+    def statistic(sample: Sample) -> tuple[float, list[float]]:
+        found = _centred(sample, values, pairs, who, domain, what)
+        return (found[0] if what == "covariance" else _correlated(found)), found
+
+    value, found = statistic(rows.sample)
+    whole = float(totals[0])
+    m = totals / whole
+    slopes = []
     for i, j, k in pairs:
-        product = m[i] * m[j]
-        if domain.is_exact:
-            product = _product(rows, functions, (i, j, k), totals, who)
-        found.append(m[k] - product)
         slope_ = np.zeros(len(m))
         slope_[k] += 1 / whole
         slope_[i] -= m[j] / whole
         slope_[j] -= m[i] / whole
         slope_[0] -= (m[k] - 2 * m[i] * m[j]) / whole
         slopes.append(slope_)
-    value, gradient, limits = found[0], slopes[0], (-math.inf, math.inf)
-    if same:
-        limits = (0.0, math.inf)
-    notes = _notes(rows)
-    if not domain.is_exact:
-        notes = (*notes, _ESTIMATED.format(whole))
+    gradient, limits = slopes[0], (0.0 if same else -math.inf, math.inf)
     if what == "correlation":
-        cross, first, second = found
+        _, first, second = found
         limits = (-1.0, 1.0)
-        if not (first > 0 and second > 0):
-            must = "`correlation` must be asked of columns that vary"
-            raise ValueError(f"{must}; got an estimated variance that is not positive")
-        size = math.sqrt(first * second)
-        value = cross / size
         gradient = (
-            slopes[0] / size
+            slopes[0] / math.sqrt(first * second)
             - value / 2 * (slopes[1] / first + slopes[2] / second)
         )  # fmt: skip
-        if abs(value) > 1:
-            notes = (*notes, "the noise leaves a value beyond 1: the bounds are cut to -1 and 1")
     error = _root(float(gradient @ spread @ gradient)) if np.isfinite(spread).all() else math.inf
+    if rows.sample.replicates is not None:
+        error = rows.sample.error(value, lambda its: statistic(its)[0])
+    notes = _notes(rows, error)
+    if not domain.is_exact:
+        notes = (*notes, _ESTIMATED.format(whole))
+    if what == "correlation" and abs(value) > 1:
+        notes = (*notes, "the noise leaves a value beyond 1: the bounds are cut to -1 and 1")
     return Quantity(
         what, float(value), error, rows.sample.records, who, _degrees(rows, who), limits, None,
         notes,
     )  # fmt: skip
 
 
+def _centred(
+    sample: Sample,
+    values: Array,
+    pairs: Sequence[tuple[int, int, int]],
+    who: str,
+    domain: Question,
+    what: str,
+) -> list[float]:
+    """For each pair of values, the mean of their product less the product of their means."""
+    totals = sample.totals(values)
+    whole = float(totals[0])
+    if not whole > 0:
+        raise ValueError(f"`{what}` must be asked of a domain with records; got none in it")
+    found = []
+    for i, j, k in pairs:
+        product = float(totals[i] * totals[j]) / whole**2
+        if domain.is_exact:
+            product = _product(sample, values, (i, j, k), totals, who, what)
+        found.append(float(totals[k]) / whole - product)
+    return found
+
+
+def _correlated(found: Sequence[float]) -> float:
+    cross, first, second = found
+    if not (first > 0 and second > 0):
+        must = "`correlation` must be asked of columns that vary"
+        raise ValueError(f"{must}; got an estimated variance that is not positive")
+    return cross / math.sqrt(first * second)
+
+
 def _product(
-    rows: Responses,
-    functions: Sequence[Function],
+    sample: Sample,
+    values: Array,
     at: tuple[int, int, int],
     totals: Array,
     who: str,
+    what: str,
 ) -> float:
     """The product of two means without bias: a record's product with itself is taken out.
 
     In a fixed population the product of its own truths is put in its place.
     """
     i, j, k = at
-    sample = rows.sample
-    one, two = rows.of(functions[i]), rows.of(functions[j])
-    own = math.fsum(sample.squares * one * two)
+    own = math.fsum(sample.squares * values[i] * values[j])
     whole = float(totals[0])
     if who == "fixed":
-        truth = math.fsum(sample.squares * rows.of(functions[k]))
+        truth = math.fsum(sample.squares * values[k])
         return (float(totals[i] * totals[j]) - own + truth) / whole**2
-    inner = rows.of(functions[0])
-    squares = math.fsum(sample.squares * inner * inner)
+    squares = math.fsum(sample.squares * values[0] * values[0])
     if not whole**2 > squares * (1 + 1e-12):
-        raise ValueError(f"`{rows.what}` must be given two or more records; got one")
+        raise ValueError(f"`{what}` must be given two or more records; got one")
     return (float(totals[i] * totals[j]) - own) / (whole**2 - squares)
 
 
@@ -316,6 +347,8 @@ def _degrees(rows: Responses, who: str) -> float:
     return math.inf if who == "fixed" else rows.sample.degrees
 
 
-def _notes(rows: Responses) -> tuple[str, ...]:
+def _notes(rows: Responses, error: float = 0.0) -> tuple[str, ...]:
     n = rows.unanswered
-    return (f"{n:,} record{'s' * (n > 1)} without an answer left out",) if n else ()
+    found = (f"{n:,} record{'s' * (n > 1)} without an answer left out",) if n else ()
+    silent = error == math.inf and rows.sample.replicates is not None
+    return (*found, *rows.notes, *([SILENT] if silent else []))

@@ -14,6 +14,7 @@ import numpy as np
 
 from bistochastic import _core, arguments, operators
 from bistochastic.estimate.linear import Factor
+from bistochastic.labels import key
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, named, prefix
 from bistochastic.plan.columns import impossible_codes
 from bistochastic.words import shown
@@ -58,6 +59,12 @@ class Question:
         return found
 
     @property
+    def groups(self) -> dict[str, Labels]:
+        """All columns that choose laws of the plan, with the values they may have."""
+        coded = [each for each in self.plan.attributes if not isinstance(each, Numeric)]
+        return {e.strata.column: e.strata.labels for e in coded if e.strata is not None}
+
+    @property
     def protected(self) -> set[str]:
         """All columns of these attributes."""
         return {column for each in self.coded for column in each.columns}
@@ -79,20 +86,31 @@ class Question:
         return len(self.clear_where) == len(self.where)
 
 
-def ask(plan: Plan, columns: Iterable[Any], where: Any) -> Question:
-    """What a caller asked for; a sentence if the plan has no such column or category."""
+def ask(plan: Plan, columns: Iterable[Any], where: Any, name: str = "where") -> Question:
+    """What a caller asked for; a sentence if the plan has no such column or category.
+
+    ``name`` is what the caller knows the conditions as.
+    """
     listed = tuple(named("columns", column) for column in columns)
     if len(set(listed)) < len(listed):
         twice = next(name for i, name in enumerate(listed) if name in listed[:i])
         raise ValueError(f"`columns` must be different; got `{shown(twice)}` twice")
-    conditions = _conditions(plan, where)
+    conditions = _conditions(plan, where, name)
     for column in listed:
         _known("columns", plan, column)
     return Question(plan, listed, conditions)
 
 
+def refuse_undecided(name: str, plan: Plan, column: str | None) -> None:
+    """Refuse a column of which the plan does not say yet what happens to it."""
+    if column in plan.undecided:
+        must = f"`{name}` must name columns that the plan decides"
+        raise ValueError(f"{must}; got `{shown(column)}`, which is undecided")
+
+
 def _known(name: str, plan: Plan, column: str) -> None:
     """Refuse a column that no protected table of this plan has, or that is no category."""
+    refuse_undecided(name, plan, column)
     if column in plan.drop:
         raise ValueError(
             f"`{name}` must name columns of the plan; got `{shown(column)}`, which it drops"
@@ -103,43 +121,88 @@ def _known(name: str, plan: Plan, column: str) -> None:
             raise ValueError(f"{must}; got `{shown(column)}`, which holds permuted numbers")
 
 
-def _conditions(plan: Plan, where: Any) -> dict[str, tuple[Any, ...]]:
+def _conditions(plan: Plan, where: Any, name: str) -> dict[str, tuple[Any, ...]]:
+    """The levels of each column: declared ones as the plan has them, others as Python does."""
     if where is None:
         return {}
-    must = "`where` must be a dict from columns to lists of their levels"
+    must = f"`{name}` must be a dict from columns to lists of their levels"
     if not hasattr(where, "items"):
         raise TypeError(f"{must}; got {type(where).__name__}")
-    labels = {
-        column: (axis, each.missing == "category")
-        for each in plan.attributes
-        if not isinstance(each, Numeric)
-        for column, axis in zip(each.columns, each.axes, strict=True)
-    }
+    labels: dict[str, tuple[Labels, bool]] = {}
+    for each in plan.attributes:
+        if not isinstance(each, Numeric):
+            if each.strata is not None:
+                labels[each.strata.column] = each.strata.labels, False
+            for column, axis in zip(each.columns, each.axes, strict=True):
+                labels[column] = axis, each.missing == "category"
     found: dict[str, tuple[Any, ...]] = {}
-    for key, levels in where.items():
-        column = named("where", key)
-        _known("where", plan, column)
-        single = (
-            levels is None or isinstance(levels, str | bytes) or not hasattr(levels, "__iter__")
-        )
-        listed = (levels,) if single else tuple(arguments.items("where", "list levels", levels))
+    for given, levels in where.items():
+        column = named(name, given)
+        _known(name, plan, column)
+        listed = _listed(name, levels)
         if column in labels:
             axis, missing = labels[column]
-            for level in listed:
-                if axis.code(level) is None and not (level is None and missing):
-                    names = f"`where` must hold declared categories of `{shown(column)}`"
-                    raise ValueError(f"{names}; got {_said(level)}")
+            for i, level in enumerate(listed):
+                code = axis.code(level)
+                if code is not None:
+                    listed[i] = axis.values[code]
+                elif level is not None or not missing:
+                    declared = f"`{name}` must hold declared categories of `{shown(column)}`"
+                    raise ValueError(f"{declared}; got {_said(level)}")
         if not listed:
             raise ValueError(f"{must}; got none for `{shown(column)}`")
-        found[column] = listed
+        found[column] = tuple(listed)
     return found
+
+
+def _listed(name: str, given: Any) -> list[Any]:
+    """One level, or the levels that something holds, each as Python has it."""
+    one = _plain(given)
+    single = one is None or isinstance(one, str | bytes) or not hasattr(one, "__iter__")
+    listed = [one] if single else arguments.items(name, "list levels", one)
+    found = [_plain(level) for level in listed]
+    for level in found:
+        if type(level).__hash__ is None:
+            must = f"`{name}` must be a dict from columns to lists of their levels"
+            raise TypeError(f"{must}; got a list of {type(level).__name__}")
+    return found
+
+
+def _plain(level: Any) -> Any:
+    """A level as Python has it; None if it is missing."""
+    if hasattr(level, "as_py"):
+        level = level.as_py()
+    if level is None or level is np.ma.masked:
+        return None
+    if isinstance(level, np.generic) or (isinstance(level, np.ndarray) and level.ndim == 0):
+        level = level.item()
+    if hasattr(level, "__iter__"):
+        return level
+    try:
+        return None if level != level else level
+    except TypeError:
+        # What is not known to equal itself is missing: NA of pandas.
+        return None
+
+
+def absent(levels: Iterable[Any], known: Iterable[Any]) -> tuple[Any, ...]:
+    """The levels that match none of those that are known. A missing one is never a mistake."""
+    there = {key(value) for value in known}
+    return tuple(level for level in levels if level is not None and key(level) not in there)
+
+
+def refuse_absent(name: str, column: str, levels: Iterable[Any]) -> None:
+    """Refuse levels that neither occur nor are declared: they are mistyped."""
+    for level in levels:
+        must = f"`{name}` must hold levels that occur in column `{shown(column)}`"
+        raise ValueError(f"{must}, or that its type declares; got {_said(level)}")
 
 
 def _said(level: object) -> str:
     """What a caller typed, in a sentence."""
     if isinstance(level, str):
         return f"'{shown(level)}'"
-    return str(level) if isinstance(level, bool | int) or level is None else type(level).__name__
+    return str(level) if isinstance(level, int | float) or level is None else type(level).__name__
 
 
 def digits(attribute: Coded) -> list[NDArray[np.intp]]:
@@ -202,7 +265,8 @@ def part(question: Question, attribute: Coded, axis: int, by: int | None) -> Par
     for column in asked:
         at = attribute.columns.index(column)
         every = levels_of(attribute, column)
-        kept = [i for i, level in enumerate(every) if _in(level, conditions.get(column))]
+        # Conditions have levels as they are declared, so that codes are of one kind.
+        kept = [i for i, level in enumerate(every) if level in conditions.get(column, every)]
         found.append(tuple(every[i] for i in kept))
         _core.require_memory("columns", len(told) * len(kept), len(inside), 16)
         is_level = (places[at][None] == np.array(kept)[:, None]).astype(float)
@@ -211,9 +275,7 @@ def part(question: Question, attribute: Coded, axis: int, by: int | None) -> Par
     return Part(tuple(asked), tuple(found), Factor(axis, back, told, by))
 
 
-def _in(level: Any, levels: tuple[Any, ...] | None) -> bool:
-    """Whether a level is among those; truth values are no numbers."""
-    return levels is None or any(level == each and type(level) is type(each) for each in levels)
-
-
-__all__ = ["Part", "Question", "allowed", "ask", "digits", "levels_of", "part", "prefix", "pseudo"]
+__all__ = [
+    "Part", "Question", "absent", "allowed", "ask", "digits", "levels_of", "part", "prefix",
+    "pseudo", "refuse_absent", "refuse_undecided",
+]  # fmt: skip

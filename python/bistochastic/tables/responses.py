@@ -18,10 +18,20 @@ from bistochastic import _core, arguments, structure
 from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import opened
 from bistochastic.estimate.sample import Sample
+from bistochastic.labels import key
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import Numeric, prefix
-from bistochastic.tables.question import Question, allowed, digits, levels_of, pseudo
-from bistochastic.tables.sheet import among, read, table_of
+from bistochastic.tables.question import (
+    Question,
+    absent,
+    allowed,
+    digits,
+    levels_of,
+    pseudo,
+    refuse_absent,
+    refuse_undecided,
+)
+from bistochastic.tables.sheet import certificate_of, read, shared_noise, table_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -67,6 +77,9 @@ class Responses:
     numbers: dict[str, Array]
     unanswered: int
     what: str
+    known: dict[str, tuple[Any, ...]]
+    notes: tuple[str, ...]
+    """What has to be said of errors."""
 
     def of(self, function: Function) -> Array:
         """The pseudo-response of every row."""
@@ -113,18 +126,21 @@ class Responses:
             least, most = min(corners), max(corners)
         return least, most
 
-    def inside(self, where: Mapping[str, tuple[Any, ...]]) -> Function:
-        """1 where all conditions are met, 0 elsewhere."""
+    def inside(self, where: Mapping[str, tuple[Any, ...]], name: str = "where") -> Function:
+        """1 where all conditions are met, 0 elsewhere; the caller knows them as ``name``."""
         found = Function()
         for attribute in self.question.coded:
             own = {k: v for k, v in where.items() if k in attribute.columns}
             if own:
                 found = found * Function({_axis(attribute): allowed(attribute, own).astype(float)})
-        for name, wanted in where.items():
-            values = self.axes.get(name)
+        for column, wanted in where.items():
+            values = self.axes.get(column)
             if values is not None:
-                met = [float(among(value, wanted)) for value in values]
-                found = found * Function({name: np.array(met or [0.0])})
+                if column in self.known:
+                    refuse_absent(name, column, absent(wanted, self.known[column]))
+                keys = {key(level) for level in wanted}
+                met = [float(key(value) in keys) for value in values]
+                found = found * Function({column: np.array(met or [0.0])})
         return found
 
     def column(self, name: str, given: Any) -> Function:
@@ -175,11 +191,13 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
             raise TypeError(f"{must}; got none, and the categories are no numbers")
         return np.array([float(level) for level in levels])
     if hasattr(given, "keys") and not hasattr(given, "dtype"):
-        unknown = [key for key in given if key not in levels]
-        if unknown or len(dict(given)) != len(levels):
+        known = {key(level) for level in levels}
+        unknown = [each for each in given if key(each) not in known]
+        scores = {key(each): score for each, score in dict(given).items()}
+        if unknown or not len(dict(given)) == len(scores) == len(levels):
             got = f"{len(unknown)} names that are none" if unknown else f"{len(dict(given))}"
             raise ValueError(f"{must}; got {got}")
-        listed = [given[level] for level in levels]
+        listed = [scores[key(level)] for level in levels]
     else:
         if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
             raise TypeError(f"{must}; got {type(given).__name__}")
@@ -206,7 +224,7 @@ def respond(
 
     Columns that the plan does not protect as categories are numbers.
     """
-    frame = table_of(frame)
+    certificate, frame = certificate_of(frame), table_of(frame)
     protected = {c for each in plan.attributes if not isinstance(each, Numeric)
                  for c in each.columns}  # fmt: skip
     numbers = [name for name in dict.fromkeys(columns) if name not in protected]
@@ -217,10 +235,14 @@ def respond(
     values = {name: _numbers(plan, table, name) for name in numbers}
     sample, codes = _rows(sheet, together=not values)
     named = {axis.name: axis.values for axis in sheet.axes}
-    return Responses(question, sample, named, codes, values, sheet.unanswered, what)
+    shared = shared_noise(certificate, design) if question.coded else ()
+    return Responses(
+        question, sample, named, codes, values, sheet.unanswered, what, sheet.known, shared
+    )
 
 
 def _numbers(plan: Plan, table: Any, name: str) -> Array:
+    refuse_undecided("columns", plan, name)
     if name not in table.names:
         raise ValueError(f"`frame` must have the column `{shown(name)}`; got none of that name")
     attribute = numeric(plan, name)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic.adapters.arrays import narrow
+from bistochastic.adapters.results import opened
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Tallies
 from bistochastic.tables.estimates import of_tallies, way_back
+from bistochastic.tables.question import absent, refuse_absent
 from bistochastic.tables.sheet import Axis, Sheet, read
 
 if TYPE_CHECKING:
@@ -23,17 +25,30 @@ if TYPE_CHECKING:
 
 
 class Running:
-    """Counts of what a question needs, over batches: the same as of the whole file at once."""
+    """Counts of what a question needs, over batches: the same as of the whole file at once.
+
+    Errors of strata, clusters and replicates need their columns whole, so that then the batches are
+    held until the end.
+    """
 
     def __init__(self, question: Question, design: Design) -> None:
         self._question, self._design = question, design
         self._axes: list[tuple[str, list[Any] | None, int]] = []
         self._sums, self._squares = np.zeros(0), np.zeros(0)
         self.rows = self.records = self.unanswered = 0
+        # Levels of conditions that no batch has had yet.
+        self._unmet = question.clear_where
+        drawn = design.strata is not None or design.cluster is not None or design.replicates
+        self._held: list[Any] | None = [] if drawn else None
 
     def add(self, batch: Any) -> None:
         """Count one more batch."""
+        if self._held is not None:
+            self._held.append(batch)
+            self.rows += opened(batch).rows
+            return
         sheet = read(self._question, batch, self._design, first=self.rows, empty=True)
+        self._unmet = {k: absent(v, sheet.known[k]) for k, v in self._unmet.items()}
         tallies = sheet.tallies()
         if not self._axes:
             # Levels that are declared stay in their order; those in clear are found on the way.
@@ -63,12 +78,22 @@ class Running:
 
     def estimate(self, method: str, population: str) -> Estimate:
         """The estimate of all that was counted."""
+        whole = self._read() if self._held else None
+        if self.rows:
+            for name, levels in self._unmet.items():
+                refuse_absent("where", name, levels)
         if not self.records:
             what = "`where` must leave" if self._question.where else "`FILE` must have"
             raise ValueError(f"{what} at least one record; got none")
         weighted = self._design.weights is not None
-        if weighted and not float(self._sums.sum()) > 0:
+        total = whole.weighed() if whole is not None else self._sums
+        if weighted and not float(total.sum()) > 0:
             raise ValueError("`weights` must have a positive one inside the domain; got none")
+        if whole is not None:
+            back, named = way_back(self._question, whole)
+            return of_tallies(
+                self._question, back, named, whole.tallies(), method, population, Patience()
+            )
         axes, orders = [], []
         for name, values, size in self._axes:
             order = list(range(size))
@@ -85,9 +110,19 @@ class Running:
         sums, squares = self._sums[cells].reshape(1, -1), self._squares[cells].reshape(1, -1)
         units = np.array([self.rows if weighted else self.records])
         tallies = Tallies(self.records, sums, squares, units, weighted=weighted)
-        whole = Sheet(tuple(axes), 0, None, 0, None, None, None, (), 1.0)
-        back, named = way_back(self._question, whole)
+        counted = Sheet(tuple(axes), 0, None, 0, None, None, None, (), 1.0)
+        back, named = way_back(self._question, counted)
         return of_tallies(self._question, back, named, tallies, method, population, Patience())
+
+    def _read(self) -> Sheet:
+        """All that was held, as one table."""
+        from bistochastic.adapters.record_batches import gathered
+
+        assert self._held is not None
+        sheet = read(self._question, gathered(self._held), self._design, empty=True)
+        self.records, self.unanswered = sheet.records, sheet.unanswered
+        self._unmet = {k: absent(v, sheet.known[k]) for k, v in self._unmet.items()}
+        return sheet
 
 
 def _placed(known: list[Any], axis: Axis) -> NDArray[np.intp]:

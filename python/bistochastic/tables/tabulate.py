@@ -7,6 +7,7 @@ has its place, so that an estimate can go on from there as from the protected ta
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from bistochastic import _core, arguments
 from bistochastic.adapters import rows as given_rows
 from bistochastic.adapters.frames import WrongType, opened
 from bistochastic.estimate.axes import Axis
-from bistochastic.estimate.counts import Counts
+from bistochastic.estimate.counts import MOST, Counts
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.columns import impossible_codes
 from bistochastic.tables import sheet as sheets
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
     from bistochastic.adapters.frames import Table
     from bistochastic.plan.plan import Plan
-
-# Whole numbers up to here are exact as floats, in which tables are solved.
-_MOST = 2**53
 
 
 def tabulate(plan: Plan, rows: Any, columns: Iterable[Any], count: Any) -> Counts:
@@ -81,11 +79,11 @@ def _times(table: Table, column: str) -> NDArray[np.float64]:
     if missing is not None:
         raise ValueError(f"{must}; got a missing one in row {int(np.argmax(missing))}")
     wide = values.astype(np.float64)
-    wrong = ~((wide >= 0) & (wide == np.floor(wide)) & (wide < _MOST))
+    wrong = ~((wide >= 0) & (wide == np.floor(wide)) & (wide < MOST))
     if wrong.any():
         raise ValueError(f"{must}; got one that is not, in row {int(np.argmax(wrong))}")
     total = math.fsum(wide.tolist())
-    if not total < _MOST:
+    if not total < MOST:
         raise ValueError(f"{must}, less than 2^53 in all; got {total:g}")
     return wide
 
@@ -122,6 +120,7 @@ def _placed(question: Question, sheet: sheets.Sheet) -> Counts:
         tuple(axes[i] for i in order),
         np.ascontiguousarray(counted.transpose(order)),
         sheet.unanswered,
+        question.plan.digest,
     )
 
 
@@ -133,9 +132,13 @@ def read(plan: Plan, given: Any, columns: Any) -> tuple[Counts, tuple[str, ...]]
             raise TypeError(f"`columns` must be a list of columns; got {type(columns).__name__}")
         listed = arguments.items("columns", "be a list of columns", columns)
         names = ask(plan, listed, None).columns
-    table = given if isinstance(given, Counts) else _of_array(plan, given, names)
+    # Checked again, as its array may have been written to.
+    table = replace(given) if isinstance(given, Counts) else _of_array(plan, given, names)
     for axis in table.axes:
         _check_levels(plan, axis)
+    if table.digest is not None and table.digest != plan.digest:
+        must = f"`counts` must be those of plan `{shown(plan.name)}`, digest {plan.digest[:12]}"
+        raise ValueError(f"{must}; got digest {table.digest[:12]}")
     if not table.records:
         raise ValueError("`counts` must hold at least one record; got none")
     known = {axis.name for axis in table.axes}
@@ -154,7 +157,10 @@ def as_sheet(question: Question, table: Counts) -> sheets.Sheet:
         for axis, place in zip(table.axes, filled, strict=True)
     }
     times = table.counts[filled].astype(np.float64)
-    return sheets.of_table(question, opened(rows), sheets.Design(), "counts", times=times)
+    others = {axis.name: axis.levels for axis in table.axes}
+    return sheets.of_table(
+        question, opened(rows), sheets.Design(), "counts", times=times, others=others
+    )
 
 
 def _check_levels(plan: Plan, axis: Axis) -> None:
@@ -187,17 +193,10 @@ def _of_array(plan: Plan, given: Any, names: tuple[str, ...] | None) -> Counts:
             axes.append(Axis(name, question.strata[name].values))
     try:
         array = np.asarray(given)
-        numbers = array.astype(np.float64)
+        array.astype(np.float64)
     except (TypeError, ValueError):
         raise TypeError(f"{must}; got {type(given).__name__}") from None
     shape = tuple(len(axis.levels) for axis in axes)
     if array.shape != shape:
         raise ValueError(f"{must}, of shape {shape}; got {array.shape}")
-    good = (numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < _MOST)
-    if array.dtype.kind not in "iuf" or not good.all() or not numbers.sum() < _MOST:
-        wants = "`counts` must hold whole numbers that are not negative, less than 2^53 in all"
-        got = f"{int((~good).sum())} that are not" if not good.all() else "more"
-        if array.dtype.kind not in "iuf":
-            got = f"dtype {array.dtype}"
-        raise ValueError(f"{wants}; got {got}")
-    return Counts(names, tuple(axes), numbers.astype(np.int64))
+    return Counts(names, tuple(axes), array)

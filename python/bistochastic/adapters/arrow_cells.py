@@ -1,0 +1,223 @@
+"""Columns of Arrow made anew from what is seen of them: the door for pyarrow.
+
+A column holds more than its cells: values under a null, rows outside of a slice, entries of a
+dictionary that no row has, the order of those entries, notes beside the type. None of it is taken
+over. What is made from equal cells and an equal type is equal, byte by byte.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bistochastic.adapters.arrays import in_order, one_nan
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Bytes that the offsets of a column of texts count, and rows of a chunk where there are more.
+_MOST, _ROWS = (1 << 31) - 1, 1 << 16
+_VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+
+
+def declared(kind: Any) -> Any:
+    """A type without notes; whether a part of it may be missing is not said either.
+
+    >>> declared(pa.list_(pa.field("item", pa.int8(), nullable=False, metadata={"who": "Ann"})))
+    ListType(list<item: int8>)
+    """
+    types = pa.types
+    if types.is_struct(kind):
+        return pa.struct([_field(kind.field(i)) for i in range(kind.num_fields)])
+    if types.is_map(kind):
+        return pa.map_(declared(kind.key_type), _field(kind.item_field))
+    for is_one, make in (
+        (types.is_list, pa.list_),
+        (types.is_large_list, pa.large_list),
+        (types.is_list_view, pa.list_view),
+        (types.is_large_list_view, pa.large_list_view),
+    ):
+        if is_one(kind):
+            return make(_field(kind.value_field))
+    if types.is_fixed_size_list(kind):
+        return pa.list_(_field(kind.value_field), kind.list_size)
+    return kind
+
+
+def _field(field: Any) -> Any:
+    return pa.field(field.name, declared(field.type))
+
+
+def is_declared(kind: Any) -> bool:
+    """Whether a type keeps its categories and their order: one of an ordered dictionary.
+
+    >>> is_declared(pa.dictionary(pa.int8(), pa.string(), ordered=True))
+    True
+    """
+    if pa.types.is_dictionary(kind):
+        return bool(kind.ordered)
+    return any(is_declared(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def column(given: Any, order: NDArray[Any] | None = None) -> Any:
+    """A column in one chunk, in several where its texts are too long for one; rows in order."""
+    kind = given.type
+    wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(kind)
+    if wide is None or given.nbytes <= _MOST or _bytes(given) <= _MOST:
+        return pa.chunked_array([made(given, order)])
+    whole = made(given.cast(wide), order)
+    starts = range(0, len(whole), _ROWS)
+    return pa.chunked_array([whole.slice(start, _ROWS).cast(kind) for start in starts])
+
+
+def _bytes(given: Any) -> int:
+    return int(pc.sum(pc.binary_length(given)).as_py() or 0)
+
+
+def made(given: Any, order: NDArray[Any] | None = None) -> Any:
+    """The visible cells of an array, or of one in chunks, as a new array; rows in order."""
+    if isinstance(given, pa.ChunkedArray):
+        given = _whole(given)
+    kind, types = given.type, pa.types
+    if types.is_run_end_encoded(kind):
+        plain = made(pc.run_end_decode(given), order)
+        return pc.run_end_encode(plain, run_end_type=kind.run_end_type)
+    if order is not None:
+        given = taken(given, order)
+    valid = None
+    if given.null_count:
+        valid = np.asarray(given.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    if types.is_dictionary(kind):
+        return _listed(given)
+    if types.is_null(kind):
+        return pa.nulls(len(given))
+    if isinstance(given, pa.ExtensionArray):
+        return pa.ExtensionArray.from_storage(kind, made(given.storage))
+    if types.is_boolean(kind):
+        bits = given.fill_null(False).to_numpy(zero_copy_only=False)
+        return pa.Array.from_buffers(kind, len(given), [_bits(valid), _bits(bits)])
+    if kind in _VIEWS:
+        return made(given.cast(_VIEWS[kind])).cast(kind)
+    if any(is_one(kind) for is_one in (types.is_string, types.is_binary)):
+        return _texts(given, valid, "i4")
+    if any(is_one(kind) for is_one in (types.is_large_string, types.is_large_binary)):
+        return _texts(given, valid, "i8")
+    if types.is_list(kind) or types.is_large_list(kind):
+        lengths = np.asarray(pc.list_value_length(given).fill_null(0))
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        whole = pa.ListArray if types.is_list(kind) else pa.LargeListArray
+        small = offsets.astype(np.int32 if types.is_list(kind) else np.int64)
+        # Without the items of a list that is missing.
+        items, mask = made(given.flatten()), None if valid is None else pa.array(~valid)
+        return whole.from_arrays(pa.array(small), items, type=declared(kind), mask=mask)
+    if types.is_struct(kind):
+        parts, mask = given.flatten(), None if valid is None else pa.array(~valid)
+        fields = list(declared(kind))
+        if not fields:
+            return pa.Array.from_buffers(kind, len(given), [_bits(valid)])
+        return pa.StructArray.from_arrays([made(part) for part in parts], fields=fields, mask=mask)
+    if types.is_primitive(kind) or types.is_decimal(kind) or types.is_fixed_size_binary(kind):
+        return _fixed(given, valid)
+    return pa.array(given.to_pylist(), declared(kind))
+
+
+def taken(given: Any, order: NDArray[Any]) -> Any:
+    """The rows of an array in order; pyarrow takes no views."""
+    kind, rows = given.type, pa.array(order)
+    return given.cast(_VIEWS[kind]).take(rows).cast(kind) if kind in _VIEWS else given.take(rows)
+
+
+def _whole(given: Any) -> Any:
+    """One array; where dictionaries inside of others differ, they are put together by value."""
+    if given.num_chunks < 2:
+        return given.chunk(0) if given.num_chunks else pa.nulls(0, given.type)
+    try:
+        return given.combine_chunks()
+    except pa.ArrowNotImplementedError:
+        return pa.array(given.to_pylist(), declared(given.type))
+
+
+def _bits(flags: NDArray[Any] | None) -> Any:
+    return None if flags is None else pa.py_buffer(np.packbits(flags, bitorder="little"))
+
+
+def _fixed(given: Any, valid: NDArray[Any] | None) -> Any:
+    """Cells of so many bytes each, zeros where one is missing."""
+    width, rows = given.type.bit_width // 8, len(given)
+    cells = np.zeros(rows * width, np.uint8)
+    buffer = given.buffers()[1]
+    if buffer is not None and width:
+        cells[:] = np.frombuffer(buffer, np.uint8, rows * width, given.offset * width)
+    if valid is not None and width:
+        cells.reshape(rows, width)[~valid] = 0
+    if pa.types.is_floating(given.type):
+        one_nan(cells.view(f"f{width}"))
+    return pa.Array.from_buffers(given.type, rows, [_bits(valid), pa.py_buffer(cells)])
+
+
+def _texts(given: Any, valid: NDArray[Any] | None, kind: str) -> Any:
+    """Texts or bytes one after the other, nothing where one is missing."""
+    rows, size = len(given), np.dtype(kind).itemsize
+    _valid, places, data = given.buffers()
+    if not rows or places is None:
+        return pa.array([], given.type)
+    offsets = np.frombuffer(places, np.uint8, (rows + 1) * size, given.offset * size).view(kind)
+    start, end = int(offsets[0]), int(offsets[-1])
+    cells = np.zeros(0, np.uint8)
+    if data is not None:
+        cells = np.frombuffer(data, np.uint8, end - start, start)
+    lengths = np.diff(offsets)
+    if valid is not None and lengths[~valid].any():
+        cells = cells[np.repeat(valid, lengths)]
+        lengths = np.where(valid, lengths, 0)
+    ends = np.zeros(rows + 1, kind)
+    np.cumsum(lengths, out=ends[1:])
+    buffers = [_bits(valid), pa.py_buffer(ends), pa.py_buffer(cells.copy())]
+    return pa.Array.from_buffers(given.type, rows, buffers)
+
+
+def _listed(given: Any) -> Any:
+    """Places in a dictionary: all of a declared one, else the values that occur, in order."""
+    kind, entries = given.type, given.dictionary
+    places = np.asarray(given.indices.fill_null(0).to_numpy(zero_copy_only=False))
+    valid = np.asarray(given.indices.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    if entries.null_count:
+        known = np.asarray(entries.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+        valid = valid & known[places] if len(places) else valid
+    if kind.ordered:
+        values = made(entries)
+    else:
+        used = np.unique(places[valid])
+        values, ranks = _ranked(made(entries, used))
+        codes = np.zeros(max(len(entries), 1), places.dtype)
+        codes[used] = ranks
+        places = codes[places]
+    places = np.where(valid, places, places.dtype.type(0))
+    mask = None if valid.all() else ~valid
+    indices = pa.array(places, kind.index_type, mask=mask)
+    return pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered, safe=False)
+
+
+def _ranked(values: Any) -> tuple[Any, NDArray[Any]]:
+    """Different values in order, and the place of each that was given."""
+    kind, types = values.type, pa.types
+    quick = (types.is_string, types.is_large_string, types.is_integer, types.is_temporal)
+    if any(is_one(kind) for is_one in quick):
+        encoded = values.dictionary_encode()
+        order = pc.sort_indices(encoded.dictionary).to_numpy()
+        codes = encoded.indices.to_numpy(zero_copy_only=False)
+        unique = encoded.dictionary
+    else:
+        # Told apart by how they are written: 0.0 is not -0.0, and one NaN is another.
+        seen: dict[str, int] = {}
+        listed = values.to_pylist()
+        codes = np.array([seen.setdefault(repr(v), len(seen)) for v in listed], np.intp)
+        first = np.unique(codes, return_index=True)[1]
+        unique = values.take(pa.array(first, pa.int64()))
+        order = np.array(in_order([listed[i] for i in first]), np.intp)
+    ranks = np.empty(len(order), np.intp)
+    ranks[order] = np.arange(len(order))
+    return made(unique, np.asarray(order)), ranks[codes]

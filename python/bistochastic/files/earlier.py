@@ -1,0 +1,125 @@
+"""Earlier draws of the same records: what certificates in the folder of a file tell about it.
+
+Two runs without a key, or under different ones, draw noise twice for the same people. Anyone who
+has both files learns more than either certificate says.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+from bistochastic.plan.attributes import Numeric
+from bistochastic.plan.certificate import Certificate
+from bistochastic.words import shown, up
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENDING = ".certificate.json"
+# How much of a folder is looked at: names, and bytes of one certificate and of all.
+_NAMES = 10_000
+_BYTES = 1 << 24
+_TOTAL = 1 << 26
+
+
+def find_draws(out: Path, own: Path, certificate: Certificate) -> list[Path]:
+    """Find certificates beside ``out`` of other draws by the same plan for as many records.
+
+    What cannot be read, or is no certificate, is passed over.
+    """
+    found = []
+    left = _TOTAL
+    for path in _candidates(out.parent):
+        try:
+            size = path.stat().st_size
+            if size > min(_BYTES, left) or not path.is_file() or path.samefile(own):
+                continue
+            left -= size
+            text = path.read_text(encoding="utf-8")
+            if certificate.plan.digest not in text:
+                continue
+            other = Certificate.from_json(text)
+        except (OSError, ValueError):
+            continue
+        same = other.plan.digest == certificate.plan.digest and other.records == certificate.records
+        if same and not _has_same_noise(other, certificate):
+            found.append(path)
+    return found
+
+
+def _candidates(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in itertools.islice(entries, _NAMES)]
+    except OSError:
+        return []
+    return [folder / name for name in sorted(names) if name.endswith(ENDING)]
+
+
+def _has_same_noise(one: Certificate, other: Certificate) -> bool:
+    """Whether the same record with the same value has the same reported value in both."""
+    if one.key_fingerprint in (None, "insecure") or one.key_fingerprint != other.key_fingerprint:
+        return False
+    rows = [
+        None if each.ids is None else (each.ids.id_column, each.ids.kind, each.ids.row_columns)
+        for each in (one, other)
+    ]
+    if rows[0] != rows[1]:
+        return False
+    by_ids = one.ids is not None and not one.ids.row_columns
+    numeric = any(isinstance(attribute, Numeric) for attribute in one.plan.attributes)
+    # Numbers are permuted anew under every name of a release.
+    return one.release == other.release or (by_ids and not numeric)
+
+
+def describe_draws(found: list[Path], out: Path, certificate: Certificate) -> str:
+    """Say that epsilon adds, and how the first file is had in another format instead."""
+    more = f" and {len(found) - 1} more" * (len(found) > 1)
+    first = found[0]
+    alone, both = certificate.plan.epsilon, certificate.plan.epsilon * (1 + len(found))
+    lines = [
+        f"{shown(first.name)}{more} in the same folder: the same plan and number of records.",
+        "If the records are the same, noise was drawn more than once for each of them. Publish "
+        f"one of the files only: epsilon adds, from {up(alone)} to {up(both)}.",
+    ]
+    file = first.with_name(first.name.removesuffix(ENDING))
+    # What cannot be printed cannot be copied from a terminal.
+    if file.is_file() and f"{file}{out}".isprintable():
+        lines.append(
+            "To have the release in another format, convert the protected file:\n  "
+            f"{conversion(file, out, certificate)}"
+        )
+    return "\n".join(lines)
+
+
+def conversion(file: Path, out: Path, certificate: Certificate) -> str:
+    """Write the command that turns a protected file into one with another ending."""
+    forms = (file.suffix.lower(), out.suffix.lower())
+    if forms[0] == forms[1]:
+        return f"cp {shlex.quote(str(file))} {shlex.quote(str(out))}"
+    libraries = "import pyarrow.csv as c, pyarrow.parquet as p; "
+    source, target = repr(str(file)), repr(str(out))
+    if forms[0] == ".parquet":
+        code = f"c.write_csv(p.read_table({source}), {target})"
+        return f"python -c {shlex.quote(libraries + code)}"
+    # All else are texts, as leading zeros and empty texts stay what they are.
+    typed = [
+        column
+        for attribute in certificate.plan.attributes
+        for column, kind in zip(
+            attribute.columns,
+            ["number"] if isinstance(attribute, Numeric) else [a.kind for a in attribute.axes],
+            strict=True,
+        )
+        if kind != "text"
+    ]
+    code = (
+        f"f = {source}; t = {{n: 'string' for n in c.open_csv(f).schema.names if n not in {typed}}}"
+        "; p.write_table(c.read_csv(f, convert_options=c.ConvertOptions(column_types=t, "
+        "null_values=[''], strings_can_be_null=True, quoted_strings_can_be_null=False)), "
+        f"{target})"
+    )
+    return f"python -c {shlex.quote(libraries + code)}"

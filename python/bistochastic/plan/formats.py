@@ -1,0 +1,47 @@
+"""Names of format 1, under which a plan has its digest for ever: see ``docs/design/formats.md``."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import Any
+
+# The version of plans that is written, and that of the names a digest is made from.
+VERSION = 1
+# Fields of an attribute: how a plan is or will be written, and what format 1 calls them.
+FIELDS = {"groups": "strata", "how": "release", "categories_from_data": "domain_from_data"}
+# Values of such fields, by the field's name in format 1.
+VALUES = {"missing": {"raise": "refuse"}}
+
+
+def format_1(plan: dict[str, Any]) -> dict[str, Any]:
+    """Translate a plan's plain data to the names and values of format 1.
+
+    >>> format_1({"version": 2, "attributes": [{"how": "permute", "missing": "raise"}]})
+    {'version': 1, 'attributes': [{'release': 'permute', 'missing': 'refuse'}]}
+    """
+    attributes = [_attribute(each) for each in plan["attributes"]]
+    return {**plan, "version": 1, "attributes": attributes}
+
+
+def _attribute(data: dict[str, Any]) -> dict[str, Any]:
+    named = {FIELDS.get(name, name): value for name, value in data.items()}
+    for name, values in VALUES.items():
+        if name in named:
+            named[name] = values.get(named[name], named[name])
+    return named
+
+
+def to_text(data: dict[str, Any]) -> str:
+    """Write plain data as the text that digests are of."""
+    return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def digest(plan: dict[str, Any]) -> str:
+    """Compute the digest of a plan from its plain data."""
+    return digest_of(format_1(plan))
+
+
+def digest_of(data: dict[str, Any]) -> str:
+    """Compute the SHA-256 of plain data as 64 hexadecimal digits."""
+    return sha256(to_text(data).encode()).hexdigest()

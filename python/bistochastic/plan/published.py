@@ -1,0 +1,535 @@
+"""What is published unchanged: all that everyone reads off a release with certainty, as facts.
+
+A report ``v`` makes a truth certain if no other truth has it: column ``v`` of the matrix has one
+entry that is not 0. Rows and columns sum to 1, so that this entry is 1, and its row is certain,
+too. Of a joint attribute a column may be certain where the cell is not: if all cells that a report
+leaves possible agree in that column. A permutation maps every truth to one report, and everyone
+can undo it.
+
+Facts are about the plan and the options, never about values. Sentences are made from them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bistochastic import families, structure
+from bistochastic.plan.attributes import Numeric
+from bistochastic.words import cut, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from bistochastic.labels import Label
+    from bistochastic.matrix import Matrix
+    from bistochastic.plan.attributes import Attribute, Categorical, Joint
+    from bistochastic.plan.plan import Plan
+
+    Codes = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+# Up to this size a matrix without a structure is looked at entry by entry.
+_DENSE = 1024
+# Up to this size every code is looked at.
+_EVERY = 2**20
+# The number of records that a numeric column is tried with while none is known.
+_TRIED = 1000
+# Categories and groups that a sentence names.
+_NAMED = 6
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing that can be read off a release with certainty.
+
+    ``kind`` says what:
+
+    * ``"kept"``: a column that the plan keeps; ``"rest"``: all that it does not name;
+    * ``"column"``: a column whose matrix changes nothing; ``"renamed"``: one that it changes in a
+      way that everyone can undo;
+    * ``"categories"``: some categories of a column, whenever they are true; ``"sometimes"``: after
+      some reports;
+    * ``"missing"``: who is missing;
+    * ``"values"``: the set of all numbers; ``"means"``: those of classes; ``"places"``: whose
+      number it is, in so many of the places;
+    * ``"order"``: the order of the rows;
+    * ``"unchecked"``: a matrix that excludes some truths and is too large to be looked at.
+
+    ``groups`` are the values of ``by`` that it holds for; none where it holds for all.
+    """
+
+    kind: str
+    column: str = ""
+    categories: tuple[Label | None, ...] = ()
+    by: str = ""
+    groups: tuple[Label, ...] = ()
+    places: tuple[int, int] = (0, 0)
+
+
+def facts(
+    plan: Plan, *, kept: Sequence[str] | None = None, shuffled: bool = False
+) -> tuple[Fact, ...]:
+    """All that can be read off a release by a plan.
+
+    ``kept`` are the columns of the release that the plan does not protect, where they are known.
+
+    >>> import bistochastic as bs
+    >>> plan = bs.Plan([bs.Categorical("edu", ["low", "mid", "high"], "blocks", sizes=[2, 1])])
+    >>> [(fact.kind, fact.column, fact.categories) for fact in facts(plan)]
+    [('categories', 'edu', ('high',)), ('order', '', ())]
+    """
+    found: list[Fact] = []
+    if kept is None and plan.keep == "*":
+        found.append(Fact("rest"))
+    else:
+        columns = kept if kept is not None else plan.keep
+        found += [Fact("kept", column) for column in columns]
+    for attribute in plan.attributes:
+        found += of_attribute(attribute, shuffled)
+    return tuple(found) if shuffled else (*found, Fact("order"))
+
+
+def of_attribute(attribute: Attribute, shuffled: bool = False) -> list[Fact]:
+    """Those of one attribute."""
+    if isinstance(attribute, Numeric):
+        return _of_numbers(attribute, shuffled)
+    return _of_coded(attribute)
+
+
+def certain(attribute: Attribute) -> dict[str, str]:
+    """The columns of an attribute that are published unchanged: ``"column"``, or ``"renamed"``.
+
+    >>> import bistochastic as bs
+    >>> certain(bs.Categorical("sex", ["F", "M"], "permutation", targets=[1, 0]))
+    {'sex': 'renamed'}
+    """
+    found = of_attribute(attribute)
+    return {fact.column: fact.kind for fact in found if fact.kind in ("column", "renamed")}
+
+
+def missing_is_seen(attribute: Categorical | Joint) -> bool:
+    """Whether it can be read off a release, always or sometimes, who is missing.
+
+    >>> import bistochastic as bs
+    >>> law = bs.blocks([2, 1])
+    >>> missing_is_seen(bs.Categorical("sex", ["F", "M"], matrix=law, missing="category"))
+    True
+    """
+    told = ("column", "renamed", "missing", "unchecked")
+    found = of_attribute(attribute)
+    return any(fact.kind in told or None in fact.categories for fact in found)
+
+
+def unprotected(plan: Plan) -> tuple[str, ...]:
+    """The columns of attributes that are not protected: published unchanged, or of beta 0.
+
+    >>> import bistochastic as bs
+    >>> unprotected(bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")]))
+    ('sex',)
+    """
+    return tuple(
+        column
+        for attribute, each in zip(plan.attributes, plan.by_attribute.values(), strict=True)
+        for column in attribute.columns
+        if each.deterministic or (each.beta == 0 and each.size != 1) or column in certain(attribute)
+    )
+
+
+def protected(plan: Plan) -> tuple[str, ...]:
+    """The columns of attributes that are protected: all others.
+
+    >>> import bistochastic as bs
+    >>> protected(bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform")]))
+    ('sex',)
+    """
+    none = set(unprotected(plan))
+    return tuple(c for a in plan.attributes for c in a.columns if c not in none)
+
+
+# Columns of numbers.
+
+
+def _of_numbers(attribute: Numeric, shuffled: bool) -> list[Fact]:
+    column = attribute.column
+    average = attribute.release == "average"
+    seen = Fact("means" if average else "values", column)
+    matrix = attribute.matrix
+    if matrix is None:
+        try:
+            matrix = attribute.for_records(_TRIED).matrix
+        except (ValueError, TypeError, MemoryError):
+            return [seen]
+        # What holds for some of the places depends on how many records there will be.
+        known = None if matrix is None else _fixed(matrix)
+        if matrix is None or known is None or known[0] < matrix.size:
+            return [seen]
+        return [Fact("column" if known[1] else "renamed", column)]
+    fixed = _fixed(matrix)
+    if fixed is None:
+        return [seen, Fact("unchecked", column)]
+    many, same = fixed
+    size = matrix.size
+    if attribute.order is None and shuffled and not (same or average) and size > 2:
+        # Places are positions of the original, which nobody knows any more.
+        many = 0
+    if many == size:
+        return [Fact("column" if same else "renamed", column)]
+    return [seen, Fact("places", column, places=(many, size))] if many else [seen]
+
+
+def _fixed(matrix: Matrix) -> tuple[int, bool] | None:
+    """How many rows are certain, and whether all are and stay; None where that is not known."""
+    n = matrix.size
+    if n <= _EVERY:
+        found = targets(matrix)
+        if found is None:
+            return None
+        return int((found >= 0).sum()), bool((found == np.arange(n)).all())
+    if math.isfinite(matrix.epsilon):
+        return 0, False
+    if structure.is_certain(matrix):
+        return n, structure.targets(matrix) is None
+    classes = structure.classes(matrix)
+    if classes is not None:
+        return int(classes.many[classes.sizes == 1].sum()), False
+    return None
+
+
+# Columns of categories.
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What reports tell of one column: ``occurs``, which categories there are, those that are
+    certain ``always`` and ``sometimes``, and whether all are reported as the ``same``."""
+
+    occurs: Flags
+    always: Flags
+    sometimes: Flags
+    same: bool
+
+    @property
+    def whole(self) -> bool:
+        return bool(self.always[self.occurs].all())
+
+
+def _of_coded(attribute: Categorical | Joint) -> list[Fact]:
+    known = {matrix: _read(attribute, matrix) for matrix in dict.fromkeys(attribute.matrices)}
+    each = [known[matrix] for matrix in attribute.matrices]
+    found: list[Fact] = []
+    for place, column in enumerate(attribute.columns):
+        found += _of_column(attribute, column, [None if r is None else r[place] for r in each])
+    return found
+
+
+def _of_column(attribute: Categorical | Joint, column: str, each: list[_Read | None]) -> list[Fact]:
+    read = [one for one in each if one is not None]
+    if not read or len(read) < len(each):
+        seen = [Fact("missing", column)] if attribute.missing == "keep" else []
+        return [Fact("unchecked", column), *seen]
+    occurs = read[0].occurs
+    several = int(occurs.sum()) > 1
+    if several and all(one.whole for one in read):
+        return [Fact("column" if all(one.same for one in read) else "renamed", column)]
+    found = [Fact("missing", column)] if attribute.missing == "keep" else []
+    if not several:
+        return found
+    labels = attribute.axes[attribute.columns.index(column)].values
+    names: tuple[Label | None, ...] = (*labels, *[None] * (attribute.missing == "category"))
+    strata = attribute.strata
+    groups: Sequence[Label | None] = (None,) if strata is None else strata.labels.values
+    told: dict[tuple[str, tuple[Label | None, ...]], list[Label | None]] = {}
+    for group, one in zip(groups, read, strict=True):
+        for kind, flags in (("categories", one.always), ("sometimes", one.sometimes & ~one.always)):
+            some = tuple(names[i] for i in np.flatnonzero(flags))
+            if kind == "categories" and None in some:
+                told.setdefault(("missing", ()), []).append(group)
+                some = tuple(name for name in some if name is not None)
+            if some:
+                told.setdefault((kind, some), []).append(group)
+    for (kind, some), where in told.items():
+        whole = strata is None or len(where) == len(groups)
+        by = "" if strata is None or whole else strata.column
+        chosen = () if whole else tuple(group for group in where if group is not None)
+        found.append(Fact(kind, column, some, by, chosen))
+    return found
+
+
+def _read(attribute: Categorical | Joint, matrix: Matrix) -> list[_Read] | None:
+    """What reports tell of each column of an attribute; None where that is not known."""
+    shape = attribute.shape
+    if matrix.size == 1 or math.isfinite(matrix.epsilon):
+        occurs = _occurring(attribute)
+        return [_Read(o, np.zeros(len(o), bool), np.zeros(len(o), bool), False) for o in occurs]
+    if len(shape) == 1:
+        return _of_one(matrix)
+    cells = None
+    if matrix.size <= _EVERY:
+        cells = np.arange(math.prod(shape))
+        if attribute.impossible:
+            from bistochastic.plan.columns import impossible_codes
+
+            cells = np.delete(cells, impossible_codes(attribute))
+    return _of_joint(matrix, shape, cells)
+
+
+def _occurring(attribute: Categorical | Joint) -> list[Flags]:
+    """Which categories of each column some possible cell has."""
+    shape = attribute.shape
+    found = [np.ones(size, bool) for size in shape]
+    if not attribute.impossible or math.prod(shape) > _EVERY:
+        return found
+    from bistochastic.plan.columns import impossible_codes
+
+    cells = np.delete(np.arange(math.prod(shape)), impossible_codes(attribute))
+    digits = np.unravel_index(cells, shape)
+    return [np.bincount(d, minlength=s) > 0 for d, s in zip(digits, shape, strict=True)]
+
+
+def _of_one(matrix: Matrix) -> list[_Read] | None:
+    """The only column."""
+    n = matrix.size
+    if n > _EVERY:
+        return None
+    found = targets(matrix)
+    if found is None:
+        return None
+    certain = found >= 0
+    same = bool((found[certain] == np.flatnonzero(certain)).all())
+    return [_Read(np.ones(n, bool), certain, certain, same)]
+
+
+def _of_joint(matrix: Matrix, shape: tuple[int, ...], cells: Codes | None) -> list[_Read] | None:
+    """Each of several columns. ``cells`` are those that can occur, in the order of codes."""
+    if cells is not None and matrix.size <= _DENSE:
+        digits = [np.asarray(d) for d in np.unravel_index(cells, shape)]
+        possible = matrix.to_dense() != 0
+        return [_by_support(possible, d, s) for d, s in zip(digits, shape, strict=True)]
+    apart = _apart(matrix, shape)
+    if apart is not None:
+        found: list[_Read] = []
+        for part, sizes in apart:
+            read = _of_part(part, sizes)
+            if read is None:
+                return None
+            found += read
+        return found
+    classes = structure.classes(matrix)
+    if cells is None or classes is None:
+        return None
+    digits = [np.asarray(d) for d in np.unravel_index(cells, shape)]
+    starts = classes.starts()
+    return [_by_classes(starts, d, s) for d, s in zip(digits, shape, strict=True)]
+
+
+def _of_part(matrix: Matrix, shape: tuple[int, ...]) -> list[_Read] | None:
+    """The columns of one factor of a product of laws."""
+    if matrix.size == 1 or math.isfinite(matrix.epsilon):
+        none = [np.zeros(size, bool) for size in shape]
+        return [_Read(~each, each, each, False) for each in none]
+    if len(shape) == 1:
+        return _of_one(matrix)
+    cells = np.arange(matrix.size) if matrix.size <= _EVERY else None
+    return _of_joint(matrix, shape, cells)
+
+
+def _apart(matrix: Matrix, shape: tuple[int, ...]) -> list[tuple[Matrix, tuple[int, ...]]] | None:
+    """A product of laws as independent parts, with the columns that each has; None if it is none,
+    or if its factors and the columns have no common borders."""
+    axes = structure.axes(matrix)
+    if len(axes) < 2:
+        return None
+    found: list[tuple[Matrix, tuple[int, ...]]] = []
+    left = list(axes)
+    sizes: list[int] = []
+    held: list[Matrix] = []
+    for size in shape:
+        sizes.append(size)
+        while left and math.prod(m.size for m in held) < math.prod(sizes):
+            held.append(left.pop(0))
+        if math.prod(m.size for m in held) == math.prod(sizes):
+            law = families.kron(*held) if len(held) != 1 and held else None
+            one = held[0] if len(held) == 1 else law or families.identity(1)
+            found.append((one, tuple(sizes)))
+            sizes, held = [], []
+    return found if not sizes and not left and len(found) > 1 else None
+
+
+def _by_support(possible: Flags, digits: Codes, size: int) -> _Read:
+    """One column, from which reports each truth can have."""
+    mine = np.zeros((len(digits), size), bool)
+    mine[np.arange(len(digits)), digits] = True
+    # For every report, the categories that may be behind it.
+    behind = np.stack([possible[mine[:, a]].any(axis=0) for a in range(size)], axis=1)
+    certain = behind.sum(axis=1) == 1
+    sometimes = behind[certain].any(axis=0)
+    always = sometimes & ~behind[~certain].any(axis=0)
+    same = bool((behind[certain] == mine[certain]).all())
+    return _Read(np.asarray(mine.any(axis=0)), always, sometimes, same)
+
+
+def _by_classes(starts: Codes, digits: Codes, size: int) -> _Read:
+    """The same, where a report tells the class of the truth and nothing else."""
+    low = np.minimum.reduceat(digits, starts)
+    certain = low == np.maximum.reduceat(digits, starts)
+    lengths = np.diff(np.append(starts, len(digits)))
+    told = np.repeat(certain, lengths)
+    sometimes = np.bincount(digits[told], minlength=size) > 0
+    always = sometimes & (np.bincount(digits[~told], minlength=size) == 0)
+    return _Read(np.bincount(digits, minlength=size) > 0, always, sometimes, True)
+
+
+def targets(matrix: Matrix) -> Codes | None:
+    """Where each code goes for certain, and -1 where chance has a part; None if that is not known.
+
+    Exact for composites of any depth: a product, a mixture and a Kronecker product are certain
+    where all of their parts are, and parts of a mixture agree.
+
+    >>> import bistochastic as bs
+    >>> targets(bs.blocks([2, 1])), targets(bs.permutation([1, 0]) @ bs.permutation([1, 0]))
+    (array([-1, -1,  2]), array([0, 1]))
+    """
+    return structure.by_parts(matrix, _parts, _targets)
+
+
+def _parts(matrix: Matrix) -> Iterable[Matrix]:
+    if matrix.size == 1 or math.isfinite(matrix.epsilon):
+        return ()
+    made = structure.composition(matrix)
+    if made is None or matrix.size > _EVERY:
+        return ()
+    return structure.wide_factors(made) if isinstance(made, structure.Kron) else made.parts
+
+
+def _targets(matrix: Matrix, found: Callable[[Matrix], Codes | None]) -> Codes | None:
+    n = matrix.size
+    if n == 1:
+        return np.zeros(1, np.int64)
+    if n > _EVERY:
+        return None
+    if math.isfinite(matrix.epsilon):
+        return np.full(n, -1)
+    made = structure.composition(matrix)
+    if made is not None:
+        parts = [found(part) for part in _parts(matrix)]
+        known = [part for part in parts if part is not None]
+        if any((part < 0).all() for part in known):
+            return np.full(n, -1)
+        if len(known) < len(parts):
+            return None if n > _DENSE else _entries(matrix)
+        return _composed(made, known)
+    return _leaf(matrix)
+
+
+def _composed(made: structure.Composition, parts: list[Codes]) -> Codes:
+    whole = parts[0]
+    for part in parts[1:]:
+        if isinstance(made, structure.Kron):
+            both = (whole[:, None] >= 0) & (part[None, :] >= 0)
+            whole = np.where(both, whole[:, None] * len(part) + part[None, :], -1).ravel()
+        elif isinstance(made, structure.Mixture):
+            whole = np.where(whole == part, whole, -1)
+        else:
+            whole = np.where(whole >= 0, part[whole], -1)
+    return whole
+
+
+def _leaf(matrix: Matrix) -> Codes | None:
+    """A matrix that is no composite, by its structure."""
+    n = matrix.size
+    everyone = np.arange(n)
+    if structure.is_certain(matrix):
+        given = structure.targets(matrix)
+        return everyone if given is None else np.asarray(given, np.int64)
+    classes = structure.classes(matrix)
+    if classes is not None:
+        return np.where(np.repeat(classes.each() == 1, classes.each()), everyone, -1)
+    swap = structure.swap(matrix)
+    if swap is not None:
+        pair = [swap.i, swap.j]
+        everyone[pair] = pair if swap.keep == 1 else pair[::-1] if swap.keep == 0 else -1
+        return everyone
+    if n <= _DENSE:
+        return _entries(matrix)
+    counts = structure.counts(matrix)
+    if counts is not None:
+        return np.where((counts != 0).sum(axis=1) == 1, (counts != 0).argmax(axis=1), -1)
+    row = structure.first_row(matrix)
+    if row is not None and int((row.counts != 0).sum()) > 1:
+        return np.full(n, -1)
+    kernel = structure.even_kernel(matrix)
+    if kernel is not None and bool((kernel.counts[1:n] != 0).any()):
+        # A step of 1 to n - 1 leads to two places from everywhere.
+        return np.full(n, -1)
+    steps = structure.steps(matrix)
+    if steps is not None:
+        each = np.broadcast_to(steps.counts, n - 1)
+        if not bool((each == steps.total).any()):
+            moves = np.append(each, 0) + np.append(0, each)
+            return np.where(moves == 0, everyone, -1)
+    return None
+
+
+def _entries(matrix: Matrix) -> Codes:
+    possible = matrix.to_dense() != 0
+    return np.where(possible.sum(axis=1) == 1, possible.argmax(axis=1), -1)
+
+
+# Sentences.
+
+
+def phrases(found: Iterable[Fact]) -> list[str]:
+    """Facts in words, those that say the same of several columns as one.
+
+    >>> phrases([Fact("column", "edu"), Fact("categories", "job", ("none", "king"))])
+    ['column `edu`: its matrix changes nothing', 'categories `none`, `king` of `job`']
+    """
+    grouped: dict[str, tuple[Fact, list[str]]] = {}
+    for fact in found:
+        # By what is written, as True and 1 are equal and read otherwise.
+        _, columns = grouped.setdefault(repr(replace(fact, column="")), (fact, []))
+        columns.append(fact.column)
+    return [_said(fact, columns) for fact, columns in grouped.values()]
+
+
+def _said(fact: Fact, columns: list[str]) -> str:
+    kind, by, groups, places = fact.kind, fact.by, fact.groups, fact.places
+    categories = fact.categories
+    names = ", ".join(f"`{shown(column)}`" for column in columns)
+    s = "s" * (len(columns) > 1)
+    its = "their matrices change" if len(columns) > 1 else "its matrix changes"
+    where = f" where `{shown(by)}` is {_listed(groups, ' or ')}" if groups else ""
+    if kind in ("categories", "sometimes"):
+        noun = "category" if len(categories) == 1 else "categories"
+        after = ", after some reports" if kind == "sometimes" else ""
+        return f"{noun} {_listed(categories)} of {names}{where}{after}"
+    return {
+        "kept": f"column{s} {names}",
+        "rest": "every column that the plan does not name",
+        "column": f"column{s} {names}: {its} nothing",
+        "renamed": f"column{s} {names}: {its} values in a fixed way that everyone can undo",
+        "missing": f"who is missing in column{s} {names}{where}",
+        "values": f"the set of all numbers in {names}, and how often each occurs",
+        "means": f"the mean of every class of numbers in {names}",
+        "places": f"whose number it is in {names}, for {places[0]:,} of {places[1]:,} places",
+        "order": "the order of the rows",
+        "unchecked": f"column{s} {names}: some reports exclude some truths, and which categories "
+        "that makes certain was not checked, as there are too many",
+    }[kind]
+
+
+def _listed(items: Sequence[Label | None], between: str = ", ") -> str:
+    """Names; of many the first ones and the last."""
+    names = ["(missing)" if item is None else f"`{_short(shown(item))}`" for item in items]
+    return between.join(cut(names, _NAMED))
+
+
+def _short(text: str) -> str:
+    """A category may be a whole paragraph."""
+    return text if len(text) <= 60 else text[:59] + "…"

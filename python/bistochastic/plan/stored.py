@@ -1,0 +1,285 @@
+"""Certificates from JSON: facts are read, what follows from them is compared, sentences are not.
+
+``docs/design/formats.md`` has the rules.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bistochastic.numeric.displacement import Displacement
+from bistochastic.plan import exchange, formats
+from bistochastic.plan.attributes import Numeric
+from bistochastic.plan.exchange import Here
+from bistochastic.plan.waves import ByIds
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bistochastic.plan.certificate import Certificate
+    from bistochastic.plan.plan import Plan
+
+    C = TypeVar("C", bound=Certificate)
+
+VERSION = 1
+# Whole numbers up to here are the same for every reader of JSON.
+MOST = 2**53
+_SLACK = 1e-12
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_FINGERPRINT = re.compile(r"[0-9a-f]{16}|insecure")
+_KINDS = {"whole numbers", "texts", "bytes", "none"}
+# Made anew when a certificate is shown.
+_SENTENCES = {"in_clear", "statements", "warnings", "epsilon_is_infinite_because"}
+# Privacy that is claimed, and privacy that is lost.
+_AT_MOST = {"beta", "min_beta", "bits", "worst_row_beta", "worst_column_beta"}
+_AT_LEAST = {"epsilon", "max_leakage_bits"}
+# Not known of matrices that are too large to be looked at, by the version that wrote them.
+_MAY_LACK = {"worst_row_beta", "worst_column_beta", "max_leakage_bits"}
+
+
+def _digests(here: Here) -> dict[str, str]:
+    """Digests by the base names of files."""
+    here.table()
+    for name in here.value:
+        if not name or "/" in name:
+            raise here[name].refuse("be named by the base name of a file", "a name without one")
+        if not _DIGEST.fullmatch(here[name].text()):
+            raise here[name].refuse("be 64 hexadecimal digits", "a text of another form")
+    return dict(here.value)
+
+
+# Fields that came after format 1, in the order in which they are written, last and only if set.
+# Each has a field of the same name in the class. Files stay the last.
+LATER: dict[str, Callable[[Here], Any]] = {
+    "declared_categories": Here.texts,
+    "files": _digests,
+}
+LATER_IDS: dict[str, Callable[[Here], Any]] = {
+    "redrawn_before": Here.texts,
+}
+
+
+def later(thing: Any, names: dict[str, Callable[[Here], Any]]) -> dict[str, Any]:
+    """What is set of fields that came later, as plain data."""
+    found = {name: getattr(thing, name) for name in names if getattr(thing, name)}
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in found.items()}
+
+
+def _read_later(here: Here, names: dict[str, Callable[[Here], Any]]) -> dict[str, Any]:
+    found = {name: read(here[name]) for name, read in names.items() if name in here}
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
+
+
+def read(cls: type[C], given: object) -> C:
+    """Read the certificate of a text."""
+    data = exchange.parse_json("text", given)
+    must = "`text` must be a certificate that this package wrote"
+    if not isinstance(data, dict) or "certificate_version" not in data:
+        got = "no `certificate_version`" if isinstance(data, dict) else type(data).__name__
+        raise ValueError(f"{must}; got {got}")
+    version = data["certificate_version"]
+    if type(version) is not int or version != VERSION:
+        got = f"version {_short(version)}"
+        raise ValueError(f"{must}, of version {VERSION}; got {got}")
+    try:
+        found = _certificate(cls, Here(data, ""))
+        kept = formats.to_text({name: data[name] for name in data if name != "files"})
+        for text in (kept, *(found.files or ())):
+            text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("`text` must be Unicode; got half of a surrogate pair") from None
+    except RecursionError:
+        raise ValueError("`text` must be nested less deeply; got too many levels") from None
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    return replace(found, _source=(found, kept))
+
+
+def _certificate(cls: type[C], here: Here) -> C:
+    from bistochastic.plan.plan import Plan
+
+    plan = exchange.read(Plan, here["plan"].value, "plan")
+    key = here["key"]
+    key.keys(("kept", "fingerprint"), ("kept", "fingerprint"))
+    kept, fingerprint = key["kept"].flag(), key["fingerprint"].value
+    if not kept and fingerprint is not None:
+        raise key["fingerprint"].refuse("be null without a key that was kept", _short(fingerprint))
+    if kept and not _FINGERPRINT.fullmatch(key["fingerprint"].text()):
+        raise key["fingerprint"].refuse("be the fingerprint of a key", _short(fingerprint))
+    package = here["package"].text()
+    if not package.removeprefix("bistochastic ") or not package.startswith("bistochastic "):
+        raise here["package"].refuse("be bistochastic and a version", _short(package))
+    ids = None if here["ids"].value is None else _ids(here["ids"], plan)
+    if ids is not None and not kept:
+        raise here["ids"].refuse("be null without a key that was kept", "ids")
+    found = cls(
+        plan=plan,
+        records=_records(here["records"], plan),
+        release=_optional(here["release"]),
+        key_kept=kept,
+        key_fingerprint=fingerprint,
+        columns_in_clear=_clear(here["columns_in_clear"], plan, ids),
+        shuffled=here["shuffled"].flag(),
+        ids=ids,
+        package=package.removeprefix("bistochastic "),
+        engine=_optional(here["engine"]),
+        **_read_later(here, LATER),
+    )
+    if not set(found.declared_categories) <= set(found.columns_in_clear):
+        must, got = "name columns that the plan keeps", "one of another name"
+        raise here["declared_categories"].refuse(must, got)
+    given = found.to_dict()
+    # The plan is the same if its digest is, under whatever names it was written.
+    read_already = {"plan", "ids", "key", *LATER}
+    here.keys((*given, *LATER), tuple(name for name in given if name not in LATER))
+    for name in given:
+        if name not in read_already:
+            _compare(here[name], name, given[name])
+    return found
+
+
+def _records(here: Here, plan: Plan) -> int:
+    records = here.whole(0, MOST)
+    for attribute in plan.attributes:
+        if isinstance(attribute, Numeric):
+            size = None if attribute.matrix is None else attribute.matrix.size
+            if size != records:
+                among = "no number" if size is None else str(size)
+                raise here.refuse(f"be {among}, as the plan was made for", str(records))
+    return records
+
+
+def _clear(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
+    """The columns that left as they were: those that the plan keeps."""
+    columns = [_name(item) for item in here.items()]
+    if len(set(columns)) < len(columns):
+        raise here.refuse("name each column once", "one twice")
+    if plan.keep != "*":
+        wrong = set(plan.keep).symmetric_difference(columns)
+    else:
+        own = {column for attribute in plan.attributes for column in attribute.columns}
+        own |= {*plan.drop, "" if ids is None else ids.id_column}
+        wrong = own.intersection(columns)
+        # A column that strata are read off is in every table.
+        coded = (a for a in plan.attributes if not isinstance(a, Numeric))
+        strata = {a.strata.column for a in coded if a.strata is not None}
+        wrong |= strata - own - set(columns)
+    if wrong:
+        raise here.refuse("hold what the plan keeps", f"a difference in `{shown(min(wrong))}`")
+    return tuple(columns)
+
+
+def _ids(here: Here, plan: Plan) -> ByIds:
+    names = tuple(field.name for field in fields(ByIds))
+    here.keys(names, tuple(name for name in names if name not in LATER_IDS))
+    rows = tuple(_name(item) for item in here["row_columns"].items())
+    column = here["id_column"].text()
+    if bool(column) == bool(rows):
+        raise here["id_column"].refuse("be named unless there are row_columns", _short(column))
+    kind = here["kind"].text()
+    if not set(re.split(r" and |, ", kind)) <= _KINDS:
+        raise here["kind"].refuse(f"be made of {', '.join(sorted(_KINDS))}", _short(kind))
+    kept = plan.keep != "*" and column in plan.keep
+    _compare(here["kept"], "kept", kept)
+    after = here["after"].text()
+    if after != "first" and not _DIGEST.fullmatch(after):
+        raise here["after"].refuse("be first or a digest", _short(after))
+    checked = here["rows_per_id_checked"]
+    carried: Any = tuple(
+        exchange.read_attribute(item.value, item.path) for item in here["carried"].items()
+    )
+    for attribute, item in zip(carried, here["carried"].items(), strict=True):
+        if isinstance(attribute, Numeric):
+            raise item.refuse("be categorical or joint", "numeric")
+    return ByIds(
+        id_column=column,
+        kind=kind,
+        kept=kept,
+        pseudonym=_optional(here["pseudonym"]),
+        max_rows_per_id=here["max_rows_per_id"].whole(1, MOST),
+        rows_per_id_checked=None if checked.value is None else checked.whole(0, MOST),
+        after=after,
+        redrawn=tuple(here["redrawn"].texts()),
+        carried=carried,
+        row_columns=rows,
+        **_read_later(here, LATER_IDS),
+    )
+
+
+def _name(here: Here) -> str:
+    if not here.text():
+        raise here.refuse("not be empty", "''")
+    return here.text()
+
+
+def _optional(here: Here) -> str | None:
+    return None if here.value is None else _name(here)
+
+
+def _short(value: Any) -> str:
+    """A value of a file in a sentence."""
+    if isinstance(value, dict | list):
+        return type(value).__name__
+    text = shown(value)
+    return text if len(text) <= 64 else f"a text of {len(text)} characters"
+
+
+def _compare(here: Here, name: str, given: Any) -> None:
+    """Refuse what does not follow from the facts of the certificate."""
+    if name in _SENTENCES:
+        here.texts()
+    elif name == "reason":
+        _ = here.value is None or here.text()
+    elif name == "displacement":
+        _check_displacement(here)
+    elif isinstance(given, dict):
+        here.keys(tuple(given), tuple(given))
+        for below, value in given.items():
+            _compare(here[below], below, value)
+    elif isinstance(given, list):
+        items = here.items()
+        if len(items) != len(given):
+            raise here.refuse(f"hold {len(given)}, as the plan gives", str(len(items)))
+        for item, value in zip(items, given, strict=True):
+            _compare(item, "", value)
+    elif given is not None and name in _AT_MOST | _AT_LEAST | {"max_bits"}:
+        if here.value is not None or name not in _MAY_LACK:
+            _compare_bound(here, name, _measure(Here(given, here.path)))
+    elif type(here.value) is not type(given) or here.value != given:
+        must = f"be {_short(given)}, as the plan and the options give"
+        raise here.refuse(must, _short(here.value))
+
+
+def _compare_bound(here: Here, name: str, given: float) -> None:
+    value = _measure(here)
+    if name in _AT_MOST and not value <= given + _SLACK:
+        raise here.refuse(f"be at most {given!r}, as the plan gives", repr(value))
+    if name in _AT_LEAST and not value >= given * (1 - _SLACK):
+        raise here.refuse(f"be at least {given!r}, as the plan gives", repr(value))
+    if name == "max_bits" and not abs(value - given) <= _SLACK * given:
+        raise here.refuse(f"be {given!r}, as the plan gives", repr(value))
+
+
+def _measure(here: Here) -> float:
+    """A number that is not negative; infinity is a text."""
+    value = math.inf if here.value == "inf" else here.value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise here.refuse("be a number", type(value).__name__)
+    if not 0 <= value <= sys.float_info.max and here.value != "inf":
+        raise here.refuse("be a number from 0 on", _short(value))
+    return float(value)
+
+
+def _check_displacement(here: Here) -> None:
+    if here.value is None:
+        return
+    names = tuple(field.name for field in fields(Displacement))
+    here.keys(names, names)
+    for name in names:
+        if here[name].value is not None:
+            _measure(here[name])

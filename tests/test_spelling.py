@@ -1,0 +1,400 @@
+"""One category, however it is spelled: "2", 2 and 2.0. Ids are never matched so."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bistochastic as bs
+from bistochastic.adapters.results import levels, opened
+from bistochastic.labels import spelled_as, spelling
+from tables import TABLES, values_of
+
+KEY = bs.Key.from_bytes(bytes(range(32)))
+ROWS = 600
+SPELLED = {"text": str, "integer": int, "float": float}
+every_spelling = pytest.mark.parametrize("held", sorted(SPELLED))
+every_category = pytest.mark.parametrize("declared", ["text", "integer"])
+
+
+def people(held: str, *, missing: bool = True) -> dict[str, list[Any]]:
+    """The same people, with codes that are held as that."""
+    rng = random.Random(7)
+    make = SPELLED[held]
+    drawn = [rng.choice([-3, 0, 1, 2, 12]) for _ in range(ROWS)]
+    regions = [rng.choice([1, 2]) for _ in range(ROWS)]
+    codes: list[Any] = [make(code) for code in drawn]
+    if missing:
+        for row in rng.sample(range(ROWS), ROWS // 10):
+            codes[row] = None
+    return {"job": codes, "region": [make(code) for code in regions]}
+
+
+def plan(declared: str, missing: Any = "keep") -> bs.Plan:
+    """A law for each region, and categories that are declared as that."""
+    make = SPELLED[declared]
+    size = 5 + (missing == "category")
+    laws = {
+        make(1): bs.randomized_response(size, beta=0.2),
+        make(2): bs.randomized_response(size, beta=0.4),
+    }
+    return bs.Plan(
+        [bs.Categorical("job", [make(code) for code in (2, -3, 12, 0, 1)], matrix=None,
+                        strata=("region", laws), missing=missing)],
+        keep=["region"],
+    )  # fmt: skip
+
+
+def plainly(values: list[Any]) -> list[Any]:
+    """Categories as strings of digits; None where one is missing."""
+    return [None if value is None or value != value else spelling(value) for value in values]
+
+
+def truth(missing: str = "keep") -> list[Any]:
+    """What the same people report, spelled as their categories are."""
+    frame: Any = people("integer")
+    found = plan("integer", missing).protect(frame, key=KEY, release="w").data
+    return plainly(found["job"])
+
+
+@pytest.mark.parametrize("missing", ["keep", "category"])
+@every_category
+@every_spelling
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_the_same_codes_get_the_same_noise(
+    name: str, held: str, declared: str, missing: str
+) -> None:
+    table = TABLES[name](people(held))
+    release = plan(declared, missing).protect(table, key=KEY, release="w")
+    reports = values_of(release.data)
+    assert plainly(reports["job"]) == truth(missing)
+    given = {type(value) for value in values_of(table)["job"] if value == value} - {type(None)}
+    got = {type(value) for value in reports["job"] if value == value} - {type(None)}
+    assert got == given
+
+
+@every_category
+def test_pandas_with_missing_values(declared: str) -> None:
+    """The usual case: a column of codes that became floats, since some are missing."""
+    frame = pd.DataFrame(people("integer"))
+    assert frame["job"].dtype == np.float64
+    release = plan(declared).protect(frame, key=KEY, release="w")
+    assert release.data["job"].dtype == np.float64
+    assert release.data["job"].isna().equals(frame["job"].isna())
+    assert plainly(release.data["job"].tolist()) == truth()
+    estimate = plan(declared).estimate(release, "job")
+    assert estimate.axes[0].levels == plan(declared).attributes[0].categories  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["float32", "float64", "Float64", "Int64", "int8", "string", "string[pyarrow]", "object", "str",
+     "category", "int64[pyarrow]", "double[pyarrow]", "string[python]"],
+)  # fmt: skip
+@every_category
+def test_types_of_pandas_stay(dtype: str, declared: str) -> None:
+    frame = pd.DataFrame(people("integer", missing=False)).astype({"job": dtype})
+    found = plan(declared).protect(frame, key=KEY, release="w").data["job"]
+    if dtype == "category":
+        assert found.dtype.categories.dtype == frame["job"].dtype.categories.dtype
+    else:
+        assert found.dtype == frame["job"].dtype
+    again = pd.DataFrame(people("integer", missing=False))
+    other = plan("integer").protect(again, key=KEY, release="w").data["job"]
+    assert plainly(found.tolist()) == plainly(other.tolist())
+
+
+@pytest.mark.parametrize("held", ["text", "integer", "float"])
+@every_category
+def test_dictionaries_are_spelled_as_they_came(held: str, declared: str) -> None:
+    column = pa.array(people(held)["job"]).dictionary_encode()
+    table = pa.table({"job": column, "region": people("integer")["region"]})
+    found = plan(declared).protect(table, key=KEY, release="w").data["job"]
+    assert found.type == column.type
+    assert plainly(found.to_pylist()) == truth()
+    categories = pd.Categorical(people(held, missing=False)["job"])
+    frame = pd.DataFrame({"job": categories, "region": people("integer")["region"]})
+    out = plan(declared).protect(frame, key=KEY, release="w").data["job"]
+    assert out.dtype.categories.dtype == categories.categories.dtype
+
+
+@every_category
+@every_spelling
+def test_polars_with_nan_and_null(held: str, declared: str) -> None:
+    columns = people(held)
+    frame = pl.DataFrame(columns)
+    if held == "float":
+        # NaN and null are both missing, and cannot be told apart afterwards.
+        frame = frame.with_columns(
+            pl.when(pl.arange(ROWS) % 2 == 0).then(pl.col("job").fill_null(float("nan")))
+            .otherwise(pl.col("job")).alias("job"))  # fmt: skip
+    found = plan(declared).protect(frame, key=KEY, release="w").data["job"]
+    assert found.dtype == frame["job"].dtype
+    assert found.null_count() == plainly(columns["job"]).count(None)
+    assert plainly(found.to_list()) == truth()
+
+
+@every_category
+@every_spelling
+def test_batches_functions_and_files(held: str, declared: str, tmp_path: Path) -> None:
+    from bistochastic.files.release import protect_file
+    from bistochastic.plan.options import Options
+
+    table = pa.table({**people(held), "person": list(range(ROWS))})
+    own = bs.Plan(plan(declared).attributes, keep=["region"], drop=["person"])
+    batches = own.protect_batches(table.to_reader(max_chunksize=77), key=KEY, release="w")
+    found = batches.read_all()["job"]
+    assert found.type == table["job"].type
+    assert plainly(found.to_pylist()) == truth()
+    reports = {}
+    with bs.KeySource.temporary(tmp_path) as source:
+        for kind in SPELLED:
+            some = pa.record_batch({**people(kind), "person": list(range(ROWS))})
+            f = plan(declared).function(key=source, id_column="person", after="first")
+            reports[kind] = f.batch(some).column("job")
+    assert reports[held].type == table["job"].type
+    assert plainly(reports[held].to_pylist()) == plainly(reports["integer"].to_pylist())
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, tmp_path / "in.parquet")
+    options = Options.of(own, key=KEY, release="w")
+    out = tmp_path / "out.parquet"
+    protect_file(own, tmp_path / "in.parquet", out, tmp_path / "c.json", options)
+    assert plainly(pq.read_table(out)["job"].to_pylist()) == truth()
+
+
+@every_category
+@every_spelling
+def test_one_record(held: str, declared: str) -> None:
+    make = SPELLED[held]
+    own, other = plan(declared), plan("integer")
+    for code in (2, -3, 12, 0, 1):
+        for person in range(20):
+            record = {"job": make(code), "region": make(2)}
+            found = own.respond(record, key=KEY, id=person)
+            assert type(found["job"]) is make
+            again = other.respond({"job": code, "region": 2}, key=KEY, id=person)
+            assert spelling(found["job"]) == spelling(again["job"])
+
+
+def test_one_record_that_cannot_be_written_so() -> None:
+    own = bs.Plan([bs.Categorical("a", ["1", "x"], "randomized_response", beta=0.5)])
+    with pytest.raises(TypeError, match=r"^column `a`: must hold a text, .*; got int$"):
+        own.respond({"a": 1}, key=KEY, id=1)
+
+
+@every_category
+@every_spelling
+def test_estimates_conditions_and_audits(held: str, declared: str) -> None:
+    make = SPELLED[held]
+    table = pl.DataFrame(people(held, missing=False))
+    release = plan(declared).protect(table, key=KEY, release="w")
+    plain = pl.DataFrame(people("integer", missing=False))
+    other = plan("integer").protect(plain, key=KEY, release="w")
+    for where in ({"job": [make(2), make(0)]}, {"region": make(1)}):
+        one = plan(declared).estimate(release, "job", where=where)
+        two = plan("integer").estimate(other, "job", where={
+            k: [int(x) for x in (v if isinstance(v, list) else [v])] for k, v in where.items()
+        })  # fmt: skip
+        assert np.array_equal(one.frequencies, two.frequencies)
+        assert plainly(list(one.axes[0].levels)) == plainly(list(two.axes[0].levels))
+    share = plan(declared).ratio(release, where={"job": make(2)}, given={"region": make(2)})
+    assert share == plan("integer").ratio(other, where={"job": 2}, given={"region": 2})
+    scores = {make(code): code for code in (2, -3, 12, 0, 1)}
+    assert plan(declared).mean(release, "job", scores) == plan("integer").mean(other, "job")
+    found = bs.audit(table, other.data, plan(declared), targets=50)
+    assert found.guesses == bs.audit(plain, other.data, plan("integer"), targets=50).guesses
+
+
+@every_category
+@every_spelling
+def test_waves_are_not_drawn_again(held: str, declared: str) -> None:
+    def with_ids(kind: str) -> dict[str, Any]:
+        return {**people(kind, missing=False), "person": list(range(ROWS))}
+
+    first = plan("integer").protect(
+        with_ids("integer"), key=KEY, id_column="person", after="first")  # fmt: skip
+    second = plan(declared).protect(
+        with_ids(held), key=KEY, id_column="person", after=first.certificate)  # fmt: skip
+    assert second.certificate.ids is not None
+    assert second.certificate.ids.redrawn == ()
+    assert plainly(second.data["job"]) == plainly(first.data["job"])
+
+
+def test_impossible_combinations_between_waves() -> None:
+    def joint(make: Any) -> bs.Plan:
+        return bs.Plan([bs.Joint(("a", "b"), [[make(0), make(1)]] * 2, "randomized_response",
+                                 beta=0.5, impossible=[(1, "0")])])  # fmt: skip
+
+    data = {"a": [0, 1], "b": [0, 1], "person": [1, 2]}
+    options: dict[str, Any] = {"key": KEY, "id_column": "person"}
+    first = joint(int).protect(data, after="first", **options)
+    second = joint(str).protect(data, after=first.certificate, **options)
+    assert second.data == first.data
+
+
+def test_ids_are_never_matched_so() -> None:
+    """A person 7 and a person "7" are two, and a wave says that ids are others."""
+
+    def wave(person: list[Any], after: Any) -> Any:
+        frame = {"job": [1, 2], "region": [1, 1], "person": person}
+        return plan("integer").protect(frame, key=KEY, id_column="person", after=after)
+
+    first = wave([7, 8], "first")
+    with pytest.raises(ValueError, match="ids that are texts, where they were whole numbers"):
+        wave(["7", "8"], first.certificate)
+
+
+def test_row_columns_are_never_matched_so(tmp_path: Path) -> None:
+    """Rows 7 and "7" have noise of their own."""
+    reports = []
+    with bs.KeySource.temporary(tmp_path) as source:
+        for make in (int, str):
+            rows = [make(row) for row in range(ROWS)]
+            batch = pa.record_batch({**people("integer", missing=False), "row": rows})
+            kept = bs.Plan(plan("integer").attributes, keep=["region", "row"])
+            f = kept.function(key=source, row_columns=["row"], release="w")
+            reports.append(f.batch(batch).column("job").to_pylist())
+    # Of 600 reports, 40 or more differ, but for a chance below 1e-20.
+    assert sum(one != other for one, other in zip(*reports, strict=True)) > 40
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        (2, "2", True), (2, 2.0, True), ("2", 2.0, True), (-3, "-3", True), (0, "0", True),
+        (0, -0.0, True), (np.int8(2), "2", True), (np.float32(2), "2", True),
+        (2**53 - 1, float(2**53 - 1), True), (2**53, float(2**53), False),
+        (1, "01", False), (1, "+1", False), (0, "-0", False), (2, "2.0", False), (1, True, False),
+        ("1", True, False), (1, " 1", False), (1, "1 ", False), (1, "١", False), (2, 2.5, False),
+        (1, "1e0", False), (1, "1_0", False), (2, float("inf"), False),
+    ],
+)  # fmt: skip
+def test_the_rule(one: Any, other: Any, equal: bool) -> None:
+    category = one if isinstance(one, str) else int(one)
+    second = "77" if isinstance(one, str) else 77
+    own = bs.Plan([bs.Categorical("a", [category, second], "randomized_response", beta=0.5)])
+    columns = [
+        {"a": [other] * 300},
+        {"a": np.array([other] * 300)},
+        pd.DataFrame({"a": [other] * 9}),
+    ]
+    for frame in columns:
+        if equal:
+            assert own.protect(frame).certificate.records >= 9
+        else:
+            with pytest.raises((TypeError, ValueError)):
+                own.protect(frame)
+    if equal:
+        one_level = own.estimate({"a": [other] * 2}, "a", where={"a": other})
+        assert one_level.axes[0].levels == (category,)
+    else:
+        with pytest.raises(ValueError, match="`where` must hold declared categories"):
+            own.estimate({"a": [category]}, "a", where={"a": [other]})
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_digits_are_those_of_python(number: int) -> None:
+    labels = bs.Labels.of("categories", [number])
+    text = spelled_as(labels, "text")
+    assert text is not None
+    assert text.values == (str(number),)
+    assert spelled_as(text, "integer") == labels
+    assert labels.code(f"0{number}") is None
+    assert labels.code(f"+{number}") is None
+    assert labels.code(float(number)) == (0 if abs(number) < 2**53 else None)
+
+
+REFUSED: dict[str, tuple[list[Any], Any, str]] = {
+    "texts and integers": (
+        ["1", "2", "x"], [1, 2], "must hold texts, as its categories are; got int"),
+    "texts and floats": (
+        ["1", "x"], np.array([1.0, 1.0]), "must hold texts, as its categories are; got dtype"),
+    "digits and booleans": (
+        ["0", "1"], [True, False],
+        "must hold whole numbers, or texts of their digits, as its categories are; got bool"),
+    "large categories and floats": (
+        [2**53, 0], np.array([0.0, 0.0]),
+        "got float64, which cannot hold every category"),
+    "narrow floats": (
+        [2**24, 0], np.zeros(2, np.float32), "got float32, which cannot hold every category"),
+    "narrow integers": (["300", "1"], np.ones(2, np.int8), "got int8, which cannot hold every"),
+    "leading zeros": (
+        [1, 2], ["01", "1"], r"got 1 other value, the first in row 0 \(the categories are spelled "
+        r"as plain digits, such as 1\)"),
+    "decimals in texts": (
+        ["1", "2"], ["1.0", "2.0"], r"got 2 other values, the first in row 0 \(the categories are "
+        r"spelled as plain digits, such as 1\)"),
+    "above, below and between": (
+        [1, 5], [0, 3, 9, 1], "got 3 other values, the first in row 0$"),
+    "above, below and between far ones": (
+        [1, 10**6], [0, 5, 10**7, 1], "got 3 other values, the first in row 0$"),
+    "halves": ([1, 2], [1.0, 2.5], "got 1 other value, the first in row 1$"),
+    "others": (["F", "M"], ["f", "m"], r"row 0 \(the categories are texts, such as 'F'\)$"),
+    "other numbers": ([1, 2], ["3", "4"], r" \(the categories are whole numbers, such as 1\)$"),
+    "one other": (["F", "M"], ["F", "m"], "got 1 other value, the first in row 1$"),
+    "blanks": (["1", "2"], [" 1", "2"], r"row 0 \(are there blanks around the values\?\)$"),
+    "a mixture": (["1", "2"], [1, "2"], "texts of their digits, .*; got int and str$"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", sorted(REFUSED))
+def test_what_does_not_match_says_what_was_expected(case: str) -> None:
+    categories, values, match = REFUSED[case]
+    own = bs.Plan([bs.Categorical("a", categories, "randomized_response", beta=0.5)])
+    with pytest.raises((TypeError, ValueError), match=match) as refused:
+        own.protect({"a": values})
+    assert str(refused.value).startswith("column `a`: ")
+
+
+# What occurs in a column that the plan does not protect.
+
+
+def phantoms() -> dict[str, Any]:
+    """Columns with values that nobody sees."""
+    masked = np.ma.array([1.0, np.nan, 9.0, 2.0], mask=[False, False, True, False])
+    return {
+        "masked floats": {"a": masked},
+        "masked integers": {"a": np.ma.array([1, 1, 9, 2], mask=[False, True, True, False])},
+        "masked texts": {"a": np.ma.array(["1", "1", "9", "2"], mask=[False, True, True, False])},
+        "masked objects": {"a": np.ma.array(
+            [1, None, 9, 2], mask=[False, False, True, False], dtype=object)},
+        "floats": {"a": np.array([1.0, np.nan, np.nan, 2.0])},
+        "objects": {"a": np.array([1, None, np.nan, 2], dtype=object)},
+        "list": {"a": [1, None, float("nan"), 2]},
+        "pandas objects": pd.DataFrame({"a": pd.Series([1, None, np.nan, 2], dtype=object)}),
+        "pandas floats": pd.DataFrame({"a": [1.0, np.nan, None, 2.0]}),
+        "pandas nullable": pd.DataFrame({"a": pd.array([1, None, pd.NA, 2], dtype="Int64")}),
+        "pandas nullable floats": pd.DataFrame({"a": pd.arrays.FloatingArray(
+            np.array([1.0, np.nan, 9.0, 2.0]), np.array([False, False, True, False]))}),
+        "pandas arrow": pd.DataFrame({"a": pd.Series(
+            pa.array([1.0, float("nan"), None, 2.0]), dtype="double[pyarrow]")}),
+        "pandas categories": pd.DataFrame({"a": pd.Categorical([1, None, None, 2], [9, 1, 2])}),
+        "polars": pl.DataFrame({"a": [1.0, float("nan"), None, 2.0]}),
+        "polars objects": pl.DataFrame({"a": ["1", None, None, "2"]}),
+        "arrow": pa.table({"a": [1.0, float("nan"), None, 2.0]}),
+        "arrow under a null": pa.table({"a": pa.Array.from_buffers(
+            pa.int64(), 4, [pa.py_buffer(b"\x09"), pa.py_buffer(
+                np.array([1, 9, 9, 2], np.int64))])}),
+        "arrow dictionary": pa.table({"a": pa.DictionaryArray.from_arrays(
+            pa.array([1, 3, None, 2]), pa.array([9.0, 1.0, 2.0, float("nan")]))}),
+        "arrow dictionary with null": pa.table({"a": pa.DictionaryArray.from_arrays(
+            pa.array([1, 3, None, 2]), pa.array([9, 1, 2, None]))}),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(phantoms()))
+def test_no_phantom_levels(name: str) -> None:
+    codes, values = levels(opened(phantoms()[name]), "a")
+    assert plainly(values) == ["1", "2", None]
+    assert values[-1] is None
+    assert codes.tolist() == [0, 2, 2, 1]

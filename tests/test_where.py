@@ -1,0 +1,332 @@
+"""Conditions: levels in whatever holds them, and those that cannot be met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import bistochastic as bs
+from bistochastic.tables.question import ask
+from bistochastic.tables.running import Running
+from bistochastic.tables.sheet import Design
+
+PLAN = bs.Plan(
+    [
+        bs.Categorical("v", [0, 1, 2], "randomized_response", keep=0.7),
+        bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75),
+        bs.Categorical("job", ["x", "y"], strata=("region", {
+            1: bs.randomized_response(2, keep=0.8), 2: bs.randomized_response(2, keep=0.9)})),
+        bs.Categorical("edu", ["lo", "hi"], "randomized_response", keep=0.8, missing="keep"),
+        bs.Categorical("pet", ["cat"], "randomized_response", keep=0.7, missing="category"),
+    ],
+    keep="*",
+)  # fmt: skip
+
+
+def table(rows: int = 300) -> dict[str, Any]:
+    rng = np.random.default_rng(1)
+    return {
+        "v": rng.integers(0, 3, rows), "sex": rng.choice(["F", "M"], rows),
+        "job": rng.choice(["x", "y"], rows), "region": rng.integers(1, 3, rows),
+        "edu": [["lo", "hi", None][i] for i in rng.integers(0, 3, rows)],
+        "pet": [["cat", None][i] for i in rng.integers(0, 2, rows)],
+        "town": rng.choice(["A", "B", "C"], rows), "age": rng.integers(20, 23, rows),
+        "owns": rng.integers(0, 2, rows).astype(bool), "w": rng.uniform(1, 2, rows),
+    }  # fmt: skip
+
+
+FRAMES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "dict": dict,
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "pyarrow": pa.table,
+}
+HOLDERS: dict[str, Callable[[list[Any]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "set": set,
+    "frozenset": frozenset,
+    "generator": iter,
+    "keys": lambda x: dict.fromkeys(x).keys(),
+    "array": np.array,
+    "objects": lambda x: np.array(x, object),
+    "scalars": lambda x: list(np.array(x)),
+    "mixed": lambda x: [x[0], *np.array(x)[1:]],
+    "pandas": pd.Series,
+    "nullable": lambda x: pd.Series(x).convert_dtypes(),
+    "index": pd.Index,
+    "polars": pl.Series,
+    "arrow": pa.array,
+    "chunked": lambda x: pa.chunked_array([x]),
+}
+every_frame = pytest.mark.parametrize("frame", sorted(FRAMES))
+
+
+def same(one: Any, other: Any) -> None:
+    assert one.axes == other.axes
+    assert np.array_equal(one.frequencies, other.frequencies)
+    assert np.array_equal(one.standard_errors, other.standard_errors)
+
+
+@pytest.mark.parametrize("holder", sorted(HOLDERS))
+@every_frame
+def test_levels_may_be_held_by_anything(frame: str, holder: str) -> None:
+    data = FRAMES[frame](table())
+    conditions: dict[str, list[Any]] = {
+        "v": [0, 1], "age": [20, 22], "town": ["A", "C"], "sex": ["F"], "region": [2],
+        "owns": [True],
+    }  # fmt: skip
+    for column, levels in conditions.items():
+        if holder == "chunked" and frame == "dict":
+            continue
+        held = HOLDERS[holder]
+        for asked in (("v",), (column, "sex") if column != "sex" else ("sex",), ("region", "job")):
+            if column == "sex" and asked != ("v",):
+                continue
+            want = PLAN.estimate(data, *asked, where={column: levels})
+            same(PLAN.estimate(data, *asked, where={column: held(levels)}), want)
+        count = PLAN.count(data, {column: levels})
+        assert PLAN.count(data, {column: held(levels)}) == count
+        ratio = PLAN.ratio(data, {"sex": "M"}, {column: levels})
+        assert PLAN.ratio(data, {"sex": "M"}, {column: held(levels)}) == ratio
+
+
+def test_a_scalar_of_numpy_beside_one_of_python_is_its_level() -> None:
+    found = PLAN.estimate(table(), "v", where={"v": [0, np.int64(1)]})
+    assert found.axes[0].levels == (0, 1)
+    assert found.frequencies.max() < 1
+    assert found.standard_errors.min() > 0
+    for one in (np.int64(1), np.uint8(1), np.array(1), [np.int64(1), 1]):
+        assert PLAN.estimate(table(), "v", where={"v": one}).axes[0].levels == (1,)
+
+
+MISSING = [None, np.nan, float("nan"), pd.NA, pd.NaT, np.ma.masked, np.datetime64("NaT")]
+
+
+@pytest.mark.parametrize("missing", MISSING, ids=repr)
+@every_frame
+def test_missing_is_missing_however_it_is_written(frame: str, missing: Any) -> None:
+    given = table()
+    given["note"] = [None, *["n"] * 298, None]
+    data = FRAMES[frame](given)
+    for column in ("pet", "note"):
+        want = PLAN.count(data, {column: None})
+        assert PLAN.count(data, {column: [missing]}) == want
+        same(
+            PLAN.estimate(data, "sex", where={column: missing}),
+            PLAN.estimate(data, "sex", where={column: None}),
+        )
+    assert PLAN.estimate(data, "sex", where={"note": missing}).records == 2
+
+
+# What cannot be met is a mistake.
+
+
+@pytest.mark.parametrize("levels", ["D", ["A", "D"], 7, [7, "A"], True], ids=repr)
+@every_frame
+def test_a_level_that_does_not_occur_is_an_error(frame: str, levels: Any) -> None:
+    data = FRAMES[frame](table())
+    calls: dict[str, list[Callable[[], Any]]] = {
+        "where": [
+            lambda: PLAN.estimate(data, "sex", where={"town": levels}),
+            lambda: PLAN.estimate(data, "sex", "town", where={"town": levels}),
+            lambda: PLAN.count(data, {"town": levels}),
+            lambda: PLAN.mean(data, "v", where={"town": levels, "sex": "F"}),
+            lambda: PLAN.ratio(data, {"town": levels}, {"town": "A"}),
+        ],
+        "given": [lambda: PLAN.ratio(data, {"town": "A"}, {"town": levels})],
+    }
+    for named, ask_ in calls.items():
+        for each in ask_:
+            with pytest.raises(ValueError, match="must hold levels") as caught:
+                each()
+            got = {"D": "'D'", "7": "7", "True": "True"}
+            wrong = levels if not isinstance(levels, list) else next(x for x in levels if x != "A")
+            assert str(caught.value) == (
+                f"`{named}` must hold levels that occur in column `town`, or that its type "
+                f"declares; got {got[str(wrong)]}"
+            )
+
+
+def test_a_declared_level_need_not_occur() -> None:
+    levels = ["A", "B", "C", "D"]
+    plain = table()
+    frames = {
+        "ordered": pd.DataFrame(plain).assign(
+            town=pd.Categorical(plain["town"], categories=levels, ordered=True)
+        ),
+        "enum": pl.DataFrame(plain).with_columns(pl.col("town").cast(pl.Enum(levels))),
+        "arrow": pa.table({**plain, "town": pa.DictionaryArray.from_arrays(
+            np.searchsorted(levels, plain["town"]), pa.array(levels), ordered=True)}),
+    }  # fmt: skip
+    want = PLAN.estimate(plain, "sex", where={"town": "A"})
+    for frame in frames.values():
+        same(PLAN.estimate(frame, "sex", where={"town": ["A", "D"]}), want)
+        assert PLAN.count(frame, {"town": ["D"]}).value == 0
+        with pytest.raises(ValueError, match="must leave at least one record"):
+            PLAN.estimate(frame, "sex", where={"town": "D"})
+        with pytest.raises(ValueError, match="levels that occur in column `town`"):
+            PLAN.estimate(frame, "sex", where={"town": ["A", "E"]})
+    # Categories that are not ordered are those that happened to occur somewhere.
+    loose = pd.DataFrame(plain).assign(town=pd.Categorical(plain["town"], categories=levels))
+    with pytest.raises(ValueError, match="levels that occur in column `town`"):
+        PLAN.estimate(loose, "sex", where={"town": ["A", "D"]})
+    # A truth value is declared by its type, and a group by the plan.
+    for make in FRAMES.values():
+        never = make({**plain, "owns": np.zeros(300, bool), "region": np.full(300, 2)})
+        assert PLAN.count(never, {"owns": True}).value == 0
+        assert PLAN.count(never, {"region": 1}).value == 0
+        same(
+            PLAN.estimate(never, "job", where={"region": [1, 2]}),
+            PLAN.estimate(never, "job", where={"region": 2}),
+        )
+        with pytest.raises(ValueError, match="declared categories of `region`; got 3"):
+            PLAN.estimate(never, "sex", where={"region": [2, 3]})
+
+
+def test_a_level_may_occur_in_a_later_batch() -> None:
+    data = pa.table(table()).sort_by("town")
+    question = ask(PLAN, ["sex"], {"town": ["A", "C"]})
+    running = Running(question, Design())
+    for start in range(0, 300, 50):
+        running.add(data.slice(start, 50))
+    same(
+        running.estimate("inverse", "sampled"),
+        PLAN.estimate(data, "sex", where={"town": ["A", "C"]}),
+    )
+    running = Running(ask(PLAN, ["sex"], {"town": ["A", "D"]}), Design())
+    for start in range(0, 300, 50):
+        running.add(data.slice(start, 50))
+    with pytest.raises(ValueError, match=r"levels that occur in column `town`.*got 'D'"):
+        running.estimate("inverse", "sampled")
+
+
+def test_counts_know_the_levels_of_their_axes() -> None:
+    rows = pd.DataFrame(table()).groupby(["sex", "town"]).size().reset_index(name="count")
+    counts = PLAN.tabulate(rows, "sex", "town")
+    found = PLAN.estimate(counts=counts, columns=["sex"], where={"town": np.array(["A", "B"])})
+    same(found, PLAN.estimate(table(), "sex", where={"town": ["A", "B"]}))
+    with pytest.raises(ValueError, match=r"levels that occur in column `town`.*got 'D'"):
+        PLAN.estimate(counts=counts, columns=["sex"], where={"town": ["A", "D"]})
+
+
+@pytest.mark.parametrize(
+    "levels", [[[0, 1]], [{}], [np.array([0, 1])], pd.DataFrame({"a": [1]}), {}, object()]
+)
+@pytest.mark.parametrize("column", ["v", "age", "region"])
+def test_what_is_no_level_is_one_sentence(column: str, levels: Any) -> None:
+    for call in (
+        lambda: PLAN.estimate(table(), "sex", where={column: levels}),
+        lambda: PLAN.count(table(), {column: levels}),
+    ):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            call()
+        assert str(caught.value).startswith("`where` must ")
+
+
+# Truth values are no numbers.
+
+
+@every_frame
+def test_true_is_not_1_and_1_is_not_true(frame: str) -> None:
+    data = FRAMES[frame]({**table(), "child": [0, 1, 1] * 100})
+    for column, level in {"child": True, "owns": 1, "age": False}.items():
+        for ask_ in (
+            lambda c=column, x=level: PLAN.estimate(data, "sex", where={c: [x]}),
+            lambda c=column, x=level: PLAN.count(data, {c: [x]}),
+            lambda c=column, x=level: PLAN.ratio(data, {"sex": "F"}, {c: [x]}),
+        ):
+            with pytest.raises(ValueError, match=f"levels that occur in column `{column}`"):
+                ask_()
+    assert PLAN.estimate(data, "sex", where={"child": 1}).records == 200
+    owned = int(table()["owns"].sum())
+    assert PLAN.estimate(data, "sex", where={"owns": np.True_}).records == owned
+    for truth in (True, np.True_, [0, False]):
+        with pytest.raises(ValueError, match="declared categories of `v`; got "):
+            PLAN.estimate(data, "v", where={"v": truth})
+    truths = bs.Plan([bs.Categorical("owns", [False, True], "randomized_response", keep=0.7)])
+    with pytest.raises(ValueError, match="declared categories of `owns`; got 1"):
+        truths.estimate(data, "owns", where={"owns": [1]})
+
+
+def test_a_column_of_truths_and_numbers_tells_them_apart() -> None:
+    data = {"sex": ["F", "M", "F", "F"], "mixed": [True, 1, "a", "a"]}
+    # A dict of Python's takes True and 1 for the same key.
+    data["mixed"] = np.array(data["mixed"], object)[[0, 0, 2, 3]]
+    with pytest.raises(ValueError, match="levels that occur in column `mixed`"):
+        PLAN.count(data, {"mixed": 1})
+    assert PLAN.estimate(data, "sex", where={"mixed": True}).records == 2
+
+
+# Who did not answer, and who is outside.
+
+
+@every_frame
+def test_who_did_not_answer_is_counted_inside_the_domain_alone(frame: str) -> None:
+    given = table()
+    inside = given["town"] == "A"
+    silent = np.array([value is None for value in given["edu"]])
+    data = FRAMES[frame](given)
+    assert 0 < (silent & inside).sum() < silent.sum()
+
+    def said(n: int) -> str:
+        return f"{n} records without an answer left out"
+
+    found = PLAN.estimate(data, "edu", where={"town": "A"})
+    assert found.records == (inside & ~silent).sum()
+    assert found.notes == (said((silent & inside).sum()),)
+    assert PLAN.estimate(data, "edu").notes == (said(silent.sum()),)
+    # A protected domain says who is in it of nobody, so all are counted.
+    assert said(silent.sum()) in PLAN.estimate(data, "edu", where={"sex": "F"}).notes
+    assert said(silent.sum()) in PLAN.count(data, {"edu": "lo", "town": "A"}).notes
+    question = ask(PLAN, ["edu"], {"town": "A"})
+    running = Running(question, Design())
+    for start in range(0, 300, 77):
+        running.add(pa.table(given).slice(start, 77))
+    assert running.unanswered == (silent & inside).sum()
+
+
+def test_counts_do_not_say_who_of_a_domain_did_not_answer() -> None:
+    rows = pd.DataFrame(table()).groupby(["edu", "town"], dropna=False).size()
+    counts = PLAN.tabulate(rows.reset_index(name="count"), "edu", "town")
+    assert counts.unanswered > 0
+    assert PLAN.estimate(counts=counts, columns=["edu"], where={"town": "A"}).notes == ()
+    assert len(PLAN.estimate(counts=counts, columns=["edu"]).notes) == 1
+
+
+@every_frame
+def test_rows_outside_of_a_known_domain_are_no_units(frame: str) -> None:
+    given = table()
+    inside = given["town"] == "A"
+    n = int(inside.sum())
+    data = FRAMES[frame](given)
+    part = FRAMES[frame]({name: np.array(values, object)[inside].tolist()
+                          for name, values in given.items()})  # fmt: skip
+    # Of records that count alike, those of a domain in clear are a sample of their own.
+    for columns in (("v",), ("sex", "age"), ("job",), ("region", "job")):
+        found = PLAN.estimate(data, *columns, where={"town": "A"})
+        want = PLAN.estimate(part, *columns)
+        assert np.allclose(found.standard_errors, want.standard_errors, rtol=1e-12)
+        assert np.allclose(found.interval(), want.interval(), rtol=1e-12)
+    found = PLAN.estimate(data, "job", where={"town": "A"})
+    assert (found.records, found.degrees) == (n, n - 1)
+    # With answers missing, too, those who answered are.
+    answered = np.array([value is not None for value in given["edu"]])
+    assert PLAN.mean(data, "edu", [0, 1]).degrees == answered.sum() - 1
+    both = PLAN.covariance(data, ["edu", "age"], {"edu": [0, 1]})
+    assert both.degrees == answered.sum() - 1
+    # With weights or clusters all rows are units, those outside with a weight of 0.
+    designs: list[tuple[dict[str, Any], int]] = [({"weights": "w"}, 299), ({"cluster": "age"}, 2)]
+    for options, degrees in designs:
+        assert PLAN.estimate(data, "v", where={"town": "A"}, **options).degrees == degrees
+        assert PLAN.mean(data, "v", where={"town": "A"}, **options).degrees == degrees
+    for design, degrees in ((Design(), n - 1), (Design("w"), 299)):
+        running = Running(ask(PLAN, ["job"], {"town": "A"}), design)
+        running.add(pa.table(given))
+        assert running.estimate("inverse", "sampled").degrees == degrees
