@@ -33,6 +33,7 @@ ANATOMY = "tests/test_anatomy.py::"
 WHERE = "tests/test_where.py::"
 INTERVALS = "tests/test_intervals.py::"
 AUDIT = "tests/test_audit.py::"
+READER = "tests/test_reader.py::"
 DOOR = "tests/test_door.py::"
 
 MUTANTS = [
@@ -355,6 +356,17 @@ MUTANTS = [
         ("tests/test_plan.py::test_strata_count_as_the_weakest",),
         old="return min(attribute.matrices, key=lambda matrix: matrix.beta)",
         new="return attribute.matrices[0]",
+    ),
+    Mutant(
+        "epsilon-of-the-weakest-beta",
+        "python/bistochastic/plan/definitions.py",
+        "the epsilon of strata is that of the law with the smallest beta",
+        (
+            "tests/test_plan.py::"
+            "test_the_epsilon_of_strata_is_the_largest_and_not_that_of_the_smallest_beta",
+        ),
+        old="epsilons = [matrix.epsilon for matrix in attribute.matrices]",
+        new="epsilons = [law.epsilon]",
     ),
     Mutant(
         "missing-cells-shift",
@@ -758,6 +770,22 @@ MUTANTS = [
         new="few - above",
     ),
     Mutant(
+        "equals-told-apart-by-rounding-below",
+        "python/bistochastic/audit/linkage.py",
+        "a product that is a hair larger, computed in another order, goes before",
+        (AUDIT + "test_equal_products_are_ties_in_spite_of_rounding[2-5]",),
+        old="high, low = own * (1 + TIES), ",
+        new="high, low = own, ",
+    ),
+    Mutant(
+        "equals-told-apart-by-rounding-above",
+        "python/bistochastic/audit/linkage.py",
+        "a product that is a hair smaller, computed in another order, goes behind",
+        (AUDIT + "test_equal_products_are_ties_in_spite_of_rounding[2-9]",),
+        old="own * (1 + TIES), own * (1 - TIES)",
+        new="own * (1 + TIES), own",
+    ),
+    Mutant(
         "columns-in-clear-not-compared",
         "python/bistochastic/audit/linkage.py",
         "the attacker looks through everybody, whatever stands in clear",
@@ -772,6 +800,14 @@ MUTANTS = [
         (AUDIT + "test_left_out_guesses_are_those_of_a_loop",),
         old="own = number - 1",
         new="own = number",
+    ),
+    Mutant(
+        "strata-not-in-repeats",
+        "python/bistochastic/audit/giveaways.py",
+        "two reports of one value count as redrawn, though each has a law of its own",
+        (AUDIT + "test_what_has_another_law_or_was_missing_was_not_redrawn",),
+        old="truths + (0 if channel.strata is None else channel.strata)",
+        new="truths + 0",
     ),
     Mutant(
         "shuffled-rows-attacked",
@@ -813,6 +849,47 @@ MUTANTS = [
         ("tests/test_markup.py::test_labels_are_text_everywhere",),
         old="yield escaped(child)",
         new="yield child",
+    ),
+    # CSV files.
+    Mutant(
+        "return-unquoted",
+        "python/bistochastic/adapters/csv_file.py",
+        "a lone return in a cell is written without quotes",
+        (READER + "test_a_lone_return_is_quoted",),
+        old="special = f'[\"\\r\\n",
+        new="special = f'[\"\\n",
+    ),
+    Mutant(
+        "type-of-the-first-block",
+        "python/bistochastic/adapters/table_files.py",
+        "a numeric column has the type of its first rows",
+        (READER + "test_numbers_of_19_digits_stay_exact_or_are_refused",),
+        old="if not done or pa.types.is_floating(found.type):",
+        new="if not done:",
+    ),
+    Mutant(
+        "whole-numbers-become-floats",
+        "python/bistochastic/adapters/table_files.py",
+        "whole numbers before a float are rounded to floats",
+        (READER + "test_numbers_of_19_digits_stay_exact_or_are_refused",),
+        old="check_in_doubles(parts, name)",
+        new="pass",
+    ),
+    Mutant(
+        "swallowed-lines",
+        "python/bistochastic/adapters/csv_file.py",
+        "a field may hold any number of lines",
+        (READER + "test_a_field_that_swallows_rows_is_refused_by_every_command",),
+        old="admits or given.lines == done + 2",
+        new="True",
+    ),
+    Mutant(
+        "quote-left-open",
+        "python/bistochastic/adapters/csv_file.py",
+        "a quote may be left open at the end of the file",
+        (READER + "test_a_field_that_swallows_rows_is_refused_by_every_command",),
+        old="if ended and (",
+        new="if (",
     ),
     # What leaves.
     Mutant(

@@ -293,6 +293,7 @@ RECIPES: dict[str, st.SearchStrategy[Recipe]] = {
     "geometric": st.one_of(
         st.builds(later(geometric), SIZES, temperature=st.one_of(UNITS, st.floats(0, 1e6))),
         st.builds(later(geometric), SIZES, beta=UNITS),
+        st.builds(later(geometric), SIZES, epsilon=st.one_of(UNITS, st.floats(0, 40))),
     ),
     "gibbs": st.builds(later(gibbs), costs(), temperature=st.floats(0.05, 100)),
     "kron": krons(),

@@ -26,6 +26,7 @@ import pytest
 from click.testing import CliRunner
 
 import bistochastic as bs
+from bistochastic.audit import linkage, propensity, utility
 from bistochastic.audit.guesses import TIES
 from bistochastic.cli import main
 from test_plan_adult import adult
@@ -167,6 +168,20 @@ def test_linkage_is_that_of_an_exhaustive_search(seed: int) -> None:
             assert rate.observed == pytest.approx(observed, abs=1e-12)
             assert rate.predicted == pytest.approx(expected, abs=1e-12)
             assert rate.chance == few / 8
+
+
+# One truth is unlikely by two reports, the other as much by a third: 1/2 * 1/5 = 1/10. Rounding
+# puts the first below the second, or above it.
+@pytest.mark.parametrize(("one", "other"), [(2, 5), (2, 9)])
+def test_equal_products_are_ties_in_spite_of_rounding(one: int, other: int) -> None:
+    odds = {"a": one, "b": other, "c": one * other}
+    plan = plan_of(
+        *(bs.Categorical(x, ["0", "1"], RR, keep=Fraction(n, n + 1)) for x, n in odds.items())
+    )
+    original = {"a": ["1", "0"], "b": ["1", "0"], "c": ["0", "1"]}
+    released = {"a": ["0", "0"], "b": ["0", "0"], "c": ["0", "1"]}
+    # The first row is of either person, with the same chance; the second is the second's.
+    assert bs.audit(original, released, plan).linkages[0].first.observed == 0.75
 
 
 def test_what_is_predicted_is_what_happens_on_average_over_all_releases() -> None:
@@ -393,6 +408,23 @@ def test_repeats_are_counted_and_redrawn_ones_told() -> None:
     assert bs.audit(table, plan_of(SEX).protect(table), plan_of(SEX)).repeats is None
 
 
+def test_what_has_another_law_or_was_missing_was_not_redrawn() -> None:
+    def redrawn(plan: bs.Plan, original: dict[str, Any], said: list[str | None]) -> int:
+        found = bs.audit(original, {**original, "sex": said}, plan, id_column="id").repeats
+        assert found is not None
+        return found.redrawn
+
+    ids = {"id": [1, 1, 2, 2]}
+    by_town = plan_of(bs.Categorical("sex", ["F", "M"], strata=STRATA))
+    table = {**ids, "sex": ["F", "F", "M", "M"], "town": ["N", "S", "S", "S"]}
+    # The first person has two laws, and two reports; the second has one law.
+    assert redrawn(by_town, table, ["F", "M", "M", "M"]) == 0
+    assert redrawn(by_town, table, ["F", "M", "F", "M"]) == 1
+    kept = plan_of(bs.Categorical("sex", ["F", "M"], RR, keep=0.6, missing="keep"))
+    table = {**ids, "sex": ["F", None, "M", None]}
+    assert redrawn(kept, table, ["M", None, "F", None]) == 0
+
+
 def test_numbers_are_attacked_by_interval_and_distance() -> None:
     table = people(200)
     table["hours"] = np.random.default_rng(8).integers(1, 9, 200).astype(float).tolist()
@@ -522,8 +554,6 @@ def test_a_propensity_score_sees_shifted_shares_and_nothing_else() -> None:
 
 def test_the_regression_is_the_one_that_scipy_finds() -> None:
     from scipy.optimize import minimize
-
-    from bistochastic.audit import propensity
 
     draw = np.random.default_rng(4)
     columns = np.c_[np.ones(300), draw.random((300, 3)) < 0.4].astype(float)
@@ -740,7 +770,7 @@ def test_beyond_20_000_records_2_000_are_traced() -> None:
 
 
 def test_pieces_of_the_list_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bistochastic.audit import linkage, numbers
+    from bistochastic.audit import numbers
 
     table = people(400)
     plan = plan_of(SEX, JOB, INCOME)
@@ -753,6 +783,50 @@ def test_pieces_of_the_list_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> No
     for one, other in zip(whole.linkages, cut.linkages, strict=True):
         assert one.first.observed == pytest.approx(other.first.observed, abs=1e-12)
         assert one.five.predicted == pytest.approx(other.five.predicted, abs=1e-12)
+
+
+def test_people_are_found_by_columns_whose_chances_have_no_double(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Every other report is false, at odds of 1 to 49: a row has a chance of about e^-1000 under the
+    # truth and e^-2000 under others, which are all 0 as doubles. That noise makes another person as
+    # likely has a probability below 1e-60.
+    monkeypatch.setattr(utility, "_PAIRS", 100)
+    draw = np.random.default_rng(5)
+    table = {f"c{i}": draw.integers(0, 50, 4).tolist() for i in range(500)}
+    plan = plan_of(*(bs.Categorical(name, range(50), RR, keep=0.5) for name in table))
+    heard: list[float] = []
+    release = plan.protect(table)
+    found = bs.audit(table, release, plan, progress=heard.append)
+    rates = found.linkages[0].first
+    assert rates.observed == 1.0
+    assert rates.predicted == pytest.approx(1.0)
+    # Tables are compared for some pairs alone, and reading is told, too.
+    assert len(found.pairs) == 100
+    assert "100 of 124,750 pairs of columns, drawn at random, are compared" in found.notes
+    assert "drawn at random, are compared" in str(found)
+    assert sum(share < 0.1 for share in heard) > 100
+    assert bs.audit(table, release, plan).pairs == found.pairs
+
+
+def test_logs_and_products_trace_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = MIXED.protect(FEW_PEOPLE)
+    products = bs.audit(FEW_PEOPLE, release, MIXED)
+    monkeypatch.setattr(linkage, "_SMALL", 1.0)
+    logs = bs.audit(FEW_PEOPLE, release, MIXED)
+    for one, other in zip(products.linkages, logs.linkages, strict=True):
+        for a, b in ((one.first, other.first), (one.five, other.five)):
+            assert a.observed == pytest.approx(b.observed, abs=1e-12)
+            assert a.predicted == pytest.approx(b.predicted, abs=1e-12)
+
+
+def test_a_regression_on_more_columns_than_rows_is_the_same() -> None:
+    draw = np.random.default_rng(6)
+    columns = np.c_[np.ones(20), draw.random((20, 15)) < 0.5].astype(float)
+    wide = np.c_[columns, np.zeros((20, 30))]
+    released = np.repeat([0.0, 1.0], 10)
+    narrow = propensity._fitted(columns, released)
+    assert propensity._fitted(wide, released) == pytest.approx(narrow, abs=1e-9)
 
 
 def test_large_domains_are_attacked_without_a_table() -> None:

@@ -189,6 +189,12 @@ def test_compare() -> None:
     assert page.count("<tr>") == 2 + len(bs.uniform(2).profile().entries)
 
 
+def test_inspect_takes_the_epsilon_of_geometric() -> None:
+    result = CliRunner().invoke(cli.main, ["inspect", "geometric", "--size", "5", "--epsilon", "2"])
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^epsilon +2\b", result.output, re.M), result.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -196,8 +202,8 @@ def test_compare() -> None:
         (["inspect", "uniform", "--size", "many"], "'many' is not a number"),
         (["inspect", "uniform"], "`size` must be given for uniform; got nothing"),
         (
-            ["inspect", "geometric", "--size", "4", "--epsilon", "1"],
-            "`epsilon` must be a parameter of geometric",
+            ["inspect", "k_anonymous", "--size", "4", "--epsilon", "1"],
+            "`epsilon` must be a parameter of k_anonymous",
         ),
         (["inspect", "circulant", "--first-row", "0.5,0.6"], "got a sum of 1.1"),
         (["inspect", "gauss"], "`family` must be one of balance, "),

@@ -119,7 +119,7 @@ def test_batches_of_any_length_add_up(frame: pd.DataFrame) -> None:
     ("words", "sentence"),
     [
         (["file.csv", "--plan", "plan.toml", "--by", "tail"],
-         "must have one column `tail`; got none"),
+         "must have the column `tail`; got none"),
         (["file.csv", "--plan", "plan.toml", "--by", "sex", "--where", "sex=X"],
          "`where` must hold declared categories of `sex`; got 'X'"),
         (["file.csv", "--plan", "plan.toml", "--by", "sex", "--where", "sex"],
@@ -130,7 +130,7 @@ def test_batches_of_any_length_add_up(frame: pd.DataFrame) -> None:
         (["file.csv", "--plan", "plan.none.json", "--by", "sex"],
          "`plan` must be a file to read"),
         (["file.txt", "--plan", "plan.json", "--by", "sex"], "must end in .csv, .parquet, .arrow"),
-        (["file.none.csv", "--plan", "plan.json", "--by", "sex"], "must be a file; got none there"),
+        (["file.none.csv", "--plan", "plan.json", "--by", "sex"], "must be a file; got none at"),
         (["file.csv", "--plan", "plan.json", "--by", "job"],
          "must be asked of an invertible matrix"),
         (["file.csv", "--plan", "plan.json", "--by", "sex", "--method", "magic"],
@@ -155,7 +155,7 @@ def test_a_broken_file_is_refused_without_its_values(folder: Path) -> None:
     assert "secret" not in done.output
     (folder / "file.parquet").write_bytes(b"PAR1 secret")
     done = run(folder, "file.parquet", "--plan", "plan.json", "--by", "sex")
-    assert "must be a whole .parquet file" in done.output
+    assert "`file` must be a file of its kind; got a broken one" in done.output
     assert "secret" not in done.output
 
 
@@ -254,9 +254,9 @@ def test_a_design_gives_what_it_gives_in_python(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--cluster", "tail"], "must have one column `tail`; got none"),
-        (["--strata", "tail"], "must have one column `tail`; got none"),
-        (["--weights", "w", "--replicates", "r0,tail"], "must have one column `tail`; got none"),
+        (["--cluster", "tail"], "must have the column `tail`; got none"),
+        (["--strata", "tail"], "must have the column `tail`; got none"),
+        (["--weights", "w", "--replicates", "r0,tail"], "must have the column `tail`; got none"),
         (["--cluster", "sex"],
          "`cluster` must name columns in clear; got `sex`, which the plan protects"),
         (["--replicates", "r0,r1"], "`replicates` must come with weights; got none"),

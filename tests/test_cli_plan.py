@@ -133,7 +133,11 @@ def test_inspect_shows_plans_and_certificates(tmp_path: Path) -> None:
     [
         (["plan"], 2, "Missing argument 'FILE'"),
         (["plan", "none.csv"], 1, "`file` must be a file; got none at none.csv"),
-        (["plan", "none.txt"], 1, "`file` must end in .csv or .parquet; got .txt"),
+        (
+            ["plan", "none.txt"],
+            1,
+            "`file` must end in .csv, .parquet, .arrow or .feather; got .txt",
+        ),
         (["plan", "--codebook", "none.csv"], 1, "`codebook` must be a file to read"),
         (["plan", "none.csv", "--out", "x.json"], 1, "`--out` must end in .toml; got .json"),
         (["inspect", "none.toml"], 1, "`family` must be a file to read; got none at none"),

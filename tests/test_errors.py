@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
+from bistochastic import _core
 
 NAN, INF = math.nan, math.inf
 
@@ -128,9 +129,17 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: loose.reflected([1.0]), ValueError, "`kernel` must hold c_0 to c_r"),
     (lambda: loose.reflected([0.5, 0.5, 0.5]), ValueError, "a sum of 2, off by 1.0e0"),
     (lambda: loose.reflected([NAN, 1.0]), ValueError, "got NaN at 0"),
-    (lambda: loose.geometric(5), ValueError, "exactly one of temperature, beta; got none"),
+    (lambda: loose.geometric(5), ValueError, "exactly one of temperature, beta, epsilon; got none"),
     (lambda: loose.geometric(5, temperature=-1), ValueError, "must be at least 0; got -1"),
     (lambda: loose.geometric(5, temperature=NAN), ValueError, "must be at least 0; got NaN"),
+    (lambda: loose.geometric(5, epsilon=-1), ValueError, "`epsilon` must be at least 0; got -1"),
+    (lambda: loose.geometric(5, epsilon=NAN), ValueError, "`epsilon` must be at least 0; got NaN"),
+    (lambda: loose.geometric(5, epsilon="2"), TypeError, "`epsilon` must be"),
+    (
+        lambda: loose.geometric(5, epsilon=1, beta=0.5),
+        ValueError,
+        "exactly one of temperature, beta, epsilon; got beta and epsilon",
+    ),
     (lambda: loose.gibbs([[0, -1], [1, 0]], beta=0.5), ValueError, "got -1 at (0, 1)"),
     (lambda: loose.gibbs([[0, NAN], [1, 0]], beta=0.5), ValueError, "got NaN at (0, 1)"),
     (lambda: loose.gibbs([[0, 1, 2], [1, 0, 1]], beta=0.5), ValueError, "square table"),
@@ -202,13 +211,86 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
 ]
 
 
+def bytes_of(*codes: int) -> Any:
+    return np.array(codes, "uint8")
+
+
+# What the core says to the rooms above it: a fact each, and never "others", "another" or "more".
+TEXTS = _core.Texts(["no", "yes"])
+BAD += [
+    (
+        lambda: _core.cross([bytes_of(0, 1), bytes_of(0)], [2, 2], None),
+        ValueError,
+        "got 2 columns, 2 sizes, 1 columns of other lengths",
+    ),
+    (lambda: _core.cross([bytes_of(0, 1)], [2], np.ones(3)), ValueError, "weights of 3 rows"),
+    (
+        lambda: _core.cross([bytes_of(0)] * 2, [2**31, 2**31], None),
+        ValueError,
+        "less than 2^32 cells; got 4611686018427387904",
+    ),
+    (lambda: loose._core.cross([np.ones(1)], [2], None), TypeError, "got an array of float64"),
+    (lambda: loose._core.cross([[1]], [2], None), TypeError, "got list"),
+    (lambda: TEXTS.spelled(np.ones(1), None, False), TypeError, "got an array of float64"),
+    (
+        lambda: TEXTS.spelled(bytes_of(0), np.array([True, False]), False),
+        ValueError,
+        "`missing` must say it of each of 1 values; got 2",
+    ),
+    (
+        lambda: TEXTS.codes(bytes_of(0, 2), bytes_of(110, 111), None, "uint8"),
+        TypeError,
+        "`offsets` must be an array of one of i32 i64; got an array of uint8",
+    ),
+    (
+        lambda: _core.group(np.array([[1.0], [NAN]]), [0], 2),
+        ValueError,
+        "got a number that is neither, in column 0",
+    ),
+    (lambda: _core.group(np.ones((2, 1)), [], 2), ValueError, "each of 1 columns holds"),
+    (
+        lambda: _core.class_means(np.ones((2, 1)), np.array([0, 5]), np.array([2])),
+        ValueError,
+        "`codes` must be from 0 to below 1; got one outside, at 1",
+    ),
+    (
+        lambda: _core.anatomy(4, np.array([0, 1]), None, 2, 2, None, None),
+        ValueError,
+        "each of 4 records; got 0 classes and 2 codes",
+    ),
+    (
+        lambda: _core.permute_into(bs.uniform(2), np.ones(2), np.ones(2), False, None, None),
+        TypeError,
+        "`values` must be an array of unsigned integers; got an array of float64",
+    ),
+    (
+        lambda: bs.blocks([2**25, 2**26]).decompose(),
+        ValueError,
+        "sum to at most 67108864 to be decomposed; got 100663296",
+    ),
+    (
+        lambda: bs.Plan.from_json('{"version": 1, "name": "p", "attributes": [{"kind": "odd"}]}'),
+        ValueError,
+        "be one of categorical, joint, numeric; got `odd`",
+    ),
+    (lambda: loose.k_anonymous(4, epsilon=1), TypeError, "parameter of k_anonymous (size, k, beta"),
+    (lambda: loose.tridiagonal(size=4, epsilon=1), TypeError, "parameter of tridiagonal (alphas"),
+    (lambda: loose.kron(bs.uniform(2), size=1), TypeError, "parameter of kron (matrices); got"),
+    (
+        lambda: loose.Categorical("x", ["a", "b"], "k_anonymous", epsilon=2),
+        TypeError,
+        "column `x`: `epsilon` must be a parameter of k_anonymous (k, beta, share)",
+    ),
+]
+
+
 @pytest.mark.parametrize("i", range(len(BAD)))
 def test_bad_input_gets_one_sentence(i: int) -> None:
     call, error, text = BAD[i]
     with pytest.raises(error, match=re.escape(text)) as caught:
         call()
     sentence = str(caught.value)
-    assert re.fullmatch(r"`[\w@]+` must .*; got .*[^.]", sentence), sentence
+    assert re.fullmatch(r"(column `x`: )?`[\w@.\[\]]+` must .*; got .*[^.]", sentence), sentence
 
 
 def test_what_looks_extreme_and_is_fine() -> None:

@@ -19,6 +19,7 @@ ROOMS = (
     "_core",
     "ctrl_c",
     "errors",
+    "kept",
     "words",
     "markup",
     "spelled",

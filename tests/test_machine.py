@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
+from bistochastic.plan import definitions
 
 
 def child(code: str, *, timeout: float = 120) -> subprocess.CompletedProcess[str]:
@@ -349,6 +350,58 @@ def test_a_child_forked_while_a_number_is_found_finds_it_itself(name: str) -> No
             os._exit(1)
     thread.join()
     assert os.waitpid(pid, 0)[1] == 0
+
+
+@forks
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_forked_while_a_thread_finds_a_property_finds_it_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plans = [
+        bs.Plan([bs.Categorical("x", ["a", "b"], "randomized_response", beta=beta)])
+        for beta in (0.3, 0.6)
+    ]
+    plain, begun, go = definitions.measures, threading.Event(), threading.Event()
+
+    def slow(attribute: Any) -> Any:
+        if threading.current_thread() is not threading.main_thread():
+            begun.set()
+            go.wait(60)
+        return plain(attribute)
+
+    monkeypatch.setattr(definitions, "measures", slow)
+    thread = threading.Thread(target=lambda: plans[0].by_attribute)
+    thread.start()
+    assert begun.wait(60)
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(10)
+        try:
+            os._exit(0 if all("x" in plan.by_attribute for plan in plans) else 2)
+        finally:
+            os._exit(1)
+    status = os.waitpid(pid, 0)[1]
+    go.set()
+    thread.join()
+    assert status == 0
+
+
+def test_threads_that_find_a_property_at_once_get_one_object() -> None:
+    estimate = bs.identity(3).estimate(counts=[1, 2, 3])
+    gate = threading.Barrier(8)
+    found: list[Any] = []
+
+    def find() -> None:
+        gate.wait()
+        found.append(estimate.standard_errors)
+
+    threads = [threading.Thread(target=find) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {id(each) for each in found} == {id(estimate.standard_errors)}
 
 
 @linux

@@ -6,6 +6,7 @@ import itertools
 import math
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -258,6 +259,35 @@ def test_geometric_keeps_its_metric_epsilon(size: int, temperature: float) -> No
             for a, b in zip(rows[u], rows[u + 1], strict=True):
                 ratio = max(a, b) / min(a, b)
                 assert mp.log(mpf(ratio.numerator) / ratio.denominator) <= 1 / mpf(temperature)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 12, 300, 1100])
+@pytest.mark.parametrize("epsilon", [0, 1e-300, 0.1, 2, Fraction(1, 3), 20, 31, 1e9, math.inf])
+def test_geometric_states_at_most_the_epsilon_that_was_asked_for(size: int, epsilon: Any) -> None:
+    m = bs.geometric(size, epsilon=epsilon)
+    m.require(epsilon=float(epsilon))
+    assert bs.geometric(**m.parameters) == m
+    assert m.requested["epsilon"] == epsilon
+    if epsilon == 0 and size > 1:
+        assert m.exact_row(0) == [Fraction(1, size)] * size
+    if epsilon == math.inf:
+        assert m.same_law(bs.identity(size))
+    if 0.1 <= epsilon <= 20 and size > 1:
+        # The coldest law that does: nothing is given away without need.
+        assert float(epsilon) - m.epsilon <= 1e-5
+        colder = math.nextafter(m.requested["temperature"], 0)
+        assert bs.geometric(size, temperature=colder).epsilon > epsilon
+
+
+def test_geometric_by_epsilon_is_what_its_temperature_makes() -> None:
+    m = bs.geometric(9, epsilon=3)
+    assert m == bs.geometric(9, temperature=m.requested["temperature"])
+    # Without a floor the factor between the ends of the scale is exp(8 / T).
+    assert m.requested["temperature"] == pytest.approx(8 / 3, rel=1e-9)
+    plan = bs.Plan([bs.Categorical("x", range(9), "geometric", epsilon=3)])
+    plan.require(epsilon=3)
+    assert bs.Plan.from_json(plan.to_json()) == plan
+    assert bs.Plan.from_toml(plan.to_toml()).epsilon == plan.epsilon
 
 
 def test_geometric_against_published_figures() -> None:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import bistochastic as bs
 from bistochastic.errors import GuaranteeError
 from bistochastic.plan import exchange
+from bistochastic.words import up
 
 loose: Any = bs
 jsonschema = pytest.importorskip("jsonschema")
@@ -411,6 +412,22 @@ def test_strata_count_as_the_weakest() -> None:
         bs.Categorical("x", range(4), strata=("region", {"n": strong, "s": bs.uniform(5)}))
 
 
+def test_the_epsilon_of_strata_is_the_largest_and_not_that_of_the_smallest_beta() -> None:
+    # Most reports are true under the first; under the second some truths are all but excluded.
+    true, far = bs.randomized_response(9, beta=0.5), bs.geometric(9, beta=0.6)
+    assert true.beta < far.beta
+    assert true.epsilon < far.epsilon - 3
+    attribute = bs.Categorical("x", range(9), strata=("region", {"n": true, "s": far}))
+    plan = bs.Plan([attribute], keep=["region"])
+    assert (plan.beta, plan.epsilon) == (true.beta, far.epsilon)
+    assert plan.by_attribute["x"].epsilon == far.epsilon
+    assert up(far.epsilon) in attribute._repr_html_()
+    certificate = plan.protect({"x": [1, 2], "region": ["n", "s"]}).certificate
+    assert certificate.to_dict()["epsilon"] == far.epsilon
+    with pytest.raises(GuaranteeError, match="`epsilon` must be at most"):
+        plan.require(epsilon=true.epsilon)
+
+
 def test_a_joint_attribute_of_a_million_cells_costs_nothing() -> None:
     joint = bs.Joint(("a", "b"), [range(1000), range(1000)], "randomized_response", beta=0.6)
     assert joint.size == 10**6
@@ -466,7 +483,10 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
             "must be given by one of family, matrix and strata; got family and matrix",
         ),
         (lambda: loose.Categorical("x", [0, 1], "unifrom"), "`family` must be one of"),
-        (lambda: loose.Categorical("x", [0, 1], "uniform", beta=1), "`beta` must be something"),
+        (
+            lambda: loose.Categorical("x", [0, 1], "uniform", beta=1),
+            "`beta` must be a parameter",
+        ),
         (lambda: loose.Categorical("x", [0, 1], matrix=bs.uniform(3)), "must have size 2; got 3"),
         (lambda: loose.Categorical("x", [0, 1], matrix=[[1]]), "must hold a matrix; got list"),
         (
@@ -501,7 +521,7 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
                 ((["k_anonymous"], {"k": 0}), "`k` must be a whole number of at least 1; got 0"),
                 ((["k_anonymous"], {}), "exactly one of k, beta, share; got none"),
                 ((["k_anonymous"], {"k": 2, "beta": 0.5}), "exactly one of k, beta, share; got k"),
-                ((["k_anonymous"], {"alpha": 2}), "`alpha` must be something k_anonymous takes"),
+                ((["k_anonymous"], {"alpha": 2}), "`alpha` must be a parameter of k_anonymous"),
                 ((["tridiagonal"], {"alphas": 2}), "`alphas` must be non-negative"),
                 ((["geometric"], {"temperature": -1}), "`temperature` must be at least 0; got -1"),
                 ((["randomized_response"], {"keep": 2}), "`keep` must be from 0 to 1; got 2"),

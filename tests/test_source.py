@@ -181,3 +181,19 @@ def test_the_test_would_see_a_comparison() -> None:
         'x == "inverse"',
     ):
         assert not python_comparisons(line), line
+
+
+def test_properties_that_are_found_once_have_no_lock() -> None:
+    # In Python 3.11 a `cached_property` has a lock, which a forked child may find taken for ever.
+    found = [
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if "cached_property" in path.read_text()
+    ]
+    assert found == ["kept.py"], "use bistochastic.kept"
+
+
+def test_errors_say_what_was_got() -> None:
+    files = [*SOURCE.rglob("*.rs"), *PACKAGE.rglob("*.py")]
+    vague = re.compile(r'Error::\w+\([^;]*?, "(?:an)?other(?:s| number| length)?"\)|, "more"\)')
+    assert not [path.name for path in files if vague.search(path.read_text())]

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# What NumPy and others raise for what is no array of theirs.
-_NO_ARRAY = (TypeError, ValueError, OverflowError, NotImplementedError, Warning)
 # Types of Python's that NumPy reads without asking them anything.
 _NUMBERS = frozenset((int, float))
 
@@ -63,10 +61,11 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> NDArray
         missing = None if numbers else _missing(given)
         if missing is None or not missing.any():
             return np.array(given) if numbers else _plain(given)
-    except OutOfMemoryError:
+    except MemoryError:
         # A matrix that is too large to be an array says so itself.
         raise
-    except _NO_ARRAY:
+    except Exception:
+        # Whatever NumPy and other libraries raise for what is no array of theirs.
         ragged = isinstance(given, list | tuple) and any(hasattr(x, "__len__") for x in given)
         got = "rows of several lengths or kinds" if ragged else type(given).__name__
         raise TypeError(f"`{name}` must {must}; got {got}") from None

@@ -18,7 +18,8 @@ same for every other family. It holds the probabilities as whole numbers (``coun
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from bistochastic.matrix import Matrix
 from bistochastic.progress import watched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -36,11 +37,31 @@ if TYPE_CHECKING:
     Vector = Sequence[int] | Sequence[float] | Sequence[Fraction] | NDArray[Any]
     Table = Sequence[Vector] | NDArray[Any]
 
+_P = ParamSpec("_P")
+
+# What each function takes.
+TAKEN: dict[str, tuple[str, ...]] = {}
 # The families that a size and a beta are enough for.
 BY_BETA = ("randomized_response", "k_anonymous", "geometric", "tridiagonal")
 # Arrays of fewer rows are done before anyone would look: watching takes as long as a small one.
 # What dense takes is nearly balanced.
 _SHORT = {"dense": 200, "balance": 64, "gibbs": 64}
+
+
+def _family(function: Callable[_P, Matrix]) -> Callable[_P, Matrix]:
+    """Refuse a name that is no parameter of the family in the sentence of :func:`build`."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    TAKEN[function.__name__] = names
+
+    @wraps(function)
+    def made(*given: _P.args, **parameters: _P.kwargs) -> Matrix:
+        unknown = [name for name in parameters if name not in names]
+        if unknown:
+            return _core.build(function.__name__, dict.fromkeys(unknown, 0))
+        return function(*given, **parameters)
+
+    return made
 
 
 def _of_table(family: str, table: Table | None, parameters: dict[str, Any]) -> Matrix:
@@ -82,6 +103,7 @@ def build(family: str, **parameters: Any) -> Matrix:
     return _core.build(family, parameters)
 
 
+@_family
 def identity(size: int) -> Matrix:
     """Every category is reported as it is: 0 bits, beta 0.
 
@@ -94,6 +116,7 @@ def identity(size: int) -> Matrix:
     return _core.build("identity", {"size": size})
 
 
+@_family
 def uniform(size: int) -> Matrix:
     """Perfect secrecy: every category is reported with probability exactly ``1/size``.
 
@@ -104,6 +127,7 @@ def uniform(size: int) -> Matrix:
     return _core.build("uniform", {"size": size})
 
 
+@_family
 def permutation(targets: Sequence[int] | NDArray[Any]) -> Matrix:
     """Code ``u`` is always reported as ``targets[u]``: a relabelling, which hides nothing.
 
@@ -114,6 +138,7 @@ def permutation(targets: Sequence[int] | NDArray[Any]) -> Matrix:
     return _core.build("permutation", {"targets": targets})
 
 
+@_family
 def randomized_response(
     size: int,
     *,
@@ -155,6 +180,7 @@ def randomized_response(
     return _core.build("randomized_response", parameters)
 
 
+@_family
 def blocks(sizes: Sequence[int] | NDArray[Any]) -> Matrix:
     """Classes of ``sizes`` consecutive codes. A report tells the class and nothing else.
 
@@ -172,6 +198,7 @@ def blocks(sizes: Sequence[int] | NDArray[Any]) -> Matrix:
     return _core.build("blocks", {"sizes": sizes})
 
 
+@_family
 def k_anonymous(
     size: int,
     *,
@@ -199,6 +226,7 @@ def k_anonymous(
     return _core.build("k_anonymous", given)
 
 
+@_family
 def circulant(first_row: Vector, *, total: int | None = None) -> Matrix:
     """Each row is the one above, shifted right by one: for cyclic categories, Expression (6).
 
@@ -220,6 +248,7 @@ def circulant(first_row: Vector, *, total: int | None = None) -> Matrix:
     return _core.build("circulant", {"first_row": first_row, "total": total})
 
 
+@_family
 def tridiagonal(
     alphas: Vector | Number | None = None,
     *,
@@ -255,6 +284,7 @@ def tridiagonal(
     return _core.build("tridiagonal", parameters)
 
 
+@_family
 def reflected(kernel: Vector, *, total: int | None = None) -> Matrix:
     """A step of random length on an ordered scale, folded back at both ends.
 
@@ -276,11 +306,13 @@ def reflected(kernel: Vector, *, total: int | None = None) -> Matrix:
     return _core.build("reflected", {"kernel": kernel, "total": total})
 
 
+@_family
 def geometric(
     size: int | None = None,
     *,
     temperature: float | None = None,
     beta: float | None = None,
+    epsilon: float | None = None,
     kernel: Vector | None = None,
     total: int | None = None,
 ) -> Matrix:
@@ -295,17 +327,25 @@ def geometric(
 
     * ``temperature``, the ``T`` above; 0 is the identity, ``inf`` the uniform matrix
     * ``beta``, for the lowest temperature that reaches it
+    * ``epsilon``, for the lowest temperature whose ``m.epsilon`` is at most that. It is the worst
+      case over all pairs of categories, not the epsilon per step. 0 gives the uniform matrix,
+      ``inf`` the identity. Finite values above about 32 are lowered to it.
     * ``kernel`` and ``total``, as they stand in ``parameters``, and nothing else
 
     >>> import bistochastic as bs
     >>> m = bs.geometric(12, beta=0.6)
     >>> m.beta >= 0.6, round(m.truthfulness, 3)
     (True, 0.478)
+    >>> m = bs.geometric(5, epsilon=2)
+    >>> m.require(epsilon=2)
+    >>> round(m.epsilon, 9), round(m.requested["temperature"], 6)
+    (2.0, 2.0)
     """
-    asked = {"size": size, "temperature": temperature, "beta": beta}
+    asked = {"size": size, "temperature": temperature, "beta": beta, "epsilon": epsilon}
     return _core.build("geometric", {**asked, "kernel": kernel, "total": total})
 
 
+@_family
 def gibbs(
     cost: Table | None = None,
     *,
@@ -343,6 +383,7 @@ def gibbs(
     return _of_table("gibbs", cost, {**asked, "counts": counts, "total": total})
 
 
+@_family
 def dense(
     array: Table | None = None, *, counts: Table | None = None, total: int | None = None
 ) -> Matrix:
@@ -370,6 +411,7 @@ def dense(
     return _of_table("dense", array, {"array": array, "counts": counts, "total": total})
 
 
+@_family
 def balance(
     array: Table | None = None, *, counts: Table | None = None, total: int | None = None
 ) -> Matrix:
@@ -392,6 +434,7 @@ def balance(
     return _of_table("balance", array, {"array": array, "counts": counts, "total": total})
 
 
+@_family
 def t_transform(size: int, i: int, j: int, *, keep: Number) -> Matrix:
     """Codes ``i`` and ``j`` are swapped with probability ``1 - keep``. All other codes stay.
 
@@ -408,6 +451,7 @@ def t_transform(size: int, i: int, j: int, *, keep: Number) -> Matrix:
     return _core.build("t_transform", {"size": size, "i": i, "j": j, "keep": keep})
 
 
+@_family
 def kron(*factors: Matrix, matrices: Sequence[Matrix] | None = None) -> Matrix:
     """Several columns at once, each randomized independently by its own matrix.
 
@@ -432,6 +476,7 @@ def kron(*factors: Matrix, matrices: Sequence[Matrix] | None = None) -> Matrix:
     return _core.build("kron", {"matrices": _listed(matrices)})
 
 
+@_family
 def mix(matrices: Sequence[Matrix], *, weights: Vector) -> Matrix:
     """One of several matrices of the same size, chosen anew per record with these weights.
 

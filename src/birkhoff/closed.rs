@@ -209,7 +209,8 @@ fn classes(size: u64, runs: &[Run]) -> Result<Terms> {
     let moments = sizes.iter().try_fold(0u64, |sum, &n| sum.checked_add(n));
     if moments.is_none_or(|sum| sum > MOST) {
         let must = format!("have distinct sizes that sum to at most {MOST} to be decomposed");
-        return Err(Error::value("classes", must, "more"));
+        let got = moments.map_or_else(|| "a sum above 2^64".to_owned(), |sum| sum.to_string());
+        return Err(Error::value("classes", must, got));
     }
     let mut times: Vec<(u32, u32)> = sizes
         .iter()

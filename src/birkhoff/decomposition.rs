@@ -121,7 +121,6 @@ impl Decomposition {
     /// # Errors
     /// Fractions that leave 127 bits.
     pub fn cells(&self) -> Result<Cells, Error> {
-        let too_long = || Error::value("terms", "add up to fractions below 2^127", "more");
         let factors = match &self.sum {
             Sum::Plain(form) => return form.cells(),
             Sum::Kron(factors, None) => factors,
@@ -135,10 +134,10 @@ impl Decomposition {
                         .weight(j)
                         .into_iter()
                         .try_fold((1, 1), fractions::multiply);
-                    let weight = weight.ok_or_else(too_long)?;
+                    let weight = weight.ok_or_else(fractions::too_long)?;
                     for (row, &v) in sums.chunks_mut(size).zip(&term) {
                         let cell = &mut row[v as usize];
-                        *cell = fractions::add(*cell, weight).ok_or_else(too_long)?;
+                        *cell = fractions::add(*cell, weight).ok_or_else(fractions::too_long)?;
                     }
                 }
                 return Ok(Cells::Ratios(sums));
@@ -154,7 +153,7 @@ impl Decomposition {
                 for v in 0..size * n {
                     let a = product[u / n * size + v / n];
                     let b = cells.ratio(u % n * n + v % n);
-                    next.push(fractions::multiply(a, b).ok_or_else(too_long)?);
+                    next.push(fractions::multiply(a, b).ok_or_else(fractions::too_long)?);
                 }
             }
             (product, size) = (next, size * n);

@@ -51,9 +51,14 @@ pub fn decompose(
         sum: Sum::Kron(parts, None),
         complete: true,
     };
-    let terms = whole
-        .terms()
-        .ok_or_else(|| Error::value("matrices", "have fewer than 2^127 terms together", "more"))?;
+    let terms = whole.terms().ok_or_else(|| {
+        let must = "have fewer than 2^127 terms together";
+        Error::value(
+            "matrices",
+            must,
+            format!("a product of {} counts above that", factors.len()),
+        )
+    })?;
     if options.mass < 1.0 || options.max_terms.is_some_and(|n| u128::from(n) < terms) {
         if terms > CHOICE {
             let must = format!("be left out for a kron of more than {CHOICE} terms");

@@ -65,6 +65,14 @@ pub fn type_name(value: &Bound<'_, PyAny>) -> String {
         .map_or_else(|_| "something else".to_owned(), |name| name.to_string())
 }
 
+/// The same of an array, with the type of what it holds.
+pub fn array_type(value: &Bound<'_, PyAny>) -> String {
+    match value.cast::<PyUntypedArray>() {
+        Ok(array) => format!("an array of {}", array.dtype()),
+        Err(_) => type_name(value),
+    }
+}
+
 /// Whether the type of `value` has `name`. An instance may answer to any name, and raise.
 fn has(value: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
     value.get_type().hasattr(name)

@@ -4,7 +4,7 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::convert::type_name;
+use super::convert::array_type;
 use super::work::detached;
 use crate::draw::cross::{Codes, Column, table};
 use crate::error::Error;
@@ -32,7 +32,7 @@ impl<'py> Held<'py> {
             return Ok(Self::SixtyFour(codes.readonly()));
         }
         let must = "hold arrays of unsigned whole numbers";
-        Err(Error::type_("columns", must, type_name(codes)).into())
+        Err(Error::type_("columns", must, array_type(codes)).into())
     }
 
     fn codes(&self) -> PyResult<Codes<'_>> {
@@ -76,15 +76,25 @@ pub fn cross<'py>(
     let lengths = columns.iter().map(|column| column.codes.len());
     let mut lengths = lengths.chain(weights.map(<[f64]>::len));
     if held.len() != sizes.len() || columns.is_empty() || !lengths.all(|length| length == rows) {
-        let must = "be as many columns as sizes, one at least, all of one length";
-        return Err(Error::value("columns", must, "others").into());
+        let must = format!("be one column of {rows} rows per size, and at least one");
+        let unequal = columns
+            .iter()
+            .filter(|column| column.codes.len() != rows)
+            .count();
+        let got = format!(
+            "{} columns, {} sizes, {unequal} columns of other lengths and weights of {} rows",
+            held.len(),
+            sizes.len(),
+            weights.map_or(rows, <[f64]>::len),
+        );
+        return Err(Error::value("columns", must, got).into());
     }
     let cells = sizes
         .iter()
         .fold(1u64, |all, &size| all.saturating_mul(size.into()));
     if cells >= 1 << 32 {
         let must = "make less than 2^32 cells";
-        return Err(Error::value("columns", must, "more").into());
+        return Err(Error::value("columns", must, cells).into());
     }
     let found = detached(py, rows as u64, || table(&columns, cells as usize, weights))?;
     match found {

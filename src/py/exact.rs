@@ -280,7 +280,7 @@ impl<'py> Rows<'py> {
         self.steps += (rows.len() * before.counts.len()) as u128 * effort(longer);
         if self.steps > STEPS {
             let must = format!("take at most {STEPS} steps with long integers");
-            return Err(Error::value("exact_row", must, "more").into());
+            return Err(Error::value("exact_row", must, self.steps).into());
         }
         let mut sum = self.zeros(rows)?;
         let shares = self.taken(before)?;

@@ -30,8 +30,19 @@ fn wholes<'py>(py: Python<'py>, numbers: &[u32]) -> PyResult<Wholes<'py>> {
 /// Whole numbers below `most` as the core counts them.
 fn codes(given: &[i64], most: usize) -> Result<Vec<u32>, Error> {
     let code = |&n: &i64| u32::try_from(n).ok().filter(|&n| (n as usize) < most);
-    let outside = || Error::value("codes", format!("be below {most}"), "others");
-    memory::all(given.iter().paced().map(|n| code(n).ok_or_else(outside)))
+    let outside = |i| {
+        Error::value(
+            "codes",
+            format!("be from 0 to below {most}"),
+            format!("one outside, at {i}"),
+        )
+    };
+    memory::all(
+        (0..)
+            .zip(given)
+            .paced()
+            .map(|(i, n)| code(n).ok_or_else(|| outside(i))),
+    )
 }
 
 /// Refuses what the core would have no room to count.
@@ -71,9 +82,14 @@ pub fn group<'py>(
         }),
         _ => (0..n).all(|i| rows[i * d + j].is_finite()),
     };
-    if kinds.len() != d || d == 0 || !kinds.iter().enumerate().all(holds) {
+    if kinds.len() != d || d == 0 {
+        let must = format!("say what each of {d} columns holds, one at least");
+        return Err(Error::value("kinds", must, kinds.len()).into());
+    }
+    if let Some((j, _)) = kinds.iter().enumerate().find(|&column| !holds(column)) {
         let must = "hold finite numbers, and codes where `kinds` says so";
-        return Err(Error::value("rows", must, "others").into());
+        let got = format!("a number that is neither, in column {j}");
+        return Err(Error::value("rows", must, got).into());
     }
     let (classes, sizes, loss) = detached(py, u64::MAX, || {
         let scaled = scales::on_one_scale(rows, &kinds);
@@ -136,8 +152,9 @@ pub fn anatomy<'py>(
         Some(l) => l >= k && l <= records && columns.len() >= records,
     };
     if !fits {
-        let must = "fit the number of records";
-        return Err(Error::value("columns", must, "another length").into());
+        let must = format!("hold a class or codes for each of {records} records");
+        let got = format!("{} classes and {} codes", given.len(), columns.len());
+        return Err(Error::value("columns", must, got).into());
     }
     // What is dealt out decides the words too: two files under one label share none.
     let digest = detached(py, u64::MAX, || {

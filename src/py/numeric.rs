@@ -5,6 +5,7 @@ use numpy::{
 };
 use pyo3::prelude::*;
 
+use super::convert::array_type;
 use super::matrix::Matrix;
 use super::memory;
 use super::secret::Secret;
@@ -145,7 +146,12 @@ pub fn permute_into<'py>(
         };
     }
     of_width!(u64, u32, u16, u8);
-    Err(Error::type_("values", "be unsigned integers", "others").into())
+    Err(Error::type_(
+        "values",
+        "be an array of unsigned integers",
+        array_type(values),
+    )
+    .into())
 }
 
 /// Whose value comes to each place.

@@ -93,8 +93,12 @@ impl SpelledIds {
     /// Those of some rows, which there are.
     fn take(&self, py: Python<'_>, rows: PyReadonlyArray1<'_, i64>) -> PyResult<SpelledIds> {
         let rows = rows.as_slice()?;
-        if rows.iter().any(|&row| row < 0 || row as usize >= self.len) {
-            return Err(Error::value("rows", "be those of ids", "another").into());
+        if let Some(row) = rows
+            .iter()
+            .find(|&&row| row < 0 || row as usize >= self.len)
+        {
+            let must = format!("be rows of ids, below {}", self.len);
+            return Err(Error::value("rows", must, format!("row {row}")).into());
         }
         let taken = detached(py, 16 * rows.len() as u64, || {
             let id = |&row: &i64| self.from(row as usize, row as usize + 1).id(0);

@@ -3,6 +3,7 @@
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
+use super::convert::array_type;
 use super::work::{detached, guarded};
 use crate::draw::texts::{self, Offset};
 use crate::error::Error;
@@ -10,6 +11,16 @@ use crate::system::pool;
 
 fn busy(_: impl std::fmt::Display) -> PyErr {
     Error::value("codes", "not be written meanwhile", "an array in use").into()
+}
+
+fn same_number(missing: Option<&[bool]>, rows: usize) -> PyResult<()> {
+    match missing.map(<[bool]>::len) {
+        Some(told) if told != rows => {
+            let must = format!("say it of each of {rows} values");
+            Err(Error::value("missing", must, told).into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The texts of a column, in the order of their codes.
@@ -29,14 +40,15 @@ pub struct Texts {
 
 /// One of these arrays, at `$slice` in `$run`; an error for another.
 macro_rules! with_one {
-    ($array:expr, $slice:ident: $($kind:ty),* => $run:expr) => {{
+    ($name:literal, $array:expr, $slice:ident: $($kind:ty),* => $run:expr) => {{
         let array: &Bound<'_, PyAny> = $array;
         $(if let Ok(held) = array.cast::<PyArray1<$kind>>() {
             let held = held.try_readonly().map_err(busy)?;
             let $slice = held.as_slice()?;
             $run
         } else)* {
-            return Err(Error::type_("codes", "be an array of unsigned integers", "another").into());
+            let must = concat!("be an array of one of", $(" ", stringify!($kind),)*);
+            return Err(Error::type_($name, must, array_type(array)).into());
         }
     }};
 }
@@ -86,12 +98,10 @@ impl Texts {
         let out = py.import("numpy")?.call_method1("empty", (rows, dtype))?;
         let data = data.as_slice()?;
         let missing = missing.as_ref().map(|array| array.as_slice()).transpose()?;
-        if missing.is_some_and(|missing| missing.len() != rows) {
-            return Err(Error::value("missing", "say it of every text", "another number").into());
-        }
+        same_number(missing, rows)?;
         let threads = pool::threads();
         let good = with_codes!(&out, out => {
-            with_one!(offsets, offsets: i32, i64 => detached(py, rows as u64, || {
+            with_one!("offsets", offsets, offsets: i32, i64 => detached(py, rows as u64, || {
                 self.inner.read(offsets, data, missing, out, threads)
             })?)
         });
@@ -114,9 +124,7 @@ impl Texts {
         let buffers: Result<Vec<&[u8]>, _> = buffers.iter().map(|held| held.as_slice()).collect();
         let buffers = buffers?;
         let missing = missing.as_ref().map(|array| array.as_slice()).transpose()?;
-        if missing.is_some_and(|missing| missing.len() != rows) {
-            return Err(Error::value("missing", "say it of every text", "another number").into());
-        }
+        same_number(missing, rows)?;
         let threads = pool::threads();
         let good = with_codes!(&out, out => detached(py, rows as u64, || {
             self.inner.read_views(views, &buffers, missing, out, threads)
@@ -136,10 +144,8 @@ impl Texts {
         let missing = missing.as_ref().map(|array| array.as_slice()).transpose()?;
         let numpy = py.import("numpy")?;
         let threads = pool::threads();
-        with_one!(codes, codes: u8, u16, u32, u64 => {
-            if missing.is_some_and(|missing| missing.len() != codes.len()) {
-                return Err(Error::value("missing", "say it of every code", "another number").into());
-            }
+        with_one!("codes", codes, codes: u8, u16, u32, u64 => {
+            same_number(missing, codes.len())?;
             let rows = codes.len() as u64;
             let Some(room) = detached(py, rows, || self.inner.room(codes, missing, threads))? else {
                 return Ok(None);

@@ -12,6 +12,7 @@ that can be typed. ``make fuzz`` runs fresh seeds; ``test_fuzz.py`` a fixed one.
     operations.py  operators and protocols as functions
     files.py       hostile files
     terminal.py    the command line, by introspection of click
+    chain.py       several commands on a random file
     judge.py       which exceptions, warnings and words are fine
     laws.py        what holds for every call; of_matrix.py for a matrix, of_result.py for the rest
     oracle.py      the law of a matrix and its measures, by definition

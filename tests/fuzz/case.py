@@ -50,6 +50,8 @@ class Case:
         match t.kind:
             case "terminal":
                 return "cli"
+            case "chain":
+                return "chain"
             case "function":
                 return f"bs.{t.name}" if t.owner == "bs" else f"bs.{t.owner}.{t.name}"
             case "static":
@@ -88,6 +90,8 @@ def make(seed: str, number: int) -> Case:
     if target.kind == "terminal":
         _, words = terminal.arguments(rng)
         return Case(target, "", tuple(("", word) for word in words), False)
+    if target.kind == "chain":
+        return Case(target, "", (("", repr(f"{seed}/{number}")),), True)
     scene = Scene(rng, matrices.size(rng))
     case = _valid(rng, target, scene)
     luck = rng.random()

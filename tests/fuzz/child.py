@@ -17,7 +17,7 @@ from random import Random
 from typing import Any
 
 from fuzz import case as cases
-from fuzz import containers, hostile, judge, laws, operations, prelude, surface
+from fuzz import chain, containers, hostile, judge, laws, operations, prelude, surface
 from fuzz.broken import BrokenLawError
 from fuzz.case import Case
 
@@ -103,6 +103,8 @@ class Runner:
             return getattr(it, case.target.name)
         if case.target.kind == "terminal":
             return self._terminal(positional)
+        if case.target.kind == "chain":
+            return chain.run(self.folder, *positional)
         call = (
             self.value(case.call)
             if not case.call.startswith("it.")

@@ -148,6 +148,7 @@ _FAMILIES: dict[str, Callable[[Random, int], str]] = {
     "geometric": lambda rng, n: rng.choice([
         f"bs.geometric({n}, temperature={rng.choice(_TEMPERATURES)})",
         f"bs.geometric({n}, beta={unit(rng)})",
+        f"bs.geometric({n}, epsilon={rng.choice(['0', '1e-9', '2', '30', '1e300', 'math.inf'])})",
     ]),
     "gibbs": lambda rng, n: rng.choice([
         f"bs.gibbs({cost(rng, n)}, temperature={rng.choice(['0.05', '1', '30'])})",

@@ -212,6 +212,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "population": _of("'sampled'", "'fixed'"),
     "classes": _of("True", "False", "np.True_"),
     "simultaneous": _of("True", "False"),
+    "design_effect": _of("1", "2.5", "0.5", "1e-300", "1e300"),
     "confidence": _of("0.95", "0.5", "0.8", "1 - 1e-10", "1 - 2.0**-53", "1e-9", "Fraction(9, 10)"),
     "tolerance": _of("0.01", "0.5", "1e-9", "1e-300", "0.999"),
     "prior": prior,
@@ -393,7 +394,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
 ONE_OF = {
     "randomized_response": ("epsilon", "beta", "keep"),
     "k_anonymous": ("k", "beta", "share"),
-    "geometric": ("temperature", "beta"),
+    "geometric": ("temperature", "beta", "epsilon"),
     "gibbs": ("temperature", "beta"),
     "tridiagonal": ("alphas", "beta"),
     "dense": ("array", "counts"),

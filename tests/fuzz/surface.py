@@ -100,7 +100,7 @@ _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "pl
            "respond": 2.0,
            "build": 4.0, "conjunction": 2.0, "decompose_all": 1.5, "from_file": 2.0,
            "report": 0.3, "explore": 0.2,
-           "protect": 6.0, "from_json": 2.0, "audit": 0.5}  # fmt: skip
+           "protect": 6.0, "from_json": 2.0, "audit": 0.5, "chain": 0.4}  # fmt: skip
 # What comes out of an audit, which has to be made first, for every look at a part of it.
 _OF_AUDITS = {"Audit", "Correlation", "Disclosure", "Giveaway", "Guess", "Linkage", "Marginal",
               "Neighbours", "PairTable", "Propensity", "Rate", "Repeats"}  # fmt: skip
@@ -188,6 +188,7 @@ def targets() -> tuple[Target, ...]:
         found += _members(owner, cls)
     found += [Target("bs", name, "function", inspect.signature(getattr(bs, name))) for name in MADE]
     found.append(Target("bs", "cli", "terminal", _NOTHING))
+    found.append(Target("bs", "chain", "chain", _NOTHING))
     return tuple(sorted(found, key=lambda t: (t.owner, t.name, t.kind)))
 
 

@@ -421,6 +421,8 @@ class Arrays:
         column = self._given[name]
         array = np.asarray(column) if isinstance(column, list) else column
         missing, plain = _masked(array), np.ma.getdata(array)
+        if plain.ndim != 1:
+            raise WrongType("lists")
         if plain.dtype.kind not in "iuf" or plain.dtype.itemsize > 8:
             raise WrongType(f"dtype {plain.dtype}")
         return plain, nans(plain, missing)

@@ -1,11 +1,13 @@
 """CSV files: texts in, texts out, quoted only where that is needed.
 
-An empty field is missing, and is written like that. An empty text is written as ``""``.
+An empty field is missing, and is written like that. An empty text is written as ``""``. A line end
+inside a field is refused unless the dialect admits some, and so is a quote that does not end:
+either may have swallowed rows.
 """
 
 from __future__ import annotations
 
-import csv
+import io
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -14,89 +16,205 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
+from bistochastic.adapters import csv_numbers
+from bistochastic.adapters.csv_bytes import CsvBytes
+from bistochastic.adapters.csv_dialect import Dialect
 from bistochastic.adapters.frames import distinct
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
-# What a column of each kind may hold: whole numbers of up to 18 digits always fit.
-_FORMS = {
-    "integer": r"^-?[0-9]{1,18}$",
-    "boolean": r"^(true|True|TRUE|false|False|FALSE|0|1)$",
-    "number": r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$",
+_TRUTHS = r"^(true|True|TRUE|false|False|FALSE|0|1)$"
+_TYPES = {
+    "integer": pa.int64(),
+    "boolean": pa.bool_(),
+    "whole": pa.int64(),
+    "decided": pa.float64(),
 }
-_WORDS = {"integer": "whole numbers, as its categories are", "number": "numbers",
-          "boolean": "truth values, as its categories are"}  # fmt: skip
+# What other columns than texts may be spelled with.
+_IN_NUMBERS = " +-.:"
+_LINE_END = "\r\n|\r|\n"
+# Bytes that are parsed at once; more of them to find a line end, as it may have swallowed rows.
+_BLOCK, _LONGEST = 1 << 20, 1 << 28
 
 
 class CsvSource:
-    """A CSV file in UTF-8 with a header. Columns are texts, unless ``kinds`` says otherwise."""
+    """A CSV file with a header. Columns are texts, unless ``kinds`` says otherwise.
+
+    Columns of ``kinds`` are protected, choose a law or hold ids, and never hold line ends. A column
+    of the kind ``"number"`` has whole numbers in a batch if all of the batch are, else floats.
+    """
 
     rows: int | None = None
 
-    def __init__(self, path: Path, name: str, kinds: Mapping[str, str]) -> None:
-        self._path, self._name, self._kinds = path, name, kinds
-        try:
-            # More than the header is decoded at once; what is wrong with rows is said of rows.
-            with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-                header = next(csv.reader(file), None)
-            "".join(header or []).encode()
-        except UnicodeEncodeError:
-            raise ValueError(f"`{name}` must be UTF-8; got other bytes in the header") from None
-        except csv.Error:
-            header = None
-        if not header:
-            raise ValueError(f"`{name}` must have a header; got none")
-        names = distinct(header)
-        types = {"integer": pa.int64(), "boolean": pa.bool_()}
-        self.schema = pa.schema({n: types.get(kinds.get(n, ""), pa.string()) for n in names})
+    def __init__(
+        self, path: Path, name: str, kinds: Mapping[str, str], dialect: Dialect | None = None
+    ) -> None:
+        self._path, self._name, self._kinds = path, name, dict(kinds)
+        self._dialect = Dialect() if dialect is None else dialect
+        self._strict = frozenset(kinds)
+        names = distinct(self._header())
+        self.schema = pa.schema({n: _TYPES.get(kinds.get(n, ""), pa.string()) for n in names})
         self._size = path.stat().st_size
-        self._file: Any = None
+        self._bytes: CsvBytes | None = None
         self._nothing: dict[str, Any] = {}
+
+    def _header(self) -> list[str]:
+        """The names in the first line, as pyarrow reads them."""
+        name, given = self._name, CsvBytes(self._path, self._dialect)
+        try:
+            line = given.header()
+            if line is not None:
+                line.decode()
+        except UnicodeError:
+            where = "the header" if self._dialect.is_utf8 else None
+            raise self._undecodable(where, given) from None
+        finally:
+            given.close()
+        if line is None:
+            raise ValueError(f"`{name}` must have a header; got none")
+        # A row that a quote without an end would swallow.
+        rows = io.BytesIO(b"\n".join([line, given.mark.encode(), b""]))
+        parse = arrow_csv.ParseOptions(
+            delimiter=self._dialect.mark, invalid_row_handler=lambda _row: "skip"
+        )
+        try:
+            with arrow_csv.open_csv(rows, parse_options=parse) as reader:
+                names: list[str] = reader.schema.names
+        except pa.ArrowInvalid:
+            # There is no row.
+            names = [given.mark]
+        if any(given.mark in each for each in names):
+            raise ValueError(f"`{name}` must end every quote; got one in the header that does not")
+        other = self._dialect.other_separator(names)
+        if other is not None:
+            mark = "a tab" if other == "\t" else f"`{other}`"
+            say = "tab" if other == "\t" else f"'{other}'"
+            must = f"`{name}` must have commas between its columns"
+            raise ValueError(
+                f"{must}; got a header with {mark} and no comma: use --separator {say}"
+            )
+        return names
 
     def batches(self, columns: list[str] | None = None) -> Iterator[Any]:
         """Record batches of all columns, or of these alone."""
         wanted = self.schema.names if columns is None else columns
-        schema = pa.schema([self.schema.field(name) for name in wanted])
+        read = [name for name in wanted if name not in self._nothing] or self.schema.names[:1]
         done = 0
-        for batch in self._texts(wanted):
+        for batch in self._texts(read):
+            texts = dict(zip(read, batch.columns, strict=True))
             arrays = [
                 pa.nulls(batch.num_rows, self._nothing[name])
                 if name in self._nothing
-                else _typed(column, name, self._kinds.get(name, "text"), done)
-                for name, column in zip(wanted, batch.columns, strict=True)
+                else self._typed(texts[name], name, self._kinds.get(name, "text"), done)
+                for name in wanted
             ]
             done += batch.num_rows
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            yield pa.RecordBatch.from_arrays(arrays, names=wanted)
 
-    def _texts(self, columns: list[str], *, threads: bool = True) -> Iterator[Any]:
-        """Record batches of texts. What cannot be read is refused with its row."""
-        # With one column alone, an empty line is a missing value.
+    def decide(self, columns: Collection[str]) -> None:
+        """Read these columns once: those of numbers alone are read as numbers from now on.
+
+        A column that has a kind keeps it.
+        """
+        spellings = {name: csv_numbers.Spelling(self._dialect.decimal) for name in columns
+                     if name not in self._kinds}  # fmt: skip
+        if not spellings:
+            return
+        names = list(spellings)
+        for batch in self._texts(names):
+            for name, texts in zip(names, batch.columns, strict=True):
+                spellings[name].add(texts)
+        self._decided({name: spelling.kind for name, spelling in spellings.items()})
+
+    def _decided(self, kinds: Mapping[str, str]) -> None:
+        for name, kind in kinds.items():
+            if kind != "text":
+                self._kinds[name] = {"number": "decided"}.get(kind, kind)
+                at = self.schema.get_field_index(name)
+                self.schema = self.schema.set(at, pa.field(name, _TYPES[self._kinds[name]]))
+
+    def table(self, columns: list[str], texts: Collection[str] = ()) -> Any:
+        """These columns, whole: numbers where all of a column are, unless it is among ``texts``."""
+        if not columns:
+            return pa.table({})
+        read = pa.Table.from_batches(
+            self._texts(columns), pa.schema(dict.fromkeys(columns, pa.string()))
+        )
+        for name, column in zip(columns, read.columns, strict=True):
+            if name not in self._kinds and name not in texts:
+                spelling = csv_numbers.Spelling(self._dialect.decimal)
+                spelling.add(column)
+                self._decided({name: spelling.kind})
+        arrays = [self._typed(column, name, self._kinds.get(name, "text"), 0)
+                  for name, column in zip(columns, read.columns, strict=True)]  # fmt: skip
+        return pa.table(dict(zip(columns, arrays, strict=True)))
+
+    def _opened(self, columns: list[str], *, threads: bool, block: int, ragged: Any = None) -> Any:
+        """A reader of texts over the file, from its first row.
+
+        With ``ragged`` it reads whatever can be read, as bytes, and says which rows cannot.
+        """
+        dialect, names, check = self._dialect, self.schema.names, ragged is None
+        self.close()
+        self._bytes = CsvBytes(self._path, dialect, len(names))
         parse = arrow_csv.ParseOptions(
-            newlines_in_values=True, ignore_empty_lines=len(self.schema.names) > 1
+            delimiter=dialect.mark,
+            # Without it, a row that lies in two blocks may end within quotes.
+            newlines_in_values=True,
+            invalid_row_handler=ragged,
+            # With one column alone, an empty line is a missing value.
+            ignore_empty_lines=len(names) > 1,
         )
         convert = arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(self.schema.names, pa.string()),
+            column_types=dict.fromkeys(names, pa.string() if check else pa.binary()),
             include_columns=columns,
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         )
-        done = 0
-        self._file = pa.OSFile(str(self._path))
+        read = arrow_csv.ReadOptions(use_threads=threads, block_size=block)
+        return arrow_csv.open_csv(self._bytes, read, parse, convert)
+
+    def _texts(self, columns: list[str], *, threads: bool = True) -> Iterator[Any]:
+        """Record batches of texts. What cannot be read is refused with its row."""
+        admits = self._dialect.max_line_ends > 0
+        # Line ends are counted in columns that nobody asked for, too.
+        read = self.schema.names if admits else columns
+        done, ended = 0, False
         try:
-            read = arrow_csv.ReadOptions(use_threads=threads)
-            with arrow_csv.open_csv(self._file, read, parse, convert) as reader:
+            with self._opened(read, threads=threads, block=_BLOCK) as reader:
+                given = self._bytes
+                assert given is not None
                 for batch in reader:
-                    yield batch
+                    if batch.num_rows and batch.column(0)[-1].as_py() == given.mark:
+                        batch, ended = batch.slice(0, batch.num_rows - 1), True
+                    found = self._first(batch, given.mark) if admits else None
+                    if found is not None:
+                        raise self._refused(done + found[0], *found[1:])
+                    if batch.num_rows:
+                        yield batch.select(columns) if admits else batch
                     done += batch.num_rows
+        except UnicodeError:
+            raise self._undecodable(None, self._bytes) from None
         except pa.ArrowInvalid as error:
             # What pyarrow says quotes the row.
             text = str(error)
         else:
-            return
+            # The header and the added row are lines, too.
+            if given.wrong is not None:
+                raise self._undecodable(None, given)
+            if ended and given.stray is not None:
+                must = f"`{self._name}` must double quotes inside fields, as fields have line ends"
+                raise ValueError(f"{must}; got a single one in line {given.stray}")
+            if ended and (admits or given.lines == done + 2):
+                return
+            text = ""
+        refused = self._line_end()
+        if refused is not None:
+            raise refused
         where = f"row {done} or later"
         at = re.search(r"Row #(\d+)", text)
         if at is not None:
@@ -104,20 +222,119 @@ class CsvSource:
             where = f"row {int(at[1]) - 2}"
         elif threads:
             # With one thread alone pyarrow counts rows: once more, to know which it is.
-            self.close()
             for _batch in self._texts(columns, threads=False):
                 pass
-        found = re.search(r"Expected (\d+) columns, got (\d+)", text)
-        if found is not None:
-            must = f"`{self._name}` must have {found[1]} fields in every row"
-            raise ValueError(f"{must}; got {found[2]} in {where}")
+        wrong = re.search(r"Expected (\d+) columns, got (\d+)", text)
+        if wrong is not None:
+            must = f"`{self._name}` must have {wrong[1]} fields in every row"
+            raise ValueError(f"{must}; got {wrong[2]} in {where}")
         if "UTF8" in text:
-            raise ValueError(f"`{self._name}` must be UTF-8; got other bytes in {where}")
+            raise self._undecodable(where, None)
         raise ValueError(f"`{self._name}` must be CSV; got something else in {where}")
 
-    def numbers_of(self, column: Any, name: str, done: int) -> Any:
-        """Some rows of a column as numbers; ``done`` rows were before."""
-        return numbers_of(column, name, done)
+    def _undecodable(self, where: str | None, given: CsvBytes | None) -> ValueError:
+        """A sentence about bytes of another encoding."""
+        if where is None and given is not None:
+            where = f"byte {given.wrong}"
+        said = "UTF-8" if self._dialect.is_utf8 else self._dialect.encoding
+        cure = "--encoding says which one it is"
+        return ValueError(f"`{self._name}` must be {said}; got other bytes in {where}: {cure}")
+
+    def _line_end(self) -> ValueError | None:
+        """A sentence about the first line end in a field; None where none is found."""
+        names = self.schema.names
+        block = min(self._size + _BLOCK, _LONGEST)
+        done = 0
+        # Rows with too few fields or too many, and those of them that have several lines.
+        ragged: list[int] = []
+        long: list[tuple[int, None, bool, int]] = []
+
+        def skip(row: Any) -> str:
+            # The header is row 1 there.
+            ragged.append(row.number - 2)
+            ends = len(re.findall(_LINE_END, row.text))
+            if ends:
+                assert self._bytes is not None
+                long.append((row.number - 2, None, self._bytes.mark in row.text, ends))
+            return "skip"
+
+        found = None
+        try:
+            with self._opened(names, threads=False, block=block, ragged=skip) as reader:
+                assert self._bytes is not None
+                mark = self._bytes.mark
+                for batch in reader:
+                    found = self._first(batch, mark)
+                    if found is not None or long:
+                        break
+                    done += batch.num_rows
+        except (pa.ArrowInvalid, UnicodeError):
+            return None
+        places: list[tuple[int, str | None, bool, int]] = [*long]
+        if found is not None:
+            row = done + found[0]
+            for number in ragged:
+                row += number <= row
+            places.append((row, *found[1:]))
+        return self._refused(*min(places, key=lambda each: each[0])) if places else None
+
+    def _first(self, batch: Any, mark: str) -> tuple[int, str, bool, int] | None:
+        """The first field of a batch with an open quote or more line ends than are admitted.
+
+        Its row and column, whether a quote is open, and the number of line ends.
+        """
+        places = []
+        for name, column in zip(self.schema.names, batch.columns, strict=True):
+            ends = pc.count_substring_regex(column, _LINE_END).fill_null(0).to_numpy()
+            wrong = ends > self._most(name)
+            # The added row holds marks alone.
+            swallowed = _flags(pc.match_substring(column, mark)) & (ends > 0)
+            at = np.flatnonzero(wrong | swallowed)[:1]
+            places += [(int(i), name, bool(swallowed[i]), int(ends[i])) for i in at]
+        return min(places, default=None)
+
+    def _most(self, column: str) -> int:
+        """The most line ends that a field of the column may hold."""
+        return 0 if column in self._strict else self._dialect.max_line_ends
+
+    def _refused(self, row: int, column: str | None, is_open: bool, ends: int) -> ValueError:
+        where = f"row {row}" + ("" if column is None else f", column `{shown(column)}`")
+        if is_open:
+            must = f"`{self._name}` must end every quote"
+            return ValueError(f"{must}; got one that does not end in {where}")
+        most = 0 if column is None else self._most(column)
+        if most:
+            must = f"`{self._name}` must hold at most {most} line ends in a field"
+            return ValueError(f"{must}; got {ends} in {where}: is a quote missing?")
+        must = f"`{self._name}` must hold no line ends inside fields"
+        cure = "is a quote missing? --max-line-ends admits some in columns that are not protected"
+        return ValueError(f"{must}; got {ends} in {where}: {cure}")
+
+    def _typed(self, texts: Any, name: str, kind: str, done: int) -> Any:
+        """A column of texts as its kind; ``done`` rows were before."""
+        if kind == "text":
+            return texts
+        if kind == "whole":
+            return texts.cast(pa.int64())
+        decimal = self._dialect.decimal
+        if kind == "decided":
+            return csv_numbers.pointed(texts, decimal).cast(pa.float64())
+        texts = pc.utf8_trim_whitespace(texts)
+        if kind == "number":
+            found, wrong, lost = csv_numbers.numbers(
+                csv_numbers.pointed(texts, decimal), loose=True
+            )
+            csv_numbers.check(wrong, name, "number", done)
+            csv_numbers.check(lost, name, "exact", done)
+            return found
+        if kind == "integer":
+            found = csv_numbers.whole(texts)
+            if found is None:
+                csv_numbers.check(csv_numbers.wrong_whole(texts), name, kind, done)
+            return found
+        csv_numbers.check(~_flags(pc.match_substring_regex(texts, _TRUTHS), True), name, kind, done)
+        true = pc.is_in(texts, value_set=pa.array(["true", "True", "TRUE", "1"]))
+        return pc.if_else(pc.is_valid(texts), true, pa.scalar(None, pa.bool_()))
 
     def replaced(self, types: Mapping[str, Any]) -> None:
         """From now on these columns hold nothing, of these types: others take their place."""
@@ -131,87 +348,25 @@ class CsvSource:
 
     def share(self) -> float:
         """How much of the file the latest reading has gone through, from 0 to 1."""
-        if self._file is None or self._file.closed or not self._size:
+        if self._bytes is None or self._bytes.closed or not self._size:
             return 1.0
-        return min(1.0, float(self._file.tell()) / self._size)
+        return min(1.0, self._bytes.place / self._size)
 
     def close(self) -> None:
         """Let go of the file."""
-        if self._file is not None and not self._file.closed:
-            self._file.close()
+        if self._bytes is not None:
+            self._bytes.close()
 
 
-def fault(path: Path, name: str, kinds: Mapping[str, str | None]) -> str | None:
-    """Why these columns of a file cannot be read so, with the row; None where that is not found.
-
-    A column of no kind is one of numbers where its first rows are.
-    """
-    try:
-        source = CsvSource(path, name, {column: kind for column, kind in kinds.items() if kind})
-        numbers: list[str] | None = None
-        done = 0
-        for batch in source.batches(list(kinds)):
-            if numbers is None:
-                free = [column for column, kind in kinds.items() if kind is None]
-                numbers = [column for column in free if are_numbers(batch[column])]
-            for column in numbers:
-                numbers_of(batch[column], column, done)
-            done += batch.num_rows
-    except (ValueError, OSError, pa.ArrowException) as error:
-        # The words of another library may quote a value.
-        return str(error) if type(error) is ValueError else None
-    return None
-
-
-def are_numbers(texts: Any) -> bool:
-    """Whether all texts are numbers.
-
-    >>> are_numbers(pa.array(["1", "-2.5e3"])), are_numbers(pa.array(["1", "x"]))
-    (True, False)
-    """
-    texts = pc.utf8_trim_whitespace(texts)
-    return pc.all(pc.match_substring_regex(texts, _FORMS["number"])).as_py() is not False
-
-
-def numbers_of(texts: Any, name: str, done: int) -> Any:
-    """Texts as whole numbers, or as floats where one of them is none; ``done`` rows were before.
-
-    >>> numbers_of(pa.array(["1", " 2"]), "age", 0).type, numbers_of(pa.array(["1.5"]), "x", 0).type
-    (DataType(int64), DataType(double))
-    """
-    texts = _checked(pc.utf8_trim_whitespace(texts), name, "number", done)
-    whole = pc.all(pc.match_substring_regex(texts, _FORMS["integer"])).as_py() is not False
-    return texts.cast(pa.int64() if whole else pa.float64())
-
-
-def _checked(texts: Any, name: str, kind: str, done: int) -> Any:
-    """Texts of that kind; a sentence with the first row that is not."""
-    bad = pc.invert(pc.match_substring_regex(texts, _FORMS[kind])).fill_null(False)
-    if pc.any(bad).as_py():
-        mask = bad.to_numpy(zero_copy_only=False)
-        several = int(mask.sum())
-        got = f"{several} other value{'s' * (several > 1)}"
-        where = f"the first in row {done + int(np.argmax(mask))}"
-        must = f"column `{shown(name)}`: must hold {_WORDS[kind]}"
-        raise ValueError(f"{must}; got {got}, {where}")
-    return texts
-
-
-def _typed(texts: Any, name: str, kind: str, done: int) -> Any:
-    """A column of texts as its kind."""
-    if kind not in ("integer", "boolean"):
-        return texts
-    texts = _checked(pc.utf8_trim_whitespace(texts), name, kind, done)
-    if kind == "integer":
-        return texts.cast(pa.int64())
-    true = pc.is_in(texts, value_set=pa.array(["true", "True", "TRUE", "1"]))
-    return pc.if_else(pc.is_valid(texts), true, pa.scalar(None, pa.bool_()))
+def _flags(found: Any, missing: bool = False) -> Any:
+    return np.array(found.fill_null(missing), bool)
 
 
 class CsvSink:
-    """A new CSV file, with a header."""
+    """A new CSV file in UTF-8, with a header."""
 
-    def __init__(self, path: Path, schema: Any) -> None:
+    def __init__(self, path: Path, schema: Any, dialect: Dialect | None = None) -> None:
+        self._dialect = Dialect() if dialect is None else dialect
         self._file = path.open("wb")
         header = [pa.array([name]) for name in schema.names]
         self._lines(header, 1)
@@ -222,11 +377,11 @@ class CsvSink:
             self._lines(batch.columns, batch.num_rows)
 
     def _lines(self, columns: list[Any], rows: int) -> None:
-        fields = [_field(column) for column in columns]
+        fields = [_field(column, self._dialect) for column in columns]
         end = pa.scalar("\n", pa.large_string())
-        comma = pa.scalar(",", pa.large_string())
+        mark = pa.scalar(self._dialect.mark, pa.large_string())
         none = pa.array([""], pa.large_string())[0]
-        joined = pc.binary_join_element_wise(*fields, comma) if len(fields) > 1 else fields[0]
+        joined = pc.binary_join_element_wise(*fields, mark) if len(fields) > 1 else fields[0]
         lines = pc.binary_join_element_wise(joined, none, end)
         # The texts of an array stand one after another: they are the file.
         _, offsets, data = lines.buffers()
@@ -239,7 +394,7 @@ class CsvSink:
         self._file.close()
 
 
-def _field(column: Any) -> Any:
+def _field(column: Any, dialect: Dialect) -> Any:
     """A column as the texts of fields."""
     kind = column.type
     if pa.types.is_dictionary(kind):
@@ -251,13 +406,19 @@ def _field(column: Any) -> Any:
     if not is_text:
         texts = column.cast(pa.string()).cast(pa.large_string())
         if pa.types.is_floating(column.type):
-            # So that whoever reads it takes it for a float again.
+            # It is then read as a float again.
             whole = pc.match_substring_regex(texts, "^-?[0-9]+$")
             point = [pa.scalar(text, pa.large_string()) for text in (".0", "")]
             texts = pc.if_else(whole, pc.binary_join_element_wise(texts, *point), texts)
-        return texts.fill_null("")
-    texts = column.cast(pa.large_string())
-    quoted = pc.or_(pc.match_substring_regex(texts, '[",\r\n]'), pc.equal(texts, ""))
+            if dialect.decimal != ".":
+                texts = pc.replace_substring(texts, ".", dialect.decimal)
+        if dialect.mark not in _IN_NUMBERS and dialect.mark != dialect.decimal:
+            return texts.fill_null("")
+    else:
+        texts = column.cast(pa.large_string())
+    # A mark of the order of bytes would be taken for no part of the first name.
+    special = f'["\r\n\ufeff{re.escape(dialect.mark)}]'
+    quoted = pc.or_(pc.match_substring_regex(texts, special), pc.equal(texts, ""))
     if pc.any(quoted).as_py():
         mark = pa.scalar('"', pa.large_string())
         none = pa.scalar("", pa.large_string())

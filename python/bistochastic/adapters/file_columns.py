@@ -17,19 +17,27 @@ if TYPE_CHECKING:
 def columns_in(source: Source, *, look: bool) -> list[Column]:
     """The columns of a file. ``look`` reads all of it for the levels that occur.
 
-    A CSV file says nothing of types: a column is one of numbers where its first rows are.
+    A CSV file says nothing of types: a column is one of numbers where all of it are. It is
+    read whole for that.
     """
     is_csv = source.rows is None
-    found = columns_of(source.schema)
+    texts = columns_of(source.schema)
+    if is_csv:
+        source.decide(source.schema.names)
+    numbers = {field.name for field in source.schema if not pa.types.is_string(field.type)}
+    found = [
+        replace(column, holds="numbers", type="number")
+        if is_csv and column.name in numbers
+        else column
+        for column in texts
+    ]
     open_ones = [column.name for column in found if _is_open(column)]
     seen = {name: _Seen() for name in open_ones}
-    if open_ones and (look or is_csv):
+    if open_ones and look:
         for batch in source.batches(open_ones):
             for name, column in zip(open_ones, batch.columns, strict=True):
-                seen[name].add(column, numbers=is_csv)
-            if not look:
-                break
-    return [_known(column, seen[column.name], is_csv, look) if _is_open(column) else column
+                seen[name].add(column)
+    return [_known(column, seen[column.name]) if look and _is_open(column) else column
             for column in found]  # fmt: skip
 
 
@@ -37,11 +45,7 @@ def _is_open(column: Column) -> bool:
     return column.levels is None and column.holds in ("texts", "levels")
 
 
-def _known(column: Column, seen: _Seen, is_csv: bool, look: bool) -> Column:
-    if is_csv and seen.numbers and seen.rows:
-        return replace(column, holds="numbers", type="number")
-    if not look:
-        return column
+def _known(column: Column, seen: _Seen) -> Column:
     if column.holds == "levels":
         # A type that lists its values means categories, however many.
         return replace(column, levels=seen.sorted())
@@ -54,21 +58,21 @@ class _Seen:
     def __init__(self) -> None:
         self.values: set[Any] | None = set()
         self.rows = 0
-        self.numbers = True
 
-    def add(self, column: Any, *, numbers: bool) -> None:
+    def add(self, column: Any) -> None:
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
         column = column.drop_null()
         self.rows += len(column)
-        if numbers and self.numbers:
-            from bistochastic.adapters.csv_file import are_numbers
-
-            self.numbers = are_numbers(column)
         if self.values is not None:
             self.values.update(pc.unique(column).to_pylist())
-            if len(self.values) > MOST_LEVELS * 1024:
+            if len(self.values) > MOST_LEVELS * 1024 or any(map(_has_line_end, self.values)):
+                # Many values are free text or ids, and so are those of several lines.
                 self.values = None
 
     def sorted(self) -> tuple[Any, ...] | None:
         return tuple(sorted(self.values)) if self.values else None
+
+
+def _has_line_end(value: Any) -> bool:
+    return isinstance(value, str) and ("\n" in value or "\r" in value)

@@ -6,13 +6,15 @@ one reads and writes the columns of one library; what is common is here.
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
+from bistochastic.kept import kept
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.unsignedinteger[Any]]
     Mask = NDArray[np.bool_]
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class Undeclared(Exception):  # noqa: N818 - becomes a sentence about a column
@@ -39,6 +45,38 @@ class WrongType(Exception):  # noqa: N818 - becomes a sentence about a column
         super().__init__()
         # A type of another library may list categories.
         self.kind = kind if isinstance(kind, str) else str(kind).split("(")[0].split("<")[0]
+
+
+def reading(method: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Turn what a library says of a column that it cannot read, which may quote a value, into ours.
+
+    The method is one of a table, and its first argument the name of a column.
+    """
+
+    @wraps(method)
+    def read(*given: _P.args, **named: _P.kwargs) -> _R:
+        try:
+            return method(*given, **named)
+        except (Undeclared, WrongType, MemoryError):
+            raise
+        except Exception as error:
+            if "; got " in str(error):
+                raise
+        # Outside, so that the other error is no part of this one.
+        table: Any = given[0]
+        raise WrongType(kind_of(table.column(given[1])))
+
+    return read
+
+
+def kind_of(column: Any) -> str:
+    """The type of a column as its library calls it; it says nothing of the values.
+
+    >>> kind_of(np.array([1, 2], "int8")), kind_of([1, 2])
+    ('int8', 'list')
+    """
+    kind = getattr(column, "dtype", getattr(column, "type", None))
+    return WrongType(type(column).__name__ if kind is None else kind).kind
 
 
 class Table(Protocol):
@@ -152,7 +190,12 @@ class Frame:
     def __init__(self, native: Any) -> None:
         self._native = native
 
-    @cached_property
+    def __init_subclass__(cls) -> None:
+        for name in ("codes", "numbers", "ids"):
+            if name in vars(cls):
+                setattr(cls, name, reading(vars(cls)[name]))
+
+    @kept
     def _frame(self) -> Any:
         import narwhals.stable.v2 as nw
 
@@ -180,6 +223,7 @@ class Frame:
         """Whether a column like that one can hold missing values."""
         return True
 
+    @reading
     def numbers(self, name: str) -> tuple[NDArray[Any], Mask | None]:
         """A numeric column, and which rows are missing, if any."""
         from bistochastic.adapters.arrays import nans
@@ -196,6 +240,7 @@ class Frame:
         values = np.asarray(series.to_numpy(), dtype=dtype)
         return values, nans(values, None)
 
+    @reading
     def ids(self, name: str) -> tuple[Any, Mask | None]:
         """Ids as an array of whole numbers, texts or bytes, or a list; which are missing."""
         import narwhals.stable.v2 as nw

@@ -12,7 +12,7 @@ from bistochastic.adapters.frames import distinct
 from bistochastic.adapters.table_files import said
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Container, Iterable, Iterator, Mapping
     from pathlib import Path
 
 # Rows that are read together: fewer take longer per row, as threads wait for each other more often.
@@ -53,9 +53,13 @@ class ParquetSource:
                 self._read += batch.num_rows
                 yield batch
 
-    def numbers_of(self, column: Any, name: str, done: int) -> Any:
-        """The column as it is: its type says whether it holds numbers."""
-        return column
+    def decide(self, columns: Collection[str]) -> None:
+        """The types of the columns say what they hold."""
+
+    def table(self, columns: list[str], texts: Collection[str] = ()) -> Any:
+        """These columns, whole."""
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        return pa.Table.from_batches(self.batches(columns), schema)
 
     def replaced(self, types: Mapping[str, Any]) -> None:
         """Columns are read as they are."""

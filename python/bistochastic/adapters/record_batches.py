@@ -21,12 +21,14 @@ def reader_of(given: Any) -> pa.RecordBatchReader:
         return given
     if isinstance(given, pa.Table):
         return given.to_reader()
+    got = type(given).__name__
     if hasattr(given, "__arrow_c_stream__"):
         # A column alone gives a stream too, which is none of a table.
-        with contextlib.suppress(pa.ArrowInvalid):
+        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError, TypeError):
             return pa.RecordBatchReader.from_stream(given)
+        got += " with columns that Arrow does not have" if hasattr(given, "columns") else ""
     must = "`reader` must be a RecordBatchReader of pyarrow, or give an Arrow stream"
-    raise TypeError(f"{must}; got {type(given).__name__}")
+    raise TypeError(f"{must}; got {got}")
 
 
 def reader_from(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:

@@ -5,12 +5,13 @@ A column in clear has no declared levels: those that occur are found here.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
 from bistochastic.adapters import frames
+from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from bistochastic.adapters.frames import Table
 
     Maker = Callable[[Mapping[str, Any]], Any]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 def opened(frame: Any) -> Table:
@@ -33,11 +37,31 @@ def opened(frame: Any) -> Table:
     return frames.opened(frame)
 
 
+def _compared(find: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Say in our words, which quote no value, that values cannot be told apart or sorted."""
+
+    @wraps(find)
+    def found(*given: _P.args, **named: _P.kwargs) -> _R:
+        try:
+            return find(*given, **named)
+        except MemoryError:
+            raise
+        except Exception:
+            pass
+        # Outside, so that the other error is no part of this one.
+        table, name = cast("tuple[Table, str]", given)
+        must = f"column `{shown(name)}`: must hold values that can be compared and sorted"
+        raise TypeError(f"{must}; got {frames.kind_of(_column(table, name))}")
+
+    return found
+
+
 def _library(frame: Any) -> str:
     # A class made by `type` may have none.
     return str(getattr(type(frame), "__module__", "")).split(".")[0].lstrip("_")
 
 
+@_compared
 def levels(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
     """The code of every row, and what occurs, ascending; missing is the last level, None.
 
@@ -84,17 +108,19 @@ def declared(table: Table, name: str) -> tuple[Any, ...]:
 
 def _found(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
     """Codes, -1 where missing, and the levels in some order."""
+    column = _column(table, name)
     if not isinstance(table, frames.Frame):
-        given: Any = table
-        column = given.column(name) if hasattr(given, "column") else given._given[name]
         return _of_array(column)
-    column = table.column(name)
     library = _library(column)
     if library == "pandas":
         return _of_pandas(column)
     if library == "polars":
         return _of_polars(column)
     return _of_arrow(column)
+
+
+def _column(table: Any, name: str) -> Any:
+    return table.column(name) if hasattr(table, "column") else table._given[name]
 
 
 def _of_array(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
@@ -125,7 +151,11 @@ def _of_polars(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
         column = column.fill_nan(None)
     values = column.drop_nulls().unique().sort()
     ranks = column.rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
-    return ranks - 1, values.to_list()
+    return ranks - 1, [_hashable(value) for value in values.to_list()]
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def _of_arrow(column: Any) -> tuple[NDArray[np.intp], list[Any]]:

@@ -62,7 +62,7 @@ def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
         elif dtype in (nw.Enum, nw.Categorical):
             declared = _enum_of_polars(native, name)
             levels = declared or (() if isinstance(frame, nw.LazyFrame) else
-                                  tuple(frame[name].cat.get_categories().to_list()))  # fmt: skip
+                                  _categories(frame[name]))  # fmt: skip
             found.append(Column(name, "levels", word, levels or None, declared is not None))
         elif dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128):
             found.append(Column(name, "whole numbers", word))
@@ -119,13 +119,30 @@ def _enum_of_polars(native: Any, name: str) -> tuple[str, ...] | None:
     return tuple(found)
 
 
+def _categories(series: Any) -> tuple[Any, ...]:
+    """The categories of a column; none where its library does not tell them."""
+    try:
+        found = series.cat.get_categories().to_list()
+        return tuple(found) if len(set(found)) == len(found) else ()
+    except MemoryError:
+        raise
+    except Exception:
+        return ()
+
+
 def _different(frame: Any, name: str) -> tuple[str, ...] | None:
     """The different texts of a column, in order; None where they are too many to be categories."""
     import narwhals.stable.v2 as nw
 
     lazy = isinstance(frame, nw.LazyFrame)
     column = (frame.select(name).collect() if lazy else frame)[name].drop_nulls()
-    values = column.unique().to_list()
+    try:
+        values = column.unique().to_list()
+    except MemoryError:
+        raise
+    except Exception:
+        # Objects that cannot be told apart are no categories.
+        return None
     return levels_among(values, len(column))
 
 

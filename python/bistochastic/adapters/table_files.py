@@ -1,6 +1,6 @@
 """Tables in files, as record batches: opened for reading, and written a batch at a time.
 
-``csv_file`` and ``parquet_file`` have one format each. Both need pyarrow.
+``csv_file``, ``parquet_file`` and ``arrow_file`` have one format each. All need pyarrow.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 
+    from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.adapters.frames import Table
 
-ENDINGS = (".csv", ".parquet")
+WRITTEN = (".csv", ".parquet")
+READ = (*WRITTEN, ".arrow", ".feather")
 # Rows that are protected together: a block of `plan.protect`.
 BATCH = 65_536
 
@@ -31,8 +33,11 @@ class Source(Protocol):
     def batches(self, columns: list[str] | None = None) -> Iterator[Any]:
         """Record batches of all columns, or of these alone."""
 
-    def numbers_of(self, column: Any, name: str, done: int) -> Any:
-        """Some rows of a column as numbers; ``done`` rows were before."""
+    def decide(self, columns: Collection[str]) -> None:
+        """Find out which of these columns hold numbers, where the file does not say so."""
+
+    def table(self, columns: list[str], texts: Collection[str] = ()) -> Any:
+        """These columns, whole; those in ``texts`` stay texts, whatever they are spelled like."""
 
     def replaced(self, types: Mapping[str, Any]) -> None:
         """From now on these columns hold nothing, of these types: others take their place."""
@@ -57,12 +62,13 @@ class Sink(Protocol):
         """Write what is left; the file is then whole."""
 
 
-def ending(path: Path, name: str) -> str:
-    """The ending of a file that can be read or written."""
+def ending(path: Path, name: str, endings: tuple[str, ...] = WRITTEN) -> str:
+    """The ending of a file that can be written, or read."""
     found = path.suffix.lower()
-    if found not in ENDINGS:
+    if found not in endings:
         got = shown(path.suffix) or "no ending"
-        raise ValueError(f"`{name}` must end in {' or '.join(ENDINGS)}; got {got}")
+        listed = f"{', '.join(endings[:-1])} or {endings[-1]}"
+        raise ValueError(f"`{name}` must end in {listed}; got {got}")
     return found
 
 
@@ -80,13 +86,15 @@ def opened(
     name: str,
     kinds: Mapping[str, str] | None = None,
     places: Iterable[str] = (),
+    dialect: Dialect | None = None,
 ) -> Source:
     """A table in a file.
 
-    ``kinds`` says which columns of a CSV file are no texts; columns in ``places`` may be read as
-    places in a dictionary, where a Parquet file has one.
+    ``kinds`` says which columns of a CSV file are protected, choose a law or hold ids, and what
+    they hold; columns in ``places`` may be read as places in a dictionary, where a Parquet file has
+    one.
     """
-    form = ending(path, name)
+    form = ending(path, name, READ)
     needs_pyarrow()
     if not path.is_file():
         got = f"the folder {shown(path)}" if path.is_dir() else f"none at {shown(path)}"
@@ -95,18 +103,28 @@ def opened(
         if form == ".csv":
             from bistochastic.adapters.csv_file import CsvSource
 
-            return CsvSource(path, name, kinds or {})
-        from bistochastic.adapters.parquet_file import ParquetSource
+            return CsvSource(path, name, kinds or {}, dialect)
+        if form == ".parquet":
+            from bistochastic.adapters.parquet_file import ParquetSource
 
-        return ParquetSource(path, name, places)
+            return ParquetSource(path, name, places)
+        from bistochastic.adapters.arrow_file import ArrowSource
+
+        return ArrowSource(path, name)
 
 
-def created(path: Path, form: str, schema: Any, protected: Container[str]) -> Sink:
+def created(
+    path: Path,
+    form: str,
+    schema: Any,
+    protected: Container[str],
+    dialect: Dialect | None = None,
+) -> Sink:
     """A new file of that form for batches of that schema, in which these columns are protected."""
     if form == ".csv":
         from bistochastic.adapters.csv_file import CsvSink
 
-        return CsvSink(path, schema)
+        return CsvSink(path, schema, dialect)
     from bistochastic.adapters.parquet_file import ParquetSink
 
     return ParquetSink(path, schema, protected)
@@ -123,6 +141,7 @@ def numbers(
     import pyarrow as pa
 
     from bistochastic.adapters.arrow_table import ArrowTable
+    from bistochastic.adapters.csv_numbers import check_in_doubles
 
     # As arrays of NumPy: what they took goes back to the system, and pyarrow keeps nothing.
     chunks: dict[str, list[Any]] = {name: [] for name in names}
@@ -130,8 +149,7 @@ def numbers(
     types: dict[str, Any] = {name: source.schema.field(name).type for name in names}
     done = 0
     for batch in source.batches(names):
-        for name, column in zip(names, batch.columns, strict=True):
-            found = source.numbers_of(column, name, done)
+        for name, found in zip(names, batch.columns, strict=True):
             # One float makes all of a CSV column floats.
             if not done or pa.types.is_floating(found.type):
                 types[name] = found.type
@@ -153,6 +171,8 @@ def numbers(
             full = [np.zeros(len(part), bool) if each is None else each
                     for part, each in zip(parts, missing, strict=True)]  # fmt: skip
             mask = np.concatenate(full)
+        if pa.types.is_floating(types[name]):
+            check_in_doubles(parts, name)
         values = np.concatenate(parts)
         parts.clear()
         tables[name] = ArrowTable(pa.table({name: pa.array(values, types[name], mask=mask)}))
@@ -160,29 +180,41 @@ def numbers(
 
 
 def whole(
-    path: Path, name: str, kinds: Mapping[str, str], columns: Container[str] | None = None
+    path: Path,
+    name: str,
+    kinds: Mapping[str, str],
+    columns: Container[str] | None = None,
+    *,
+    dialect: Dialect | None = None,
+    texts: Collection[str] = (),
 ) -> Any:
     """A table of pyarrow with all columns of a file, or with those in ``columns``.
 
-    A CSV file says nothing of types: what ``kinds`` does not name are numbers where all of it are.
+    A CSV file says nothing of types: what ``kinds`` does not name are numbers where all of it are,
+    unless it is among ``texts``.
     """
-    import pyarrow as pa
-
-    source = opened(path, name, kinds)
+    source = opened(path, name, kinds, dialect=dialect)
     try:
-        names = [n for n in source.schema.names if columns is None or n in columns]
-        schema = pa.schema([source.schema.field(n) for n in names])
-        table = pa.Table.from_batches(source.batches(names), schema)
-        if source.rows is None:
-            from bistochastic.adapters.csv_file import are_numbers
-
-            for i, column in enumerate(names):
-                if column not in kinds and are_numbers(table.column(i)):
-                    found = source.numbers_of(table.column(i).combine_chunks(), column, 0)
-                    table = table.set_column(i, column, found)
-        return table
+        with said(name):
+            names = [n for n in source.schema.names if columns is None or n in columns]
+            return source.table(names, texts)
     finally:
         source.close()
+
+
+def held_in(source: Source) -> dict[str, str]:
+    """The columns whose type says that they hold ``"text"`` or ``"floats"``, with that word."""
+    import pyarrow as pa
+
+    texts = (pa.string(), pa.large_string(), pa.string_view())
+    found: dict[str, str] = {}
+    for field in source.schema:
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if kind in texts:
+            found[field.name] = "text"
+        elif pa.types.is_floating(kind):
+            found[field.name] = "floats"
+    return found
 
 
 @contextmanager

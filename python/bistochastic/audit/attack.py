@@ -98,17 +98,20 @@ def _attack(
     told: _Progress,
     matching: dict[str, Any],
 ) -> Audit:
-    told.step("read")
+    tell = told.step("read")
     pairs = paired(original, released, plan, **matching)
-    evidence = gathered(pairs, plan)
+    evidence = gathered(pairs, plan, tell)
     per_person = 1 if pairs.people is None else int(np.bincount(pairs.people).max())
-    told.step("guess")
-    found = [guesses.guess(channel, level, per_person) for channel in evidence.channels]
+    tell = told.step("guess")
+    found = []
+    for done, channel in enumerate(evidence.channels):
+        found.append(guesses.guess(channel, level, per_person))
+        tell(done / len(evidence.channels))
     chosen = _targets(evidence.rows, many, rng)
     links, notes = _linkages(evidence, chosen, level, per_person, told)
     given = giveaways.given_away(evidence, level, told.step("seen"))
     links += numbers.by_distance(evidence, chosen, level, told.step("distance"))
-    tell = told.step("use")
+    tables, more = utility.pair_tables(evidence, rng, told.step("use"))
     made = Audit(
         plan=plan.name,
         records=evidence.rows,
@@ -121,10 +124,10 @@ def _attack(
         repeats=giveaways.repeats(pairs, evidence),
         disclosures=tuple(d for each in evidence.numbers for d in numbers.disclosed(each, level)),
         marginals=tuple(m for m in map(utility.marginal, evidence.channels) if m is not None),
-        pairs=tuple(utility.pair_tables(evidence, tell)),
+        pairs=tuple(tables),
         correlations=tuple(utility.correlations(evidence)),
         propensity=propensity(evidence, rng),
-        notes=(*evidence.notes, *notes),
+        notes=(*evidence.notes, *notes, *more),
         unforeseen=evidence.unforeseen,
     )
     told.end()

@@ -20,11 +20,10 @@ from bistochastic.tables.question import digits
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from bistochastic.adapters.frames import Table
     from bistochastic.audit.pairing import Pairs
     from bistochastic.matrix import Matrix
     from bistochastic.plan.plan import Plan
@@ -132,13 +131,14 @@ class Evidence:
     """A sentence for each column in the release that the plan does not put there."""
 
 
-def gathered(pairs: Pairs, plan: Plan) -> Evidence:
+def gathered(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidence:
     """Read both tables."""
     rows = pairs.original.rows
     notes: list[str] = []
     channels, numbers = [], []
     _present(pairs, plan)
-    for attribute in plan.attributes:
+    for done, attribute in enumerate(plan.attributes):
+        tell(done / len(plan.attributes))
         if isinstance(attribute, Numeric):
             numbers.append(_numbers(pairs, attribute))
             continue
@@ -153,7 +153,7 @@ def gathered(pairs: Pairs, plan: Plan) -> Evidence:
         if name in protected or name == pairs.pseudonym:
             continue
         if name not in pairs.original.names:
-            added.append(_seen(name, *_levels(pairs.released, name)))
+            added.append(_seen(name, *levels(pairs.released, name)))
             unforeseen.append(f"`{shown(name)}` is in the release, but not in the original")
             continue
         clear.append(_clear(pairs, name))
@@ -262,8 +262,8 @@ def _others(differ: Mask) -> str:
 
 def _clear(pairs: Pairs, name: str) -> Clear:
     """A column in clear; it says whether the rows are matched, as nothing changed it."""
-    codes, values = _levels(pairs.original, name)
-    now, others = _levels(pairs.released, name)
+    codes, values = levels(pairs.original, name)
+    now, others = levels(pairs.released, name)
     codes = pairs.moved(codes)
     if others != values:
         place = {key(value): i for i, value in enumerate(values)}
@@ -285,18 +285,6 @@ def _seen(name: str, codes: Codes, values: list[Any]) -> Clear:
         if np.isfinite(table).all():
             numbers = np.ldexp(table, _far(table))[codes]
     return Clear(name, codes, max(1, len(values)), numbers)
-
-
-def _levels(table: Table, name: str) -> tuple[Codes, list[Any]]:
-    try:
-        return levels(table, name)
-    except MemoryError:
-        raise
-    except Exception:
-        # What another library says of lists and the like may quote a value.
-        pass
-    must = "must hold values that can be compared, as it stays in clear"
-    raise TypeError(f"{prefix([name])}{must}; got some that cannot")
 
 
 def columns_of(channel: Channel) -> list[tuple[str, Codes, int]]:

@@ -169,6 +169,8 @@ def repeats(pairs: Pairs, evidence: Evidence) -> Repeats | None:
         truths = channel.truths * channel.laws
         truths = truths + (0 if channel.strata is None else channel.strata)
         order = np.lexsort((channel.reports, truths, people))
+        if channel.answered is not None:
+            order = order[channel.answered[order]]
         who, what, said = people[order], truths[order], channel.reports[order]
         again = (who[1:] == who[:-1]) & (what[1:] == what[:-1]) & (said[1:] != said[:-1])
         redrawn[who[1:][again]] = True

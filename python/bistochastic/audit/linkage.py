@@ -11,6 +11,7 @@ among the first five the mean of the sum of the five largest.
 
 The product over all attributes is looked up: attributes are put together in a few groups of codes,
 each row makes a small table for each group, and candidates that share all codes count together.
+Where a product over very many columns could be smaller than any double, logarithms are added up.
 """
 
 from __future__ import annotations
@@ -37,44 +38,77 @@ if TYPE_CHECKING:
 
 # Codes of a group stay in the cache of a processor, and so do pieces of the list of people.
 _GROUP = 1 << 14
+# Products of doubles end at exp(-745).
+_SMALL = -600.0
 _PIECE = 1 << 16
 FEW = 5
 
 
-@dataclass(frozen=True, eq=False)
 class Group:
     """Some attributes together: the code of everybody's truths, the last running fastest."""
 
-    channels: tuple[Channel, ...]
-    codes: Codes
+    def __init__(self, channels: Sequence[Channel], logs: bool) -> None:
+        self._channels = channels
+        self._logs = logs
+        self._scaled = [_all_scaled(channel, logs) for channel in channels]
+        self.codes = np.zeros(len(channels[0].truths), np.intp)
+        for channel in channels:
+            self.codes = self.codes * channel.kinds + channel.truths
 
     def table(self, row: int) -> Array:
-        """The chance of the reports of a row under each code, the largest being 1."""
-        found = np.ones(1)
-        for channel in self.channels:
+        """The chance of the reports of a row under each code, the largest being 1, or its log."""
+        found = np.zeros(1) if self._logs else np.ones(1)
+        join = np.add if self._logs else np.multiply
+        for channel, scaled in zip(self._channels, self._scaled, strict=True):
+            stratum = 0 if channel.strata is None else int(channel.strata[row])
+            report = int(channel.reports[row])
             if channel.answered is not None and not channel.answered[row]:
-                column = np.ones(channel.kinds)
+                column = np.full(channel.kinds, 0.0 if self._logs else 1.0)
+            elif scaled is not None:
+                column = scaled[stratum, report]
             else:
-                stratum = 0 if channel.strata is None else int(channel.strata[row])
-                column = channel.column(stratum, int(channel.reports[row]))
-            # No truth explains numbers of other data, which then leave everybody equal.
-            peak = float(column.max()) or 1.0
-            found = np.multiply.outer(found, column / peak).ravel()
+                column = _scaled(channel.column(stratum, report), self._logs)
+            found = join.outer(found, column).ravel()
         return found
 
 
-def grouped(channels: Sequence[Channel]) -> list[Group]:
-    """As few groups as fit."""
+def _scaled(column: Array, logs: bool) -> Array:
+    """The chances of a report, by truth along the last axis, the largest being 1, or their logs."""
+    peak = column.max(axis=-1, keepdims=True)
+    # No truth explains numbers of other data, which then leave everybody equal.
+    found = column / np.where(peak > 0, peak, 1.0)
+    if not logs:
+        return np.asarray(found)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(found))
+
+
+def _all_scaled(channel: Channel, logs: bool) -> Array | None:
+    """Those of all reports, by stratum; None where they are many, and few may be asked for."""
+    if channel.tables is None or channel.tables.size > _GROUP:
+        return None
+    return _scaled(np.ascontiguousarray(channel.tables.transpose(0, 2, 1)), logs)
+
+
+def _least(channel: Channel) -> float:
+    """A bound from below of the log of what a channel multiplies a chance by, unless it is 0."""
+    entries = np.array(channel.two) if channel.tables is None else channel.tables
+    inside = entries[entries > 0]
+    return math.log(inside.min() / inside.max()) if len(inside) else 0.0
+
+
+def grouped(channels: Sequence[Channel], rows: int, logs: bool) -> list[Group]:
+    """As few groups as fit; a table that is longer than the list of people would be no gain."""
+    most = min(_GROUP, max(64, rows))
     groups: list[Group] = []
     waiting = sorted(channels, key=lambda each: each.kinds)
     while waiting:
         together = [waiting.pop(0)]
-        while waiting and math.prod(c.kinds for c in [*together, waiting[0]]) <= _GROUP:
+        size = together[0].kinds
+        while waiting and size * waiting[0].kinds <= most:
+            size *= waiting[0].kinds
             together.append(waiting.pop(0))
-        codes = np.zeros(len(together[0].truths), np.intp)
-        for channel in together:
-            codes = codes * channel.kinds + channel.truths
-        groups.append(Group(tuple(together), codes))
+        groups.append(Group(together, logs))
     return groups
 
 
@@ -142,7 +176,8 @@ def linked(
     tell: Tell,
 ) -> Linkage:
     """Trace the rows in ``targets`` to the people of the whole list."""
-    groups = grouped(channels)
+    logs = sum(map(_least, channels)) < _SMALL
+    groups = grouped(channels, rows, logs)
     everybody = List.of(groups, keys, rows)
     totals = np.zeros(4)
     variances = np.zeros(2)
@@ -152,7 +187,7 @@ def linked(
     order, begins = numbered(same, len(targets))
     times = np.diff([*begins, len(targets)])
     for done, (row, often) in enumerate(zip(targets[order[begins]], times, strict=True)):
-        found = _trace(groups, everybody, int(row))
+        found = _trace(groups, everybody, int(row), logs)
         numbers = (found.first, found.few, found.expected_first, found.expected_few)
         totals += often * np.array(numbers)
         variances += often * np.array([p * (1 - p) for p in numbers[2:]])
@@ -168,26 +203,36 @@ def linked(
     return Linkage(attack, columns, n, *rates)
 
 
-def _trace(groups: list[Group], everybody: List, row: int) -> Found:
+def _trace(groups: list[Group], everybody: List, row: int, logs: bool) -> Found:
     tables = [group.table(row) for group in groups]
-    own = 1.0
-    for table, group in zip(tables, groups, strict=True):
-        own = own * float(table[group.codes[row]])
     part = int(everybody.key_of[row])
     start, stop = int(everybody.starts[part]), int(everybody.starts[part + 1])
+    each = [float(table[group.codes[row]]) for table, group in zip(tables, groups, strict=True)]
+    if logs:
+        own = sum(each)
+        high, low = own + TIES, own - TIES
+    else:
+        own = math.prod(each)
+        high, low = own * (1 + TIES), own * (1 - TIES)
+    join = np.add if logs else np.multiply
+    # All logs at once, as the largest of them has to be known.
+    step = stop - start if logs else _PIECE
     above = level = total = 0.0
     best = _Best()
-    for begin in range(start, stop, _PIECE):
-        piece = slice(begin, min(begin + _PIECE, stop))
+    for begin in range(start, stop, step):
+        piece = slice(begin, min(begin + step, stop))
         scores = np.ones(0 if tables else piece.stop - begin)
         for i, (table, codes) in enumerate(zip(tables, everybody.codes, strict=True)):
             chances = table.take(codes[piece], mode="clip")
-            scores = chances if i == 0 else np.multiply(scores, chances, out=scores)
+            scores = chances if i == 0 else join(scores, chances, out=scores)
         weights = None if everybody.weights is None else everybody.weights[piece]
-        total += _total(scores, weights)
-        over = _number(scores > own * (1 + TIES), weights)
+        over = _number(scores > high, weights)
         above += over
-        level += _number(scores >= own * (1 - TIES), weights) - over
+        level += _number(scores >= low, weights) - over
+        if logs:
+            peak = float(scores.max())
+            scores = np.exp(scores - (peak if math.isfinite(peak) else 0.0))
+        total += _total(scores, weights)
         best.add(scores, weights)
     places = (_place(above, level, few) for few in (1, FEW))
     return Found(*places, *(best.share(few, total) for few in (1, FEW)))

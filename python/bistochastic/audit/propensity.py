@@ -74,6 +74,8 @@ def _levels(channel: Channel, rows: Codes) -> Array:
 
 def _fitted(columns: Array, released: Array) -> Array:
     """The guesses of the regression, with a ridge that holds infinite coefficients."""
+    if columns.shape[1] > len(columns) + 1:
+        columns = np.c_[columns[:, :1], _turned(columns[:, 1:])]
     n, k = columns.shape
     ridge = np.full(k, _RIDGE)
     ridge[0] = 0.0
@@ -83,12 +85,23 @@ def _fitted(columns: Array, released: Array) -> Array:
         slope = columns.T @ (released - guesses) - ridge * found
         weights = guesses * (1 - guesses)
         bend = columns.T @ (columns * weights[:, None]) + np.diag(ridge)
-        step = np.linalg.lstsq(bend, slope, rcond=None)[0]
+        # Not singular: the ridge holds all coefficients but the first, which has positive weights.
+        step = np.linalg.solve(bend, slope)
         found = found + step
         guesses = 1 / (1 + np.exp(-np.clip(columns @ found, -30, 30)))
         if float(np.abs(step).max()) < 1e-7:
             break
     return guesses
+
+
+def _turned(columns: Array) -> Array:
+    """As few columns as there are rows that give the same guesses.
+
+    With ``X = U S V'``, coefficients ``b`` and ``V' b`` give the same products ``X b = U S (V' b)``
+    and, as V turns without stretching, have the same ridge where they matter.
+    """
+    squares, turn = np.linalg.eigh(columns @ columns.T)
+    return np.asarray(turn * np.sqrt(np.maximum(squares, 0.0)))
 
 
 def _auc(guesses: Array, released: Array) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+import math
+from itertools import combinations, compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from bistochastic.errors import SingularMatrixError
 from bistochastic.tables.question import digits, levels_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 # Larger tables are left out.
 _CELLS = 1 << 16
+# Of more pairs than this, so many are drawn: all pairs of 141 attributes.
+_PAIRS = 10_000
 
 
 def distance(one: Array, other: Array) -> float:
@@ -78,17 +81,27 @@ def _levels(attribute: Categorical | Joint) -> tuple[Any, ...]:
     )
 
 
-def pair_tables(evidence: Evidence, tell: Tell) -> list[PairTable]:
-    """All pairs of attributes whose table is small enough."""
-    every = list(combinations(evidence.channels, 2))
+def pair_tables(
+    evidence: Evidence, rng: np.random.Generator, tell: Tell
+) -> tuple[list[PairTable], list[str]]:
+    """The pairs of attributes whose table is small enough, or some of them, which a note says."""
+    many = math.comb(len(evidence.channels), 2)
+    every: Iterator[tuple[Channel, Channel]] = combinations(evidence.channels, 2)
+    notes = []
+    if many > _PAIRS:
+        chosen = np.sort(rng.choice(many, _PAIRS, replace=False))
+        wanted = np.zeros(many, bool)
+        wanted[chosen] = True
+        every = compress(every, wanted.tolist())
+        notes = [f"{_PAIRS:,} of {many:,} pairs of columns, drawn at random, are compared"]
     found = []
     for done, (one, other) in enumerate(every):
         if one.size * other.size <= _CELLS:
             made = _pair(one, other)
             if made is not None:
                 found.append(made)
-        tell(done / len(every))
-    return found
+        tell(done / min(many, _PAIRS))
+    return found, notes
 
 
 def _pair(one: Channel, other: Channel) -> PairTable | None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from bistochastic.cli.dialects import reads_csv
 from bistochastic.cli.group import main, say
 from bistochastic.cli.keys import read_key
 from bistochastic.cli.plans import certificate_beside, is_certificate, read_certificate, read_plan
 from bistochastic.progress import steps
 from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from bistochastic.adapters.csv_dialect import Dialect
 
 _FILE = click.Path(path_type=Path)
 
@@ -29,17 +34,20 @@ _FILE = click.Path(path_type=Path)
               "else 2,000]")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Chooses these rows.")
 @click.option("--out", type=_FILE, metavar="PAGE.html", help="Write a page instead of tables.")
+@reads_csv
 def audit(
     original: Path,
     released: Path,
     plan: Path,
     key_file: Path | None,
     out: Path | None,
+    dialect: Dialect,
     **options: Any,
 ) -> None:
     """Attack RELEASED, the protected form of ORIGINAL: what happened beside what was predicted.
 
-    Both are CSV or Parquet files. The certificate beside RELEASED says whether the rows were
+    Both are CSV, Parquet or Arrow files. If RELEASED is CSV, it is UTF-8, as `protect` writes it;
+    --encoding is that of ORIGINAL. The certificate beside RELEASED says whether the rows were
     shuffled; then an id must say which row is whose. What is printed is about the data: keep it as
     confidential as ORIGINAL.
 
@@ -65,8 +73,13 @@ def audit(
         # Ids are texts, as `protect` takes them.
         ids = [options[name] for name in ("id_column", "pseudonym") if options[name]]
         _refuse_swapped(original, released, made)
-        after = _released(released, {**dict.fromkeys(ids, "text"), **types})
-        before = _original(original, after, {**dict.fromkeys(_ids(after, ids), "text"), **types})
+        # What one file says to be texts is texts in the other, too.
+        texts = [name for path, what in ((original, "original"), (released, "released"))
+                 for name in _texts(path, what)]  # fmt: skip
+        written = replace(dialect, encoding="utf-8")
+        after = _released(released, {**dict.fromkeys(ids, "text"), **types}, written, texts)
+        known = {**dict.fromkeys(_ids(after, ids), "text"), **types}
+        before = _original(original, after, known, dialect, texts)
         progress("reading", 1.0)
         found = attack(
             before, after, made, key=key, progress=lambda x: progress("attacking", x), **options
@@ -99,7 +112,20 @@ def _refuse_swapped(original: Path, released: Path, plan: Any) -> None:
     raise ValueError(f"{must}; got {got}: are the two swapped?")
 
 
-def _released(path: Path, types: dict[str, str]) -> Any:
+def _texts(path: Path, name: str) -> list[str]:
+    """The columns of texts in a file that says so, which CSV does not."""
+    from bistochastic.adapters.table_files import held_in, opened
+
+    if path.suffix.lower() == ".csv":
+        return []
+    source = opened(path, name)
+    try:
+        return [name for name, held in held_in(source).items() if held == "text"]
+    finally:
+        source.close()
+
+
+def _released(path: Path, types: dict[str, str], dialect: Dialect, texts: list[str]) -> Any:
     """The protected table, with its certificate where there is one."""
     from bistochastic.adapters.table_files import whole
     from bistochastic.plan import Release
@@ -108,11 +134,11 @@ def _released(path: Path, types: dict[str, str]) -> Any:
     if certificate is None:
         say("note: there is no certificate beside the protected file, so that its rows are "
                    "taken to be in the order of the original", err=True)  # fmt: skip
-        return whole(path, "released", types)
+        return whole(path, "released", types, dialect=dialect, texts=texts)
     known = certificate.ids
     named = [] if known is None else [known.id_column, known.pseudonym]
     types = {**{name: "text" for name in named if name}, **types}
-    return Release(whole(path, "released", types), certificate)
+    return Release(whole(path, "released", types, dialect=dialect, texts=texts), certificate)
 
 
 def _ids(after: Any, given: list[str]) -> list[str]:
@@ -120,9 +146,12 @@ def _ids(after: Any, given: list[str]) -> list[str]:
     return [*given, *([known.id_column] if known is not None and known.id_column else [])]
 
 
-def _original(path: Path, after: Any, types: dict[str, str]) -> Any:
+def _original(
+    path: Path, after: Any, types: dict[str, str], dialect: Dialect, texts: list[str]
+) -> Any:
     """The columns of the original that the release has, and ids."""
     from bistochastic.adapters.table_files import whole
 
     released = after.data if hasattr(after, "certificate") else after
-    return whole(path, "original", types, {*released.schema.names, *types})
+    columns = {*released.schema.names, *types}
+    return whole(path, "original", types, columns, dialect=dialect, texts=texts)

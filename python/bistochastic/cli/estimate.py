@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bistochastic.cli.columns import columns_named, condition
+from bistochastic.cli.dialects import reads_csv
 from bistochastic.cli.group import main, say
 from bistochastic.cli.numbers import number
 from bistochastic.progress import steps
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from bistochastic.adapters.csv_dialect import Dialect
+    from bistochastic.adapters.table_files import Source
     from bistochastic.estimate import Estimate
-    from bistochastic.labels import Labels
     from bistochastic.plan import Certificate, Plan
 
 
@@ -30,8 +33,20 @@ def _scale(_context: Any, _option: Any, typed: str | None) -> float | None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--plan", required=True, type=click.Path(path_type=Path),
               help="The plan that protected the file, or the certificate.")  # fmt: skip
-@click.option("--by", required=True, help="Columns of the table, as sex,education.")
-@click.option("--where", multiple=True, help="A condition, as sex=F,M. May be given several times.")
+@click.option(
+    "--by",
+    required=True,
+    multiple=True,
+    metavar="COLUMNS",
+    help="Columns of the table, as sex,education. May be given several times. A column "
+    "with a comma in its name: alone, or in quotes as 'sex,\"a,b\"'.",
+)
+@click.option(
+    "--where",
+    multiple=True,
+    help="A condition, as sex=F,M, with a level in quotes if "
+    "it has a comma. May be given several times.",
+)
 @click.option("--weights", help="A column of survey weights.")
 @click.option("--strata", help="A column of strata of the sample.")
 @click.option("--cluster", help="A column of clusters of the sample: those drawn first, or the ids "
@@ -46,10 +61,11 @@ def _scale(_context: Any, _option: Any, typed: str | None) -> float | None:
 @click.option("--population", default="sampled", help="sampled, or fixed if the file is everyone.")
 @click.option("--format", default="table", type=click.Choice(["table", "csv", "json"]),
               help="How the table is printed.")  # fmt: skip
+@reads_csv
 def estimate(
     file: Path,
     plan: Path,
-    by: str,
+    by: Sequence[str],
     where: Sequence[str],
     weights: str | None,
     strata: str | None,
@@ -59,6 +75,7 @@ def estimate(
     method: str,
     population: str,
     format: str,
+    dialect: Dialect,
 ) -> None:
     """Estimate a table of the original from FILE, a protected CSV, Parquet or Arrow file.
 
@@ -71,8 +88,9 @@ def estimate(
     bistochastic estimate protected.parquet --plan plan.toml --by sex --where region=N --format csv
     """
     from bistochastic import arguments
-    from bistochastic.adapters.file_batches import batches
+    from bistochastic.adapters.table_files import opened, said
     from bistochastic.estimate.methods import METHODS
+    from bistochastic.files.release import kinds
     from bistochastic.tables.estimates import designed, people, told_in
     from bistochastic.tables.question import ask
     from bistochastic.tables.running import Running
@@ -81,22 +99,35 @@ def estimate(
     law, certified = _plan(plan)
     certificate = _check(file, law) or certified
     how = arguments.one_of("method", method, METHODS)
-    listed = [name.strip() for words in replicates for name in words.split(",")]
+    types = kinds(law)
+    names = _names(file, dialect)
+    listed = columns_named("replicates", replicates, names)
     design = designed(law, weights, strata, cluster, listed or None, replicate_scale)
     who = people(population, design)
-    labels = _labels(law)
-    question = ask(law, [name.strip() for name in by.split(",")], _conditions(where, labels))
-    needed = dict.fromkeys([*question.columns, *question.where, *question.protected,
-                            *question.strata, *design.columns])  # fmt: skip
-    kinds = {name: labels[name].kind if name in labels else None for name in needed}
-    # Conditions on columns in clear are typed, and so are compared as texts where they are texts.
-    running = Running(question, design)
-    with steps() as tell:
-        for batch in batches(file, kinds):
-            running.add(batch)
-            tell(f"reading, {running.rows:,} rows", None)
-        tell("estimating", None)
-        found = running.estimate(how, who)
+    for each in (design.weights, *design.replicates):
+        if each is not None:
+            types.setdefault(each, "number")
+    source = opened(file, "file", types, dialect=dialect)
+    try:
+        with steps() as tell, said("file"):
+            asked = columns_named("by", by, [*names, *types])
+            typed = _typed(where, [*names, *types])
+            # What is not protected is a number if all of the column are.
+            clear = [n for n in dict.fromkeys([*asked, *typed]) if n in names and n not in types]
+            tell("reading", None)
+            source.decide(clear)
+            question = ask(law, asked, _conditions(typed, source, types))
+            needed = dict.fromkeys([*question.columns, *question.where, *question.protected,
+                                    *question.strata, *design.columns])  # fmt: skip
+            _refuse_missing(needed, names)
+            running = Running(question, design)
+            for batch in source.batches(list(needed)):
+                running.add(batch)
+                tell(f"reading, {running.rows:,} rows", None)
+            tell("estimating", None)
+            found = running.estimate(how, who)
+    finally:
+        source.close()
     shared = shared_noise(certificate, design) if question.coded else ()
     _print(told_in(found, None, running.unanswered, shared), format)
 
@@ -134,33 +165,45 @@ def _check(file: Path, plan: Plan) -> Certificate | None:
     return certificate
 
 
-def _labels(plan: Plan) -> dict[str, Labels]:
-    """The declared categories of every column that has some."""
-    from bistochastic.plan import Numeric
+def _names(file: Path, dialect: Dialect) -> list[str]:
+    """The columns of a file."""
+    from bistochastic.adapters.table_files import opened
 
-    found: dict[str, Labels] = {}
-    for each in plan.attributes:
-        if isinstance(each, Numeric):
-            continue
-        found.update(zip(each.columns, each.axes, strict=True))
-        if each.strata is not None:
-            found[each.strata.column] = each.strata.labels
-    return found
+    source = opened(file, "file", dialect=dialect)
+    source.close()
+    return list(source.schema.names)
 
 
-def _conditions(where: Sequence[str], labels: dict[str, Labels]) -> dict[str, list[Any]]:
-    """``sex=F,M`` as a condition; numbers where the categories, or all that was typed, are."""
-    found: dict[str, list[Any]] = {}
+def _refuse_missing(needed: Mapping[str, Any], names: Sequence[str]) -> None:
+    for column in needed:
+        if column not in names:
+            raise ValueError(
+                f"`file` must have the column `{shown(column)}`; got none of that name"
+            )
+
+
+def _typed(where: Sequence[str], known: Sequence[str]) -> dict[str, list[str]]:
+    """``sex=F,M`` as a column and its levels, as they were typed."""
+    found: dict[str, list[str]] = {}
     for words in where:
-        column, sign, levels = words.partition("=")
-        if not sign or not column or not levels:
-            raise ValueError(f"`--where` must be like column=level,level; got {shown(words)}")
+        column, levels = condition(words, known)
         if column in found:
             raise ValueError(f"`--where` must name a column once; got `{shown(column)}` twice")
-        listed = levels.split(",")
-        kind = labels[column].kind if column in labels else None
-        found[column] = [_level(kind, level) for level in listed]
+        found[column] = levels
     return found
+
+
+def _conditions(
+    typed: Mapping[str, list[str]], source: Source, types: Mapping[str, str]
+) -> dict[str, list[Any]]:
+    """What was typed as levels of the kind that the column holds."""
+    from bistochastic.adapters.table_files import held_in
+
+    held = {**held_in(source), **types}
+    return {
+        column: [_level(held.get(column), level) for level in levels]
+        for column, levels in typed.items()
+    }
 
 
 def _level(kind: str | None, typed: str) -> Any:
@@ -169,7 +212,7 @@ def _level(kind: str | None, typed: str) -> Any:
     truths = {"true": True, "false": False}
     if kind in ("boolean", None) and typed.lower() in truths:
         return truths[typed.lower()]
-    for kind_ in (int, float):
+    for kind_ in (float,) if kind == "floats" else (int, float):
         try:
             return kind_(typed)
         except ValueError:

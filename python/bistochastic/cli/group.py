@@ -22,7 +22,9 @@ def in_shell(sentence: str) -> str:
     sentence = sentence.replace("key=None", "no --key-file").replace("`frame`", "`in`")
     found = re.sub(r"\b([a-z_]+)=True\b", lambda m: f"--{m[1].replace('_', '-')}", sentence)
     return re.sub(
-        r"\b(id_column|max_rows_per_id)\b", lambda m: f"--{m[1].replace('_', '-')}", found
+        r"\b(id_column|max_rows_per_id|max_line_ends)\b",
+        lambda m: f"--{m[1].replace('_', '-')}",
+        found,
     )
 
 

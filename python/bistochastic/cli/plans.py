@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from bistochastic.cli.columns import columns_named
+from bistochastic.cli.dialects import reads_csv
 from bistochastic.cli.group import in_shell, main, say
 from bistochastic.files.whole import new
 from bistochastic.progress import watched
@@ -17,6 +18,7 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.plan import Certificate, Plan
 
 _FILES = (".toml", ".json")
@@ -147,6 +149,7 @@ def is_certificate(path: Path, name: str) -> bool:
     metavar="PLAN.toml",
     help="Write the plan to this new file, and show it.",
 )
+@reads_csv
 def _plan(
     file: Path | None,
     codebook: Path | None,
@@ -157,14 +160,16 @@ def _plan(
     drop: Sequence[str],
     beta: float | None,
     epsilon: float | None,
+    dialect: Dialect,
     **options: Any,
 ) -> None:
     """Write a first plan for FILE as TOML: what happens to each column.
 
-    FILE is a CSV or Parquet file, of which the names and types of columns are read, or a Table
-    Schema (JSON). A codebook alone is enough, too. Look at the plan, and edit it. To change the
-    law of a column, write what you ask for alone: matrix = {family = "randomized_response",
-    requested = {beta = 0.7}}.
+    FILE is a CSV, Parquet or Arrow file, of which the names and types of columns are read, or a
+    Table Schema (JSON). A column of a CSV file holds numbers if all of it are spelled as such. A
+    codebook alone is enough, too. Look at the plan, and edit it. To change the law of a column,
+    write what you ask for alone: matrix = {family = "randomized_response", requested = {beta =
+    0.7}}.
 
     Levels have to be declared: by a codebook, by a type that lists them (an Enum), or by saying
     --domain-from-data. Columns without levels that are no numbers are left out.
@@ -186,7 +191,7 @@ def _plan(
         raise ValueError(f"`out` must end in .toml; got {shown(out.suffix) or 'no ending'}")
     if out is not None and out.exists():
         raise ValueError(f"`out` must be a new file; got one that there is: {shown(out)}")
-    columns = _columns(file, domain_from_data) if file is not None else None
+    columns = _columns(file, domain_from_data, dialect) if file is not None else None
     book = None if codebook is None else draft.columns(codebook, look=False)
     listed = columns if columns is not None else book or []
     known = [column.name for column in listed]
@@ -226,13 +231,13 @@ def _star_or_columns(
     return "*" if found == ["*"] and "*" not in known else tuple(found)
 
 
-def _columns(file: Path, look: bool) -> list[Any]:
+def _columns(file: Path, look: bool, dialect: Dialect) -> list[Any]:
     from bistochastic.adapters.table_files import opened
     from bistochastic.plan import draft
 
     if file.suffix.lower() == ".json":
         return draft.columns(file, look=False)
-    source = opened(file, "file")
+    source = opened(file, "file", dialect=dialect)
     try:
         from bistochastic.adapters.file_columns import columns_in
 

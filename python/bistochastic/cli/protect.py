@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bistochastic.cli.dialects import reads_csv
 from bistochastic.cli.group import main, say
 from bistochastic.cli.keys import read_key
 from bistochastic.cli.plans import read_certificate, read_plan
@@ -15,6 +16,7 @@ from bistochastic.progress import steps
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
+    from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.plan import Certificate
 
 _FILE = click.Path(path_type=Path)
@@ -38,6 +40,7 @@ _FILE = click.Path(path_type=Path)
     type=_FILE,
     help="Where the certificate goes.  [default: OUT.certificate.json]",
 )
+@reads_csv
 def protect(
     source: Path,
     out: Path,
@@ -45,23 +48,30 @@ def protect(
     key_file: Path | None,
     after: str | None,
     certificate: Path | None,
+    dialect: Dialect,
     **options: Any,
 ) -> None:
     """Protect the file IN by a plan and write it to OUT, with a certificate beside it.
 
-    Both are CSV or Parquet files, by their ending. OUT appears when it is whole; until then an old
-    one stays as it is. Without a key the noise is forgotten, which is right for a single release.
+    IN is a CSV, Parquet or Arrow file and OUT a CSV or Parquet file, by their ending. OUT appears
+    when it is whole; until then an old one stays as it is. Without a key the noise is forgotten,
+    which is right for a single release.
 
     \b
     bistochastic protect survey.csv protected.csv --plan plan.toml
     bistochastic protect wave2.parquet out.parquet --plan plan.toml --key-file survey.key \\
         --id-column person --after wave1.parquet.certificate.json
 
-    CSV files are UTF-8 with a header. An empty field is a missing value, and is written like that;
-    "" is an empty text. Ids are texts. Columns that the plan keeps pass as they are, quoted only
-    where they must be; truth values are written as true and false. Rows in messages are counted
-    from 0, without the header. Memory does not grow with the file, but for a numeric column, which
-    takes about 32 bytes per row.
+    CSV files have a header. An empty field is a missing value, and is written like that; "" is an
+    empty text. Ids are texts. OUT is written in UTF-8, with the separator and the decimal mark of
+    IN. Unprotected columns pass as they are, quoted only if they must be; truth values are
+    written as true and false. From CSV to Parquet, an unprotected column becomes one of numbers if
+    all of it are spelled as numbers that can be kept digit for digit, and one of texts if not.
+
+    A quote that does not end is an error, and so is a line end inside a field: either may have
+    swallowed rows. --max-line-ends admits some. Rows in messages are counted from 0, without the
+    header. Memory does not grow with the file, but for a numeric column, which takes about 32
+    bytes per row.
 
     Each run draws new noise, unless it has the same key and release. To publish a release in two
     formats, protect once and convert the protected file: a second run warns, and says how.
@@ -88,7 +98,9 @@ def protect(
     settings = Options.of(made, key=key, after=wave, **options)
     try:
         with steps() as progress:
-            found = protect_file(made, source, out, target, settings, progress=progress)
+            found = protect_file(
+                made, source, out, target, settings, dialect=dialect, progress=progress
+            )
     except MemoryError as error:
         raise ValueError(str(error) or "`in` must fit in memory; got a larger one") from None
     say(f"{shown(out)}: {found.line.removeprefix('of ')}")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from bistochastic import _core, operators
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.estimate.fieller import fieller
+from bistochastic.kept import kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -202,34 +202,34 @@ class Linear:
     fixed: bool
     exact: bool
 
-    @cached_property
+    @kept
     def totals(self) -> Array:
         """The estimated total of each cell."""
         whole = self.tallies.sums.sum(axis=0)[None]
         return np.asarray(self.map.of(whole)[0])
 
-    @cached_property
+    @kept
     def total(self) -> float:
         """The estimated total of the domain."""
         if self.exact:
             return float(self.tallies.sums.sum())
         return float(self.totals.sum())
 
-    @cached_property
+    @kept
     def shares(self) -> Array:
         """The estimated shares of the domain; NaN where it is estimated to hold nobody."""
         if not self.total > 0:
             return np.full(self.map.cells, math.nan)
         return np.asarray(self.totals / self.total)
 
-    @cached_property
+    @kept
     def reported(self) -> Array:
         """The shares among the reports."""
         told = self.map.of(self.tallies.sums.sum(axis=0)[None], "told")[0]
         total = told.sum()
         return np.asarray(told / total if total > 0 else told)
 
-    @cached_property
+    @kept
     def _moments(self) -> tuple[Array, Array, float]:
         """Variances of totals, their covariances with the domain's, and the domain's variance."""
         tallies = self.tallies
@@ -273,7 +273,7 @@ class Linear:
         dd = float(self.map.of(squares, "domain")[0, 0] - self.map.of(squares)[0].sum())
         return nn, nd, dd
 
-    @cached_property
+    @kept
     def _away(self) -> Array | None:
         """How far the shares of each replicate are from the estimated ones; None without any.
 
@@ -295,7 +295,7 @@ class Linear:
         """How many replicates have no positive total in the domain, and so no shares."""
         return 0 if self._away is None else int(np.isnan(self._away).any(axis=1).sum())
 
-    @cached_property
+    @kept
     def variance(self) -> Array:
         """The variance of each share."""
         p = self.shares

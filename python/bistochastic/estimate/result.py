@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bistochastic import _core, arguments, measures, operators, structure
 from bistochastic.estimate import intervals
+from bistochastic.kept import kept
 from bistochastic.progress import watched
 from bistochastic.words import table
 
@@ -124,7 +124,7 @@ class Estimate:
         assert self.matrix is not None
         return self.matrix
 
-    @cached_property
+    @kept
     def _unbiased(self) -> Array:
         """The inverse estimate, which errors and intervals are of."""
         if self.method == "inverse":
@@ -133,12 +133,12 @@ class Estimate:
             return np.asarray(self.linear.shares)
         return operators.solve(self._law, self.reports)
 
-    @cached_property
+    @kept
     def _scatter(self) -> tuple[Array, Array]:
         """Variances of a pseudo-response over all records, and their standard errors."""
         return intervals.scatter(self._law, self.reports, self._unbiased)
 
-    @cached_property
+    @kept
     def _variance(self) -> Array:
         """Those that count: of a fixed population without what truths differ by."""
         spread, _ = self._scatter
@@ -146,7 +146,7 @@ class Estimate:
             return intervals.within_population(spread, self._unbiased)
         return spread
 
-    @cached_property
+    @kept
     def standard_errors(self) -> Array:
         """The standard error of each share under ``inverse``, the root of an unbiased variance.
 
@@ -195,7 +195,7 @@ class Estimate:
         doubt = float(self._scatter[1].sum())
         return doubt and doubt / float(self._variance.sum()) / 2
 
-    @cached_property
+    @kept
     def covariance(self) -> Array:
         """The covariance matrix of the inverse estimate, formed only when asked for.
 
@@ -265,7 +265,7 @@ class Estimate:
         with watched("bounding"):
             return self._interval(alpha)
 
-    @cached_property
+    @kept
     def _usual(self) -> Array:
         """The intervals that are shown, found once for the table, the picture and the notes."""
         return self.interval()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.adapters.table_files import Source
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.options import Options
@@ -42,19 +43,28 @@ def protect_file(
     certificate: Path,
     options: Options,
     *,
+    dialect: Dialect | None = None,
     progress: Callable[[str, float | None], None] = lambda _what, _share: None,
 ) -> Certificate:
-    """Protect a CSV or Parquet file; ``progress`` is told what is done, and the share of it."""
+    """Protect a file; ``progress`` is told what is done, and the share of it.
+
+    ``dialect`` says how a CSV file is spelled, the one that is read and the one that is written.
+    """
     form = ending(out, "out")
     known = kinds(plan)
     # A protected column goes from places to places. Only a CSV file has to spell them out.
     places = [column for column, kind in known.items() if kind == "text"]
-    table = opened(source, "in", known, places if form == ".parquet" else ())
+    if options.wave is not None:
+        known.setdefault(options.wave.id_column, "text")
+    table = opened(source, "in", known, places if form == ".parquet" else (), dialect)
     try:
+        if form == ".parquet":
+            leaving = options.layout(plan, list(table.schema.names))
+            table.decide([name for name in leaving if name in table.schema.names])
         numbers = _numbers(plan, table, options, progress)
         with Whole(out, "out") as whole, Whole(certificate, "certificate") as beside:
             part = whole.new("table")
-            found = _written(plan, table, options, numbers, whole, part, form, progress)
+            found = _written(plan, table, options, numbers, whole, part, form, dialect, progress)
             said = beside.new("certificate")
             try:
                 found = replace(found, files={_spelled(out): _digest(part)})
@@ -85,6 +95,7 @@ def kinds(plan: Plan) -> dict[str, str]:
     found: dict[str, str] = {}
     for attribute in plan.attributes:
         if isinstance(attribute, Numeric):
+            found[attribute.column] = "number"
             continue
         for column, labels in zip(attribute.columns, attribute.axes, strict=True):
             found[column] = labels.kind
@@ -123,6 +134,7 @@ def _written(
     whole: Whole,
     part: Path,
     form: str,
+    dialect: Dialect | None,
     progress: Callable[[str, float | None], None],
 ) -> Certificate:
     """Protect all rows into one part; what the disk does not take is a sentence."""
@@ -137,7 +149,7 @@ def _written(
         scatter = Scatter(whole.new, stream.schema, table.rows or table.about())
     try:
         protected = {column for attribute in plan.attributes for column in attribute.columns}
-        sink = created(part, form, stream.schema, protected)
+        sink = created(part, form, stream.schema, protected, dialect)
         first = sink.write if scatter is None else scatter.write
         with Behind(first) as behind:
             # Codes are read ahead, too, so that nothing but draws is done between two of them.

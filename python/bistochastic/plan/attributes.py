@@ -97,15 +97,13 @@ def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
 
 def _taken(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
     """The names of what a family takes, none where it says none; others are refused."""
-    maker = getattr(families, family, None)
-    names = () if maker is None else maker.__code__.co_varnames[: _arguments(maker)]
+    names = families.TAKEN.get(family, ())
     for name in given:
         if names and name not in names:
-            takes = ", ".join(n for n in names if n != "size") or "nothing"
-            raise TypeError(
-                f"`{shown(name)}` must be something {family} takes, {takes}; got one beyond"
-            )
-    return tuple(names)
+            takes = ", ".join(n for n in names if n != "size") or "none"
+            must = f"`{shown(name)}` must be a parameter of {family} ({takes})"
+            raise TypeError(f"{must}; got a name it does not have")
+    return names
 
 
 def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
@@ -130,12 +128,6 @@ def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
                 raise ValueError(f"`{name}` must be at least 0; got {got}")
         elif name == "alphas" and not hasattr(value, "__len__"):
             make(family, 2, {name: value})
-
-
-def _arguments(maker: Any) -> int:
-    code = maker.__code__
-    # One that takes any number of matrices has no name for each.
-    return 0 if code.co_flags & 4 else int(code.co_argcount + code.co_kwonlyargcount)
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bistochastic import _core, measures
+from bistochastic.kept import kept
 from bistochastic.plan import exchange, formats, preview, published, stored
 from bistochastic.plan.attributes import Attribute, Numeric, prefix
 from bistochastic.plan.definitions import in_words
@@ -159,7 +159,7 @@ class Certificate:
         """What follows from the plan alone and is easily overlooked, a sentence each."""
         return tuple(preview.warnings(self.plan))
 
-    @cached_property
+    @kept
     def digest(self) -> str:
         """64 hexadecimal digits that identify the certificate: SHA-256 of its JSON.
 

@@ -348,10 +348,10 @@ _READERS: dict[str, Callable[[Here], Attribute]] = {
 def _one(item: Here) -> Attribute:
     if not isinstance(item.value, dict) or "kind" not in item.value:
         raise item.refuse("be a table with a kind", type(item.value).__name__)
-    reader = _READERS.get(item["kind"].text())
-    if reader is None:
-        raise item["kind"].refuse(f"be one of {', '.join(_READERS)}", "another")
-    return reader(item)
+    kind = item["kind"].text()
+    if kind not in _READERS:
+        raise item["kind"].refuse(f"be one of {', '.join(_READERS)}", f"`{shown(kind)}`")
+    return _READERS[kind](item)
 
 
 def read_attribute(data: Any, path: str) -> Attribute:

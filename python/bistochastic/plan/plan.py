@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from bistochastic import _core, arguments
 from bistochastic.errors import GuaranteeError
+from bistochastic.kept import kept
 from bistochastic.plan import definitions
 from bistochastic.plan.attributes import (
     Attribute,
@@ -206,7 +206,7 @@ class Plan:
         """1 for a single column, 3 for a single :class:`Joint`, else 2: bits are summed."""
         return definitions.definition(self.attributes)
 
-    @cached_property
+    @kept
     def by_attribute(self) -> dict[str, Measures]:
         """What each attribute hides, by its column (several: with a comma between them)."""
         found = [definitions.measures(attribute) for attribute in self.attributes]
@@ -942,7 +942,7 @@ class Plan:
 
         return raking.weights(self, frame, weights)
 
-    @cached_property
+    @kept
     def digest(self) -> str:
         """64 hexadecimal digits that identify the plan: SHA-256 of its JSON.
 

@@ -1,6 +1,13 @@
 //! Sums and products of fractions below 2^127.
 
+use crate::error::Error;
 use crate::number::lattice::gcd;
+
+/// What is said of a decomposition whose terms have no such sum or product.
+pub fn too_long() -> Error {
+    let must = "add up to fractions with denominators below 2^127";
+    Error::value("terms", must, "a longer denominator")
+}
 
 /// The sum of two fractions in lowest terms, below 2^127.
 pub fn add((a, b): (u128, u128), (c, d): (u128, u128)) -> Option<(u128, u128)> {

@@ -13,7 +13,7 @@ pub use weights::{Weights, units_for};
 
 use crate::birkhoff::events::Events;
 use crate::birkhoff::listed::Listed;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::system::memory::{self, Gather};
 use crate::system::stop::{self, Paced};
 
@@ -215,9 +215,7 @@ impl Terms {
             let weight = self.weights.ratio(j);
             for (row, &v) in ratios.chunks_mut(size).zip(&term) {
                 let cell = &mut row[v as usize];
-                *cell = fractions::add(*cell, weight).ok_or_else(|| {
-                    Error::value("terms", "add up to fractions below 2^127", "more")
-                })?;
+                *cell = fractions::add(*cell, weight).ok_or_else(fractions::too_long)?;
             }
         }
         Ok(Cells::Ratios(ratios))

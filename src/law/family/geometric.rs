@@ -8,6 +8,7 @@ use crate::law::family::reflected::Reflected;
 use crate::law::parameters::Arguments;
 use crate::law::rate;
 use crate::number::bits;
+use crate::number::calibrate;
 use crate::number::dd::Dd;
 use crate::number::lattice::GRID;
 use crate::system::memory::{self, Gather};
@@ -22,7 +23,7 @@ use crate::system::stop::Paced;
 /// `rho floor(a_{j+1}) >= rho (a_{j+1} - 1) = rho F + g_j - rho >= floor(a_j)` as soon as
 /// `F >= rho / (rho - 1)`, about `T + 1/2` units. It adds `2 size F` units of uniform mass.
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["size", "temperature", "beta", "kernel", "total"])?;
+    arguments.known(&["size", "temperature", "beta", "epsilon", "kernel", "total"])?;
     if let Some(kernel) = arguments.take("kernel") {
         let total = arguments.required("total")?;
         let given = vec![("kernel".to_owned(), kernel), ("total".to_owned(), total)];
@@ -33,19 +34,25 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     if size > 1 << 32 {
         return Err(Error::value("size", "be at most 2^32 for geometric", size));
     }
-    arguments.exactly_one(&["temperature", "beta"])?;
+    arguments.exactly_one(&["temperature", "beta", "epsilon"])?;
     let size = size as usize;
-    let law = match arguments.real("temperature")? {
-        Some(t) if !(t >= 0.0) => return Err(Error::value("temperature", "be at least 0", t)),
-        Some(t) => at_temperature(size, t),
-        None => {
-            let beta = arguments.beta()?.unwrap_or(0.0);
-            let (t, tried, law) = by_beta(size, beta);
-            arguments.note("temperature", t);
-            arguments.note("temperatures_tried", tried);
-            law
-        }
-    };
+    for name in ["temperature", "epsilon"] {
+        let law = match arguments.real(name)? {
+            None => continue,
+            Some(x) if !(x >= 0.0) => return Err(Error::value(name, "be at least 0", x)),
+            Some(t) if name == "temperature" => at_temperature(size, t),
+            Some(epsilon) => {
+                let (t, law) = by_epsilon(size, epsilon);
+                arguments.note("temperature", t);
+                law
+            }
+        };
+        return Ok(Arc::new(law));
+    }
+    let beta = arguments.beta()?.unwrap_or(0.0);
+    let (t, tried, law) = by_beta(size, beta);
+    arguments.note("temperature", t);
+    arguments.note("temperatures_tried", tried);
     Ok(Arc::new(law))
 }
 
@@ -204,6 +211,31 @@ fn by_beta(size: usize, beta: f64) -> (f64, f64, Reflected) {
     (best.0, 80.0, best.1)
 }
 
+/// The coldest law whose reported epsilon is not above the one asked for: the smallest double `t`,
+/// found by halving, as doubles are ordered as their bits are.
+///
+/// A report is at most `exp((size - 1) / t)` times as likely under one truth as under another, so
+/// `(size - 1) / epsilon` is warm enough; a hair more, as what is reported is rounded up. The floor makes
+/// colder laws serve, too. At `COLDEST`, where `2^53 exp(-1/t) < 1`, the floor alone is left beside the
+/// truth: no other law with a finite epsilon has a larger one.
+fn by_epsilon(size: usize, epsilon: f64) -> (f64, Reflected) {
+    const COLDEST: f64 = 1.0 / 40.0;
+    if epsilon == 0.0 {
+        return (f64::INFINITY, uniform(size));
+    }
+    if epsilon == f64::INFINITY || size == 1 {
+        return (0.0, at_temperature(size, 0.0));
+    }
+    let holds = |t: f64| at_temperature(size, t).epsilon() <= epsilon;
+    let warm = ((size - 1) as f64 / epsilon * (1.0 + 1e-9)).clamp(COLDEST, f64::MAX);
+    let t = f64::from_bits(calibrate::smallest(
+        COLDEST.to_bits(),
+        warm.to_bits(),
+        |bits| holds(f64::from_bits(bits)),
+    ));
+    (t, at_temperature(size, t))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -275,9 +307,55 @@ mod tests {
     }
 
     #[test]
+    fn the_reported_epsilon_is_at_most_the_one_asked_for() {
+        let epsilons = [
+            1e-300, 1e-17, 1e-12, 1e-6, 0.1, 1.0, 2.0, 5.0, 20.0, 30.0, 36.0, 800.0,
+        ];
+        for size in [1, 2, 5, 12, 1000] {
+            let most = geometric(size, "temperature", 1.0 / 40.0)
+                .unwrap()
+                .family
+                .epsilon();
+            for epsilon in epsilons
+                .into_iter()
+                .filter(|_| size < 100)
+                .chain([0.0, 2.0])
+            {
+                let m = geometric(size, "epsilon", epsilon).unwrap();
+                let got = m.family.epsilon();
+                assert!(got <= epsilon, "{size} {epsilon} {got}");
+                // The smallest entries have about 2^53 / (size e^epsilon) units, and miss it by few.
+                let slack =
+                    1e-9 * (1.0 + epsilon) + 4.0 * size as f64 * epsilon.exp() / GRID as f64;
+                assert!(
+                    got == most || epsilon - got <= slack || size == 1,
+                    "{size} {epsilon} {got}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_next_colder_law_has_a_larger_epsilon() {
+        for size in [2, 5, 12, 300] {
+            for epsilon in [0.01, 1.0, 2.0, 20.0] {
+                let (t, _) = by_epsilon(size, epsilon);
+                let colder = at_temperature(size, t.next_down());
+                assert!(colder.epsilon() > epsilon, "{size} {epsilon}");
+            }
+        }
+    }
+
+    #[test]
     fn perfect_secrecy_is_exact() {
-        let m = geometric(7, "beta", 1.0).unwrap();
-        assert_eq!(m.family.entry(2, 5), Some((2, 14)));
-        assert_eq!((m.family.epsilon(), rate::beta(&*m.family)), (0.0, 1.0));
+        for m in [
+            geometric(7, "beta", 1.0).unwrap(),
+            geometric(7, "epsilon", 0.0).unwrap(),
+        ] {
+            assert_eq!(m.family.entry(2, 5), Some((2, 14)));
+            assert_eq!((m.family.epsilon(), rate::beta(&*m.family)), (0.0, 1.0));
+        }
+        let m = geometric(7, "epsilon", f64::INFINITY).unwrap();
+        assert_eq!(m.family.entry(2, 2), Some((1, 1)));
     }
 }

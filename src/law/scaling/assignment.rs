@@ -222,7 +222,11 @@ fn shares(units: &mut [Option<i128>], size: usize) -> Result<()> {
             steps += size as u64;
             if steps > STEPS {
                 let must = format!("take at most {STEPS} steps to its cheapest assignment");
-                return Err(Error::value("cost", must, "more"));
+                return Err(Error::value(
+                    "cost",
+                    must,
+                    format!("a table of {size} rows that takes longer"),
+                ));
             }
             let mut nearest = NONE;
             for v in (0..size).filter(|&v| !done[v]) {

@@ -1,0 +1,87 @@
+"""``Dialect``: how a CSV file separates, encodes and spells its cells."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+
+from bistochastic.words import shown
+
+_TABS = ("tab", "\\t")
+_UTF8 = ("utf-8", "utf-8-sig")
+# What separates columns in files of others.
+_OTHERS = (",", ";", "\t", "|")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What is said of a CSV file beside its name.
+
+    ``separator`` is None where it was not said; it is then a comma, and a header that looks as if
+    it had another one is refused. ``max_line_ends`` is the most line ends that a field may hold.
+    """
+
+    separator: str | None = None
+    encoding: str = "utf-8"
+    decimal: str = "."
+    max_line_ends: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        separator: str | None = None,
+        encoding: str = "utf-8",
+        decimal: str = ".",
+        max_line_ends: int = 0,
+    ) -> Dialect:
+        """What a caller said, checked.
+
+        >>> Dialect.of("tab", "latin1").encoding
+        'iso8859-1'
+        >>> Dialect.of(";;")
+        Traceback (most recent call last):
+            ...
+        ValueError: `separator` must be one ASCII mark, no quote and no line end; got 2 characters
+        """
+        if separator in _TABS:
+            separator = "\t"
+        if separator is not None:
+            must = "`separator` must be one ASCII mark, no quote and no line end"
+            if len(separator) != 1:
+                raise ValueError(f"{must}; got {len(separator)} characters")
+            if not separator.isascii() or separator in '"\r\n\0' or separator.isalnum():
+                raise ValueError(f"{must}; got {shown(repr(separator))}")
+        if decimal not in (".", ","):
+            raise ValueError(f"`decimal` must be . or ,; got {shown(decimal)}")
+        if max_line_ends < 0:
+            raise ValueError(f"`max_line_ends` must be 0 or more; got {max_line_ends}")
+        return cls(separator, _codec(encoding), decimal, max_line_ends)
+
+    @property
+    def mark(self) -> str:
+        """What stands between two fields."""
+        return "," if self.separator is None else self.separator
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether the bytes are read as they are."""
+        return self.encoding in _UTF8
+
+    def other_separator(self, header: list[str]) -> str | None:
+        """What seems to separate the names of a header that was read as a single name."""
+        if self.separator is not None or len(header) != 1:
+            return None
+        return next((mark for mark in _OTHERS if mark in header[0] and mark != self.mark), None)
+
+
+def _codec(given: str) -> str:
+    """The name of an encoding, as Python has it."""
+    must = "`encoding` must be one that Python knows, as utf-8, latin-1, cp1252 or utf-16"
+    try:
+        found = codecs.lookup(given)
+    except (LookupError, ValueError, TypeError, UnicodeError):
+        raise ValueError(f"{must}; got {shown(given)}") from None
+    # Some codecs of Python turn bytes into bytes, or wrap a text into another one.
+    if not found._is_text_encoding or found.incrementaldecoder is None:
+        raise ValueError(f"{must}; got {shown(given)}")
+    return found.name

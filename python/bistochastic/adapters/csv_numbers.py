@@ -1,0 +1,203 @@
+"""Texts of a CSV file that are numbers, digit for digit.
+
+A text is a whole number if it is spelled as Python spells one and fits into 64 bits: no zeros in
+front, no plus. It is a number if it is a decimal one without zeros in front, and a double keeps
+its value: the shortest spelling of the double is the same decimal number.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bistochastic.words import shown
+
+_EXPONENT = r"([eE][-+]?[0-9]+)?$"
+# As numbers are spelled; and as they may be where the plan says that they are numbers.
+_FORMS = {False: r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?" + _EXPONENT,
+          True: r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)" + _EXPONENT}  # fmt: skip
+_WHOLE = {False: r"^(0|-?[1-9][0-9]*)$", True: r"^-?[0-9]+$"}
+_WORDS = {"integer": "whole numbers, as its categories are", "number": "numbers",
+          "boolean": "truth values, as its categories are",
+          "exact": "numbers that can be kept digit for digit: whole ones below 2^63 in magnitude, "
+                   "or all of them with up to 15 digits"}  # fmt: skip
+# Every decimal number of so many digits comes back from a double.
+_SHORT = 15
+# So many texts mostly show what all of them are.
+_FIRST = 64
+_SMALL, _LARGE = 1e-290, 1e290
+# Whole numbers up to here are doubles.
+_EXACT = 1 << 53
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+
+
+def whole(texts: Any) -> Any | None:
+    """The texts as whole numbers; None where one is not spelled as such.
+
+    >>> whole(pa.array(["1", "-20", None])).to_pylist(), whole(pa.array(["01"]))
+    ([1, -20, None], None)
+    """
+    if len(texts) > _FIRST and whole(texts.slice(0, _FIRST)) is None:
+        # What cannot be cast takes long, value by value.
+        return None
+    try:
+        found = texts.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return None
+    same = pc.all(pc.equal(found.cast(texts.type), texts)).as_py()
+    return None if same is False else found
+
+
+def pointed(texts: Any, decimal: str) -> Any:
+    """Numbers with a decimal comma as numbers with a point; what has a point is none of them."""
+    if decimal == ".":
+        return texts
+    texts = pc.if_else(pc.match_substring(texts, "."), "x", texts)
+    return pc.replace_substring(texts, ",", ".")
+
+
+def numbers(texts: Any, *, loose: bool = False) -> tuple[Any, Any, Any]:
+    """Texts as numbers: whole ones if all of them are, else doubles; then two masks.
+
+    The first is where a text is no number, the second where it is one that a double does not hold.
+    ``loose`` allows zeros in front, ``.5`` and ``5.``, as where the plan says that it is a number.
+
+    >>> found, no_number, too_long = numbers(pa.array(["1.50", "x", "1.2345678901234567890"]))
+    >>> no_number.tolist(), too_long.tolist()
+    ([False, True, False], [False, False, True])
+    """
+    found = whole(texts)
+    none = np.zeros(len(texts), bool)
+    if found is not None:
+        return found, none, none
+    wrong = ~_flags(pc.match_substring_regex(texts, _FORMS[loose]), True)
+    plain = (
+        pc.if_else(pa.array(wrong), pa.scalar(None, texts.type), texts) if wrong.any() else texts
+    )
+    if loose and _are_whole(plain.slice(0, _FIRST)) and _are_whole(plain):
+        try:
+            return plain.cast(pa.int64()), wrong, none
+        except pa.ArrowInvalid:
+            # Too large for one of them.
+            pass
+    found = plain.cast(pa.float64())
+    return found, wrong, _lost(plain, found)
+
+
+def _are_whole(texts: Any) -> bool:
+    return bool(_flags(pc.match_substring_regex(texts, _WHOLE[True]), True).all())
+
+
+def _flags(found: Any, missing: bool) -> Any:
+    return np.array(found.fill_null(missing), bool)
+
+
+def _lost(texts: Any, doubles: Any) -> Any:
+    """Where the shortest spelling of a double is another number than the text."""
+    kept = np.array(pc.less_equal(pc.binary_length(texts), _SHORT).fill_null(True), bool)
+    if not kept.all():
+        # Mostly they are spelled the same.
+        kept |= _flags(pc.equal(doubles.cast(pa.string()), texts), True)
+    size = np.abs(np.asarray(doubles.fill_null(1.0)))
+    # Beyond these, an exponent may have made nothing of the digits, or too much.
+    kept &= (size >= _SMALL) & (size <= _LARGE)
+    rest = np.flatnonzero(~kept)
+    if len(rest):
+        words = texts.take(pa.array(rest))
+        words = words.combine_chunks() if isinstance(words, pa.ChunkedArray) else words
+        words = words.dictionary_encode()
+        known = np.array([_is_kept(text) for text in words.dictionary.to_pylist()], bool)
+        kept[rest] = known[words.indices.to_numpy()]
+    return ~kept
+
+
+def _is_kept(text: str) -> bool:
+    try:
+        return Decimal(repr(float(text))) == Decimal(text)
+    except (InvalidOperation, OverflowError):
+        return False
+
+
+def lost_in_doubles(whole_numbers: Any) -> Any:
+    """Where a whole number is another one once it is a double and spelled again.
+
+    >>> lost_in_doubles(pa.array([1, 2**53 + 1])).tolist()
+    [False, True]
+    """
+    values = np.asarray(whole_numbers.fill_null(0))
+    lost = (values > _EXACT) | (values < -_EXACT)
+    large = np.flatnonzero(lost)
+    if len(large):
+        texts = pa.array(values[large]).cast(pa.string())
+        lost[large] = _lost(texts, texts.cast(pa.float64()))
+    return lost
+
+
+def check_in_doubles(parts: list[Any], name: str) -> None:
+    """Refuse whole numbers of a column of floats, in parts, that would be other ones as floats."""
+    done = 0
+    for part in parts:
+        if part.dtype.kind in "iu":
+            check(lost_in_doubles(pa.array(part)), name, "exact", done)
+        done += len(part)
+
+
+def check(wrong: Any, name: str, kind: str, done: int) -> None:
+    """Refuse a column with such rows by a sentence with the first; ``done`` rows were before."""
+    if wrong.any():
+        several = int(wrong.sum())
+        got = f"{several} other value{'s' * (several > 1)}"
+        where = f"the first in row {done + int(np.argmax(wrong))}"
+        must = f"column `{shown(name)}`: must hold {_WORDS[kind]}"
+        raise ValueError(f"{must}; got {got}, {where}")
+
+
+def wrong_whole(texts: Any) -> Any:
+    """Where a text is not spelled as a whole number of 64 bits."""
+    wrong = ~_flags(pc.match_substring_regex(texts, _WHOLE[False]), True)
+    long = np.flatnonzero(_flags(pc.greater(pc.binary_length(texts), 18), False) & ~wrong)
+    # Python reads no number of thousands of digits.
+    wrong[long] = [len(text) > 20 or not _LEAST <= int(text) <= _MOST
+                   for text in texts.take(pa.array(long)).to_pylist()]  # fmt: skip
+    return wrong
+
+
+class Spelling:
+    """What all texts of a column are, so far: ``"whole"``, ``"number"`` or ``"text"``.
+
+    >>> spelling = Spelling(".")
+    >>> for texts in (["1", "2"], ["2.5", None]):
+    ...     spelling.add(pa.array(texts))
+    >>> spelling.kind
+    'number'
+    """
+
+    def __init__(self, decimal: str) -> None:
+        self._decimal = decimal
+        self._kept = True
+        self._kind = "whole"
+        self.cells = 0
+
+    @property
+    def kind(self) -> str:
+        """The kind; a column without any cell is one of texts."""
+        return self._kind if self.cells else "text"
+
+    def add(self, texts: Any) -> None:
+        """More texts of the column."""
+        texts = texts.drop_null()
+        self.cells += len(texts)
+        if not len(texts) or self._kind == "text":
+            return
+        found = whole(texts)
+        if found is not None:
+            self._kept = self._kept and not lost_in_doubles(found).any()
+        else:
+            _found, wrong, lost = numbers(pointed(texts, self._decimal))
+            self._kind = "text" if wrong.any() or lost.any() else "number"
+        if self._kind == "number" and not self._kept:
+            self._kind = "text"
