@@ -115,6 +115,10 @@ fn ratio_below(t: f64) -> Option<f64> {
 
 /// The largest entry that may stand before `next`.
 fn most_before(next: i64, rho: f64) -> i64 {
+    // Beyond what an i64 holds nothing is asked for; the floor of a much larger number would wrap.
+    if next as f64 * rho >= (1u64 << 63) as f64 {
+        return i64::MAX;
+    }
     let most = Dd::product(next as f64, rho).floor();
     most.min(i128::from(i64::MAX)) as i64
 }
@@ -270,6 +274,17 @@ mod tests {
         1e12,
         f64::INFINITY,
     ];
+
+    /// Neighbours are then further apart than an integer holds, and all but a few units stay where they are.
+    #[test]
+    fn low_temperatures_are_nearly_the_identity() {
+        for t in (1..40).map(|i| f64::from(i) / 2000.0) {
+            let m = geometric(5, "temperature", t).unwrap();
+            check_laws(&m);
+            assert!(m.beta() < 1e-10, "{t}: {}", m.beta());
+            assert!(m.beta() > 0.0 && m.epsilon().is_finite(), "{t}");
+        }
+    }
 
     #[test]
     fn laws() {
