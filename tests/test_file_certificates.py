@@ -75,6 +75,7 @@ def test_a_pause_between_renames_does_not_mix_two_runs(tmp_path: Path, beside: s
 
     def start(own: str, source: str) -> subprocess.Popen[bytes]:
         options = ["--plan", folder.path / "plan.toml", "--certificate", tmp_path / beside]
+        options += ["--max-line-ends", 1]
         words = [tmp_path, own, "protect", tmp_path / source, tmp_path / "out.csv", *options]
         command = [sys.executable, "-c", PAUSED, *map(str, words)]
         return subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -206,10 +207,12 @@ def test_the_warning_says_how_to_convert_and_that_works(tmp_path: Path, first: s
 
 def _cells(path: Path, plan: bs.Plan) -> pa.Table:
     """The cells of a CSV file, as the package reads them."""
+    from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.adapters.table_files import opened
     from bistochastic.files.release import kinds
 
-    source = opened(path, "in", {**kinds(plan), "income": "number"})
+    dialect = Dialect(max_line_ends=1)
+    source = opened(path, "in", {**kinds(plan), "income": "number"}, dialect=dialect)
     try:
         table = pa.Table.from_batches(list(source.batches()))
     finally:
