@@ -8,17 +8,17 @@ from collections.abc import Callable
 import pytest
 
 import bistochastic as bs
+from bistochastic.permutations.majorization import t_transforms
 
 M = bs.randomized_response(3, epsilon=2)
 RESULTS: dict[str, Callable[[], object]] = {
     "Comparison": lambda: bs.compare(M),
-    "Conjunction": lambda: bs.conjunction([M, M], [[0, 1, 2], [0, 0, 1]], [[0], [0]]),
     "Entry": lambda: M.profile()["beta"],
     "Estimate": lambda: M.estimate(counts=[520, 290, 190]),
     "Matrix": lambda: M,
     "Point": lambda: bs.tradeoff(3, betas=[0.5])[0],
     "Profile": lambda: M.profile(),
-    "TTransforms": lambda: bs.t_transforms([5, 3, 1], [4, 3, 2]),
+    "TTransforms": lambda: t_transforms([5, 3, 1], [4, 3, 2]),
 }
 
 
