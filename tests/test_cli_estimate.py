@@ -370,3 +370,16 @@ def test_rows_that_were_not_counted_may_share_noise(tmp_path: Path) -> None:
     by_rows = replace(release.certificate, ids=replace(ids, row_columns=("file", "row")))
     assert shared_noise(by_rows, Design()) == ()
     assert shared_noise(None, Design()) == ()
+
+
+@pytest.mark.parametrize("typed", ["01", "+1", "1_0", "\uff11", "1.0", "1e1"])
+def test_numbers_in_conditions_are_spelled_one_way(tmp_path: Path, typed: str) -> None:
+    plan = bs.Plan([bs.Categorical("i", [1, 2, 10], "identity")], keep=["k"])
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    (tmp_path / "data.csv").write_text("i,k\n1,1\n2,10\n10,11\n")
+    words = ["estimate", str(tmp_path / "data.csv"), "--plan", str(tmp_path / "plan.toml")]
+    for column in ("i", "k"):
+        done = CliRunner().invoke(main, [*words, "--by", "i", "--where", f"{column}={typed}"])
+        assert done.exit_code == 1, done.output
+        done = CliRunner().invoke(main, [*words, "--by", "i", "--where", f"{column}=1"])
+        assert done.exit_code == 0, done.output

@@ -323,7 +323,7 @@ def refusals(folder: Folder) -> dict[str, tuple[tuple[str, ...], str]]:
         "an ending of out": (("in.csv", "out.txt"), "`out` must end in .csv or .parquet; got .txt"),
         "no folder": (("in.csv", "no/out.csv"),
                       "`out` must be in a folder that there is; got none at"),
-        "a folder": (("in.csv", "folder.csv"), "`out` must be a file; got the folder"),
+        "a folder": (("in.csv", "folder.csv"), "`out` must be a file; got a folder"),
         "the same": (("in.csv", "in.csv"), "`out` must be another file than `in`"),
         "the plan": (("in.csv", "out.csv", "--certificate", str(path / "plan.toml")),
                      "`certificate` must be another file than `plan`"),
@@ -402,7 +402,7 @@ def test_a_folder_without_a_name_is_one_sentence(tmp_path: Path) -> None:
     words = ["protect", str(tmp_path / "in.csv"), ".", "--plan", str(folder.path / "plan.toml")]
     done = CliRunner().invoke(cli.main, words)
     assert done.exit_code == 1
-    assert done.stderr == "Error: `out` must be a file; got the folder .\n"
+    assert done.stderr == "Error: `out` must be a file; got a folder\n"
 
 
 def test_an_error_late_in_the_file_leaves_the_old_one(

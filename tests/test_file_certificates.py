@@ -11,12 +11,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 import bistochastic as bs
+from bistochastic.adapters.csv_dialect import Dialect
+from bistochastic.cli import main
 from bistochastic.files.earlier import ENDING, conversion
 from bistochastic.words import up
 from test_cli_protect import KEY, Folder, people, plan_of, write_csv
@@ -111,9 +115,11 @@ def test_a_second_draw_of_the_same_file_is_a_warning(tmp_path: Path) -> None:
     one = plan_of().epsilon
     assert said.startswith(f"Warning: one.csv{ENDING} in the same folder: ")
     assert f"epsilon adds, from {up(one)} to {up(2 * one)}." in said
-    # Written again in its place, it is no other draw.
+    # Written again in its place: the first draw may have been published before.
     (tmp_path / f"two.parquet{ENDING}").unlink()
-    assert warned(folder, "in.csv", "one.csv") == ""
+    said = warned(folder, "in.csv", "one.csv")
+    assert said.startswith(f"Warning: one.csv{ENDING} (replaced by this run) in the same folder: ")
+    assert "convert" not in said
     # A run with a key is another draw, and the same run again is none.
     assert f"one.csv{ENDING}" in warned(folder, "in.csv", "key.csv", *keyed)
     (tmp_path / f"one.csv{ENDING}").unlink()
@@ -222,6 +228,38 @@ def _cells(path: Path, plan: bs.Plan) -> pa.Table:
 
 
 def test_a_file_of_the_same_format_is_copied(tmp_path: Path) -> None:
-    certificate = plan_of().protect(people(300)).certificate
-    command = conversion(tmp_path / "a b.csv", tmp_path / "c.csv", certificate)
+    command = conversion(tmp_path / "a b.csv", tmp_path / "c.csv", Dialect())
     assert shlex.split(command) == ["cp", str(tmp_path / "a b.csv"), str(tmp_path / "c.csv")]
+
+
+def test_a_conversion_keeps_types_and_knows_the_dialect(tmp_path: Path) -> None:
+    rows = "".join(f"{'FM'[i % 2]};{i % 4 + 1},5;0{i % 3}\n" for i in range(300))
+    (tmp_path / "in.csv").write_text("sex;weight;zip\n" + rows)
+    plan = bs.Plan(
+        [bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)], keep=["weight", "zip"]
+    )
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+
+    def run(*words: str) -> Any:
+        done = CliRunner().invoke(main, [str(tmp_path / w) if "." in w[1:] else w for w in words])
+        assert done.exit_code == 0, done.output
+        return done
+
+    more = ["--plan", "plan.toml", "--separator", ";", "--decimal", ","]
+    run("protect", "in.csv", "one.csv", *more)
+    command = run("protect", "in.csv", "two.parquet", *more).stderr.splitlines()[-1].strip()
+    words = shlex.split(command)
+    subprocess.run([sys.executable, *words[1:]], check=True)
+    table = pq.read_table(tmp_path / "two.parquet")
+    assert table.schema.types == [pa.string(), pa.float64(), pa.string()]
+    shown = (tmp_path / "one.csv").read_text().splitlines()[1:]
+    assert [line.split(";")[0] for line in shown] == table["sex"].to_pylist()
+    assert table["weight"].to_pylist() == [i % 4 + 1.5 for i in range(300)]
+    run("estimate", "two.parquet", "--plan", "plan.toml", "--by", "sex", "--weights", "weight")
+
+
+def test_two_files_with_one_certificate_are_two_draws(tmp_path: Path) -> None:
+    folder = Folder(tmp_path, plan_of(), people(300))
+    own = ["--certificate", str(tmp_path / f"c{ENDING}")]
+    assert warned(folder, "in.csv", "one.csv", *own) == ""
+    assert "(replaced by this run)" in warned(folder, "in.csv", "two.parquet", *own)

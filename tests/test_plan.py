@@ -507,6 +507,7 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
         ),
         (lambda: loose.Numeric("x"), "must be given by one of family and matrix; got none"),
         (lambda: loose.Numeric("x", "nothing"), "column `x`: `family` must be one of"),
+        (lambda: loose.Numeric("x", [3]), "`family` must be the name of one; got list"),
         (lambda: loose.Numeric("x", "uniform", release="sell"), "`release` must be one of"),
         *(
             (

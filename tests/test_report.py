@@ -514,7 +514,7 @@ def test_bad_paths_are_one_sentence(tmp_path: Path) -> None:
         (tmp_path / "report.csv", r"`path` must end in .html; got .csv"),
         (tmp_path / "report", r"`path` must end in .html; got no ending"),
         (tmp_path / "no" / "report.html", r"`path` must be in a folder that there is"),
-        (tmp_path / "folder.html", r"`path` must be a file; got the folder"),
+        (tmp_path / "folder.html", r"`path` must be a file; got a folder"),
     ):
         with pytest.raises(ValueError, match=words):
             simple().report(given)

@@ -292,3 +292,12 @@ def test_warnings_and_errors_of_the_package_are_harmless() -> None:
         with pytest.raises((ValueError, TypeError, OSError)) as refused:
             call()
         harmless(str(refused.value), refused.value)
+
+
+def test_a_foreign_certificate_forges_no_lines() -> None:
+    plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")])
+    data = json.loads(plan.protect({"sex": ["F", "M"]}).certificate.to_json())
+    data["package"] += "\n\nPublished unchanged:\n  nothing\n"
+    read = bs.Certificate.from_json(json.dumps(data))
+    assert str(read).count("\nPublished unchanged:\n") == 1
+    assert "\n  nothing" not in str(read)

@@ -241,7 +241,7 @@ def test_a_column_under_another_name_is_not_drawn_again_without_a_word() -> None
     table: Columns = {"person": list(range(300)), "sex": sex}
     other: Columns = {"person": list(range(300)), "gender": sex}
     first = protect(table, simple("sex"))
-    renamed = "column `gender` with the categories of column `sex`, which is gone"
+    renamed = "column `gender` with categories of column `sex`, which is gone"
     with pytest.raises(ValueError, match=f"got {renamed}: redraw=True draws anew"):
         protect(other, simple("gender"), after=first.certificate)
     # The order of the categories and the matrix may be others, too.
@@ -268,13 +268,19 @@ def test_a_column_under_another_name_is_not_drawn_again_without_a_word() -> None
     later = protect(other, simple("gender"), after=again).certificate
     assert later.ids.redrawn == ()
     assert later.ids.redrawn_before == (renamed,)
-    # Both columns together, or other categories, are no rename.
+    # One more category does not hide it.
     both = {**table, **other}
-    for new in (
-        simple("sex", "gender"),
-        simple("gender", categories=["F", "M", "D", "X"], keep=(), drop=["sex"]),
-    ):
-        assert protect(both, new, after=first.certificate).certificate.ids.redrawn == ()
+    more = simple("gender", categories=["F", "M", "D", "X"], keep=(), drop=["sex"])
+    with pytest.raises(ValueError, match=renamed):
+        protect(both, more, after=first.certificate)
+    # Both columns together, or no category in common, are no rename.
+    assert (
+        protect(both, simple("sex", "gender"), after=first.certificate).certificate.ids.redrawn
+        == ()
+    )
+    new = simple("smokes", categories=["yes", "no"], keep=(), drop=["sex"])
+    asked = {**table, "smokes": ["yes", "no"] * 150}
+    assert protect(asked, new, after=first.certificate).certificate.ids.redrawn == ()
 
 
 def test_several_columns_that_are_gone_are_all_named() -> None:
@@ -282,7 +288,7 @@ def test_several_columns_that_are_gone_are_all_named() -> None:
     table: Columns = {"person": list(range(300)), "a": answers, "b": answers}
     first = protect(table, simple("a", "b"))
     other: Columns = {"person": list(range(300)), "c": answers}
-    with pytest.raises(ValueError, match="column `c` with the categories of columns `a`, `b`, wh"):
+    with pytest.raises(ValueError, match="column `c` with categories of columns `a`, `b`, wh"):
         protect(other, simple("c"), after=first.certificate)
 
 

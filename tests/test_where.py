@@ -330,3 +330,13 @@ def test_rows_outside_of_a_known_domain_are_no_units(frame: str) -> None:
         running = Running(ask(PLAN, ["job"], {"town": "A"}), design)
         running.add(pa.table(given))
         assert running.estimate("inverse", "sampled").degrees == degrees
+
+
+def test_true_and_1_are_two_levels_of_objects() -> None:
+    plan = bs.Plan([bs.Categorical("v", ["a", "b"], "identity")], keep=["g"])
+    for frame in (
+        {"v": ["a"] * 4, "g": [1, True, 1, True]},
+        pd.DataFrame({"v": ["a"] * 4, "g": pd.Series([1, True, 1, True], dtype=object)}),
+    ):
+        assert plan.count(frame, where={"g": [1]}).value == 2
+        assert plan.count(frame, where={"g": [True]}).value == 2

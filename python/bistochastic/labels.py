@@ -131,7 +131,8 @@ def spelled_as(labels: Labels, kind: Kind) -> Labels | None:
 def _respelled(labels: Labels) -> Labels | None:
     if labels.kind == "integer":
         return Labels(tuple(str(value) for value in labels.values), "text")
-    whole = tuple(number for value in labels.values if (number := _number(str(value))) is not None)
+    found = [plain_integer(str(value)) for value in labels.values]
+    whole = tuple(number for number in found if number is not None)
     return Labels(whole, "integer") if len(whole) == len(labels) else None
 
 
@@ -199,7 +200,7 @@ def key(value: Any) -> Any:
     return value if known is None else known
 
 
-def _number(text: str) -> int | None:
+def plain_integer(text: str) -> int | None:
     """The whole number that these are the plain digits of."""
     number = int(text) if _DIGITS.fullmatch(text) else _MOST + 1
     return number if _LEAST <= number <= _MOST else None

@@ -146,6 +146,10 @@ class CsvBytes:
         """Whether the file was let go."""
         return self._file.closed
 
+    def stop(self) -> None:
+        """Give no more bytes to those who still read."""
+        self._ended = True
+
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()

@@ -7,6 +7,7 @@ either may have swallowed rows.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,7 @@ class CsvSource:
         self.schema = pa.schema({n: _TYPES.get(kinds.get(n, ""), pa.string()) for n in names})
         self._size = path.stat().st_size
         self._bytes: CsvBytes | None = None
+        self._reader: Any = None
         self._nothing: dict[str, Any] = {}
 
     def _header(self) -> list[str]:
@@ -176,7 +178,8 @@ class CsvSource:
             quoted_strings_can_be_null=False,
         )
         read = arrow_csv.ReadOptions(use_threads=threads, block_size=block)
-        return arrow_csv.open_csv(self._bytes, read, parse, convert)
+        self._reader = arrow_csv.open_csv(self._bytes, read, parse, convert)
+        return self._reader
 
     def _texts(self, columns: list[str], *, threads: bool = True) -> Iterator[Any]:
         """Record batches of texts. What cannot be read is refused with its row."""
@@ -353,7 +356,17 @@ class CsvSource:
         return min(1.0, self._bytes.place / self._size)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file, once no thread of pyarrow reads ahead in it.
+
+        Such a thread needs the interpreter. At its end pyarrow would wait for the thread for ever.
+        """
+        reader, self._reader = self._reader, None
+        if reader is not None and self._bytes is not None:
+            self._bytes.stop()
+            with contextlib.suppress(pa.ArrowInvalid, OSError, UnicodeError, ValueError):
+                for _batch in reader:
+                    pass
+            reader.close()
         if self._bytes is not None:
             self._bytes.close()
 

@@ -125,19 +125,27 @@ def _column(table: Any, name: str) -> Any:
 
 def _of_array(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
     if isinstance(column, list) or column.dtype.kind in "OT":
-        known: dict[Any, int] = {}
-        listed = column if isinstance(column, list) else column.tolist()
-        listed_codes = [
-            -1 if value is None or value != value else known.setdefault(value, len(known))
-            for value in listed
-        ]
-        return np.array(listed_codes, np.intp), list(known)
+        return _of_objects(column if isinstance(column, list) else column.tolist())
     plain = np.ma.getdata(column)
     values, codes = np.unique(plain, return_inverse=True)
     return np.where(np.ma.getmaskarray(column), -1, codes), values.tolist()
 
 
+def _of_objects(listed: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+    # True and 1 are equal in Python, but two levels.
+    known: dict[tuple[bool, Any], int] = {}
+    codes = [
+        -1
+        if value is None or value != value
+        else known.setdefault((isinstance(value, bool | np.bool_), value), len(known))
+        for value in listed
+    ]
+    return np.array(codes, np.intp), [value for _is_bool, value in known]
+
+
 def _of_pandas(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
+    if column.dtype == object:
+        return _of_objects(column.where(column.notna(), None).tolist())
     codes, values = column.factorize()
     return np.asarray(codes, np.intp), list(values.tolist())
 

@@ -95,7 +95,7 @@ def opened(
     form = ending(path, name, READ)
     needs_pyarrow()
     if not path.is_file():
-        got = f"the folder {shown(path)}" if path.is_dir() else f"none at {shown(path)}"
+        got = "a folder" if path.is_dir() else f"none at {shown(path)}"
         raise ValueError(f"`{name}` must be a file; got {got}")
     with said(name):
         if form == ".csv":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from bistochastic.cli.columns import columns_named, condition
 from bistochastic.cli.dialects import reads_csv
 from bistochastic.cli.group import main, say
 from bistochastic.cli.numbers import number
+from bistochastic.labels import plain_integer
 from bistochastic.progress import steps
 from bistochastic.words import shown
 
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 
 def _scale(_context: Any, _option: Any, typed: str | None) -> float | None:
     return None if typed is None else float(number(typed))
+
+
+# A decimal number, as it is typed for a column of such.
+_NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 @main.command()
@@ -212,11 +218,12 @@ def _level(kind: str | None, typed: str) -> Any:
     truths = {"true": True, "false": False}
     if kind in ("boolean", None) and typed.lower() in truths:
         return truths[typed.lower()]
-    for kind_ in (float,) if kind == "floats" else (int, float):
-        try:
-            return kind_(typed)
-        except ValueError:
-            continue
+    whole = None if kind == "floats" else plain_integer(typed)
+    if whole is not None:
+        return whole
+    if kind == "floats" and _NUMBER.fullmatch(typed):
+        return float(typed)
+    # What is spelled otherwise is no level of such a column, and is refused.
     return typed
 
 

@@ -76,12 +76,12 @@ def protect(
     Each run draws new noise, unless it has the same key and release. To publish a release in two
     formats, protect once and convert the protected file: a second run warns, and says how.
     """
-    from bistochastic.files.earlier import describe_draws, find_draws
+    from bistochastic.files.earlier import describe_draws, find_draws, read_earlier
     from bistochastic.files.release import protect_file
     from bistochastic.plan.options import Options
 
     if not out.name:
-        raise ValueError(f"`out` must be a file; got the folder {shown(out)}")
+        raise ValueError("`out` must be a file; got a folder")
     target = certificate or out.with_name(f"{out.name}.certificate.json")
     wave: Certificate | str | None = after
     if after is not None and after != "first":
@@ -96,6 +96,7 @@ def protect(
     made = read_plan(plan, "plan")
     key = None if key_file is None else read_key(key_file)
     settings = Options.of(made, key=key, after=wave, **options)
+    earlier = read_earlier(out)
     try:
         with steps() as progress:
             found = protect_file(
@@ -108,9 +109,9 @@ def protect(
     several = len(found.warnings)
     mind = f", with {several} thing{'s' * (several > 1)} to mind" if several else ""
     say(f"{shown(target)}: the certificate{mind}; `bistochastic inspect` shows it")
-    draws = find_draws(out, target, found)
+    draws = find_draws(earlier, found)
     if draws:
-        say(f"Warning: {describe_draws(draws, out, found)}", err=True)
+        say(f"Warning: {describe_draws(draws, out, target, found, dialect)}", err=True)
 
 
 def _same(one: Path, other: Path) -> bool:

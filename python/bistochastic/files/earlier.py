@@ -18,6 +18,8 @@ from bistochastic.words import shown, up
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bistochastic.adapters.csv_dialect import Dialect
+
 ENDING = ".certificate.json"
 # How much of a folder is looked at: names, and bytes of one certificate and of all.
 _NAMES = 10_000
@@ -25,24 +27,36 @@ _BYTES = 1 << 24
 _TOTAL = 1 << 26
 
 
-def find_draws(out: Path, own: Path, certificate: Certificate) -> list[Path]:
-    """Find certificates beside ``out`` of other draws by the same plan for as many records.
+def read_earlier(out: Path) -> dict[Path, str]:
+    """Read the certificates beside ``out``, before one of them is replaced.
 
-    What cannot be read, or is no certificate, is passed over.
+    What cannot be read is passed over.
     """
-    found = []
+    found = {}
     left = _TOTAL
     for path in _candidates(out.parent):
         try:
             size = path.stat().st_size
-            if size > min(_BYTES, left) or not path.is_file() or path.samefile(own):
-                continue
-            left -= size
-            text = path.read_text(encoding="utf-8")
-            if certificate.plan.digest not in text:
-                continue
-            other = Certificate.from_json(text)
+            if size <= min(_BYTES, left) and path.is_file():
+                left -= size
+                found[path] = path.read_text(encoding="utf-8")
         except (OSError, ValueError):
+            continue
+    return found
+
+
+def find_draws(earlier: dict[Path, str], certificate: Certificate) -> list[Path]:
+    """Find the certificates of other draws by the same plan for as many records.
+
+    What is no certificate is passed over.
+    """
+    found = []
+    for path, text in earlier.items():
+        if certificate.plan.digest not in text:
+            continue
+        try:
+            other = Certificate.from_json(text)
+        except ValueError:
             continue
         same = other.plan.digest == certificate.plan.digest and other.records == certificate.records
         if same and not _has_same_noise(other, certificate):
@@ -75,51 +89,38 @@ def _has_same_noise(one: Certificate, other: Certificate) -> bool:
     return one.release == other.release or (by_ids and not numeric)
 
 
-def describe_draws(found: list[Path], out: Path, certificate: Certificate) -> str:
+def describe_draws(
+    found: list[Path], out: Path, own: Path, certificate: Certificate, dialect: Dialect
+) -> str:
     """Say that epsilon adds, and how the first file is had in another format instead."""
     more = f" and {len(found) - 1} more" * (len(found) > 1)
+    # One that was replaced is spoken of last: its file may be gone.
+    found = sorted(found, key=lambda path: path.name == own.name)
     first = found[0]
     alone, both = certificate.plan.epsilon, certificate.plan.epsilon * (1 + len(found))
+    replaced = " (replaced by this run)" * (first.name == own.name)
     lines = [
-        f"{shown(first.name)}{more} in the same folder: the same plan and number of records.",
+        f"{shown(first.name)}{replaced}{more} in the same folder: the same plan and number of "
+        "records.",
         "If the records are the same, noise was drawn more than once for each of them. Publish "
         f"one of the files only: epsilon adds, from {up(alone)} to {up(both)}.",
     ]
     file = first.with_name(first.name.removesuffix(ENDING))
     # What cannot be printed cannot be copied from a terminal.
-    if file.is_file() and f"{file}{out}".isprintable():
+    if file.is_file() and file != out and f"{file}{out}".isprintable():
         lines.append(
             "To have the release in another format, convert the protected file:\n  "
-            f"{conversion(file, out, certificate)}"
+            f"{conversion(file, out, dialect)}"
         )
     return "\n".join(lines)
 
 
-def conversion(file: Path, out: Path, certificate: Certificate) -> str:
+def conversion(file: Path, out: Path, dialect: Dialect) -> str:
     """Write the command that turns a protected file into one with another ending."""
-    forms = (file.suffix.lower(), out.suffix.lower())
-    if forms[0] == forms[1]:
+    if file.suffix.lower() == out.suffix.lower():
         return f"cp {shlex.quote(str(file))} {shlex.quote(str(out))}"
-    libraries = "import pyarrow.csv as c, pyarrow.parquet as p; "
-    source, target = repr(str(file)), repr(str(out))
-    if forms[0] == ".parquet":
-        code = f"c.write_csv(p.read_table({source}), {target})"
-        return f"python -c {shlex.quote(libraries + code)}"
-    # All else are texts, as leading zeros and empty texts stay what they are.
-    typed = [
-        column
-        for attribute in certificate.plan.attributes
-        for column, kind in zip(
-            attribute.columns,
-            ["number"] if isinstance(attribute, Numeric) else [a.kind for a in attribute.axes],
-            strict=True,
-        )
-        if kind != "text"
-    ]
-    code = (
-        f"f = {source}; t = {{n: 'string' for n in c.open_csv(f).schema.names if n not in {typed}}}"
-        "; p.write_table(c.read_csv(f, convert_options=c.ConvertOptions(column_types=t, "
-        "null_values=[''], strings_can_be_null=True, quoted_strings_can_be_null=False)), "
-        f"{target})"
-    )
-    return f"python -c {shlex.quote(libraries + code)}"
+    given = (("separator", dialect.separator), ("decimal", dialect.decimal))
+    said = [f"{name}={value!r}" for name, value in given if value not in (None, ".")]
+    words = ", ".join([repr(str(file)), repr(str(out)), *said])
+    code = f"from bistochastic.files.convert import convert; convert({words})"
+    return f"python -c {shlex.quote(code)}"

@@ -67,7 +67,7 @@ def protect_file(
             found = _written(plan, table, options, numbers, whole, part, form, dialect, progress)
             said = beside.new("certificate")
             try:
-                found = replace(found, files={_spelled(out): _digest(part)})
+                found = replace(found, files={_spelled(out): digest(part)})
                 said.write_text(found.to_json() + "\n", encoding="utf-8")
                 with locked(whole, beside):
                     beside.target.unlink(missing_ok=True)
@@ -80,7 +80,8 @@ def protect_file(
         table.close()
 
 
-def _digest(part: Path) -> str:
+def digest(part: Path) -> str:
+    """Find the SHA-256 of a file."""
     with part.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

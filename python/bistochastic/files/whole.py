@@ -42,7 +42,7 @@ class Whole:
         # A link stays a link: what it leads to is replaced.
         self.target = Path(os.path.realpath(target))
         if self.target.exists() and not self.target.is_file():
-            got = f"the folder {shown(target)}" if self.target.is_dir() else "something else"
+            got = "a folder" if self.target.is_dir() else "something else"
             raise ValueError(f"`{name}` must be a file; got {got}")
         if not self.target.parent.is_dir():
             got = f"none at {shown(Path(target).parent)}"

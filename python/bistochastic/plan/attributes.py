@@ -544,7 +544,7 @@ class Numeric:
                 if parameters:
                     other = next(iter(parameters))
                     raise TypeError(f"`{shown(other)}` must come with a family; got none")
-            elif family not in _core.families():
+            elif not isinstance(family, str) or family not in _core.families():
                 make(family, 1, {})  # type: ignore[arg-type] # says what is known
             else:
                 _refuse_at_once(family, parameters)

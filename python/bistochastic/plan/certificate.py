@@ -16,7 +16,7 @@ from bistochastic.plan import exchange, formats, preview, published, stored
 from bistochastic.plan.attributes import Attribute, Numeric, prefix
 from bistochastic.plan.definitions import in_words
 from bistochastic.plan.waves import ByIds
-from bistochastic.words import shown, table, visible_lines
+from bistochastic.words import shown, table, visible, visible_lines
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -148,9 +148,9 @@ class Certificate:
             found.append(f"No id has more than {checked} row{'s' * (checked > 1)}.")
         if any(isinstance(attribute, Numeric) for attribute in self.plan.attributes):
             found.append("Numeric columns are drawn anew in every wave.")
-        for change in self.ids.redrawn:
+        for change in map(visible, self.ids.redrawn):
             found.append(f"People were drawn anew since the wave before: {change}. Epsilon adds.")
-        for change in self.ids.redrawn_before:
+        for change in map(visible, self.ids.redrawn_before):
             found.append(f"People were drawn anew in an earlier wave, too: {change}. Epsilon adds.")
         return tuple(found)
 
@@ -252,7 +252,7 @@ class Certificate:
         plan = self.plan
         lines = [f"Certificate: plan `{shown(plan.name)}`, {self.records} records", ""]
         kept = f"kept, {self.key_fingerprint}" if self.key_kept else "forgotten"
-        lines.append(f"package: bistochastic {self.package}; key: {kept}; release: "
+        lines.append(f"package: bistochastic {shown(self.package)}; key: {kept}; release: "
                      f"{'none' if self.release is None else shown(self.release)}")  # fmt: skip
         if self.engine is not None:
             lines.append(f"engine: {shown(self.engine)}")
@@ -294,7 +294,7 @@ class Certificate:
             ("release", "none" if self.release is None else shown(self.release)),
             ("key", f"kept, {self.key_fingerprint}" if self.key_kept else "forgotten"),
             ("order of the rows", "random" if self.shuffled else "as in the original"),
-            ("package", f"bistochastic {self.package}"),
+            ("package", f"bistochastic {shown(self.package)}"),
             ("plan", f"{shown(plan.name)}, {plan.digest[:16]}"),
         ]
         if self.engine is not None:

@@ -370,7 +370,7 @@ def _known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:
 
 
 def _renamed(before: tuple[Categorical | Joint, ...], plan: Plan) -> list[str]:
-    """New columns with the categories of one that is gone, a phrase each.
+    """New columns with categories of one that is gone, a phrase each.
 
     Such a column may be the old one under another name, which enters the noise.
     """
@@ -379,10 +379,10 @@ def _renamed(before: tuple[Categorical | Joint, ...], plan: Plan) -> list[str]:
     for column, labels in now.items():
         if column in was:
             continue
-        gone = [old for old, values in was.items() if old not in now and values == labels]
+        gone = [old for old, values in was.items() if old not in now and values & labels]
         if gone:
             missed = f"{prefix(gone)[:-2]}, which {'is' if len(gone) == 1 else 'are'} gone"
-            found.append(f"{prefix([column])[:-2]} with the categories of {missed}")
+            found.append(f"{prefix([column])[:-2]} with categories of {missed}")
     return found
 
 
