@@ -628,12 +628,12 @@ MUTANTS = [
         new="))",
     ),
     Mutant(
-        "conjunction-counts-truths",
-        "python/bistochastic/estimate/conjunctions.py",
+        "count-of-truths",
+        "python/bistochastic/tables/moments.py",
         "of a fixed population, what truths differ by is counted as error",
         (INTERVALS + "test_a_conjunction_says_what_randomization_adds",),
-        old="math.fsum(product**2) - count",
-        new="math.fsum(product**2)",
+        old="rows.sample.noise(values, products)",
+        new="rows.sample.covariance(values)",
     ),
     # Tables of a protected file.
     Mutant(

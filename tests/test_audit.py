@@ -618,7 +618,7 @@ def test_what_cannot_be_audited_is_refused_with_the_reason() -> None:
     refused("as the rows were shuffled; got none: name one, or", table,
             plan.protect(table, shuffle=True), plan)  # fmt: skip
     refused("as the rows were shuffled", table, data, plan, shuffled=True)
-    on_engine = bs.Release(data, dataclasses.replace(release.certificate, engine="spark 4"))
+    on_engine = bs.results.Release(data, dataclasses.replace(release.certificate, engine="spark 4"))
     refused("as an engine keeps no order; got none", table, on_engine, plan)
     assert bs.audit(table, on_engine, plan, shuffled=False).matched == "order"
     backwards = {name: list(column)[::-1] for name, column in data.items()}
@@ -667,7 +667,7 @@ def test_columns_that_the_plan_does_not_release_are_found_first() -> None:
                    drop=["town", "income"])  # fmt: skip
     release = plan.protect(table)
     assert bs.audit(table, release, plan).unforeseen == ()
-    copied = bs.Release({**release.data, "sx": list(table["sex"])}, release.certificate)
+    copied = bs.results.Release({**release.data, "sx": list(table["sex"])}, release.certificate)
     found = bs.audit(table, copied, plan)
     assert found.findings[0] == "`sx` is in the release, but not in the original"
     worst = max((g for g in found.giveaways if g.column == "sex"), key=lambda g: g.rate.observed)

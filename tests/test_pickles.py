@@ -30,13 +30,6 @@ PICKLES = {
         "rf4u5)ShO3GY4~++uKr)EqH@%M{MKa)is7*XD47DW=iXp2zVm~|NMCA+PlNI=%C3b#UX>Ja2pCS9?!En"
         "I)cVV5&Z2y#Tn($1lZSbKMIvq{sYCM`t$"
     ),
-    "Conjunction": (
-        "c-"
-        "m`VnL3XF0(vBqGK)*{lQR;FOEQ!7lJoPjO7oISGV}9_r}S_;Be+v0Ptk0gQaeSXhc!9BG_PceyZr~K5q"
-        "!lZiFqlBMJe&AMMe2VK$-"
-        "8&p6@ah*7mR$r6%VWr4&!`X6|80%>y#r_aEUns+PN^(%t?mlcDGAY`L~6JzNF(1*JKOU~78VixYDTa#B"
-        ";KlqTr`0ImT+2m"
-    ),
     "Entry": (
         "c-m`VnOegD0X-"
         "r~nZ+gf$r*{oC7H>31x5L3nK`LbdRSfaN{T9{OrE0IIHh)qMh{C~VlGgaB`LKe5hz=hm{XcM#ohh`)D*"
@@ -96,7 +89,7 @@ def old(name: str) -> bytes:
 @pytest.mark.parametrize("name", PICKLES)
 def test_pickles_of_an_earlier_version_are_read(name: str) -> None:
     found = pickle.loads(old(name))
-    assert type(found) is getattr(bs, name)
+    assert type(found) is getattr(bs.results, name)
     # All of it is there: it is shown, and pickled again as what it is.
     assert repr(pickle.loads(pickle.dumps(found))) == repr(found)
 
@@ -107,7 +100,7 @@ def test_they_are_what_they_were() -> None:
     assert repr(estimate) == repr(m.estimate(counts=[520, 290, 190]))
     assert pickle.loads(old("Matrix")) == m
     assert repr(pickle.loads(old("Comparison"))) == repr(bs.compare(m))
-    assert pickle.loads(old("TTransforms")) == bs.t_transforms([5, 3, 1], [4, 3, 2])
+    assert pickle.loads(old("TTransforms")) == bs.theory.t_transforms([5, 3, 1], [4, 3, 2])
     # What it did not have then is None.
     point = replace(bs.tradeoff(3, betas=[0.5])[0], expected_cost=None)
     assert pickle.loads(old("Point")) == point

@@ -337,7 +337,7 @@ def test_a_plan_without_records_gives_examples(tmp_path: Path) -> None:
     assert "Nothing has been drawn yet." in text
     only = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
     assert "income" in text_of(written(only, tmp_path))
-    none = simple().protect({"sex": []})
+    none: Any = simple().protect({"sex": []})
     assert "there is nothing to estimate" in text_of(written(none, tmp_path))
 
 

@@ -440,7 +440,7 @@ def t_transform(size: int, i: int, j: int, *, keep: Number) -> Matrix:
 
     The matrix is ``keep I + (1 - keep) Q_ij``, with ``Q_ij`` the swap and ``(2/size) h(keep)`` bits
     (``h`` is the entropy of a coin). Products of such matrices make a histogram more even, see
-    :func:`t_transforms`.
+    :func:`bistochastic.theory.t_transforms`.
 
     >>> import bistochastic as bs
     >>> bs.t_transform(3, 0, 2, keep=0.75).to_dense()

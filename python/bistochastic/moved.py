@@ -13,7 +13,6 @@ from typing import Any
 
 # The old module, and the one that has its classes now.
 MOVED = {
-    "bistochastic.conjunctions": "bistochastic.estimate.conjunctions",
     "bistochastic.majorization": "bistochastic.permutations.majorization",
     "bistochastic.profile": "bistochastic.measures.profile",
     "bistochastic.tradeoff": "bistochastic.choose.tradeoff",

@@ -1,4 +1,4 @@
-"""``plan.on_dask``: a function of a plan on a frame of Dask."""
+"""``plan.on``: a function of a plan on a frame of Dask."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ def on_dask(f: Any, frame: Any) -> Any:
     import dask.dataframe as dd
 
     if not isinstance(frame, dd.DataFrame):
-        raise TypeError(f"`ddf` must be a DataFrame of Dask; got {type(frame).__name__}")
+        raise TypeError(f"`obj` must be a DataFrame of Dask; got {type(frame).__name__}")
     empty = _without_index(frame._meta)
-    found = frame.map_partitions(_partition, f, _kinds(empty), meta=f.like(empty))
+    found = frame.map_partitions(_partition, f, _kinds(empty), meta=f._like(empty))
     return found.clear_divisions()
 
 

@@ -1,4 +1,4 @@
-"""``plan.on_dataset``: a function of a plan on a dataset of pyarrow."""
+"""``plan.on``: a function of a plan on a dataset of pyarrow."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def on_dataset(f: Any, source: Any) -> Any:
     if isinstance(source, ds.Dataset):
         source = source.scanner()
     if not isinstance(source, ds.Scanner):
-        must = "`dataset` must be a Dataset or a Scanner of pyarrow"
+        must = "`obj` must be a Dataset or a Scanner of pyarrow"
         raise TypeError(f"{must}; got {type(source).__name__}")
     schema = source.projected_schema
-    known = f.for_schema(schema)
+    known = f._for_schema(schema)
     return pa.RecordBatchReader.from_batches(known.schema(schema), known(source.to_batches()))

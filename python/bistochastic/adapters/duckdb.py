@@ -1,4 +1,4 @@
-"""``plan.on_duckdb``: a function of a plan on a relation of DuckDB."""
+"""``plan.on``: a function of a plan on a relation of DuckDB."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def on_duckdb(f: Any, relation: Any) -> Any:
     import pyarrow as pa
 
     if not isinstance(relation, duckdb.DuckDBPyRelation):
-        must = "`relation` must be a relation of DuckDB"
+        must = "`obj` must be a relation of DuckDB"
         raise TypeError(f"{must}; got {type(relation).__name__}")
     source = pa.RecordBatchReader.from_stream(relation)
-    known = f.for_schema(source.schema)
+    known = f._for_schema(source.schema)
     # DuckDB asks for one batch after the other, with one of its threads, while the others wait.
     made = abreast(known.batch, source)
     out = pa.RecordBatchReader.from_batches(known.schema(source.schema), made)

@@ -1,4 +1,4 @@
-"""``plan.on_polars``: a function of a plan on a LazyFrame of polars."""
+"""``plan.on``: a function of a plan on a LazyFrame of polars."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def on_polars(f: Any, frame: Any) -> Any:
     if not isinstance(frame, pl.LazyFrame):
         got = type(frame).__name__
         cure = ", of which lazy() makes one" if isinstance(frame, pl.DataFrame) else ""
-        raise TypeError(f"`lazyframe` must be a LazyFrame of polars; got {got}{cure}")
+        raise TypeError(f"`obj` must be a LazyFrame of polars; got {got}{cure}")
     empty = frame.collect_schema().to_frame()
     return frame.map_batches(
         f.frame,
         predicate_pushdown=False,
         projection_pushdown=False,
         slice_pushdown=False,
-        schema=f.like(empty).schema,
+        schema=f._like(empty).schema,
         streamable=True,
     )

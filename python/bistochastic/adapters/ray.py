@@ -1,4 +1,4 @@
-"""``plan.on_ray``: a function of a plan on a Dataset of Ray."""
+"""``plan.on``: a function of a plan on a Dataset of Ray."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def on_ray(f: Any, dataset: Any) -> Any:
     import ray.data
 
     if not isinstance(dataset, ray.data.Dataset):
-        raise TypeError(f"`ds` must be a Dataset of Ray; got {type(dataset).__name__}")
+        raise TypeError(f"`obj` must be a Dataset of Ray; got {type(dataset).__name__}")
     schema = dataset.schema()
     base = None if schema is None else schema.base_schema
     if isinstance(base, pa.Schema):
-        f = f.for_schema(base)
+        f = f._for_schema(base)
     return dataset.map_batches(f.table, batch_format="pyarrow", zero_copy_batch=True)

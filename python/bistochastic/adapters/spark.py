@@ -1,4 +1,4 @@
-"""``plan.on_spark``: a function of a plan on a DataFrame of Spark, Spark Connect or a stream."""
+"""``plan.on``: a function of a plan on a DataFrame of Spark, Spark Connect or a stream."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def on_spark(f: Any, frame: Any, observation: Any = None) -> Any:
     from pyspark.sql.types import StringType, StructField, StructType
 
     if not callable(getattr(type(frame), "mapInArrow", None)):
-        raise TypeError(f"`df` must be a DataFrame of Spark; got {type(frame).__name__}")
+        raise TypeError(f"`obj` must be a DataFrame of Spark; got {type(frame).__name__}")
     named = {field.name: field.dataType for field in frame.schema.fields}
     arrow = to_arrow_schema(frame.schema)
     # What is new is a pseudonym, a text.

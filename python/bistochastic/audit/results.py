@@ -22,7 +22,7 @@ class Rate(Part):
     apart by chance, but for once in a million times.
 
     >>> import bistochastic as bs
-    >>> rate = bs.Rate(0.5, 0.4, 0.6, predicted=0.52, chance=0.1, margin=0.2)
+    >>> rate = bs.results.Rate(0.5, 0.4, 0.6, predicted=0.52, chance=0.1, margin=0.2)
     >>> rate.agrees, rate.gain
     (True, 0.4)
     """

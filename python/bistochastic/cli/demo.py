@@ -95,7 +95,7 @@ def report(beta: float = 0.6) -> str:
             _some(people, release.data),
             "",
             "3. The certificate says what the table hides, and what it does not.",
-            f"   {certificate.line[0].upper()}{certificate.line[1:]}.",
+            f"   {certificate._line[0].upper()}{certificate._line[1:]}.",
             f"   Published unchanged: {'; '.join(certificate.in_clear)}.",
             *(f"   {sentence}" for sentence in certificate.statements),
             "",

@@ -102,7 +102,10 @@ def estimate(
     types = kinds(law)
     names = _names(file, dialect)
     listed = columns_named("replicates", replicates, names)
-    design = designed(law, weights, strata, cluster, listed or None, replicate_scale)
+    design = designed(law, {
+        "weights": weights, "strata": strata, "cluster": cluster, "replicates": listed or None,
+        "replicate_scale": replicate_scale,
+    })  # fmt: skip
     who = people(population, design)
     for each in (design.weights, *design.replicates):
         if each is not None:

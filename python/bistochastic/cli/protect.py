@@ -103,7 +103,7 @@ def protect(
             )
     except MemoryError as error:
         raise ValueError(str(error) or "`in` must fit in memory; got a larger one") from None
-    say(f"{shown(out)}: {found.line.removeprefix('of ')}")
+    say(f"{shown(out)}: {found._line.removeprefix('of ')}")
     say(f"Published unchanged: {'; '.join(found.in_clear) or 'nothing'}")
     several = len(found.warnings)
     mind = f", with {several} thing{'s' * (several > 1)} to mind" if several else ""

@@ -39,9 +39,9 @@ class Counts:
     (Axis(name='sex', levels=('F', 'M')),)
     >>> table == plan.tabulate({"sex": ["F", "M"], "count": [60, 40]}, "sex")
     True
-    >>> bs.Counts(table.columns, table.axes, 2 * table.counts, digest=table.digest).records
+    >>> bs.results.Counts(table.columns, table.axes, 2 * table.counts, digest=table.digest).records
     200
-    >>> bs.Counts(table.columns, table.axes, table.counts[:1])
+    >>> bs.results.Counts(table.columns, table.axes, table.counts[:1])
     Traceback (most recent call last):
         ...
     ValueError: `counts` must have a cell for each level of sex 2, of shape (2,); got (1,)

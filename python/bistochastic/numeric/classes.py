@@ -31,7 +31,7 @@ class Classes:
 
     >>> import bistochastic as bs
     >>> people = {"age": [30, 61, 31, 60], "sex": ["f", "m", "f", "m"]}
-    >>> found = bs.k_anonymous_classes(people, quasi_identifiers=["age", "sex"], k=2)
+    >>> found = bs.masking.k_anonymous_classes(people, quasi_identifiers=["age", "sex"], k=2)
     >>> found
     <Classes: 4 records in 2 classes of 2, information loss 0.08324 %>
     >>> found.classes, found.sizes, found.order
@@ -84,7 +84,7 @@ class Microaggregation(Classes):
     """Classes, and the mean of each.
 
     >>> import bistochastic as bs
-    >>> found = bs.microaggregate([1.0, 9.0, 2.0, 8.0], k=2)
+    >>> found = bs.masking.microaggregate([1.0, 9.0, 2.0, 8.0], k=2)
     >>> found.centroids, found.values
     (array([1.5, 8.5]), array([1.5, 8.5, 1.5, 8.5]))
     """
@@ -120,7 +120,7 @@ def microaggregate(X: Any, *, k: int, progress: Progress = None) -> Microaggrega
 
     >>> import bistochastic as bs
     >>> incomes = [20.0, 21.0, 50.0, 22.0, 52.0, 51.0, 90.0]
-    >>> found = bs.microaggregate(incomes, k=3)
+    >>> found = bs.masking.microaggregate(incomes, k=3)
     >>> found
     <Microaggregation: 7 records in 2 classes of 3 to 4, information loss 29.71 %>
     >>> found.values
@@ -199,7 +199,7 @@ def k_anonymous_classes(
     ...     "school": ["degree", "none", "degree", "primary", "primary", "none"],
     ... }
     >>> scale = ["none", "primary", "degree"]
-    >>> found = bs.k_anonymous_classes(
+    >>> found = bs.masking.k_anonymous_classes(
     ...     people, quasi_identifiers={"age": "number", "school": scale}, k=3
     ... )
     >>> found.classes

@@ -28,7 +28,7 @@ class ReverseMap:
     """The original in the order of the masked values, and what is left.
 
     >>> import bistochastic as bs
-    >>> found = bs.reverse_map([1, 2, 3], [10, 30, 20])
+    >>> found = bs.masking.reverse_map([1, 2, 3], [10, 30, 20])
     >>> found
     <ReverseMap of 3 records>
     >>> found.z, found.residual
@@ -57,7 +57,7 @@ class PermutationDistance:
     """By how many ranks each record was moved.
 
     >>> import bistochastic as bs
-    >>> print(bs.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]))
+    >>> print(bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]))
     5 records, ranks moved
     column  10 %  50 %  90 %  not moved
     ------  ----  ----  ----  ---------
@@ -78,7 +78,7 @@ class PermutationDistance:
         One number of a vector, else one for each column.
 
         >>> import bistochastic as bs
-        >>> bs.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]).quantile(0.9)
+        >>> bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]).quantile(0.9)
         2.0
         """
         must = "be a number from 0 to 1"
@@ -137,7 +137,7 @@ def reverse_map(x: Any, y: Any) -> ReverseMap:
     >>> import bistochastic as bs
     >>> incomes = [20_000, 31_000, 54_000, 90_000]
     >>> masked = [20_500, 90_100, 31_000, 53_900]
-    >>> found = bs.reverse_map(incomes, masked)
+    >>> found = bs.masking.reverse_map(incomes, masked)
     >>> found.z, found.residual
     (array([20000, 90000, 31000, 54000]), array([ 500.,  100.,    0., -100.]))
     """
@@ -155,7 +155,7 @@ def permutation_distance(x: Any, y: Any) -> PermutationDistance:
     :meth:`PermutationDistance.quantile`.
 
     >>> import bistochastic as bs
-    >>> found = bs.permutation_distance([10, 20, 20, 30], [10, 30, 20, 20])
+    >>> found = bs.masking.permutation_distance([10, 20, 20, 30], [10, 30, 20, 20])
     >>> found
     <PermutationDistance: 4 records, median 0.75 ranks>
     >>> found.distances

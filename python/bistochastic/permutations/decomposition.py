@@ -39,7 +39,7 @@ class Decomposition(_core.Terms):
     """
 
     # Where it is found, whatever file it is written in.
-    __module__ = "bistochastic"
+    __module__ = "bistochastic.results"
     __slots__ = ()
 
     def __init_subclass__(cls, **_named: Any) -> NoReturn:

@@ -11,6 +11,7 @@ from bistochastic.plan.attributes import Categorical, Joint, Numeric, Strata
 from bistochastic.plan.certificate import Certificate
 from bistochastic.plan.definitions import Bits, Measures
 from bistochastic.plan.function import Function
+from bistochastic.plan.keywords import EngineOptions, ReleaseOptions, Survey
 from bistochastic.plan.plan import Plan
 from bistochastic.plan.preview import Preview
 from bistochastic.plan.protect import Release
@@ -22,6 +23,7 @@ __all__ = [
     "ByIds",
     "Categorical",
     "Certificate",
+    "EngineOptions",
     "Function",
     "Joint",
     "Measures",
@@ -30,5 +32,7 @@ __all__ = [
     "Preview",
     "ProtectedBatches",
     "Release",
+    "ReleaseOptions",
     "Strata",
+    "Survey",
 ]

@@ -70,13 +70,28 @@ class Certificate:
     """The facts and the text that were read: what is written again, as long as the facts stay."""
 
     @property
-    def line(self) -> str:
+    def _line(self) -> str:
         """The release in one line."""
         several = "s" * (self._columns != 1)
         open_ = len(self.columns_in_clear) + len(published.unprotected(self.plan))
         what = f"of {self.records} records, {self._columns} column{several}"
         what += f" ({open_} unprotected)" if open_ else ""
         return f"{what}: plan `{shown(self.plan.name)}`, {preview.headline(self.plan)}"
+
+    @property
+    def beta(self) -> float:
+        """That of :attr:`plan`, as stated: see :attr:`Plan.beta`."""
+        return self.plan.beta
+
+    @property
+    def epsilon(self) -> float:
+        """That of :attr:`plan`, as stated: see :attr:`Plan.epsilon`."""
+        return self.plan.epsilon
+
+    @property
+    def bits(self) -> float:
+        """That of :attr:`plan`, as stated: see :attr:`Plan.bits`."""
+        return self.plan.bits
 
     @property
     def _columns(self) -> int:
@@ -277,7 +292,7 @@ class Certificate:
         return visible_lines("\n".join(lines))
 
     def __repr__(self) -> str:
-        return f"<Certificate {self.line}>"
+        return f"<Certificate {self._line}>"
 
     def _repr_html_(self) -> str:
         from bistochastic import markup
@@ -300,7 +315,7 @@ class Certificate:
         if self.engine is not None:
             pairs.append(("engine", shown(self.engine)))
         if self.ids is not None:
-            pairs.append(("rows are", self.ids.line))
+            pairs.append(("rows are", self.ids._line))
         moved = [line for attribute in plan.attributes for line in _moved(attribute)]
         return [
             markup.facts(pairs, caption="Certificate"),

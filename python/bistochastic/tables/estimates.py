@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from bistochastic.estimate.result import Estimate
     from bistochastic.matrix import Matrix
+    from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.sheet import Sheet
 
@@ -43,22 +44,18 @@ def estimate(
     counts: Any = None,
     listed: Any = None,
     method: Any = "inverse",
-    weights: Any = None,
-    strata: Any = None,
-    cluster: Any = None,
-    replicates: Any = None,
-    replicate_scale: Any = None,
     where: Any = None,
     population: Any = "sampled",
     progress: Any = None,
     gap: Any = None,
     seconds: Any = None,
+    survey: Survey,
 ) -> Estimate:
     """See :meth:`bistochastic.Plan.estimate`."""
     certificate, frame = certificate_of(frame), table_of(frame)
     how = arguments.one_of("method", method, methods.METHODS)
     asked = Patience.of(how, progress, gap, seconds)
-    design = designed(plan, weights, strata, cluster, replicates, replicate_scale)
+    design = designed(plan, survey)
     who = people(population, design)
     with asked.watched() as patience:
         question, sheet, unanswered = _read(plan, frame, columns, counts, listed, where, design)
@@ -108,11 +105,9 @@ def people(population: Any, design: Design) -> str:
     return who
 
 
-def designed(
-    plan: Plan, weights: Any, strata: Any, cluster: Any, replicates: Any, scale: Any
-) -> Design:
+def designed(plan: Plan, survey: Survey) -> Design:
     """The columns of a design, none of which the plan protects."""
-    design = Design.of(weights, strata, cluster, replicates, scale)
+    design = Design.of(**survey)
     protected = {column for each in plan.attributes for column in each.columns}
     named = (
         ("weights", design.weights),
@@ -134,7 +129,7 @@ def told_in(found: Estimate, make: Any, unanswered: int, more: tuple[str, ...] =
     if unanswered:
         plural = "s" * (unanswered > 1)
         notes = (*notes, f"{unanswered:,} record{plural} without an answer left out")
-    return replace(found, make=make, notes=(*notes, *more))
+    return replace(found, _make=make, notes=(*notes, *more))
 
 
 def way_back(question: Question, sheet: Sheet) -> tuple[Map, tuple[Axis, ...]]:

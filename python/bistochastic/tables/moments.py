@@ -21,12 +21,13 @@ from bistochastic.tables.responses import Function, Responses, numeric, respond,
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from bistochastic.estimate.sample import Sample
     from bistochastic.plan.attributes import Numeric
+    from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.sheet import Design
 
@@ -36,11 +37,9 @@ _ESTIMATED = "the domain is estimated to hold {:,.6g}"
 
 
 @watched("estimating")
-def count(
-    plan: Plan, frame: Any, where: Any, population: Any, options: Mapping[str, Any]
-) -> Quantity:
+def count(plan: Plan, frame: Any, where: Any, population: Any, survey: Survey) -> Quantity:
     """See :meth:`bistochastic.Plan.count`."""
-    design, who = _designed(plan, population, options)
+    design, who = _designed(plan, population, survey)
     conditions = ask(plan, (), where).where
     if not conditions:
         raise ValueError("`where` must hold one or more conditions; got none")
@@ -57,11 +56,9 @@ def count(
 
 
 @watched("estimating")
-def ratio(
-    plan: Plan, frame: Any, where: Any, given: Any, population: Any, options: Mapping[str, Any]
-) -> Ratio:
+def ratio(plan: Plan, frame: Any, where: Any, given: Any, population: Any, survey: Survey) -> Ratio:
     """See :meth:`bistochastic.Plan.ratio`."""
-    design, who = _designed(plan, population, options)
+    design, who = _designed(plan, population, survey)
     above, below = ask(plan, (), where), ask(plan, (), given, "given")
     if not above.where:
         raise ValueError("`where` must hold one or more conditions; got none")
@@ -79,10 +76,10 @@ def mean(
     scores: Any,
     where: Any,
     population: Any,
-    options: Mapping[str, Any],
+    survey: Survey,
 ) -> Quantity:
     """See :meth:`bistochastic.Plan.mean`."""
-    design, who = _designed(plan, population, options)
+    design, who = _designed(plan, population, survey)
     name = named("column", column)
     domain = ask(plan, (), where)
     moved = numeric(plan, name)
@@ -101,11 +98,11 @@ def covariance(
     scores: Any,
     where: Any,
     population: Any,
-    options: Mapping[str, Any],
+    survey: Survey,
     what: str = "covariance",
 ) -> Quantity:
     """See :meth:`bistochastic.Plan.covariance` and :meth:`bistochastic.Plan.correlation`."""
-    design, who = _designed(plan, population, options)
+    design, who = _designed(plan, population, survey)
     one, two = _pair(columns)
     given = _scores(scores, (one, two))
     domain = ask(plan, (), where)
@@ -119,11 +116,8 @@ def covariance(
     return _second(rows, base, (x, y), who, domain, what, same=one == two)
 
 
-def _designed(plan: Plan, population: Any, options: Mapping[str, Any]) -> tuple[Design, str]:
-    design = designed(
-        plan, options["weights"], options["strata"], options["cluster"], options["replicates"],
-        options["replicate_scale"],
-    )  # fmt: skip
+def _designed(plan: Plan, population: Any, survey: Survey) -> tuple[Design, str]:
+    design = designed(plan, survey)
     return design, people(population, design)
 
 

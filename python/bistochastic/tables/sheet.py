@@ -61,12 +61,19 @@ class Design:
         return (*(name for name in single if name is not None), *self.replicates)
 
     @classmethod
-    def of(cls, weights: Any, strata: Any, cluster: Any, replicates: Any, scale: Any) -> Design:
+    def of(
+        cls,
+        weights: object = None,
+        strata: object = None,
+        cluster: object = None,
+        replicates: object = None,
+        replicate_scale: object = None,
+    ) -> Design:
         """What a caller named; replicates need the weights that they vary."""
         names = {"weights": weights, "strata": strata, "cluster": cluster}
         found = {k: None if v is None else named(k, v) for k, v in names.items()}
         if replicates is None:
-            if scale is not None:
+            if replicate_scale is not None:
                 raise TypeError("`replicate_scale` must come with replicates; got none")
             return cls(found["weights"], found["strata"], found["cluster"])
         must = "`replicates` must be a list of two or more columns"
@@ -81,8 +88,8 @@ class Design:
         if found["strata"] is not None or found["cluster"] is not None:
             raise TypeError("`replicates` must be given without strata and cluster; got both")
         factor = 1 / len(listed)
-        if scale is not None:
-            factor = _core.as_real("replicate_scale", "be a positive number", scale)
+        if replicate_scale is not None:
+            factor = _core.as_real("replicate_scale", "be a positive number", replicate_scale)
             if not 0 < factor < math.inf:
                 raise ValueError(f"`replicate_scale` must be a positive number; got {factor:g}")
         return cls(found["weights"], None, None, listed, factor)
