@@ -15,7 +15,7 @@ import pickle
 import re
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import duckdb
 import numpy as np
@@ -33,7 +33,7 @@ from test_plan_adult import adult
 from worlds import worlds
 
 SECRET = "Zaphod-Q7"
-RR = "randomized_response"
+RR: Final = "randomized_response"
 
 
 def key_of(name: str) -> bs.Key:

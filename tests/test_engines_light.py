@@ -46,8 +46,8 @@ def frame_of(table: pa.Table) -> pl.DataFrame:
 def test_polars(options: dict[str, Any], release: pa.Table, tmp_path: Path) -> None:
     lazy = frame_of(people(ROWS)).lazy()
     out = plan().on(lazy, **options)
-    engines: tuple[Literal["in-memory", "streaming"], ...] = ("in-memory", "streaming")
-    for engine in engines:
+    ways: tuple[Literal["in-memory", "streaming"], ...] = ("in-memory", "streaming")
+    for engine in ways:
         found = out.collect(engine=engine).sort("who")
         assert found.equals(frame_of(release))
     # From file to file, a few rows at a time.
@@ -56,8 +56,7 @@ def test_polars(options: dict[str, Any], release: pa.Table, tmp_path: Path) -> N
     plan().on(source, **options).sink_parquet(tmp_path / "out.parquet")
     assert pl.read_parquet(tmp_path / "out.parquet").sort("who").equals(frame_of(release))
     # Two filters, before and after: the one after is by reports, not by true values.
-    engines: tuple[Literal["in-memory", "streaming"], ...] = ("in-memory", "streaming")
-    for engine in engines:
+    for engine in ways:
         later = out.filter(pl.col("sex") == "F").collect(engine=engine).sort("who")
         assert later.equals(frame_of(release).filter(pl.col("sex") == "F"))
     before = plan().on(lazy.filter(pl.col("region") == "n"), **options)

@@ -1,4 +1,4 @@
-"""Type checkers see what a user gets: ``typed_user.py`` by mypy, and by pyright where it is there."""
+"""Type checkers see what a user gets in ``typed_user.py``: mypy, and pyright if it is there."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import bistochastic as bs
 import typed_user
+from bistochastic import _core, families
 from bistochastic.plan import EngineOptions, ReleaseOptions, Survey
 
 ROOT = Path(__file__).parents[1]
@@ -73,7 +75,11 @@ def test_help_lists_what_a_bundle_holds(call: object, bundle: type) -> None:
         assert known[name].kind is inspect.Parameter.KEYWORD_ONLY
 
 
-def test_a_name_that_there_is_not_is_one_sentence_with_those_that_there_are() -> None:
+def test_the_families_are_those_of_the_core() -> None:
+    assert sorted(get_args(families.Family)) == sorted(_core.families())
+
+
+def test_a_name_that_there_is_not_is_one_sentence_with_those_that_there_are(tmp_path: Path) -> None:
     release = typed_user.PLAN.protect(typed_user.PEOPLE)
     wrong: dict[str, str] = {"weight": "w"}
     text = (
@@ -83,7 +89,10 @@ def test_a_name_that_there_is_not_is_one_sentence_with_those_that_there_are() ->
     with pytest.raises(TypeError) as caught:
         typed_user.PLAN.count(release, {"sex": "F"}, **wrong)  # type: ignore[arg-type]
     assert str(caught.value) == text
-    with pytest.raises(TypeError, match="^`weight` must be one of .*id_column.*; got an unknown"):
+    with pytest.raises(TypeError, match=r"^`weight` must be one of .*id_column.*; got an unknown"):
         typed_user.PLAN.on(typed_user.PEOPLE.lazy(), **wrong)  # type: ignore[call-overload]
-    with pytest.raises(TypeError, match="^`obj` must be a Spark or Dask DataFrame, .*; got list"):
-        typed_user.PLAN.on([], key=bs.KeySource.env("NONE"), id_column="a", after="first")
+    with (
+        bs.KeySource.temporary(tmp_path) as source,
+        pytest.raises(TypeError, match=r"^`obj` must be a Spark or Dask DataFrame, .*; got list"),
+    ):
+        typed_user.PLAN.on([], key=source, id_column="a", after="first")

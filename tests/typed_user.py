@@ -1,14 +1,14 @@
 """What a user writes, for type checkers: nothing that comes back may be Any.
 
-``mypy --strict tests/typed_user.py`` and ``pyright tests/typed_user.py`` find nothing, beside what
-``tests/test_user_types.py`` expects. Where a library comes without types, so does what is made of it.
+``mypy --strict tests/typed_user.py`` and ``pyright tests/typed_user.py`` find nothing.
+Where a library comes without types, so does what is made of it.
 """
 
 from __future__ import annotations
 
 import tempfile
 from fractions import Fraction
-from typing import TYPE_CHECKING, assert_type
+from typing import TYPE_CHECKING, Any, assert_type
 
 import duckdb
 import numpy as np
@@ -46,7 +46,7 @@ def randomized(codes: NDArray[np.uint8], flags: NDArray[np.bool_]) -> None:
     assert_type(m.randomize(codes), NDArray[np.uint8])
     assert_type(m.randomize(flags), NDArray[np.bool_])
     drawn = m.randomize([0, 1], key=bs.Key.generate(), stream="a", start=0)
-    assert_type(drawn.tolist() == [], bool)
+    assert_type(drawn, NDArray[np.integer[Any] | np.bool_])
     assert_type(m.respond(1), int)
     assert_type(m.exact_row(0), list[Fraction])
     assert_type(m.to_dense(), NDArray[np.float64])
@@ -61,12 +61,16 @@ def framed(estimate: Estimate) -> pl.DataFrame:
     return estimate.to_frame("polars", wide=False)
 
 
+def by_column(people: pl.DataFrame) -> dict[str, list[object]]:
+    return {column.name: column.to_list() for column in people}
+
+
 def protected(people: pl.DataFrame) -> bs.Certificate:
     release = PLAN.protect(people)
     assert_type(release, Release[pl.DataFrame])
     assert_type(release.data, pl.DataFrame)
     assert_type(release.data["sex"], pl.Series)
-    assert_type(PLAN.protect({"sex": ["F"], "region": ["n"]}).data, dict[str, list[str]])
+    assert_type(PLAN.protect(by_column(people)).data, dict[str, list[object]])
     by_ids = PLAN.protect(people, key=bs.Key.generate(), max_rows_per_id=1, **WAVE)
     assert_type(by_ids.certificate.beta, float)
     assert_type(by_ids.certificate.epsilon, float)

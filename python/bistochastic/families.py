@@ -19,7 +19,7 @@ same for every other family. It holds the probabilities as whole numbers (``coun
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 import numpy as np
 
@@ -81,6 +81,14 @@ def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
         if not isinstance(matrix, Matrix):
             raise TypeError(f"`matrices` must hold matrices; got {type(matrix).__name__}")
     return listed
+
+
+# The names of all families, for type checkers.
+Family = Literal[
+    "balance", "blocks", "circulant", "dense", "geometric", "gibbs", "identity", "k_anonymous",
+    "kron", "mix", "permutation", "product", "randomized_response", "reflected", "t_transform",
+    "tridiagonal", "uniform",
+]  # fmt: skip
 
 
 def build(family: str, **parameters: Any) -> Matrix:

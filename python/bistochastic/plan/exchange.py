@@ -334,7 +334,8 @@ def _read_numeric(here: Here) -> Numeric:
         if "family" not in here:
             return Numeric(column, matrix=law, **options)
         requested = _numbers(here["requested"]) if "requested" in here else {}
-        found = Numeric(column, here["family"].text(), **options, **requested)
+        family: Any = here["family"].text()
+        found = Numeric(column, family, **options, **requested)
         return found if law is None else bound_to(found, law)
 
 
