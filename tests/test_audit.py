@@ -235,7 +235,8 @@ def test_guesses_are_those_of_bayes() -> None:
 
 def test_what_is_not_hidden_is_found_and_what_is_hidden_is_not() -> None:
     table = people(300)
-    for law, observed, first in (("identity", 1.0, None), ("uniform", None, 1 / 300)):
+    laws: tuple[Any, ...] = (("identity", 1.0, None), ("uniform", None, 1 / 300))
+    for law, observed, first in laws:
         plan = plan_of(
             bs.Categorical("sex", ["F", "M"], law), bs.Categorical("job", list("abcde"), law),
             keep=["town"], drop=["age", "income"],
