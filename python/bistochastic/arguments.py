@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _NUMBERS = frozenset((int, float))
 
 
-def zeros(what: str, size: int, dtype: Any) -> NDArray[Any]:
+def zeros(what: str, size: int, dtype: Any) -> np.ndarray:
     """A square array of zeros, for ``what``; OutOfMemoryError where it does not fit.
 
     >>> zeros("matrix", 2, np.int64)
@@ -40,7 +40,7 @@ def zeros(what: str, size: int, dtype: Any) -> NDArray[Any]:
         raise OutOfMemoryError(f"`{what}` must fit in memory; got {got}") from None
 
 
-def array(name: str, must: str, given: Any, *, by_code: bool = False) -> NDArray[Any]:
+def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndarray:
     """What a caller gave as a plain array: a sequence, an array, a series, a frame, Arrow.
 
     Missing values (masked, NA, null) are refused. ``by_code`` says that positions in the array are
@@ -91,7 +91,7 @@ def floats(name: str, must: str, given: Any, *, by_code: bool = True) -> Floats:
     return doubles(name, plain)
 
 
-def doubles(name: str, plain: NDArray[Any]) -> Floats:
+def doubles(name: str, plain: np.ndarray) -> Floats:
     """Numbers of NumPy's as doubles, of longer ones the nearest; a finite one stays finite."""
     if plain.dtype.itemsize <= 8:
         return plain.astype(np.float64)
@@ -196,7 +196,7 @@ def _columns(given: Any) -> list[Any] | None:
     return None
 
 
-def _plain(given: Any) -> NDArray[Any]:
+def _plain(given: Any) -> np.ndarray:
     columns = _columns(given)
     if columns is not None:
         return np.stack([_plain(column) for column in columns], axis=1)

@@ -31,11 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from fractions import Fraction
 
-    from numpy.typing import NDArray
-
     Number = int | float | Fraction
-    Vector = Sequence[int] | Sequence[float] | Sequence[Fraction] | NDArray[Any]
-    Table = Sequence[Vector] | NDArray[Any]
+    Vector = Sequence[int] | Sequence[float] | Sequence[Fraction] | np.ndarray
+    Table = Sequence[Vector] | np.ndarray
 
 _P = ParamSpec("_P")
 
@@ -136,7 +134,7 @@ def uniform(size: int) -> Matrix:
 
 
 @_family
-def permutation(targets: Sequence[int] | NDArray[Any]) -> Matrix:
+def permutation(targets: Sequence[int] | np.ndarray) -> Matrix:
     """Code ``u`` is always reported as ``targets[u]``: a relabelling, which hides nothing.
 
     >>> import bistochastic as bs
@@ -189,7 +187,7 @@ def randomized_response(
 
 
 @_family
-def blocks(sizes: Sequence[int] | NDArray[Any]) -> Matrix:
+def blocks(sizes: Sequence[int] | np.ndarray) -> Matrix:
     """Classes of ``sizes`` consecutive codes. A report tells the class and nothing else.
 
     Expression (3), the Anatomy form of k-anonymity: ``p_uv`` is ``1/n`` inside a class of ``n``

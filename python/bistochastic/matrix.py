@@ -58,7 +58,7 @@ class Matrix(_core.Law):
     def __init_subclass__(cls, **_named: Any) -> NoReturn:
         raise TypeError("type 'bistochastic.Matrix' is not an acceptable base type")
 
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         """``np.asarray(m)``: the same as :meth:`to_dense`, in any dtype.
 
         Arithmetic does not use it: ``x @ m`` and ``m + x`` raise ``TypeError``, because the array

@@ -156,7 +156,7 @@ def _piece(chunk: Any) -> tuple[Any, ...]:
     return "views", views, [_numbers(buffer, np.uint8) for buffer in buffers[2:]]
 
 
-def _numbers(buffer: Any, kind: type[np.integer[Any]]) -> Any:
+def _numbers(buffer: Any, kind: type[np.integer]) -> Any:
     """A buffer as an array. What came from another process may lie at an odd address."""
     if buffer is None or buffer.size < np.dtype(kind).itemsize:
         return np.empty(0, kind)

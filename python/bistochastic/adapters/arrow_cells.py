@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from bistochastic.adapters.arrays import in_order, one_nan
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 # Bytes that the offsets of a column of texts count, and rows of a chunk where there are more.
 _MOST, _ROWS = (1 << 31) - 1, 1 << 16
@@ -62,7 +62,7 @@ def is_declared(kind: Any) -> bool:
     return any(is_declared(kind.field(i).type) for i in range(kind.num_fields))
 
 
-def column(given: Any, order: NDArray[Any] | None = None) -> Any:
+def column(given: Any, order: np.ndarray | None = None) -> Any:
     """A column in one chunk, in several where its texts are too long for one; rows in order."""
     kind = given.type
     wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(kind)
@@ -77,7 +77,7 @@ def _bytes(given: Any) -> int:
     return int(pc.sum(pc.binary_length(given)).as_py() or 0)
 
 
-def made(given: Any, order: NDArray[Any] | None = None) -> Any:
+def made(given: Any, order: np.ndarray | None = None) -> Any:
     """The visible cells of an array, or of one in chunks, as a new array; rows in order."""
     if isinstance(given, pa.ChunkedArray):
         given = _whole(given)
@@ -124,7 +124,7 @@ def made(given: Any, order: NDArray[Any] | None = None) -> Any:
     return pa.array(given.to_pylist(), declared(kind))
 
 
-def taken(given: Any, order: NDArray[Any]) -> Any:
+def taken(given: Any, order: np.ndarray) -> Any:
     """The rows of an array in order; pyarrow takes no views."""
     kind, rows = given.type, pa.array(order)
     return given.cast(_VIEWS[kind]).take(rows).cast(kind) if kind in _VIEWS else given.take(rows)
@@ -140,11 +140,11 @@ def _whole(given: Any) -> Any:
         return pa.array(given.to_pylist(), declared(given.type))
 
 
-def _bits(flags: NDArray[Any] | None) -> Any:
+def _bits(flags: np.ndarray | None) -> Any:
     return None if flags is None else pa.py_buffer(np.packbits(flags, bitorder="little"))
 
 
-def _fixed(given: Any, valid: NDArray[Any] | None) -> Any:
+def _fixed(given: Any, valid: np.ndarray | None) -> Any:
     """Cells of so many bytes each, zeros where one is missing."""
     width, rows = given.type.bit_width // 8, len(given)
     cells = np.zeros(rows * width, np.uint8)
@@ -158,7 +158,7 @@ def _fixed(given: Any, valid: NDArray[Any] | None) -> Any:
     return pa.Array.from_buffers(given.type, rows, [_bits(valid), pa.py_buffer(cells)])
 
 
-def _texts(given: Any, valid: NDArray[Any] | None, kind: str) -> Any:
+def _texts(given: Any, valid: np.ndarray | None, kind: str) -> Any:
     """Texts or bytes one after the other, nothing where one is missing."""
     rows, size = len(given), np.dtype(kind).itemsize
     _valid, places, data = given.buffers()
@@ -201,7 +201,7 @@ def _listed(given: Any) -> Any:
     return pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered, safe=False)
 
 
-def _ranked(values: Any) -> tuple[Any, NDArray[Any]]:
+def _ranked(values: Any) -> tuple[Any, np.ndarray]:
     """Different values in order, and the place of each that was given."""
     kind, types = values.type, pa.types
     quick = (types.is_string, types.is_large_string, types.is_integer, types.is_temporal)

@@ -16,8 +16,6 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from bistochastic.adapters.frames import Codes, Mask
     from bistochastic.labels import Labels
 
@@ -64,7 +62,7 @@ class ArrowTable(Frame):
         kind = column.type
         return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
-    def numbered(self, name: str, values: NDArray[Any]) -> Any:
+    def numbered(self, name: str, values: np.ndarray) -> Any:
         """A column like that one, with these numbers."""
         return pa.chunked_array([pa.array(values, self.column(name).type)])
 
@@ -76,11 +74,11 @@ class ArrowTable(Frame):
         """Whether a column like that one lists its categories in an order that is kept."""
         return arrow_cells.is_declared(self.column(name).type)
 
-    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
+    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
         """A table, each column in one chunk."""
         return pa.table(self._columns(columns, order))
 
-    def _columns(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> dict[str, Any]:
+    def _columns(self, columns: Mapping[str, Any], order: np.ndarray | None) -> dict[str, Any]:
         """Columns by name, None for one that stays: its visible cells alone."""
         found = {}
         for name, new in columns.items():
@@ -118,13 +116,13 @@ class Batch(ArrowTable):
         distinct(native.schema.names)
         super().__init__(pa.Table.from_batches([native]))
 
-    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
+    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
         """A record batch."""
         found = self._columns(columns, order)
         return pa.record_batch({name: _single(column) for name, column in found.items()})
 
 
-def table_made(given: Any, order: NDArray[Any] | None = None) -> Any:
+def table_made(given: Any, order: np.ndarray | None = None) -> Any:
     """The cells of a table or a record batch as a new one, rows in order."""
     batch = isinstance(given, pa.RecordBatch)
     make = arrow_cells.made if batch else arrow_cells.column
@@ -219,7 +217,7 @@ def _of_buffers(chunk: Any, labels: Labels, missing: Mask | None, dtype: Any) ->
     return texts(labels).codes(offsets, data[0], missing, dtype)
 
 
-def _words(buffer: Any, kind: str) -> NDArray[Any]:
+def _words(buffer: Any, kind: str) -> np.ndarray:
     """A buffer of Arrow as an array over the same memory; none where all texts are empty."""
     if buffer is None:
         return np.empty(0, kind)

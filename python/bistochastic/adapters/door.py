@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 
 def is_known(given: Any) -> bool:
@@ -24,7 +24,7 @@ def is_known(given: Any) -> bool:
     return isinstance(given, np.ndarray | list | tuple) or _maker(given) is not None
 
 
-def leaving(given: Any, order: NDArray[Any] | None = None) -> Any:
+def leaving(given: Any, order: np.ndarray | None = None) -> Any:
     """The cells of a column or a table as a new one of its kind, rows in order.
 
     An index of pandas is no part of it; :func:`labelled` puts one on.

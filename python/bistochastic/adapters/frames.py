@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bistochastic.labels import Labels
 
-    Codes = NDArray[np.unsignedinteger[Any]]
+    Codes = NDArray[np.unsignedinteger]
     Mask = NDArray[np.bool_]
 
 
@@ -99,10 +99,10 @@ class Table(Protocol):
     def can_be_missing(self, name: str) -> bool:
         """Whether a column like that one can hold missing values."""
 
-    def numbers(self, name: str) -> tuple[NDArray[Any], Mask | None]:
+    def numbers(self, name: str) -> tuple[np.ndarray, Mask | None]:
         """A numeric column, and which rows are missing, if any."""
 
-    def numbered(self, name: str, values: NDArray[Any]) -> Any:
+    def numbered(self, name: str, values: np.ndarray) -> Any:
         """A column like that one, with these numbers."""
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
@@ -114,7 +114,7 @@ class Table(Protocol):
     def is_declared(self, name: str) -> bool:
         """Whether a column that stays publishes all its categories, in an order of their own."""
 
-    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
+    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
         """A table of the caller's kind: columns by name, None for one that stays; rows in order.
 
         This is the door: what leaves is made from the cells that are seen and the declared types.
@@ -224,7 +224,7 @@ class Frame:
         return True
 
     @reading
-    def numbers(self, name: str) -> tuple[NDArray[Any], Mask | None]:
+    def numbers(self, name: str) -> tuple[np.ndarray, Mask | None]:
         """A numeric column, and which rows are missing, if any."""
         from bistochastic.adapters.arrays import nans
 

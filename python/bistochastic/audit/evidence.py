@@ -249,7 +249,7 @@ def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Channel | None:
     )  # fmt: skip
 
 
-def _table(matrix: Matrix, occurring: NDArray[Any]) -> Array:
+def _table(matrix: Matrix, occurring: np.ndarray) -> Array:
     if matrix.size <= 4096:
         return np.asarray(matrix.to_dense()[occurring])
     return np.stack([matrix.row(int(u)) for u in occurring])

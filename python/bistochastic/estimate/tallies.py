@@ -40,7 +40,7 @@ def _of_codes(matrix: Matrix, codes: Any) -> Array:
     return _core.count(plain, matrix.size).astype(float)
 
 
-def code_array(codes: Any) -> NDArray[Any]:
+def code_array(codes: Any) -> np.ndarray:
     """Codes as an array of whole numbers; true and false are 1 and 0."""
     must = "be an array of whole numbers"
     array = arguments.array("codes", must, codes)

@@ -153,7 +153,7 @@ def _microaggregated(table_given: Any, k: int) -> Microaggregation:
     return Microaggregation(found.classes, found.sizes, found.k, found.information_loss, centroids)
 
 
-def _numbers(given: Any) -> NDArray[Any]:
+def _numbers(given: Any) -> np.ndarray:
     """A table of numbers; of a frame, the column that holds none is named."""
     if not is_frame(given):
         return finite("X", given)
@@ -239,7 +239,7 @@ def _group(rows: Floats, kinds: list[int], k: int) -> Classes:
     return Classes(classes, sizes, k, loss)
 
 
-def _axis(frame: Frame, name: Any, how: Any) -> tuple[NDArray[Any], int]:
+def _axis(frame: Frame, name: Any, how: Any) -> tuple[np.ndarray, int]:
     """A column as numbers, and what they are."""
     title, column = frame.title(name), frame.columns[name]
     if how is not None and not isinstance(how, str):
@@ -261,7 +261,7 @@ def _axis(frame: Frame, name: Any, how: Any) -> tuple[NDArray[Any], int]:
     return codes, max(levels, 1)
 
 
-def _on_scale(frame: Frame, name: Any, levels: list[Any]) -> tuple[NDArray[Any], int]:
+def _on_scale(frame: Frame, name: Any, levels: list[Any]) -> tuple[np.ndarray, int]:
     """Ranks from 0 to 1 among levels in order."""
     must = f"`{frame.title(name)}` must hold the levels that are listed for it"
     try:

@@ -82,7 +82,7 @@ class Frame:
             raise ValueError(f"`{argument}` must hold columns of one length; got {got}")
         return Frame(given, argument, columns, lengths[0])
 
-    def plain(self, name: Any) -> NDArray[Any]:
+    def plain(self, name: Any) -> np.ndarray:
         """A column as a plain array with one axis and nothing missing."""
         title, column = self.title(name), self.columns[name]
         if isinstance(column, list | tuple) and not _NUMBERS.issuperset(map(type, column)):
@@ -107,13 +107,13 @@ class Frame:
             raise ValueError(f"`{title}` must hold no missing values; got {got}")
         return found
 
-    def numbers(self, name: Any) -> NDArray[Any]:
+    def numbers(self, name: Any) -> np.ndarray:
         """A column of finite numbers, of the type it came in."""
         found = finite(self.title(name), self.columns[name])
         self._check(name, found)
         return found
 
-    def _check(self, name: Any, found: NDArray[Any]) -> None:
+    def _check(self, name: Any, found: np.ndarray) -> None:
         if found.shape != (self.records,):
             must = f"`{self.title(name)}` must hold one value for each of {self.records} records"
             raise ValueError(f"{must}; got shape {found.shape}")

@@ -97,7 +97,7 @@ def by_rank(matrix: Matrix, values: Any, key: _core.Key | None, stream: str | No
     )
 
 
-def refuse_nan(plain: NDArray[Any]) -> None:
+def refuse_nan(plain: np.ndarray) -> None:
     """NaN has no rank and no mean."""
     match plain.dtype.kind:
         case "f":

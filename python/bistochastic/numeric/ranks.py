@@ -141,7 +141,7 @@ def reverse_map(x: Any, y: Any) -> ReverseMap:
     >>> found.z, found.residual
     (array([20000, 90000, 31000, 54000]), array([ 500.,  100.,    0., -100.]))
     """
-    made: list[tuple[NDArray[Any], Floats]] = []
+    made: list[tuple[np.ndarray, Floats]] = []
     wrap = _each(x, y, lambda a, b: made.append(_reverse(a, b)))
     return ReverseMap(wrap([z for z, _ in made]), wrap([residual for _, residual in made]))
 
@@ -171,18 +171,18 @@ def permutation_distance(x: Any, y: Any) -> PermutationDistance:
     return PermutationDistance(wrap(made), len(made[0]), names, np.stack(made, axis=1))
 
 
-def _reverse(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
+def _reverse(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, Floats]:
     z = np.empty_like(x)
     # The last key is the first to count; the sort is stable.
     z[np.lexsort((x, y))] = np.sort(x)
     return z, y.astype(np.float64) - z.astype(np.float64)
 
 
-def _distance(x: NDArray[Any], y: NDArray[Any]) -> Floats:
+def _distance(x: np.ndarray, y: np.ndarray) -> Floats:
     z, _ = _reverse(x, y)
     ordered = np.sort(x)
 
-    def rank(values: NDArray[Any]) -> Floats:
+    def rank(values: np.ndarray) -> Floats:
         first = np.searchsorted(ordered, values, side="left")
         last = np.searchsorted(ordered, values, side="right")
         return (first + last - 1) / 2
@@ -191,8 +191,8 @@ def _distance(x: NDArray[Any], y: NDArray[Any]) -> Floats:
 
 
 def _each(
-    x: Any, y: Any, call: Callable[[NDArray[Any], NDArray[Any]], None]
-) -> Callable[[list[NDArray[Any]]], Any]:
+    x: Any, y: Any, call: Callable[[np.ndarray, np.ndarray], None]
+) -> Callable[[list[np.ndarray]], Any]:
     """Calls for each column of both; what makes one thing of columns, as ``y`` came."""
     _same_rows(x, y)
     if is_frame(x) and is_frame(y):

@@ -118,7 +118,7 @@ def decompose_all(
         return _core.decompose_all(matrices, policy, bits, mass, max_terms, restarts, tell)
 
 
-def _integers(numbers: list[int]) -> NDArray[Any]:
+def _integers(numbers: list[int]) -> np.ndarray:
     """As 64 bits where they fit, else as text."""
     if max(numbers, default=0) < 2**64:
         return np.array(numbers, dtype=np.uint64)
@@ -130,7 +130,7 @@ def to_npz(decomposition: Decomposition, path: str | PathLike[str]) -> None:
     from bistochastic.files.whole import written
 
     exact = decomposition.exact_weights
-    arrays: dict[str, NDArray[Any]] = {
+    arrays: dict[str, np.ndarray] = {
         "weights": decomposition.weights,
         "numerators": _integers([weight.numerator for weight in exact]),
         "denominators": _integers([weight.denominator for weight in exact]),

@@ -73,7 +73,7 @@ class Responses:
     question: Question
     sample: Sample
     axes: dict[str, tuple[Any, ...] | None]
-    codes: dict[str, NDArray[Any]]
+    codes: dict[str, np.ndarray]
     numbers: dict[str, Array]
     unanswered: int
     what: str
@@ -262,7 +262,7 @@ def _numbers(plan: Plan, table: Any, name: str) -> Array:
     return found
 
 
-def _rows(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, NDArray[Any]]]:
+def _rows(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, np.ndarray]]:
     """The sample, and the codes of every axis on its rows."""
     names = [axis.name for axis in sheet.axes]
     cells = math.prod(sheet.shape)
