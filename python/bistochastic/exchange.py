@@ -267,7 +267,7 @@ def _kind(given: Any) -> str:
     return given.what if isinstance(given, _Odd) else _KINDS.get(type(given), type(given).__name__)
 
 
-def _short(given: Any) -> str:
+def _short(given: object) -> str:
     """A word or a number itself, if it is short; what it is, of anything else."""
     if isinstance(given, str) and len(given) <= 40:
         return shown(repr(given))
@@ -292,7 +292,7 @@ def _fields(
     return given
 
 
-def _whole(path: str, given: Any) -> int:
+def _whole(path: str, given: object) -> int:
     if isinstance(given, str) and _WHOLE.fullmatch(given) and int(given) < 2**63:
         return int(given)
     if isinstance(given, float) and given.is_integer():
@@ -304,7 +304,7 @@ def _whole(path: str, given: Any) -> int:
     _refuse(path, must, "a number beyond 2^53" if beyond else _short(given))
 
 
-def _wholes(path: str, given: Any) -> list[int]:
+def _wholes(path: str, given: object) -> list[int]:
     if not isinstance(given, list):
         _refuse(path, "be a list of whole numbers", _kind(given))
     # Almost always, and many times faster than one by one.
@@ -313,11 +313,11 @@ def _wholes(path: str, given: Any) -> list[int]:
     return [_whole(f"{path}[{i}]", item) for i, item in enumerate(given)]
 
 
-def _vector(path: str, given: Any) -> Any:
+def _vector(path: str, given: object) -> Any:
     return np.array(_wholes(path, given), dtype=np.int64)
 
 
-def _table(path: str, given: Any) -> Any:
+def _table(path: str, given: object) -> Any:
     if not isinstance(given, list) or not given:
         _refuse(path, "be a list of rows", "an empty one" if given == [] else _kind(given))
     rows = [_wholes(f"{path}[{i}]", row) for i, row in enumerate(given)]
@@ -327,24 +327,24 @@ def _table(path: str, given: Any) -> Any:
     return np.array(rows, dtype=np.int64)
 
 
-def _fraction(path: str, given: Any) -> Fraction:
+def _fraction(path: str, given: object) -> Fraction:
     found = _RATIO.fullmatch(given) if isinstance(given, str) else None
     if not found:
         _refuse(path, 'be a fraction as text, as in "1/3"', _short(given))
     return Fraction(int(found[1]), int(found[2]))
 
 
-def _fractions(path: str, given: Any) -> list[Fraction]:
+def _fractions(path: str, given: object) -> list[Fraction]:
     if not isinstance(given, list):
         _refuse(path, "be a list of fractions", _kind(given))
     return [_fraction(f"{path}[{i}]", item) for i, item in enumerate(given)]
 
 
-def _alphas(path: str, given: Any) -> Any:
+def _alphas(path: str, given: object) -> Any:
     return _vector(path, given) if isinstance(given, list) else _whole(path, given)
 
 
-def _places(path: str, given: Any, before: int) -> list[int]:
+def _places(path: str, given: object, before: int) -> list[int]:
     places = _wholes(path, given)
     for i, place in enumerate(places):
         if place >= before:
@@ -353,7 +353,7 @@ def _places(path: str, given: Any, before: int) -> list[int]:
     return places
 
 
-def _request(path: str, given: Any) -> int | float | Fraction:
+def _request(path: str, given: object) -> int | float | Fraction:
     """A number as it was asked for."""
     if given == "inf":
         return float("inf")

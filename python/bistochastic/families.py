@@ -89,7 +89,7 @@ Family = Literal[
 ]  # fmt: skip
 
 
-def build(family: str, **parameters: Any) -> Matrix:
+def build(family: str, **parameters: object) -> Matrix:
     """The matrix of a family by name: ``bs.build(m.family, **m.parameters) == m``.
 
     Numbers are whole numbers, fractions or floats. A ``numpy.longdouble`` becomes the nearest

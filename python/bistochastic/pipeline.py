@@ -24,7 +24,7 @@ def ahead(items: Iterable[Any]) -> Iterator[Any]:
     waiting: queue.Queue[Any] = queue.Queue(DEPTH)
     stop = threading.Event()
 
-    def put(item: Any) -> bool:
+    def put(item: object) -> bool:
         while not stop.is_set():
             try:
                 waiting.put(item, timeout=0.1)
@@ -57,7 +57,7 @@ def ahead(items: Iterable[Any]) -> Iterator[Any]:
         thread.join()
 
 
-def abreast(do: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+def abreast(do: Callable[[Any], Any], items: Iterable[object]) -> Iterator[Any]:
     """``do(item)`` for every item, in order, two at a time; errors are raised here.
 
     Where one waits for its threads at the end, the other one works.
@@ -106,7 +106,7 @@ class Behind:
                 except BaseException as error:
                     self._error = error
 
-    def put(self, item: Any) -> None:
+    def put(self, item: object) -> None:
         """Hand an item over; waits while others are waiting."""
         if self._error is not None:
             raise self._error

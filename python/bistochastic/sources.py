@@ -219,13 +219,13 @@ def _erase(path: Path) -> None:
         path.unlink()
 
 
-def _path(path: Any) -> Any:
+def _path(path: object) -> Any:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"`path` must be a path; got {type(path).__name__}")
     return path
 
 
-def _text(name: str, value: Any) -> str:
+def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"`{name}` must be a text; got {type(value).__name__}")
     if not value:

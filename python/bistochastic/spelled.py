@@ -22,7 +22,7 @@ _POLARS = ("String", "Binary", "Categorical", "Enum")
 _SHORT = 1 << 14
 
 
-def spelled(name: str, given: Any) -> _core.SpelledIds | None:
+def spelled(name: str, given: object) -> _core.SpelledIds | None:
     """The texts or bytes of a column; None of any other.
 
     >>> import pyarrow as pa
@@ -45,7 +45,7 @@ def spelled(name: str, given: Any) -> _core.SpelledIds | None:
     return of_column(column)
 
 
-def column_of(given: Any) -> Any:
+def column_of(given: object) -> Any:
     """A column of texts or bytes as a chunked array of pyarrow; None of anything else."""
     make = _maker(given)
     if make is None:

@@ -222,7 +222,7 @@ _HOLDS: tuple[tuple[tuple[type, ...], Holds], ...] = (
 )
 
 
-def objects_hold(values: Sequence[Any], labels: Labels) -> Holds:
+def objects_hold(values: Sequence[object], labels: Labels) -> Holds:
     """What Python's objects are, None and NaN aside: strings, integers, booleans or floats."""
     found: dict[Holds, str] = {}
     for kind in set(map(type, values)) - {type(None)}:

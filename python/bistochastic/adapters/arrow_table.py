@@ -130,7 +130,7 @@ def table_made(given: Any, order: np.ndarray | None = None) -> Any:
     return type(given).from_arrays(columns, names=given.schema.names)
 
 
-def _single(column: Any) -> Any:
+def _single(column: object) -> Any:
     if not isinstance(column, pa.ChunkedArray):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

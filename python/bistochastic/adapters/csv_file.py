@@ -152,7 +152,9 @@ class CsvSource:
                   for name, column in zip(columns, read.columns, strict=True)]  # fmt: skip
         return pa.table(dict(zip(columns, arrays, strict=True)))
 
-    def _opened(self, columns: list[str], *, threads: bool, block: int, ragged: Any = None) -> Any:
+    def _opened(
+        self, columns: list[str], *, threads: bool, block: int, ragged: object = None
+    ) -> Any:
         """A reader of texts over the file, from its first row.
 
         With ``ragged`` it reads whatever can be read, as bytes, and says which rows cannot.
@@ -336,7 +338,7 @@ class CsvSource:
         true = pc.is_in(texts, value_set=pa.array(["true", "True", "TRUE", "1"]))
         return pc.if_else(pc.is_valid(texts), true, pa.scalar(None, pa.bool_()))
 
-    def replaced(self, types: Mapping[str, Any]) -> None:
+    def replaced(self, types: Mapping[str, object]) -> None:
         """From now on these columns hold nothing, of these types: others take their place."""
         self._nothing = dict(types)
         fields = [pa.field(f.name, types.get(f.name, f.type)) for f in self.schema]

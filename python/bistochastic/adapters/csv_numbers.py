@@ -52,7 +52,7 @@ def whole(texts: Any) -> Any | None:
     return None if same is False else found
 
 
-def pointed(texts: Any, decimal: str) -> Any:
+def pointed(texts: object, decimal: str) -> Any:
     """Numbers with a decimal comma as numbers with a point; what has a point is none of them."""
     if decimal == ".":
         return texts

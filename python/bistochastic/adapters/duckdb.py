@@ -7,7 +7,7 @@ from typing import Any
 from bistochastic.pipeline import abreast
 
 
-def on_duckdb(f: Any, relation: Any) -> Any:
+def on_duckdb(f: Any, relation: object) -> Any:
     """Another relation, on a connection of its own, which reads the first one once."""
     import duckdb
     import pyarrow as pa

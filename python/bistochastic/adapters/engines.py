@@ -14,7 +14,7 @@ _ENGINES = {"pyspark": "spark", "dask": "dask", "dask_expr": "dask", "ray": "ray
             "pyarrow": "dataset"}  # fmt: skip
 
 
-def on(f: Any, obj: Any, observation: object) -> Any:
+def on(f: object, obj: object, observation: object) -> Any:
     """What the function makes of the object, by its type."""
     homes = (cls.__module__.partition(".")[0] for cls in type(obj).__mro__)
     engine = next((_ENGINES[home] for home in homes if home in _ENGINES), None)

@@ -74,5 +74,5 @@ class _Seen:
         return tuple(sorted(self.values)) if self.values else None
 
 
-def _has_line_end(value: Any) -> bool:
+def _has_line_end(value: object) -> bool:
     return isinstance(value, str) and ("\n" in value or "\r" in value)

@@ -69,7 +69,7 @@ def reading(method: Callable[_P, _R]) -> Callable[_P, _R]:
     return read
 
 
-def kind_of(column: Any) -> str:
+def kind_of(column: object) -> str:
     """The type of a column as its library calls it; it says nothing of the values.
 
     >>> kind_of(np.array([1, 2], "int8")), kind_of([1, 2])
@@ -121,7 +121,7 @@ class Table(Protocol):
         """
 
 
-def opened(frame: Any) -> Table:
+def opened(frame: object) -> Table:
     """The caller's table.
 
     >>> opened({"sex": ["F", "M"]}).names
@@ -168,16 +168,16 @@ def opened(frame: Any) -> Table:
     raise TypeError(f"`frame` must {must}; got {got}")
 
 
-def _module(frame: Any) -> str:
+def _module(frame: object) -> str:
     # A class made by `type` may have none.
     return str(getattr(type(frame), "__module__", "")).split(".")[0]
 
 
-def _is_record_batch(frame: Any) -> bool:
+def _is_record_batch(frame: object) -> bool:
     return _module(frame) == "pyarrow" and type(frame).__name__ == "RecordBatch"
 
 
-def _is_relation(frame: Any) -> bool:
+def _is_relation(frame: object) -> bool:
     return _module(frame) in ("duckdb", "_duckdb") and hasattr(type(frame), "query")
 
 

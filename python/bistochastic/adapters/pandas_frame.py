@@ -165,7 +165,7 @@ class PandasFrame(Frame):
         return pd.DataFrame(found, index=plain, copy=False)
 
 
-def _holds(dtype: Any) -> arrays.Holds | None:
+def _holds(dtype: object) -> arrays.Holds | None:
     """What a column of this type holds, or the categories of one; None if its objects say so."""
     types = pd.api.types
     if isinstance(dtype, pd.CategoricalDtype):
@@ -244,7 +244,7 @@ def labels_made(index: pd.Index) -> pd.Index:
     return index
 
 
-def _is_plain(dtype: Any) -> bool:
+def _is_plain(dtype: object) -> bool:
     """Whether it is NumPy's, of whole numbers or truth values, which cannot be missing."""
     return isinstance(dtype, np.dtype) and dtype.kind in "iub"
 
@@ -285,7 +285,7 @@ def _any(mask: Mask) -> Mask | None:
     return mask if mask.any() else None
 
 
-def _index(values: list[Any], dtype: Any) -> pd.Index:
+def _index(values: list[Any], dtype: object) -> pd.Index:
     try:
         return pd.Index(values, dtype=dtype)
     except (TypeError, ValueError, OverflowError):

@@ -61,7 +61,7 @@ class ParquetSource:
         schema = pa.schema([self.schema.field(name) for name in columns])
         return pa.Table.from_batches(self.batches(columns), schema)
 
-    def replaced(self, types: Mapping[str, Any]) -> None:
+    def replaced(self, types: Mapping[str, object]) -> None:
         """Columns are read as they are."""
 
     def about(self) -> int:

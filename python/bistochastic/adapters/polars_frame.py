@@ -177,7 +177,7 @@ def _cells(series: pl.Series) -> pl.Series:
     return found if found.dtype == dtype else found.cast(dtype)
 
 
-def _is_declared(dtype: Any) -> bool:
+def _is_declared(dtype: object) -> bool:
     inner = [getattr(dtype, "inner", None), *(f.dtype for f in getattr(dtype, "fields", ()))]
     return isinstance(dtype, pl.Enum) or any(_is_declared(kind) for kind in inner if kind)
 

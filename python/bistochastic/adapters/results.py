@@ -26,7 +26,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-def opened(frame: Any) -> Table:
+def opened(frame: object) -> Table:
     """The caller's table. An index of pandas is no part of it, so that rows may be chosen before.
 
     >>> opened({"sex": ["F", "M"]}).rows
@@ -56,7 +56,7 @@ def _compared(find: Callable[_P, _R]) -> Callable[_P, _R]:
     return found
 
 
-def _library(frame: Any) -> str:
+def _library(frame: object) -> str:
     # A class made by `type` may have none.
     return str(getattr(type(frame), "__module__", "")).split(".")[0].lstrip("_")
 
@@ -171,7 +171,7 @@ def _of_arrow(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
     return codes.astype(np.intp), encoded.dictionary.to_pylist()
 
 
-def maker(frame: Any) -> Maker:
+def maker(frame: object) -> Maker:
     """What makes a table of the library that ``frame`` is of, from columns by name."""
     library = _library(frame)
     if library in ("pandas", "polars"):
@@ -181,7 +181,7 @@ def maker(frame: Any) -> Maker:
     return _relation if library == "duckdb" else _dict
 
 
-def _dict(columns: Mapping[str, Any]) -> dict[str, Any]:
+def _dict(columns: Mapping[str, object]) -> dict[str, Any]:
     found = {}
     for name, values in columns.items():
         plain = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
@@ -196,7 +196,7 @@ def _frame(library: str, columns: Mapping[str, Any]) -> Any:
     return import_module(library).DataFrame(listed)
 
 
-def _arrow(columns: Mapping[str, Any]) -> Any:
+def _arrow(columns: Mapping[str, object]) -> Any:
     import pyarrow as pa
 
     return pa.table({name: pa.array(values) for name, values in columns.items()})

@@ -37,7 +37,7 @@ class Source(Protocol):
     def table(self, columns: list[str], texts: Collection[str] = ()) -> Any:
         """These columns, whole; those in ``texts`` stay texts, whatever they are spelled like."""
 
-    def replaced(self, types: Mapping[str, Any]) -> None:
+    def replaced(self, types: Mapping[str, object]) -> None:
         """From now on these columns hold nothing, of these types: others take their place."""
 
     def about(self) -> int:
@@ -53,7 +53,7 @@ class Source(Protocol):
 class Sink(Protocol):
     """A file that a table is written to."""
 
-    def write(self, batch: Any) -> None:
+    def write(self, batch: object) -> None:
         """Add a record batch, or a table."""
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ def opened(
 def created(
     path: Path,
     form: str,
-    schema: Any,
+    schema: object,
     protected: Container[str],
     dialect: Dialect | None = None,
 ) -> Sink:

@@ -61,18 +61,18 @@ class _Progress:
 
 
 def attack(
-    original: Any,
-    released: Any,
-    plan: Any,
+    original: object,
+    released: object,
+    plan: object,
     *,
-    id_column: Any,
-    pseudonym: Any,
-    key: Any,
-    shuffled: Any,
-    confidence: Any,
-    targets: Any,
-    seed: Any,
-    progress: Any,
+    id_column: object,
+    pseudonym: object,
+    key: object,
+    shuffled: object,
+    confidence: object,
+    targets: object,
+    seed: object,
+    progress: object,
 ) -> Audit:
     """See :func:`bistochastic.audit`."""
     if not isinstance(plan, Plan):
@@ -89,8 +89,8 @@ def attack(
 
 
 def _attack(
-    original: Any,
-    released: Any,
+    original: object,
+    released: object,
     plan: Plan,
     level: float,
     many: int | None,

@@ -19,7 +19,7 @@ _BANNER = NOT_FOR_RELEASE[0].upper() + NOT_FOR_RELEASE[1:]
 _LEVELS = 60
 
 
-def write(audit: Audit, path: Any) -> None:
+def write(audit: Audit, path: object) -> None:
     """Write the page; an old file stays until the new one is whole."""
     write_whole(_core.as_path("path", path), "path", page(audit))
 
@@ -117,7 +117,7 @@ def _levels(marginal: Marginal) -> Markup:
     return markup.element("details", markup.element("summary", f"Shares of {name}"), shares, note)
 
 
-def _level(level: Any) -> str:
+def _level(level: object) -> str:
     if isinstance(level, tuple):
         return ", ".join(map(_level, level))
     return "missing" if level is None else str(level)

@@ -50,13 +50,13 @@ class Pairs:
 
 
 def paired(
-    original: Any,
+    original: object,
     released: Any,
     plan: Plan,
     *,
-    id_column: Any,
-    pseudonym: Any,
-    key: Any,
+    id_column: object,
+    pseudonym: object,
+    key: object,
     shuffled: Any,
 ) -> Pairs:
     """Both tables, row by row; refused where nobody can say which row is whose."""
@@ -127,7 +127,7 @@ def _refuse_swapped(before: Table, after: Table, plan: Plan) -> None:
             raise ValueError(f"{must}; got it in `released` alone: are the two swapped?")
 
 
-def _opened(name: str, frame: Any) -> Table:
+def _opened(name: str, frame: object) -> Table:
     try:
         return opened(frame)
     except (TypeError, ValueError) as error:
@@ -150,7 +150,7 @@ def refuse_other_plan(certificate: Certificate, plan: Plan) -> None:
         raise ValueError(f"{must}; got a different law of {listed}")
 
 
-def _codes(own: Any, theirs: Any, column: str) -> tuple[Places, Places]:
+def _codes(own: object, theirs: object, column: str) -> tuple[Places, Places]:
     """Numbers in the place of ids, the same for the same id."""
     known: dict[Any, int] = {}
 

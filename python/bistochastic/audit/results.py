@@ -313,7 +313,7 @@ class Audit:
 
         return tuple(findings(self))
 
-    def report(self, path: Any) -> None:
+    def report(self, path: object) -> None:
         """Write all of it to a self-contained HTML page, marked as not for release."""
         from bistochastic.audit.page import write
 

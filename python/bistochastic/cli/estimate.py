@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bistochastic.plan import Certificate, Plan
 
 
-def _scale(_context: Any, _option: Any, typed: str | None) -> float | None:
+def _scale(_context: object, _option: object, typed: str | None) -> float | None:
     return None if typed is None else float(number(typed))
 
 
@@ -177,7 +177,7 @@ def _names(file: Path, dialect: Dialect) -> list[str]:
     return list(source.schema.names)
 
 
-def _refuse_missing(needed: Mapping[str, Any], names: Sequence[str]) -> None:
+def _refuse_missing(needed: Mapping[str, object], names: Sequence[str]) -> None:
     for column in needed:
         if column not in names:
             raise ValueError(

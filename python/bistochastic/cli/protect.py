@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -49,7 +49,7 @@ def protect(
     after: str | None,
     certificate: Path | None,
     dialect: Dialect,
-    **options: Any,
+    **options: object,
 ) -> None:
     """Protect the file IN by a plan and write it to OUT, with a certificate beside it.
 

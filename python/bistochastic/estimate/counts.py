@@ -117,7 +117,7 @@ def _texts(given: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _axes(given: Any, columns: tuple[str, ...]) -> tuple[Axis, ...]:
+def _axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
     """An axis for each column first, each with different levels."""
     must = "`axes` must be a tuple of Axis, those of `columns` first"
     if not isinstance(given, tuple | list):
@@ -145,7 +145,7 @@ def _axes(given: Any, columns: tuple[str, ...]) -> tuple[Axis, ...]:
     return tuple(given)
 
 
-def _cells(given: Any, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
+def _cells(given: object, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
     """The counts as whole numbers; a sentence about what are none."""
     shape = tuple(len(axis.levels) for axis in axes)
     must = f"`counts` must have a cell for each level of {_sizes(axes)}, of shape {shape}"

@@ -67,7 +67,7 @@ def _words(gap: float) -> str:
     return f"gap {gap:.1e} nats per record"
 
 
-def _positive(name: str, given: Any) -> float:
+def _positive(name: str, given: object) -> float:
     number = _core.as_real(name, "be a positive number", given)
     if not number > 0:
         raise ValueError(f"`{name}` must be a positive number; got {number:g}")

@@ -37,7 +37,7 @@ _HELD = 1 << 23
 _PROBES = 128
 
 
-def confidence_of(given: Any) -> float:
+def confidence_of(given: object) -> float:
     """A confidence between 0 and 1."""
     return between("confidence", given)
 

@@ -92,7 +92,7 @@ class Estimate:
         self.frequencies.flags.writeable = False
         self.reports.flags.writeable = False
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # A copy is made anew and frozen again: NumPy does not pickle that an array is.
         return type(self), tuple(getattr(self, one.name) for one in fields(self))
 
@@ -296,7 +296,7 @@ class Estimate:
             )
         return np.clip(np.stack([low, high], axis=1), 0.0, 1.0)
 
-    def contains(self, prior: Any, confidence: float = 0.95) -> bool:
+    def contains(self, prior: object, confidence: float = 0.95) -> bool:
         """Whether the reports are compatible with true shares ``prior``, by a chi-square test.
 
         The statistic is ``n sum of (reported_v - (P^T prior)_v)^2 / (P^T prior)_v``. If few reports
@@ -387,7 +387,7 @@ class Estimate:
             raise ImportError("`to_frame` must find pandas or polars; got neither")
         raise ImportError(f"`to_frame` must find {library}; got none: install it")
 
-    def plot(self, *, axes: Any = None) -> Figure:
+    def plot(self, *, axes: object = None) -> Figure:
         """Reported beside estimated shares, with error bars of 95 %; the matplotlib figure.
 
         >>> import bistochastic as bs

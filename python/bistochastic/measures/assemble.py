@@ -36,10 +36,10 @@ _EXPLAINS = {
 def profile_of(
     matrix: Matrix,
     *,
-    cost: Any = None,
-    prior: Any = None,
+    cost: object = None,
+    prior: object = None,
     full: bool = False,
-    progress: Any = None,
+    progress: object = None,
 ) -> Profile:
     """See :meth:`bistochastic.Matrix.profile`."""
     with watched("measuring", progress, words=_parts) as tell:
@@ -55,7 +55,12 @@ def _parts(share: float) -> str:
 
 
 def _profile(
-    matrix: Matrix, cost: Any, prior: Any, *, full: bool, tell: Callable[[float], object] | None
+    matrix: Matrix,
+    cost: object,
+    prior: object,
+    *,
+    full: bool,
+    tell: Callable[[float], object] | None,
 ) -> Profile:
     size = matrix.size
     costs = None if cost is None else measures.cost_table(size, cost)

@@ -192,7 +192,7 @@ class Profile:
             markup.titled(markup.bars(shares, title="Those that are shares", most=1.0)),
         )
 
-    def plot(self, *, axes: Any = None) -> Any:
+    def plot(self, *, axes: object = None) -> Any:
         """The profile as a picture (needs the extra ``plot``); returns the matplotlib figure.
 
         See :func:`bistochastic.plot.profile`.

@@ -141,7 +141,7 @@ def _joint_witness(
     return u, w, v
 
 
-def deniability(matrix: Matrix, gamma: Any) -> int:
+def deniability(matrix: Matrix, gamma: object) -> int:
     """(k, gamma)-deniability; see :meth:`bistochastic.Matrix.deniability`."""
     must = "be a number of at least 1"
     factor = _core.as_real("gamma", must, gamma)

@@ -87,10 +87,10 @@ class Anatomy:
 
 
 def anatomize(
-    frame: Any,
+    frame: object,
     *,
-    quasi_identifiers: Any,
-    sensitive: Any,
+    quasi_identifiers: object,
+    sensitive: object,
     k: int,
     l: int | None = None,  # noqa: E741
     key: Key | None = None,
@@ -157,9 +157,9 @@ def anatomize(
 
 
 def _anatomized(
-    frame: Any,
-    quasi_identifiers: Any,
-    sensitive: Any,
+    frame: object,
+    quasi_identifiers: object,
+    sensitive: object,
     k: int,
     l: int | None,  # noqa: E741
     key: Key | None,

@@ -98,7 +98,7 @@ class Microaggregation(Classes):
         return self.centroids[self.classes]
 
 
-def microaggregate(X: Any, *, k: int, progress: Progress = None) -> Microaggregation:  # noqa: N803
+def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggregation:  # noqa: N803
     """Classes of ``k`` or more similar records, and the mean of each class.
 
     ``X`` holds one record per row: an array or a frame of numbers. Columns are standardised first,
@@ -136,7 +136,7 @@ def microaggregate(X: Any, *, k: int, progress: Progress = None) -> Microaggrega
         return found
 
 
-def _microaggregated(table_given: Any, k: int) -> Microaggregation:
+def _microaggregated(table_given: object, k: int) -> Microaggregation:
     k = _core.as_whole("k", k, 2)
     given = _numbers(table_given)
     if given.ndim not in (1, 2):
@@ -153,7 +153,7 @@ def _microaggregated(table_given: Any, k: int) -> Microaggregation:
     return Microaggregation(found.classes, found.sizes, found.k, found.information_loss, centroids)
 
 
-def _numbers(given: Any) -> np.ndarray:
+def _numbers(given: object) -> np.ndarray:
     """A table of numbers; of a frame, the column that holds none is named."""
     if not is_frame(given):
         return finite("X", given)
@@ -170,7 +170,7 @@ def _numbers(given: Any) -> np.ndarray:
 
 
 def k_anonymous_classes(
-    frame: Any, *, quasi_identifiers: Any, k: int, progress: Progress = None
+    frame: object, *, quasi_identifiers: object, k: int, progress: Progress = None
 ) -> Classes:
     """Classes of ``k`` or more records that are alike in columns of any kind.
 
@@ -213,7 +213,7 @@ def k_anonymous_classes(
         return found
 
 
-def of_frame(frame: Frame, quasi_identifiers: Any, k: int) -> Classes:
+def of_frame(frame: Frame, quasi_identifiers: object, k: int) -> Classes:
     """The same of a frame that was read already."""
     names = frame.named("quasi_identifiers", quasi_identifiers)
     rows = _rows("frame", (frame.records, len(names)))
@@ -239,7 +239,7 @@ def _group(rows: Floats, kinds: list[int], k: int) -> Classes:
     return Classes(classes, sizes, k, loss)
 
 
-def _axis(frame: Frame, name: Any, how: Any) -> tuple[np.ndarray, int]:
+def _axis(frame: Frame, name: object, how: object) -> tuple[np.ndarray, int]:
     """A column as numbers, and what they are."""
     title, column = frame.title(name), frame.columns[name]
     if how is not None and not isinstance(how, str):
@@ -261,7 +261,7 @@ def _axis(frame: Frame, name: Any, how: Any) -> tuple[np.ndarray, int]:
     return codes, max(levels, 1)
 
 
-def _on_scale(frame: Frame, name: Any, levels: list[Any]) -> tuple[np.ndarray, int]:
+def _on_scale(frame: Frame, name: object, levels: list[Any]) -> tuple[np.ndarray, int]:
     """Ranks from 0 to 1 among levels in order."""
     must = f"`{frame.title(name)}` must hold the levels that are listed for it"
     try:

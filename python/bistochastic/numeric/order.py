@@ -63,7 +63,7 @@ def given(order: Any, size: int) -> Rows:
     return found
 
 
-def by_rank(matrix: Matrix, values: Any, key: _core.Key | None, stream: str | None) -> Rows:
+def by_rank(matrix: Matrix, values: object, key: _core.Key | None, stream: str | None) -> Rows:
     """The rows from the smallest value to the largest, equal ones in random order.
 
     Were ties left as the file has them, neighbours in the file would stay neighbours: so they are

@@ -21,7 +21,7 @@ _WIDTHS = (1, 2, 4, 8)
 @watched("permuting")
 def permute(
     matrix: Matrix,
-    values: Any,
+    values: object,
     *,
     order: orders.Order,
     key: _core.Key | None,

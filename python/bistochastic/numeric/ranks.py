@@ -121,7 +121,7 @@ def _records(values: Any) -> int:
     return len(next(iter(values.values()), ())) if isinstance(values, dict) else len(values)
 
 
-def reverse_map(x: Any, y: Any) -> ReverseMap:
+def reverse_map(x: object, y: object) -> ReverseMap:
     """``z`` and ``y - z``: the original in the order of the masked values, and the residual.
 
     ``x`` is the original and ``y`` what it was masked to, record by record: vectors, tables, which
@@ -146,7 +146,7 @@ def reverse_map(x: Any, y: Any) -> ReverseMap:
     return ReverseMap(wrap([z for z, _ in made]), wrap([residual for _, residual in made]))
 
 
-def permutation_distance(x: Any, y: Any) -> PermutationDistance:
+def permutation_distance(x: object, y: Any) -> PermutationDistance:
     """By how many ranks masking moved each record: ``|rank(x[i]) - rank(z[i])|``.
 
     ``z`` is that of :func:`reverse_map`, and ``x`` and ``y`` are as there. Equal values have the
@@ -191,7 +191,7 @@ def _distance(x: np.ndarray, y: np.ndarray) -> Floats:
 
 
 def _each(
-    x: Any, y: Any, call: Callable[[np.ndarray, np.ndarray], None]
+    x: object, y: object, call: Callable[[np.ndarray, np.ndarray], None]
 ) -> Callable[[list[np.ndarray]], Any]:
     """Calls for each column of both; what makes one thing of columns, as ``y`` came."""
     _same_rows(x, y)
@@ -216,7 +216,7 @@ def _each(
     return lambda made: np.stack(made, axis=1)
 
 
-def _same_rows(x: Any, y: Any) -> None:
+def _same_rows(x: object, y: object) -> None:
     """Refuse series or frames of pandas whose rows are labelled otherwise: ranks would be compared
     between different records, which looks like protection."""
     before: Any = getattr(x, "index", None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Decomposition(_core.Terms):
     __module__ = "bistochastic.results"
     __slots__ = ()
 
-    def __init_subclass__(cls, **_named: Any) -> NoReturn:
+    def __init_subclass__(cls, **_named: object) -> NoReturn:
         raise TypeError("type 'bistochastic.Decomposition' is not an acceptable base type")
 
     def to_npz(self, path: str | PathLike[str]) -> None:

@@ -70,7 +70,7 @@ def number(value: Any) -> Any:
     return value
 
 
-def _label(value: Any) -> Any:
+def _label(value: object) -> Any:
     if value is None:
         return {"missing": True}
     if type(value) is int and abs(value) > _SAFE:
@@ -355,7 +355,7 @@ def _one(item: Here) -> Attribute:
     return _READERS[kind](item)
 
 
-def read_attribute(data: Any, path: str) -> Attribute:
+def read_attribute(data: object, path: str) -> Attribute:
     """An attribute from plain data."""
     return _one(Here(data, path))
 
@@ -437,7 +437,7 @@ def from_json(kind: type[P], text: str) -> P:
     return _read_deep(kind, parse_json("text", text))
 
 
-def _read_deep(kind: type[P], data: Any) -> P:
+def _read_deep(kind: type[P], data: object) -> P:
     with _deep():
         return read(kind, data)
 

@@ -131,13 +131,13 @@ class Plan:
     @classmethod
     def for_frame(
         cls,
-        schema: Any,
+        schema: object,
         *,
         beta: float | None = None,
         epsilon: float | None = None,
         floor: float | None = None,
         domain_from_data: bool = False,
-        codebook: Any = None,
+        codebook: object = None,
         numeric: Iterable[str] | Literal["*"] = (),
         keep: Iterable[str] | Literal["*"] = (),
         drop: Iterable[str] = (),
@@ -532,7 +532,9 @@ class Plan:
         self, obj: FrameT, *, observation: object = None, **options: Unpack[EngineOptions]
     ) -> FrameT: ...
     @taking(EngineOptions)
-    def on(self, obj: Any, *, observation: object = None, **options: Unpack[EngineOptions]) -> Any:
+    def on(
+        self, obj: object, *, observation: object = None, **options: Unpack[EngineOptions]
+    ) -> Any:
         """The same on an object of an engine: another such object, which the engine computes.
 
         ``obj`` is a DataFrame of Spark (also Spark Connect or a stream) or Dask, a Dataset of Ray,
@@ -563,7 +565,7 @@ class Plan:
 
     def respond(
         self,
-        record: Mapping[str, Any],
+        record: Mapping[str, object],
         *,
         key: _core.Key | KeySource,
         id: int | str | bytes,
@@ -586,7 +588,7 @@ class Plan:
 
         return respond(self, record, key=key, id=id, allow_insecure=allow_insecure)
 
-    def tabulate(self, rows: Any, *columns: str, count: str = "count") -> Counts:
+    def tabulate(self, rows: object, *columns: str, count: str = "count") -> Counts:
         """Counts of reports, as a group-by of an engine gives them, in the declared table.
 
         ``rows`` have ``columns`` by name and, under ``count``, how many records report that
@@ -613,12 +615,12 @@ class Plan:
     @taking(Survey)
     def estimate(
         self,
-        frame: Any = None,
+        frame: object = None,
         *names: str,
         counts: Counts | Any = None,
         columns: Sequence[str] | None = None,
         method: Literal["inverse", "mle", "simplex", "shrunk"] = "inverse",
-        where: Mapping[str, Any] | None = None,
+        where: Mapping[str, object] | None = None,
         population: Literal["sampled", "fixed"] = "sampled",
         progress: Progress = None,
         gap: float | None = None,
@@ -693,9 +695,9 @@ class Plan:
     @taking(Survey)
     def ratio(
         self,
-        frame: Any,
-        where: Mapping[str, Any],
-        given: Mapping[str, Any] | None = None,
+        frame: object,
+        where: Mapping[str, object],
+        given: Mapping[str, object] | None = None,
         *,
         population: Literal["sampled", "fixed"] = "sampled",
         **survey: Unpack[Survey],
@@ -718,11 +720,11 @@ class Plan:
     @taking(Survey)
     def mean(
         self,
-        frame: Any,
+        frame: object,
         column: str,
-        scores: Any = None,
+        scores: object = None,
         *,
-        where: Mapping[str, Any] | None = None,
+        where: Mapping[str, object] | None = None,
         population: Literal["sampled", "fixed"] = "sampled",
         **survey: Unpack[Survey],
     ) -> Quantity:
@@ -746,11 +748,11 @@ class Plan:
     @taking(Survey)
     def covariance(
         self,
-        frame: Any,
+        frame: object,
         columns: Sequence[str],
-        scores: Mapping[str, Any] | None = None,
+        scores: Mapping[str, object] | None = None,
         *,
-        where: Mapping[str, Any] | None = None,
+        where: Mapping[str, object] | None = None,
         population: Literal["sampled", "fixed"] = "sampled",
         **survey: Unpack[Survey],
     ) -> Quantity:
@@ -773,11 +775,11 @@ class Plan:
     @taking(Survey)
     def correlation(
         self,
-        frame: Any,
+        frame: object,
         columns: Sequence[str],
-        scores: Mapping[str, Any] | None = None,
+        scores: Mapping[str, object] | None = None,
         *,
-        where: Mapping[str, Any] | None = None,
+        where: Mapping[str, object] | None = None,
         population: Literal["sampled", "fixed"] = "sampled",
         **survey: Unpack[Survey],
     ) -> Quantity:
@@ -799,7 +801,7 @@ class Plan:
             self, frame, columns, scores, where, population, survey, "correlation"
         )
 
-    def weights(self, frame: Any, *, weights: str | None = None) -> Any:
+    def weights(self, frame: object, *, weights: str | None = None) -> Any:
         """A weight per record, for other software: protected columns get their likeliest margins.
 
         By raking, attribute after attribute, and within their strata. The weights sum to the number
@@ -905,7 +907,7 @@ def _columns(name: str, given: Any) -> tuple[str, ...]:
     return tuple(named(name, x) for x in arguments.items(name, "be a list of names", given))
 
 
-def every(name: str, given: Any) -> tuple[str, ...] | Literal["*"]:
+def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
     """Names of columns, or a star for all."""
     return "*" if isinstance(given, str) and given == "*" else _columns(name, given)
 

@@ -30,7 +30,7 @@ _LABELLED = 30
 
 
 def heatmap(
-    matrix: Matrix, *, scale: str = "linear", labels: Any = None, axes: Any = None
+    matrix: Matrix, *, scale: str = "linear", labels: object = None, axes: object = None
 ) -> Figure:
     """The probabilities of a matrix as colours: one row per truth, one column per report.
 

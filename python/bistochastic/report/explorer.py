@@ -318,7 +318,7 @@ def package() -> str:
     return version("bistochastic")
 
 
-def _levels(given: Any) -> list[str] | range:
+def _levels(given: object) -> list[str] | range:
     """The names of the levels, or their codes where there are no names."""
     must = f"be a number from 2 to {LARGEST}, or a list of 2 to {LARGEST} names"
     if isinstance(given, str | bytes):

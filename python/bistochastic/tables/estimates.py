@@ -37,17 +37,17 @@ SILENT = "a replicate has no positive total in the domain: the standard error is
 
 def estimate(
     plan: Plan,
-    frame: Any,
+    frame: object,
     columns: Iterable[str],
     *,
-    counts: Any = None,
-    listed: Any = None,
-    method: Any = "inverse",
-    where: Any = None,
-    population: Any = "sampled",
-    progress: Any = None,
-    gap: Any = None,
-    seconds: Any = None,
+    counts: object = None,
+    listed: object = None,
+    method: object = "inverse",
+    where: object = None,
+    population: object = "sampled",
+    progress: object = None,
+    gap: object = None,
+    seconds: object = None,
     survey: Survey,
 ) -> Estimate:
     """See :meth:`bistochastic.Plan.estimate`."""
@@ -65,7 +65,7 @@ def estimate(
 
 
 def _read(
-    plan: Plan, frame: Any, columns: Any, counts: Any, listed: Any, where: Any, design: Design
+    plan: Plan, frame: Any, columns: Any, counts: Any, listed: object, where: Any, design: Design
 ) -> tuple[Question, Sheet, int]:
     """What is asked, the table of reports, and how many did not answer: of a frame or of counts."""
     if counts is None:
@@ -87,14 +87,14 @@ def _read(
     return question, tabulate.as_sheet(question, table), unanswered
 
 
-def _asked(plan: Plan, columns: Iterable[str], where: Any) -> Question:
+def _asked(plan: Plan, columns: Iterable[str], where: object) -> Question:
     question = ask(plan, columns, where)
     if not question.columns:
         raise ValueError("`columns` must name one or more; got none")
     return question
 
 
-def people(population: Any, design: Design) -> str:
+def people(population: object, design: Design) -> str:
     """Who is described: with a design, those that the sample was drawn from."""
     who = arguments.one_of("population", population, methods.POPULATIONS)
     drawn = design.strata is not None or design.cluster is not None or design.replicates

@@ -56,7 +56,9 @@ def count(plan: Plan, frame: Any, where: Any, population: Any, survey: Survey) -
 
 
 @watched("estimating")
-def ratio(plan: Plan, frame: Any, where: Any, given: Any, population: Any, survey: Survey) -> Ratio:
+def ratio(
+    plan: Plan, frame: object, where: object, given: object, population: object, survey: Survey
+) -> Ratio:
     """See :meth:`bistochastic.Plan.ratio`."""
     design, who = _designed(plan, population, survey)
     above, below = ask(plan, (), where), ask(plan, (), given, "given")
@@ -71,11 +73,11 @@ def ratio(plan: Plan, frame: Any, where: Any, given: Any, population: Any, surve
 @watched("estimating")
 def mean(
     plan: Plan,
-    frame: Any,
-    column: Any,
-    scores: Any,
-    where: Any,
-    population: Any,
+    frame: object,
+    column: object,
+    scores: object,
+    where: object,
+    population: object,
     survey: Survey,
 ) -> Quantity:
     """See :meth:`bistochastic.Plan.mean`."""
@@ -93,11 +95,11 @@ def mean(
 @watched("estimating")
 def covariance(
     plan: Plan,
-    frame: Any,
-    columns: Any,
-    scores: Any,
-    where: Any,
-    population: Any,
+    frame: object,
+    columns: object,
+    scores: object,
+    where: object,
+    population: object,
     survey: Survey,
     what: str = "covariance",
 ) -> Quantity:
@@ -116,7 +118,7 @@ def covariance(
     return _second(rows, base, (x, y), who, domain, what, same=one == two)
 
 
-def _designed(plan: Plan, population: Any, survey: Survey) -> tuple[Design, str]:
+def _designed(plan: Plan, population: object, survey: Survey) -> tuple[Design, str]:
     design = designed(plan, survey)
     return design, people(population, design)
 
@@ -281,7 +283,7 @@ def _product(
 
 
 def _kept(
-    plan: Plan, frame: Any, design: Design, attribute: Numeric, who: str, what: str
+    plan: Plan, frame: object, design: Design, attribute: Numeric, who: str, what: str
 ) -> Quantity:
     """The mean or the variance of a permuted column, which are those of the original."""
     rows = respond(plan, frame, design, what, {}, (attribute.column,))
@@ -309,7 +311,7 @@ def _kept(
     )  # fmt: skip
 
 
-def _pair(columns: Any) -> tuple[str, str]:
+def _pair(columns: object) -> tuple[str, str]:
     must = "`columns` must be two names"
     if isinstance(columns, str | bytes):
         raise TypeError(f"{must}; got {type(columns).__name__}")

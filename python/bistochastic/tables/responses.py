@@ -126,7 +126,7 @@ class Responses:
             least, most = min(corners), max(corners)
         return least, most
 
-    def inside(self, where: Mapping[str, tuple[Any, ...]], name: str = "where") -> Function:
+    def inside(self, where: Mapping[str, tuple[object, ...]], name: str = "where") -> Function:
         """1 where all conditions are met, 0 elsewhere; the caller knows them as ``name``."""
         found = Function()
         for attribute in self.question.coded:
@@ -214,10 +214,10 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
 
 def respond(
     plan: Plan,
-    frame: Any,
+    frame: object,
     design: Design,
     what: str,
-    where: Mapping[str, Any],
+    where: Mapping[str, object],
     columns: Sequence[str] = (),
 ) -> Responses:
     """Read what conditions and columns need. Rows that share all codes become one.

@@ -222,7 +222,7 @@ def _refuse_lonely(units: NDArray[np.int64], what: str) -> None:
         raise ValueError(f"{must}; got {alone} with one")
 
 
-def table_of(frame: Any) -> Any:
+def table_of(frame: object) -> Any:
     """The table of a release; anything else as it is.
 
     >>> table_of({"sex": ["F"]})
@@ -233,7 +233,7 @@ def table_of(frame: Any) -> Any:
     return frame.data if isinstance(frame, Release) else frame
 
 
-def certificate_of(frame: Any) -> Certificate | None:
+def certificate_of(frame: object) -> Certificate | None:
     """The certificate of a release; None of anything else, which has none."""
     from bistochastic.plan.protect import Release
 
@@ -269,7 +269,7 @@ def of_table(
     times: Array | None = None,
     first: int = 0,
     empty: bool = False,
-    others: Mapping[str, tuple[Any, ...]] | None = None,
+    others: Mapping[str, tuple[object, ...]] | None = None,
 ) -> Sheet:
     """The same from a table that is open, which a caller knows as ``what``.
 
