@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import dask.dataframe as dd
+    import pandas as pd
+
 
 from bistochastic.adapters.frames import unchanged
 
 
-def on_dask(f: Any, frame: Any) -> Any:
+def on_dask(f: Any, frame: dd.DataFrame) -> dd.DataFrame:
     """Another frame of Dask, partition by partition, without the index."""
     import dask.dataframe as dd
 
@@ -18,12 +23,12 @@ def on_dask(f: Any, frame: Any) -> Any:
     return found.clear_divisions()
 
 
-def _partition(frame: Any, f: Any, kinds: dict[str, str]) -> Any:
+def _partition(frame: pd.DataFrame, f: Any, kinds: dict[str, str]) -> pd.DataFrame:
     unchanged(_kinds(frame), kinds)
     return f.frame(_without_index(frame))
 
 
-def _without_index(frame: Any) -> Any:
+def _without_index(frame: pd.DataFrame) -> pd.DataFrame:
     """The same columns. The index is another one, of whatever the caller had there."""
     # Columns are not copied, as reset_index() would.
     found = frame.copy(deep=False)
@@ -31,7 +36,7 @@ def _without_index(frame: Any) -> Any:
     return found
 
 
-def _kinds(frame: Any) -> dict[str, str]:
+def _kinds(frame: pd.DataFrame) -> dict[str, str]:
     """The type of every column, in a word. Texts have several types, which hold the same."""
     words = {name: str(dtype).split("[")[0] for name, dtype in frame.dtypes.items()}
     return {

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
-def on_dataset(f: Any, source: Any) -> Any:
+def on_dataset(f: Any, source: object) -> pa.RecordBatchReader:
     """A reader of record batches that can be read once: what ``write_dataset`` takes."""
     import pyarrow as pa
     import pyarrow.dataset as ds

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bistochastic.pipeline import abreast
 
+if TYPE_CHECKING:
+    import duckdb
 
-def on_duckdb(f: Any, relation: object) -> Any:
+
+def on_duckdb(f: Any, relation: object) -> duckdb.DuckDBPyRelation:
     """Another relation, on a connection of its own, which reads the first one once."""
     import duckdb
     import pyarrow as pa

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
-def on_polars(f: Any, frame: Any) -> Any:
+def on_polars(f: Any, frame: object) -> pl.LazyFrame:
     """Another LazyFrame. Nothing is pushed down through it: a filter that polars moved to the other
     side would choose rows by their true values.
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ray.data
 
 
-def on_ray(f: Any, dataset: Any) -> Any:
+def on_ray(f: Any, dataset: ray.data.Dataset) -> ray.data.Dataset:
     """Another Dataset, block by block. Blocks of another schema than the first stop the work."""
     import pyarrow as pa
     import ray.data

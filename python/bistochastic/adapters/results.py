@@ -16,8 +16,13 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import duckdb
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
     from numpy.typing import NDArray
 
+    from bistochastic.adapters.arrow_cells import Cells
     from bistochastic.adapters.frames import Table
 
     Maker = Callable[[Mapping[str, Any]], Any]
@@ -123,7 +128,7 @@ def _column(table: Any, name: str) -> Any:
     return table.column(name) if hasattr(table, "column") else table._given[name]
 
 
-def _of_array(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
+def _of_array(column: np.ndarray) -> tuple[NDArray[np.intp], list[Any]]:
     if isinstance(column, list) or column.dtype.kind in "OT":
         known: dict[Any, int] = {}
         listed = column if isinstance(column, list) else column.tolist()
@@ -137,12 +142,12 @@ def _of_array(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
     return np.where(np.ma.getmaskarray(column), -1, codes), values.tolist()
 
 
-def _of_pandas(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
+def _of_pandas(column: pd.Series) -> tuple[NDArray[np.intp], list[Any]]:
     codes, values = column.factorize()
     return np.asarray(codes, np.intp), list(values.tolist())
 
 
-def _of_polars(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
+def _of_polars(column: pl.Series) -> tuple[NDArray[np.intp], list[Any]]:
     import polars as pl
 
     if column.dtype in (pl.Categorical, pl.Enum):
@@ -158,7 +163,7 @@ def _hashable(value: Any) -> Any:
     return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
-def _of_arrow(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
+def _of_arrow(column: Cells) -> tuple[NDArray[np.intp], list[Any]]:
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -196,13 +201,13 @@ def _frame(library: str, columns: Mapping[str, Any]) -> Any:
     return import_module(library).DataFrame(listed)
 
 
-def _arrow(columns: Mapping[str, object]) -> Any:
+def _arrow(columns: Mapping[str, object]) -> pa.Table:
     import pyarrow as pa
 
     return pa.table({name: pa.array(values) for name, values in columns.items()})
 
 
-def _relation(columns: Mapping[str, Any]) -> Any:
+def _relation(columns: Mapping[str, object]) -> duckdb.DuckDBPyRelation:
     import duckdb
 
     return duckdb.connect().from_arrow(_arrow(columns))

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
 
 from bistochastic.adapters.frames import unchanged
 
 
-def on_spark(f: Any, frame: Any, observation: Any = None) -> Any:
+def on_spark(f: Any, frame: DataFrame, observation: object = None) -> DataFrame:
     """Another DataFrame; ``observation`` counts ``records`` where it is written.
 
     Spark matches columns by position, so that their order is fixed here and checked in every batch.
@@ -36,14 +43,14 @@ class Ordered:
     def __init__(self, f: Any, names: tuple[str, ...]) -> None:
         self._f, self._names = f, dict.fromkeys(names, "")
 
-    def __call__(self, batches: Any) -> Any:
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Each record batch protected, as it comes."""
         for batch in batches:
             unchanged(dict.fromkeys(batch.schema.names, ""), self._names)
             yield taken_by_spark(self._f.batch(batch))
 
 
-def taken_by_spark(batch: Any) -> Any:
+def taken_by_spark(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The same rows without types that Spark refuses: dictionaries, and integers without a sign.
 
     >>> import pyarrow as pa
