@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
     from bistochastic.matrix import Matrix
 
+# An object of JSON.
+Fields = dict[str, Any]
+
 FORMAT = "bistochastic.matrix"
 VERSION = 1
 # Up to here every double is a whole number of its own.
@@ -60,9 +63,9 @@ def to_json(matrix: Matrix) -> str:
     return head + last[1:-1] + tail
 
 
-def plain(matrix: Matrix) -> dict[str, Any]:
+def plain(matrix: Matrix) -> Fields:
     """The same as plain data, for files of which a matrix is a part."""
-    found: dict[str, Any] = json.loads(to_json(matrix))
+    found: Fields = json.loads(to_json(matrix))
     return found
 
 
@@ -118,7 +121,7 @@ def read(data: Any, path: str) -> Matrix:
 
 
 @cache
-def schema() -> dict[str, Any]:
+def schema() -> Fields:
     """The format as a JSON Schema (draft 2020-12).
 
     >>> from bistochastic.exchange import schema
@@ -126,7 +129,7 @@ def schema() -> dict[str, Any]:
     'A bistochastic matrix'
     """
     path = Path(__file__).with_name("schemas") / "matrix.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found: Fields = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
@@ -143,7 +146,7 @@ def _forms() -> dict[str, tuple[dict[str, str], set[str]]]:
     return forms
 
 
-def _built(path: str, law: dict[str, Any], made: list[Matrix], held: set[int]) -> Matrix:
+def _built(path: str, law: Fields, made: list[Matrix], held: set[int]) -> Matrix:
     """One matrix, of those before it."""
     forms, family = _forms(), law["family"]
     if not isinstance(family, str) or family not in forms:
@@ -223,7 +226,7 @@ class _Twice(_Odd):
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> Any:
-    found: dict[str, Any] = {}
+    found: Fields = {}
     for name, value in pairs:
         if name in found:
             return _Twice(name)
@@ -245,7 +248,7 @@ def _parsed(text: str) -> Any:
         if depth > _DEEPEST:
             got = f"more than {_DEEPEST} levels at character {mark.start()}"
             _refuse("text", "hold lists and objects as deep as the format has them", got)
-    digits: dict[str, Any] = {"parse_int": _few_digits} if _MANY_DIGITS.search(text) else {}
+    digits: Fields = {"parse_int": _few_digits} if _MANY_DIGITS.search(text) else {}
     try:
         return json.loads(text, object_pairs_hook=_pairs, parse_constant=_Odd, **digits)
     except json.JSONDecodeError as error:
@@ -274,9 +277,7 @@ def _short(given: object) -> str:
     return str(given) if type(given) is int else _kind(given)
 
 
-def _fields(
-    path: str, given: Any, required: tuple[str, ...], optional: tuple[str, ...]
-) -> dict[str, Any]:
+def _fields(path: str, given: Any, required: tuple[str, ...], optional: tuple[str, ...]) -> Fields:
     """An object with these names, and no others."""
     if isinstance(given, _Twice):
         _refuse(_under(path, given.what), "be given once", "it again")

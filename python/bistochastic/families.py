@@ -19,7 +19,7 @@ same for every other family. It holds the probabilities as whole numbers (``coun
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec
+from typing import TYPE_CHECKING, Literal, ParamSpec
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def _family(function: Callable[_P, Matrix]) -> Callable[_P, Matrix]:
     return made
 
 
-def _of_table(family: str, table: Table | None, parameters: dict[str, Any]) -> Matrix:
+def _of_table(family: str, table: Table | None, parameters: dict[str, object]) -> Matrix:
     """A matrix from an array, which may take long where that has many rows."""
     if isinstance(table, np.ndarray) and len(table.shape) and len(table) < _SHORT[family]:
         return _core.build(family, parameters)

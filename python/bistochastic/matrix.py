@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bistochastic.progress import Progress
 
 
-def _refused(sign: str) -> Callable[[Any, object], NoReturn]:
+def _refused(sign: str) -> Callable[[object, object], NoReturn]:
     """Arithmetic that NumPy would else refuse in words about something else."""
 
     def refuse(_self: object, _other: object) -> NoReturn:

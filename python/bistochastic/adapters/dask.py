@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
     import pandas as pd
 
+    from bistochastic.adapters.engines import Protecting
+
 
 from bistochastic.adapters.frames import unchanged
 
 
-def on_dask(f: Any, frame: dd.DataFrame) -> dd.DataFrame:
+def on_dask(f: Protecting, frame: dd.DataFrame) -> dd.DataFrame:
     """Another frame of Dask, partition by partition, without the index."""
     import dask.dataframe as dd
 
@@ -23,7 +25,7 @@ def on_dask(f: Any, frame: dd.DataFrame) -> dd.DataFrame:
     return found.clear_divisions()
 
 
-def _partition(frame: pd.DataFrame, f: Any, kinds: dict[str, str]) -> pd.DataFrame:
+def _partition(frame: pd.DataFrame, f: Protecting, kinds: dict[str, str]) -> pd.DataFrame:
     unchanged(_kinds(frame), kinds)
     return f.frame(_without_index(frame))
 

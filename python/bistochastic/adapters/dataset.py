@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from bistochastic.adapters.engines import Protecting
 
-def on_dataset(f: Any, source: object) -> pa.RecordBatchReader:
+
+def on_dataset(f: Protecting, source: object) -> pa.RecordBatchReader:
     """A reader of record batches that can be read once: what ``write_dataset`` takes."""
     import pyarrow as pa
     import pyarrow.dataset as ds

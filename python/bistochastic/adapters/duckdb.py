@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bistochastic.pipeline import abreast
 
 if TYPE_CHECKING:
     import duckdb
 
+    from bistochastic.adapters.engines import Protecting
 
-def on_duckdb(f: Any, relation: object) -> duckdb.DuckDBPyRelation:
+
+def on_duckdb(f: Protecting, relation: object) -> duckdb.DuckDBPyRelation:
     """Another relation, on a connection of its own, which reads the first one once."""
     import duckdb
     import pyarrow as pa

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +14,8 @@ from bistochastic.adapters.table_files import said
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Mapping
     from pathlib import Path
+
+    import pyarrow.parquet as pq
 
 # Rows that are read together: fewer take longer per row, as threads wait for each other more often.
 ROWS = 1 << 18
@@ -77,7 +79,7 @@ class ParquetSource:
         self._file.close()
 
 
-def _is_listed(file: Any, name: str) -> bool:
+def _is_listed(file: pq.ParquetFile, name: str) -> bool:
     """Whether all groups of rows hold a column as a dictionary of texts and places in it."""
     schema, texts = file.schema_arrow, (pa.string(), pa.large_string(), pa.string_view())
     if name not in schema.names or schema.field(name).type not in texts:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from bistochastic.adapters.engines import Protecting
 
-def on_polars(f: Any, frame: object) -> pl.LazyFrame:
+
+def on_polars(f: Protecting, frame: object) -> pl.LazyFrame:
     """Another LazyFrame. Nothing is pushed down through it: a filter that polars moved to the other
     side would choose rows by their true values.
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import ray.data
 
+    from bistochastic.adapters.engines import Protecting
 
-def on_ray(f: Any, dataset: ray.data.Dataset) -> ray.data.Dataset:
+
+def on_ray(f: Protecting, dataset: ray.data.Dataset) -> ray.data.Dataset:
     """Another Dataset, block by block. Blocks of another schema than the first stop the work."""
     import pyarrow as pa
     import ray.data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from bistochastic.adapters.engines import Protecting
+
 
 from bistochastic.adapters.frames import unchanged
 
 
-def on_spark(f: Any, frame: DataFrame, observation: object = None) -> DataFrame:
+def on_spark(f: Protecting, frame: DataFrame, observation: object = None) -> DataFrame:
     """Another DataFrame; ``observation`` counts ``records`` where it is written.
 
     Spark matches columns by position, so that their order is fixed here and checked in every batch.
@@ -40,7 +42,7 @@ def on_spark(f: Any, frame: DataFrame, observation: object = None) -> DataFrame:
 class Ordered:
     """The function, for batches that must have these columns in this order."""
 
-    def __init__(self, f: Any, names: tuple[str, ...]) -> None:
+    def __init__(self, f: Protecting, names: tuple[str, ...]) -> None:
         self._f, self._names = f, dict.fromkeys(names, "")
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic.audit.evidence import Channel, Evidence
+    from bistochastic.audit.evidence import Channel, Clear, Evidence
     from bistochastic.audit.results import Linkage
     from bistochastic.progress import Told
 
@@ -162,7 +162,7 @@ def _linkages(
     independent = not evidence.numbers and per_person == 1
     names = tuple(column for channel in channels for column in channel.columns)
 
-    def traced(attack: str, clear: list[Any], seen: tuple[str, ...], step: str) -> Linkage:
+    def traced(attack: str, clear: list[Clear], seen: tuple[str, ...], step: str) -> Linkage:
         keys = [*absent, *(column.codes for column in clear)]
         return linkage.linked(
             channels, keys, targets, evidence.rows, attack=attack, columns=seen,

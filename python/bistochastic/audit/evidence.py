@@ -276,7 +276,7 @@ def _clear(pairs: Pairs, name: str) -> Clear:
     return _seen(name, codes, values)
 
 
-def _seen(name: str, codes: Codes, values: list[Any]) -> Clear:
+def _seen(name: str, codes: Codes, values: list[object]) -> Clear:
     """A column in clear from its codes and the value of each."""
     numbers = None
     kinds = {type(value) for value in values}

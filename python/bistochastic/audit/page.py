@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bistochastic import _core, markup
 from bistochastic.audit.results import NOT_FOR_RELEASE, listed
@@ -10,6 +10,8 @@ from bistochastic.audit.words import findings, lead, percent, sections
 from bistochastic.files.whole import write as write_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from bistochastic.audit.results import Audit, Marginal
     from bistochastic.audit.words import Section
     from bistochastic.markup import Markup
@@ -62,7 +64,7 @@ def _words(sentence: str) -> list[Markup]:
             for i, part in enumerate(parts)]  # fmt: skip
 
 
-def _list(sentences: Any) -> Markup:
+def _list(sentences: Iterable[str]) -> Markup:
     return markup.element("ul", [markup.element("li", _words(each)) for each in sentences])
 
 

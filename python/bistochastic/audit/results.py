@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from bistochastic.audit.part import NOT_FOR_RELEASE, Part
 from bistochastic.words import shown
@@ -200,7 +199,7 @@ class Marginal(Part):
     """
 
     columns: tuple[str, ...]
-    levels: tuple[Any, ...]
+    levels: tuple[object, ...]
     true: tuple[float, ...]
     reported: tuple[float, ...]
     estimated: tuple[float, ...] | None

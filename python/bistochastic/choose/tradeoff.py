@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bistochastic import _core, measures
 from bistochastic.arguments import items
@@ -18,6 +18,7 @@ from bistochastic.words import down, shown, table, up
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from bistochastic.markup import Markup
     from bistochastic.progress import Progress
 
     Make = Callable[[int, float], Matrix]
@@ -113,7 +114,7 @@ class Tradeoff(tuple[Point, ...]):
         made = markup.table(_HEADER, self.rows(), caption="Tradeoff", scroll=False)
         return markup.fragment(made, [self._drawn(*each) for each in _DRAWN])
 
-    def _drawn(self, name: str, words: str) -> Any:
+    def _drawn(self, name: str, words: str) -> Markup | None:
         """One number over beta, a line per family; None where there is no line to draw."""
         from bistochastic import markup
 

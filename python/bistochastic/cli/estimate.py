@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bistochastic.adapters.table_files import Source
     from bistochastic.estimate import Estimate
     from bistochastic.plan import Certificate, Plan
+    from bistochastic.plan.attributes import Attribute
 
 
 def _scale(_context: object, _option: object, typed: str | None) -> float | None:
@@ -156,7 +157,7 @@ def _check(file: Path, plan: Plan) -> Certificate | None:
                    "this plan protected it", err=True)  # fmt: skip
         return None
 
-    def laws(given: Plan) -> dict[Any, Any]:
+    def laws(given: Plan) -> dict[tuple[str, ...], Attribute]:
         return {e.columns: e for e in given.attributes if not isinstance(e, Numeric)}
 
     then, now = laws(certificate.plan), laws(plan)
@@ -198,7 +199,7 @@ def _typed(where: Sequence[str], known: Sequence[str]) -> dict[str, list[str]]:
 
 def _conditions(
     typed: Mapping[str, list[str]], source: Source, types: Mapping[str, str]
-) -> dict[str, list[Any]]:
+) -> dict[str, list[str | float]]:
     """What was typed as levels of the kind that the column holds."""
     from bistochastic.adapters.table_files import held_in
 
@@ -209,7 +210,7 @@ def _conditions(
     }
 
 
-def _level(kind: str | None, typed: str) -> Any:
+def _level(kind: str | None, typed: str) -> str | float:
     if kind == "text":
         return typed
     truths = {"true": True, "false": False}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -107,7 +107,7 @@ def _sizes(axes: tuple[Axis, ...]) -> str:
     return " x ".join(f"{shown(axis.name)} {len(axis.levels)}" for axis in axes)
 
 
-def _texts(given: Any) -> tuple[str, ...]:
+def _texts(given: object) -> tuple[str, ...]:
     must = "`columns` must be a tuple of names"
     if not isinstance(given, tuple | list):
         raise TypeError(f"{must}; got {type(given).__name__}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from bistochastic.words import down, up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -151,7 +152,7 @@ def _attacker(
     ]
 
 
-def _up(x: Any) -> float:
+def _up(x: Fraction) -> float:
     """The smallest double not below a fraction."""
     near = float(x)
     return near if near >= x else math.nextafter(near, math.inf)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -261,7 +261,7 @@ def _axis(frame: Frame, name: object, how: object) -> tuple[np.ndarray, int]:
     return codes, max(levels, 1)
 
 
-def _on_scale(frame: Frame, name: object, levels: list[Any]) -> tuple[np.ndarray, int]:
+def _on_scale(frame: Frame, name: object, levels: list[object]) -> tuple[np.ndarray, int]:
     """Ranks from 0 to 1 among levels in order."""
     must = f"`{frame.title(name)}` must hold the levels that are listed for it"
     try:

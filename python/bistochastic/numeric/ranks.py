@@ -67,7 +67,7 @@ class PermutationDistance:
     distances: Any
     """One number for each record, as the masked values came: an array, or a frame by column."""
     records: int
-    columns: tuple[Any, ...]
+    columns: tuple[object, ...]
     """The names of the columns of a frame; elsewhere their numbers."""
     table: Floats
     """The distances with one column for each."""
@@ -163,7 +163,7 @@ def permutation_distance(x: object, y: Any) -> PermutationDistance:
     """
     made: list[Floats] = []
     wrap = _each(x, y, lambda a, b: made.append(_distance(a, b)))
-    names: tuple[Any, ...] = tuple(range(len(made)))
+    names: tuple[object, ...] = tuple(range(len(made)))
     if is_frame(x) and is_frame(y):
         names = tuple(Frame.of("y", y).columns)
     elif len(made) == 1 and isinstance(getattr(y, "name", None), str):

@@ -164,7 +164,7 @@ def _array(name: str, values: list[Any]) -> np.ndarray | Exact:
     return values
 
 
-def _number(name: str, at: int, value: Any) -> int | float | Fraction:
+def _number(name: str, at: int, value: object) -> int | float | Fraction:
     from fractions import Fraction
 
     if isinstance(value, Fraction):

@@ -617,7 +617,7 @@ class Plan:
         self,
         frame: object = None,
         *names: str,
-        counts: Counts | Any = None,
+        counts: Counts | object = None,
         columns: Sequence[str] | None = None,
         method: Literal["inverse", "mle", "simplex", "shrunk"] = "inverse",
         where: Mapping[str, object] | None = None,
@@ -669,8 +669,8 @@ class Plan:
     @taking(Survey)
     def count(
         self,
-        frame: Any,
-        where: Mapping[str, Any],
+        frame: object,
+        where: Mapping[str, object],
         *,
         population: Literal["sampled", "fixed"] = "sampled",
         **survey: Unpack[Survey],
@@ -901,7 +901,7 @@ class Plan:
             object.__setattr__(self, name, value)
 
 
-def _columns(name: str, given: Any) -> tuple[str, ...]:
+def _columns(name: str, given: object) -> tuple[str, ...]:
     if isinstance(given, str):
         raise TypeError(f"`{name}` must be a list of names; got str")
     return tuple(named(name, x) for x in arguments.items(name, "be a list of names", given))

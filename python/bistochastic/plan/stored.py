@@ -21,6 +21,7 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bistochastic.exchange import Fields
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
 
@@ -64,13 +65,13 @@ LATER_IDS: dict[str, Callable[[Here], Any]] = {
 }
 
 
-def later(thing: object, names: dict[str, Callable[[Here], Any]]) -> dict[str, Any]:
+def later(thing: object, names: dict[str, Callable[[Here], Any]]) -> Fields:
     """What is set of fields that came later, as plain data."""
     found = {name: getattr(thing, name) for name in names if getattr(thing, name)}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in found.items()}
 
 
-def _read_later(here: Here, names: dict[str, Callable[[Here], Any]]) -> dict[str, Any]:
+def _read_later(here: Here, names: dict[str, Callable[[Here], Any]]) -> Fields:
     found = {name: read(here[name]) for name, read in names.items() if name in here}
     return {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
 

@@ -37,7 +37,7 @@ _ESTIMATED = "the domain is estimated to hold {:,.6g}"
 
 
 @watched("estimating")
-def count(plan: Plan, frame: Any, where: Any, population: Any, survey: Survey) -> Quantity:
+def count(plan: Plan, frame: object, where: object, population: object, survey: Survey) -> Quantity:
     """See :meth:`bistochastic.Plan.count`."""
     design, who = _designed(plan, population, survey)
     conditions = ask(plan, (), where).where

@@ -33,7 +33,7 @@ _WITHIN, _ROUNDS = 1e-9, 2000
 
 
 @watched("raking")
-def weights(plan: Plan, frame: object, given: Any) -> Any:
+def weights(plan: Plan, frame: object, given: str | None) -> Any:
     """See :meth:`bistochastic.Plan.weights`."""
     frame = table_of(frame)
     table = opened(frame)
