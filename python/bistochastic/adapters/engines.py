@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     class Protecting(Protocol):
         """What :meth:`bistochastic.Plan.function` makes."""
 
-        def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]: ...
+        def __call__(  # noqa: D102
+            self, batches: Iterable[pa.RecordBatch]
+        ) -> Iterator[pa.RecordBatch]: ...
         def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch: ...  # noqa: D102
         def table(self, table: pa.Table) -> pa.Table: ...  # noqa: D102
         def schema(self, schema: pa.Schema) -> pa.Schema: ...  # noqa: D102
