@@ -20,14 +20,6 @@ from bistochastic.numeric.ranks import (
 )
 
 __all__ = [
-    "Anatomy",
-    "Classes",
-    "Microaggregation",
-    "PermutationDistance",
-    "ReverseMap",
-    "anatomize",
-    "k_anonymous_classes",
-    "microaggregate",
-    "permutation_distance",
-    "reverse_map",
-]
+    "Anatomy", "Classes", "Microaggregation", "PermutationDistance", "ReverseMap", "anatomize",
+    "k_anonymous_classes", "microaggregate", "permutation_distance", "reverse_map",
+]  # fmt: skip

@@ -19,20 +19,7 @@ from bistochastic.plan.stream import ProtectedBatches
 from bistochastic.plan.waves import ByIds
 
 __all__ = [
-    "Bits",
-    "ByIds",
-    "Categorical",
-    "Certificate",
-    "EngineOptions",
-    "Function",
-    "Joint",
-    "Measures",
-    "Numeric",
-    "Plan",
-    "Preview",
-    "ProtectedBatches",
-    "Release",
-    "ReleaseOptions",
-    "Strata",
-    "Survey",
-]
+    "Bits", "ByIds", "Categorical", "Certificate", "EngineOptions", "Function", "Joint",
+    "Measures", "Numeric", "Plan", "Preview", "ProtectedBatches", "Release", "ReleaseOptions",
+    "Strata", "Survey",
+]  # fmt: skip
