@@ -33,10 +33,10 @@ plan.estimate(release, "sex").to_frame("pandsa")
 """
 
 
-def checked(tool: list[str], path: Path) -> str:
+def checked(tool: list[str], *paths: Path) -> str:
     found = subprocess.run(
-        [*tool, str(path)], cwd=ROOT, capture_output=True, text=True, timeout=280, check=False,
-        env={**os.environ, "MYPYPATH": str(ROOT / "python")},
+        [*tool, *map(str, paths)], cwd=ROOT, capture_output=True, text=True, check=False,
+        timeout=280, env={**os.environ, "MYPYPATH": str(ROOT / "python")},
     )  # fmt: skip
     return found.stdout + found.stderr
 
@@ -45,20 +45,21 @@ def test_what_a_user_writes_runs() -> None:
     typed_user.main()
 
 
-def test_mypy_and_pyright_see_the_mistakes_and_nothing_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["mypy", "pyright"])
+def test_a_checker_sees_the_mistakes_and_nothing_else(name: str, tmp_path: Path) -> None:
     """Pyright is optional, as it needs Node: ``pip install pyright``."""
+    tool = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache")]
+    if name == "pyright":
+        found = shutil.which(name)
+        if found is None:
+            pytest.skip("pyright is not installed")
+        tool = [found, "--pythonpath", sys.executable]
     wrong = tmp_path / "wrong.py"
     wrong.write_text(WRONG)
-    cache = os.environ.get("MYPY_CACHE_DIR", str(tmp_path / "cache"))
-    tools = [[sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache]]
-    pyright = shutil.which("pyright")
-    if pyright is not None:
-        tools.append([pyright, "--pythonpath", sys.executable])
-    for tool in tools:
-        assert " error: " not in checked(tool, USER), tool
-        found = checked(tool, wrong)
-        places = {int(line.split(":")[1]) for line in found.splitlines() if "error: " in line}
-        assert places == set(range(5, 11)), found
+    said = checked(tool, USER, wrong)
+    errors = [line for line in said.splitlines() if "error: " in line]
+    assert all("wrong.py:" in line for line in errors), said
+    assert {int(line.split(":")[1]) for line in errors} == set(range(5, 11)), said
 
 
 @pytest.mark.parametrize(
