@@ -668,7 +668,7 @@ def test_a_dictionary_does_not_name_the_people_of_a_class(library: str) -> None:
         "pandas": table.to_pandas,
         "polars": lambda: pl.from_arrow(table),
     }[library]()
-    found = bs.anatomize(frame, quasi_identifiers=["name"], sensitive="illness", k=2, l=10)
+    found = bs.masking.anatomize(frame, quasi_identifiers=["name"], sensitive="illness", k=2, l=10)
     column = found.sensitive["illness"]
     if library == "pyarrow":
         assert column.num_chunks == 1

@@ -2,7 +2,6 @@
 
 import sys
 from importlib.abc import MetaPathFinder
-from typing import Any
 
 from bistochastic.cli import main
 
@@ -13,7 +12,7 @@ class _NoPandas(MetaPathFinder):
     No command uses it, so that in a process of commands there is none.
     """
 
-    def find_spec(self, name: str, *_more: Any) -> None:
+    def find_spec(self, name: str, *_more: object) -> None:
         if name == "pandas":
             raise ModuleNotFoundError(name)
 

@@ -1,7 +1,7 @@
 import os
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import Any, Self, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,6 +9,8 @@ from typing_extensions import disjoint_base
 
 from bistochastic.matrix import Matrix
 from bistochastic.permutations.decomposition import Decomposition
+
+_Code = TypeVar("_Code", bound=np.integer[Any] | np.bool_)
 
 __all__ = [
     "Equations",
@@ -142,6 +144,18 @@ class Law:
     def row(self, u: int) -> NDArray[np.float64]: ...
     def exact_row(self, u: int) -> list[Fraction]: ...
     def require(self, *, beta: float | None = None, epsilon: float | None = None) -> None: ...
+    @overload
+    def randomize(
+        self,
+        codes: NDArray[_Code],
+        *,
+        key: Key | None = None,
+        stream: str | None = None,
+        start: int | None = None,
+        ids: object = None,
+        threads: int | None = None,
+    ) -> NDArray[_Code]: ...
+    @overload
     def randomize(
         self,
         codes: ArrayLike,
@@ -149,9 +163,9 @@ class Law:
         key: Key | None = None,
         stream: str | None = None,
         start: int | None = None,
-        ids: Any = None,
+        ids: object = None,
         threads: int | None = None,
-    ) -> NDArray[Any]: ...
+    ) -> NDArray[np.integer[Any] | np.bool_]: ...
     def respond(
         self,
         code: int,

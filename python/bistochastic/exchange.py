@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
     from bistochastic.matrix import Matrix
 
+# An object of JSON.
+Fields = dict[str, Any]
+
 FORMAT = "bistochastic.matrix"
 VERSION = 1
 # Up to here every double is a whole number of its own.
@@ -60,9 +63,9 @@ def to_json(matrix: Matrix) -> str:
     return head + last[1:-1] + tail
 
 
-def plain(matrix: Matrix) -> dict[str, Any]:
+def plain(matrix: Matrix) -> Fields:
     """The same as plain data, for files of which a matrix is a part."""
-    found: dict[str, Any] = json.loads(to_json(matrix))
+    found: Fields = json.loads(to_json(matrix))
     return found
 
 
@@ -118,7 +121,7 @@ def read(data: Any, path: str) -> Matrix:
 
 
 @cache
-def schema() -> dict[str, Any]:
+def schema() -> Fields:
     """The format as a JSON Schema (draft 2020-12).
 
     >>> from bistochastic.exchange import schema
@@ -126,7 +129,7 @@ def schema() -> dict[str, Any]:
     'A bistochastic matrix'
     """
     path = Path(__file__).with_name("schemas") / "matrix.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found: Fields = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
@@ -143,7 +146,7 @@ def _forms() -> dict[str, tuple[dict[str, str], set[str]]]:
     return forms
 
 
-def _built(path: str, law: dict[str, Any], made: list[Matrix], held: set[int]) -> Matrix:
+def _built(path: str, law: Fields, made: list[Matrix], held: set[int]) -> Matrix:
     """One matrix, of those before it."""
     forms, family = _forms(), law["family"]
     if not isinstance(family, str) or family not in forms:
@@ -223,7 +226,7 @@ class _Twice(_Odd):
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> Any:
-    found: dict[str, Any] = {}
+    found: Fields = {}
     for name, value in pairs:
         if name in found:
             return _Twice(name)
@@ -245,7 +248,7 @@ def _parsed(text: str) -> Any:
         if depth > _DEEPEST:
             got = f"more than {_DEEPEST} levels at character {mark.start()}"
             _refuse("text", "hold lists and objects as deep as the format has them", got)
-    digits: dict[str, Any] = {"parse_int": _few_digits} if _MANY_DIGITS.search(text) else {}
+    digits: Fields = {"parse_int": _few_digits} if _MANY_DIGITS.search(text) else {}
     try:
         return json.loads(text, object_pairs_hook=_pairs, parse_constant=_Odd, **digits)
     except json.JSONDecodeError as error:
@@ -267,16 +270,14 @@ def _kind(given: Any) -> str:
     return given.what if isinstance(given, _Odd) else _KINDS.get(type(given), type(given).__name__)
 
 
-def _short(given: Any) -> str:
+def _short(given: object) -> str:
     """A word or a number itself, if it is short; what it is, of anything else."""
     if isinstance(given, str) and len(given) <= 40:
         return shown(repr(given))
     return str(given) if type(given) is int else _kind(given)
 
 
-def _fields(
-    path: str, given: Any, required: tuple[str, ...], optional: tuple[str, ...]
-) -> dict[str, Any]:
+def _fields(path: str, given: Any, required: tuple[str, ...], optional: tuple[str, ...]) -> Fields:
     """An object with these names, and no others."""
     if isinstance(given, _Twice):
         _refuse(_under(path, given.what), "be given once", "it again")
@@ -292,7 +293,7 @@ def _fields(
     return given
 
 
-def _whole(path: str, given: Any) -> int:
+def _whole(path: str, given: object) -> int:
     if isinstance(given, str) and _WHOLE.fullmatch(given) and int(given) < 2**63:
         return int(given)
     if isinstance(given, float) and given.is_integer():
@@ -304,7 +305,7 @@ def _whole(path: str, given: Any) -> int:
     _refuse(path, must, "a number beyond 2^53" if beyond else _short(given))
 
 
-def _wholes(path: str, given: Any) -> list[int]:
+def _wholes(path: str, given: object) -> list[int]:
     if not isinstance(given, list):
         _refuse(path, "be a list of whole numbers", _kind(given))
     # Almost always, and many times faster than one by one.
@@ -313,11 +314,11 @@ def _wholes(path: str, given: Any) -> list[int]:
     return [_whole(f"{path}[{i}]", item) for i, item in enumerate(given)]
 
 
-def _vector(path: str, given: Any) -> Any:
+def _vector(path: str, given: object) -> Any:
     return np.array(_wholes(path, given), dtype=np.int64)
 
 
-def _table(path: str, given: Any) -> Any:
+def _table(path: str, given: object) -> Any:
     if not isinstance(given, list) or not given:
         _refuse(path, "be a list of rows", "an empty one" if given == [] else _kind(given))
     rows = [_wholes(f"{path}[{i}]", row) for i, row in enumerate(given)]
@@ -327,24 +328,24 @@ def _table(path: str, given: Any) -> Any:
     return np.array(rows, dtype=np.int64)
 
 
-def _fraction(path: str, given: Any) -> Fraction:
+def _fraction(path: str, given: object) -> Fraction:
     found = _RATIO.fullmatch(given) if isinstance(given, str) else None
     if not found:
         _refuse(path, 'be a fraction as text, as in "1/3"', _short(given))
     return Fraction(int(found[1]), int(found[2]))
 
 
-def _fractions(path: str, given: Any) -> list[Fraction]:
+def _fractions(path: str, given: object) -> list[Fraction]:
     if not isinstance(given, list):
         _refuse(path, "be a list of fractions", _kind(given))
     return [_fraction(f"{path}[{i}]", item) for i, item in enumerate(given)]
 
 
-def _alphas(path: str, given: Any) -> Any:
+def _alphas(path: str, given: object) -> Any:
     return _vector(path, given) if isinstance(given, list) else _whole(path, given)
 
 
-def _places(path: str, given: Any, before: int) -> list[int]:
+def _places(path: str, given: object, before: int) -> list[int]:
     places = _wholes(path, given)
     for i, place in enumerate(places):
         if place >= before:
@@ -353,7 +354,7 @@ def _places(path: str, given: Any, before: int) -> list[int]:
     return places
 
 
-def _request(path: str, given: Any) -> int | float | Fraction:
+def _request(path: str, given: object) -> int | float | Fraction:
     """A number as it was asked for."""
     if given == "inf":
         return float("inf")

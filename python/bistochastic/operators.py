@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -44,7 +44,7 @@ MOST = 2.0**50
 _DENSE = 2048
 
 
-def _rows(name: str, matrix: Matrix, given: Any) -> tuple[Array, int]:
+def _rows(name: str, matrix: Matrix, given: object) -> tuple[Array, int]:
     """The vectors as contiguous rows, and the axes that were given."""
     r = matrix.size
     must = f"hold {r} finite numbers, or that many rows with one column per vector"
@@ -72,7 +72,7 @@ def _shaped(rows: Array, axes: int) -> Array:
     return rows[0] if axes == 1 else rows.T
 
 
-def apply(matrix: Matrix, x: Any) -> Array:
+def apply(matrix: Matrix, x: object) -> Array:
     """``P.T @ x``; see :meth:`bistochastic.Matrix.apply`."""
     done = _core.operate_vector(matrix, x, False)
     if done is not None:
@@ -81,7 +81,7 @@ def apply(matrix: Matrix, x: Any) -> Array:
     return _shaped(forth(matrix, rows), axes)
 
 
-def solve(matrix: Matrix, y: Any) -> Array:
+def solve(matrix: Matrix, y: object) -> Array:
     """The ``x`` with ``P.T @ x = y``; see :meth:`bistochastic.Matrix.solve`."""
     done = _core.operate_vector(matrix, y, True)
     if done is not None:

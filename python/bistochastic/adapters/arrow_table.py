@@ -16,8 +16,7 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from bistochastic.adapters.arrow_cells import Cells
     from bistochastic.adapters.frames import Codes, Mask
     from bistochastic.labels import Labels
 
@@ -39,7 +38,7 @@ class ArrowTable(Frame):
         """The number of rows."""
         return int(self._native.num_rows)
 
-    def column(self, name: str) -> Any:
+    def column(self, name: str) -> Cells:
         """A column, in chunks."""
         return self._native.column(name)
 
@@ -47,7 +46,7 @@ class ArrowTable(Frame):
         """The code of every row, and which rows are missing, if any."""
         return codes_of(self.column(name), labels)
 
-    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
         """A column like that one, with these codes."""
         return labelled_as(self.column(name).type, labels, codes, missing)
 
@@ -58,17 +57,17 @@ class ArrowTable(Frame):
             return arrays.whole(column.to_numpy()), None
         return super().ids(name)
 
-    def spelled_out(self, name: str) -> Any:
+    def spelled_out(self, name: str) -> Cells:
         """A column without a dictionary: whole numbers in it stay whole numbers."""
         column = self.column(name)
         kind = column.type
         return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
-    def numbered(self, name: str, values: NDArray[Any]) -> Any:
+    def numbered(self, name: str, values: np.ndarray) -> Cells:
         """A column like that one, with these numbers."""
         return pa.chunked_array([pa.array(values, self.column(name).type)])
 
-    def texts(self, values: Sequence[str]) -> Any:
+    def texts(self, values: Sequence[str]) -> Cells:
         """A column of texts."""
         return pa.chunked_array([pa.array(values, pa.string())])
 
@@ -76,11 +75,11 @@ class ArrowTable(Frame):
         """Whether a column like that one lists its categories in an order that is kept."""
         return arrow_cells.is_declared(self.column(name).type)
 
-    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
+    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
         """A table, each column in one chunk."""
         return pa.table(self._columns(columns, order))
 
-    def _columns(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> dict[str, Any]:
+    def _columns(self, columns: Mapping[str, Any], order: np.ndarray | None) -> dict[str, Any]:
         """Columns by name, None for one that stays: its visible cells alone."""
         found = {}
         for name, new in columns.items():
@@ -100,7 +99,7 @@ class ArrowTable(Frame):
 class PlacedTable(ArrowTable):
     """A table that gives protected texts as places among the categories, however they came."""
 
-    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
         """A column of such places where there are texts."""
         kind = self.column(name).type
         holds, labels = _respelled(kind, labels)
@@ -118,13 +117,13 @@ class Batch(ArrowTable):
         distinct(native.schema.names)
         super().__init__(pa.Table.from_batches([native]))
 
-    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
+    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
         """A record batch."""
         found = self._columns(columns, order)
         return pa.record_batch({name: _single(column) for name, column in found.items()})
 
 
-def table_made(given: Any, order: NDArray[Any] | None = None) -> Any:
+def table_made(given: pa.Table, order: np.ndarray | None = None) -> pa.Table:
     """The cells of a table or a record batch as a new one, rows in order."""
     batch = isinstance(given, pa.RecordBatch)
     make = arrow_cells.made if batch else arrow_cells.column
@@ -132,13 +131,13 @@ def table_made(given: Any, order: NDArray[Any] | None = None) -> Any:
     return type(given).from_arrays(columns, names=given.schema.names)
 
 
-def _single(column: Any) -> Any:
+def _single(column: object) -> pa.Array:
     if not isinstance(column, pa.ChunkedArray):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
+def codes_of(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
     """The code of every row, and which rows are missing, if any."""
     kind = column.type
     holds, labels = _respelled(kind, labels)
@@ -167,7 +166,7 @@ def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
     return arrays.of_integers(values, labels, missing), missing
 
 
-def _respelled(kind: Any, labels: Labels) -> tuple[arrays.Holds, Labels]:
+def _respelled(kind: pa.DataType, labels: Labels) -> tuple[arrays.Holds, Labels]:
     """What a column of this type holds, and the categories spelled so."""
     values = kind.value_type if pa.types.is_dictionary(kind) else kind
     what = kind if values is kind else f"categories of {str(values).split('<')[0]}"
@@ -188,7 +187,7 @@ def _respelled(kind: Any, labels: Labels) -> tuple[arrays.Holds, Labels]:
     return holds, labels
 
 
-def codes_of_chunks(chunks: list[Any], labels: Labels, missing: Mask | None) -> Codes | None:
+def codes_of_chunks(chunks: list[pa.Array], labels: Labels, missing: Mask | None) -> Codes | None:
     """The codes of texts, chunk by chunk, from their memory; None where one is no category."""
     dtype = arrays.narrow(len(labels))
     parts: list[Codes] = []
@@ -205,7 +204,9 @@ def codes_of_chunks(chunks: list[Any], labels: Labels, missing: Mask | None) -> 
     return np.concatenate(parts) if parts else np.empty(0, dtype)
 
 
-def _of_buffers(chunk: Any, labels: Labels, missing: Mask | None, dtype: Any) -> Codes | None:
+def _of_buffers(
+    chunk: pa.Array, labels: Labels, missing: Mask | None, dtype: np.dtype
+) -> Codes | None:
     """The codes of the texts in one chunk, from its memory."""
     if not len(chunk):
         return np.empty(0, dtype)
@@ -219,7 +220,7 @@ def _of_buffers(chunk: Any, labels: Labels, missing: Mask | None, dtype: Any) ->
     return texts(labels).codes(offsets, data[0], missing, dtype)
 
 
-def _words(buffer: Any, kind: str) -> NDArray[Any]:
+def _words(buffer: pa.Buffer, kind: str) -> np.ndarray:
     """A buffer of Arrow as an array over the same memory; none where all texts are empty."""
     if buffer is None:
         return np.empty(0, kind)
@@ -229,7 +230,7 @@ def _words(buffer: Any, kind: str) -> NDArray[Any]:
     return arrays.solid(array, array.dtype)
 
 
-def _spelled(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+def _spelled(kind: pa.DataType, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
     """Texts of these codes; None where they are more than their type can tell apart."""
     wide = pa.types.is_large_string(kind)
     found = texts(labels).spelled(np.ascontiguousarray(codes), missing, wide)
@@ -243,7 +244,7 @@ def _spelled(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -> A
     return pa.Array.from_buffers(kind, len(codes), buffers, nulls)
 
 
-def _of_dictionaries(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
+def _of_dictionaries(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
     """The same, chunk by chunk: each may have a dictionary of its own, mostly all have one."""
     known: dict[Any, arrays.Entries] = {}
     if column.num_chunks == 1 and not column.null_count:
@@ -276,7 +277,7 @@ def _of_dictionaries(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
     return codes, missing
 
 
-def _entries(dictionary: Any, labels: Labels) -> arrays.Entries:
+def _entries(dictionary: pa.Array, labels: Labels) -> arrays.Entries:
     """The codes of a dictionary; batch after batch has the same one, so that it is kept."""
     kept = labels.__dict__.get("_entries")
     if kept is None or not kept[0].equals(dictionary):
@@ -285,7 +286,7 @@ def _entries(dictionary: Any, labels: Labels) -> arrays.Entries:
     return kept[1]
 
 
-def labelled_as(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+def labelled_as(kind: pa.DataType, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
     """A column of a type, with these codes."""
     _holds, labels = _respelled(kind, labels)
     if pa.types.is_dictionary(kind):
@@ -307,24 +308,24 @@ def labelled_as(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -
     return pa.chunked_array([found])
 
 
-def _nulls(column: Any) -> Mask | None:
+def _nulls(column: Cells) -> Mask | None:
     if not column.null_count:
         return None
     return np.asarray(column.is_null().to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(kind: pa.DataType) -> bool:
     return any(
         is_one(kind)
         for is_one in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     )
 
 
-def _texts(labels: Labels, kind: Any) -> Any:
+def _texts(labels: Labels, kind: pa.DataType) -> pa.Array:
     return pa.array(labels.values, kind)
 
 
-def _wide(index: Any, entries: int) -> Any:
+def _wide(index: pa.DataType, entries: int) -> pa.DataType:
     """The type of the indices, a wider one where there are more categories than it counts."""
     for kind in (index, pa.int16(), pa.int32()):
         if entries - 1 <= np.iinfo(kind.to_pandas_dtype()).max:

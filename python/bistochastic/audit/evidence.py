@@ -249,7 +249,7 @@ def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Channel | None:
     )  # fmt: skip
 
 
-def _table(matrix: Matrix, occurring: NDArray[Any]) -> Array:
+def _table(matrix: Matrix, occurring: np.ndarray) -> Array:
     if matrix.size <= 4096:
         return np.asarray(matrix.to_dense()[occurring])
     return np.stack([matrix.row(int(u)) for u in occurring])
@@ -276,7 +276,7 @@ def _clear(pairs: Pairs, name: str) -> Clear:
     return _seen(name, codes, values)
 
 
-def _seen(name: str, codes: Codes, values: list[Any]) -> Clear:
+def _seen(name: str, codes: Codes, values: list[object]) -> Clear:
     """A column in clear from its codes and the value of each."""
     numbers = None
     kinds = {type(value) for value in values}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bistochastic import _core, measures
 from bistochastic.arguments import items
@@ -199,7 +199,7 @@ def _points(
             )
 
 
-def makers(families: Any) -> dict[str, Make]:
+def makers(families: object) -> dict[str, Make]:
     """Labels, and functions that make a matrix from a size and a beta."""
     if isinstance(families, str):
         families = [families]
@@ -226,7 +226,7 @@ def _by_name(name: str) -> Make:
     return lambda size, beta: _core.build(name, {"size": size, "beta": beta})
 
 
-def _betas(given: Any) -> list[float]:
+def _betas(given: object) -> list[float]:
     must = "hold numbers from 0 to 1"
     if isinstance(given, str):
         raise TypeError(f"`betas` must {must}; got str")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,9 +39,9 @@ class Counts:
     (Axis(name='sex', levels=('F', 'M')),)
     >>> table == plan.tabulate({"sex": ["F", "M"], "count": [60, 40]}, "sex")
     True
-    >>> bs.Counts(table.columns, table.axes, 2 * table.counts, digest=table.digest).records
+    >>> bs.results.Counts(table.columns, table.axes, 2 * table.counts, digest=table.digest).records
     200
-    >>> bs.Counts(table.columns, table.axes, table.counts[:1])
+    >>> bs.results.Counts(table.columns, table.axes, table.counts[:1])
     Traceback (most recent call last):
         ...
     ValueError: `counts` must have a cell for each level of sex 2, of shape (2,); got (1,)
@@ -107,7 +107,7 @@ def _sizes(axes: tuple[Axis, ...]) -> str:
     return " x ".join(f"{shown(axis.name)} {len(axis.levels)}" for axis in axes)
 
 
-def _texts(given: Any) -> tuple[str, ...]:
+def _texts(given: object) -> tuple[str, ...]:
     must = "`columns` must be a tuple of names"
     if not isinstance(given, tuple | list):
         raise TypeError(f"{must}; got {type(given).__name__}")
@@ -117,7 +117,7 @@ def _texts(given: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _axes(given: Any, columns: tuple[str, ...]) -> tuple[Axis, ...]:
+def _axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
     """An axis for each column first, each with different levels."""
     must = "`axes` must be a tuple of Axis, those of `columns` first"
     if not isinstance(given, tuple | list):
@@ -145,7 +145,7 @@ def _axes(given: Any, columns: tuple[str, ...]) -> tuple[Axis, ...]:
     return tuple(given)
 
 
-def _cells(given: Any, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
+def _cells(given: object, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
     """The counts as whole numbers; a sentence about what are none."""
     shape = tuple(len(axis.levels) for axis in axes)
     must = f"`counts` must have a cell for each level of {_sizes(axes)}, of shape {shape}"

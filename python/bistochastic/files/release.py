@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    import numpy as np
 
     from bistochastic.adapters.csv_dialect import Dialect
+    from bistochastic.adapters.scatter import Scatter
     from bistochastic.adapters.table_files import Source
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.options import Options
@@ -107,7 +108,7 @@ def kinds(plan: Plan) -> dict[str, str]:
 
 def _numbers(
     plan: Plan, table: Source, options: Options, progress: Callable[[str, float | None], None]
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, np.ndarray]:
     """The numeric columns, read whole and permuted, one after the other."""
     from bistochastic.plan.columns import numbers
     from bistochastic.plan.stream import permuted
@@ -131,7 +132,7 @@ def _written(
     plan: Plan,
     table: Source,
     options: Options,
-    numbers: dict[str, NDArray[Any]],
+    numbers: dict[str, np.ndarray],
     whole: Whole,
     part: Path,
     form: str,
@@ -142,7 +143,7 @@ def _written(
     from bistochastic.plan.stream import Stream
 
     stream = Stream(plan, table.schema, options, numbers=numbers, places=form == ".parquet")
-    scatter: Any = None
+    scatter: Scatter | None = None
     sink: Any = None
     if options.shuffle:
         from bistochastic.adapters.scatter import Scatter

@@ -10,7 +10,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from bistochastic.markup.elements import Markup, element
 
@@ -101,7 +100,7 @@ def page(
     contents: Sequence[tuple[str, str]] = (),
     footer: object = None,
     script: str | None = None,
-    data: Mapping[str, Any] | None = None,
+    data: Mapping[str, object] | None = None,
     lang: str = "en",
 ) -> str:
     """A whole page: a head, ``children`` as the main part, and a footer.
@@ -164,7 +163,7 @@ def _contents(contents: Sequence[tuple[str, str]]) -> Markup:
     return element("nav", element("ol", listed), class_="bs-contents", aria_label="Contents")
 
 
-def _data(data: Mapping[str, Any]) -> Markup:
+def _data(data: Mapping[str, object]) -> Markup:
     """Numbers for the script, as JSON that ends no element."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

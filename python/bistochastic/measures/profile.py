@@ -11,6 +11,8 @@ from bistochastic.words import down, table, up
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from matplotlib.figure import Figure
+
     from bistochastic.matrix import Matrix
 
     Status = Literal["exact", "bound", "not computed"]
@@ -192,7 +194,7 @@ class Profile:
             markup.titled(markup.bars(shares, title="Those that are shares", most=1.0)),
         )
 
-    def plot(self, *, axes: Any = None) -> Any:
+    def plot(self, *, axes: object = None) -> Figure:
         """The profile as a picture (needs the extra ``plot``); returns the matplotlib figure.
 
         See :func:`bistochastic.plot.profile`.

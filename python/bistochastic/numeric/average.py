@@ -27,7 +27,7 @@ _DENSE = 2048
 @watched("averaging")
 def average(
     matrix: Matrix,
-    values: Any,
+    values: object,
     *,
     order: orders.Order,
     allow_invertible: bool,
@@ -46,7 +46,7 @@ def average(
     return containers.with_numbers(values, out)
 
 
-def _numbers(matrix: Matrix, values: Any) -> Array:
+def _numbers(matrix: Matrix, values: object) -> Array:
     size = matrix.size
     given = containers.length(values)
     if given != size:

@@ -342,7 +342,7 @@ class Categorical(_Coded):
         self,
         column: str,
         categories: Iterable[Label],
-        family: str | None = None,
+        family: families.Family | None = None,
         *,
         matrix: Matrix | None = None,
         missing: Missing = "refuse",
@@ -401,7 +401,7 @@ class Joint(_Coded):
         self,
         columns: Sequence[str],
         categories: Iterable[Iterable[Label]],
-        family: str | None = None,
+        family: families.Family | None = None,
         *,
         matrix: Matrix | None = None,
         missing: Missing = "refuse",
@@ -516,7 +516,7 @@ class Numeric:
     """
 
     column: str
-    family: str | None
+    family: families.Family | None
     given: tuple[tuple[str, Any], ...]
     matrix: Matrix | None
     order: Literal["rank"] | None
@@ -525,7 +525,7 @@ class Numeric:
     def __init__(
         self,
         column: str,
-        family: str | None = None,
+        family: families.Family | None = None,
         *,
         matrix: Matrix | None = None,
         order: Literal["rank"] | None = "rank",

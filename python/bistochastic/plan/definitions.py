@@ -218,7 +218,7 @@ def together(parts: Iterable[Measures]) -> Bits | None:
     if not known:
         return None
     bits = sum((Fraction(part.bits or 0.0) for part in known), Fraction(0))
-    most = sum((Fraction(log2_up(part.size)) for part in known), Fraction(0))
+    most = sum((Fraction(log2_up(part.size or 1)) for part in known), Fraction(0))
     betas = [part.beta or 0.0 for part in known]
     mean = _down(bits / most) if most else 1.0
     # A weighted mean of numbers that are none of them above the truth.

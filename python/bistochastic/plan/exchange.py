@@ -34,6 +34,7 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from bistochastic.exchange import Fields
     from bistochastic.plan.plan import Plan
 
     P = TypeVar("P", bound="Plan")
@@ -70,7 +71,7 @@ def number(value: Any) -> Any:
     return value
 
 
-def _label(value: Any) -> Any:
+def _label(value: object) -> Any:
     if value is None:
         return {"missing": True}
     if type(value) is int and abs(value) > _SAFE:
@@ -78,10 +79,10 @@ def _label(value: Any) -> Any:
     return value
 
 
-def attribute_data(attribute: Attribute) -> dict[str, Any]:
+def attribute_data(attribute: Attribute) -> Fields:
     """An attribute as plain data."""
     if isinstance(attribute, Numeric):
-        found: dict[str, Any] = {"kind": "numeric", "column": attribute.column}
+        found: Fields = {"kind": "numeric", "column": attribute.column}
         if attribute.family:
             found["family"] = attribute.family
             found["requested"] = {name: number(value) for name, value in attribute.given}
@@ -108,7 +109,7 @@ def attribute_data(attribute: Attribute) -> dict[str, Any]:
     return found
 
 
-def plain(plan: Plan) -> dict[str, Any]:
+def plain(plan: Plan) -> Fields:
     """A plan as plain data."""
     return {
         "version": VERSION,
@@ -239,7 +240,7 @@ def _number(here: Here) -> Any:
     return value
 
 
-def _numbers(here: Here) -> dict[str, Any]:
+def _numbers(here: Here) -> Fields:
     here.table()
     return {name: _number(here[name]) for name in here.value}
 
@@ -295,7 +296,7 @@ def _read_coded(here: Here, kind: str) -> Categorical | Joint:
         missing = here["missing"].text() if "missing" in here else "refuse"
         each = [len(axis) for axis in lists] if joint else [len(lists)]
         size = math.prod(n + (missing == "category") for n in each) - len(impossible)
-        options: dict[str, Any] = {"missing": missing}
+        options: Fields = {"missing": missing}
         if "domain_from_data" in here:
             options["domain_from_data"] = here["domain_from_data"].flag()
         if "matrix" in here:
@@ -326,7 +327,7 @@ def _read_numeric(here: Here) -> Numeric:
     with about([column]):
         order = here["order"].text() if "order" in here else "rank"
         release: Any = here["release"].text() if "release" in here else "permute"
-        options: dict[str, Any] = {
+        options: Fields = {
             "order": None if order == "none" else order,
             "release": release,
         }
@@ -334,7 +335,8 @@ def _read_numeric(here: Here) -> Numeric:
         if "family" not in here:
             return Numeric(column, matrix=law, **options)
         requested = _numbers(here["requested"]) if "requested" in here else {}
-        found = Numeric(column, here["family"].text(), **options, **requested)
+        family: Any = here["family"].text()
+        found = Numeric(column, family, **options, **requested)
         return found if law is None else bound_to(found, law)
 
 
@@ -354,7 +356,7 @@ def _one(item: Here) -> Attribute:
     return _READERS[kind](item)
 
 
-def read_attribute(data: Any, path: str) -> Attribute:
+def read_attribute(data: object, path: str) -> Attribute:
     """An attribute from plain data."""
     return _one(Here(data, path))
 
@@ -377,7 +379,7 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         keep = here["keep"].value
         if keep != "*":
             keep = here["keep"].texts()
-    lists: dict[str, Any] = {name: here[name].texts() for name in ("drop", *LATER) if name in here}
+    lists: Fields = {name: here[name].texts() for name in ("drop", *LATER) if name in here}
     return kind(attributes, name=name, keep=keep, **lists)
 
 
@@ -386,7 +388,7 @@ def parse_json(name: str, text: object) -> Any:
     if not isinstance(text, str):
         raise TypeError(f"`{name}` must be a text; got {type(text).__name__}")
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, Any]]) -> Fields:
         found = dict(pairs)
         if len(found) < len(pairs):
             raise _RefusedError
@@ -417,14 +419,14 @@ class _RefusedError(Exception):
 
 
 @cache
-def schema() -> dict[str, Any]:
+def schema() -> Fields:
     """The format as a JSON Schema (draft 2020-12), with that of a matrix inside it.
 
     >>> schema()["title"]
     'A plan of bistochastic, version 1'
     """
     path = Path(exchange.__file__).with_name("schemas") / "plan.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found: Fields = json.loads(path.read_text(encoding="utf-8"))
     found["$defs"]["matrix_file"] = exchange.schema()
     return found
 
@@ -436,7 +438,7 @@ def from_json(kind: type[P], text: str) -> P:
     return _read_deep(kind, parse_json("text", text))
 
 
-def _read_deep(kind: type[P], data: Any) -> P:
+def _read_deep(kind: type[P], data: object) -> P:
     with _deep():
         return read(kind, data)
 

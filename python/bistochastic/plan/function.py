@@ -58,13 +58,13 @@ class Function:
     after: Certificate | Literal["first"] | None
     redraw: bool
     pseudonym: str | None
-    expected: Any = field(default=None, repr=False)
+    _expected: Any = field(default=None, repr=False)
     """The Arrow schema that batches must have, if one was said."""
 
-    def for_schema(self, schema: Any) -> Function:
+    def _for_schema(self, schema: Any) -> Function:
         """The same for batches of this schema of pyarrow alone: others stop the work."""
         self.schema(schema)
-        return dataclasses.replace(self, expected=_schema(schema))
+        return dataclasses.replace(self, _expected=_schema(schema))
 
     def schema(self, schema: Any) -> Any:
         """The schema of what comes out for batches of this one, without a key or a row."""
@@ -75,9 +75,9 @@ class Function:
         own = self
         for batch in batches:
             yield own.batch(batch)
-            if own.expected is None:
+            if own._expected is None:
                 # The first one says what the others have to be.
-                own = own.for_schema(batch.schema)
+                own = own._for_schema(batch.schema)
 
     def batch(self, batch: Any) -> Any:
         """One record batch, protected."""
@@ -105,7 +105,7 @@ class Function:
         """A frame of any library that ``protect`` takes, protected."""
         return self._protected(opened(frame), self.key.read())
 
-    def like(self, frame: Any) -> Any:
+    def _like(self, frame: Any) -> Any:
         """What comes out for a frame without rows, without a key."""
         return self._protected(opened(frame), None)
 
@@ -114,10 +114,10 @@ class Function:
         if type(given).__name__ != kind or not type(given).__module__.startswith("pyarrow"):
             name = kind.removeprefix("Record").lower()
             raise TypeError(f"`{name}` must be a {kind} of pyarrow; got {type(given).__name__}")
-        if self.expected is not None:
+        if self._expected is not None:
             from bistochastic.adapters.record_batches import check_schema
 
-            check_schema(given.schema.remove_metadata(), self.expected)
+            check_schema(given.schema.remove_metadata(), self._expected)
 
     def _protected(self, table: Any, key: _core.Key | None) -> Any:
         """Some rows; without a key none, for their schema."""
@@ -172,7 +172,7 @@ class Function:
 
         * ``records``: the number of rows that were written, as the engine counted them.
         * ``engine``: its name and version.
-        * ``schema``: that of the input, unless :meth:`for_schema` said it.
+        * ``schema``: that of the input.
         * ``rows_per_id``: the most rows that an id has in the input, if a group-by of the engine
           counted them. Without it the certificate says that nobody looked.
         """
@@ -187,10 +187,10 @@ class Function:
             if count > MOST:
                 raise ValueError(f"`{label}` must be at most 2^53; got {shown(count)}")
         name = named("engine", engine)
-        given = self.expected if schema is None else schema
+        given = self._expected if schema is None else schema
         known = None if given is None else _schema(given)
         if known is None:
-            must = "`schema` must be that of the input, unless for_schema said it"
+            must = "`schema` must be that of the input"
             raise ValueError(f"{must}; got none")
         out = self.schema(known).names
         protected = {column for a in self.plan.attributes for column in a.columns}
@@ -259,15 +259,15 @@ def _wave(f: Function) -> waves.Wave | None:
 def function(
     plan: Plan,
     *,
-    key: Any,
-    id_column: Any,
-    row_columns: Any,
-    release: Any,
-    after: Any,
-    redraw: Any,
-    pseudonym: Any,
-    shuffle: Any,
-    allow_insecure: Any,
+    key: object = None,
+    id_column: object = None,
+    row_columns: object = None,
+    release: object = None,
+    after: object = None,
+    redraw: object = False,
+    pseudonym: object = None,
+    shuffle: object = False,
+    allow_insecure: object = False,
 ) -> Function:
     """What :meth:`Plan.function` does."""
     plan._refuse_undecided()

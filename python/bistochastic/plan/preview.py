@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bistochastic.plan import published
 from bistochastic.plan.attributes import Numeric, prefix
@@ -13,6 +13,7 @@ from bistochastic.words import down, shown, table, up
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from bistochastic.markup import Markup
     from bistochastic.plan.attributes import Attribute
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.plan import Plan
@@ -298,7 +299,7 @@ class Preview:
         )
 
 
-def laws(plan: Plan, title: str) -> Any:
+def laws(plan: Plan, title: str) -> Markup:
     """What happens to each attribute, as a table and as bars of beta."""
     from bistochastic import markup
 
@@ -310,7 +311,7 @@ def laws(plan: Plan, title: str) -> Any:
     )
 
 
-def listed(title: str, phrases: Sequence[str]) -> Any:
+def listed(title: str, phrases: Sequence[str]) -> Markup | None:
     """Phrases under a title; nothing where there are none."""
     from bistochastic import markup
 

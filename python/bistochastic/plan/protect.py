@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from bistochastic.plan import columns as coding
 from bistochastic.plan import waves
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, about
 from bistochastic.plan.certificate import Certificate
+from bistochastic.plan.keywords import FrameT
 from bistochastic.progress import watched
 
 if TYPE_CHECKING:
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
     from bistochastic.plan.waves import Ids, People
+    from bistochastic.progress import Progress
 
 
 @dataclass(frozen=True)
-class Release:
+class Release(Generic[FrameT]):
     """A protected table, and what can be said of it.
 
     >>> import bistochastic as bs
@@ -46,7 +48,7 @@ class Release:
     <Release of 3 records, 1 column: plan `plan`, beta 0.6>
     """
 
-    data: Any
+    data: FrameT
     certificate: Certificate
 
     def report(self, path: str | PathLike[str], *, design_effect: float = 1) -> None:
@@ -69,7 +71,7 @@ class Release:
         self.certificate.report(path, design_effect=design_effect)
 
     def __repr__(self) -> str:
-        return f"<Release {self.certificate.line}>"
+        return f"<Release {self.certificate._line}>"
 
     def _repr_html_(self) -> str:
         from bistochastic import markup
@@ -79,7 +81,9 @@ class Release:
         return markup.fragment(where, *self.certificate._shown())
 
 
-def protect(plan: Plan, frame: Any, options: Options, progress: Any = None) -> Release:
+def protect(
+    plan: Plan, frame: FrameT, options: Options, progress: Progress = None
+) -> Release[FrameT]:
     """What :meth:`Plan.protect` does."""
     with watched("protecting", progress) as tell:
         # A column is read, drawn and written; a numeric one drawn and written at once.
@@ -101,7 +105,7 @@ class _Done:
             self._tell(self._now / self.parts)
 
 
-def _protected(plan: Plan, frame: Any, options: Options, done: _Done) -> Release:
+def _protected(plan: Plan, frame: FrameT, options: Options, done: _Done) -> Release[FrameT]:
     key, release, wave = options.key, options.release, options.wave
     table = opened(frame)
     layout = options.layout(plan, table.names)

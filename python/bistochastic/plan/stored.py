@@ -21,6 +21,7 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bistochastic.exchange import Fields
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
 
@@ -64,13 +65,13 @@ LATER_IDS: dict[str, Callable[[Here], Any]] = {
 }
 
 
-def later(thing: Any, names: dict[str, Callable[[Here], Any]]) -> dict[str, Any]:
+def later(thing: object, names: dict[str, Callable[[Here], Any]]) -> Fields:
     """What is set of fields that came later, as plain data."""
     found = {name: getattr(thing, name) for name in names if getattr(thing, name)}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in found.items()}
 
 
-def _read_later(here: Here, names: dict[str, Callable[[Here], Any]]) -> dict[str, Any]:
+def _read_later(here: Here, names: dict[str, Callable[[Here], Any]]) -> Fields:
     found = {name: read(here[name]) for name, read in names.items() if name in here}
     return {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
 
@@ -221,7 +222,7 @@ def _optional(here: Here) -> str | None:
     return None if here.value is None else _name(here)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     """A value of a file in a sentence."""
     if isinstance(value, dict | list):
         return type(value).__name__
@@ -229,7 +230,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 64 else f"a text of {len(text)} characters"
 
 
-def _compare(here: Here, name: str, given: Any) -> None:
+def _compare(here: Here, name: str, given: object) -> None:
     """Refuse what does not follow from the facts of the certificate."""
     if name in _SENTENCES:
         here.texts()

@@ -171,7 +171,7 @@ class ByIds:
     """What made people be drawn anew in all waves before this one, the oldest first."""
 
     @property
-    def line(self) -> str:
+    def _line(self) -> str:
         """How rows are addressed, in one line."""
         if self.row_columns:
             listed = ", ".join(f"`{shown(column)}`" for column in self.row_columns)
@@ -180,14 +180,14 @@ class ByIds:
         return f"by id `{shown(self.id_column)}`, {self.kind}, {wave}"
 
     def __repr__(self) -> str:
-        return f"<ByIds: rows {self.line}>"
+        return f"<ByIds: rows {self._line}>"
 
     def _repr_html_(self) -> str:
         from bistochastic.markup import facts, fragment
 
         checked = self.rows_per_id_checked
         pairs = [
-            ("rows", self.line),
+            ("rows", self._line),
             ("rows of an id", "not checked" if checked is None else f"at most {checked}"),
             ("pseudonym", "none" if self.pseudonym is None else shown(self.pseudonym)),
             ("drawn anew", "; ".join(self.redrawn) or "nothing"),

@@ -75,7 +75,7 @@ class Question:
         return tuple(column for column in self.columns if column not in self.protected)
 
     @property
-    def clear_where(self) -> dict[str, tuple[Any, ...]]:
+    def clear_where(self) -> dict[str, tuple[object, ...]]:
         """The conditions on columns in clear."""
         protected = self.protected
         return {k: v for k, v in self.where.items() if k not in protected}
@@ -86,7 +86,7 @@ class Question:
         return len(self.clear_where) == len(self.where)
 
 
-def ask(plan: Plan, columns: Iterable[Any], where: Any, name: str = "where") -> Question:
+def ask(plan: Plan, columns: Iterable[object], where: object, name: str = "where") -> Question:
     """What a caller asked for; a sentence if the plan has no such column or category.
 
     ``name`` is what the caller knows the conditions as.
@@ -121,7 +121,7 @@ def _known(name: str, plan: Plan, column: str) -> None:
             raise ValueError(f"{must}; got `{shown(column)}`, which holds permuted numbers")
 
 
-def _conditions(plan: Plan, where: Any, name: str) -> dict[str, tuple[Any, ...]]:
+def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object, ...]]:
     """The levels of each column: declared ones as the plan has them, others as Python does."""
     if where is None:
         return {}
@@ -155,7 +155,7 @@ def _conditions(plan: Plan, where: Any, name: str) -> dict[str, tuple[Any, ...]]
     return found
 
 
-def _listed(name: str, given: Any) -> list[Any]:
+def _listed(name: str, given: object) -> list[Any]:
     """One level, or the levels that something holds, each as Python has it."""
     one = _plain(given)
     single = one is None or isinstance(one, str | bytes) or not hasattr(one, "__iter__")
@@ -185,13 +185,13 @@ def _plain(level: Any) -> Any:
         return None
 
 
-def absent(levels: Iterable[Any], known: Iterable[Any]) -> tuple[Any, ...]:
+def absent(levels: Iterable[object], known: Iterable[object]) -> tuple[object, ...]:
     """The levels that match none of those that are known. A missing one is never a mistake."""
     there = {key(value) for value in known}
     return tuple(level for level in levels if level is not None and key(level) not in there)
 
 
-def refuse_absent(name: str, column: str, levels: Iterable[Any]) -> None:
+def refuse_absent(name: str, column: str, levels: Iterable[object]) -> None:
     """Refuse levels that neither occur nor are declared: they are mistyped."""
     for level in levels:
         must = f"`{name}` must hold levels that occur in column `{shown(column)}`"
@@ -215,7 +215,7 @@ def digits(attribute: Coded) -> list[NDArray[np.intp]]:
     return [np.asarray(each) for each in np.unravel_index(codes, attribute.shape)]
 
 
-def allowed(attribute: Coded, where: dict[str, tuple[Any, ...]]) -> NDArray[np.bool_]:
+def allowed(attribute: Coded, where: dict[str, tuple[object, ...]]) -> NDArray[np.bool_]:
     """The codes of an attribute that meet all conditions on its columns."""
     places = digits(attribute)
     inside = np.ones(len(places[0]), bool)

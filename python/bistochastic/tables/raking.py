@@ -33,7 +33,7 @@ _WITHIN, _ROUNDS = 1e-9, 2000
 
 
 @watched("raking")
-def weights(plan: Plan, frame: Any, given: Any) -> Any:
+def weights(plan: Plan, frame: object, given: str | None) -> Any:
     """See :meth:`bistochastic.Plan.weights`."""
     frame = table_of(frame)
     table = opened(frame)
@@ -42,7 +42,7 @@ def weights(plan: Plan, frame: Any, given: Any) -> Any:
         raise ValueError("`weights` must be asked of a plan with categories; got numbers alone")
     start = np.ones(table.rows)
     if given is not None:
-        designed(plan, given, None, None, None, None)
+        designed(plan, {"weights": given})
         start = weight_column(table, "weights", named("weights", given))
     if not start.sum() > 0:
         raise ValueError("`frame` must have at least one record; got none")

@@ -73,7 +73,7 @@ class Responses:
     question: Question
     sample: Sample
     axes: dict[str, tuple[Any, ...] | None]
-    codes: dict[str, NDArray[Any]]
+    codes: dict[str, np.ndarray]
     numbers: dict[str, Array]
     unanswered: int
     what: str
@@ -126,7 +126,7 @@ class Responses:
             least, most = min(corners), max(corners)
         return least, most
 
-    def inside(self, where: Mapping[str, tuple[Any, ...]], name: str = "where") -> Function:
+    def inside(self, where: Mapping[str, tuple[object, ...]], name: str = "where") -> Function:
         """1 where all conditions are met, 0 elsewhere; the caller knows them as ``name``."""
         found = Function()
         for attribute in self.question.coded:
@@ -214,10 +214,10 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
 
 def respond(
     plan: Plan,
-    frame: Any,
+    frame: object,
     design: Design,
     what: str,
-    where: Mapping[str, Any],
+    where: Mapping[str, object],
     columns: Sequence[str] = (),
 ) -> Responses:
     """Read what conditions and columns need. Rows that share all codes become one.
@@ -262,7 +262,7 @@ def _numbers(plan: Plan, table: Any, name: str) -> Array:
     return found
 
 
-def _rows(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, NDArray[Any]]]:
+def _rows(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, np.ndarray]]:
     """The sample, and the codes of every axis on its rows."""
     names = [axis.name for axis in sheet.axes]
     cells = math.prod(sheet.shape)

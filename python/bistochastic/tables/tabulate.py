@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.plan import Plan
 
 
-def tabulate(plan: Plan, rows: Any, columns: Iterable[Any], count: Any) -> Counts:
+def tabulate(plan: Plan, rows: object, columns: Iterable[object], count: object) -> Counts:
     """See :meth:`bistochastic.Plan.tabulate`."""
     question = ask(plan, columns, None)
     if not question.columns:
@@ -171,7 +171,7 @@ def _check_levels(plan: Plan, axis: Axis) -> None:
             raise ValueError(f"{must}; got other levels of `{shown(axis.name)}`")
 
 
-def _of_array(plan: Plan, given: Any, names: tuple[str, ...] | None) -> Counts:
+def _of_array(plan: Plan, given: object, names: tuple[str, ...] | None) -> Counts:
     """An array of a caller, an axis for each column, its levels as declared."""
     must = "`counts` must be a table of plan.tabulate, or an array with an axis for each of columns"
     if names is None:
