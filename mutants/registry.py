@@ -324,22 +324,22 @@ MUTANTS = [
     ),
     Mutant(
         "blocks-of-a-stream-not-counted",
-        "python/bistochastic/plan/stream.py",
+        "python/bistochastic/plan/run.py",
         "every piece of a stream starts with block 0 again",
         ("tests/test_stream.py::test_pieces_make_the_release_of_the_whole",),
-        old="by_blocks(coded, piece.encoded, first // BLOCK, piece.last)",
-        new="by_blocks(coded, piece.encoded, 0, piece.last)",
+        old="_by_blocks(piece.encoded, start // BLOCK, piece.last)",
+        new="_by_blocks(piece.encoded, 0, piece.last)",
     ),
     Mutant(
         "column-not-in-permutation",
-        "python/bistochastic/plan/protect.py",
+        "python/bistochastic/plan/run.py",
         "two sorted files under one label are permuted alike",
         (
             "tests/test_plan_numbers.py::"
             "test_sorted_files_under_one_label_share_no_permutation_and_no_ties",
         ),
-        old='options |= {"key": own, "stream": "plan"}',
-        new='options |= {"key": self._key, "stream": "plan"}',
+        old='given |= {"key": own, "stream": "plan"}',
+        new='given |= {"key": options.key, "stream": "plan"}',
     ),
     Mutant(
         "mixture-of-permutations-overstated",

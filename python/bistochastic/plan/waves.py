@@ -252,21 +252,26 @@ class Wave:
                 must = "`after` must be the certificate of a release by ids"
                 raise ValueError(f"{must}; got one by {'position' if not earlier.ids else 'rows'}")
 
-    def read(self, table: Table, plan: Plan, key: _core.Key, people: People, first: int) -> Ids:
-        """The ids of rows from ``first`` on: none missing, none with too many rows, and nothing
-        changed that must not."""
-        before = prefix([self.id_column])
+    def read(
+        self, table: Table, plan: Plan, key: _core.Key, people: People, first: int | None
+    ) -> Ids:
+        """The ids of rows from ``first`` on: none missing, none with too many rows.
+
+        In a batch of an engine, where ``first`` is None, nobody counts the rows of an id.
+        """
         values = read_ids(table, self.id_column, first)
         ids = Ids(values)
-        if self.pseudonym is not None or not isinstance(values, np.ndarray):
+        counted = first is not None
+        if self.pseudonym is not None or (counted and not isinstance(values, np.ndarray)):
             with about([self.id_column]):
                 ids = Ids(values, _core.plan_pseudonyms(key, plan.name, values))
-        over = people.meet(ids)
-        if over is not None:
+        if first is None:
+            people.see(values)
+        elif (over := people.meet(ids)) is not None:
             most = f"{self.max_rows_per_id} row{'s' * (self.max_rows_per_id > 1)}"
             must = f"must hold at most {most} per id, as max_rows_per_id says"
-            raise ValueError(f"{before}{must}; got an id with more, seen in row {first + over}")
-        self.refuse_changed(plan, key, people)
+            got = f"got an id with more, seen in row {first + over}"
+            raise ValueError(f"{prefix([self.id_column])}{must}; {got}")
         return ids
 
     def refuse_changed(self, plan: Plan, key: _core.Key, people: People) -> None:
@@ -360,6 +365,19 @@ def read_ids(table: Table, column: str, first: int | None) -> Any:
         raise ValueError(f"{before}must hold no missing ids; got {got}")
     must = "must hold whole numbers, texts or bytes, as ids do"
     raise TypeError(f"{before}{must}; got {shown(kind)}")
+
+
+def joined(parts: list[Any]) -> _core.SpelledIds:
+    """One text of bytes for each row, of what its columns hold: no two rows share one.
+
+    Each part is its type, its length and its bytes, so that nothing can be cut in two ways.
+
+    >>> joined([["a", "ab"], [1, 1]]).tolist()[1] in joined([["a", "b"], [1, 1]]).tolist()
+    False
+    >>> joined([["ab"], ["c"]]).tolist() == joined([["a"], ["bc"]]).tolist()
+    False
+    """
+    return _core.joined_ids(parts)
 
 
 def _known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:
