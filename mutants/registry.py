@@ -251,8 +251,8 @@ MUTANTS = [
         "python/bistochastic/plan/waves.py",
         "an id with more rows than declared goes through",
         ("tests/test_waves.py::test_ids_with_more_rows_than_declared_are_refused",),
-        old="if over is not None:",
-        new="if False:",
+        old="elif (over := people.meet(ids)) is not None:",
+        new="elif False:",
     ),
     Mutant(
         "groups-column-not-compared",

@@ -139,7 +139,7 @@ def gathered(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidenc
     _present(pairs, plan)
     for done, attribute in enumerate(plan.attributes):
         tell(done / len(plan.attributes))
-        if isinstance(attribute, Numeric):
+        if attribute.whole_column:
             numbers.append(_numbers(pairs, attribute))
             continue
         made = _channel(pairs, attribute)
@@ -163,8 +163,7 @@ def gathered(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidenc
             unforeseen.append(
                 f"`{shown(name)}` is in the release, though the plan does not keep it"
             )
-    strata = [e.strata.column for e in plan.attributes
-              if not isinstance(e, Numeric) and e.strata is not None]  # fmt: skip
+    strata = [e.strata.column for e in plan.attributes if e.strata is not None]
     return Evidence(
         rows, tuple(channels), tuple(clear), tuple(numbers), tuple(dict.fromkeys(strata)),
         tuple(notes), tuple(added), tuple(unforeseen),
@@ -176,7 +175,7 @@ def _present(pairs: Pairs, plan: Plan) -> None:
     for table, where in ((pairs.original, "original"), (pairs.released, "released")):
         for attribute in plan.attributes:
             needed = list(attribute.columns)
-            if not isinstance(attribute, Numeric) and attribute.strata is not None:
+            if attribute.strata is not None:
                 needed.append(attribute.strata.column)
             for column in needed:
                 if column not in table.names:

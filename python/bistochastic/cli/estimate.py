@@ -145,7 +145,6 @@ def _plan(path: Path) -> tuple[Plan, Certificate | None]:
 def _check(file: Path, plan: Plan) -> Certificate | None:
     """Hold the plan against the certificate beside the file; without one, say so."""
     from bistochastic.cli.plans import certificate_beside
-    from bistochastic.plan import Numeric
 
     certificate = certificate_beside(file)
     if certificate is None:
@@ -154,7 +153,7 @@ def _check(file: Path, plan: Plan) -> Certificate | None:
         return None
 
     def laws(given: Plan) -> dict[Any, Any]:
-        return {e.columns: e for e in given.attributes if not isinstance(e, Numeric)}
+        return {e.columns: e for e in given.attributes if not e.whole_column}
 
     then, now = laws(certificate.plan), laws(plan)
     if then != now:

@@ -11,7 +11,6 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
-from bistochastic.plan.attributes import Numeric
 from bistochastic.plan.certificate import Certificate
 from bistochastic.words import shown, up
 
@@ -70,7 +69,7 @@ def _has_same_noise(one: Certificate, other: Certificate) -> bool:
     if rows[0] != rows[1]:
         return False
     by_ids = one.ids is not None and not one.ids.row_columns
-    numeric = any(isinstance(attribute, Numeric) for attribute in one.plan.attributes)
+    numeric = any(attribute.whole_column for attribute in one.plan.attributes)
     # Numbers are permuted anew under every name of a release.
     return one.release == other.release or (by_ids and not numeric)
 
@@ -111,7 +110,7 @@ def conversion(file: Path, out: Path, certificate: Certificate) -> str:
         for attribute in certificate.plan.attributes
         for column, kind in zip(
             attribute.columns,
-            ["number"] if isinstance(attribute, Numeric) else [a.kind for a in attribute.axes],
+            ["number"] if attribute.whole_column else [a.kind for a in attribute.axes],
             strict=True,
         )
         if kind != "text"

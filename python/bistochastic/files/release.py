@@ -21,7 +21,6 @@ from bistochastic.adapters import table_files
 from bistochastic.adapters.table_files import created, ending, opened
 from bistochastic.files.whole import Whole, locked, room
 from bistochastic.pipeline import Behind, abreast, ahead
-from bistochastic.plan.attributes import Numeric
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,7 +93,7 @@ def kinds(plan: Plan) -> dict[str, str]:
     """What the columns of a CSV file hold, as far as the plan says."""
     found: dict[str, str] = {}
     for attribute in plan.attributes:
-        if isinstance(attribute, Numeric):
+        if attribute.whole_column:
             found[attribute.column] = "number"
             continue
         for column, labels in zip(attribute.columns, attribute.axes, strict=True):
@@ -111,7 +110,7 @@ def _numbers(
     from bistochastic.plan.columns import numbers
     from bistochastic.plan.stream import permuted
 
-    numeric = {a.column: a for a in plan.attributes if isinstance(a, Numeric)}
+    numeric = {a.column: a for a in plan.attributes if a.whole_column}
     if not numeric:
         return {}
     # Before the file is read for it, as a column may be missing.

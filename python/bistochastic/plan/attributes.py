@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from bistochastic import _core, arguments, families, structure
+from bistochastic.kept import kept
 from bistochastic.labels import Label, Labels
 from bistochastic.matrix import Matrix
 from bistochastic.words import cut, down, shown, up
@@ -191,6 +192,7 @@ def _sized(name: str, matrix: object, size: int, where: str = "") -> Matrix:
 class _Coded:
     """What ``Categorical`` and ``Joint`` share: codes, and a matrix or one a stratum."""
 
+    whole_column: ClassVar[Literal[False]] = False
     columns: tuple[str, ...]
     axes: tuple[Labels, ...]
     matrix: Matrix | None
@@ -204,7 +206,7 @@ class _Coded:
         """The number of codes: categories, or cells that can occur."""
         return self.matrices[0].size
 
-    @property
+    @kept
     def matrices(self) -> tuple[Matrix, ...]:
         """The one matrix, or those of the strata."""
         if self.strata is not None:
@@ -212,7 +214,7 @@ class _Coded:
         assert self.matrix is not None
         return (self.matrix,)
 
-    @property
+    @kept
     def shape(self) -> tuple[int, ...]:
         """How many codes each column has, one more where missing is a category."""
         more = self.missing == "category"
@@ -223,16 +225,19 @@ class _Coded:
         """The name of the class in a plan's file."""
         return type(self).__name__.lower()
 
+    def for_records(self, n: int) -> Self:
+        """Itself: no law of categories depends on the number of records."""
+        return self
 
-def _coded(
-    self: _Coded,
+
+def _checked(
     columns: tuple[str, ...],
     axes: tuple[Labels, ...],
     family: str | None,
     options: dict[str, Any],
     parameters: dict[str, Any],
-) -> None:
-    """Fill a frozen attribute, once all of it has been looked at."""
+) -> Any:
+    """The fields of an attribute, once all of it has been looked at."""
     missing = arguments.one_of("missing", options["missing"], MISSING)
     shape = [len(labels) + (missing == "category") for labels in axes]
     impossible = _impossible(columns, axes, missing, options.get("impossible", ()))
@@ -262,12 +267,7 @@ def _coded(
                 must = "`impossible` must go with one law over the remaining cells"
                 raise ValueError(f"{must}; got a product of laws, which has all cells")
     flag = _core.as_flag("domain_from_data", options["domain_from_data"])
-    values = {
-        "columns": columns, "axes": axes, "matrix": chosen, "missing": missing,
-        "strata": held, "impossible": impossible, "domain_from_data": flag,
-    }  # fmt: skip
-    for name, value in values.items():
-        object.__setattr__(self, name, value)
+    return columns, axes, chosen, missing, held, impossible, flag
 
 
 def _has_axes(matrix: Matrix) -> bool:
@@ -357,7 +357,7 @@ class Categorical(_Coded):
         }  # fmt: skip
         with about([name]):
             axes = (Labels.of("categories", categories),)
-            _coded(self, (name,), axes, family, options, parameters)
+            super().__init__(*_checked((name,), axes, family, options, parameters))
 
     @property
     def column(self) -> str:
@@ -427,7 +427,7 @@ class Joint(_Coded):
                 must = f"`categories` must be a list for each of {len(names)} columns"
                 raise ValueError(f"{must}; got {len(lists)}")
             axes = tuple(Labels.of("categories", each) for each in lists)
-            _coded(self, names, axes, family, options, parameters)
+            super().__init__(*_checked(names, axes, family, options, parameters))
 
     @property
     def categories(self) -> tuple[tuple[Label, ...], ...]:
@@ -495,8 +495,25 @@ _SAID = {
 }
 
 
+@dataclass(frozen=True)
+class _Moved:
+    """What ``Numeric`` holds."""
+
+    whole_column: ClassVar[Literal[True]] = True
+    """Whether no row can be drawn without all others."""
+    axes: ClassVar[tuple[()]] = ()
+    missing: ClassVar[Literal["refuse"]] = "refuse"
+    strata: ClassVar[None] = None
+    column: str
+    family: str | None
+    given: tuple[tuple[str, Any], ...]
+    matrix: Matrix | None
+    order: Literal["rank"] | None
+    release: Literal["permute", "average"]
+
+
 @dataclass(frozen=True, init=False, repr=False)
-class Numeric:
+class Numeric(_Moved):
     """A column of numbers, permuted among the records or averaged in classes.
 
     The law is over the N records and is made when their number is known: by
@@ -514,13 +531,6 @@ class Numeric:
     >>> income.for_records(1000).matrix
     <Matrix k_anonymous 1000 x 1000: beta ...>
     """
-
-    column: str
-    family: str | None
-    given: tuple[tuple[str, Any], ...]
-    matrix: Matrix | None
-    order: Literal["rank"] | None
-    release: Literal["permute", "average"]
 
     def __init__(
         self,
@@ -552,10 +562,7 @@ class Numeric:
                 arguments.one_of("order", order, ("rank",))
             arguments.one_of("release", release, ("permute", "average"))
         given = tuple((key, _frozen(value)) for key, value in sorted(parameters.items()))
-        values = {"column": name, "family": family, "given": given, "matrix": matrix,
-                  "order": order, "release": release}  # fmt: skip
-        for key, value in values.items():
-            object.__setattr__(self, key, value)
+        super().__init__(name, family, given, matrix, order, release)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -617,10 +624,9 @@ class Numeric:
 
 def bound_to(attribute: Numeric, matrix: Matrix) -> Numeric:
     """The same with this matrix over the records."""
-    copy = object.__new__(Numeric)
-    for field, value in attribute.__dict__.items():
-        object.__setattr__(copy, field, matrix if field == "matrix" else value)
-    return copy
+    a, bound = attribute, object.__new__(Numeric)
+    _Moved.__init__(bound, a.column, a.family, a.given, matrix, a.order, a.release)
+    return bound
 
 
 def _frozen(value: Any) -> Any:

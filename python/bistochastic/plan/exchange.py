@@ -80,7 +80,7 @@ def _label(value: Any) -> Any:
 
 def attribute_data(attribute: Attribute) -> dict[str, Any]:
     """An attribute as plain data."""
-    if isinstance(attribute, Numeric):
+    if attribute.whole_column:
         found: dict[str, Any] = {"kind": "numeric", "column": attribute.column}
         if attribute.family:
             found["family"] = attribute.family
@@ -89,10 +89,10 @@ def attribute_data(attribute: Attribute) -> dict[str, Any]:
             found["matrix"] = exchange.plain(attribute.matrix)
         return {**found, "order": attribute.order or "none", "release": attribute.release}
     lists = [[_label(value) for value in labels.values] for labels in attribute.axes]
-    if isinstance(attribute, Joint):
+    if len(attribute.columns) > 1:
         found = {"kind": "joint", "columns": list(attribute.columns), "categories": lists}
     else:
-        found = {"kind": "categorical", "column": attribute.column, "categories": lists[0]}
+        found = {"kind": "categorical", "column": attribute.columns[0], "categories": lists[0]}
     if attribute.strata is None:
         assert attribute.matrix is not None
         found["matrix"] = exchange.plain(attribute.matrix)

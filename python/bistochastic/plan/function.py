@@ -16,7 +16,7 @@ from bistochastic import _core
 from bistochastic.adapters.frames import opened
 from bistochastic.pipeline import abreast
 from bistochastic.plan import waves
-from bistochastic.plan.attributes import Numeric, named, prefix
+from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.options import Options
 from bistochastic.plan.run import Run
 from bistochastic.plan.stored import MOST
@@ -232,7 +232,7 @@ def function(
         raise TypeError(f"`key` must be a KeySource; got {got}")
     refuse_guessable(key.fingerprint, allow_insecure)
     for attribute in plan.attributes:
-        if isinstance(attribute, Numeric):
+        if attribute.whole_column:
             must = "must not be numeric on an engine, as numbers are permuted among all records"
             raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one: use protect")
     if (id_column is None) == (row_columns is None):

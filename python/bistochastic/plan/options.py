@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bistochastic import _core
 from bistochastic.plan import waves
-from bistochastic.plan.attributes import Numeric, named, prefix
+from bistochastic.plan.attributes import named, prefix
 from bistochastic.sources import secret_of
 from bistochastic.words import shown
 
@@ -64,7 +64,7 @@ class Options:
 
     def check_rows(self, plan: Plan, rows: int) -> None:
         """Refuse a table that is too short for what the plan does with it."""
-        numeric = [a for a in plan.attributes if isinstance(a, Numeric)]
+        numeric = [a for a in plan.attributes if a.whole_column]
         by_position = self.wave is None or bool(numeric)
         if self.key is not None and by_position and rows < LEAST_ROWS:
             must = (
@@ -110,9 +110,7 @@ def _needed(plan: Plan, id_column: str | None) -> list[str]:
     needed = [column for attribute in plan.attributes for column in attribute.columns]
     needed += plan.keep if plan.keep != "*" else []
     needed += plan.drop
-    for attribute in plan.attributes:
-        if not isinstance(attribute, Numeric) and attribute.strata is not None:
-            needed.append(attribute.strata.column)
+    needed += [a.strata.column for a in plan.attributes if a.strata is not None]
     return needed if id_column is None else [*needed, id_column]
 
 

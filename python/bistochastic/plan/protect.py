@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from bistochastic import families
 from bistochastic.adapters.frames import opened
-from bistochastic.plan.attributes import Numeric
 from bistochastic.plan.run import Run
 from bistochastic.progress import watched
 
@@ -67,7 +66,7 @@ def protect(plan: Plan, frame: Any, options: Options, progress: Any = None) -> R
     """What :meth:`Plan.protect` does."""
     with watched("protecting", progress) as tell:
         # A column is read, drawn and written; a numeric one drawn and written at once.
-        done = _Done(tell, sum(2 if isinstance(a, Numeric) else 3 for a in plan.attributes))
+        done = _Done(tell, sum(2 if a.whole_column else 3 for a in plan.attributes))
         table = opened(frame)
         rows = table.rows
         run = Run(plan, table.names, options, rows=rows, done=done)

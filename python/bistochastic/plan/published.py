@@ -97,7 +97,7 @@ def facts(
 
 def of_attribute(attribute: Attribute, shuffled: bool = False) -> list[Fact]:
     """Those of one attribute."""
-    if isinstance(attribute, Numeric):
+    if attribute.whole_column:
         return _of_numbers(attribute, shuffled)
     return _of_coded(attribute)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.labels import like
-from bistochastic.plan.attributes import Numeric, about, prefix
+from bistochastic.plan.attributes import about, prefix
 from bistochastic.sources import secret_of
 from bistochastic.words import shown
 
@@ -31,7 +31,7 @@ def respond(
     _check_columns(plan, list(given))
     reports: dict[str, Any] = {}
     for attribute in plan.attributes:
-        if isinstance(attribute, Numeric):
+        if attribute.whole_column:
             must = "must not be numeric for one record, as numbers are permuted among records"
             raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one")
         reports.update(_report(plan, attribute, given, held, id))
@@ -42,11 +42,7 @@ def respond(
 def _check_columns(plan: Plan, names: list[str]) -> None:
     protected = [column for attribute in plan.attributes for column in attribute.columns]
     needed = protected + (list(plan.keep) if plan.keep != "*" else [])
-    needed += [
-        attribute.strata.column
-        for attribute in plan.attributes
-        if not isinstance(attribute, Numeric) and attribute.strata is not None
-    ]
+    needed += [a.strata.column for a in plan.attributes if a.strata is not None]
     for column in needed:
         if column not in names:
             raise ValueError(f"{prefix([column])}must be in `record`; got none of that name")

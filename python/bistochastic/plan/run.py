@@ -74,13 +74,13 @@ class Run:
         for column in row_columns:
             if column not in names:
                 raise ValueError(f"{prefix([column])}must be in the table; got none of that name")
-        self.numeric = [a for a in plan.attributes if isinstance(a, Numeric)]
+        self.numeric = [a for a in plan.attributes if a.whole_column]
         if rows is not None:
             options.check_rows(plan, rows)
             plan = plan.for_records(rows) if self.numeric else plan
-            self.numeric = [a for a in plan.attributes if isinstance(a, Numeric)]
+            self.numeric = [a for a in plan.attributes if a.whole_column]
         self.plan = plan
-        self._coded = [a for a in plan.attributes if isinstance(a, Categorical | Joint)]
+        self._coded = [a for a in plan.attributes if not a.whole_column]
         self._numbers = dict(numbers or {})
         by_position = options.wave is None and not row_columns
         self._narrowed = by_position if narrowed is None else narrowed

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bistochastic.numeric.displacement import Displacement
 from bistochastic.plan import exchange, formats
-from bistochastic.plan.attributes import Numeric
 from bistochastic.plan.exchange import Here
 from bistochastic.plan.waves import ByIds
 from bistochastic.words import shown
@@ -146,7 +145,7 @@ def _certificate(cls: type[C], here: Here) -> C:
 def _records(here: Here, plan: Plan) -> int:
     records = here.whole(0, MOST)
     for attribute in plan.attributes:
-        if isinstance(attribute, Numeric):
+        if attribute.whole_column:
             size = None if attribute.matrix is None else attribute.matrix.size
             if size != records:
                 among = "no number" if size is None else str(size)
@@ -166,8 +165,7 @@ def _clear(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
         own |= {*plan.drop, "" if ids is None else ids.id_column}
         wrong = own.intersection(columns)
         # A column that strata are read off is in every table.
-        coded = (a for a in plan.attributes if not isinstance(a, Numeric))
-        strata = {a.strata.column for a in coded if a.strata is not None}
+        strata = {a.strata.column for a in plan.attributes if a.strata is not None}
         wrong |= strata - own - set(columns)
     if wrong:
         raise here.refuse("hold what the plan keeps", f"a difference in `{shown(min(wrong))}`")
@@ -194,7 +192,7 @@ def _ids(here: Here, plan: Plan) -> ByIds:
         exchange.read_attribute(item.value, item.path) for item in here["carried"].items()
     )
     for attribute, item in zip(carried, here["carried"].items(), strict=True):
-        if isinstance(attribute, Numeric):
+        if attribute.whole_column:
             raise item.refuse("be categorical or joint", "numeric")
     return ByIds(
         id_column=column,

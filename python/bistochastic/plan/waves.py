@@ -16,7 +16,7 @@ import numpy as np
 from bistochastic import _core
 from bistochastic.adapters.frames import WrongType
 from bistochastic.labels import spelling
-from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, named, prefix
+from bistochastic.plan.attributes import Categorical, Joint, about, named, prefix
 from bistochastic.words import row, shown
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class Wave:
     def check_plan(self, plan: Plan, release: str | None) -> None:
         """What can be said before the table is read."""
         for attribute in plan.attributes:
-            if isinstance(attribute, Numeric):
+            if attribute.whole_column:
                 before = prefix(attribute.columns)
                 if not self.fresh:
                     must = "`fresh` must be True, as numbers are permuted anew in every wave"
@@ -297,7 +297,7 @@ class Wave:
         before = {a.columns: a for a in _known(earlier)}
         columns = {column for names in before for column in names}
         for now in plan.attributes:
-            if isinstance(now, Numeric):
+            if now.whole_column:
                 continue
             then = before.get(now.columns)
             if then is None:
@@ -383,7 +383,7 @@ def joined(parts: list[Any]) -> _core.SpelledIds:
 def _known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:
     """The attributes that people were drawn by, in that wave or before it."""
     carried = () if certificate.ids is None else certificate.ids.carried
-    own = (a for a in certificate.plan.attributes if isinstance(a, Categorical | Joint))
+    own = (a for a in certificate.plan.attributes if not a.whole_column)
     return (*carried, *own)
 
 
@@ -409,7 +409,7 @@ def _columns(attributes: tuple[Any, ...]) -> dict[str, set[str]]:
     return {
         column: {str(value) for value in labels.values}
         for attribute in attributes
-        if not isinstance(attribute, Numeric)
+        if not attribute.whole_column
         for column, labels in zip(attribute.columns, attribute.axes, strict=True)
     }
 

@@ -15,7 +15,7 @@ import numpy as np
 from bistochastic import _core, arguments, operators
 from bistochastic.estimate.linear import Factor
 from bistochastic.labels import key
-from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, named, prefix
+from bistochastic.plan.attributes import Categorical, Joint, about, named, prefix
 from bistochastic.plan.columns import impossible_codes
 from bistochastic.words import shown
 
@@ -46,7 +46,7 @@ class Question:
         return tuple(
             each
             for each in self.plan.attributes
-            if not isinstance(each, Numeric) and names & set(each.columns)
+            if not each.whole_column and names & set(each.columns)
         )
 
     @property
@@ -61,8 +61,8 @@ class Question:
     @property
     def groups(self) -> dict[str, Labels]:
         """All columns that choose laws of the plan, with the values they may have."""
-        coded = [each for each in self.plan.attributes if not isinstance(each, Numeric)]
-        return {e.strata.column: e.strata.labels for e in coded if e.strata is not None}
+        every = self.plan.attributes
+        return {e.strata.column: e.strata.labels for e in every if e.strata is not None}
 
     @property
     def protected(self) -> set[str]:
@@ -116,7 +116,7 @@ def _known(name: str, plan: Plan, column: str) -> None:
             f"`{name}` must name columns of the plan; got `{shown(column)}`, which it drops"
         )
     for each in plan.attributes:
-        if isinstance(each, Numeric) and column == each.column:
+        if each.whole_column and column == each.column:
             must = f"`{name}` must name categories or columns in clear"
             raise ValueError(f"{must}; got `{shown(column)}`, which holds permuted numbers")
 
@@ -130,7 +130,7 @@ def _conditions(plan: Plan, where: Any, name: str) -> dict[str, tuple[Any, ...]]
         raise TypeError(f"{must}; got {type(where).__name__}")
     labels: dict[str, tuple[Labels, bool]] = {}
     for each in plan.attributes:
-        if not isinstance(each, Numeric):
+        if not each.whole_column:
             if each.strata is not None:
                 labels[each.strata.column] = each.strata.labels, False
             for column, axis in zip(each.columns, each.axes, strict=True):

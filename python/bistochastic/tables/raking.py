@@ -15,7 +15,7 @@ from bistochastic.adapters.results import column, opened
 from bistochastic.estimate import methods
 from bistochastic.estimate.effort import Patience
 from bistochastic.plan import columns as coding
-from bistochastic.plan.attributes import Numeric, about, named
+from bistochastic.plan.attributes import about, named
 from bistochastic.progress import watched
 from bistochastic.tables.estimates import designed
 from bistochastic.tables.sheet import require, table_of, weight_column
@@ -37,7 +37,7 @@ def weights(plan: Plan, frame: Any, given: Any) -> Any:
     """See :meth:`bistochastic.Plan.weights`."""
     frame = table_of(frame)
     table = opened(frame)
-    coded = [each for each in plan.attributes if not isinstance(each, Numeric)]
+    coded = [each for each in plan.attributes if not each.whole_column]
     if not coded:
         raise ValueError("`weights` must be asked of a plan with categories; got numbers alone")
     start = np.ones(table.rows)
