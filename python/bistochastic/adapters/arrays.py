@@ -8,7 +8,7 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cache
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -316,7 +316,7 @@ def words(values: NDArray[Any]) -> tuple[str, NDArray[np.uint64]]:
 class Arrays:
     """A dict of arrays or lists, all of one length."""
 
-    together = False
+    together: ClassVar[bool] = False
 
     def __init__(self, frame: Mapping[str, Any]) -> None:
         self._names = distinct(list(frame))

@@ -14,7 +14,6 @@ import numpy as np
 from bistochastic import structure
 from bistochastic.adapters.results import levels
 from bistochastic.labels import key
-from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, prefix
 from bistochastic.tables.question import digits
 from bistochastic.words import shown
@@ -198,9 +197,9 @@ def _meant(where: str) -> Iterator[None]:
 
 def _numbers(pairs: Pairs, attribute: Numeric) -> Numbers:
     with _meant("original"):
-        true = pairs.moved(coding.numbers(pairs.original, attribute)).astype(np.float64)
+        true = pairs.moved(attribute.read(pairs.original)).astype(np.float64)
     with _meant("released"):
-        released = coding.numbers(pairs.released, attribute).astype(np.float64)
+        released = attribute.read(pairs.released).astype(np.float64)
     if attribute.release == "permute" and not np.array_equal(np.sort(true), np.sort(released)):
         must = "must hold the numbers of `original` in `released`, as they were permuted"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got different ones")
@@ -219,9 +218,9 @@ def _far(values: Array) -> int:
 
 def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Channel | None:
     with _meant("original"):
-        before = coding.encode(pairs.original, attribute)
+        before = attribute.encode(pairs.original)
     with _meant("released"):
-        after = coding.encode(pairs.released, attribute)
+        after = attribute.encode(pairs.released)
     truths, missing = pairs.moved(before.codes), pairs.moved(before.missing)
     none = np.zeros(len(truths), bool)
     differ = (none if missing is None else missing) != (

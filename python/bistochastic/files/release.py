@@ -107,7 +107,6 @@ def _numbers(
     plan: Plan, table: Source, options: Options, progress: Callable[[str, float | None], None]
 ) -> dict[str, NDArray[Any]]:
     """The numeric columns, read whole and permuted, one after the other."""
-    from bistochastic.plan.columns import numbers
     from bistochastic.plan.stream import permuted
 
     numeric = {a.column: a for a in plan.attributes if a.whole_column}
@@ -119,7 +118,7 @@ def _numbers(
     found = {}
     for column, attribute in numeric.items():
         progress(f"permuting {column}", None)
-        values = numbers(read.pop(column), attribute)
+        values = attribute.read(read.pop(column))
         found[column] = permuted(plan, options, column, values)
         del values
     return found

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic import _core, arguments, families, structure
-from bistochastic.kept import kept
 from bistochastic.labels import Label, Labels
 from bistochastic.matrix import Matrix
-from bistochastic.words import cut, down, shown, up
+from bistochastic.plan.columns import Coded, Missing, Whole
+from bistochastic.words import about, cut, down, prefix, shown, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-Missing = Literal["refuse", "keep", "category"]
 MISSING = ("refuse", "keep", "category")
 
 # The codes of a joint attribute are drawn by the core, which counts them below this.
@@ -39,38 +38,6 @@ def named(name: str, given: object) -> str:
     except UnicodeEncodeError:
         raise ValueError(f"`{name}` must be Unicode; got half of a surrogate pair") from None
     return given
-
-
-def prefix(columns: Iterable[str]) -> str:
-    """What stands before a sentence about a column, or several.
-
-    >>> prefix(["race"]), prefix(["race", "sex"])
-    ('column `race`: ', 'columns `race`, `sex`: ')
-    """
-    listed = [f"`{shown(column)}`" for column in columns]
-    return f"column{'s' * (len(listed) > 1)} {', '.join(listed)}: "
-
-
-class about:  # noqa: N801 - reads as a word of the sentence
-    """Puts ``column `income`: `` before the sentence of an error.
-
-    >>> with about(["income"]):
-    ...     raise ValueError("`k` must be at least 1; got 0")
-    Traceback (most recent call last):
-        ...
-    ValueError: column `income`: `k` must be at least 1; got 0
-    """
-
-    def __init__(self, columns: Iterable[str]) -> None:
-        self._prefix = prefix(columns)
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: Any, _trace: Any) -> None:
-        known = isinstance(error, ValueError | TypeError | MemoryError)
-        if known and len(error.args) == 1 and not str(error.args[0]).startswith("column"):
-            error.args = (self._prefix + str(error.args[0]),)
 
 
 def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
@@ -188,48 +155,6 @@ def _sized(name: str, matrix: object, size: int, where: str = "") -> Matrix:
     return matrix
 
 
-@dataclass(frozen=True)
-class _Coded:
-    """What ``Categorical`` and ``Joint`` share: codes, and a matrix or one a stratum."""
-
-    whole_column: ClassVar[Literal[False]] = False
-    columns: tuple[str, ...]
-    axes: tuple[Labels, ...]
-    matrix: Matrix | None
-    missing: Missing
-    strata: Strata | None
-    impossible: tuple[tuple[Label | None, ...], ...]
-    domain_from_data: bool
-
-    @property
-    def size(self) -> int:
-        """The number of codes: categories, or cells that can occur."""
-        return self.matrices[0].size
-
-    @kept
-    def matrices(self) -> tuple[Matrix, ...]:
-        """The one matrix, or those of the strata."""
-        if self.strata is not None:
-            return self.strata.matrices
-        assert self.matrix is not None
-        return (self.matrix,)
-
-    @kept
-    def shape(self) -> tuple[int, ...]:
-        """How many codes each column has, one more where missing is a category."""
-        more = self.missing == "category"
-        return tuple(len(labels) + more for labels in self.axes)
-
-    @property
-    def kind(self) -> str:
-        """The name of the class in a plan's file."""
-        return type(self).__name__.lower()
-
-    def for_records(self, n: int) -> Self:
-        """Itself: no law of categories depends on the number of records."""
-        return self
-
-
 def _checked(
     columns: tuple[str, ...],
     axes: tuple[Labels, ...],
@@ -316,7 +241,7 @@ def _impossible(
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Categorical(_Coded):
+class Categorical(Coded):
     """A column of categories, each reported by the law of its row.
 
     ``categories`` are all that may occur, in the order of their codes: texts, whole numbers or
@@ -377,7 +302,7 @@ class Categorical(_Coded):
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Joint(_Coded):
+class Joint(Coded):
     """Several columns reported together, by one law over all their combinations.
 
     ``categories`` has a list for each column. The code of a combination is in C order as in
@@ -441,7 +366,7 @@ class Joint(_Coded):
         return _html(self)
 
 
-def _line(attribute: _Coded) -> str:
+def _line(attribute: Coded) -> str:
     from bistochastic.plan.definitions import weakest
 
     listed = ", ".join(f"`{shown(column)}`" for column in attribute.columns)
@@ -495,25 +420,8 @@ _SAID = {
 }
 
 
-@dataclass(frozen=True)
-class _Moved:
-    """What ``Numeric`` holds."""
-
-    whole_column: ClassVar[Literal[True]] = True
-    """Whether no row can be drawn without all others."""
-    axes: ClassVar[tuple[()]] = ()
-    missing: ClassVar[Literal["refuse"]] = "refuse"
-    strata: ClassVar[None] = None
-    column: str
-    family: str | None
-    given: tuple[tuple[str, Any], ...]
-    matrix: Matrix | None
-    order: Literal["rank"] | None
-    release: Literal["permute", "average"]
-
-
 @dataclass(frozen=True, init=False, repr=False)
-class Numeric(_Moved):
+class Numeric(Whole):
     """A column of numbers, permuted among the records or averaged in classes.
 
     The law is over the N records and is made when their number is known: by
@@ -625,7 +533,7 @@ class Numeric(_Moved):
 def bound_to(attribute: Numeric, matrix: Matrix) -> Numeric:
     """The same with this matrix over the records."""
     a, bound = attribute, object.__new__(Numeric)
-    _Moved.__init__(bound, a.column, a.family, a.given, matrix, a.order, a.release)
+    Whole.__init__(bound, a.column, a.family, a.given, matrix, a.order, a.release)
     return bound
 
 
@@ -638,4 +546,7 @@ def _frozen(value: Any) -> Any:
 
 Attribute = Categorical | Joint | Numeric
 
-__all__ = ["Attribute", "Categorical", "Joint", "Numeric", "Strata", "about", "make", "named"]
+__all__ = [
+    "Attribute", "Categorical", "Joint", "Missing", "Numeric", "Strata", "about", "make", "named",
+    "prefix",
+]  # fmt: skip

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bistochastic.matrix import Matrix
-    from bistochastic.plan.attributes import _Coded
+    from bistochastic.plan.columns import Coded
 
 
-def weakest(attribute: _Coded) -> Matrix:
+def weakest(attribute: Coded) -> Matrix:
     """The matrix with the smallest beta: the only one, or that of the weakest stratum."""
     return min(attribute.matrices, key=lambda matrix: matrix.beta)
 

@@ -86,9 +86,7 @@ def _report(
         code = code * size + digit
     cells: list[int] = []
     if attribute.impossible:
-        from bistochastic.plan.columns import impossible_codes
-
-        cells = impossible_codes(attribute).tolist()
+        cells = attribute.cells.tolist()
         if code in cells:
             must = "must hold no combination declared impossible"
             raise ValueError(f"{prefix(attribute.columns)}{must}; got one")

@@ -17,7 +17,6 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.adapters.arrays import words
-from bistochastic.plan import columns as coding
 from bistochastic.plan import waves
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, prefix
 from bistochastic.plan.certificate import BLOCK, Certificate
@@ -101,12 +100,12 @@ class Run:
         """
         encoded = []
         for attribute in self._coded:
-            encoded.append(coding.encode(table, attribute, first, narrowed=self._narrowed))
+            encoded.append(attribute.encode(table, first, narrowed=self._narrowed))
             self._done(1)
         values = {}
         for number in self.numeric:
             if number.column not in self._numbers:
-                values[number.column] = coding.numbers(table, number)
+                values[number.column] = number.read(table)
                 self._done(1)
         return Piece(table, first, last, encoded, values, self._ids(table, first))
 
@@ -133,7 +132,7 @@ class Run:
         self._done(len(drawn))
         new: dict[str, Any] = {}
         for attribute, codes, source in zip(self._coded, drawn, piece.encoded, strict=True):
-            new.update(coding.decode(table, attribute, codes, source.missing))
+            new.update(attribute.decode(table, codes, source.missing))
             self._done(1)
         for each in self.numeric:
             found = self._numbers.get(each.column)

@@ -16,7 +16,6 @@ from bistochastic import _core, arguments, operators
 from bistochastic.estimate.linear import Factor
 from bistochastic.labels import key
 from bistochastic.plan.attributes import Categorical, Joint, about, named, prefix
-from bistochastic.plan.columns import impossible_codes
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -211,7 +210,7 @@ def digits(attribute: Coded) -> list[NDArray[np.intp]]:
     _core.require_memory("columns", cells, len(attribute.shape), 8)
     codes = np.arange(cells)
     if attribute.impossible:
-        codes = np.delete(codes, impossible_codes(attribute))
+        codes = np.delete(codes, attribute.cells)
     return [np.asarray(each) for each in np.unravel_index(codes, attribute.shape)]
 
 

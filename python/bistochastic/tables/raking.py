@@ -14,7 +14,6 @@ import numpy as np
 from bistochastic.adapters.results import column, opened
 from bistochastic.estimate import methods
 from bistochastic.estimate.effort import Patience
-from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import about, named
 from bistochastic.progress import watched
 from bistochastic.tables.estimates import designed
@@ -51,7 +50,7 @@ def weights(plan: Plan, frame: Any, given: Any) -> Any:
         for name in attribute.columns:
             require(table, "frame", name)
         with about(attribute.columns):
-            encoded = coding.encode(table, attribute)
+            encoded = attribute.encode(table)
             place = encoded.codes.astype(np.int64)
             if encoded.strata is not None:
                 place += encoded.strata.astype(np.int64) * attribute.size

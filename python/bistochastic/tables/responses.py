@@ -19,7 +19,6 @@ from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import opened
 from bistochastic.estimate.sample import Sample
 from bistochastic.labels import key
-from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import Numeric, prefix
 from bistochastic.tables.question import (
     Question,
@@ -245,7 +244,7 @@ def _numbers(plan: Plan, table: Any, name: str) -> Array:
         raise ValueError(f"`frame` must have the column `{shown(name)}`; got none of that name")
     attribute = numeric(plan, name)
     if attribute is not None:
-        return np.asarray(coding.numbers(table, attribute), dtype=np.float64)
+        return np.asarray(attribute.read(table), dtype=np.float64)
     must = f"{prefix([name])}must hold finite numbers, none missing"
     try:
         values, missing = table.numbers(name)
