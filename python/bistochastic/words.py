@@ -100,15 +100,15 @@ class about:  # noqa: N801 - reads as a word of the sentence
     """
 
     def __init__(self, columns: Iterable[str]) -> None:
-        self._prefix = prefix(columns)
+        self._columns = columns
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: Any, _trace: Any) -> None:
-        known = isinstance(error, ValueError | TypeError | MemoryError)
+        known = error is not None and isinstance(error, ValueError | TypeError | MemoryError)
         if known and len(error.args) == 1 and not str(error.args[0]).startswith("column"):
-            error.args = (self._prefix + str(error.args[0]),)
+            error.args = (prefix(self._columns) + str(error.args[0]),)
 
 
 def row(number: int, first: int | None = 0) -> str:

@@ -146,7 +146,7 @@ def gathered(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidenc
             notes.append(f"{prefix(attribute.columns)}too many cells to be attacked")
         else:
             channels.append(made)
-    protected = {column for each in plan.attributes for column in each.columns}
+    protected = plan._protected
     clear, added, unforeseen = [], [], []
     for name in pairs.released.names:
         if name in protected or name == pairs.pseudonym:

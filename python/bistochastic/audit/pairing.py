@@ -140,7 +140,7 @@ def refuse_other_plan(certificate: Certificate, plan: Plan) -> None:
     """Refuse a plan that is not the one of the certificate."""
 
     def laws(given: Plan) -> dict[Any, Any]:
-        return {e.columns: e for e in given.attributes if not e.whole_column}
+        return {each.columns: each for each in given._coded}
 
     then, now = laws(certificate.plan), laws(plan)
     if then != now:

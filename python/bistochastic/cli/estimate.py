@@ -153,7 +153,7 @@ def _check(file: Path, plan: Plan) -> Certificate | None:
         return None
 
     def laws(given: Plan) -> dict[Any, Any]:
-        return {e.columns: e for e in given.attributes if not e.whole_column}
+        return {each.columns: each for each in given._coded}
 
     then, now = laws(certificate.plan), laws(plan)
     if then != now:

@@ -109,7 +109,7 @@ def _numbers(
     """The numeric columns, read whole and permuted, one after the other."""
     from bistochastic.plan.stream import permuted
 
-    numeric = {a.column: a for a in plan.attributes if a.whole_column}
+    numeric = {a.column: a for a in plan._numeric}
     if not numeric:
         return {}
     # Before the file is read for it, as a column may be missing.
@@ -146,7 +146,7 @@ def _written(
 
         scatter = Scatter(whole.new, stream.schema, table.rows or table.about())
     try:
-        protected = {column for attribute in plan.attributes for column in attribute.columns}
+        protected = plan._protected
         sink = created(part, form, stream.schema, protected, dialect)
         first = sink.write if scatter is None else scatter.write
         with Behind(first) as behind:

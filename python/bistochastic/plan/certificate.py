@@ -145,7 +145,7 @@ class Certificate:
             )
         else:
             found.append(f"No id has more than {checked} row{'s' * (checked > 1)}.")
-        if any(attribute.whole_column for attribute in self.plan.attributes):
+        if self.plan._numeric:
             found.append("Numeric columns are drawn anew in every wave.")
         for change in self.ids.redrawn:
             found.append(f"People were drawn anew since the wave before: {change}. Epsilon adds.")

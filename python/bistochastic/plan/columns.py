@@ -52,7 +52,7 @@ class Coded:
     impossible: tuple[tuple[Label | None, ...], ...]
     domain_from_data: bool
 
-    @property
+    @kept
     def size(self) -> int:
         """The number of codes: categories, or cells that can occur."""
         return self.matrices[0].size
@@ -79,6 +79,11 @@ class Coded:
     def for_records(self, n: int) -> Self:
         """Itself: no law of categories depends on the number of records."""
         return self
+
+    @kept
+    def _least(self) -> np.dtype[Any]:
+        """The narrowest type that holds its codes."""
+        return narrow(self.size)
 
     @kept
     def cells(self) -> NDArray[np.int64]:
@@ -131,9 +136,8 @@ class Coded:
         codes = _joined(self, digits)
         if self.impossible:
             codes = _remaining(self, codes, stays, first)
-        least = narrow(self.size)
-        if narrowed or codes.dtype.itemsize < least.itemsize:
-            codes = solid(codes, least)
+        if narrowed or codes.dtype.itemsize < self._least.itemsize:
+            codes = solid(codes, self._least)
         if stays is not None:
             codes = np.where(stays, codes.dtype.type(0), codes)
         return Encoded(codes, stays, _strata(table, self, first))
@@ -259,12 +263,20 @@ def _loosely(text: str) -> float | None:
 
 
 def _refused(name: str, mask: Mask, first: int | None) -> ValueError:
-    got = f"{int(mask.sum())}, the first in {row(int(np.argmax(mask)), first)}"
     cure = (
         'missing="keep" leaves in clear who is missing, missing="category" protects that '
         "like an answer"
     )
-    return ValueError(f"{prefix([name])}must hold no missing values; got {got}: {cure}")
+    return ValueError(
+        f"{prefix([name])}must hold no missing values; got {_counted(mask, first)}: {cure}"
+    )
+
+
+def _counted(wrong: Mask, first: int | None) -> str:
+    """How many rows are wrong, and the first of them."""
+    if len(wrong) == 1:
+        return "one"
+    return f"{int(wrong.sum())}, the first in {row(int(np.argmax(wrong)), first)}"
 
 
 def _together(
@@ -303,9 +315,8 @@ def _remaining(attribute: Coded, codes: Codes, stays: Mask | None, first: int | 
     if stays is not None:
         bad &= ~stays
     if bad.any():
-        got = f"{int(bad.sum())}, the first in {row(int(np.argmax(bad)), first)}"
         must = "must hold no combination declared impossible"
-        raise ValueError(f"{prefix(attribute.columns)}{must}; got {got}")
+        raise ValueError(f"{prefix(attribute.columns)}{must}; got {_counted(bad, first)}")
     return (wide - before).astype(narrow(attribute.size))
 
 

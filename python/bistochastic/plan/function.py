@@ -94,7 +94,7 @@ class Function:
             with contextlib.suppress(TypeError, ValueError):
                 made = abreast(lambda piece: self._protected(opened(piece), key), pieces)
                 whole = type(table).from_batches(list(made))
-                new = {column for a in self.plan.attributes for column in a.columns}
+                new = self.plan._protected
                 # Which pieces there were does not leave.
                 names = whole.column_names
                 return opened(whole).made({n: whole[n] if n in new else None for n in names}, None)
@@ -231,10 +231,9 @@ def function(
         got = got or type(key).__name__
         raise TypeError(f"`key` must be a KeySource; got {got}")
     refuse_guessable(key.fingerprint, allow_insecure)
-    for attribute in plan.attributes:
-        if attribute.whole_column:
-            must = "must not be numeric on an engine, as numbers are permuted among all records"
-            raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one: use protect")
+    for attribute in plan._numeric:
+        must = "must not be numeric on an engine, as numbers are permuted among all records"
+        raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one: use protect")
     if (id_column is None) == (row_columns is None):
         got = "neither" if id_column is None else "both"
         must = "`id_column` must be given, or row_columns, as rows have no position on an engine"

@@ -98,6 +98,21 @@ class Plan(_Fields):
         super().__init__(tuple(listed), label, kept, left_out, open_ones)
         self._check()
 
+    @kept
+    def _coded(self) -> tuple[Categorical | Joint, ...]:
+        """The attributes that are drawn a row at a time."""
+        return tuple(a for a in self.attributes if not a.whole_column)
+
+    @kept
+    def _numeric(self) -> tuple[Numeric, ...]:
+        """Those that are drawn as a whole."""
+        return tuple(a for a in self.attributes if a.whole_column)
+
+    @kept
+    def _protected(self) -> frozenset[str]:
+        """The columns of all attributes."""
+        return frozenset(column for a in self.attributes for column in a.columns)
+
     def _check(self) -> None:
         """No column twice; strata stay in clear."""
         if self.keep == "*" and self.undecided:

@@ -99,7 +99,7 @@ def warnings(plan: Plan) -> list[str]:
         found.append(
             f"columns that the plan does not name stay unprotected ({_audit('giveaways')})"
         )
-    if plan.keep or any(attribute.whole_column for attribute in plan.attributes):
+    if plan.keep or plan._numeric:
         found.append("an unprotected column, or a numeric one, that goes with a protected column "
                      "gives it away: beta and epsilon do not see that "
                      f"({_audit('giveaways')})")  # fmt: skip
@@ -123,8 +123,7 @@ def betas(plan: Plan) -> list[tuple[str, Bits | None, list[Measures]]]:
     [('categories', 0.6), ('permuted numbers', 0.233)]
     """
     every = list(plan.by_attribute.values())
-    averaged = {a.column for a in plan.attributes
-                if a.whole_column and a.release == "average"}  # fmt: skip
+    averaged = {a.column for a in plan._numeric if a.release == "average"}
     coded = [each for each in every if each.kind != "numeric"]
     moved = [each for each in every if each.kind == "numeric" and each.name not in averaged]
     both = (("categories", coded), ("permuted numbers", moved))
@@ -197,7 +196,7 @@ def totals(plan: Plan) -> list[str]:
             lines.append("Permuted numbers: their beta takes a number of records")
         if name == "permuted numbers":
             lines.append(LINKED)
-    means = [a.column for a in plan.attributes if a.whole_column and a.release == "average"]
+    means = [a.column for a in plan._numeric if a.release == "average"]
     if means:
         lines.append(f"Class means in {', '.join(f'`{shown(c)}`' for c in means)}: no noise")
     if plan.is_bound or plan.categorical is not None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.adapters.arrays import words
+from bistochastic.kept import kept
 from bistochastic.plan import waves
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, prefix
 from bistochastic.plan.certificate import BLOCK, Certificate
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Table
-    from bistochastic.matrix import Matrix
     from bistochastic.plan.columns import Encoded
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
@@ -53,6 +53,7 @@ class Run:
     * ``rows``: how many there are in all, where that is known before the first.
     * ``numbers``: numeric columns that are drawn already, all rows of them.
     * ``row_columns``: what rows are addressed by, where they have neither ids nor positions.
+    * ``argument``: what the caller knows the table as.
     * ``done``: told how many more parts of the work are done.
     """
 
@@ -66,20 +67,21 @@ class Run:
         numbers: Mapping[str, NDArray[Any]] | None = None,
         row_columns: tuple[str, ...] = (),
         narrowed: bool | None = None,
+        argument: str = "frame",
         done: Callable[[int], object] = lambda _parts: None,
     ) -> None:
         self._options, self._done, self._row_columns = options, done, row_columns
-        self._layout = options.layout(plan, names)
+        self._layout = options.layout(plan, names, argument)
         for column in row_columns:
             if column not in names:
                 raise ValueError(f"{prefix([column])}must be in the table; got none of that name")
-        self.numeric = [a for a in plan.attributes if a.whole_column]
+        self.numeric = plan._numeric
         if rows is not None:
             options.check_rows(plan, rows)
             plan = plan.for_records(rows) if self.numeric else plan
-            self.numeric = [a for a in plan.attributes if a.whole_column]
+            self.numeric = plan._numeric
         self.plan = plan
-        self._coded = [a for a in plan.attributes if not a.whole_column]
+        self._coded = plan._coded
         self._numbers = dict(numbers or {})
         by_position = options.wave is None and not row_columns
         self._narrowed = by_position if narrowed is None else narrowed
@@ -87,13 +89,18 @@ class Run:
         self._key = _core.Key.generate() if options.key is None else options.key
         if row_columns:
             self._key = _core.plan_row_key(self._key, plan.name, options.release or "")
-        limit = 1 if options.wave is None else options.wave.max_rows_per_id
-        self._people = waves.People(limit)
         self.clear: tuple[str, ...] = ()
         """The columns that came out as they were."""
         self._declared: tuple[str, ...] = ()
 
-    def read(self, table: Table, first: int | None = 0, last: bool = True) -> Piece:
+    @kept
+    def _people(self) -> waves.People:
+        """Who was met so far."""
+        return waves.People(1 if self._options.wave is None else self._options.wave.max_rows_per_id)
+
+    def read(
+        self, table: Table, first: int | None = 0, last: bool = True, ids: Ids | None = None
+    ) -> Piece:
         """Look at all of some rows; by position these are whole blocks, unless they are the last.
 
         From here on nothing is refused for what they hold.
@@ -107,7 +114,7 @@ class Run:
             if number.column not in self._numbers:
                 values[number.column] = number.read(table)
                 self._done(1)
-        return Piece(table, first, last, encoded, values, self._ids(table, first))
+        return Piece(table, first, last, encoded, values, ids or self._ids(table, first))
 
     def _ids(self, table: Table, first: int | None) -> Ids | None:
         """What stands for each row, if its position does not."""
@@ -179,20 +186,17 @@ class Run:
         self, attribute: Categorical | Joint, encoded: Encoded, ids: Any, room: Any
     ) -> Codes:
         """Those of one attribute, each stratum by its own law."""
-        columns = list(attribute.columns)
-
-        def draw(matrix: Matrix, codes: Codes, some: Any, room: Any = None) -> Codes:
-            name = self.plan.name
-            with about(columns):
-                return _core.plan_ids(self._key, name, columns, matrix, codes, some, out=room)
-
-        if encoded.strata is None:
-            return draw(attribute.matrices[0], encoded.codes, ids, room)
-        out = np.empty_like(encoded.codes) if room is None else room
-        for stratum, matrix in enumerate(attribute.matrices):
-            rows = np.flatnonzero(encoded.strata == stratum)
-            out[rows] = draw(matrix, encoded.codes[rows], _some(ids, rows))
-        return out
+        columns, key, name = list(attribute.columns), self._key, self.plan.name
+        with about(columns):
+            if encoded.strata is None:
+                [law] = attribute.matrices
+                return _core.plan_ids(key, name, columns, law, encoded.codes, ids, out=room)
+            out = np.empty_like(encoded.codes) if room is None else room
+            for stratum, law in enumerate(attribute.matrices):
+                rows = np.flatnonzero(encoded.strata == stratum)
+                codes, some = encoded.codes[rows], _some(ids, rows)
+                out[rows] = _core.plan_ids(key, name, columns, law, codes, some)
+            return out
 
     def certificate(
         self, records: int, *, ids: ByIds | None = None, engine: str | None = None

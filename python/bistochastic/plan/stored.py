@@ -144,12 +144,11 @@ def _certificate(cls: type[C], here: Here) -> C:
 
 def _records(here: Here, plan: Plan) -> int:
     records = here.whole(0, MOST)
-    for attribute in plan.attributes:
-        if attribute.whole_column:
-            size = None if attribute.matrix is None else attribute.matrix.size
-            if size != records:
-                among = "no number" if size is None else str(size)
-                raise here.refuse(f"be {among}, as the plan was made for", str(records))
+    for attribute in plan._numeric:
+        size = None if attribute.matrix is None else attribute.matrix.size
+        if size != records:
+            among = "no number" if size is None else str(size)
+            raise here.refuse(f"be {among}, as the plan was made for", str(records))
     return records
 
 
@@ -161,8 +160,7 @@ def _clear(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
     if plan.keep != "*":
         wrong = set(plan.keep).symmetric_difference(columns)
     else:
-        own = {column for attribute in plan.attributes for column in attribute.columns}
-        own |= {*plan.drop, "" if ids is None else ids.id_column}
+        own = plan._protected | {*plan.drop, "" if ids is None else ids.id_column}
         wrong = own.intersection(columns)
         # A column that strata are read off is in every table.
         strata = {a.strata.column for a in plan.attributes if a.strata is not None}

@@ -149,7 +149,7 @@ class Stream:
 
 def _records(plan: Plan, numbers: Mapping[str, NDArray[Any]]) -> int | None:
     """How many there are, if numbers say so; a numeric column without them is refused."""
-    numeric = [a for a in plan.attributes if a.whole_column]
+    numeric = plan._numeric
     for attribute in numeric:
         if attribute.column not in numbers:
             must = "must not be numeric in batches, as numbers are permuted among all records"
@@ -166,7 +166,7 @@ def permuted(plan: Plan, options: Options, column: str, values: NDArray[Any]) ->
     ``values`` are all of the column, in the order of the rows, as whole numbers or floats.
     """
     options.check_rows(plan, len(values))
-    [attribute] = [a for a in plan.attributes if a.whole_column and a.column == column]
+    [attribute] = [a for a in plan._numeric if a.column == column]
     return moved(plan, options, attribute.for_records(len(values)), np.asarray(values))
 
 

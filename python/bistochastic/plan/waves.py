@@ -234,15 +234,14 @@ class Wave:
 
     def check_plan(self, plan: Plan, release: str | None) -> None:
         """What can be said before the table is read."""
-        for attribute in plan.attributes:
-            if attribute.whole_column:
-                before = prefix(attribute.columns)
-                if not self.fresh:
-                    must = "`fresh` must be True, as numbers are permuted anew in every wave"
-                    raise ValueError(f"{before}{must}; got False")
-                if release is None:
-                    must = "`release` must name the wave where fresh=True"
-                    raise ValueError(f"{before}{must}; got none")
+        for attribute in plan._numeric:
+            before = prefix(attribute.columns)
+            if not self.fresh:
+                must = "`fresh` must be True, as numbers are permuted anew in every wave"
+                raise ValueError(f"{before}{must}; got False")
+            if release is None:
+                must = "`release` must name the wave where fresh=True"
+                raise ValueError(f"{before}{must}; got none")
         if self.after != "first":
             earlier: Certificate = self.after
             if earlier.plan.name != plan.name:
@@ -296,9 +295,7 @@ class Wave:
             found.append(f"ids that are {kind}, where they were {earlier.ids.kind}")
         before = {a.columns: a for a in _known(earlier)}
         columns = {column for names in before for column in names}
-        for now in plan.attributes:
-            if now.whole_column:
-                continue
+        for now in plan._coded:
             then = before.get(now.columns)
             if then is None:
                 if columns.intersection(now.columns):
@@ -383,8 +380,7 @@ def joined(parts: list[Any]) -> _core.SpelledIds:
 def _known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:
     """The attributes that people were drawn by, in that wave or before it."""
     carried = () if certificate.ids is None else certificate.ids.carried
-    own = (a for a in certificate.plan.attributes if not a.whole_column)
-    return (*carried, *own)
+    return (*carried, *certificate.plan._coded)
 
 
 def _renamed(before: tuple[Categorical | Joint, ...], plan: Plan) -> list[str]:
@@ -392,7 +388,7 @@ def _renamed(before: tuple[Categorical | Joint, ...], plan: Plan) -> list[str]:
 
     Such a column may be the old one under another name, which enters the noise.
     """
-    was, now = _columns(before), _columns(plan.attributes)
+    was, now = _columns(before), _columns(plan._coded)
     found = []
     for column, labels in now.items():
         if column in was:
@@ -409,7 +405,6 @@ def _columns(attributes: tuple[Any, ...]) -> dict[str, set[str]]:
     return {
         column: {str(value) for value in labels.values}
         for attribute in attributes
-        if not attribute.whole_column
         for column, labels in zip(attribute.columns, attribute.axes, strict=True)
     }
 

@@ -112,7 +112,7 @@ def designed(
 ) -> Design:
     """The columns of a design, none of which the plan protects."""
     design = Design.of(weights, strata, cluster, replicates, scale)
-    protected = {column for each in plan.attributes for column in each.columns}
+    protected = plan._protected
     named = (
         ("weights", design.weights),
         ("strata", design.strata),

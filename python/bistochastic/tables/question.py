@@ -42,11 +42,7 @@ class Question:
     def coded(self) -> tuple[Coded, ...]:
         """The protected attributes that columns or conditions are about, in the plan's order."""
         names = {*self.columns, *self.where}
-        return tuple(
-            each
-            for each in self.plan.attributes
-            if not each.whole_column and names & set(each.columns)
-        )
+        return tuple(each for each in self.plan._coded if names & set(each.columns))
 
     @property
     def strata(self) -> dict[str, Labels]:
@@ -114,10 +110,9 @@ def _known(name: str, plan: Plan, column: str) -> None:
         raise ValueError(
             f"`{name}` must name columns of the plan; got `{shown(column)}`, which it drops"
         )
-    for each in plan.attributes:
-        if each.whole_column and column == each.column:
-            must = f"`{name}` must name categories or columns in clear"
-            raise ValueError(f"{must}; got `{shown(column)}`, which holds permuted numbers")
+    if column in [each.column for each in plan._numeric]:
+        must = f"`{name}` must name categories or columns in clear"
+        raise ValueError(f"{must}; got `{shown(column)}`, which holds permuted numbers")
 
 
 def _conditions(plan: Plan, where: Any, name: str) -> dict[str, tuple[Any, ...]]:
@@ -128,12 +123,11 @@ def _conditions(plan: Plan, where: Any, name: str) -> dict[str, tuple[Any, ...]]
     if not hasattr(where, "items"):
         raise TypeError(f"{must}; got {type(where).__name__}")
     labels: dict[str, tuple[Labels, bool]] = {}
-    for each in plan.attributes:
-        if not each.whole_column:
-            if each.strata is not None:
-                labels[each.strata.column] = each.strata.labels, False
-            for column, axis in zip(each.columns, each.axes, strict=True):
-                labels[column] = axis, each.missing == "category"
+    for each in plan._coded:
+        if each.strata is not None:
+            labels[each.strata.column] = each.strata.labels, False
+        for column, axis in zip(each.columns, each.axes, strict=True):
+            labels[column] = axis, each.missing == "category"
     found: dict[str, tuple[Any, ...]] = {}
     for given, levels in where.items():
         column = named(name, given)

@@ -36,7 +36,7 @@ def weights(plan: Plan, frame: Any, given: Any) -> Any:
     """See :meth:`bistochastic.Plan.weights`."""
     frame = table_of(frame)
     table = opened(frame)
-    coded = [each for each in plan.attributes if not each.whole_column]
+    coded = plan._coded
     if not coded:
         raise ValueError("`weights` must be asked of a plan with categories; got numbers alone")
     start = np.ones(table.rows)

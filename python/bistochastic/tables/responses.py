@@ -160,8 +160,7 @@ def _axis(attribute: Coded) -> str:
 
 def numeric(plan: Plan, column: str) -> Numeric | None:
     """The numeric attribute of that name, if it is one."""
-    found = (a for a in plan.attributes if a.whole_column and a.column == column)
-    return next(found, None)
+    return next((a for a in plan._numeric if a.column == column), None)
 
 
 def slope(attribute: Numeric, records: int, what: str) -> float:
@@ -222,8 +221,7 @@ def respond(
     Columns that the plan does not protect as categories are numbers.
     """
     certificate, frame = certificate_of(frame), table_of(frame)
-    protected = {c for each in plan.attributes if not each.whole_column
-                 for c in each.columns}  # fmt: skip
+    protected = {column for each in plan._coded for column in each.columns}
     numbers = [name for name in dict.fromkeys(columns) if name not in protected]
     axes = dict.fromkeys([*where, *(name for name in columns if name in protected)])
     question = Question(plan, tuple(axes))
