@@ -160,7 +160,7 @@ def _clear(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
     if plan.keep != "*":
         wrong = set(plan.keep).symmetric_difference(columns)
     else:
-        own = plan._protected | {*plan.drop, "" if ids is None else ids.id_column}
+        own = {*plan._protected, *plan.drop, "" if ids is None else ids.id_column}
         wrong = own.intersection(columns)
         # A column that strata are read off is in every table.
         strata = {a.strata.column for a in plan.attributes if a.strata is not None}
