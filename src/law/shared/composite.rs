@@ -295,8 +295,8 @@ fn joined(family: &dyn Family, parts: &[&Matrix], mut tables: Vec<Option<Arc<Tab
             let mut row = memory::zeros(size);
             row_of_counts(family, parts, &tables, u, total, &mut row).then_some(row)
         });
-        let rows: Option<Vec<Vec<u128>>> = rows.into_iter().collect::<Option<_>>();
-        Some(Table::Counts(rows?.into_iter().flatten().gather(), total))
+        let rows = memory::every(rows)?;
+        Some(Table::Counts(rows.into_iter().flatten().gather(), total))
     });
     counts.unwrap_or_else(|| {
         let rows = pool::map(size, size < 64, |u| {
