@@ -11,9 +11,9 @@ import sys
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from bistochastic.exchange import Here
 from bistochastic.numeric.displacement import Displacement
 from bistochastic.plan import exchange, formats
-from bistochastic.plan.exchange import Here
 from bistochastic.plan.waves import ByIds
 from bistochastic.words import shown
 
@@ -76,7 +76,7 @@ def _read_later(here: Here, names: dict[str, Callable[[Here], Any]]) -> dict[str
 
 def read(cls: type[C], given: object) -> C:
     """Read the certificate of a text."""
-    data = exchange.parse_json("text", given)
+    data = exchange.parse_json(given).value
     must = "`text` must be a certificate that this package wrote"
     if not isinstance(data, dict) or "certificate_version" not in data:
         got = "no `certificate_version`" if isinstance(data, dict) else type(data).__name__
@@ -104,7 +104,7 @@ def _certificate(cls: type[C], here: Here) -> C:
 
     plan = exchange.read(Plan, here["plan"].value, "plan")
     key = here["key"]
-    key.keys(("kept", "fingerprint"), ("kept", "fingerprint"))
+    key.keys(("kept", "fingerprint"))
     kept, fingerprint = key["kept"].flag(), key["fingerprint"].value
     if not kept and fingerprint is not None:
         raise key["fingerprint"].refuse("be null without a key that was kept", _short(fingerprint))
@@ -135,7 +135,7 @@ def _certificate(cls: type[C], here: Here) -> C:
     given = found.to_dict()
     # The plan is the same if its digest is, under whatever names it was written.
     read_already = {"plan", "ids", "key", *LATER}
-    here.keys((*given, *LATER), tuple(name for name in given if name not in LATER))
+    here.keys(tuple(name for name in given if name not in LATER), tuple(LATER))
     for name in given:
         if name not in read_already:
             _compare(here[name], name, given[name])
@@ -172,7 +172,7 @@ def _clear(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
 
 def _ids(here: Here, plan: Plan) -> ByIds:
     names = tuple(field.name for field in fields(ByIds))
-    here.keys(names, tuple(name for name in names if name not in LATER_IDS))
+    here.keys(tuple(name for name in names if name not in LATER_IDS), tuple(LATER_IDS))
     rows = tuple(_name(item) for item in here["row_columns"].items())
     column = here["id_column"].text()
     if bool(column) == bool(rows):
@@ -234,7 +234,7 @@ def _compare(here: Here, name: str, given: Any) -> None:
     elif name == "displacement":
         _check_displacement(here)
     elif isinstance(given, dict):
-        here.keys(tuple(given), tuple(given))
+        here.keys(tuple(given))
         for below, value in given.items():
             _compare(here[below], below, value)
     elif isinstance(given, list):
@@ -265,7 +265,7 @@ def _measure(here: Here) -> float:
     """A number that is not negative; infinity is a text."""
     value = math.inf if here.value == "inf" else here.value
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise here.refuse("be a number", type(value).__name__)
+        raise here.refuse("be a number", here.kind)
     if not 0 <= value <= sys.float_info.max and here.value != "inf":
         raise here.refuse("be a number from 0 on", _short(value))
     return float(value)
@@ -275,7 +275,7 @@ def _check_displacement(here: Here) -> None:
     if here.value is None:
         return
     names = tuple(field.name for field in fields(Displacement))
-    here.keys(names, names)
+    here.keys(names)
     for name in names:
         if here[name].value is not None:
             _measure(here[name])
