@@ -131,7 +131,9 @@ def annotations_of(name: str) -> set[str]:
     if inspect.isclass(member):
         for cls in member.__mro__[:-1]:
             texts += [str(given) for given in vars(cls).get("__annotations__", {}).values()]
-            for one in vars(cls).values():
+            for own, one in vars(cls).items():
+                if re.match("_[a-z]", own):
+                    continue
                 reached = one.fget if isinstance(one, property) else getattr(one, "func", one)
                 texts.append(str(getattr(reached, "__annotations__", {}).get("return", "")))
             for node in stubs.body:

@@ -109,22 +109,22 @@ class Labels:
         return Labels(whole, "integer") if len(whole) == len(self) else None
 
     @kept
-    def texts(self) -> _core.Texts:
+    def _texts(self) -> _core.Texts:
         """The categories as texts, to be looked up and written many at a time."""
         return _core.Texts([str(value) for value in self.values])
 
     @kept
-    def bounds(self) -> tuple[int, int, bool]:
+    def _bounds(self) -> tuple[int, int, bool]:
         """The least and the largest of whole numbers, and whether they are 0, 1, 2, and so on.
 
-        >>> Labels.of("categories", [0, 1, 2]).bounds, Labels.of("categories", [7, 5]).bounds
+        >>> Labels.of("categories", [0, 1, 2])._bounds, Labels.of("categories", [7, 5])._bounds
         ((0, 2, True), (5, 7, False))
         """
         values = [int(value) for value in self.values]
         return min(values), max(values), values == list(range(len(values)))
 
     @kept
-    def latest(self) -> dict[str, Any]:
+    def _latest(self) -> dict[str, Any]:
         """What an adapter found last for these categories, and may need again."""
         return {}
 

@@ -91,7 +91,7 @@ def spelled(labels: Labels, kind: Holds, what: object) -> Labels:
 def of_integers(values: NDArray[Any], labels: Labels, missing: Mask | None) -> Codes:
     """The codes of whole numbers, of any width: their own memory where they are codes already."""
     dtype = narrow(len(labels))
-    low, high, in_order = labels.bounds
+    low, high, in_order = labels._bounds
     if not len(values):
         return values.astype(dtype)
     if missing is not None:
@@ -133,7 +133,7 @@ def of_floats(
     others = ~fits | (numbers != values)
     if others.any():
         # Above all categories, so that they are counted with the others.
-        numbers[others] = labels.bounds[1] + 1
+        numbers[others] = labels._bounds[1] + 1
     return of_integers(numbers, labels, missing), missing
 
 
@@ -274,7 +274,7 @@ def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
 
 def holds(dtype: np.dtype[Any], labels: Labels) -> None:
     """Refuse numbers of a type that cannot hold every report."""
-    low, high, _in_order = labels.bounds
+    low, high, _in_order = labels._bounds
     if dtype.kind == "f":
         most = min(EXACT, 2 << int(np.finfo(dtype).nmant)) - 1
         least = -most
@@ -289,7 +289,7 @@ def numbers_of(
 ) -> NDArray[Any]:
     """The numbers or truth values that these codes stand for; a missing float is NaN."""
     dtype = np.dtype(dtype)
-    if dtype.kind in "iu" and labels.kind == "integer" and labels.bounds[2]:
+    if dtype.kind in "iu" and labels.kind == "integer" and labels._bounds[2]:
         if codes.dtype.itemsize == dtype.itemsize:
             return codes.view(dtype)
         found = recoded(codes, len(labels), dtype)

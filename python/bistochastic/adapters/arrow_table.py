@@ -212,10 +212,10 @@ def _of_buffers(chunk: Any, labels: Labels, missing: Mask | None, dtype: Any) ->
     data = [_words(buffer, "u1") for buffer in rest]
     if pa.types.is_string_view(chunk.type):
         views = _words(first, "u8")[2 * chunk.offset :][: 2 * len(chunk)]
-        return labels.texts.codes_of_views(views, data, missing, dtype)
+        return labels._texts.codes_of_views(views, data, missing, dtype)
     wide = "i8" if pa.types.is_large_string(chunk.type) else "i4"
     offsets = _words(first, wide)[chunk.offset :][: len(chunk) + 1]
-    return labels.texts.codes(offsets, data[0], missing, dtype)
+    return labels._texts.codes(offsets, data[0], missing, dtype)
 
 
 def _words(buffer: Any, kind: str) -> NDArray[Any]:
@@ -231,7 +231,7 @@ def _words(buffer: Any, kind: str) -> NDArray[Any]:
 def _spelled(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
     """Texts of these codes; None where they are more than their type can tell apart."""
     wide = pa.types.is_large_string(kind)
-    found = labels.texts.spelled(np.ascontiguousarray(codes), missing, wide)
+    found = labels._texts.spelled(np.ascontiguousarray(codes), missing, wide)
     if found is None:
         return None
     offsets, data = found
@@ -277,10 +277,10 @@ def _of_dictionaries(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
 
 def _entries(dictionary: Any, labels: Labels) -> arrays.Entries:
     """The codes of a dictionary; batch after batch has the same one, so that it is kept."""
-    known = labels.latest.get("arrow")
+    known = labels._latest.get("arrow")
     if known is None or not known[0].equals(dictionary):
         known = dictionary, arrays.Entries.of(dictionary.to_pylist(), labels)
-        labels.latest["arrow"] = known
+        labels._latest["arrow"] = known
     found: arrays.Entries = known[1]
     return found
 

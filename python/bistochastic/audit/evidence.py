@@ -218,9 +218,9 @@ def _far(values: Array) -> int:
 
 def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Channel | None:
     with _meant("original"):
-        before = attribute.encode(pairs.original)
+        before = attribute._encode(pairs.original)
     with _meant("released"):
-        after = attribute.encode(pairs.released)
+        after = attribute._encode(pairs.released)
     truths, missing = pairs.moved(before.codes), pairs.moved(before.missing)
     none = np.zeros(len(truths), bool)
     differ = (none if missing is None else missing) != (

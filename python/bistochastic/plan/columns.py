@@ -97,7 +97,7 @@ class Coded:
             cells.append(code)
         return np.array(cells, dtype=np.int64)
 
-    def encode(self, table: Table, first: int | None = 0, *, narrowed: bool = True) -> Encoded:
+    def _encode(self, table: Table, first: int | None = 0, *, narrowed: bool = True) -> Encoded:
         """The codes of all rows; ``ValueError`` or ``TypeError`` where a row has none.
 
         ``first`` is the number of the first row, where the table is a piece of a larger one, and
@@ -142,7 +142,7 @@ class Coded:
             codes = np.where(stays, codes.dtype.type(0), codes)
         return Encoded(codes, stays, _strata(table, self, first))
 
-    def decode(self, table: Table, codes: Codes, stays: Mask | None) -> dict[str, Any]:
+    def _decode(self, table: Table, codes: Codes, stays: Mask | None) -> dict[str, Any]:
         """The columns with these codes, as the table's library has them."""
         if self.impossible:
             cells = self.cells

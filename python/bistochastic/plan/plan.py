@@ -981,7 +981,7 @@ class Plan(_Fields):
         >>> bs.Plan.from_json('{"version": 1, "atributes": []}')
         Traceback (most recent call last):
             ...
-        ValueError: `atributes` must be one of version, name, attributes, ...; got an unknown key
+        ValueError: `atributes` must be one of version, attributes, ...; got an unknown name
         """
         from bistochastic.plan import exchange
 

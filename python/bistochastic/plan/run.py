@@ -107,7 +107,7 @@ class Run:
         """
         encoded = []
         for attribute in self._coded:
-            encoded.append(attribute.encode(table, first, narrowed=self._narrowed))
+            encoded.append(attribute._encode(table, first, narrowed=self._narrowed))
             self._done(1)
         values = {}
         for number in self.numeric:
@@ -139,7 +139,7 @@ class Run:
         self._done(len(drawn))
         new: dict[str, Any] = {}
         for attribute, codes, source in zip(self._coded, drawn, piece.encoded, strict=True):
-            new.update(attribute.decode(table, codes, source.missing))
+            new.update(attribute._decode(table, codes, source.missing))
             self._done(1)
         for each in self.numeric:
             found = self._numbers.get(each.column)

@@ -50,7 +50,7 @@ def weights(plan: Plan, frame: Any, given: Any) -> Any:
         for name in attribute.columns:
             require(table, "frame", name)
         with about(attribute.columns):
-            encoded = attribute.encode(table)
+            encoded = attribute._encode(table)
             place = encoded.codes.astype(np.int64)
             if encoded.strata is not None:
                 place += encoded.strata.astype(np.int64) * attribute.size
