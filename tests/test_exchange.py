@@ -147,15 +147,15 @@ HOSTILE: dict[str, tuple[str, str]] = {
         law("uniform", '{"size": 3}')[:-4],
         "`text` must be JSON; got a text that ends too soon",
     ),
-    "no JSON": ("size = 3", "`text` must be JSON; got a fault at character 0"),
+    "no JSON": ("size = 3", "`text` must be JSON; got a fault in line 1, column 1"),
     "two of them": (
         law("uniform", '{"size": 3}') * 2,
-        "`text` must be JSON; got a fault at character",
+        "`text` must be JSON; got a fault in line 1, column ",
     ),
     "a list": ("[]", "`text` must be an object; got a list"),
     "a mark": (
         "\ufeff" + law("uniform", '{"size": 3}'),
-        "`text` must be JSON; got a fault at character 0",
+        "`text` must be JSON; got a fault in line 1, column 1",
     ),
     "no format": ("{}", "`format` must be given; got nothing"),
     "another format": (

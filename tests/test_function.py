@@ -18,7 +18,7 @@ import pytest
 
 import bistochastic as bs
 from bistochastic import _core
-from bistochastic.plan.function import joined
+from bistochastic.plan.waves import joined
 
 RACES, SEXES = ["a", "b", "c"], ["F", "M"]
 

@@ -19,6 +19,7 @@ same for every other family. It holds the probabilities as whole numbers (``coun
 from __future__ import annotations
 
 from functools import wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Literal, ParamSpec
 
 import numpy as np
@@ -48,8 +49,7 @@ _SHORT = {"dense": 200, "balance": 64, "gibbs": 64}
 
 def _family(function: Callable[_P, Matrix]) -> Callable[_P, Matrix]:
     """Refuse a name that is no parameter of the family in the sentence of :func:`build`."""
-    code = function.__code__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names = tuple(signature(function).parameters)
     TAKEN[function.__name__] = names
 
     @wraps(function)

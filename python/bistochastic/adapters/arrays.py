@@ -8,13 +8,13 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cache
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from bistochastic import _core
 from bistochastic.adapters.frames import Undeclared, WrongType, distinct
-from bistochastic.labels import EXACT, bounds, spelled_as
+from bistochastic.labels import EXACT, spelled_as
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -91,7 +91,7 @@ def spelled(labels: Labels, kind: Holds, what: object) -> Labels:
 def of_integers(values: np.ndarray, labels: Labels, missing: Mask | None) -> Codes:
     """The codes of whole numbers, of any width: their own memory where they are codes already."""
     dtype = narrow(len(labels))
-    low, high, in_order = bounds(labels)
+    low, high, in_order = labels._bounds
     if not len(values):
         return values.astype(dtype)
     if missing is not None:
@@ -133,7 +133,7 @@ def of_floats(
     others = ~fits | (numbers != values)
     if others.any():
         # Above all categories, so that they are counted with the others.
-        numbers[others] = bounds(labels)[1] + 1
+        numbers[others] = labels._bounds[1] + 1
     return of_integers(numbers, labels, missing), missing
 
 
@@ -274,7 +274,7 @@ def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
 
 def holds(dtype: np.dtype, labels: Labels) -> None:
     """Refuse numbers of a type that cannot hold every report."""
-    low, high, _in_order = bounds(labels)
+    low, high, _in_order = labels._bounds
     if dtype.kind == "f":
         most = min(EXACT, 2 << int(np.finfo(dtype).nmant)) - 1
         least = -most
@@ -287,7 +287,7 @@ def holds(dtype: np.dtype, labels: Labels) -> None:
 def numbers_of(labels: Labels, codes: Codes, dtype: Any, missing: Mask | None = None) -> np.ndarray:
     """The numbers or truth values that these codes stand for; a missing float is NaN."""
     dtype = np.dtype(dtype)
-    if dtype.kind in "iu" and labels.kind == "integer" and bounds(labels)[2]:
+    if dtype.kind in "iu" and labels.kind == "integer" and labels._bounds[2]:
         if codes.dtype.itemsize == dtype.itemsize:
             return codes.view(dtype)
         found = recoded(codes, len(labels), dtype)
@@ -314,7 +314,7 @@ def words(values: np.ndarray) -> tuple[str, NDArray[np.uint64]]:
 class Arrays:
     """A dict of arrays or lists, all of one length."""
 
-    together = False
+    together: ClassVar[bool] = False
 
     def __init__(self, frame: Mapping[str, Any]) -> None:
         self._names = distinct(list(frame))

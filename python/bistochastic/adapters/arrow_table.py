@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from bistochastic.adapters import arrays, arrow_cells
 from bistochastic.adapters.frames import Frame, WrongType, distinct
-from bistochastic.labels import texts
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -214,10 +213,10 @@ def _of_buffers(
     data = [_words(buffer, "u1") for buffer in rest]
     if pa.types.is_string_view(chunk.type):
         views = _words(first, "u8")[2 * chunk.offset :][: 2 * len(chunk)]
-        return texts(labels).codes_of_views(views, data, missing, dtype)
+        return labels._texts.codes_of_views(views, data, missing, dtype)
     wide = "i8" if pa.types.is_large_string(chunk.type) else "i4"
     offsets = _words(first, wide)[chunk.offset :][: len(chunk) + 1]
-    return texts(labels).codes(offsets, data[0], missing, dtype)
+    return labels._texts.codes(offsets, data[0], missing, dtype)
 
 
 def _words(buffer: pa.Buffer, kind: str) -> np.ndarray:
@@ -233,7 +232,7 @@ def _words(buffer: pa.Buffer, kind: str) -> np.ndarray:
 def _spelled(kind: pa.DataType, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
     """Texts of these codes; None where they are more than their type can tell apart."""
     wide = pa.types.is_large_string(kind)
-    found = texts(labels).spelled(np.ascontiguousarray(codes), missing, wide)
+    found = labels._texts.spelled(np.ascontiguousarray(codes), missing, wide)
     if found is None:
         return None
     offsets, data = found
@@ -279,11 +278,12 @@ def _of_dictionaries(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]
 
 def _entries(dictionary: pa.Array, labels: Labels) -> arrays.Entries:
     """The codes of a dictionary; batch after batch has the same one, so that it is kept."""
-    kept = labels.__dict__.get("_entries")
-    if kept is None or not kept[0].equals(dictionary):
-        kept = dictionary, arrays.Entries.of(dictionary.to_pylist(), labels)
-        object.__setattr__(labels, "_entries", kept)
-    return kept[1]
+    known = labels._latest.get("arrow")
+    if known is None or not known[0].equals(dictionary):
+        known = dictionary, arrays.Entries.of(dictionary.to_pylist(), labels)
+        labels._latest["arrow"] = known
+    found: arrays.Entries = known[1]
+    return found
 
 
 def labelled_as(kind: pa.DataType, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:

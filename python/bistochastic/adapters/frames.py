@@ -82,6 +82,9 @@ def kind_of(column: object) -> str:
 class Table(Protocol):
     """A table that can be read by column and made again with other ones."""
 
+    together: ClassVar[bool]
+    """Whether columns of one type should lie in one array."""
+
     @property
     def names(self) -> list[str]:
         """The names of the columns, in order."""
@@ -185,7 +188,6 @@ class Frame:
     """What tables of pandas, polars and pyarrow share, through narwhals."""
 
     together: ClassVar[bool] = False
-    """Whether columns of one type should lie in one array."""
 
     def __init__(self, native: Any) -> None:
         self._native = native

@@ -9,7 +9,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.adapters.results import opened
-from bistochastic.plan.attributes import Numeric, named, prefix
+from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.protect import Release
 from bistochastic.plan.waves import Ids, read_ids
 from bistochastic.sources import key_of
@@ -141,7 +141,7 @@ def refuse_other_plan(certificate: Certificate, plan: Plan) -> None:
     """Refuse a plan that is not the one of the certificate."""
 
     def laws(given: Plan) -> dict[tuple[str, ...], Attribute]:
-        return {e.columns: e for e in given.attributes if not isinstance(e, Numeric)}
+        return {each.columns: each for each in given._coded}
 
     then, now = laws(certificate.plan), laws(plan)
     if then != now:

@@ -21,7 +21,24 @@ MOST = 2**53
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class _Cells:
+    """What ``Counts`` holds."""
+
+    columns: tuple[str, ...]
+    """The columns that were asked for."""
+    axes: tuple[Axis, ...]
+    """These columns, and after them those that an estimate of them needs, with their levels."""
+    counts: NDArray[np.int64]
+    """How many records report each combination, an axis of the array for each of ``axes``."""
+    unanswered: int = 0
+    """Records without an answer, which are in no cell: those of ``missing="keep"``."""
+    digest: str | None = None
+    """The digest of the plan under which the reports were drawn, which other plans refuse. Any plan
+    with these levels takes counts without one."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Counts(_Cells):
     """How many records report each combination of levels, every cell in its declared place.
 
     :meth:`Plan.tabulate` makes them. Made by hand, to add up those of several workers, say, they
@@ -47,30 +64,25 @@ class Counts:
     ValueError: `counts` must have a cell for each level of sex 2, of shape (2,); got (1,)
     """
 
-    columns: tuple[str, ...]
-    """The columns that were asked for."""
-    axes: tuple[Axis, ...]
-    """These columns, and after them those that an estimate of them needs, with their levels."""
-    counts: NDArray[np.int64]
-    """How many records report each combination, an axis of the array for each of ``axes``."""
-    unanswered: int = 0
-    """Records without an answer, which are in no cell: those of ``missing="keep"``."""
-    digest: str | None = None
-    """The digest of the plan under which the reports were drawn, which other plans refuse. Any plan
-    with these levels takes counts without one."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", _texts(self.columns))
-        object.__setattr__(self, "axes", _axes(self.axes, self.columns))
-        object.__setattr__(self, "counts", _cells(self.counts, self.axes))
-        unanswered = _core.as_whole("unanswered", self.unanswered, 0)
-        object.__setattr__(self, "unanswered", unanswered)
-        if self.digest is not None:
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        axes: tuple[Axis, ...],
+        counts: NDArray[np.int64],
+        unanswered: int = 0,
+        digest: str | None = None,
+    ) -> None:
+        names = _texts(columns)
+        levels = _axes(axes, names)
+        cells = _cells(counts, levels)
+        none = _core.as_whole("unanswered", unanswered, 0)
+        if digest is not None:
             must = "`digest` must be the 64 hexadecimal digits of a plan's digest"
-            if not isinstance(self.digest, str):
-                raise TypeError(f"{must}; got {type(self.digest).__name__}")
-            if not re.fullmatch("[0-9a-f]{64}", self.digest):
-                raise ValueError(f"{must}; got {len(self.digest)} characters")
+            if not isinstance(digest, str):
+                raise TypeError(f"{must}; got {type(digest).__name__}")
+            if not re.fullmatch("[0-9a-f]{64}", digest):
+                raise ValueError(f"{must}; got {len(digest)} characters")
+        super().__init__(names, levels, cells, none, digest)
 
     @property
     def records(self) -> int:

@@ -21,7 +21,6 @@ from bistochastic.adapters import table_files
 from bistochastic.adapters.table_files import created, ending, opened
 from bistochastic.files.whole import Whole, locked, room
 from bistochastic.pipeline import Behind, abreast, ahead
-from bistochastic.plan.attributes import Numeric
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +95,7 @@ def kinds(plan: Plan) -> dict[str, str]:
     """What the columns of a CSV file hold, as far as the plan says."""
     found: dict[str, str] = {}
     for attribute in plan.attributes:
-        if isinstance(attribute, Numeric):
+        if attribute.whole_column:
             found[attribute.column] = "number"
             continue
         for column, labels in zip(attribute.columns, attribute.axes, strict=True):
@@ -110,10 +109,9 @@ def _numbers(
     plan: Plan, table: Source, options: Options, progress: Callable[[str, float | None], None]
 ) -> dict[str, np.ndarray]:
     """The numeric columns, read whole and permuted, one after the other."""
-    from bistochastic.plan.columns import numbers
     from bistochastic.plan.stream import permuted
 
-    numeric = {a.column: a for a in plan.attributes if isinstance(a, Numeric)}
+    numeric = {a.column: a for a in plan._numeric}
     if not numeric:
         return {}
     # Before the file is read for it, as a column may be missing.
@@ -122,7 +120,7 @@ def _numbers(
     found = {}
     for column, attribute in numeric.items():
         progress(f"permuting {column}", None)
-        values = numbers(read.pop(column), attribute)
+        values = attribute.read(read.pop(column))
         found[column] = permuted(plan, options, column, values)
         del values
     return found
@@ -150,7 +148,7 @@ def _written(
 
         scatter = Scatter(whole.new, stream.schema, table.rows or table.about())
     try:
-        protected = {column for attribute in plan.attributes for column in attribute.columns}
+        protected = plan._protected
         sink = created(part, form, stream.schema, protected, dialect)
         first = sink.write if scatter is None else scatter.write
         with Behind(first) as behind:

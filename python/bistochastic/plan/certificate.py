@@ -149,8 +149,7 @@ class Certificate:
             "The same person with the same value has the same report in every wave, and one with "
             "another value an unrelated one."
         )
-        coded = [a for a in self.plan.attributes if not isinstance(a, Numeric)]
-        if any(attribute.strata is not None for attribute in coded):
+        if any(attribute.strata is not None for attribute in self.plan.attributes):
             found.append(
                 "A person whose stratum changed is drawn anew, by the law of the new one: there "
                 "epsilon adds."
@@ -162,7 +161,7 @@ class Certificate:
             )
         else:
             found.append(f"No id has more than {checked} row{'s' * (checked > 1)}.")
-        if any(isinstance(attribute, Numeric) for attribute in self.plan.attributes):
+        if self.plan._numeric:
             found.append("Numeric columns are drawn anew in every wave.")
         for change in map(visible, self.ids.redrawn):
             found.append(f"People were drawn anew since the wave before: {change}. Epsilon adds.")
@@ -348,7 +347,7 @@ def _described(attribute: Attribute, each: Measures) -> Fields:
         "epsilon": exchange.number(each.epsilon),
     }
     found["reason"] = each.reason or None
-    if isinstance(attribute, Numeric):
+    if attribute.whole_column:
         assert attribute.matrix is not None
         found |= {"release": attribute.release, "order": attribute.order}
         moves = _moves(attribute)
@@ -375,7 +374,7 @@ def _moves(attribute: Numeric) -> Displacement | None:
 
 def _moved(attribute: Attribute) -> list[str]:
     """The same in a sentence, for neighbours in rank, among whom a beta says little."""
-    if not isinstance(attribute, Numeric) or attribute.order is None:
+    if not attribute.whole_column or attribute.order is None:
         return []
     moves = _moves(attribute)
     if moves is None or attribute.release == "average":

@@ -46,8 +46,19 @@ if TYPE_CHECKING:
         def head(self, num_rows: int) -> pa.Table: ...
 
 
+@dataclass(frozen=True)
+class _Fields:
+    """What a plan holds."""
+
+    attributes: tuple[Attribute, ...]
+    name: str
+    keep: tuple[str, ...] | Literal["*"]
+    drop: tuple[str, ...]
+    undecided: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, init=False, repr=False)
-class Plan:
+class Plan(_Fields):
     """What happens to each column of a table: protected, kept in clear, or dropped.
 
     A plan is made without seeing any data, frozen, and equal to another that does the same.
@@ -74,12 +85,6 @@ class Plan:
     True
     """
 
-    attributes: tuple[Attribute, ...]
-    name: str
-    keep: tuple[str, ...] | Literal["*"]
-    drop: tuple[str, ...]
-    undecided: tuple[str, ...] = ()
-
     def __init__(
         self,
         attributes: Iterable[Attribute],
@@ -98,11 +103,24 @@ class Plan:
         if not listed and not open_ones:
             raise ValueError("`attributes` must hold at least one; got none")
         kept = every("keep", keep)
-        values = {"attributes": tuple(listed), "name": named("name", name), "keep": kept,
-                  "drop": _columns("drop", drop), "undecided": open_ones}  # fmt: skip
-        for field, value in values.items():
-            object.__setattr__(self, field, value)
+        label, left_out = named("name", name), _columns("drop", drop)
+        super().__init__(tuple(listed), label, kept, left_out, open_ones)
         self._check()
+
+    @kept
+    def _coded(self) -> tuple[Categorical | Joint, ...]:
+        """The attributes that are drawn a row at a time."""
+        return tuple(a for a in self.attributes if not a.whole_column)
+
+    @kept
+    def _numeric(self) -> tuple[Numeric, ...]:
+        """Those that are drawn as a whole."""
+        return tuple(a for a in self.attributes if a.whole_column)
+
+    @kept
+    def _protected(self) -> frozenset[str]:
+        """The columns of all attributes."""
+        return frozenset(column for a in self.attributes for column in a.columns)
 
     def _check(self) -> None:
         """No column twice; strata stay in clear."""
@@ -120,7 +138,7 @@ class Plan:
                 raise ValueError(f"{prefix([column])}must be named once; got {got}")
             seen[column] = where
         for attribute in self.attributes:
-            if isinstance(attribute, Numeric) or attribute.strata is None:
+            if attribute.strata is None:
                 continue
             column = attribute.strata.column
             clear = column in self.keep or (self.keep == "*" and column not in seen)
@@ -313,10 +331,7 @@ class Plan:
         (False, 0.23299)
         """
         records = _core.as_whole("n", n, 1)
-        bound = [
-            attribute.for_records(records) if isinstance(attribute, Numeric) else attribute
-            for attribute in self.attributes
-        ]
+        bound = [attribute.for_records(records) for attribute in self.attributes]
         return Plan(bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided)
 
     def require(
@@ -842,7 +857,7 @@ class Plan:
         >>> bs.Plan.from_json('{"version": 1, "atributes": []}')
         Traceback (most recent call last):
             ...
-        ValueError: `atributes` must be one of version, name, attributes, ...; got an unknown key
+        ValueError: `atributes` must be one of version, attributes, ...; got an unknown name
         """
         from bistochastic.plan import exchange
 
@@ -895,10 +910,6 @@ class Plan:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
 
 
 def _columns(name: str, given: object) -> tuple[str, ...]:

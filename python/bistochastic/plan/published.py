@@ -97,7 +97,7 @@ def facts(
 
 def of_attribute(attribute: Attribute, shuffled: bool = False) -> list[Fact]:
     """Those of one attribute."""
-    if isinstance(attribute, Numeric):
+    if attribute.whole_column:
         return _of_numbers(attribute, shuffled)
     return _of_coded(attribute)
 
@@ -273,9 +273,7 @@ def _read(attribute: Categorical | Joint, matrix: Matrix) -> list[_Read] | None:
     if matrix.size <= _EVERY:
         cells = np.arange(math.prod(shape))
         if attribute.impossible:
-            from bistochastic.plan.columns import impossible_codes
-
-            cells = np.delete(cells, impossible_codes(attribute))
+            cells = np.delete(cells, attribute.cells)
     return _of_joint(matrix, shape, cells)
 
 
@@ -285,9 +283,7 @@ def _occurring(attribute: Categorical | Joint) -> list[Flags]:
     found = [np.ones(size, bool) for size in shape]
     if not attribute.impossible or math.prod(shape) > _EVERY:
         return found
-    from bistochastic.plan.columns import impossible_codes
-
-    cells = np.delete(np.arange(math.prod(shape)), impossible_codes(attribute))
+    cells = np.delete(np.arange(math.prod(shape)), attribute.cells)
     digits = np.unravel_index(cells, shape)
     return [np.bincount(d, minlength=s) > 0 for d, s in zip(digits, shape, strict=True)]
 

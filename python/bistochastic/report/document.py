@@ -15,7 +15,7 @@ from bistochastic import _core
 from bistochastic.markup import Markup, element, facts, join, page, section, table
 from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan import preview
-from bistochastic.plan.attributes import Numeric, prefix
+from bistochastic.plan.attributes import prefix
 from bistochastic.plan.certificate import BLOCKS
 from bistochastic.plan.definitions import in_words
 from bistochastic.plan.published import protected, unprotected
@@ -224,7 +224,7 @@ class Report:
     def _how(self) -> list[object]:
         """What happens to answers, and to numbers that chance has no part in."""
         moving = [c for c in self.columns if not c.is_open]
-        numeric = [c.attribute for c in moving if isinstance(c.attribute, Numeric)]
+        numeric = [c.attribute for c in moving if c.attribute.whole_column]
         found: list[object] = []
         if len(numeric) < len(moving):
             found.append(
@@ -424,7 +424,7 @@ class Report:
         return element("p", "For example ", known[0].name, ": ", told, class_="bs-note")
 
     def _not_guaranteed(self) -> list[str]:
-        numeric = [c.attribute for c in self.columns if isinstance(c.attribute, Numeric)]
+        numeric = [c.attribute for c in self.columns if c.attribute.whole_column]
         moved = [a.column for a in numeric if a.release == "permute"]
         found = []
         if moved:
@@ -553,7 +553,7 @@ class Report:
                         "rule that hides most, as if it held for all records.",
                     )
                 )
-        kept = _grouped((c, c.kept()) for c in self.columns if isinstance(c.attribute, Numeric))
+        kept = _grouped((c, c.kept()) for c in self.columns if c.attribute.whole_column)
         if kept:
             found.append(listed(kept))
         return join(found)

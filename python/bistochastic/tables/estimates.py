@@ -107,7 +107,7 @@ def people(population: object, design: Design) -> str:
 def designed(plan: Plan, survey: Survey) -> Design:
     """The columns of a design, none of which the plan protects."""
     design = Design.of(**survey)
-    protected = {column for each in plan.attributes for column in each.columns}
+    protected = plan._protected
     named = (
         ("weights", design.weights),
         ("strata", design.strata),

@@ -15,8 +15,7 @@ import numpy as np
 from bistochastic import _core, arguments, operators
 from bistochastic.estimate.linear import Factor
 from bistochastic.labels import key
-from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, named, prefix
-from bistochastic.plan.columns import impossible_codes
+from bistochastic.plan.attributes import Categorical, Joint, about, named, prefix
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -43,11 +42,7 @@ class Question:
     def coded(self) -> tuple[Coded, ...]:
         """The protected attributes that columns or conditions are about, in the plan's order."""
         names = {*self.columns, *self.where}
-        return tuple(
-            each
-            for each in self.plan.attributes
-            if not isinstance(each, Numeric) and names & set(each.columns)
-        )
+        return tuple(each for each in self.plan._coded if names & set(each.columns))
 
     @property
     def strata(self) -> dict[str, Labels]:
@@ -61,8 +56,8 @@ class Question:
     @property
     def groups(self) -> dict[str, Labels]:
         """All columns that choose laws of the plan, with the values they may have."""
-        coded = [each for each in self.plan.attributes if not isinstance(each, Numeric)]
-        return {e.strata.column: e.strata.labels for e in coded if e.strata is not None}
+        every = self.plan.attributes
+        return {e.strata.column: e.strata.labels for e in every if e.strata is not None}
 
     @property
     def protected(self) -> set[str]:
@@ -115,10 +110,9 @@ def _known(name: str, plan: Plan, column: str) -> None:
         raise ValueError(
             f"`{name}` must name columns of the plan; got `{shown(column)}`, which it drops"
         )
-    for each in plan.attributes:
-        if isinstance(each, Numeric) and column == each.column:
-            must = f"`{name}` must name categories or columns in clear"
-            raise ValueError(f"{must}; got `{shown(column)}`, which holds permuted numbers")
+    if column in [each.column for each in plan._numeric]:
+        must = f"`{name}` must name categories or columns in clear"
+        raise ValueError(f"{must}; got `{shown(column)}`, which holds permuted numbers")
 
 
 def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object, ...]]:
@@ -129,12 +123,11 @@ def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object,
     if not hasattr(where, "items"):
         raise TypeError(f"{must}; got {type(where).__name__}")
     labels: dict[str, tuple[Labels, bool]] = {}
-    for each in plan.attributes:
-        if not isinstance(each, Numeric):
-            if each.strata is not None:
-                labels[each.strata.column] = each.strata.labels, False
-            for column, axis in zip(each.columns, each.axes, strict=True):
-                labels[column] = axis, each.missing == "category"
+    for each in plan._coded:
+        if each.strata is not None:
+            labels[each.strata.column] = each.strata.labels, False
+        for column, axis in zip(each.columns, each.axes, strict=True):
+            labels[column] = axis, each.missing == "category"
     found: dict[str, tuple[Any, ...]] = {}
     for given, levels in where.items():
         column = named(name, given)
@@ -211,7 +204,7 @@ def digits(attribute: Coded) -> list[NDArray[np.intp]]:
     _core.require_memory("columns", cells, len(attribute.shape), 8)
     codes = np.arange(cells)
     if attribute.impossible:
-        codes = np.delete(codes, impossible_codes(attribute))
+        codes = np.delete(codes, attribute.cells)
     return [np.asarray(each) for each in np.unravel_index(codes, attribute.shape)]
 
 

@@ -14,8 +14,7 @@ import numpy as np
 from bistochastic.adapters.results import column, opened
 from bistochastic.estimate import methods
 from bistochastic.estimate.effort import Patience
-from bistochastic.plan import columns as coding
-from bistochastic.plan.attributes import Numeric, about, named
+from bistochastic.plan.attributes import about, named
 from bistochastic.progress import watched
 from bistochastic.tables.estimates import designed
 from bistochastic.tables.sheet import require, table_of, weight_column
@@ -37,7 +36,7 @@ def weights(plan: Plan, frame: object, given: str | None) -> Any:
     """See :meth:`bistochastic.Plan.weights`."""
     frame = table_of(frame)
     table = opened(frame)
-    coded = [each for each in plan.attributes if not isinstance(each, Numeric)]
+    coded = plan._coded
     if not coded:
         raise ValueError("`weights` must be asked of a plan with categories; got numbers alone")
     start = np.ones(table.rows)
@@ -51,7 +50,7 @@ def weights(plan: Plan, frame: object, given: str | None) -> Any:
         for name in attribute.columns:
             require(table, "frame", name)
         with about(attribute.columns):
-            encoded = coding.encode(table, attribute)
+            encoded = attribute._encode(table)
             place = encoded.codes.astype(np.int64)
             if encoded.strata is not None:
                 place += encoded.strata.astype(np.int64) * attribute.size

@@ -18,7 +18,6 @@ from bistochastic.adapters.frames import WrongType, opened
 from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.counts import MOST, Counts
 from bistochastic.plan.attributes import named, prefix
-from bistochastic.plan.columns import impossible_codes
 from bistochastic.tables import sheet as sheets
 from bistochastic.tables.question import Question, ask, levels_of
 from bistochastic.words import shown
@@ -107,7 +106,7 @@ def _placed(question: Question, sheet: sheets.Sheet) -> Counts:
             cells = math.prod(attribute.shape)
             _core.require_memory("columns", cells, math.prod((*before, *after)), 8)
             whole = np.zeros((*before, cells, *after), np.int64)
-            possible = np.delete(np.arange(cells), impossible_codes(attribute))
+            possible = np.delete(np.arange(cells), attribute.cells)
             np.moveaxis(whole, at, 0)[possible] = np.moveaxis(counted, at, 0)
             counted = whole
         counted = counted.reshape(*before, *attribute.shape, *after)
