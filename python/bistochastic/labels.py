@@ -153,7 +153,7 @@ def like(labels: Labels, value: Any) -> tuple[Label | float, ...] | None:
 
 
 def texts(labels: Labels) -> _core.Texts:
-    """The categories as texts, to be looked up and written many at a time; made once, too."""
+    """The categories as texts, to be looked up many at a time; made once, too."""
     known: _core.Texts | None = labels.__dict__.get("_texts")
     if known is None:
         known = _core.Texts([str(value) for value in labels.values])

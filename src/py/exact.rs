@@ -5,10 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::PyTuple;
 
 use super::convert::fraction;
-use super::matrix::Made;
 use super::work::guarded;
 use crate::error::Error;
 use crate::law::{Composition, Matrix};
@@ -296,16 +295,4 @@ impl<'py> Rows<'py> {
             total: before.total.mul(inner)?,
         })
     }
-}
-
-/// A list of matrices for Python.
-pub fn list<'py>(
-    py: Python<'py>,
-    matrices: impl Iterator<Item = Matrix>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let list = PyList::empty(py);
-    for matrix in matrices {
-        list.append(Made(matrix))?;
-    }
-    Ok(list.into_any())
 }
