@@ -22,7 +22,7 @@ impl Matrix {
         if self.family().composition().is_some() {
             let list = PyList::empty(py);
             let mut places = HashMap::new();
-            let below = self.inner().below(|_| false);
+            let below = self.inner().below();
             for matrix in below.into_iter().chain([self.inner()]) {
                 let parameters = PyDict::new(py);
                 for (name, value) in guarded(|| matrix.family.parameters())? {
