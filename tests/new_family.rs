@@ -1,6 +1,9 @@
-//! Families that the library does not know, added by the steps of CONTRIBUTING ("A new family") with nothing
+//! Families that the library does not know, added by the steps of CONTRIBUTING ("Add a family") with nothing
 //! but the public trait: a name, a size, parameters and a structure. They are drawn from, measured, solved,
 //! surveyed and decomposed as those of the library are, without another line.
+
+// Memory of its own, not a caller's.
+#![allow(clippy::disallowed_methods)]
 
 use std::sync::Arc;
 

@@ -14,8 +14,7 @@ True
 
 from typing import TYPE_CHECKING, Any
 
-# `ctrl_c` goes before all that takes time; pickles of earlier versions need `moved`.
-from bistochastic import ctrl_c, errors, moved  # noqa: F401
+from bistochastic import errors
 from bistochastic._core import Key, entropy_rate
 from bistochastic.audit import audit
 from bistochastic.families import (

@@ -4,7 +4,6 @@ import sys
 from importlib.abc import MetaPathFinder
 from typing import Any
 
-from bistochastic import ctrl_c
 from bistochastic.cli import main
 
 
@@ -22,7 +21,6 @@ class _NoPandas(MetaPathFinder):
 def run() -> None:
     """The command line in a process of its own."""
     sys.meta_path.insert(0, _NoPandas())
-    ctrl_c.up()
     main(prog_name="bistochastic")
 
 

@@ -79,7 +79,6 @@ __all__ = [
     "shuffle_ties",
     "spectrum",
     "spelled_ids",
-    "spelled_objects",
     "steps_of",
     "structure_is_singular",
     "survey",
@@ -360,7 +359,6 @@ def plan_column_key(
 def hold_ids(ids: Any) -> Any: ...
 def joined_ids(columns: list[Any]) -> SpelledIds: ...
 def spelled_ids(text: bool, pieces: list[tuple[Any, ...]]) -> SpelledIds: ...
-def spelled_objects(list: list[Any]) -> SpelledIds | None: ...
 
 @final
 class SpelledIds:

@@ -14,6 +14,9 @@
 //! work before its end. Nothing here computes, and nothing here imports the package: it hands in its classes,
 //! exceptions and readers by [`package::register`].
 
+// What crosses the boundary stands in Python's own lists already.
+#![allow(clippy::disallowed_methods)]
+
 use pyo3::prelude::*;
 
 mod birkhoff;
@@ -108,7 +111,7 @@ mod _core {
     #[pymodule_export]
     use super::rebuild::{arrays, restore, restore_parts};
     #[pymodule_export]
-    use super::spelled::{SpelledIds, hold_ids, joined_ids, spelled_ids, spelled_objects};
+    use super::spelled::{SpelledIds, hold_ids, joined_ids, spelled_ids};
     #[pymodule_export]
     use super::structure::{
         classes_of, counts_of, counts_rank, factors_of, first_row_of, has_rows, is_certain,

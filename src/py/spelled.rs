@@ -254,8 +254,7 @@ fn objects<T>(
 }
 
 /// A list of which all are texts, or all bytes, read once; none of any other list.
-#[pyfunction]
-pub fn spelled_objects(list: &Bound<'_, PyList>) -> PyResult<Option<SpelledIds>> {
+fn spelled_objects(list: &Bound<'_, PyList>) -> PyResult<Option<SpelledIds>> {
     let (mut parts, mut kind, mut start) = (Vec::new(), None, 0);
     while start < list.len() {
         let found = objects(list, start, |ids| {

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 WRITTEN = (".csv", ".parquet")
 READ = (*WRITTEN, ".arrow", ".feather")
-# Rows that are protected together: a block of `plan.protect`.
-BATCH = 65_536
 
 
 class Source(Protocol):

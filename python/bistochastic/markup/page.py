@@ -30,7 +30,6 @@ vertical-align:bottom}
 font-family:system-ui,"Segoe UI",Roboto,"Noto Sans",sans-serif}
 .bs-ink{fill:#3b82c4;print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .bs-line{fill:none;stroke:currentColor;stroke-width:1}
-.bs-curve{fill:none;stroke:currentColor;stroke-width:1.8}
 .bs-strike{fill:none;stroke:currentColor;stroke-width:.7;stroke-opacity:.55}
 .bs-grid{fill:none;stroke:currentColor;stroke-width:.5;stroke-opacity:.35}
 .bs-mono{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace}

@@ -42,9 +42,6 @@ _WORDS: dict[str, tuple[str, int]] = {
     "best_guess": ("best guess under the prior", +1),
 }
 
-# What measures were called in earlier versions.
-_RENAMED = {"bits": "entropy_rate", "ergodic": "is_ergodic"}
-
 # What is between 0 and 1, and so is drawn.
 _SHARES = ("beta", "worst_row", "worst_column", "guessing_probability", "truthfulness")
 _TO_THE_DIGIT = ("entropy_rate", "beta", "worst_row", "worst_column", "epsilon")
@@ -67,11 +64,6 @@ class Entry:
     status: Status
     note: str = ""
     before: float | None = field(default=None, repr=False)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Pickles of earlier versions know some measures by other names.
-        name = _RENAMED.get(state["name"], state["name"])
-        self.__dict__.update(state, name=name)
 
     @property
     def words(self) -> str:

@@ -14,7 +14,6 @@ from bistochastic.estimate import methods
 from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
-from bistochastic.plan.attributes import Numeric
 from bistochastic.tables import tabulate
 from bistochastic.tables.question import Question, ask, part, refuse_undecided
 from bistochastic.tables.sheet import Design, certificate_of, read, shared_noise, table_of
@@ -241,11 +240,3 @@ def _fitted(
     cells = back.of(found[None], "told")[0]
     inside = math.fsum(cells)
     return (cells / inside if inside > 0 else np.full_like(cells, math.nan)), gap, steps
-
-
-def is_numeric(plan: Plan, column: str) -> Numeric | None:
-    """The numeric attribute of that name, if it is one."""
-    for each in plan.attributes:
-        if isinstance(each, Numeric) and each.column == column:
-            return each
-    return None

@@ -200,6 +200,10 @@ mod tests {
         assert_eq!(Id::Text("7").block(&any, 3), "7".block(&text, 3));
         assert_eq!(Id::Bytes(b"7").block(&any, 3), (&b"7"[..]).block(&bytes, 3));
         assert_ne!("7".block(&text, 3), (&b"7"[..]).block(&bytes, 3));
+        // A changed code has other words.
+        assert_ne!(7u64.block(&integer, 3), 7u64.block(&integer, 4));
+        assert_ne!("7".block(&text, 3), "7".block(&text, 4));
+        assert_ne!((&b"7"[..]).block(&bytes, 3), (&b"7"[..]).block(&bytes, 4));
     }
 
     /// What [`Further`] gives is what the law of addresses says.

@@ -143,10 +143,7 @@ impl Mix {
             .iter()
             .map(|(_, part)| part.epsilon())
             .fold(0.0, f64::max);
-        let ends: Option<Vec<(f64, f64)>> = parts
-            .iter()
-            .map(|(_, p)| p.family.extremes())
-            .collect::<Option<_>>();
+        let ends = memory::every(parts.iter().map(|(_, p)| p.family.extremes()));
         let by_extremes = ends.map_or(f64::INFINITY, |ends| {
             let mean = |pick: fn(&(f64, f64)) -> f64| {
                 let terms = parts.iter().zip(&ends);

@@ -173,7 +173,7 @@ impl Table {
                     .then_some(row)
             };
             let rows = counts(0).map(|_| pool::map(size, size < 64, counts));
-            let rows = rows.and_then(|rows| rows.into_iter().collect::<Option<Vec<_>>>());
+            let rows = rows.and_then(memory::every);
             if let Some(rows) = rows {
                 return Table::Counts(rows.into_iter().flatten().gather(), total);
             }
