@@ -408,9 +408,8 @@ def _targets(matrix: Matrix, found: Callable[[Matrix], Codes | None]) -> Codes |
         return np.full(n, -1)
     made = structure.composition(matrix)
     if made is not None:
-        is_kron = isinstance(made, structure.Kron)
-        held = structure.wide_factors(made) if is_kron else made.parts
-        parts = [found(part) for part in held]
+        wide = structure.wide_factors(made) if isinstance(made, structure.Kron) else made.parts
+        parts = [found(part) for part in wide]
         known = [part for part in parts if part is not None]
         if any((part < 0).all() for part in known):
             return np.full(n, -1)
