@@ -389,13 +389,6 @@ def plan_row_key(key: Key, plan: str, release: str) -> Key: ...
 @final
 class Texts:
     def __new__(cls, texts: list[str]) -> Self: ...
-    def codes(
-        self,
-        offsets: NDArray[Any],
-        data: NDArray[np.uint8],
-        missing: NDArray[np.bool_] | None,
-        dtype: Any,
-    ) -> NDArray[Any] | None: ...
     def codes_of_views(
         self,
         views: NDArray[np.uint64],
@@ -403,9 +396,6 @@ class Texts:
         missing: NDArray[np.bool_] | None,
         dtype: Any,
     ) -> NDArray[Any] | None: ...
-    def spelled(
-        self, codes: NDArray[Any], missing: NDArray[np.bool_] | None, wide: bool
-    ) -> tuple[NDArray[Any], NDArray[np.uint8]] | None: ...
 
 @final
 class Tally:

@@ -494,7 +494,8 @@ def mix(matrices: Sequence[Matrix], *, weights: Vector) -> Matrix:
     not: the sums would be above 1, and so could beta.
 
     Measures are exact up to size 4096, and at any size inside one structured family. Otherwise they
-    are bounds, and ``m.is_exact`` is False.
+    are bounds, and ``m.is_exact`` is False. Mixtures, products and Kronecker products may hold each
+    other at most 16 deep, with at most 64 different matrices inside.
 
     >>> import bistochastic as bs
     >>> m = bs.mix([bs.k_anonymous(4, k=2), bs.uniform(4)], weights=[0.75, 0.25])

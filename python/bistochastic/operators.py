@@ -213,21 +213,7 @@ def _undo(product: Matrix, rows: Array, *, back: bool) -> Array:
 
 def condition(matrix: Matrix) -> float:
     """The condition in the 2-norm; see :attr:`bistochastic.Matrix.condition`."""
-    return by_parts(matrix, _deciding, _kept_condition)
-
-
-def _deciding(matrix: Matrix) -> list[Matrix]:
-    """The parts whose conditions decide."""
-    if _core.known_condition(matrix) is not None or _core.spectrum(matrix) is not None:
-        return []
-    match composition(matrix):
-        case Kron() as kron:
-            return wide_factors(kron)
-        case Product(first, second):
-            return [first, second]
-        case Mixture() if (rest := _core.rest_of_uniform(matrix)) is not None and matrix.size > 1:
-            return [rest[1]]
-    return []
+    return by_parts(matrix, _kept_condition)
 
 
 def _kept_condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
@@ -263,7 +249,7 @@ def is_singular(matrix: Matrix) -> bool:
     known = _core.structure_is_singular(matrix)
     if known is not None:
         return known
-    return by_parts(matrix, _deciding, _at_most) > MOST and condition(matrix) > MOST
+    return by_parts(matrix, _at_most) > MOST and condition(matrix) > MOST
 
 
 def _at_most(matrix: Matrix, found: Callable[[Matrix], float]) -> float:

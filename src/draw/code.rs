@@ -95,60 +95,112 @@ code! {
     u64, u128, eight, Eight;
 }
 
-/// Codes of some width.
-pub enum Codes<'a> {
-    /// Of one byte.
-    One(&'a mut [u8]),
-    /// Of two.
-    Two(&'a mut [u16]),
-    /// Of four.
-    Four(&'a mut [u32]),
-    /// Of eight.
-    Eight(&'a mut [u64]),
-}
-
-/// The width of the narrowest code that tells so many apart.
+/// Something for codes of one, two, four or eight bytes each, whatever it is: `Each<u8>` to `Each<u64>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Narrow {
-    /// One byte.
-    One,
-    /// Two.
-    Two,
-    /// Four.
-    Four,
+pub enum ByWidth<A, B, C, D> {
+    /// One byte: up to 256 categories.
+    One(A),
+    /// Two: up to 65,536.
+    Two(B),
+    /// Four: up to 2^32.
+    Four(C),
     /// Eight.
-    Eight,
+    Eight(D),
 }
 
-impl Narrow {
-    /// For codes below `size`.
+/// Codes to be read.
+pub type Given<'a> = ByWidth<&'a [u8], &'a [u16], &'a [u32], &'a [u64]>;
+
+/// Codes to be written.
+pub type Codes<'a> = ByWidth<&'a mut [u8], &'a mut [u16], &'a mut [u32], &'a mut [u64]>;
+
+/// A width alone.
+pub type Width = ByWidth<(), (), (), ()>;
+
+impl Width {
+    /// Of the narrowest codes below `size`.
     pub fn of(size: u64) -> Self {
         match size {
-            0..=0x100 => Narrow::One,
-            0x101..=0x1_0000 => Narrow::Two,
-            0x1_0001..=0x1_0000_0000 => Narrow::Four,
-            _ => Narrow::Eight,
+            0..=0x100 => ByWidth::One(()),
+            0x101..=0x1_0000 => ByWidth::Two(()),
+            0x1_0001..=0x1_0000_0000 => ByWidth::Four(()),
+            _ => ByWidth::Eight(()),
+        }
+    }
+
+    /// Of codes of so many bytes; of eight for any other number.
+    pub fn of_bytes(bytes: usize) -> Self {
+        match bytes {
+            1 => ByWidth::One(()),
+            2 => ByWidth::Two(()),
+            4 => ByWidth::Four(()),
+            _ => ByWidth::Eight(()),
         }
     }
 }
 
-/// `$run::<C>` for the narrowest type `C` of codes below a size.
-macro_rules! narrow {
-    ($size:expr, $C:ident => $run:expr) => {
-        match $crate::draw::code::Narrow::of($size) {
-            $crate::draw::code::Narrow::One => {
+impl<A, B, C, D> ByWidth<A, B, C, D> {
+    /// Of one code.
+    pub fn bytes(&self) -> usize {
+        match self {
+            ByWidth::One(_) => 1,
+            ByWidth::Two(_) => 2,
+            ByWidth::Four(_) => 4,
+            ByWidth::Eight(_) => 8,
+        }
+    }
+}
+
+/// `$run` for what there is of some width; `$as_such` makes the same of that width again.
+macro_rules! each {
+    ($all:expr, $one:pat => $run:expr) => {
+        match $all {
+            $crate::draw::code::ByWidth::One($one) => $run,
+            $crate::draw::code::ByWidth::Two($one) => $run,
+            $crate::draw::code::ByWidth::Four($one) => $run,
+            $crate::draw::code::ByWidth::Eight($one) => $run,
+        }
+    };
+    ($all:expr, $as_such:ident, $one:pat => $run:expr) => {{
+        use $crate::draw::code::ByWidth;
+        match $all {
+            ByWidth::One($one) => {
+                let $as_such = ByWidth::One;
+                $run
+            }
+            ByWidth::Two($one) => {
+                let $as_such = ByWidth::Two;
+                $run
+            }
+            ByWidth::Four($one) => {
+                let $as_such = ByWidth::Four;
+                $run
+            }
+            ByWidth::Eight($one) => {
+                let $as_such = ByWidth::Eight;
+                $run
+            }
+        }
+    }};
+}
+
+/// `$run` for the type `$C` of codes of a width.
+macro_rules! typed {
+    ($width:expr, $C:ident => $run:expr) => {
+        match $width {
+            $crate::draw::code::ByWidth::One(()) => {
                 type $C = u8;
                 $run
             }
-            $crate::draw::code::Narrow::Two => {
+            $crate::draw::code::ByWidth::Two(()) => {
                 type $C = u16;
                 $run
             }
-            $crate::draw::code::Narrow::Four => {
+            $crate::draw::code::ByWidth::Four(()) => {
                 type $C = u32;
                 $run
             }
-            $crate::draw::code::Narrow::Eight => {
+            $crate::draw::code::ByWidth::Eight(()) => {
                 type $C = u64;
                 $run
             }
@@ -156,7 +208,7 @@ macro_rules! narrow {
     };
 }
 
-pub(super) use narrow;
+pub(crate) use {each, typed};
 
 /// How many codes of each width a thread has room for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -171,7 +223,7 @@ impl Room {
     /// So many buffers for codes below `size`.
     pub(super) fn of(size: u64, buffers: usize) -> Self {
         let mut room = Room::default();
-        room.buffers[Narrow::of(size) as usize] = buffers;
+        room.buffers[Width::of(size).bytes().ilog2() as usize] = buffers;
         room
     }
 

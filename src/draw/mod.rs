@@ -9,6 +9,7 @@ pub mod hashing;
 pub mod key;
 pub mod keystream;
 pub mod loops;
+pub mod plan;
 pub mod randomize;
 pub mod recode;
 pub mod respond;

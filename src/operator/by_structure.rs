@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use super::{Means, Operator, Scatter, Shift, Source, Spectrum, Swap, Tridiagonal};
+use super::direct::{Means, Scatter, Shift, Swap};
+use super::map::Operator;
+use super::spectral::Spectrum;
+use super::tridiagonal::{Source, Tridiagonal};
 use crate::law::{Alphas, Matrix, Shelf, Shelved, Structure};
 use crate::number::dd::Dd;
 use crate::number::lattice::{gcd, nearest};

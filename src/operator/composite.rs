@@ -8,8 +8,9 @@
 
 use std::sync::Arc;
 
-use super::joint::{axes_of, transpose};
-use super::{Joint, Operator, Spectrum, Way, run};
+use super::joint::{Joint, axes_of, transpose};
+use super::map::{Operator, Way, run};
+use super::spectral::Spectrum;
 use crate::error::{Error, Result};
 use crate::law::{Composition, Matrix};
 use crate::number::lattice;

@@ -1,53 +1,78 @@
-//! `Matrix.same_law`.
+//! The law behind a `Matrix`, as Python holds it.
+
+use std::cell::Cell;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
 
-use super::convert::type_name;
-use super::exact;
-use super::matrix::Matrix;
-use super::supervise::supervised;
-use crate::error::Error;
-use crate::law::same::{Found, same};
+use super::package;
+use crate::law::{self, Family};
 
-/// Up to this size a comparison is over before anybody could stop it.
-const SMALL: u64 = 64;
+/// The law of a :class:`bistochastic.Matrix`, which is this class with what Python adds to it.
+#[pyclass(frozen, subclass, module = "bistochastic._core", name = "Law")]
+pub struct Matrix {
+    inner: law::Matrix,
+}
+
+thread_local! {
+    static WAITING: Cell<Option<law::Matrix>> = const { Cell::new(None) };
+}
+
+/// A matrix on its way to Python, where it becomes one of the class that callers see.
+pub struct Made(pub law::Matrix);
+
+impl<'py> IntoPyObject<'py> for Made {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        package::make(py, &package::MATRIX, &WAITING, self.0)
+    }
+}
+
+impl Matrix {
+    /// The core's matrix.
+    pub fn inner(&self) -> &law::Matrix {
+        &self.inner
+    }
+
+    /// Its law.
+    pub fn family(&self) -> &dyn Family {
+        &*self.inner.family
+    }
+
+    /// Where the law is kept.
+    pub fn place(&self) -> usize {
+        place(&self.inner)
+    }
+}
+
+/// Where the law of a matrix is kept.
+pub fn place(matrix: &law::Matrix) -> usize {
+    Arc::as_ptr(&matrix.family).cast::<()>() as usize
+}
 
 #[pymethods]
 impl Matrix {
-    /// Whether two matrices have the same entries, as exact fractions, whatever their families.
-    ///
-    /// ``==`` asks for the same family and parameters too.
-    ///
-    /// Other pairs are compared row by row until they differ, up to size 4096: ``ValueError`` beyond that, unless a
-    /// difference is seen at once. Ctrl-C stops it.
-    ///
-    /// >>> from fractions import Fraction
-    /// >>> m = bs.randomized_response(2, keep=Fraction(3, 4))
-    /// >>> m.same_law(bs.dense([[3, 1], [1, 3]])), m == bs.dense([[3, 1], [1, 3]])
-    /// (True, False)
-    /// >>> bs.uniform(6).same_law(bs.k_anonymous(6, k=6))
-    /// True
-    /// >>> bs.uniform(3).same_law(bs.circulant([0.33, 0.33, 0.34]))
-    /// False
-    fn same_law(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let Ok(other) = other.cast::<Matrix>() else {
-            return Err(Error::type_("other", "be a Matrix", type_name(other)).into());
-        };
-        let (a, b) = (self.inner(), other.get().inner());
-        let simple = a.family.composition().is_none() && b.family.composition().is_none();
-        let small = simple && a.family.size() <= SMALL;
-        let found = supervised(py, small, None, |control| same(a, b, control))?;
-        if let Found::Same(found) = found {
-            return Ok(found);
-        }
-        for u in 0..a.family.size() {
-            py.check_signals()?;
-            for (x, y) in exact::row(py, a, u)?.iter().zip(exact::row(py, b, u)?) {
-                if !x.eq(y)? {
-                    return Ok(false);
-                }
-            }
-        }
-        Ok(true)
+    /// Matrices come from the functions of their families.
+    #[new]
+    #[pyo3(signature = (*_given, **_named))]
+    fn new(_given: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let inner = package::taken(&WAITING, &package::MATRIX)?;
+        Ok(Matrix { inner })
     }
+}
+
+/// A list of matrices for Python.
+pub fn list<'py>(
+    py: Python<'py>,
+    matrices: impl Iterator<Item = law::Matrix>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let list = PyList::empty(py);
+    for matrix in matrices {
+        list.append(Made(matrix))?;
+    }
+    Ok(list.into_any())
 }

@@ -26,6 +26,7 @@ mod cross;
 mod entropy;
 mod exact;
 mod gradients;
+mod id;
 mod key;
 mod law;
 mod matrix;
@@ -44,7 +45,7 @@ mod structure;
 mod supervise;
 mod survey;
 mod texts;
-mod wholes;
+mod widths;
 mod work;
 
 // Nothing here is known to need the GIL. But no free-threaded interpreter has run it so far, so it claims nothing:
@@ -85,7 +86,9 @@ mod _core {
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
-    use super::matrix::{Matrix, build, families, identity_of, parts_in};
+    use super::law::Matrix;
+    #[pymodule_export]
+    use super::matrix::{build, families, identity_of, parts_in};
     #[pymodule_export]
     use super::memory::require_memory;
     #[pymodule_export]
@@ -119,5 +122,5 @@ mod _core {
     #[pymodule_export]
     use super::texts::Texts;
     #[pymodule_export]
-    use super::wholes::plan_recode;
+    use super::widths::plan_recode;
 }

@@ -5,11 +5,12 @@ use numpy::{
 };
 use pyo3::prelude::*;
 
-use super::convert::array_type;
-use super::matrix::Matrix;
+use super::law::Matrix;
 use super::memory;
 use super::secret::Secret;
+use super::widths::array;
 use super::work::detached;
+use crate::draw::code::each;
 use crate::draw::derive::Purpose;
 use crate::error::Error;
 use crate::law::structure::Run;
@@ -135,23 +136,8 @@ pub fn permute_into<'py>(
 ) -> PyResult<()> {
     detached(py, u64::MAX, || allowed(matrix, allow_shift))??;
     let secret = Secret::new(key, stream, true, "stream")?;
-    macro_rules! of_width {
-        ($($number:ty),*) => {
-            $(
-                if let Ok(values) = values.cast::<PyArray1<$number>>() {
-                    let out = out.cast::<PyArray1<$number>>()?;
-                    return moved(py, matrix, values, out, &secret);
-                }
-            )*
-        };
-    }
-    of_width!(u64, u32, u16, u8);
-    Err(Error::type_(
-        "values",
-        "be an array of unsigned integers",
-        array_type(values),
-    )
-    .into())
+    let values = array("values", "be an array of unsigned integers", values)?;
+    each!(values, values => moved(py, matrix, &values, out.cast()?, &secret))
 }
 
 /// Whose value comes to each place.

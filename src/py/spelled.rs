@@ -5,8 +5,8 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
+use super::id::{NO_ZERO, ONE_ID, one_id};
 use super::package;
-use super::randomize::one_id;
 use super::work::{detached, guarded};
 use crate::draw::randomize::Id;
 use crate::draw::spelled::{Fault, Part, Spelled};
@@ -112,14 +112,8 @@ impl SpelledIds {
 fn refuse(fault: Fault, first: usize, width: usize) -> Error {
     let at = |got: &str, i: usize| format!("{got} at position {}", first + i);
     match fault {
-        Fault::NotUnicode(i) => Error::value(
-            "ids",
-            super::randomize::ONE_ID,
-            at("a text that is not Unicode", i),
-        ),
-        Fault::EndsInZero(i) => {
-            Error::value("ids", super::randomize::NO_ZERO, at("a text that does", i))
-        }
+        Fault::NotUnicode(i) => Error::value("ids", ONE_ID, at("a text that is not Unicode", i)),
+        Fault::EndsInZero(i) => Error::value("ids", NO_ZERO, at("a text that does", i)),
         Fault::Short(i) => {
             let must = format!(
                 "fill the {width} bytes of a fixed-width array, or be a list, an object array or Arrow binary"

@@ -144,10 +144,6 @@ def codes_of(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
         return _of_dictionaries(column, labels)
     missing = _nulls(column)
     if holds == "text":
-        known = codes_of_chunks(column.chunks, labels, missing)
-        if known is not None:
-            return known, missing
-        # One is none of them. From here on it is found out where.
         if pa.types.is_string_view(kind):
             column = column.cast(pa.string())
         found = pc.index_in(column, value_set=pa.array(labels.values, column.type))
@@ -184,63 +180,6 @@ def _respelled(kind: pa.DataType, labels: Labels) -> tuple[arrays.Holds, Labels]
     if holds in ("integer", "float"):
         arrays.holds(np.dtype(values.to_pandas_dtype()), labels)
     return holds, labels
-
-
-def codes_of_chunks(chunks: list[pa.Array], labels: Labels, missing: Mask | None) -> Codes | None:
-    """The codes of texts, chunk by chunk, from their memory; None where one is no category."""
-    dtype = arrays.narrow(len(labels))
-    parts: list[Codes] = []
-    start = 0
-    for chunk in chunks:
-        none = None if missing is None else missing[start : start + len(chunk)]
-        start += len(chunk)
-        codes = _of_buffers(chunk, labels, none, dtype)
-        if codes is None:
-            return None
-        parts.append(codes)
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.empty(0, dtype)
-
-
-def _of_buffers(
-    chunk: pa.Array, labels: Labels, missing: Mask | None, dtype: np.dtype
-) -> Codes | None:
-    """The codes of the texts in one chunk, from its memory."""
-    if not len(chunk):
-        return np.empty(0, dtype)
-    _valid, first, *rest = chunk.buffers()
-    data = [_words(buffer, "u1") for buffer in rest]
-    if pa.types.is_string_view(chunk.type):
-        views = _words(first, "u8")[2 * chunk.offset :][: 2 * len(chunk)]
-        return labels._texts.codes_of_views(views, data, missing, dtype)
-    wide = "i8" if pa.types.is_large_string(chunk.type) else "i4"
-    offsets = _words(first, wide)[chunk.offset :][: len(chunk) + 1]
-    return labels._texts.codes(offsets, data[0], missing, dtype)
-
-
-def _words(buffer: pa.Buffer, kind: str) -> np.ndarray:
-    """A buffer of Arrow as an array over the same memory; none where all texts are empty."""
-    if buffer is None:
-        return np.empty(0, kind)
-    size = np.dtype(kind).itemsize
-    array = np.frombuffer(buffer, kind, buffer.size // size)
-    # What came out of a message of another process may lie at an odd address.
-    return arrays.solid(array, array.dtype)
-
-
-def _spelled(kind: pa.DataType, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
-    """Texts of these codes; None where they are more than their type can tell apart."""
-    wide = pa.types.is_large_string(kind)
-    found = labels._texts.spelled(np.ascontiguousarray(codes), missing, wide)
-    if found is None:
-        return None
-    offsets, data = found
-    valid, nulls = None, 0
-    if missing is not None:
-        valid, nulls = pa.array(~missing).buffers()[1], int(np.count_nonzero(missing))
-    buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(data)]
-    return pa.Array.from_buffers(kind, len(codes), buffers, nulls)
 
 
 def _of_dictionaries(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
@@ -301,9 +240,10 @@ def labelled_as(kind: pa.DataType, labels: Labels, codes: Codes, missing: Mask |
         found = pa.array(plain, kind, mask=missing)
     else:
         plain = pa.string() if pa.types.is_string_view(kind) else kind
-        found = _spelled(plain, labels, codes, missing)
-        if found is None:
-            found = _texts(labels, plain).take(pa.array(codes, mask=missing))
+        found = _texts(labels, plain).take(pa.array(codes, mask=missing))
+        if missing is None:
+            # Else it says of every row that it is not missing.
+            found = pa.Array.from_buffers(plain, len(found), [None, *found.buffers()[1:]])
         found = found if found.type == kind else found.cast(kind)
     return pa.chunked_array([found])
 

@@ -51,6 +51,10 @@ class Step(NamedTuple):
         return fragment(facts(pairs, caption="T-transform"))
 
 
+# With the products of pairs they are the 64 different matrices that a composite may hold.
+_FACTORS = 33
+
+
 @dataclass(frozen=True, repr=False)
 class TTransforms:
     """What :func:`t_transforms` found: a relabelling if one is needed, then T-transforms in order.
@@ -170,7 +174,7 @@ class TTransforms:
         ]
 
     def to_matrix(self) -> Matrix:
-        """The bistochastic matrix itself, as a product of :meth:`matrices`.
+        """The bistochastic matrix itself, as a product of :meth:`matrices`, at most 33.
 
         >>> import bistochastic as bs
         >>> bs.theory.t_transforms([3, 1], [2, 2]).to_matrix().to_dense()
@@ -178,6 +182,9 @@ class TTransforms:
                [0.5, 0.5]])
         """
         factors = self.matrices() or [families.identity(self.size)]
+        if len(factors) > _FACTORS:
+            must = f"`to_matrix` must multiply at most {_FACTORS} matrices"
+            raise ValueError(f"{must}; got {len(factors)}: matrices() are the factors")
         # Pairs of pairs, since composites nest only so deep.
         while len(factors) > 1:
             odd = factors[len(factors) & ~1 :]

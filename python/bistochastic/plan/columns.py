@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Mask, Table
+    from bistochastic.families import Family
     from bistochastic.labels import Label, Labels
     from bistochastic.matrix import Matrix
     from bistochastic.plan.attributes import Strata
@@ -178,7 +179,7 @@ class Whole:
     missing: ClassVar[Literal["refuse"]] = "refuse"
     strata: ClassVar[None] = None
     column: str
-    family: str | None
+    family: Family | None
     given: tuple[tuple[str, Any], ...]
     matrix: Matrix | None
     order: Literal["rank"] | None

@@ -391,16 +391,7 @@ def targets(matrix: Matrix) -> Codes | None:
     >>> targets(bs.blocks([2, 1])), targets(bs.permutation([1, 0]) @ bs.permutation([1, 0]))
     (array([-1, -1,  2]), array([0, 1]))
     """
-    return structure.by_parts(matrix, _parts, _targets)
-
-
-def _parts(matrix: Matrix) -> Iterable[Matrix]:
-    if matrix.size == 1 or math.isfinite(matrix.epsilon):
-        return ()
-    made = structure.composition(matrix)
-    if made is None or matrix.size > _EVERY:
-        return ()
-    return structure.wide_factors(made) if isinstance(made, structure.Kron) else made.parts
+    return structure.by_parts(matrix, _targets)
 
 
 def _targets(matrix: Matrix, found: Callable[[Matrix], Codes | None]) -> Codes | None:
@@ -413,7 +404,8 @@ def _targets(matrix: Matrix, found: Callable[[Matrix], Codes | None]) -> Codes |
         return np.full(n, -1)
     made = structure.composition(matrix)
     if made is not None:
-        parts = [found(part) for part in _parts(matrix)]
+        wide = structure.wide_factors(made) if isinstance(made, structure.Kron) else made.parts
+        parts = [found(part) for part in wide]
         known = [part for part in parts if part is not None]
         if any((part < 0).all() for part in known):
             return np.full(n, -1)

@@ -40,7 +40,7 @@ pub use crate::draw::code::{Code, RECORDS};
 pub use address::{Address, Id, Many, Person, Rows};
 pub use streams::{AnyKeys, ByteKeys, IntegerKeys, Keys, RowKeys, TextKeys};
 
-use crate::draw::code::{Room, narrow};
+use crate::draw::code::{Room, Width, typed};
 use crate::system::memory::{self, Gather};
 use address::Which;
 use draw::{At, draw};
@@ -140,7 +140,7 @@ impl<'a, K: Keys> Randomizer<'a, K> {
         let part = |start, end, then: &mut dyn FnMut(&mut dyn Records)| {
             then(&mut self.at(addresses.part(start, end), end - start));
         };
-        narrow!(self.draws.size, C => self.draws.run::<T, C>(codes, out, cut, &part, threads))
+        typed!(Width::of(self.draws.size), C => self.draws.run::<T, C>(codes, out, cut, &part, threads))
             .map_err(Refused::Code)
     }
 

@@ -88,12 +88,7 @@ impl Matrix {
     /// The tables to draw from, built at first use.
     pub fn sampler(&self) -> &Sampler {
         let family = &*self.family;
-        self.keep(|| {
-            for part in self.below(Matrix::has_sampler) {
-                part.sampler();
-            }
-            Sampler::new(family.structure(), family.size())
-        })
+        self.keep(|| Sampler::new(family.structure(), family.size()))
     }
 
     /// Whether the tables are built already.
@@ -287,12 +282,14 @@ mod tests {
 
     #[test]
     fn refuses_more_draws_than_anyone_waits_for() {
-        let mut m = make(
+        let one = make(
             "randomized_response",
             &[("size", whole(2)), ("beta", Value::Real(0.5))],
         )
         .unwrap();
-        for _ in 0..17 {
+        let three = Value::Matrices([one.clone(), one.clone(), one].into());
+        let mut m = make("kron", &[("matrices", three)]).unwrap();
+        for _ in 0..15 {
             m = make(
                 "product",
                 &[("matrices", Value::Matrices([m.clone(), m].into()))],

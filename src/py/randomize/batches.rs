@@ -7,8 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice};
 
 use super::columns::Columns;
-use super::ids::{Keyed, id};
+use super::ids::Keyed;
+use crate::draw::code::{Width, typed};
 use crate::draw::randomize::{Address, Code, Id, Many, Randomizer, Refused, Rows, refuse};
+use crate::py::id::one_id;
 use crate::py::spelled::of_ids;
 use crate::py::work::{detached, guarded};
 
@@ -25,7 +27,17 @@ const FIRST_INTEGERS: usize = 1 << 17;
 const FIRST_IDS: usize = 1 << 10;
 
 /// Draw for all records, a batch at a time, so that the caller's thread can look at signals.
-pub fn run<'py, T: Code + numpy::Element>(
+pub fn run<'py>(
+    py: Python<'py>,
+    columns: &Columns<'py>,
+    keyed: &Keyed<'_, 'py>,
+    threads: usize,
+    sizes: (u64, u64),
+) -> PyResult<()> {
+    typed!(Width::of_bytes(columns.bytes), T => run_as::<T>(py, columns, keyed, threads, sizes))
+}
+
+fn run_as<'py, T: Code + numpy::Element>(
     py: Python<'py>,
     columns: &Columns<'py>,
     keyed: &Keyed<'_, 'py>,
@@ -102,7 +114,7 @@ pub fn run<'py, T: Code + numpy::Element>(
                 let ids: PyResult<Vec<Id<'_>>> = items
                     .iter()
                     .enumerate()
-                    .map(|(i, item)| id("ids", item, Some(start + i)))
+                    .map(|(i, item)| one_id("ids", item, Some(start + i)))
                     .collect();
                 let ids = ids?;
                 // Nobody knows how long they are. Texts or bytes alone are hashed many at a time.

@@ -5,7 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyInt;
 
 use super::convert::{self, type_name, whole};
-use super::matrix::Matrix;
+use super::id::one_id;
+use super::law::Matrix;
 use super::secret::{Secret, missing};
 use super::work::detached;
 use crate::draw::randomize::Id;
@@ -19,7 +20,7 @@ mod ids;
 
 pub use batches::run;
 pub use columns::Columns;
-pub use ids::{Draws, Keyed, NO_ZERO, ONE_ID, id as one_id};
+pub use ids::{Draws, Keyed};
 
 /// Rows are counted below this.
 const ROWS: u64 = 1 << 62;
@@ -111,12 +112,7 @@ impl Matrix {
             None => Keyed::rows(draws, row.unwrap_or(0))?,
         };
         let sizes = (size, matrix.sampler().draws());
-        match columns.bytes {
-            1 => run::<u8>(py, &columns, &keyed, threads, sizes),
-            2 => run::<u16>(py, &columns, &keyed, threads, sizes),
-            4 => run::<u32>(py, &columns, &keyed, threads, sizes),
-            _ => run::<u64>(py, &columns, &keyed, threads, sizes),
-        }?;
+        run(py, &columns, &keyed, threads, sizes)?;
         columns.finish()
     }
 
@@ -164,7 +160,7 @@ impl Matrix {
         };
         // Under the keys of its own kind, so that no key is derived in vain.
         let (key, labels) = (secret.key(), &secret.labels[..]);
-        Ok(match ids::id("id", id, None)? {
+        Ok(match one_id("id", id, None)? {
             Id::Integer(id) => match u64::try_from(id) {
                 Ok(id) => keyed(matrix, key, labels, u, id),
                 Err(_) => keyed(matrix, key, labels, u, id as i64),
