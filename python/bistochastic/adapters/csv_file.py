@@ -237,6 +237,9 @@ class CsvSource:
             raise ValueError(f"{must}; got {wrong[2]} in {where}")
         if "UTF8" in text:
             raise self._undecodable(where, None)
+        if "straddl" in text:
+            must = f"`{self._name}` must have rows of at most {_BLOCK >> 20} MiB"
+            raise ValueError(f"{must}; got a longer one in {where}")
         raise ValueError(f"`{self._name}` must be CSV; got something else in {where}")
 
     def _undecodable(self, where: str | None, given: CsvBytes | None) -> ValueError:

@@ -349,17 +349,17 @@ class Report:
             ),
             table(header, rows, caption="The most that a belief can become, by one record"),
             self._example(),
-            *self._several(),
         ]
         if len(self.columns) > 1:
             found.append(
                 element(
                     "p",
-                    "A column's row is about its own report. Where columns go together, the "
-                    "reports of the others tell something, too. The last row: the most that all "
-                    "reports of one person together can tell, even where columns are related.",
+                    "A column's row is about its own reported value. If columns are related, the "
+                    "others reveal something, too. The last row of this table is the most that all "
+                    "reported values of one person together can reveal.",
                 )
             )
+        found += self._several()
         reasons = _grouped((column, line) for column in self.columns for line in column.reasons())
         if reasons:
             found += [
