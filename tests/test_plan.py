@@ -162,10 +162,9 @@ def test_what_is_unknown_is_refused_with_its_path(change: Any, path: str) -> Non
 def test_a_matrix_stands_as_its_own_file_does() -> None:
     shared = bs.randomized_response(2, beta=0.5)
     deep = often = shared
-    for _ in range(250):
+    for _ in range(15):
         deep = deep @ bs.uniform(2)
-    for _ in range(30):
-        # 2^30 parts, if each were written as often as it is used.
+        # 2^15 parts, if each were written as often as it is used.
         often = often @ often
     for law in (deep, often, bs.kron(shared, shared), bs.geometric(4, beta=0.3)):
         plan = bs.Plan([bs.Categorical("x", range(law.size), matrix=law)])

@@ -120,7 +120,7 @@ def _numbers(
     found = {}
     for column, attribute in numeric.items():
         progress(f"permuting {column}", None)
-        values = attribute.read(read.pop(column))
+        values = attribute._read(read.pop(column))
         found[column] = permuted(plan, options, column, values)
         del values
     return found

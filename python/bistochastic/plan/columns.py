@@ -185,7 +185,7 @@ class Whole:
     order: Literal["rank"] | None
     release: Literal["permute", "average"]
 
-    def read(self, table: Table) -> NDArray[Any]:
+    def _read(self, table: Table) -> NDArray[Any]:
         """The values of the column in a table."""
         name = self.column
         try:

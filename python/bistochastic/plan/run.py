@@ -112,7 +112,7 @@ class Run:
         values = {}
         for number in self.numeric:
             if number.column not in self._numbers:
-                values[number.column] = number.read(table)
+                values[number.column] = number._read(table)
                 self._done(1)
         return Piece(table, first, last, encoded, values, ids or self._ids(table, first))
 
