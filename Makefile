@@ -42,6 +42,7 @@ rust:
 	cargo fmt --check
 	MAKEFLAGS= cargo clippy --locked --all-targets --features python --quiet -- -D warnings
 	MAKEFLAGS= cargo test --locked --quiet
+	MAKEFLAGS= RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet
 
 lint: build-test
 	$(BIN)/ruff check .
@@ -67,9 +68,10 @@ SEED ?=
 fuzz: build-test
 	$(BIN)/python tests/fuzz --seconds $(SECONDS) --seed "$(SEED)"
 
-# A build of its own below target/, with every fault on purpose; a table of who finds them.
+# Faults on purpose, one at a time, in copies below target/mutants; FAULTS= names some of them.
+FAULTS ?=
 mutants: build-test
-	$(BIN)/python -m mutants
+	$(BIN)/python -m mutants $(FAULTS)
 
 # What this machine cannot run is said and is no failure. `NIGHTLY=` names another nightly toolchain.
 sanitize:

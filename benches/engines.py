@@ -101,9 +101,7 @@ def on_pyarrow(folder: Path, kind: str, options: dict[str, Any]) -> tuple[Work, 
         ds.write_dataset(ds.dataset(source).scanner(columns=COLUMNS), out, format="parquet")
 
     def protect(source: Path, out: Path) -> None:
-        ds.write_dataset(
-            plan(kind).on_dataset(ds.dataset(source), **options), out, format="parquet"
-        )
+        ds.write_dataset(plan(kind).on(ds.dataset(source), **options), out, format="parquet")
 
     return protect, copy
 
@@ -115,7 +113,7 @@ def on_polars(folder: Path, kind: str, options: dict[str, Any]) -> tuple[Work, W
         pl.scan_parquet(source).drop("person").sink_parquet(out)
 
     def protect(source: Path, out: Path) -> None:
-        plan(kind).on_polars(pl.scan_parquet(source), **options).sink_parquet(out)
+        plan(kind).on(pl.scan_parquet(source), **options).sink_parquet(out)
 
     return protect, copy
 
@@ -130,7 +128,7 @@ def on_duckdb(folder: Path, kind: str, options: dict[str, Any]) -> tuple[Work, W
         read(source).project(", ".join(COLUMNS)).write_parquet(str(out))
 
     def protect(source: Path, out: Path) -> None:
-        plan(kind).on_duckdb(read(source), **options).write_parquet(str(out))
+        plan(kind).on(read(source), **options).write_parquet(str(out))
 
     return protect, copy
 
@@ -142,7 +140,7 @@ def on_dask(folder: Path, kind: str, options: dict[str, Any]) -> tuple[Work, Wor
         dd.read_parquet(source).drop(columns="person").to_parquet(out, write_index=False)
 
     def protect(source: Path, out: Path) -> None:
-        made = plan(kind).on_dask(dd.read_parquet(source), **options)
+        made = plan(kind).on(dd.read_parquet(source), **options)
         made.to_parquet(out, write_index=False)
 
     return protect, copy
@@ -160,7 +158,7 @@ def on_ray(folder: Path, kind: str, options: dict[str, Any]) -> tuple[Work, Work
         ray.data.read_parquet(str(source)).drop_columns(["person"]).write_parquet(str(out))
 
     def protect(source: Path, out: Path) -> None:
-        plan(kind).on_ray(ray.data.read_parquet(str(source)), **options).write_parquet(str(out))
+        plan(kind).on(ray.data.read_parquet(str(source)), **options).write_parquet(str(out))
 
     return protect, copy
 
@@ -183,7 +181,7 @@ def on_spark(folder: Path, kind: str, options: dict[str, Any]) -> tuple[Work, Wo
         frame.mapInArrow(identity, frame.schema).drop("person").write.parquet(str(out))
 
     def protect(source: Path, out: Path) -> None:
-        plan(kind).on_spark(spark.read.parquet(str(source)), **options).write.parquet(str(out))
+        plan(kind).on(spark.read.parquet(str(source)), **options).write.parquet(str(out))
 
     return protect, copy
 

@@ -96,11 +96,11 @@ def against_numpy() -> None:
         if x is None:
             print(f"  {name}: left out: it is not in BISTOCHASTIC_DATA")
             continue
-        ours = best(lambda: bs.microaggregate(x, k=k), 3)  # noqa: B023
+        ours = best(lambda: bs.masking.microaggregate(x, k=k), 3)  # noqa: B023
         start = time.perf_counter()
         classes = mdav(x, k)
         theirs = time.perf_counter() - start
-        found = bs.microaggregate(x, k=k)
+        found = bs.masking.microaggregate(x, k=k)
         print(
             f"  {name}, {len(x):,} x {x.shape[1]}, k = {k}: {1e3 * ours:.1f} ms,"
             f" {theirs / ours:.1f} times faster{wanted}; information loss"
@@ -115,12 +115,13 @@ def growth() -> None:
         before = 0.0
         for n in (12_500, 25_000, 50_000, 100_000):
             x = getattr(np.random.default_rng(2), law)(size=(n, 5))
-            took = best(lambda: bs.microaggregate(x, k=5), 1)  # noqa: B023
+            took = best(lambda: bs.masking.microaggregate(x, k=5), 1)  # noqa: B023
             grown = f", {took / before:.1f} times the half" if before else ""
             print(f"  {law}, {n:,} x 5: {took:.2f} s{grown}", flush=True)
             before = took
     x = np.random.default_rng(3).lognormal(size=10**6)
-    print(f"  the best classes of 10^6 x 1: {best(lambda: bs.microaggregate(x, k=5), 1):.2f} s")
+    took = best(lambda: bs.masking.microaggregate(x, k=5), 1)
+    print(f"  the best classes of 10^6 x 1: {took:.2f} s")
 
 
 if __name__ == "__main__":

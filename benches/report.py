@@ -15,11 +15,12 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import bistochastic as bs
 from common import best
 
-LAWS = ("randomized_response", "geometric", "k_anonymous")
+LAWS: tuple[Any, ...] = ("randomized_response", "geometric", "k_anonymous")
 BROWSER = Path(sys.prefix) / "browser" / "bin" / "python"
 # Milliseconds from the start of the navigation until the slider has its first numbers.
 DRIVE = """

@@ -46,9 +46,7 @@ def main() -> None:
         key = bs.KeySource.file(folder / "survey.key")
         f = plan.function(key=key, id_column="person", after="first")
         observed = Observation("rows")
-        out = plan.on_spark(
-            people, observation=observed, key=key, id_column="person", after="first"
-        )
+        out = plan.on(people, observation=observed, key=key, id_column="person", after="first")
         out.write.parquet(str(folder / "protected"))
         # Whether an id has one row is a group-by of its own, and the certificate says so.
         most = people.groupBy("person").count().agg(sf.max("count")).first()[0]

@@ -1,1 +1,1 @@
-"""Faults on purpose, and whether the tests find them: ``make mutants``."""
+"""Faults on purpose: each patch breaks one guarantee, and names the tests that find it."""

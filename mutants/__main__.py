@@ -1,170 +1,146 @@
-"""Build once with all mutants, switch on one after the other, and expect its tests to fail.
+"""Apply each fault to a copy of the tree, and expect the tests that it names to fail.
 
-The build has a folder of its own below ``target``; nothing that is installed is touched.
-Prints a table, and exits with 1 where a mutant is not killed.
+``python -m mutants`` takes all patches, ``python -m mutants a b`` those of these names. A fault in
+Python is a copy of the package with the compiled core of the checkout. A fault in Rust costs a
+build of the tests of the core; all copies share one folder of builds, ``target/mutants/build``.
+Prints a table, and exits with 1 if a fault is not found or a patch does not apply.
 """
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-import time
-import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutants.registry import MUTANTS, Mutant
-
 ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / "target" / "mutants"
-SITE = HOME / "site"
-SWITCH = "BISTOCHASTIC_MUTANT"
-# Seconds that the tests of one mutant may take.
-LIMIT = 300
-OPTIONS = ["--locked", "--profile", "mutants", "--target-dir", str(HOME)]
+# Seconds that the tests of one fault may take, with the build of the core.
+LIMIT = 900
+PYTEST = [sys.executable, "-m", "pytest", "-x", "--no-header", "-p", "no:cacheprovider"]
+CARGO = ["cargo", "test", "--lib", "--locked", "--quiet", "--", "--exact"]
 
 
 @dataclass(frozen=True)
-class Build:
-    """The tests of the core; those in Python find the package in ``SITE``."""
+class Fault:
+    """A patch, and what its first lines say."""
 
-    core: str
+    name: str
+    does: str
+    tests: tuple[str, ...]
 
-    def commands(self, tests: list[str]) -> list[tuple[list[str], int]]:
-        """What runs these tests, each with the code by which it says that some failed."""
-        python = [test for test in tests if test.startswith("tests/")]
-        core = [test for test in tests if not test.startswith("tests/")]
-        found = []
-        if core:
-            found.append(([self.core, "--exact", *core], 101))
-        if python:
-            quiet = ["-x", "-q", "--no-header", "-p", "no:cacheprovider"]
-            found.append(([sys.executable, "-m", "pytest", *quiet, *python], 1))
-        return found
+    @classmethod
+    def read(cls, path: Path) -> Fault:
+        """The comment lines at the start: what it does, what it breaks, which tests find it."""
+        head = [line[2:] for line in path.read_text().splitlines() if line.startswith("# ")]
+        found_by = "Found by: "
+        tests = tuple(line.removeprefix(found_by) for line in head if line.startswith(found_by))
+        return cls(path.stem, head[0], tests)
 
-
-def environment(package: Path, mutant: str = "") -> dict[str, str]:
-    """Ours without settings of the library, with this package and at most one mutant."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("BISTOCHASTIC_")}
-    return {**kept, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1", SWITCH: mutant}
+    @property
+    def is_python(self) -> bool:
+        """Whether pytest runs its tests."""
+        return self.tests[0].startswith("tests/")
 
 
-def build() -> Build:
-    """Compile the tests of the core and the wheel, and unpack it."""
-    clean = environment(ROOT)
-    command = ["cargo", "test", "--lib", "--no-run", "--features", "mutants", *OPTIONS]
-    told = subprocess.run(
-        [*command, "--message-format", "json"],
-        cwd=ROOT,
-        env=clean,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    ).stdout
-    messages = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
-    core = next(m["executable"] for m in messages if m.get("executable"))
-    maturin = str(Path(sys.executable).with_name("maturin"))
-    shutil.rmtree(HOME / "wheel", ignore_errors=True)
-    shutil.rmtree(SITE, ignore_errors=True)
-    options = [*OPTIONS, "--features", "python,mutants", "--out", str(HOME / "wheel")]
-    subprocess.run(
-        [maturin, "build", "--quiet", "--interpreter", sys.executable, *options],
-        cwd=ROOT,
-        env=clean,
-        check=True,
+def place(fault: Fault | None, is_python: bool) -> Path:
+    """A copy of the sources, with the fault in it if there is one."""
+    copy = HOME / ("python" if is_python else "rust")
+    folders = ["python"] if is_python else ["src", "benches", "examples", "scripts"]
+    for folder in folders:
+        # Cargo goes by the time of a change: what is copied again must not look older.
+        shutil.rmtree(copy / folder, ignore_errors=True)
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / folder, copy / folder, ignore=ignored, copy_function=shutil.copy)
+    if not is_python:
+        for file in ("Cargo.toml", "Cargo.lock", "README.md"):
+            shutil.copy(ROOT / file, copy / file)
+    if fault is not None:
+        patch = ROOT / "mutants" / f"{fault.name}.patch"
+        # Git would look for the paths below the top of the checkout that the copy lies in.
+        outside = {**os.environ, "GIT_CEILING_DIRECTORIES": str(HOME)}
+        subprocess.run(["git", "apply", str(patch)], cwd=copy, env=outside, check=True)
+    return copy
+
+
+def run(tests: list[str], copy: Path, is_python: bool) -> tuple[int, str]:
+    """How these tests end on a copy, and what they say."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("BISTOCHASTIC_")}
+    if is_python:
+        env |= {"PYTHONPATH": str(copy / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+        command, folder = [*PYTEST, *tests], ROOT
+    else:
+        env |= {"CARGO_TARGET_DIR": str(HOME / "build")}
+        command, folder = [*CARGO, *tests], copy
+    done = subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, text=True, timeout=LIMIT
     )
-    (wheel,) = (HOME / "wheel").glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(SITE)
-    return Build(core)
+    return done.returncode, done.stdout + done.stderr
 
 
-def refuse_another_package() -> None:
-    """Tests have to import the build with mutants, and it has to have them."""
+def refuse_another_package(copy: Path) -> None:
+    """Tests have to import the copy, and it has to have a compiled core."""
     show = "from bistochastic import _core; print(_core.__file__)"
-    command = [sys.executable, "-c", show]
+    env = {**os.environ, "PYTHONPATH": str(copy / "python")}
     told = subprocess.run(
-        command, cwd=ROOT, env=environment(SITE), stdout=subprocess.PIPE, text=True, check=True
+        [sys.executable, "-c", show], cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True
     )
-    library = Path(told.stdout.strip())
-    if not library.is_relative_to(SITE) or SWITCH.encode() not in library.read_bytes():
-        sys.exit(f"tests would not run on the build with mutants but on {library}")
+    if str(copy) not in told.stdout:
+        sys.exit(f"tests would not run on the copy but on {told.stdout.strip() or 'nothing'}")
 
 
-def package_of(mutant: Mutant) -> Path:
-    """The package as built, or of a mutant in Python a copy with the fault in it."""
-    if not mutant.old:
-        return SITE
-    place = HOME / "python" / mutant.name
-    shutil.rmtree(place, ignore_errors=True)
-    shutil.copytree(SITE, place, copy_function=os.link)
-    file = place / Path(mutant.room).relative_to("python")
-    text = file.read_text()
-    # A new file, as the old one is shared by all copies.
-    file.unlink()
-    file.write_text(text.replace(mutant.old, mutant.new))
-    return place
+def refuse_failing(faults: list[Fault], is_python: bool) -> None:
+    """Without a fault, all tests have to be there and to pass."""
+    tests = sorted({test for fault in faults for test in fault.tests})
+    if not tests:
+        return
+    copy = place(None, is_python)
+    if is_python:
+        refuse_another_package(copy)
+    code, said = run(tests, copy, is_python)
+    ran = re.search(r"(\d+) passed", said)
+    if code or ran is None or (not is_python and int(ran[1]) != len(tests)):
+        sys.exit(f"{said}\ntests fail or are missing without any fault")
+    print(f"{ran[1]} tests pass without a fault", flush=True)
 
 
-def judge(built: Build, mutant: Mutant) -> str:
+def judge(fault: Fault) -> str:
     """Whether the tests find it."""
-    if mutant.avx2 and not has_avx2():
-        return "not run here"
-    package = package_of(mutant)
-    # A mutant in Python is in the package; the core knows none of its name.
-    env = environment(package, mutant.name)
-    for command, failed in built.commands(list(mutant.killed_by)):
-        try:
-            done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, timeout=LIMIT)
-        except subprocess.TimeoutExpired:
-            return "DID NOT END"
-        if done.returncode == 0:
-            return "SURVIVED"
-        if done.returncode != failed:
-            return f"BROKEN, code {done.returncode}"
-    return "killed"
-
-
-def has_avx2() -> bool:
-    """Whether the processor has AVX2, as far as the system says."""
     try:
-        return "avx2" in Path("/proc/cpuinfo").read_text().split()
-    except OSError:
-        return False
+        copy = place(fault, fault.is_python)
+    except subprocess.CalledProcessError:
+        return "DOES NOT APPLY"
+    try:
+        code, said = run(list(fault.tests), copy, fault.is_python)
+    except subprocess.TimeoutExpired:
+        return "DID NOT END"
+    if code == 0:
+        return "SURVIVED"
+    # Anything else, such as a fault that does not compile, shows nothing about the tests.
+    failed = code == 1 if fault.is_python else "test result: FAILED" in said
+    return "found" if failed else f"BROKEN, code {code}"
 
 
 def main() -> None:
-    """Build, run everything without a mutant, then each with its own."""
-    begun = time.monotonic()
-    built = build()
-    refuse_another_package()
-    every = sorted({test for mutant in MUTANTS for test in mutant.killed_by})
-    for command, _ in built.commands(every):
-        done = subprocess.run(command, cwd=ROOT, env=environment(SITE), capture_output=True)
-        if done.returncode != 0:
-            sys.stdout.write(done.stdout.decode(errors="replace"))
-            sys.exit("tests fail without any mutant")
-    print(f"{len(every)} tests pass without a mutant", flush=True)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        verdicts = list(pool.map(lambda mutant: judge(built, mutant), MUTANTS))
-    name, room = (max(len(getattr(m, k)) for m in MUTANTS) for k in ("name", "room"))
-    most = max(map(len, verdicts))
-    for mutant, verdict in zip(MUTANTS, verdicts, strict=True):
-        print(f"{mutant.name:{name}}  {mutant.room:{room}}  {verdict:{most}}  {mutant.does}")
-        for test in mutant.killed_by:
-            print(f"{'':{name}}  by {test}")
-    alive = [v for v in verdicts if v not in ("killed", "not run here")]
-    skipped = verdicts.count("not run here")
-    took = time.monotonic() - begun
-    print(
-        f"{verdicts.count('killed')} of {len(MUTANTS)} mutants killed, {len(alive)} not, "
-        f"{skipped} not run here; {took:.0f} s"
-    )
-    sys.exit(bool(alive))
+    """Everything without a fault, then each fault."""
+    faults = [Fault.read(path) for path in sorted((ROOT / "mutants").glob("*.patch"))]
+    names = sys.argv[1:] or [fault.name for fault in faults]
+    if unknown := sorted(set(names) - {fault.name for fault in faults}):
+        sys.exit(f"no such patch: {', '.join(unknown)}")
+    faults = [fault for fault in faults if fault.name in names]
+    for is_python in (True, False):
+        refuse_failing([fault for fault in faults if fault.is_python == is_python], is_python)
+    width = max(len(fault.name) for fault in faults)
+    verdicts = []
+    for fault in faults:
+        verdicts.append(judge(fault))
+        print(f"{fault.name:{width}}  {verdicts[-1]:14}  {fault.does}", flush=True)
+    found = verdicts.count("found")
+    print(f"{found} of {len(faults)} faults found")
+    sys.exit(found < len(faults))
 
 
 if __name__ == "__main__":

@@ -25,14 +25,14 @@ def main(folder: Path, key: str) -> None:
                                "after": "first", "pseudonym": "who"}  # fmt: skip
     observed = Observation("rows")
     frame = spark.read.parquet(str(folder / "in.parquet")).repartition(5)
-    out = plan().on_spark(frame, observation=observed, **options)
+    out = plan().on(frame, observation=observed, **options)
     out.write.parquet(str(folder / "out"))
     world.assert_local()
     print("records", observed.get["records"])
     bad = people(9).set_column(1, "race", pa.array(["a"] * 8 + [SECRET]))
     pq.write_table(bad, folder / "bad.parquet")
     try:
-        plan().on_spark(spark.read.parquet(str(folder / "bad.parquet")), **options).count()
+        plan().on(spark.read.parquet(str(folder / "bad.parquet")), **options).count()
     except Exception as error:
         print(" ".join(str(error).split()))
     spark.stop()

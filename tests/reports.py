@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,22 @@ import bistochastic as bs
 
 def outcomes(n: int, r: int) -> list[tuple[int, ...]]:
     return list(itertools.product(range(r), repeat=n))
+
+
+def count_of(
+    matrices: Sequence[bs.Matrix],
+    codes: Sequence[Any],
+    events: Sequence[Any],
+    population: Literal["sampled", "fixed"] = "sampled",
+) -> bs.results.Quantity:
+    """``plan.count`` of records in all events, each column randomized by a matrix of its own."""
+    names = [f"column {k}" for k in range(len(matrices))]
+    columns = [
+        bs.Categorical(name, list(range(m.size)), matrix=m)
+        for name, m in zip(names, matrices, strict=True)
+    ]
+    frame, where = (dict(zip(names, given, strict=True)) for given in (codes, events))
+    return bs.Plan(columns).count(frame, where, population=population)
 
 
 def likelihood(m: bs.Matrix, pi: NDArray[np.float64], reports: NDArray[np.float64]) -> float:

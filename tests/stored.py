@@ -12,13 +12,13 @@ import json
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import bistochastic as bs
 
 FOLDER = Path(__file__).with_name("formats") / "1"
 KEY = bytes(range(7, 39))
-RR = "randomized_response"
+RR: Final = "randomized_response"
 ABC = ["a", "b", "c"]
 INF = float("inf")
 

@@ -14,7 +14,7 @@ POLICIES = ("bottleneck", "any")
 policies = pytest.mark.parametrize("policy", POLICIES)
 
 
-def added_up(decomposition: bs.Decomposition) -> list[list[Fraction]]:
+def added_up(decomposition: bs.results.Decomposition) -> list[list[Fraction]]:
     size = decomposition.matrix.size
     cells = [[Fraction(0)] * size for _ in range(size)]
     for weight, permutation in decomposition:
@@ -29,7 +29,7 @@ def exact(matrix: bs.Matrix) -> list[list[Fraction]]:
     return [matrix.exact_row(u) for u in range(matrix.size)]
 
 
-def check(decomposition: bs.Decomposition) -> None:
+def check(decomposition: bs.results.Decomposition) -> None:
     """Equality of sums, of the reconstruction and of all views of the terms; no tolerance."""
     matrix = decomposition.matrix
     assert added_up(decomposition) == exact(matrix)
@@ -54,7 +54,7 @@ def random_table(size: int, seed: int = 0) -> NDArray[np.float64]:
     return p
 
 
-def decomposed(matrix: bs.Matrix, policy: str) -> bs.Decomposition | None:
+def decomposed(matrix: bs.Matrix, policy: str) -> bs.results.Decomposition | None:
     """None where a composite says that it needs bits."""
     try:
         return matrix.decompose(policy=policy)

@@ -49,7 +49,7 @@ def columns(frame: Any) -> dict[str, list[Any]]:
 def test_the_same_library_comes_back_with_the_same_values(library: str) -> None:
     given = people(50)
     frame = LIBRARIES[library](given)
-    found = bs.anatomize(
+    found = bs.masking.anatomize(
         frame, quasi_identifiers=["age", "town"], sensitive=["illness", "income"], k=4
     )
     assert type(found.quasi_identifiers) is type(frame)
@@ -70,7 +70,7 @@ def test_the_same_library_comes_back_with_the_same_values(library: str) -> None:
 
 def test_labels_of_rows_do_not_give_the_order_away() -> None:
     frame = pd.DataFrame(people(30), index=range(100, 130))
-    found = bs.anatomize(frame, quasi_identifiers=["age"], sensitive=["illness"], k=3)
+    found = bs.masking.anatomize(frame, quasi_identifiers=["age"], sensitive=["illness"], k=3)
     for table in (found.quasi_identifiers, found.sensitive):
         assert table.index.tolist() == list(range(30))
 
@@ -79,12 +79,14 @@ def test_columns_keep_their_types() -> None:
     frame = pd.DataFrame(people(30))
     frame["town"] = frame["town"].astype("category")
     frame["when"] = pd.date_range("2020-01-01", periods=30)
-    found = bs.anatomize(frame, quasi_identifiers=["town", "when"], sensitive=["income"], k=3)
+    found = bs.masking.anatomize(
+        frame, quasi_identifiers=["town", "when"], sensitive=["income"], k=3
+    )
     assert found.quasi_identifiers["town"].dtype == frame["town"].dtype
     assert found.quasi_identifiers["when"].dtype == frame["when"].dtype
     # And each class still holds the records that were put together.
     arrow = pa.table({"a": pa.array([1, 2, 3, 4], pa.int8()), "b": ["x", "y", "z", "x"]})
-    tables = bs.anatomize(arrow, quasi_identifiers=["a"], sensitive=["b"], k=2)
+    tables = bs.masking.anatomize(arrow, quasi_identifiers=["a"], sensitive=["b"], k=2)
     assert tables.quasi_identifiers.schema.field("a").type == pa.int8()
 
 
@@ -101,7 +103,7 @@ def joined(found: Any, sensitive: str) -> float:
 @settings(max_examples=30)
 @given(st.integers(8, 80), st.integers(2, 5), st.integers(1, 7), st.integers(0, 10**6))
 def test_joined_tables_never_beat_the_bound(n: int, k: int, values: int, seed: int) -> None:
-    found = bs.anatomize(
+    found = bs.masking.anatomize(
         people(n, seed, values), quasi_identifiers=["age", "town"],
         sensitive=["illness", "income"], k=k,
     )  # fmt: skip
@@ -118,7 +120,7 @@ def test_with_l_no_guess_is_surer(n: int, l: int, seed: int) -> None:  # noqa: E
     most = max(Counter(given["illness"]).values())
 
     def call() -> Any:
-        return bs.anatomize(given, quasi_identifiers=["age"], sensitive="illness", k=2, l=l)
+        return bs.masking.anatomize(given, quasi_identifiers=["age"], sensitive="illness", k=2, l=l)
 
     if most * l > n:
         with pytest.raises(ValueError, match=rf"`l` must be at most {n // most}, .*{most} records"):
@@ -133,9 +135,9 @@ def test_with_l_no_guess_is_surer(n: int, l: int, seed: int) -> None:  # noqa: E
 
 def test_the_bound_stands_beside_1_over_k() -> None:
     given = {"age": [30, 31, 60, 61], "illness": ["flu", "flu", "flu", "gout"]}
-    text = str(bs.anatomize(given, quasi_identifiers=["age"], sensitive=["illness"], k=2))
+    text = str(bs.masking.anatomize(given, quasi_identifiers=["age"], sensitive=["illness"], k=2))
     assert text.splitlines()[-2].split() == ["illness", "1", "0.5"]
-    with_l = bs.anatomize(
+    with_l = bs.masking.anatomize(
         {"a": [1, 2, 3], "b": [1, 2, 3]}, quasi_identifiers=["a"], sensitive=["b"], k=2, l=3
     )
     assert str(with_l).splitlines()[1].split() == ["sensitive", "surest", "guess", "1/k", "1/l"]
@@ -147,7 +149,7 @@ def test_a_key_gives_the_same_tables_and_another_file_other_ones() -> None:
 
     def draw(frame: Any, stream: str = "a", key: bs.Key = KEY) -> Any:
         known, hidden = ["age", "town"], ["illness"]
-        return bs.anatomize(
+        return bs.masking.anatomize(
             frame, quasi_identifiers=known, sensitive=hidden, k=5, key=key, stream=stream
         )
 
@@ -167,7 +169,7 @@ def test_classes_and_rows_are_in_a_random_order() -> None:
     numbers: Counter[tuple[int, ...]] = Counter()
     first: Counter[tuple[str, str]] = Counter()
     for i in range(2400):
-        found = bs.anatomize(
+        found = bs.masking.anatomize(
             given, quasi_identifiers=["age"], sensitive=["illness"], k=2, key=KEY, stream=str(i)
         )
         table = found.quasi_identifiers
@@ -212,27 +214,31 @@ def test_classes_and_rows_are_in_a_random_order() -> None:
 def test_bad_input_is_refused_in_a_sentence(options: dict[str, Any], sentence: str) -> None:
     call = {"quasi_identifiers": ["age", "town"], "sensitive": ["illness"], "k": 3, **options}
     with pytest.raises((ValueError, TypeError)) as caught:
-        loose.anatomize(people(20), **call)
+        loose.masking.anatomize(people(20), **call)
     assert str(caught.value) == sentence
 
 
 def test_a_frequent_value_is_counted_and_not_named() -> None:
     given = {"age": list(range(10)), "illness": ["rare plague"] * 4 + list("abcdef")}
     with pytest.raises(ValueError, match="`l` must be at most 2") as caught:
-        bs.anatomize(given, quasi_identifiers=["age"], sensitive=["illness"], k=2, l=3)
+        bs.masking.anatomize(given, quasi_identifiers=["age"], sensitive=["illness"], k=2, l=3)
     assert str(caught.value) == (
         "`l` must be at most 2, so that each class has a value once; "
         "got 3 with a value in 4 records, 1.334 per class"
     )
     with pytest.raises(ValueError, match="number of records, 2; got 3"):
-        bs.anatomize({"a": [1, 2], "b": [1, 2]}, quasi_identifiers="a", sensitive="b", k=2, l=3)
+        bs.masking.anatomize(
+            {"a": [1, 2], "b": [1, 2]}, quasi_identifiers="a", sensitive="b", k=2, l=3
+        )
 
 
 def test_a_column_of_the_tables_own_name_is_refused() -> None:
     given = {"class": [1, 2], "b": [1, 2]}
     with pytest.raises(ValueError, match="must have no column 'class'"):
-        bs.anatomize(given, quasi_identifiers=["class"], sensitive=["b"], k=2)
+        bs.masking.anatomize(given, quasi_identifiers=["class"], sensitive=["b"], k=2)
     assert (
-        bs.anatomize({**given, "a": [1, 2]}, quasi_identifiers=["a"], sensitive=["b"], k=2).classes
+        bs.masking.anatomize(
+            {**given, "a": [1, 2]}, quasi_identifiers=["a"], sensitive=["b"], k=2
+        ).classes
         == 1
     )

@@ -15,7 +15,7 @@ import pickle
 import re
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import duckdb
 import numpy as np
@@ -33,7 +33,7 @@ from test_plan_adult import adult
 from worlds import worlds
 
 SECRET = "Zaphod-Q7"
-RR = "randomized_response"
+RR: Final = "randomized_response"
 
 
 def key_of(name: str) -> bs.Key:
@@ -235,7 +235,8 @@ def test_guesses_are_those_of_bayes() -> None:
 
 def test_what_is_not_hidden_is_found_and_what_is_hidden_is_not() -> None:
     table = people(300)
-    for law, observed, first in (("identity", 1.0, None), ("uniform", None, 1 / 300)):
+    laws: tuple[Any, ...] = (("identity", 1.0, None), ("uniform", None, 1 / 300))
+    for law, observed, first in laws:
         plan = plan_of(
             bs.Categorical("sex", ["F", "M"], law), bs.Categorical("job", list("abcde"), law),
             keep=["town"], drop=["age", "income"],
@@ -618,7 +619,7 @@ def test_what_cannot_be_audited_is_refused_with_the_reason() -> None:
     refused("as the rows were shuffled; got none: name one, or", table,
             plan.protect(table, shuffle=True), plan)  # fmt: skip
     refused("as the rows were shuffled", table, data, plan, shuffled=True)
-    on_engine = bs.Release(data, dataclasses.replace(release.certificate, engine="spark 4"))
+    on_engine = bs.results.Release(data, dataclasses.replace(release.certificate, engine="spark 4"))
     refused("as an engine keeps no order; got none", table, on_engine, plan)
     assert bs.audit(table, on_engine, plan, shuffled=False).matched == "order"
     backwards = {name: list(column)[::-1] for name, column in data.items()}
@@ -667,7 +668,7 @@ def test_columns_that_the_plan_does_not_release_are_found_first() -> None:
                    drop=["town", "income"])  # fmt: skip
     release = plan.protect(table)
     assert bs.audit(table, release, plan).unforeseen == ()
-    copied = bs.Release({**release.data, "sx": list(table["sex"])}, release.certificate)
+    copied = bs.results.Release({**release.data, "sx": list(table["sex"])}, release.certificate)
     found = bs.audit(table, copied, plan)
     assert found.findings[0] == "`sx` is in the release, but not in the original"
     worst = max((g for g in found.giveaways if g.column == "sex"), key=lambda g: g.rate.observed)

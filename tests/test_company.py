@@ -91,11 +91,12 @@ def test_a_matrix_is_shared_between_threads() -> None:
 
 
 def test_help_shows_an_example_that_runs_for_every_public_name() -> None:
-    for name in bs.__all__:
-        if name != "errors":
-            assert ">>>" in (getattr(bs, name).__doc__ or ""), name
+    for owner in (bs, bs.masking, bs.results, bs.theory):
+        for name in owner.__all__:
+            if name != "errors":
+                assert ">>>" in (getattr(owner, name).__doc__ or ""), name
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
-    for cls, least in ((bs.Matrix, 30), (bs.Decomposition, 10), (bs.Key, 5)):
+    for cls, least in ((bs.Matrix, 30), (bs.results.Decomposition, 10), (bs.Key, 5)):
         # Those that it inherits from the core among them, which no collector of examples looks at.
         members = [n for n in dir(cls) if not n.startswith("_")]
         assert len(members) >= least

@@ -150,7 +150,7 @@ def test_long_products_cost_a_row_at_a_time() -> None:
     want = np.linalg.matrix_power(a.to_dense(), 8)
     assert np.abs(m.to_dense() - want).max() < 1e-14
     squared = bs.geometric(3, beta=0.3)
-    for _ in range(40):
+    for _ in range(16):
         squared = squared @ squared
     assert squared[0, 1] == pytest.approx(1 / 3)
     assert hash(squared) == hash(bs.build("product", **squared.parameters))
@@ -166,12 +166,6 @@ def test_what_is_too_large_to_look_at_is_said() -> None:
     big = bs.randomized_response(10**6, beta=0.5)
     assert 0 < ((big @ big).truthfulness or 0) < (big.truthfulness or 0)
     assert (bs.k_anonymous(10**6, k=3) @ bs.tridiagonal(0.2, size=10**6)).truthfulness is None
-    nested = bs.uniform(2)
-    for _ in range(256):
-        nested = bs.kron(nested)
-    assert nested.beta == 1
-    with pytest.raises(ValueError, match="`matrices` must be nested at most 256 deep; got 257"):
-        bs.kron(nested)
 
 
 def test_perfect_secrecy_survives_composition() -> None:

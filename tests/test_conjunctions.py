@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
-from reports import outcomes
+from reports import count_of, outcomes
 
 
 def test_conjunctions_are_unbiased() -> None:
@@ -22,8 +22,8 @@ def test_conjunctions_are_unbiased() -> None:
             chance = 1.0
             for i, (u, w) in enumerate(truths):
                 chance *= dense[0][u, first[i]] * dense[1][w, second[i]]
-            found = bs.conjunction([a, b], [list(first), list(second)], [[0], [1, 2]])
-            total += chance * found.count
+            found = count_of([a, b], [list(first), list(second)], [[0], [1, 2]])
+            total += chance * found.value
     assert total == pytest.approx(1, abs=1e-12)
 
 
@@ -40,6 +40,6 @@ def test_a_conjunction_covers() -> None:
             np.minimum((rows[k][truth[k]] < rng.random((n, 1))).sum(axis=1), m.size - 1)
             for k, m in enumerate((a, b))
         ]
-        low, high = bs.conjunction([a, b], codes, [[1], [2, 3]]).interval(0.9)
+        low, high = count_of([a, b], codes, [[1], [2, 3]]).interval(0.9)
         hits += low <= want <= high
     assert hits / runs >= 0.9 - 5 * math.sqrt(0.09 / runs)

@@ -38,7 +38,7 @@ from bistochastic import adapters, cli
 from bistochastic.adapters import arrow_cells, door, frames, parquet_file
 from bistochastic.adapters.arrow_table import codes_of
 from bistochastic.labels import Labels
-from bistochastic.plan import protect
+from bistochastic.plan import protect, run
 
 KEY = bs.Key.from_bytes(bytes(range(32)))
 ROWS = 300
@@ -668,7 +668,7 @@ def test_a_dictionary_does_not_name_the_people_of_a_class(library: str) -> None:
         "pandas": table.to_pandas,
         "polars": lambda: pl.from_arrow(table),
     }[library]()
-    found = bs.anatomize(frame, quasi_identifiers=["name"], sensitive="illness", k=2, l=10)
+    found = bs.masking.anatomize(frame, quasi_identifiers=["name"], sensitive="illness", k=2, l=10)
     column = found.sensitive["illness"]
     if library == "pyarrow":
         assert column.num_chunks == 1
@@ -788,10 +788,10 @@ def test_true_values_do_not_leave_beside_their_reports(
     size = 3 + (missing == "category")
     script = draw.integers(0, size, ROWS)
 
-    def by_script(_self: Any, _attributes: Any, encoded: Any, *_more: Any) -> Any:
+    def by_script(_self: Any, encoded: Any, *_more: Any) -> Any:
         return [script.astype(each.codes.dtype) for each in encoded]
 
-    monkeypatch.setattr(protect.Draws, "by_blocks", by_script)
+    monkeypatch.setattr(run.Run, "_by_blocks", by_script)
     gone = [False] * ROWS if missing == "refuse" else [i % 9 == 4 for i in range(ROWS)]
     made = []
     for step in (1, 2):

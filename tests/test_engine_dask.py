@@ -64,7 +64,7 @@ def test_the_release_is_that_of_one_machine(
 ) -> None:
     release = world.release_of(options)
     frame = frame_of(people(world.ROWS))
-    out = plan().on_dask(frame, **options)
+    out = plan().on(frame, **options)
     assert list(out.columns) == list(out.compute().columns)
     # Two actions, one of them to files.
     assert rows_of(out.compute()) == release
@@ -72,7 +72,7 @@ def test_the_release_is_that_of_one_machine(
     assert rows_of(dd.read_parquet(str(tmp_path / "out")).compute()) == release
     assert len(out) == world.ROWS
     # Other partitions, and a worker that is killed meanwhile.
-    again = plan().on_dask(frame.repartition(npartitions=3), **options)
+    again = plan().on(frame.repartition(npartitions=3), **options)
     future = client.compute(again)
     os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
     assert rows_of(future.result()) == release
@@ -93,7 +93,7 @@ def test_bad_input_stops_the_work_in_one_sentence(
 ) -> None:
     table, changed, sentence = bad_input(case, options, tmp_path)
     with pytest.raises(Exception, match=sentence) as caught:
-        plan().on_dask(frame_of(table, 1), **changed).compute()
+        plan().on(frame_of(table, 1), **changed).compute()
     assert SECRET not in str(caught.value)
 
 
@@ -102,4 +102,4 @@ def test_a_partition_of_another_type_stops_the_work(client: Any, options: dict[s
     bad = good.assign(person=[f"p{i}" for i in range(40)])
     frame = dd.from_delayed([dask.delayed(good), dask.delayed(bad)], meta=good, verify_meta=False)
     with pytest.raises(TypeError, match="column `person`: must stay of type int64; got texts"):
-        plan().on_dask(frame, **options).compute()
+        plan().on(frame, **options).compute()

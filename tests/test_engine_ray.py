@@ -50,13 +50,13 @@ def test_the_release_is_that_of_one_machine(
 ) -> None:
     release = world.release_of(options)
     given = ray.data.from_arrow(people(world.ROWS))
-    out = plan().on_ray(given, **options)
+    out = plan().on(given, **options)
     # Two actions, one of them to files; other blocks.
     assert rows_of(out) == release
     out.write_parquet(str(tmp_path / "out"))
     assert world.rows_of(pq.read_table(tmp_path / "out")) == release
     assert out.count() == world.ROWS
-    assert rows_of(plan().on_ray(given.repartition(5), **options)) == release
+    assert rows_of(plan().on(given.repartition(5), **options)) == release
     # A worker that dies. An exception ends the work, which can be done again.
     f = plan().function(**options)
     dies = Dies(f, tmp_path / "dead").table
@@ -79,7 +79,7 @@ def test_bad_input_stops_the_work_in_one_sentence(
     table, changed, sentence = bad_input(case, options, tmp_path)
     out = tmp_path / "out"
     with pytest.raises(Exception, match=sentence) as caught:
-        plan().on_ray(ray.data.from_arrow(table), **changed).write_parquet(str(out))
+        plan().on(ray.data.from_arrow(table), **changed).write_parquet(str(out))
     assert SECRET not in str(caught.value)
     assert not list(out.glob("*.parquet"))
 
@@ -88,4 +88,4 @@ def test_a_block_of_another_type_stops_the_work(options: dict[str, Any]) -> None
     given = ray.data.from_arrow([people(40), people(50)])
     given = given.map_batches(texts_if_long, batch_format="pyarrow")
     with pytest.raises(Exception, match="column `person`: must stay of type int64; got string"):
-        plan().on_ray(given, **options).materialize()
+        plan().on(given, **options).materialize()

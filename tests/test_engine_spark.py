@@ -80,17 +80,17 @@ def test_the_release_is_that_of_one_machine(
 ) -> None:
     frame = frame_of(spark, people(world.ROWS), tmp_path)
     observed = sql.Observation("rows")
-    out = plan().on_spark(frame, observation=observed, **options)
+    out = plan().on(frame, observation=observed, **options)
     assert written(out, tmp_path / "one") == release
     assert observed.get["records"] == world.ROWS
     # Another partitioning, another action, a sort that evaluates twice.
-    again = plan().on_spark(frame.repartition(7), **options)
+    again = plan().on(frame.repartition(7), **options)
     assert written(again.orderBy("who"), tmp_path / "two") == release
     assert written(again, tmp_path / "three") == release
     assert again.count() == world.ROWS
     # Columns in another order are taken by name.
     turned = frame.select(*reversed(frame.columns))
-    found = written(plan().on_spark(turned, **options), tmp_path / "turned")
+    found = written(plan().on(turned, **options), tmp_path / "turned")
     assert found == [{name: row[name] for name in found[0]} for row in release]
     # An exception in the middle, after which the task is tried again.
     f = plan().function(**options)
@@ -110,7 +110,7 @@ def test_workers_that_are_killed_change_nothing(
     spark: Any, options: dict[str, Any], release: Any, tmp_path: Path
 ) -> None:
     frame = frame_of(spark, people(world.ROWS), tmp_path).repartition(4)
-    out = plan().on_spark(frame, **options)
+    out = plan().on(frame, **options)
     f = plan().function(**options)
     killed: list[int] = []
     observed = sql.Observation("rows")
@@ -142,7 +142,7 @@ def test_bad_input_stops_the_work_in_one_sentence(
     table, changed, sentence = bad_input(case, options, tmp_path)
     out = tmp_path / "out"
     with pytest.raises(Exception, match=sentence) as caught:
-        plan().on_spark(frame_of(spark, table, tmp_path), **changed).write.parquet(str(out))
+        plan().on(frame_of(spark, table, tmp_path), **changed).write.parquet(str(out))
     assert SECRET not in str(caught.value)
     # Spark commits a job as a whole.
     assert not list(out.glob("*.parquet"))
@@ -169,7 +169,7 @@ def test_a_stream_that_is_started_again_releases_every_row_once(
         query.awaitTermination()
         return query
 
-    stream = plan().on_spark(source.parquet(str(tmp_path / "in")), observation="rows", **options)
+    stream = plan().on(source.parquet(str(tmp_path / "in")), observation="rows", **options)
     told = run(stream).lastProgress
     assert told["observedMetrics"]["rows"]["records"] == half
     pq.write_table(table.slice(half), tmp_path / "in" / "two.parquet")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 import polars as pl
@@ -45,35 +45,36 @@ def frame_of(table: pa.Table) -> pl.DataFrame:
 
 def test_polars(options: dict[str, Any], release: pa.Table, tmp_path: Path) -> None:
     lazy = frame_of(people(ROWS)).lazy()
-    out = plan().on_polars(lazy, **options)
-    for engine in ("in-memory", "streaming"):
+    out = plan().on(lazy, **options)
+    ways: tuple[Literal["in-memory", "streaming"], ...] = ("in-memory", "streaming")
+    for engine in ways:
         found = out.collect(engine=engine).sort("who")
         assert found.equals(frame_of(release))
     # From file to file, a few rows at a time.
     pq.write_table(people(ROWS), tmp_path / "in.parquet", row_group_size=300)
     source = pl.scan_parquet(tmp_path / "in.parquet")
-    plan().on_polars(source, **options).sink_parquet(tmp_path / "out.parquet")
+    plan().on(source, **options).sink_parquet(tmp_path / "out.parquet")
     assert pl.read_parquet(tmp_path / "out.parquet").sort("who").equals(frame_of(release))
     # Two filters, before and after: the one after is by reports, not by true values.
-    for engine in ("in-memory", "streaming"):
+    for engine in ways:
         later = out.filter(pl.col("sex") == "F").collect(engine=engine).sort("who")
         assert later.equals(frame_of(release).filter(pl.col("sex") == "F"))
-    before = plan().on_polars(lazy.filter(pl.col("region") == "n"), **options)
+    before = plan().on(lazy.filter(pl.col("region") == "n"), **options)
     assert before.collect().sort("who").equals(frame_of(release).filter(pl.col("region") == "n"))
     assert out.select("sex").head(3).collect().equals(out.collect().select("sex").head(3))
     with pytest.raises(TypeError, match="got DataFrame, of which lazy\\(\\) makes one"):
-        plan().on_polars(lazy.collect(), **options)
+        plan().on(lazy.collect(), **options)
 
 
 def test_duckdb(options: dict[str, Any], release: pa.Table) -> None:
     table = people(ROWS)
     connection = duckdb.connect()
     relation = connection.from_arrow(table).order("person desc")
-    out = plan().on_duckdb(relation, **options)
+    out = plan().on(relation, **options)
     found = out.to_arrow_table()
     assert found.sort_by("who").equals(release.cast(found.schema))
-    with pytest.raises(TypeError, match="`relation` must be a relation of DuckDB; got Table"):
-        plan().on_duckdb(table, **options)
+    with pytest.raises(TypeError, match="`obj` must be a Dataset or a Scanner of pyarrow"):
+        plan().on(table, **options)
 
 
 def test_batches_of_duckdb_come_back_in_order(options: dict[str, Any]) -> None:
@@ -85,30 +86,30 @@ def test_batches_of_duckdb_come_back_in_order(options: dict[str, Any]) -> None:
         said = f"range person, case when range = {bad} then 7 else range % 5 end votes"
         return duckdb.connect().sql(f"select {said} from range(700000)")
 
-    found = votes.on_duckdb(rows(-1), **options).to_arrow_table()
+    found = votes.on(rows(-1), **options).to_arrow_table()
     wanted = votes.function(**options).table(rows(-1).to_arrow_table())
     assert found.equals(wanted)
     # Whoever wants few rows leaves the others alone.
-    assert votes.on_duckdb(rows(-1), **options).limit(3).to_arrow_table().equals(wanted[:3])
+    assert votes.on(rows(-1), **options).limit(3).to_arrow_table().equals(wanted[:3])
     late = 5 * 131072 + 11
     with pytest.raises(Exception, match=r"column `votes`: .* in row 11 of its batch"):
-        votes.on_duckdb(rows(late), **options).to_arrow_table()
+        votes.on(rows(late), **options).to_arrow_table()
 
 
 def test_datasets_of_pyarrow(options: dict[str, Any], release: pa.Table, tmp_path: Path) -> None:
     pq.write_table(people(ROWS), tmp_path / "in.parquet", row_group_size=700)
     source = ds.dataset(tmp_path / "in.parquet")
     for i, given in enumerate((source, source.scanner(batch_size=99))):
-        out = plan().on_dataset(given, **options)
+        out = plan().on(given, **options)
         assert isinstance(out, pa.RecordBatchReader)
         ds.write_dataset(out, tmp_path / f"out{i}", format="parquet")
         written = ds.dataset(tmp_path / f"out{i}")
         assert written.count_rows() == ROWS
         assert written.to_table().sort_by("who").equals(release)
-    some = plan().on_dataset(source.scanner(filter=ds.field("region") == "n"), **options)
+    some = plan().on(source.scanner(filter=ds.field("region") == "n"), **options)
     assert some.read_all().sort_by("who").equals(release.filter(ds.field("region") == "n"))
-    with pytest.raises(TypeError, match="`dataset` must be a Dataset or a Scanner of pyarrow"):
-        plan().on_dataset(people(3), **options)
+    with pytest.raises(TypeError, match="`obj` must be a Dataset or a Scanner of pyarrow"):
+        plan().on(people(3), **options)
 
 
 def test_what_spark_refuses_is_cast_and_its_columns_are_held_in_order(
@@ -127,17 +128,17 @@ def test_what_spark_refuses_is_cast_and_its_columns_are_held_in_order(
 
 
 def on_polars(table: pa.Table, options: dict[str, Any], out: Path) -> None:
-    plan().on_polars(frame_of(table).lazy(), **options).sink_parquet(out)
+    plan().on(frame_of(table).lazy(), **options).sink_parquet(out)
 
 
 def on_duckdb(table: pa.Table, options: dict[str, Any], out: Path) -> None:
     relation = duckdb.connect().from_arrow(table)
-    plan().on_duckdb(relation, **options).write_parquet(str(out))
+    plan().on(relation, **options).write_parquet(str(out))
     assert out.exists()
 
 
 def on_dataset(table: pa.Table, options: dict[str, Any], out: Path) -> None:
-    ds.write_dataset(plan().on_dataset(ds.dataset(table), **options), out, format="parquet")
+    ds.write_dataset(plan().on(ds.dataset(table), **options), out, format="parquet")
 
 
 WORKS: dict[str, Callable[[pa.Table, dict[str, Any], Path], None]] = {
@@ -171,4 +172,4 @@ def test_a_schema_that_changes_between_batches_stops_the_work(options: dict[str,
     texts = table.set_column(0, "person", table["person"].cast(pa.string()))
     reader = pa.RecordBatchReader.from_batches(table.schema, texts.to_batches())
     with pytest.raises((TypeError, ValueError, pa.ArrowException)):
-        pa.Table.from_batches(list(f.for_schema(table.schema)(reader)))
+        pa.Table.from_batches(list(f._for_schema(table.schema)(reader)))

@@ -231,17 +231,13 @@ BAD += [
     ),
     (lambda: loose._core.cross([np.ones(1)], [2], None), TypeError, "got an array of float64"),
     (lambda: loose._core.cross([[1]], [2], None), TypeError, "got list"),
-    (lambda: TEXTS.spelled(np.ones(1), None, False), TypeError, "got an array of float64"),
     (
-        lambda: TEXTS.spelled(bytes_of(0), np.array([True, False]), False),
+        lambda: TEXTS.codes_of_views(np.zeros(2, "uint64"), [], np.array([True, False]), "uint8"),
         ValueError,
         "`missing` must say it of each of 1 values; got 2",
     ),
-    (
-        lambda: TEXTS.codes(bytes_of(0, 2), bytes_of(110, 111), None, "uint8"),
-        TypeError,
-        "`offsets` must be an array of one of i32 i64; got an array of uint8",
-    ),
+    (lambda: _core.count(np.ones(1), 2), TypeError, "array of whole numbers; got dtype float64"),
+    (lambda: _core.count(np.array([1], ">i4"), 2), TypeError, "array of whole numbers; got dtype"),
     (
         lambda: _core.group(np.array([[1.0], [NAN]]), [0], 2),
         ValueError,

@@ -163,8 +163,6 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: JOINT.estimate([[0, 1], [1, 1]]), ValueError, "one joint code per record"),
     (lambda: JOINT.estimate(counts=np.ones((2, 3))), ValueError, "of shape (6,) or (3, 2)"),
     (lambda: RR.required_records(1e-200), ValueError, "less than 2^63 records"),
-    (lambda: loose.conjunction(RR, [[0]], [[0]]), TypeError, "`matrices` must be a sequence"),
-    (lambda: loose.conjunction([RR], [[0]], 5), TypeError, "`events` must be a sequence"),
     (lambda: RR.estimate(counts=[1, 2]), ValueError, "`counts` must hold 3"),
     (lambda: RR.estimate(counts=[1, -2, 3]), ValueError, "a negative number at position 1"),
     (lambda: RR.estimate(counts=[1, math.nan, 3]), ValueError, "NaN at position 1"),
@@ -176,11 +174,6 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: RR.estimate(counts=[1, 2, 3]).contains([1, 0]), ValueError, "`prior` must hold 3"),
     (lambda: RR.required_records(0), ValueError, "`tolerance` must be"),
     (lambda: RR.standard_error([1, 0, 0], 0), ValueError, "`records` must be a whole number"),
-    (lambda: loose.conjunction([RR], [[0]], []), ValueError, "got 1, 1 and 0"),
-    (lambda: loose.conjunction([RR], [[5]], [[0]]), ValueError, "one outside at position 0"),
-    (lambda: loose.conjunction([RR], [[0]], [[5]]), ValueError, "`events` must hold whole"),
-    (lambda: loose.conjunction([RR, RR], [[0], [0, 1]], [[0], [0]]), ValueError, "one length"),
-    (lambda: loose.conjunction([3], [[0]], [[0]]), TypeError, "`matrices` must hold matrices"),
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECRET = "Zaphod-Q7"
-RR = "randomized_response"
+RR: Final = "randomized_response"
 N = 12
 BITS = [i % 2 for i in range(N)]
 
@@ -149,7 +149,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "randomize": lambda f: bs.uniform(2).randomize(f["x"]),
     "estimate": lambda f: bs.identity(2).estimate(f["x"]),
     "average": lambda f: bs.uniform(N).average(f["x"]),
-    "classes": lambda f: bs.k_anonymous_classes(f, quasi_identifiers=["x"], k=3),
+    "classes": lambda f: bs.masking.k_anonymous_classes(f, quasi_identifiers=["x"], k=3),
 }
 
 

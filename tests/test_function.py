@@ -18,7 +18,7 @@ import pytest
 
 import bistochastic as bs
 from bistochastic import _core
-from bistochastic.plan.function import joined
+from bistochastic.plan.waves import joined
 
 RACES, SEXES = ["a", "b", "c"], ["F", "M"]
 
@@ -57,7 +57,7 @@ def key_file(tmp_path: Path) -> Path:
     return path
 
 
-def by_person(path: Path, **changes: Any) -> bs.Function:
+def by_person(path: Path, **changes: Any) -> bs.results.Function:
     options: dict[str, Any] = {"id_column": "person", "after": "first", **changes}
     return plan().function(key=bs.KeySource.file(path), **options)
 
@@ -76,7 +76,7 @@ def test_it_gives_the_release_of_one_machine_however_rows_are_cut(key_file: Path
     assert parts.equals(whole.data.take(order))
     assert f.schema(table.schema).equals(parts.schema)
     # Done again by another process that was sent the function alone.
-    again: bs.Function = pickle.loads(pickle.dumps(f))
+    again: bs.results.Function = pickle.loads(pickle.dumps(f))
     assert again == f
     assert again.batch(cut[0]).equals(f.batch(cut[0]))
 
@@ -198,7 +198,7 @@ def test_256_categories_and_missing_ones_fit_in_a_column_of_bytes(key_file: Path
 
 def test_the_key_is_in_nothing_that_is_sent(key_file: Path) -> None:
     secret = key_file.read_text().strip()
-    f = by_person(key_file).for_schema(people(5).schema)
+    f = by_person(key_file)._for_schema(people(5).schema)
     f.table(people(5))
     sent = pickle.dumps(f)
     assert secret.encode() not in sent
@@ -211,7 +211,7 @@ def test_the_key_is_in_nothing_that_is_sent(key_file: Path) -> None:
 
 def test_the_certificate_says_what_was_not_checked(key_file: Path) -> None:
     table = people(300)
-    f = by_person(key_file).for_schema(table.schema)
+    f = by_person(key_file)._for_schema(table.schema)
     certificate = f.certificate(records=300, engine="spark 4.3")
     assert certificate.engine == "spark 4.3"
     assert certificate.records == 300
@@ -411,7 +411,7 @@ SECRET = "planted value"
 def test_bad_batches_stop_the_work_in_one_sentence(key_file: Path) -> None:
     f = by_person(key_file)
     table = people(50)
-    known = f.for_schema(table.schema)
+    known = f._for_schema(table.schema)
     swapped = table.select(["person", "sex", "region", "race", "votes"])
     cases: list[tuple[Any, pa.Table, type, str]] = [
         (known, swapped, ValueError, "in their order; got `sex` instead of `race` at position 1"),

@@ -54,7 +54,6 @@ WHOLES: dict[str, Callable[[Any], Any]] = {
     "restarts": lambda n: M.decompose(restarts=n).terms,
     "seed": lambda n: loose.Key.insecure(n) == loose.Key.insecure(int(n)),
     "records": lambda n: loose.tradeoff(4, betas=[0.5], records=n),
-    "events": lambda n: loose.conjunction([M], [[0, 1]], [[n]]),
 }
 
 
@@ -159,7 +158,7 @@ def test_hostile_objects_get_a_sentence_or_their_own_exception() -> None:
         lambda x: M.estimate(x),
         lambda x: M.estimate(counts=x),
         lambda x: M.apply(x),
-        lambda x: loose.majorizes(x, x),
+        lambda x: loose.theory.majorizes(x, x),
         lambda x: M.profile(prior=x),
         lambda x: loose.build(x),
         lambda x: M.estimate([1], method=x),
@@ -232,8 +231,6 @@ def test_codes_are_read_from_any_column(make: Callable[[list[Any]], Any]) -> Non
     flags = [True, False, True]
     want = two.randomize(flags, key=KEY, stream="a", start=0).tolist()
     assert two.randomize(make(flags), key=KEY, stream="a", start=0).tolist() == want
-    found = bs.conjunction([M, M], [make(codes), codes], [make([0, 1]), {2}])
-    assert found == bs.conjunction([M, M], [codes, codes], [[0, 1], [2]])
 
 
 @every_column
@@ -255,8 +252,8 @@ def test_parameters_are_read_from_any_column(make: Callable[[list[Any]], Any]) -
     assert M.posterior(1, prior=make(shares)).tolist() == M.posterior(1, prior=shares).tolist()
     assert M.estimate([0, 1]).contains(make(shares)) == M.estimate([0, 1]).contains(shares)
     assert (M.standard_error(make(shares), 9) == M.standard_error(shares, 9)).all()
-    assert bs.majorizes(make([3, 1, 0]), make([2, 1, 1]))
-    assert bs.t_transforms(make([3, 1]), make([2, 2])).apply(make([3, 1])) == [2, 2]
+    assert bs.theory.majorizes(make([3, 1, 0]), make([2, 1, 1]))
+    assert bs.theory.t_transforms(make([3, 1]), make([2, 2])).apply(make([3, 1])) == [2, 2]
     want = bs.tradeoff(4, betas=[0.5, 0.75])
     assert bs.tradeoff(4, betas=make([0.5, 0.75])) == want
 
@@ -278,13 +275,6 @@ def test_tables_are_read_from_any_frame(make: Callable[[np.ndarray[Any, Any]], A
     m = bs.randomized_response(4, beta=0.5)
     want = m.randomize(counts, key=KEY, stream="a", start=0)
     assert np.array_equal(m.randomize(make(counts), key=KEY, stream="a", start=0), want)
-
-
-def test_the_columns_of_a_frame_are_attributes() -> None:
-    columns = {"a": [0, 1, 2, 3], "b": [1, 1, 2, 0]}
-    want = bs.conjunction([M, M], list(columns.values()), [[0], [1]])
-    for frame in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
-        assert bs.conjunction([M, M], frame, [[0], [1]]) == want
 
 
 class OnlyArrow:
@@ -330,12 +320,8 @@ def test_missing_values_are_refused_with_their_number(given: Any) -> None:
         with pytest.raises(ValueError, match=f"`{name}` must hold no missing") as caught:
             call(given)
         assert str(caught.value).endswith("got 2, the first at position 2")
-    for call in (
-        lambda x: M.estimate(x),
-        lambda x: bs.conjunction([M], [x], [[0]]),
-    ):
-        with pytest.raises(ValueError, match="`codes` must hold no missing values; got 2"):
-            call(given)
+    with pytest.raises(ValueError, match="`codes` must hold no missing values; got 2"):
+        M.estimate(given)
     if not isinstance(given, list):
         with pytest.raises(ValueError, match="`ids` must hold no missing values; got 2"):
             M.randomize([0, 1, 2, 3], key=KEY, stream="a", ids=given)
@@ -366,7 +352,7 @@ def test_labels_in_another_order_are_not_taken_for_codes() -> None:
         lambda x: M.profile(prior=x),
         lambda x: M.apply(x),
         lambda x: loose.circulant(x),
-        lambda x: bs.majorizes(x, x),
+        lambda x: bs.theory.majorizes(x, x),
         lambda x: M.estimate(counts=x),
     ):
         with pytest.raises(ValueError, match=r"in the order of the codes; got .*sort_index\(\)"):
@@ -465,10 +451,6 @@ def test_words_and_texts_that_are_none_get_a_sentence() -> None:
     calls: list[tuple[Callable[[], Any], str]] = [
         (lambda: M.estimate([0], method=series), "`method` must be one of .*; got Series"),
         (lambda: M.estimate([0], population=series), "`population` must be .*; got Series"),
-        (
-            lambda: loose.conjunction([M], [[0]], [[0]], population=series),
-            "`population` must be one of sampled, fixed; got Series",
-        ),
         (lambda: M.decompose(policy=series), "`policy` must be .*; got Series"),
         (lambda: loose.build(series), "`family` must be the name of a family; got Series"),
         (lambda: loose.Key.from_file(series), "`path` must be the path of a file; got Series"),
@@ -500,13 +482,11 @@ FOREIGN: dict[str, Callable[[], Any]] = {
     "mix of a number": lambda: loose.mix(1, weights=[1.0]),
     "mix of an array without an axis": lambda: loose.mix(np.array(1), weights=[1.0]),
     "mix of a lazy frame": lambda: loose.mix(LAZY, weights=[1.0]),
-    "conjunction of an array without an axis": lambda: loose.conjunction(np.array(1), [[0]], [[0]]),
-    "conjunction of a lazy frame": lambda: loose.conjunction(LAZY, [[0]], [[0]]),
     "an empty prior": lambda: M.posterior(1, prior=pa.array([])),
     "decompose a lazy frame": lambda: loose.decompose_all(LAZY),
     "decompose an array without an axis": lambda: loose.decompose_all(np.array(1)),
-    "majorizes a lazy frame": lambda: loose.majorizes([1, 2], LAZY),
-    "a span of time": lambda: loose.majorizes([10.0, np.timedelta64(1, "s")], [9.0, 2.0]),
+    "majorizes a lazy frame": lambda: loose.theory.majorizes([1, 2], LAZY),
+    "a span of time": lambda: loose.theory.majorizes([10.0, np.timedelta64(1, "s")], [9.0, 2.0]),
     "panels": lambda: loose.plot.tradeoff(6, against=256),
     "panels without an axis": lambda: loose.plot.tradeoff(6, against=np.array("epsilon")),
     "axes without an axis": lambda: loose.plot.tradeoff(6, axes=np.array(1.0)),

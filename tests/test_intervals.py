@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import bistochastic as bs
 from bistochastic.estimate import intervals, quantiles
+from reports import count_of
 
 Array = NDArray[np.float64]
 
@@ -216,7 +217,7 @@ def test_a_conjunction_covers_at_any_number_of_records(population: Any) -> None:
         found = []
         for row in counts:
             codes = np.repeat(np.arange(4), row)
-            c = bs.conjunction([a, b], [codes // 2, codes % 2], events, population=population)
+            c = count_of([a, b], [codes // 2, codes % 2], events, population=population)
             found.append([c.interval(confidence) for confidence in (0.8, 0.95)])
         ends = np.array(found)
         # Everyone alike, so that a fixed population is multinomial too.
@@ -235,16 +236,16 @@ def test_a_conjunction_says_what_randomization_adds() -> None:
     rng = np.random.default_rng(4)
     codes = [rng.integers(0, 2, 500), rng.integers(0, 3, 500)]
     for population in ("sampled", "fixed"):
-        c = bs.conjunction([a, b], codes, [[1], [2]], population=population)
+        c = count_of([a, b], codes, [[1], [2]], population=population)
         e = bs.kron(a, b).estimate(codes[0] * 3 + codes[1], population=population)
-        assert c.count == pytest.approx(e.counts[5])
+        assert c.value == pytest.approx(e.counts[5])
         assert c.standard_error == pytest.approx(500 * e.standard_errors[5])
         np.testing.assert_allclose(c.interval(), 500 * e.interval()[5], rtol=1e-9)
-    sure = bs.conjunction([a], [codes[0]], [[0, 1]])
-    assert sure.count == pytest.approx(500)
+    sure = count_of([a], [codes[0]], [[0, 1]])
+    assert sure.value == pytest.approx(500)
     assert sure.interval() == pytest.approx((500, 500))
     with pytest.raises(ValueError, match="`population` must be one of sampled, fixed; got 'all'"):
-        bs.conjunction([a], [codes[0]], [[0]], population="all")  # type: ignore[arg-type]
+        count_of([a], [codes[0]], [[0]], population="all")  # type: ignore[arg-type]
 
 
 @every_matrix
@@ -318,7 +319,7 @@ def test_one_record_tells_nothing_of_its_error() -> None:
     alone = bs.identity(1).estimate([0])
     assert alone.standard_errors.tolist() == [0]
     assert alone.interval().tolist() == [[1, 1]]
-    c = bs.conjunction([bs.tridiagonal([0.2])], [[0]], [[0]])
+    c = count_of([bs.tridiagonal([0.2])], [[0]], [[0]])
     assert c.standard_error == math.inf
     assert c.interval() == (0, 1)
 
@@ -367,7 +368,7 @@ def test_bounds_of_a_conjunction_are_in_order_and_are_counts(population: Any) ->
     # All bounds lie above what a count can be, or all below: both are cut, and no truth is lost.
     m = bs.randomized_response(6, keep=0.2621187006206698)
     for n, report in ((3, 0), (3000, 0), (3, 1), (3000, 1)):
-        found = bs.conjunction([m], [[report] * n], [[0]], population=population)
+        found = count_of([m], [[report] * n], [[0]], population=population)
         for confidence in (0.01, 0.9, 0.999):
             low, high = found.interval(confidence)
             assert 0 <= low <= high <= n
@@ -385,13 +386,9 @@ BAD: list[tuple[Any, str]] = [
         lambda m: m.estimate(np.ma.array([1, 2, 0], mask=[False, False, True])),
         "first at position 2",
     ),
-    (
-        lambda m: bs.conjunction([m], [np.ma.array([1, 2], mask=[False, True])], [[0]]),
-        "no missing values; got 1, the first at position 1",
-    ),
     (lambda _: bs.dense(np.ones((3, 3), int)).estimate([0]), "`estimate` must be asked of"),
     (lambda _: bs.dense(np.ones((3, 3), int)).estimate([0]), "of rank 1, that tells only so many"),
-    (lambda _: bs.conjunction([bs.uniform(2)], [[0]], [[0]]), "`conjunction` must be asked of"),
+    (lambda _: count_of([bs.uniform(2)], [[0]], [[0]]), "`count` must be asked of"),
     (lambda _: bs.blocks([2]).standard_error([1, 0], 5), "`standard_error` must be asked of"),
 ]
 

@@ -1,8 +1,4 @@
-"""The layers of the core, and the maps of the tree, both read from the source.
-
-``src/lib.rs`` lists the layers, the lowest first. A file imports from its own layer and from those
-below it. CONTRIBUTING.md maps the whole tree; what it names exists, and what exists is named.
-"""
+"""The layers of the core: a file imports from its own layer and from those below it."""
 
 from __future__ import annotations
 
@@ -17,6 +13,20 @@ SOURCE = ROOT / "src"
 
 pytestmark = pytest.mark.skipif(not SOURCE.is_dir(), reason="runs in a checkout")
 
+# From the bottom up, as `src/lib.rs` says in words: folders and files of `src`.
+LAYERS = [
+    "error",
+    "system",
+    "number",
+    "law",
+    "measure",
+    "operator",
+    "draw",
+    "birkhoff",
+    "numeric",
+    "py",
+]
+
 # Tests may look up: a law is checked against what upper layers make of it.
 TESTS = re.compile(r"^#\[cfg\(test\)\]\n(?:[^\n{]*;\n|(?:.*\n)*?\}\n)", re.M)
 COMMENTS = re.compile(r"//[^\n]*")
@@ -28,11 +38,6 @@ def product(text: str) -> str:
     if re.search(r"^#!\[cfg\(test\)\]", text, re.M):
         return ""
     return COMMENTS.sub("", TESTS.sub("", text + "\n"))
-
-
-def layers() -> list[str]:
-    """The rooms of ``lib.rs``, the lowest first."""
-    return re.findall(r"^//! \| \[?`(\w+)`\]? \|", (SOURCE / "lib.rs").read_text(), re.M)
 
 
 def module(path: str) -> list[str]:
@@ -53,10 +58,10 @@ def imported(path: str, text: str) -> set[str]:
     return found
 
 
-def upward(order: list[str], path: str, text: str) -> list[str]:
+def upward(path: str, text: str) -> list[str]:
     """The rooms above its own that a file imports."""
-    own = order.index(module(path)[0])
-    return sorted(name for name in imported(path, text) if name in order[own + 1 :])
+    own = LAYERS.index(module(path)[0])
+    return sorted(name for name in imported(path, text) if name in LAYERS[own + 1 :])
 
 
 def rust() -> dict[str, str]:
@@ -66,9 +71,13 @@ def rust() -> dict[str, str]:
     return texts
 
 
+def test_every_folder_has_its_layer() -> None:
+    assert {module(path)[0] for path in rust()} == set(LAYERS)
+
+
 def test_imports_point_down() -> None:
-    order, texts = layers(), rust()
-    found = {path: upward(order, path, text) for path, text in texts.items()}
+    texts = rust()
+    found = {path: upward(path, text) for path, text in texts.items()}
     assert {path: rooms for path, rooms in found.items() if rooms} == {}
     # It did look: all but a few files import something from another room.
     assert sum(bool(imported(path, text)) for path, text in texts.items()) > len(texts) // 2
@@ -88,9 +97,9 @@ def called(names: list[str], text: str) -> list[str]:
 
 def test_no_law_calls_what_an_upper_layer_adds_to_a_matrix() -> None:
     # A method needs no import to be called.
-    order, texts = layers(), rust()
-    rank = {path: order.index(module(path)[0]) for path in texts}
-    law, top = order.index("law"), order.index("py")
+    texts = rust()
+    rank = {path: LAYERS.index(module(path)[0]) for path in texts}
+    law, top = LAYERS.index("law"), LAYERS.index("py")
     found, seen = [], 0
     for above, text in texts.items():
         names = added(text) if law < rank[above] < top else []
@@ -106,9 +115,6 @@ def test_no_law_calls_what_an_upper_layer_adds_to_a_matrix() -> None:
 
 
 def test_the_test_would_see_an_upward_import() -> None:
-    order = layers()
-    assert order[-1] == "py"
-    assert order.index("system") < order.index("law") < order.index("draw")
     for text in (
         "use crate::draw::key::Key;",
         "use crate::{draw, error};",
@@ -118,7 +124,7 @@ def test_the_test_would_see_an_upward_import() -> None:
         "#[cfg(test)]\nmod tests {\n}\nuse crate::draw;",
         "#[cfg(test)]\nmod counted;\nuse crate::draw;",
     ):
-        assert upward(order, "law/rate.rs", text), text
+        assert upward("law/rate.rs", text), text
     for text in (
         "use crate::number::dd::Dd;",
         "use crate::law::draw;",
@@ -127,79 +133,8 @@ def test_the_test_would_see_an_upward_import() -> None:
         "#![cfg(test)]\nuse crate::draw;",
         "use super::draw;",
     ):
-        assert not upward(order, "law/rate.rs", text), text
-    assert upward(order, "law/mod.rs", "use super::draw;") == ["draw"]
-    assert not upward(order, "draw/key.rs", "use crate::law;")
+        assert not upward("law/rate.rs", text), text
+    assert upward("law/mod.rs", "use super::draw;") == ["draw"]
+    assert not upward("draw/key.rs", "use crate::law;")
     assert added("impl Matrix {\n    pub fn sampler(&self) {}\n}\n") == ["sampler"]
     assert called(["sampler"], "m.sampler();") == ["sampler"]
-
-
-# The maps.
-
-LEFT_OUT = {"__init__.py", "mod.rs", "__pycache__", "py.typed"}
-NAMES = re.compile(r"(?:[\w.-]+\.(?:rs|pyi?|json|md|sh|csv)|\w+/)(?=\s)")
-
-
-def named(text: str) -> dict[str, set[str]]:
-    """From each folder whose inside the map shows to the names that it gives there."""
-    maps = re.search(r"## The map.*?```\n(.*?)```", text, re.S)
-    assert maps is not None
-    folders: dict[str, set[str]] = {}
-    inside: list[str] = []
-    for line in maps.group(1).splitlines():
-        depth = (len(line) - len(line.lstrip(" "))) // 2
-        if depth > 3:
-            continue  # a sentence that goes on
-        if depth == 0:
-            inside = [line.split()[0].rstrip("/")]
-            continue
-        place, rest = "/".join(inside[:depth]), line.lstrip(" ") + " "
-        while found := NAMES.match(rest):
-            folders.setdefault(place, set()).add(found.group())
-            inside = [*inside[:depth], found.group().rstrip("/")]
-            rest = rest[found.end() :].removeprefix("  ")
-    return folders
-
-
-def differences(text: str, root: Path) -> list[str]:
-    """What the map names and is not there, and what is there and has no name."""
-    found = []
-    for folder, names in named(text).items():
-        there = {
-            path.name + "/" * path.is_dir()
-            for path in (root / folder).iterdir()
-            if path.name not in LEFT_OUT and path.suffix != ".so"
-        }
-        names = names - LEFT_OUT
-        found += [f"{folder}/{name} is not there" for name in names - there]
-        found += [f"{folder}/{name} is not in the map" for name in there - names]
-    return sorted(found)
-
-
-def test_the_map_names_what_exists() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    assert differences(text, ROOT) == []
-    assert {"src", "src/law", "src/draw", "python/bistochastic"} <= set(named(text))
-    for line in re.findall(r"^(\S+/\S*) ", text.split("## The map")[1].split("```")[1], re.M):
-        assert (ROOT / line).exists(), line
-
-
-def test_the_map_of_the_crate_names_its_rooms() -> None:
-    rooms = {module(path)[0] for path in rust()}
-    assert set(layers()) == rooms
-    assert len(layers()) == len(rooms)
-
-
-def test_the_test_would_see_a_missing_name(tmp_path: Path) -> None:
-    (tmp_path / "src" / "law").mkdir(parents=True)
-    for name in ("lib.rs", "law/mod.rs", "law/rate.rs", "law/lines.rs"):
-        (tmp_path / "src" / name).touch()
-    whole = "## The map\n```\nsrc/   x\n  lib.rs   x\n  law/   x\n    rate.rs  lines.rs   x\n```"
-    assert differences(whole, tmp_path) == []
-    assert differences(whole.replace("  lines.rs", ""), tmp_path) == [
-        "src/law/lines.rs is not in the map"
-    ]
-    assert differences(whole.replace("lib.rs", "lob.rs"), tmp_path) == [
-        "src/lib.rs is not in the map",
-        "src/lob.rs is not there",
-    ]

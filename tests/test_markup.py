@@ -52,7 +52,6 @@ def pieces(labels: list[str]) -> list[markup.Markup]:
         markup.facts([(label, label) for label in labels], caption=labels[0]),
         markup.heat(rows, labels, title=labels[0], description=labels[1]),
         markup.bars([(label, 0.5, None, None) for label in labels], title=labels[0]),
-        markup.lines([0, 1], {x: [0, 1] for x in labels}, title="t", x_name="x", y_name=labels[0]),
         markup.section(labels[0], labels[1], id="one"),
         markup.fragment(*labels),
     ]
@@ -135,8 +134,6 @@ def test_every_picture_has_a_title_and_a_text() -> None:
         markup.heat([[1.0]], title="t"),
         markup.bars([("a", 1.0, 0.5, 1.5)], title="t"),
         markup.bars([], title="t"),
-        markup.lines([], {}, title="t", x_name="x", y_name="y"),
-        markup.lines([0, 1], {"a": [0.0, float("inf")]}, title="t", x_name="x", y_name="y"),
     ):
         assert 'role="img"' in picture
         assert re.search(r"<title>t</title><desc>[^<]*</desc>", picture)

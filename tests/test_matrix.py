@@ -81,7 +81,7 @@ MAKERS: dict[str, Callable[[], object]] = {
     "a nested pickle": lambda: pickle.loads(pickle.dumps(bs.uniform(3) @ bs.identity(3))),
     "what was decomposed": lambda: bs.uniform(3).decompose().matrix,
     "a residual": lambda: bs.circulant([5, 2, 1]).decompose(mass=0.6).residual,
-    "a T-transform": lambda: bs.t_transforms([5, 3, 1], [4, 3, 2]).to_matrix(),
+    "a T-transform": lambda: bs.theory.t_transforms([5, 3, 1], [4, 3, 2]).to_matrix(),
 }
 
 
@@ -92,14 +92,17 @@ def test_whatever_makes_a_matrix_makes_one_of_this_class(make: Callable[[], obje
 
 def test_decompositions_are_of_the_class_that_users_see() -> None:
     m = bs.uniform(3)
-    assert {type(d) for d in (m.decompose(), *bs.decompose_all([m, m]))} == {bs.Decomposition}
+    assert {type(d) for d in (m.decompose(), *bs.decompose_all([m, m]))} == {
+        bs.results.Decomposition
+    }
 
 
 @pytest.mark.parametrize("name", ["Matrix", "Decomposition"])
 def test_classes_are_neither_called_nor_inherited_from(name: str) -> None:
-    cls = getattr(bs, name)
+    cls = getattr(bs.results, name)
     core = cls.__base__
-    assert (cls.__module__, cls.__qualname__) == ("bistochastic", name)
+    home = "bistochastic" if name in bs.__all__ else "bistochastic.results"
+    assert (cls.__module__, cls.__qualname__) == (home, name)
     refused = f"^cannot create 'bistochastic.{name}' instances$"
     for call in (cls, core, lambda: cls(1), lambda: cls(a=1), lambda: core.__new__(cls)):
         with pytest.raises(TypeError, match=refused):
@@ -131,11 +134,12 @@ def test_every_protocol_pickles_a_matrix_and_refuses_a_decomposition(protocol: i
 
 @pytest.mark.parametrize("name", ["Matrix", "Decomposition"])
 def test_help_shows_what_is_inherited(name: str) -> None:
-    text = pydoc.plain(pydoc.render_doc(getattr(bs, name)))
-    public = [member for member in dir(getattr(bs, name)) if not member.startswith("_")]
+    cls = getattr(bs.results, name)
+    text = pydoc.plain(pydoc.render_doc(cls))
+    public = [member for member in dir(cls) if not member.startswith("_")]
     assert len(public) > 8
     for member in public:
-        first = inspect.getdoc(inspect.getattr_static(getattr(bs, name), member))
+        first = inspect.getdoc(inspect.getattr_static(cls, member))
         assert first, member
         assert first.splitlines()[0] in text, member
 

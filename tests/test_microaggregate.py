@@ -44,7 +44,7 @@ def table(name: str, columns: list[str] | None = None) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize(("k", "loss"), [(3, 5.6922), (4, 7.4947), (5, 9.0884), (10, 14.1559)])
 def test_census_loses_what_the_literature_says(k: int, loss: float) -> None:
-    found = bs.microaggregate(table("census.csv"), k=k)
+    found = bs.masking.microaggregate(table("census.csv"), k=k)
     assert round(found.information_loss, 4) == loss
     assert found.sizes.min() >= k
     assert found.sizes.max() < 2 * k
@@ -55,7 +55,7 @@ def test_eia_loses_what_the_literature_says(k: int, loss: float) -> None:
     header, _ = data("eia.csv")
     columns = ["UTILITYID", *(name for name in header if name.endswith(("REVENUE", "SALES")))]
     assert len(columns) == 11
-    found = bs.microaggregate(table("eia.csv", columns), k=k)
+    found = bs.masking.microaggregate(table("eia.csv", columns), k=k)
     assert round(found.information_loss, 4) == loss
 
 
@@ -100,32 +100,32 @@ def slow(x: NDArray[np.float64], k: int) -> list[int]:
 def test_classes_are_those_of_the_definition(n: int, d: int, k: int, seed: int) -> None:
     x = np.random.default_rng(seed).normal(size=(max(n, k), d))
     z = (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
-    assert bs.microaggregate(x, k=k).classes.tolist() == slow(z, k)
+    assert bs.masking.microaggregate(x, k=k).classes.tolist() == slow(z, k)
 
 
 def test_equal_distances_go_to_the_earlier_record() -> None:
     # The corners of a square: all are as far from the mean, so the first one is taken, and of its
     # two neighbours the earlier one.
     x = np.array([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
-    assert bs.microaggregate(x, k=2).classes.tolist() == [0, 0, 1, 1]
+    assert bs.masking.microaggregate(x, k=2).classes.tolist() == [0, 0, 1, 1]
     # Whole numbers have ties all over; distances to means of powers of two are exact.
     alike = np.repeat([[0.0, 1.0], [1.0, 0.0]], 8, axis=0)
-    assert bs.microaggregate(alike, k=4).information_loss == 0
+    assert bs.masking.microaggregate(alike, k=4).information_loss == 0
 
 
 def test_a_constant_column_counts_nothing() -> None:
     x = np.random.default_rng(1).normal(size=(50, 3))
     with_it = np.column_stack([x, np.full(50, 0.1)])
-    one, two = bs.microaggregate(x, k=4), bs.microaggregate(with_it, k=4)
+    one, two = bs.masking.microaggregate(x, k=4), bs.masking.microaggregate(with_it, k=4)
     assert one.classes.tolist() == two.classes.tolist()
     assert one.information_loss == two.information_loss
     assert (two.centroids[:, 3] == 0.1).all()
-    assert bs.microaggregate(np.ones((7, 2)), k=2).information_loss == 0
+    assert bs.masking.microaggregate(np.ones((7, 2)), k=2).information_loss == 0
 
 
 def test_centroids_are_class_means_and_keep_the_mean() -> None:
     x = np.random.default_rng(2).lognormal(size=(500, 4)) * [1, 1e-300, 1e300, 1e6]
-    found = bs.microaggregate(x, k=5)
+    found = bs.masking.microaggregate(x, k=5)
     assert found.centroids.shape == (len(found.sizes), 4)
     for c in range(len(found.sizes)):
         assert np.allclose(
@@ -137,7 +137,7 @@ def test_centroids_are_class_means_and_keep_the_mean() -> None:
     means = np.stack([z[found.classes == c].mean(axis=0) for c in range(len(found.sizes))])
     loss = 100 * ((z - means[found.classes]) ** 2).sum() / (z**2).sum()
     assert found.information_loss == pytest.approx(loss, rel=1e-10)
-    assert np.isfinite(bs.microaggregate(np.full((4, 2), 1.7e308), k=2).values).all()
+    assert np.isfinite(bs.masking.microaggregate(np.full((4, 2), 1.7e308), k=2).values).all()
 
 
 def partitions(items: list[int], k: int) -> Any:
@@ -162,7 +162,7 @@ def test_one_column_is_divided_in_the_best_of_all_ways(data: st.DataObject) -> N
     n = data.draw(st.integers(k, 9))
     number = st.one_of(st.integers(0, 5), st.floats(-1e6, 1e6, width=32))
     x = np.array(data.draw(st.lists(number, min_size=n, max_size=n)), dtype=float)
-    found = bs.microaggregate(x, k=k)
+    found = bs.masking.microaggregate(x, k=k)
     assert found.sizes.min() >= k
     assert found.sizes.max() < 2 * k
 
@@ -178,7 +178,7 @@ def test_one_column_is_divided_in_the_best_of_all_ways(data: st.DataObject) -> N
 
 def test_one_column_in_two_axes_is_the_same() -> None:
     x = np.random.default_rng(3).normal(size=300)
-    one, two = bs.microaggregate(x, k=4), bs.microaggregate(x[:, None], k=4)
+    one, two = bs.masking.microaggregate(x, k=4), bs.masking.microaggregate(x[:, None], k=4)
     assert one.classes.tolist() == two.classes.tolist()
     assert one.centroids.shape == (len(one.sizes),)
     assert two.centroids.shape == (len(two.sizes), 1)
@@ -189,8 +189,8 @@ def test_classes_do_not_depend_on_the_threads() -> None:
     # Without structure in 30 columns, so that searches look at all records, on the pool.
     code = (
         "import bistochastic as bs, numpy as np; r = np.random.default_rng(3);"
-        "a = bs.microaggregate(r.normal(size=(12_000, 30)), k=400);"
-        "b = bs.microaggregate(r.integers(0, 4, (5000, 3)), k=3);"
+        "a = bs.masking.microaggregate(r.normal(size=(12_000, 30)), k=400);"
+        "b = bs.masking.microaggregate(r.integers(0, 4, (5000, 3)), k=3);"
         "print(hash(a.classes.tobytes()), hash(b.classes.tobytes()), a.information_loss.hex())"
     )
     out = {
@@ -218,7 +218,7 @@ def test_ctrl_c_stops_it() -> None:
     signal.setitimer(signal.ITIMER_VIRTUAL, 0.3, 0.3)
     try:
         with pytest.raises(KeyboardInterrupt):
-            bs.microaggregate(x, k=3)
+            bs.masking.microaggregate(x, k=3)
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
@@ -242,7 +242,7 @@ def test_numbers_names_and_scales_are_weighed_as_said() -> None:
         "town": random.choice(["A", "B", "C"], n).tolist(),
         "school": random.choice(SCALE, n).tolist(),
     }
-    found = bs.k_anonymous_classes(
+    found = bs.masking.k_anonymous_classes(
         frame, quasi_identifiers={"age": "number", "town": "nominal", "school": SCALE}, k=k
     )
     # Corners that are 1 apart give the same distances.
@@ -260,7 +260,7 @@ def test_numbers_names_and_scales_are_weighed_as_said() -> None:
 @pytest.mark.parametrize("library", [dict, pd.DataFrame, pl.DataFrame, pa.table])
 def test_frames_of_every_library_give_the_same(library: Any) -> None:
     columns = {"age": "number", "town": "nominal", "school": SCALE}
-    found = bs.k_anonymous_classes(library(PEOPLE), quasi_identifiers=columns, k=3)
+    found = bs.masking.k_anonymous_classes(library(PEOPLE), quasi_identifiers=columns, k=3)
     assert found.classes.tolist() == [0, 1, 0, 1, 0, 1]
     assert isinstance(found, Classes)
 
@@ -268,21 +268,23 @@ def test_frames_of_every_library_give_the_same(library: Any) -> None:
 def test_what_a_column_holds_is_seen() -> None:
     frame = pd.DataFrame(PEOPLE)
     frame["school"] = pd.Categorical(frame["school"], categories=SCALE, ordered=True)
-    said = bs.k_anonymous_classes(PEOPLE, quasi_identifiers={"school": SCALE}, k=2)
-    seen = bs.k_anonymous_classes(frame, quasi_identifiers="school", k=2)
+    said = bs.masking.k_anonymous_classes(PEOPLE, quasi_identifiers={"school": SCALE}, k=2)
+    seen = bs.masking.k_anonymous_classes(frame, quasi_identifiers="school", k=2)
     assert seen.classes.tolist() == said.classes.tolist()
     assert seen.information_loss == said.information_loss
     days = pl.DataFrame({"day": pl.Series(PEOPLE["age"]).cast(pl.Date)})
-    by_day = bs.k_anonymous_classes(days, quasi_identifiers=["day"], k=3)
-    by_age = bs.k_anonymous_classes(PEOPLE, quasi_identifiers=["age"], k=3)
+    by_day = bs.masking.k_anonymous_classes(days, quasi_identifiers=["day"], k=3)
+    by_age = bs.masking.k_anonymous_classes(PEOPLE, quasi_identifiers=["age"], k=3)
     assert by_day.classes.tolist() == by_age.classes.tolist()
-    names = bs.k_anonymous_classes({"zip": [7, 7, 9, 9]}, quasi_identifiers={"zip": "nominal"}, k=2)
+    names = bs.masking.k_anonymous_classes(
+        {"zip": [7, 7, 9, 9]}, quasi_identifiers={"zip": "nominal"}, k=2
+    )
     assert names.information_loss == 0
 
 
 def test_blocks_are_built_from_classes() -> None:
     x = np.random.default_rng(6).normal(size=(40, 2))
-    found = bs.microaggregate(x, k=3)
+    found = bs.masking.microaggregate(x, k=3)
     m = bs.blocks(found.sizes)
     assert sorted(found.order.tolist()) == list(range(40))
     assert np.allclose(m.apply(x[found.order]), found.values[found.order])
@@ -315,7 +317,7 @@ HOLES = pd.DataFrame({"a": [1, None, 2], "b": [1, 2, 3]})
 )
 def test_bad_numbers_are_refused_in_a_sentence(x: Any, k: Any, sentence: str) -> None:
     with pytest.raises((ValueError, TypeError)) as caught:
-        bs.microaggregate(x, k=k)
+        bs.masking.microaggregate(x, k=k)
     assert str(caught.value) == sentence
 
 
@@ -362,11 +364,11 @@ TWICE = pd.DataFrame([[1, 2]], columns=["a", "a"])
 )  # fmt: skip
 def test_bad_frames_are_refused_in_a_sentence(frame: Any, columns: Any, sentence: str) -> None:
     with pytest.raises((ValueError, TypeError)) as caught:
-        bs.k_anonymous_classes(frame, quasi_identifiers=columns, k=2)
+        bs.masking.k_anonymous_classes(frame, quasi_identifiers=columns, k=2)
     assert str(caught.value) == sentence
 
 
 def test_a_column_that_holds_no_numbers_is_named() -> None:
     sentence = r"`X\['town'\]` must hold numbers; got a column of another kind, which k_anonymous"
     with pytest.raises(TypeError, match=sentence):
-        bs.microaggregate({"age": [1, 2, 3], "town": ["a", "b", "a"]}, k=2)
+        bs.masking.microaggregate({"age": [1, 2, 3], "town": ["a", "b", "a"]}, k=2)

@@ -113,7 +113,7 @@ def test_large_numbers_are_texts_in_json() -> None:
 @pytest.mark.parametrize(
     ("change", "path"),
     [
-        (lambda d: d.update(colour=1), "`colour` must be one of version, name"),
+        (lambda d: d.update(colour=1), "`colour` must be one of version, attributes, name"),
         (lambda d: d["attributes"][0].update(betta=1), r"`attributes\[0\].betta` must be one of"),
         (
             lambda d: d["attributes"][0]["matrix"].update(x=1),
@@ -127,8 +127,8 @@ def test_large_numbers_are_texts_in_json() -> None:
             lambda d: d.update(version=2),
             "`version` must be 1, the version this package reads; got 2",
         ),
-        (lambda d: d.update(version=True), "`version` must be 1, .*; got bool"),
-        (lambda d: d.pop("version"), "`version` must be given; got none"),
+        (lambda d: d.update(version=True), "`version` must be 1, .*; got true or false"),
+        (lambda d: d.pop("version"), "`version` must be given; got nothing"),
         (lambda d: d["attributes"][0].pop("column"), r"`attributes\[0\].column` must be given"),
         (
             lambda d: d["attributes"][0].update(kind="ordinal"),
@@ -145,7 +145,7 @@ def test_large_numbers_are_texts_in_json() -> None:
         (lambda d: d.update(keep=["sex"]), "column `sex`: must be named once"),
         (lambda d: d.update(keep=[]), "`strata` must be by a column that stays in clear"),
         (lambda d: d.update(attributes=[]), "`attributes` must hold at least one"),
-        (lambda d: d.update(keep="all"), "`keep` must be a list; got str"),
+        (lambda d: d.update(keep="all"), "`keep` must be a list; got text"),
     ],
 )
 def test_what_is_unknown_is_refused_with_its_path(change: Any, path: str) -> None:
@@ -162,10 +162,9 @@ def test_what_is_unknown_is_refused_with_its_path(change: Any, path: str) -> Non
 def test_a_matrix_stands_as_its_own_file_does() -> None:
     shared = bs.randomized_response(2, beta=0.5)
     deep = often = shared
-    for _ in range(250):
+    for _ in range(15):
         deep = deep @ bs.uniform(2)
-    for _ in range(30):
-        # 2^30 parts, if each were written as often as it is used.
+        # 2^15 parts, if each were written as often as it is used.
         often = often @ often
     for law in (deep, often, bs.kron(shared, shared), bs.geometric(4, beta=0.3)):
         plan = bs.Plan([bs.Categorical("x", range(law.size), matrix=law)])
@@ -181,7 +180,7 @@ def test_a_matrix_stands_as_its_own_file_does() -> None:
     ["", "{", "[1]", '{"version": 1, "version": 1}', '{"version": NaN}', "9" * 5000, "[" * 10**5],
 )
 def test_what_is_no_json_is_refused_in_our_words(text: str) -> None:
-    with pytest.raises(ValueError, match=r"^`(text|plan)` must be ") as refused:
+    with pytest.raises(ValueError, match=r"^`(text|version)` must (be|hold) ") as refused:
         bs.Plan.from_json(text)
     assert "limit" not in str(refused.value)
     assert "delimiter" not in str(refused.value)

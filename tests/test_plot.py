@@ -7,6 +7,7 @@ import io
 import math
 import runpy
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -473,11 +474,12 @@ def test_one_panel_own_families_and_own_axes() -> None:
 def test_pictures_are_the_same_every_time_and_leave_pyplot_alone() -> None:
     before = dict(mpl.rcParams)
     m = bs.geometric(6, beta=0.5)
-    for draw in (
+    pictures: tuple[Callable[[], Any], ...] = (
         m.profile().plot,
         lambda: bs.plot.heatmap(m),
         lambda: bs.plot.tradeoff(6, against="epsilon"),
-    ):
+    )
+    for draw in pictures:
         assert png(draw()) == png(draw())
     assert dict(mpl.rcParams) == before
     assert (

@@ -620,9 +620,9 @@ def test_a_certificate_depends_on_no_value() -> None:
         (lambda d: d.update(certificate_version=2), "wrote, of version 1; got version 2"),
         (lambda d: d.update(beta=0.99), "`beta` must be at most 0.*, as the plan gives; got 0.99"),
         (lambda d: d.update(records=-1), "`records` must be from 0 to [0-9]*; got -1"),
-        (lambda d: d.update(records=300.0), "`records` must be a whole number; got float"),
+        (lambda d: d.update(records=300.0), "`records` must be a whole number; got a number"),
         (lambda d: d["plan"].update(name="other"), "`plan_digest` must be "),
-        (lambda d: d.pop("key"), "`key` must be given; got none"),
+        (lambda d: d.pop("key"), "`key` must be given; got nothing"),
         (lambda d: d["attributes"].pop(), "`attributes` must hold 3, as the plan gives; got 2"),
     ],
 )

@@ -588,3 +588,13 @@ def test_numbers_that_the_plan_declares_are_spelled_one_way(tmp_path: Path) -> N
         for words in (("protect", "in.csv", "out.csv"), ("estimate", "in.csv", "--by", "a")):
             said = folder.refused(*words, "--plan", "plan.toml")
             assert said.endswith("got 1 other value, the first in row 600"), said
+
+
+def test_a_row_that_is_longer_than_a_block_is_named(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("sex,k\nF,a\nM," + "x" * 3_000_000 + "\nF,b\n")
+    plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform")], keep=["k"])
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    words = ["protect", str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), "--plan"]
+    done = CliRunner().invoke(cli.main, [*words, str(tmp_path / "plan.toml")])
+    assert "`in` must have rows of at most 1 MiB; got a longer one in row 1" in done.output
+    assert not (tmp_path / "out.csv").exists()

@@ -337,7 +337,7 @@ def test_a_plan_without_records_gives_examples(tmp_path: Path) -> None:
     assert "Nothing has been drawn yet." in text
     only = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
     assert "income" in text_of(written(only, tmp_path))
-    none = simple().protect({"sex": []})
+    none: Any = simple().protect({"sex": []})
     assert "there is nothing to estimate" in text_of(written(none, tmp_path))
 
 
@@ -481,7 +481,7 @@ def test_it_needs_nothing_from_elsewhere(tmp_path: Path) -> None:
 
 
 def test_thirty_columns_stay_below_a_megabyte(tmp_path: Path) -> None:
-    families = ["randomized_response", "geometric", "k_anonymous"]
+    families: list[Any] = ["randomized_response", "geometric", "k_anonymous"]
     plan = bs.Plan(
         [bs.Categorical(f"column {i}", [f"level number {j} of column {i}" for j in range(3 + i)],
                         families[i % 3], beta=0.5) for i in range(30)]

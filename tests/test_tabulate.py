@@ -64,7 +64,7 @@ def counted(table: dict[str, list[Any]], *columns: str) -> list[dict[str, Any]]:
     return [rows[i] for i in order]
 
 
-def same(one: bs.Estimate, other: bs.Estimate) -> None:
+def same(one: bs.results.Estimate, other: bs.results.Estimate) -> None:
     assert str(one) == str(other)
     assert one.axes == other.axes
     assert one.records == other.records
@@ -286,11 +286,11 @@ def test_bad_counts_are_refused_in_a_sentence(
 # Made by hand.
 
 FOUR = bs.Plan([bs.Categorical("q", list("abcd"), "randomized_response", epsilon=2)], name="four")
-AXIS = bs.Axis("q", ("a", "b", "c", "d"))
-TWO = (bs.Axis("race", ("a", "b", "c")), bs.Axis("sex", ("F", "M")))
+AXIS = bs.results.Axis("q", ("a", "b", "c", "d"))
+TWO = (bs.results.Axis("race", ("a", "b", "c")), bs.results.Axis("sex", ("F", "M")))
 GRID = np.arange(6).reshape(3, 2)
-MAKE: Any = bs.Counts
-NAMED: Any = bs.Axis
+MAKE: Any = bs.results.Counts
+NAMED: Any = bs.results.Axis
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: MAKE(("race", "sex"), TWO, GRID.T), ValueError,
      "`counts` must have a cell for each level of race 3 x sex 2, of shape (3, 2); got (2, 3)"),
@@ -338,7 +338,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: MAKE(("q",), (NAMED("q", list("abcd")),), np.ones(4, int)), TypeError,
      "`axes` must be a tuple of Axis, those of `columns` first, with a name and a tuple of levels "
      "each; got str and list"),
-    (lambda: MAKE(("q",), (bs.Axis("q", ("a", "a")),), np.ones(2, int)), ValueError,
+    (lambda: MAKE(("q",), (bs.results.Axis("q", ("a", "a")),), np.ones(2, int)), ValueError,
      "`axes` must be a tuple of Axis, those of `columns` first, of different levels; "
      "got one twice in `q`"),
     (lambda: MAKE(("q",), (AXIS, AXIS), np.ones((4, 4), int)), ValueError,
@@ -370,19 +370,19 @@ def test_counts_made_by_hand_give_what_the_plan_gives() -> None:
     assert one.digest == FOUR.digest
     whole = FOUR.tabulate({"q": ["a", "b", "c"], "count": [50, 10, 25]}, "q")
     for cells in (one.counts + other.counts, (one.counts + other.counts).astype(float)):
-        by_hand = bs.Counts(("q",), (AXIS,), cells, digest=FOUR.digest)
+        by_hand = bs.results.Counts(("q",), (AXIS,), cells, digest=FOUR.digest)
         assert by_hand == whole
         assert by_hand.counts.dtype == np.int64
         same(FOUR.estimate(counts=by_hand), FOUR.estimate(counts=whole))
         # Without a digest any plan with these levels takes them.
-        loose = bs.Counts(("q",), (AXIS,), cells)
+        loose = bs.results.Counts(("q",), (AXIS,), cells)
         assert loose.digest is None
         assert loose != whole
         same(FOUR.estimate(counts=loose), FOUR.estimate(counts=whole))
     assert pickle.loads(pickle.dumps(whole)).digest == FOUR.digest
     # One pickled before there were digests has none.
     state = {k: v for k, v in whole.__dict__.items() if k != "digest"}
-    old = object.__new__(bs.Counts)
+    old = object.__new__(bs.results.Counts)
     old.__dict__.update(state)
     same(FOUR.estimate(counts=pickle.loads(pickle.dumps(old))), FOUR.estimate(counts=whole))
 

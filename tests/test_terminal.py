@@ -281,7 +281,7 @@ def test_warnings_and_errors_of_the_package_are_harmless() -> None:
         lambda: bs.Plan.from_toml(f'"{visible(EVIL)}" = 1'),
         lambda: bs.Certificate.from_json(json.dumps({EVIL: 1})),
         lambda: bs.Categorical(EVIL, [EVIL, EVIL], "uniform"),
-        lambda: bs.Categorical("a", ["x"], EVIL),
+        lambda: bs.Categorical("a", ["x"], EVIL),  # type: ignore[arg-type]
         lambda: bs.Categorical("a", ["x"], "uniform", **strange),
         lambda: bs.Matrix.from_json(json.dumps({EVIL: 1})),
         lambda: bs.Key.from_file(EVIL),

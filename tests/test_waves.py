@@ -678,7 +678,7 @@ def test_a_client_answers_over_possible_cells_alone() -> None:
     [
         ({"race": "S3CRET"}, "column `race`: must hold a declared category; got an undeclared one"),
         ({"year": True}, "column `year`: must hold a declared category"),
-        ({"year": None}, "column `year`: must not be missing"),
+        ({"year": None}, "column `year`: must hold no missing values; got one"),
         ({"region": "S3CRET"}, "column `region`: must hold a declared category"),
         ({"more": 1}, "must hold columns that the plan protects, keeps or drops; got `more`"),
     ],

@@ -32,7 +32,7 @@ DIST = ROOT / "dist"
 MOST = 3_000_000
 PARTS = ("all", "sdist", "build", "check", "try", "emulate", "rebuild")
 MACHINES = ("x86_64", "aarch64")
-LICENCES = ("LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-LICENSES")
+LICENCES = ("LICENSE", "LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-LICENSES")
 BUILDERS = ("maturin>=1.16,<2", *(("ziglang>=0.15,<0.18",) if sys.platform == "linux" else ()))
 CHECKERS = ("auditwheel>=6.4", "abi3audit>=0.0.20", "twine>=6.1")
 # What holds the golden vectors: laws, words, reports by position and by id, old pickles.

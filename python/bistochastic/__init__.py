@@ -12,10 +12,9 @@ hides everything.
 True
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-# `ctrl_c` goes before all that takes time; pickles of earlier versions need `moved`.
-from bistochastic import ctrl_c, errors, moved  # noqa: F401
+from bistochastic import errors
 from bistochastic._core import Key, entropy_rate
 from bistochastic.audit import audit
 from bistochastic.families import (
@@ -38,63 +37,13 @@ from bistochastic.families import (
     uniform,
 )
 from bistochastic.matrix import Matrix
-from bistochastic.permutations.decomposition import Decomposition, decompose_all
+from bistochastic.permutations.decomposition import decompose_all
 
 if TYPE_CHECKING:
-    from bistochastic import plot
-    from bistochastic.audit.results import (
-        Audit,
-        Correlation,
-        Disclosure,
-        Giveaway,
-        Guess,
-        Linkage,
-        Marginal,
-        Neighbours,
-        PairTable,
-        Propensity,
-        Rate,
-        Repeats,
-    )
-    from bistochastic.choose.tradeoff import Point, Tradeoff, tradeoff
-    from bistochastic.estimate import Estimate
-    from bistochastic.estimate.axes import Axis
-    from bistochastic.estimate.conjunctions import Conjunction, conjunction
-    from bistochastic.estimate.counts import Counts
-    from bistochastic.estimate.quantities import Quantity, Ratio
-    from bistochastic.labels import Labels
-    from bistochastic.measures.profile import Entry, Profile
-    from bistochastic.numeric.anatomy import Anatomy, anatomize
-    from bistochastic.numeric.classes import (
-        Classes,
-        Microaggregation,
-        k_anonymous_classes,
-        microaggregate,
-    )
-    from bistochastic.numeric.displacement import Displacement
-    from bistochastic.numeric.ranks import (
-        PermutationDistance,
-        ReverseMap,
-        permutation_distance,
-        reverse_map,
-    )
-    from bistochastic.permutations.majorization import Step, TTransforms, majorizes, t_transforms
-    from bistochastic.plan import (
-        Bits,
-        ByIds,
-        Categorical,
-        Certificate,
-        Function,
-        Joint,
-        Measures,
-        Numeric,
-        Plan,
-        Preview,
-        ProtectedBatches,
-        Release,
-        Strata,
-    )
-    from bistochastic.report import Comparison, compare
+    from bistochastic import masking, plot, results, theory
+    from bistochastic.choose.tradeoff import tradeoff
+    from bistochastic.plan import Categorical, Certificate, Joint, Numeric, Plan
+    from bistochastic.report import compare
     from bistochastic.report.explorer import explore
     from bistochastic.samples import titanic
     from bistochastic.sources import KeySource
@@ -102,159 +51,34 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Anatomy",
-    "Audit",
-    "Axis",
-    "Bits",
-    "ByIds",
-    "Categorical",
-    "Certificate",
-    "Classes",
-    "Comparison",
-    "Conjunction",
-    "Correlation",
-    "Counts",
-    "Decomposition",
-    "Disclosure",
-    "Displacement",
-    "Entry",
-    "Estimate",
-    "Function",
-    "Giveaway",
-    "Guess",
-    "Joint",
-    "Key",
-    "KeySource",
-    "Labels",
-    "Linkage",
-    "Marginal",
-    "Matrix",
-    "Measures",
-    "Microaggregation",
-    "Neighbours",
-    "Numeric",
-    "PairTable",
-    "PermutationDistance",
-    "Plan",
-    "Point",
-    "Preview",
-    "Profile",
-    "Propensity",
-    "ProtectedBatches",
-    "Quantity",
-    "Rate",
-    "Ratio",
-    "Release",
-    "Repeats",
-    "ReverseMap",
-    "Step",
-    "Strata",
-    "TTransforms",
-    "Tradeoff",
-    "anatomize",
-    "audit",
-    "balance",
-    "blocks",
-    "build",
-    "circulant",
-    "compare",
-    "conjunction",
-    "decompose_all",
-    "dense",
-    "entropy_rate",
-    "errors",
-    "explore",
-    "geometric",
-    "gibbs",
-    "identity",
-    "k_anonymous",
-    "k_anonymous_classes",
-    "kron",
-    "majorizes",
-    "microaggregate",
-    "mix",
-    "permutation",
-    "permutation_distance",
-    "plot",
-    "randomized_response",
-    "reflected",
-    "reverse_map",
-    "t_transform",
-    "t_transforms",
-    "titanic",
-    "tradeoff",
-    "tridiagonal",
-    "uniform",
-]
+    "Categorical", "Certificate", "Joint", "Key", "KeySource", "Matrix", "Numeric", "Plan",
+    "audit", "balance", "blocks", "build", "circulant", "compare", "decompose_all", "dense",
+    "entropy_rate", "errors", "explore", "geometric", "gibbs", "identity", "k_anonymous",
+    "kron", "masking", "mix", "permutation", "plot", "randomized_response", "reflected",
+    "results", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
+]  # fmt: skip
 
 # What few need and takes a while to import waits until it is asked for.
 _LATER = {
-    "Anatomy": "bistochastic.numeric.anatomy",
-    "Audit": "bistochastic.audit.results",
-    "Axis": "bistochastic.estimate.axes",
-    "Bits": "bistochastic.plan",
-    "ByIds": "bistochastic.plan",
     "Categorical": "bistochastic.plan",
     "Certificate": "bistochastic.plan",
-    "Classes": "bistochastic.numeric.classes",
-    "Comparison": "bistochastic.report",
-    "Conjunction": "bistochastic.estimate.conjunctions",
-    "Correlation": "bistochastic.audit.results",
-    "Counts": "bistochastic.estimate.counts",
-    "Disclosure": "bistochastic.audit.results",
-    "Displacement": "bistochastic.numeric.displacement",
-    "Entry": "bistochastic.measures.profile",
-    "Estimate": "bistochastic.estimate",
-    "Function": "bistochastic.plan",
-    "Giveaway": "bistochastic.audit.results",
-    "Guess": "bistochastic.audit.results",
     "Joint": "bistochastic.plan",
     "KeySource": "bistochastic.sources",
-    "Labels": "bistochastic.labels",
-    "Linkage": "bistochastic.audit.results",
-    "Marginal": "bistochastic.audit.results",
-    "Measures": "bistochastic.plan",
-    "Microaggregation": "bistochastic.numeric.classes",
-    "Neighbours": "bistochastic.audit.results",
     "Numeric": "bistochastic.plan",
-    "PairTable": "bistochastic.audit.results",
-    "PermutationDistance": "bistochastic.numeric.ranks",
     "Plan": "bistochastic.plan",
-    "Point": "bistochastic.choose.tradeoff",
-    "Preview": "bistochastic.plan",
-    "Profile": "bistochastic.measures.profile",
-    "Propensity": "bistochastic.audit.results",
-    "ProtectedBatches": "bistochastic.plan",
-    "Quantity": "bistochastic.estimate.quantities",
-    "Rate": "bistochastic.audit.results",
-    "Ratio": "bistochastic.estimate.quantities",
-    "Release": "bistochastic.plan",
-    "Repeats": "bistochastic.audit.results",
-    "ReverseMap": "bistochastic.numeric.ranks",
-    "Step": "bistochastic.permutations.majorization",
-    "Strata": "bistochastic.plan",
-    "TTransforms": "bistochastic.permutations.majorization",
-    "Tradeoff": "bistochastic.choose.tradeoff",
-    "anatomize": "bistochastic.numeric.anatomy",
     "compare": "bistochastic.report",
-    "conjunction": "bistochastic.estimate.conjunctions",
     "explore": "bistochastic.report.explorer",
-    "k_anonymous_classes": "bistochastic.numeric.classes",
-    "majorizes": "bistochastic.permutations.majorization",
-    "microaggregate": "bistochastic.numeric.classes",
-    "permutation_distance": "bistochastic.numeric.ranks",
-    "reverse_map": "bistochastic.numeric.ranks",
-    "t_transforms": "bistochastic.permutations.majorization",
     "titanic": "bistochastic.samples",
     "tradeoff": "bistochastic.choose.tradeoff",
 }
+_MODULES = ("masking", "plot", "results", "theory")
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name == "plot":
-        return import_module("bistochastic.plot")
+    if name in _MODULES:
+        return import_module(f"bistochastic.{name}")
     if name == "__version__":
         return import_module("importlib.metadata").version("bistochastic")
     if name in _LATER:

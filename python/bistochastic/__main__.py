@@ -2,9 +2,7 @@
 
 import sys
 from importlib.abc import MetaPathFinder
-from typing import Any
 
-from bistochastic import ctrl_c
 from bistochastic.cli import main
 
 
@@ -14,7 +12,7 @@ class _NoPandas(MetaPathFinder):
     No command uses it, so that in a process of commands there is none.
     """
 
-    def find_spec(self, name: str, *_more: Any) -> None:
+    def find_spec(self, name: str, *_more: object) -> None:
         if name == "pandas":
             raise ModuleNotFoundError(name)
 
@@ -22,7 +20,6 @@ class _NoPandas(MetaPathFinder):
 def run() -> None:
     """The command line in a process of its own."""
     sys.meta_path.insert(0, _NoPandas())
-    ctrl_c.up()
     main(prog_name="bistochastic")
 
 

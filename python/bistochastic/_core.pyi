@@ -1,7 +1,7 @@
 import os
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import Any, Self, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,6 +9,8 @@ from typing_extensions import disjoint_base
 
 from bistochastic.matrix import Matrix
 from bistochastic.permutations.decomposition import Decomposition
+
+_Code = TypeVar("_Code", bound=np.integer[Any] | np.bool_)
 
 __all__ = [
     "Equations",
@@ -28,7 +30,6 @@ __all__ = [
     "as_path",
     "as_real",
     "as_whole",
-    "average_vector",
     "basis",
     "build",
     "class_means",
@@ -80,7 +81,6 @@ __all__ = [
     "shuffle_ties",
     "spectrum",
     "spelled_ids",
-    "spelled_objects",
     "steps_of",
     "structure_is_singular",
     "survey",
@@ -144,6 +144,18 @@ class Law:
     def row(self, u: int) -> NDArray[np.float64]: ...
     def exact_row(self, u: int) -> list[Fraction]: ...
     def require(self, *, beta: float | None = None, epsilon: float | None = None) -> None: ...
+    @overload
+    def randomize(
+        self,
+        codes: NDArray[_Code],
+        *,
+        key: Key | None = None,
+        stream: str | None = None,
+        start: int | None = None,
+        ids: object = None,
+        threads: int | None = None,
+    ) -> NDArray[_Code]: ...
+    @overload
     def randomize(
         self,
         codes: ArrayLike,
@@ -151,9 +163,9 @@ class Law:
         key: Key | None = None,
         stream: str | None = None,
         start: int | None = None,
-        ids: Any = None,
+        ids: object = None,
         threads: int | None = None,
-    ) -> NDArray[Any]: ...
+    ) -> NDArray[np.integer[Any] | np.bool_]: ...
     def respond(
         self,
         code: int,
@@ -238,7 +250,6 @@ def as_real(name: str, must: str, given: object) -> float: ...
 def as_whole(name: str, given: object, low: int) -> int: ...
 def as_code(name: str, given: object, size: int) -> int: ...
 def arrays(matrix: Law) -> dict[str, Any]: ...
-def average_vector(matrix: Law, x: NDArray[np.float64]) -> NDArray[np.float64] | None: ...
 def origins(
     matrix: Law, allow_shift: bool, key: Key | None, stream: str | None
 ) -> NDArray[np.uint32]: ...
@@ -362,7 +373,6 @@ def plan_column_key(
 def hold_ids(ids: Any) -> Any: ...
 def joined_ids(columns: list[Any]) -> SpelledIds: ...
 def spelled_ids(text: bool, pieces: list[tuple[Any, ...]]) -> SpelledIds: ...
-def spelled_objects(list: list[Any]) -> SpelledIds | None: ...
 
 @final
 class SpelledIds:
@@ -379,13 +389,6 @@ def plan_row_key(key: Key, plan: str, release: str) -> Key: ...
 @final
 class Texts:
     def __new__(cls, texts: list[str]) -> Self: ...
-    def codes(
-        self,
-        offsets: NDArray[Any],
-        data: NDArray[np.uint8],
-        missing: NDArray[np.bool_] | None,
-        dtype: Any,
-    ) -> NDArray[Any] | None: ...
     def codes_of_views(
         self,
         views: NDArray[np.uint64],
@@ -393,9 +396,6 @@ class Texts:
         missing: NDArray[np.bool_] | None,
         dtype: Any,
     ) -> NDArray[Any] | None: ...
-    def spelled(
-        self, codes: NDArray[Any], missing: NDArray[np.bool_] | None, wide: bool
-    ) -> tuple[NDArray[Any], NDArray[np.uint8]] | None: ...
 
 @final
 class Tally:

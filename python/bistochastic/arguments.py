@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _NUMBERS = frozenset((int, float))
 
 
-def zeros(what: str, size: int, dtype: Any) -> NDArray[Any]:
+def zeros(what: str, size: int, dtype: Any) -> np.ndarray:
     """A square array of zeros, for ``what``; OutOfMemoryError where it does not fit.
 
     >>> zeros("matrix", 2, np.int64)
@@ -40,7 +40,7 @@ def zeros(what: str, size: int, dtype: Any) -> NDArray[Any]:
         raise OutOfMemoryError(f"`{what}` must fit in memory; got {got}") from None
 
 
-def array(name: str, must: str, given: Any, *, by_code: bool = False) -> NDArray[Any]:
+def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndarray:
     """What a caller gave as a plain array: a sequence, an array, a series, a frame, Arrow.
 
     Missing values (masked, NA, null) are refused. ``by_code`` says that positions in the array are
@@ -75,7 +75,7 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> NDArray
     raise ValueError(f"`{name}` must hold no missing values; got {got}")
 
 
-def floats(name: str, must: str, given: Any, *, by_code: bool = True) -> Floats:
+def floats(name: str, must: str, given: object, *, by_code: bool = True) -> Floats:
     """The same as doubles: fractions and the like become the nearest, complex ones are refused."""
     plain = array(name, must, given, by_code=by_code)
     if plain.dtype.kind == "O":
@@ -91,7 +91,7 @@ def floats(name: str, must: str, given: Any, *, by_code: bool = True) -> Floats:
     return doubles(name, plain)
 
 
-def doubles(name: str, plain: NDArray[Any]) -> Floats:
+def doubles(name: str, plain: np.ndarray) -> Floats:
     """Numbers of NumPy's as doubles, of longer ones the nearest; a finite one stays finite."""
     if plain.dtype.itemsize <= 8:
         return plain.astype(np.float64)
@@ -145,7 +145,7 @@ def items(name: str, must: str, given: Any) -> list[Any]:
     raise TypeError(f"`{name}` must {must}; got {kind.__name__}")
 
 
-def one_of(name: str, given: Any, known: tuple[str, ...]) -> str:
+def one_of(name: str, given: object, known: tuple[str, ...]) -> str:
     """One of several words."""
     must = f"`{name}` must be one of {', '.join(known)}"
     if not isinstance(given, str):
@@ -155,7 +155,7 @@ def one_of(name: str, given: Any, known: tuple[str, ...]) -> str:
     return given
 
 
-def _missing(given: Any) -> NDArray[np.bool_] | None:
+def _missing(given: object) -> NDArray[np.bool_] | None:
     """Where nothing is known, in the shape of the array; None where all is."""
     if isinstance(given, np.ma.MaskedArray):
         mask = np.atleast_1d(np.ma.getmaskarray(given))
@@ -175,7 +175,7 @@ def _missing(given: Any) -> NDArray[np.bool_] | None:
     return np.stack(masks, axis=1) if masks else None
 
 
-def _masked_items(given: Sequence[Any]) -> NDArray[np.bool_] | None:
+def _masked_items(given: Sequence[object]) -> NDArray[np.bool_] | None:
     """Which items of a list are masked; NumPy would take the numbers behind the mask."""
     if not any(isinstance(item, np.ma.MaskedArray | list | tuple) for item in given):
         return None
@@ -196,7 +196,7 @@ def _columns(given: Any) -> list[Any] | None:
     return None
 
 
-def _plain(given: Any) -> NDArray[Any]:
+def _plain(given: Any) -> np.ndarray:
     columns = _columns(given)
     if columns is not None:
         return np.stack([_plain(column) for column in columns], axis=1)
@@ -218,7 +218,7 @@ def _plain(given: Any) -> NDArray[Any]:
     return found
 
 
-def _of_arrow(given: Any) -> Any:
+def _of_arrow(given: object) -> Any:
     """What only speaks Arrow's C interface, through the library that reads it."""
     try:
         import pyarrow
@@ -233,7 +233,7 @@ def _of_arrow(given: Any) -> Any:
     return found
 
 
-def refuse_unsorted_labels(name: str, given: Any) -> None:
+def refuse_unsorted_labels(name: str, given: object) -> None:
     """Labels that are no codes, as text is, say an order of the codes only where they are sorted.
 
     That is the order in which pandas itself codes a column: text as it is sorted, a categorical by
@@ -252,7 +252,7 @@ def refuse_unsorted_labels(name: str, given: Any) -> None:
             raise ValueError(f"{must}; got labels that are not sorted: {cure}")
 
 
-def refuse_another_order(name: str, given: Any, *, columns: bool = True) -> None:
+def refuse_another_order(name: str, given: object, *, columns: bool = True) -> None:
     """A labelled column (pandas) that was sorted by frequency would be taken for another one.
 
     Of a table the ``columns`` are codes too, unless each of them is a vector of its own.

@@ -16,11 +16,12 @@ A text is read as if a stranger had written it: every fault is one sentence that
 from __future__ import annotations
 
 import json
+import math
 import re
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bistochastic.matrix import Matrix
+
+# An object of JSON.
+Fields = dict[str, Any]
 
 FORMAT = "bistochastic.matrix"
 VERSION = 1
@@ -60,9 +64,9 @@ def to_json(matrix: Matrix) -> str:
     return head + last[1:-1] + tail
 
 
-def plain(matrix: Matrix) -> dict[str, Any]:
+def plain(matrix: Matrix) -> Fields:
     """The same as plain data, for files of which a matrix is a part."""
-    found: dict[str, Any] = json.loads(to_json(matrix))
+    found: Fields = json.loads(to_json(matrix))
     return found
 
 
@@ -91,34 +95,33 @@ def from_json(text: str) -> Matrix:
     """The matrix of :meth:`bistochastic.Matrix.from_json`."""
     if not isinstance(text, str):
         raise TypeError(f"`text` must be JSON as text; got {type(text).__name__}")
-    return read(_parsed(text), "")
+    return read(Here(parsed(text, _DEEPEST)))
 
 
-def read(data: Any, path: str) -> Matrix:
-    """The matrix of :func:`plain`, which stands at this path of a file."""
+def read(here: Here) -> Matrix:
+    """The matrix of :func:`plain`, which stands at this place of a file."""
     laws = ("family", "parameters")
-    whole = _fields(path, data, ("format", "version", *laws), ("requested", "parts"))
-    if whole["format"] != FORMAT:
-        _refuse(_under(path, "format"), f'be "{FORMAT}"', _short(whole["format"]))
-    if isinstance(whole["version"], bool) or whole["version"] != VERSION:
-        _refuse(_under(path, "version"), f"be {VERSION}", _short(whole["version"]))
-    parts, listed = whole.get("parts", []), _under(path, "parts")
-    if not isinstance(parts, list):
-        _refuse(listed, "be a list of matrices", _kind(parts))
+    here.keys(("format", "version", *laws), ("requested", "parts"))
+    if here["format"].value != FORMAT:
+        raise here["format"].refuse(f'be "{FORMAT}"')
+    version = here["version"]
+    if isinstance(version.value, bool) or version.value != VERSION:
+        raise version.refuse(f"be {VERSION}")
+    listed = here["parts"].items("be a list of matrices") if "parts" in here else []
     made: list[Matrix] = []
     held: set[int] = set()
-    for i, part in enumerate(parts):
-        at = f"{listed}[{i}]"
-        made.append(_built(at, _fields(at, part, laws, ("requested",)), made, held))
-    matrix = _built(path, whole, made, held)
-    for i in range(len(made)):
+    for part in listed:
+        part.keys(laws, ("requested",))
+        made.append(_built(part, made, held))
+    matrix = _built(here, made, held)
+    for i, part in enumerate(listed):
         if i not in held:
-            _refuse(f"{listed}[{i}]", "be held by a matrix after it", "one that none holds")
+            raise part.refuse("be held by a matrix after it", "one that none holds")
     return matrix
 
 
 @cache
-def schema() -> dict[str, Any]:
+def schema() -> Fields:
     """The format as a JSON Schema (draft 2020-12).
 
     >>> from bistochastic.exchange import schema
@@ -126,7 +129,7 @@ def schema() -> dict[str, Any]:
     'A bistochastic matrix'
     """
     path = Path(__file__).with_name("schemas") / "matrix.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found: Fields = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
@@ -143,35 +146,40 @@ def _forms() -> dict[str, tuple[dict[str, str], set[str]]]:
     return forms
 
 
-def _built(path: str, law: dict[str, Any], made: list[Matrix], held: set[int]) -> Matrix:
+def _built(here: Here, made: list[Matrix], held: set[int]) -> Matrix:
     """One matrix, of those before it."""
-    forms, family = _forms(), law["family"]
+    forms, family = _forms(), here["family"].value
     if not isinstance(family, str) or family not in forms:
-        _refuse(_under(path, "family"), f"be one of {', '.join(sorted(forms))}", _short(family))
+        raise here["family"].refuse(f"be one of {', '.join(sorted(forms))}")
     kinds, needed = forms[family]
-    inner = _under(path, "parameters")
-    required = tuple(name for name in kinds if name in needed)
-    optional = tuple(name for name in kinds if name not in needed)
-    given = _fields(inner, law["parameters"], required, optional)
+    inner = here["parameters"]
+    inner.keys(
+        tuple(name for name in kinds if name in needed),
+        tuple(name for name in kinds if name not in needed),
+    )
     parameters = {}
-    for name, value in given.items():
-        below = _under(inner, name)
+    for name in inner.value:
         if kinds[name] == "places":
-            places = _places(below, value, len(made))
+            places = _places(inner[name], len(made))
             held.update(places)
             parameters[name] = [made[i] for i in places]
         else:
-            parameters[name] = _READ[kinds[name]](below, value)
-    asked = _under(path, "requested")
-    known = tuple(schema()["$defs"]["requested"]["properties"])
-    requested = _fields(asked, law.get("requested", {}), (), known)
-    requested = {name: _request(_under(asked, name), value) for name, value in requested.items()}
+            parameters[name] = _READ[kinds[name]](inner[name])
+    asked = here["requested"] if "requested" in here else here.below("requested", {})
+    asked.keys((), tuple(schema()["$defs"]["requested"]["properties"]))
+    requested: dict[str, Any] = {name: _request(asked[name]) for name in asked.value}
     try:
         matrix = _core.restore(family, parameters, requested)
     except OutOfMemoryError:
         raise
     except (ValueError, TypeError) as error:
-        raise ValueError(_placed(path, inner, kinds, str(error))) from None
+        sentence = str(error)
+        found = re.match(r"`(\w+)`", sentence)
+        if found and found[1] in kinds:
+            # A sentence of the core about a parameter, with the place of that parameter.
+            at = f"`{inner.below(found[1], None).path}`{sentence[found.end() :]}"
+            raise ValueError(at) from None
+        raise here.refuse("hold what its family takes", f"a refusal: {sentence}") from None
     # What was asked for is kept by every matrix, so that nobody is told more than it does.
     for name in ("beta", "epsilon"):
         if name in requested:
@@ -180,16 +188,9 @@ def _built(path: str, law: dict[str, Any], made: list[Matrix], held: set[int]) -
             except ValueError:
                 got = f"{name} {getattr(matrix, name)}"
                 cure = "leave `format`, `version` and `parameters` out to ask for another"
-                _refuse(_under(asked, name), "be what the matrix keeps", f"{got}: {cure}")
+                must = "be what the matrix keeps"
+                raise asked[name].refuse(must, f"{got}: {cure}") from None
     return matrix
-
-
-def _placed(path: str, inner: str, kinds: dict[str, str], sentence: str) -> str:
-    """A sentence of the core about a parameter, with the place of that parameter."""
-    found = re.match(r"`(\w+)`", sentence)
-    if found and found[1] in kinds:
-        return f"`{_under(inner, found[1])}`{sentence[found.end() :]}"
-    return f"`{path or 'text'}` must hold what its family takes; got a refusal: {sentence}"
 
 
 # What JSON can be, for a sentence; TOML has times, too.
@@ -202,6 +203,7 @@ _KINDS = {
     bool: "true or false",
     type(None): "null",
 }
+_SIMPLE = frozenset((str, int, float, bool, type(None)))
 # The deepest place is parts[0].parameters.counts[0][0].
 _DEEPEST = 16
 # A text that does not end goes on to the last character, so that nothing is looked at twice.
@@ -223,7 +225,7 @@ class _Twice(_Odd):
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> Any:
-    found: dict[str, Any] = {}
+    found: Fields = {}
     for name, value in pairs:
         if name in found:
             return _Twice(name)
@@ -236,63 +238,136 @@ def _few_digits(digits: str) -> Any:
     return int(digits) if len(digits) <= 40 else _Odd(f"a number of {len(digits)} digits")
 
 
-def _parsed(text: str) -> Any:
+def _finite(digits: str) -> Any:
+    return float(digits) if math.isfinite(float(digits)) else _Odd("a number beyond all floats")
+
+
+def parsed(text: str, deepest: int) -> Any:
     """What a text holds, with things in it that no place may hold marked as such."""
     depth = 0
+    here = Here(text)
     for mark in _MARKS.finditer(text):
         first = mark[0][0]
         depth += 1 if first in "[{" else -1 if first in "]}" else 0
-        if depth > _DEEPEST:
-            got = f"more than {_DEEPEST} levels at character {mark.start()}"
-            _refuse("text", "hold lists and objects as deep as the format has them", got)
+        if depth > deepest:
+            got = f"more than {deepest} levels at character {mark.start()}"
+            raise here.refuse("hold lists and objects as deep as the format has them", got)
     digits: dict[str, Any] = {"parse_int": _few_digits} if _MANY_DIGITS.search(text) else {}
     try:
-        return json.loads(text, object_pairs_hook=_pairs, parse_constant=_Odd, **digits)
+        return json.loads(
+            text, object_pairs_hook=_pairs, parse_constant=_Odd, parse_float=_finite, **digits
+        )
     except json.JSONDecodeError as error:
         end = error.pos >= len(text.rstrip())
-        got = "a text that ends too soon" if end else f"a fault at character {error.pos}"
-    _refuse("text", "be JSON", got)
+        at = f"a fault in line {error.lineno}, column {error.colno}"
+        got = "a text that ends too soon" if end else at
+    raise here.refuse("be JSON", got)
 
 
-def _refuse(path: str, must: str, got: str) -> NoReturn:
-    raise ValueError(f"`{path or 'text'}` must {must}; got {got}") from None
+class Here:
+    """A piece of plain data, and the path that leads to it."""
+
+    def __init__(self, value: Any, path: str = "") -> None:
+        self.value = value
+        self.path = path
+
+    def refuse(self, must: str, got: str | None = None) -> ValueError:
+        """The error that says what this must be; got what it is, unless that is said."""
+        return ValueError(f"`{self.path or 'text'}` must {must}; got {got or self.short}")
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a sentence."""
+        if isinstance(self.value, _Odd):
+            return self.value.what
+        return _KINDS.get(type(self.value), type(self.value).__name__)
+
+    @property
+    def short(self) -> str:
+        """A word or a number itself, if it is short; what it is, of anything else."""
+        if isinstance(self.value, str) and len(self.value) <= 40:
+            return shown(repr(self.value))
+        return str(self.value) if type(self.value) is int else self.kind
+
+    def below(self, name: str, value: Any) -> Here:
+        """What stands under a name."""
+        name = shown(name if len(name) <= 40 else f"{name[:40]}...")
+        return Here(value, f"{self.path}.{name}" if self.path else name)
+
+    def table(self) -> None:
+        """Refuse what is no object, or holds a name twice."""
+        if isinstance(self.value, _Twice):
+            raise self.below(self.value.what, None).refuse("be given once", "it again")
+        if not isinstance(self.value, dict):
+            raise self.refuse("be an object", self.kind)
+
+    def keys(self, needed: tuple[str, ...], more: tuple[str, ...] = ()) -> None:
+        """Refuse what is no object, has an unknown name, or lacks one."""
+        self.table()
+        known = (*needed, *more)
+        for name in self.value:
+            if name not in known:
+                must = f"be one of {', '.join(known)}"
+                raise self.below(name, None).refuse(must, "an unknown name")
+        for name in needed:
+            self[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.value
+
+    def __getitem__(self, name: str) -> Here:
+        self.table()
+        if name not in self.value:
+            raise self.below(name, None).refuse("be given", "nothing")
+        return self.below(name, self.value[name])
+
+    def items(self, must: str = "be a list") -> list[Here]:
+        """What a list holds."""
+        if not isinstance(self.value, list):
+            raise self.refuse(must, self.kind)
+        return [Here(value, f"{self.path}[{i}]") for i, value in enumerate(self.value)]
+
+    def text(self) -> str:
+        """Read a text."""
+        if not isinstance(self.value, str):
+            raise self.refuse("be a text", self.kind)
+        return self.value
+
+    def texts(self) -> list[str]:
+        """Read a list of texts."""
+        return [item.text() for item in self.items()]
+
+    def whole(self, least: int, most: int) -> int:
+        """Read a whole number within bounds."""
+        if type(self.value) is not int:
+            raise self.refuse("be a whole number", self.kind)
+        if not least <= self.value <= most:
+            raise self.refuse(f"be from {least} to {most}", shown(self.value))
+        return self.value
+
+    def flag(self) -> bool:
+        """Read a truth value."""
+        if not isinstance(self.value, bool):
+            raise self.refuse("be true or false", self.kind)
+        return self.value
+
+    def plain(self) -> Here:
+        """Refuse names that are given twice and numbers that are none, anywhere below."""
+        if isinstance(self.value, _Twice):
+            self.table()
+        if isinstance(self.value, _Odd):
+            raise self.refuse("be a value of JSON", self.kind)
+        if isinstance(self.value, dict):
+            for name in self.value:
+                self[name].plain()
+        elif isinstance(self.value, list) and not _SIMPLE.issuperset(map(type, self.value)):
+            for item in self.items():
+                item.plain()
+        return self
 
 
-def _under(path: str, name: str) -> str:
-    name = shown(name if len(name) <= 40 else f"{name[:40]}...")
-    return f"{path}.{name}" if path else name
-
-
-def _kind(given: Any) -> str:
-    return given.what if isinstance(given, _Odd) else _KINDS.get(type(given), type(given).__name__)
-
-
-def _short(given: Any) -> str:
-    """A word or a number itself, if it is short; what it is, of anything else."""
-    if isinstance(given, str) and len(given) <= 40:
-        return shown(repr(given))
-    return str(given) if type(given) is int else _kind(given)
-
-
-def _fields(
-    path: str, given: Any, required: tuple[str, ...], optional: tuple[str, ...]
-) -> dict[str, Any]:
-    """An object with these names, and no others."""
-    if isinstance(given, _Twice):
-        _refuse(_under(path, given.what), "be given once", "it again")
-    if not isinstance(given, dict):
-        _refuse(path, "be an object", _kind(given))
-    known = (*required, *optional)
-    for name in given:
-        if name not in known:
-            _refuse(_under(path, name), f"be one of {', '.join(known)}", "an unknown name")
-    for name in required:
-        if name not in given:
-            _refuse(_under(path, name), "be given", "nothing")
-    return given
-
-
-def _whole(path: str, given: Any) -> int:
+def _whole(here: Here) -> int:
+    given = here.value
     if isinstance(given, str) and _WHOLE.fullmatch(given) and int(given) < 2**63:
         return int(given)
     if isinstance(given, float) and given.is_integer():
@@ -301,76 +376,76 @@ def _whole(path: str, given: Any) -> int:
         return given
     beyond = type(given) is int and given > 0
     must = "be a whole number from 0 to below 2^63, beyond 2^53 as text"
-    _refuse(path, must, "a number beyond 2^53" if beyond else _short(given))
+    raise here.refuse(must, "a number beyond 2^53" if beyond else None)
 
 
-def _wholes(path: str, given: Any) -> list[int]:
-    if not isinstance(given, list):
-        _refuse(path, "be a list of whole numbers", _kind(given))
+def _wholes(here: Here) -> list[int]:
+    given = here.value
     # Almost always, and many times faster than one by one.
-    if set(map(type, given)) == {int} and min(given) >= 0 and max(given) <= _EXACT:
-        return given
-    return [_whole(f"{path}[{i}]", item) for i, item in enumerate(given)]
+    listed: list[int] = given if isinstance(given, list) else []
+    if set(map(type, listed)) == {int} and min(listed) >= 0 and max(listed) <= _EXACT:
+        return listed
+    return [_whole(item) for item in here.items("be a list of whole numbers")]
 
 
-def _vector(path: str, given: Any) -> Any:
-    return np.array(_wholes(path, given), dtype=np.int64)
+def _vector(here: Here) -> Any:
+    return np.array(_wholes(here), dtype=np.int64)
 
 
-def _table(path: str, given: Any) -> Any:
-    if not isinstance(given, list) or not given:
-        _refuse(path, "be a list of rows", "an empty one" if given == [] else _kind(given))
-    rows = [_wholes(f"{path}[{i}]", row) for i, row in enumerate(given)]
-    for i, row in enumerate(rows):
+def _table(here: Here) -> Any:
+    if here.value == []:
+        raise here.refuse("be a list of rows", "an empty one")
+    listed = here.items("be a list of rows")
+    rows = [_wholes(row) for row in listed]
+    for at, row in zip(listed, rows, strict=True):
         if len(row) != len(rows):
-            _refuse(f"{path}[{i}]", f"hold {len(rows)} numbers, one per row", str(len(row)))
+            raise at.refuse(f"hold {len(rows)} numbers, one per row", str(len(row)))
     return np.array(rows, dtype=np.int64)
 
 
-def _fraction(path: str, given: Any) -> Fraction:
-    found = _RATIO.fullmatch(given) if isinstance(given, str) else None
+def _fraction(here: Here) -> Fraction:
+    found = _RATIO.fullmatch(here.value) if isinstance(here.value, str) else None
     if not found:
-        _refuse(path, 'be a fraction as text, as in "1/3"', _short(given))
+        raise here.refuse('be a fraction as text, as in "1/3"')
     return Fraction(int(found[1]), int(found[2]))
 
 
-def _fractions(path: str, given: Any) -> list[Fraction]:
-    if not isinstance(given, list):
-        _refuse(path, "be a list of fractions", _kind(given))
-    return [_fraction(f"{path}[{i}]", item) for i, item in enumerate(given)]
+def _fractions(here: Here) -> list[Fraction]:
+    return [_fraction(item) for item in here.items("be a list of fractions")]
 
 
-def _alphas(path: str, given: Any) -> Any:
-    return _vector(path, given) if isinstance(given, list) else _whole(path, given)
+def _alphas(here: Here) -> Any:
+    return _vector(here) if isinstance(here.value, list) else _whole(here)
 
 
-def _places(path: str, given: Any, before: int) -> list[int]:
-    places = _wholes(path, given)
-    for i, place in enumerate(places):
+def _places(here: Here, before: int) -> list[int]:
+    places = _wholes(here)
+    for place, item in zip(places, here.items(), strict=True):
         if place >= before:
             must = f"be the place of one of the {before} parts before it"
-            _refuse(f"{path}[{i}]", must, str(place))
+            raise item.refuse(must, str(place))
     return places
 
 
-def _request(path: str, given: Any) -> int | float | Fraction:
+def _request(here: Here) -> int | float | Fraction:
     """A number as it was asked for."""
+    given = here.value
     if given == "inf":
         return float("inf")
-    if type(given) is float and np.isfinite(given):
+    if type(given) is float and math.isfinite(given):
         return given
     if type(given) is int and abs(given) <= _EXACT:
         return given
     if isinstance(given, str) and _WHOLE.fullmatch(given) and int(given) < 2**127:
         return int(given)
     if isinstance(given, str) and _RATIO.fullmatch(given):
-        fraction = _fraction(path, given)
+        fraction = _fraction(here)
         if max(fraction.numerator, fraction.denominator) < 2**127:
             return fraction
-    _refuse(path, "be a number, a fraction as text or inf", _short(given))
+    raise here.refuse("be a number, a fraction as text or inf")
 
 
-_READ: dict[str, Callable[[str, Any], Any]] = {
+_READ: dict[str, Callable[[Here], Any]] = {
     "whole": _whole,
     "wholes": _vector,
     "alphas": _alphas,

@@ -19,7 +19,8 @@ same for every other family. It holds the probabilities as whole numbers (``coun
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from inspect import signature
+from typing import TYPE_CHECKING, Literal, ParamSpec
 
 import numpy as np
 
@@ -31,11 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from fractions import Fraction
 
-    from numpy.typing import NDArray
-
     Number = int | float | Fraction
-    Vector = Sequence[int] | Sequence[float] | Sequence[Fraction] | NDArray[Any]
-    Table = Sequence[Vector] | NDArray[Any]
+    Vector = Sequence[int] | Sequence[float] | Sequence[Fraction] | np.ndarray
+    Table = Sequence[Vector] | np.ndarray
 
 _P = ParamSpec("_P")
 
@@ -50,8 +49,7 @@ _SHORT = {"dense": 200, "balance": 64, "gibbs": 64}
 
 def _family(function: Callable[_P, Matrix]) -> Callable[_P, Matrix]:
     """Refuse a name that is no parameter of the family in the sentence of :func:`build`."""
-    code = function.__code__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names = tuple(signature(function).parameters)
     TAKEN[function.__name__] = names
 
     @wraps(function)
@@ -64,7 +62,7 @@ def _family(function: Callable[_P, Matrix]) -> Callable[_P, Matrix]:
     return made
 
 
-def _of_table(family: str, table: Table | None, parameters: dict[str, Any]) -> Matrix:
+def _of_table(family: str, table: Table | None, parameters: dict[str, object]) -> Matrix:
     """A matrix from an array, which may take long where that has many rows."""
     if isinstance(table, np.ndarray) and len(table.shape) and len(table) < _SHORT[family]:
         return _core.build(family, parameters)
@@ -83,7 +81,15 @@ def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
     return listed
 
 
-def build(family: str, **parameters: Any) -> Matrix:
+# The names of all families, for type checkers.
+Family = Literal[
+    "balance", "blocks", "circulant", "dense", "geometric", "gibbs", "identity", "k_anonymous",
+    "kron", "mix", "permutation", "product", "randomized_response", "reflected", "t_transform",
+    "tridiagonal", "uniform",
+]  # fmt: skip
+
+
+def build(family: str, **parameters: object) -> Matrix:
     """The matrix of a family by name: ``bs.build(m.family, **m.parameters) == m``.
 
     Numbers are whole numbers, fractions or floats. A ``numpy.longdouble`` becomes the nearest
@@ -128,7 +134,7 @@ def uniform(size: int) -> Matrix:
 
 
 @_family
-def permutation(targets: Sequence[int] | NDArray[Any]) -> Matrix:
+def permutation(targets: Sequence[int] | np.ndarray) -> Matrix:
     """Code ``u`` is always reported as ``targets[u]``: a relabelling, which hides nothing.
 
     >>> import bistochastic as bs
@@ -181,7 +187,7 @@ def randomized_response(
 
 
 @_family
-def blocks(sizes: Sequence[int] | NDArray[Any]) -> Matrix:
+def blocks(sizes: Sequence[int] | np.ndarray) -> Matrix:
     """Classes of ``sizes`` consecutive codes. A report tells the class and nothing else.
 
     Expression (3), the Anatomy form of k-anonymity: ``p_uv`` is ``1/n`` inside a class of ``n``
@@ -440,7 +446,7 @@ def t_transform(size: int, i: int, j: int, *, keep: Number) -> Matrix:
 
     The matrix is ``keep I + (1 - keep) Q_ij``, with ``Q_ij`` the swap and ``(2/size) h(keep)`` bits
     (``h`` is the entropy of a coin). Products of such matrices make a histogram more even, see
-    :func:`t_transforms`.
+    :func:`bistochastic.theory.t_transforms`.
 
     >>> import bistochastic as bs
     >>> bs.t_transform(3, 0, 2, keep=0.75).to_dense()
@@ -488,7 +494,8 @@ def mix(matrices: Sequence[Matrix], *, weights: Vector) -> Matrix:
     not: the sums would be above 1, and so could beta.
 
     Measures are exact up to size 4096, and at any size inside one structured family. Otherwise they
-    are bounds, and ``m.is_exact`` is False.
+    are bounds, and ``m.is_exact`` is False. Mixtures, products and Kronecker products may hold each
+    other at most 16 deep, with at most 64 different matrices inside.
 
     >>> import bistochastic as bs
     >>> m = bs.mix([bs.k_anonymous(4, k=2), bs.uniform(4)], weights=[0.75, 0.25])

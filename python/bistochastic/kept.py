@@ -27,10 +27,10 @@ class kept(cached_property[T_co]):  # noqa: N801 - a decorator, as `property` is
     """
 
     @overload
-    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
+    def __get__(self, instance: None, owner: type[object] | None = None) -> Self: ...
     @overload
-    def __get__(self, instance: object, owner: type[Any] | None = None) -> T_co: ...
-    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
+    def __get__(self, instance: object, owner: type[object] | None = None) -> T_co: ...
+    def __get__(self, instance: Any, owner: type[object] | None = None) -> Any:
         if instance is None:
             return self
         return vars(instance).setdefault(self.attrname, self.func(instance))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bistochastic import _core, arguments
+from bistochastic.kept import kept
 from bistochastic.words import cut, shown
 
 Label = str | int | bool
@@ -82,7 +83,7 @@ class Labels:
         >>> labels.code("1"), labels.code(1.0), labels.code(True), labels.code("01")
         (1, 1, None, None)
         """
-        return self._codes().get(spelling(value))
+        return self._codes.get(spelling(value))
 
     def __repr__(self) -> str:
         values = ", ".join(cut([repr(value) for value in self.values]))
@@ -94,20 +95,41 @@ class Labels:
         pairs = [("kind", self.kind), ("in order of their codes", ", ".join(cut(self.values)))]
         return fragment(facts(pairs, caption=f"{len(self):,} labels"))
 
+    @kept
     def _codes(self) -> dict[Any, int]:
-        # Made once, though the class is frozen: a client asks for one record at a time.
-        known: dict[Any, int] | None = self.__dict__.get("_known")
-        if known is None:
-            known = {spelling(value): code for code, value in enumerate(self.values)}
-            object.__setattr__(self, "_known", known)
-        return known
+        return {spelling(value): code for code, value in enumerate(self.values)}
+
+    @kept
+    def _respelled(self) -> Labels | None:
+        """Texts as the whole numbers that they spell, and the other way round."""
+        if self.kind == "integer":
+            return Labels(tuple(str(value) for value in self.values), "text")
+        found = (plain_integer(str(value)) for value in self.values)
+        whole = tuple(number for number in found if number is not None)
+        return Labels(whole, "integer") if len(whole) == len(self) else None
+
+    @kept
+    def _texts(self) -> _core.Texts:
+        """The categories as texts, to be looked up and written many at a time."""
+        return _core.Texts([str(value) for value in self.values])
+
+    @kept
+    def _bounds(self) -> tuple[int, int, bool]:
+        """The least and the largest of whole numbers, and whether they are 0, 1, 2, and so on.
+
+        >>> Labels.of("categories", [0, 1, 2])._bounds, Labels.of("categories", [7, 5])._bounds
+        ((0, 2, True), (5, 7, False))
+        """
+        values = [int(value) for value in self.values]
+        return min(values), max(values), values == list(range(len(values)))
+
+    @kept
+    def _latest(self) -> dict[str, Any]:
+        """What an adapter found last for these categories, and may need again."""
+        return {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {"values": self.values, "kind": self.kind}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
 
 
 def spelled_as(labels: Labels, kind: Kind) -> Labels | None:
@@ -122,18 +144,7 @@ def spelled_as(labels: Labels, kind: Kind) -> Labels | None:
         return labels
     if "boolean" in (kind, labels.kind):
         return None
-    if "_spelled" not in labels.__dict__:
-        object.__setattr__(labels, "_spelled", _respelled(labels))
-    found: Labels | None = labels.__dict__["_spelled"]
-    return found
-
-
-def _respelled(labels: Labels) -> Labels | None:
-    if labels.kind == "integer":
-        return Labels(tuple(str(value) for value in labels.values), "text")
-    found = [plain_integer(str(value)) for value in labels.values]
-    whole = tuple(number for number in found if number is not None)
-    return Labels(whole, "integer") if len(whole) == len(labels) else None
+    return labels._respelled
 
 
 def like(labels: Labels, value: Any) -> tuple[Label | float, ...] | None:
@@ -151,29 +162,6 @@ def like(labels: Labels, value: Any) -> tuple[Label | float, ...] | None:
     kind = _KINDS.get(type(plain))
     found = None if kind is None else spelled_as(labels, kind)
     return None if found is None else found.values
-
-
-def texts(labels: Labels) -> _core.Texts:
-    """The categories as texts, to be looked up and written many at a time; made once, too."""
-    known: _core.Texts | None = labels.__dict__.get("_texts")
-    if known is None:
-        known = _core.Texts([str(value) for value in labels.values])
-        object.__setattr__(labels, "_texts", known)
-    return known
-
-
-def bounds(labels: Labels) -> tuple[int, int, bool]:
-    """The least and the largest of whole numbers, and whether they are 0, 1, 2, and so on.
-
-    >>> bounds(Labels.of("categories", [0, 1, 2])), bounds(Labels.of("categories", [7, 5]))
-    ((0, 2, True), (5, 7, False))
-    """
-    known: tuple[int, int, bool] | None = labels.__dict__.get("_bounds")
-    if known is None:
-        values = [int(value) for value in labels.values]
-        known = min(values), max(values), values == list(range(len(values)))
-        object.__setattr__(labels, "_bounds", known)
-    return known
 
 
 def spelling(value: Any) -> str | bool | None:

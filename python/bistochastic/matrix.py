@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from bistochastic.progress import Progress
 
 
-def _refused(sign: str) -> Callable[[Any, object], NoReturn]:
+def _refused(sign: str) -> Callable[[object, object], NoReturn]:
     """Arithmetic that NumPy would else refuse in words about something else."""
 
-    def refuse(_self: Any, _other: object) -> NoReturn:
+    def refuse(_self: object, _other: object) -> NoReturn:
         must = "be asked of arrays, as `to_dense()` gives them"
         raise TypeError(f"`{sign}` must {must}; got a Matrix")
 
@@ -55,10 +55,10 @@ class Matrix(_core.Law):
     __module__ = "bistochastic"
     __slots__ = ()
 
-    def __init_subclass__(cls, **_named: Any) -> NoReturn:
+    def __init_subclass__(cls, **_named: object) -> NoReturn:
         raise TypeError("type 'bistochastic.Matrix' is not an acceptable base type")
 
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         """``np.asarray(m)``: the same as :meth:`to_dense`, in any dtype.
 
         Arithmetic does not use it: ``x @ m`` and ``m + x`` raise ``TypeError``, because the array
@@ -267,7 +267,7 @@ class Matrix(_core.Law):
         method: Literal["inverse", "mle", "simplex", "shrunk"] = "inverse",
         population: Literal["sampled", "fixed"] = "sampled",
         classes: bool = False,
-        labels: Any = None,
+        labels: object = None,
         records: int | None = None,
         weights: ArrayLike | None = None,
         progress: Progress = None,
@@ -426,7 +426,7 @@ class Matrix(_core.Law):
 
     def permute(
         self,
-        values: Any,
+        values: object,
         *,
         order: ArrayLike | Literal["rank"] | None = None,
         key: _core.Key | None = None,
@@ -465,7 +465,7 @@ class Matrix(_core.Law):
 
     def average(
         self,
-        values: Any,
+        values: object,
         *,
         order: ArrayLike | Literal["rank"] | None = None,
         allow_invertible: bool = False,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -44,7 +44,7 @@ MOST = 2.0**50
 _DENSE = 2048
 
 
-def _rows(name: str, matrix: Matrix, given: Any) -> tuple[Array, int]:
+def _rows(name: str, matrix: Matrix, given: object) -> tuple[Array, int]:
     """The vectors as contiguous rows, and the axes that were given."""
     r = matrix.size
     must = f"hold {r} finite numbers, or that many rows with one column per vector"
@@ -72,7 +72,7 @@ def _shaped(rows: Array, axes: int) -> Array:
     return rows[0] if axes == 1 else rows.T
 
 
-def apply(matrix: Matrix, x: Any) -> Array:
+def apply(matrix: Matrix, x: object) -> Array:
     """``P.T @ x``; see :meth:`bistochastic.Matrix.apply`."""
     done = _core.operate_vector(matrix, x, False)
     if done is not None:
@@ -81,7 +81,7 @@ def apply(matrix: Matrix, x: Any) -> Array:
     return _shaped(forth(matrix, rows), axes)
 
 
-def solve(matrix: Matrix, y: Any) -> Array:
+def solve(matrix: Matrix, y: object) -> Array:
     """The ``x`` with ``P.T @ x = y``; see :meth:`bistochastic.Matrix.solve`."""
     done = _core.operate_vector(matrix, y, True)
     if done is not None:
@@ -213,21 +213,7 @@ def _undo(product: Matrix, rows: Array, *, back: bool) -> Array:
 
 def condition(matrix: Matrix) -> float:
     """The condition in the 2-norm; see :attr:`bistochastic.Matrix.condition`."""
-    return by_parts(matrix, _deciding, _kept_condition)
-
-
-def _deciding(matrix: Matrix) -> list[Matrix]:
-    """The parts whose conditions decide."""
-    if _core.known_condition(matrix) is not None or _core.spectrum(matrix) is not None:
-        return []
-    match composition(matrix):
-        case Kron() as kron:
-            return wide_factors(kron)
-        case Product(first, second):
-            return [first, second]
-        case Mixture() if (rest := _core.rest_of_uniform(matrix)) is not None and matrix.size > 1:
-            return [rest[1]]
-    return []
+    return by_parts(matrix, _kept_condition)
 
 
 def _kept_condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
@@ -263,7 +249,7 @@ def is_singular(matrix: Matrix) -> bool:
     known = _core.structure_is_singular(matrix)
     if known is not None:
         return known
-    return by_parts(matrix, _deciding, _at_most) > MOST and condition(matrix) > MOST
+    return by_parts(matrix, _at_most) > MOST and condition(matrix) > MOST
 
 
 def _at_most(matrix: Matrix, found: Callable[[Matrix], float]) -> float:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from bistochastic.progress import watched
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 SMALL = 512
 
 
-def interruptible(size: int, call: Callable[..., T], *arguments: Any) -> T:
+def interruptible(size: int, call: Callable[..., T], *arguments: object) -> T:
     """``call(*arguments)``, on a thread of its own where ``size`` is large.
 
     LAPACK does not look at signals, and Python raises them on the main thread only. So the main

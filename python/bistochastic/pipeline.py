@@ -5,17 +5,20 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from concurrent.futures import Future
 
 # Batches that wait on each side.
 DEPTH = 2
 _END = object()
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 
-def ahead(items: Iterable[Any]) -> Iterator[Any]:
+def ahead(items: Iterable[Item]) -> Iterator[Item]:
     """The same items, made in another thread a few at a time; its errors are raised here.
 
     >>> list(ahead(range(5)))
@@ -24,7 +27,7 @@ def ahead(items: Iterable[Any]) -> Iterator[Any]:
     waiting: queue.Queue[Any] = queue.Queue(DEPTH)
     stop = threading.Event()
 
-    def put(item: Any) -> bool:
+    def put(item: object) -> bool:
         while not stop.is_set():
             try:
                 waiting.put(item, timeout=0.1)
@@ -57,7 +60,7 @@ def ahead(items: Iterable[Any]) -> Iterator[Any]:
         thread.join()
 
 
-def abreast(do: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+def abreast(do: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
     """``do(item)`` for every item, in order, two at a time; errors are raised here.
 
     Where one waits for its threads at the end, the other one works.
@@ -68,7 +71,7 @@ def abreast(do: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(2, thread_name_prefix="bistochastic-piece") as threads:
-        waiting: deque[Any] = deque()
+        waiting: deque[Future[Made]] = deque()
         try:
             for item in items:
                 waiting.append(threads.submit(do, item))
@@ -106,7 +109,7 @@ class Behind:
                 except BaseException as error:
                     self._error = error
 
-    def put(self, item: Any) -> None:
+    def put(self, item: object) -> None:
         """Hand an item over; waits while others are waiting."""
         if self._error is not None:
             raise self._error

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from bistochastic.words import visible
 
@@ -232,8 +232,8 @@ def _in_notebook() -> Iterator[Draw]:
     # Not a widget: where the page lacks the script for those, it would stay as a line of code.
     from importlib import import_module
 
-    display: Any = import_module("IPython.display")
-    handle: Any = display.display(display.HTML(""), display_id=True)
+    display = import_module("IPython.display")
+    handle = display.display(display.HTML(""), display_id=True)
     last = ""
 
     def draw(state: _State) -> None:

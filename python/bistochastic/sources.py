@@ -12,7 +12,7 @@ import os
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from bistochastic import _core
 from bistochastic.words import shown
@@ -199,7 +199,7 @@ def _called(place: str) -> _core.Key:
 
     module, _colon, name = place.partition(":")
     try:
-        function: Any = getattr(importlib.import_module(module), name)
+        function = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError):
         must = f"`key` must come from {shown(place)}"
         raise ValueError(f"{must}; got no function of that name in this process") from None
@@ -219,13 +219,13 @@ def _erase(path: Path) -> None:
         path.unlink()
 
 
-def _path(path: Any) -> Any:
+def _path(path: object) -> str | os.PathLike[str]:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"`path` must be a path; got {type(path).__name__}")
     return path
 
 
-def _text(name: str, value: Any) -> str:
+def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"`{name}` must be a text; got {type(value).__name__}")
     if not value:

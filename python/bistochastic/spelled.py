@@ -15,6 +15,8 @@ from bistochastic import _core
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import pyarrow as pa
+
 # Types of columns that may hold texts or bytes.
 _PANDAS = ("ArrowDtype", "CategoricalDtype")
 _POLARS = ("String", "Binary", "Categorical", "Enum")
@@ -22,7 +24,7 @@ _POLARS = ("String", "Binary", "Categorical", "Enum")
 _SHORT = 1 << 14
 
 
-def spelled(name: str, given: Any) -> _core.SpelledIds | None:
+def spelled(name: str, given: object) -> _core.SpelledIds | None:
     """The texts or bytes of a column; None of any other.
 
     >>> import pyarrow as pa
@@ -45,7 +47,7 @@ def spelled(name: str, given: Any) -> _core.SpelledIds | None:
     return of_column(column)
 
 
-def column_of(given: Any) -> Any:
+def column_of(given: object) -> Any:
     """A column of texts or bytes as a chunked array of pyarrow; None of anything else."""
     make = _maker(given)
     if make is None:
@@ -84,14 +86,14 @@ def _maker(given: Any) -> Callable[[Any], Any] | None:
     return None
 
 
-def nulls(column: Any) -> Any:
+def nulls(column: pa.ChunkedArray) -> np.ndarray | None:
     """Which ids of a column are missing; None where none is."""
     if not column.null_count:
         return None
     return np.asarray(column.is_null().to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def of_column(column: Any) -> _core.SpelledIds:
+def of_column(column: pa.ChunkedArray) -> _core.SpelledIds:
     """The ids of a column of :func:`column_of`, of which none is missing."""
     import pyarrow as pa
 
@@ -100,14 +102,14 @@ def of_column(column: Any) -> _core.SpelledIds:
     return _core.spelled_ids(_is_text(kind), pieces)
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
     is_view = getattr(pa.types, "is_string_view", lambda _: False)
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_view(kind))
 
 
-def _is_spelled(kind: Any) -> bool:
+def _is_spelled(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind):
@@ -117,7 +119,7 @@ def _is_spelled(kind: Any) -> bool:
     return bool(_is_text(kind) or is_bytes or pa.types.is_fixed_size_binary(kind))
 
 
-def _plain(column: Any) -> Any:
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The same ids in a few chunks; a dictionary stays one where it has no nulls and is short."""
     import pyarrow as pa
 
@@ -133,7 +135,7 @@ def _plain(column: Any) -> Any:
     return column
 
 
-def _piece(chunk: Any) -> tuple[Any, ...]:
+def _piece(chunk: pa.Array) -> tuple[Any, ...]:
     """How an array lies in its buffers, as the core reads it."""
     import pyarrow as pa
 
@@ -156,7 +158,7 @@ def _piece(chunk: Any) -> tuple[Any, ...]:
     return "views", views, [_numbers(buffer, np.uint8) for buffer in buffers[2:]]
 
 
-def _numbers(buffer: Any, kind: type[np.integer[Any]]) -> Any:
+def _numbers(buffer: pa.Buffer | None, kind: type[np.integer]) -> np.ndarray:
     """A buffer as an array. What came from another process may lie at an odd address."""
     if buffer is None or buffer.size < np.dtype(kind).itemsize:
         return np.empty(0, kind)

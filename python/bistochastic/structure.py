@@ -14,7 +14,7 @@ import numpy as np
 from bistochastic import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -129,31 +129,16 @@ def axes(matrix: Matrix) -> list[Matrix]:
     return found
 
 
-def by_parts(
-    matrix: Matrix,
-    parts_of: Callable[[Matrix], Iterable[Matrix]],
-    value: Callable[[Matrix, Callable[[Matrix], T]], T],
-) -> T:
-    """``value(matrix, found)``, where ``found`` gives those of the parts that ``parts_of`` names.
-
-    Every distinct matrix once, however often composites hold it, and without recursion.
-    """
+def by_parts(matrix: Matrix, value: Callable[[Matrix, Callable[[Matrix], T]], T]) -> T:
+    """``value(matrix, found)``, where ``found`` gives that of a part: of each distinct one once."""
     known: dict[int, T] = {}
 
     def found(part: Matrix) -> T:
-        return known[_core.identity_of(part)]
-
-    stack = [matrix]
-    while stack:
-        here = stack[-1]
-        key = _core.identity_of(here)
+        key = _core.identity_of(part)
         if key not in known:
-            left = [part for part in parts_of(here) if _core.identity_of(part) not in known]
-            if left:
-                stack += left
-                continue
-            known[key] = value(here, found)
-        stack.pop()
+            known[key] = value(part, found)
+        return known[key]
+
     return found(matrix)
 
 

@@ -6,10 +6,10 @@ Numbers are shown rounded so that privacy is never overstated: beta and bits dow
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 
 def _digits(x: float, digits: int, direction: int) -> str:
@@ -77,6 +77,38 @@ def shown(name: object) -> str:
         # Python does not write whole numbers of thousands of digits.
         text = f"a long {type(name).__name__}"
     return visible(text).replace("`", r"\x60") or "''"
+
+
+def prefix(columns: Iterable[str]) -> str:
+    """What stands before a sentence about a column, or several.
+
+    >>> prefix(["race"]), prefix(["race", "sex"])
+    ('column `race`: ', 'columns `race`, `sex`: ')
+    """
+    listed = [f"`{shown(column)}`" for column in columns]
+    return f"column{'s' * (len(listed) > 1)} {', '.join(listed)}: "
+
+
+class about:  # noqa: N801 - reads as a word of the sentence
+    """Puts ``column `income`: `` before the sentence of an error.
+
+    >>> with about(["income"]):
+    ...     raise ValueError("`k` must be at least 1; got 0")
+    Traceback (most recent call last):
+        ...
+    ValueError: column `income`: `k` must be at least 1; got 0
+    """
+
+    def __init__(self, columns: Iterable[str]) -> None:
+        self._columns = columns
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: Any, _trace: Any) -> None:
+        known = error is not None and isinstance(error, ValueError | TypeError | MemoryError)
+        if known and len(error.args) == 1 and not str(error.args[0]).startswith("column"):
+            error.args = (prefix(self._columns) + str(error.args[0]),)
 
 
 def row(number: int, first: int | None = 0) -> str:

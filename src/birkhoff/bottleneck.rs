@@ -67,8 +67,7 @@ pub fn decompose(
                 .column_of
                 .copy_from_slice(choose(ties, counts, &values, state.threshold));
         }
-        let lighter = mutant!("weight-below-bottleneck") && state.threshold > 1;
-        let weight = state.threshold - u64::from(lighter);
+        let weight = state.threshold;
         out.push(weight, &state.graph.column_of);
         // Apart from what follows, so that the processor waits for many rows at once.
         for (u, (&v, rest)) in state.graph.column_of.iter().zip(&mut rest).enumerate() {

@@ -5,8 +5,8 @@
 //! | certain | 1 | it is one |
 //! | a swap of two codes | 2 | by definition |
 //! | one diagonal and one other entry, circulant | one for each non-zero number of a row | shift `s` holds the entries `(u, u + s)`, which are all equal; a row with that many entries needs as many terms |
-//! | steps between neighbours | at most `size`, 3 for one alpha | see [`pairs`] |
-//! | classes | at most the sum of the distinct class sizes | see [`classes`] |
+//! | steps between neighbours | at most `size`, 3 for one alpha | see `pairs` |
+//! | classes | at most the sum of the distinct class sizes | see `classes` |
 
 use super::coarse::coarse;
 use super::terms::{Pairs, Permutations, Terms, Times, Weights};

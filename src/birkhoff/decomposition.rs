@@ -171,12 +171,10 @@ impl Decomposition {
         let mut out = memory::zeros(n * n);
         let small = n < 256;
         if let Sum::Kron(factors, None) = &self.sum {
-            let parts: Result<Vec<(usize, Cells)>, Error> = factors
-                .iter()
-                .rev()
-                .map(|factor| Ok((factor.matrix.family.size() as usize, factor.cells()?)))
-                .collect::<Result<_, _>>();
-            let parts = parts?;
+            let cells = |factor: &Decomposition| {
+                Ok((factor.matrix.family.size() as usize, factor.cells()?))
+            };
+            let parts: Vec<(usize, Cells)> = memory::all(factors.iter().rev().map(cells))?;
             pool::for_each_chunk(&mut out, n, small, |u, row| {
                 for (v, x) in row.iter_mut().enumerate() {
                     let digits = || {

@@ -4,7 +4,7 @@ use super::sample::Words;
 use super::terms::{Permutations, Terms, Times, Weights};
 use super::{Decomposition, Sum};
 use crate::error::{Error, Result};
-use crate::system::memory::Gather;
+use crate::system::memory::{self, Gather};
 
 /// Draws terms. Where the words come from is not known here: the keystream plugs in as a [`Words`].
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Drawer {
                 let parts = factors
                     .iter()
                     .map(|part| Ok((Drawer::new(part)?, part.terms().unwrap_or(1))));
-                Ok(Drawer::Kron(parts.collect::<Result<_>>()?))
+                Ok(Drawer::Kron(memory::all(parts)?))
             }
         }
     }
@@ -67,8 +67,7 @@ impl Drawer {
         match self {
             Drawer::Ends(ends) => {
                 let unit = words.below(ends.last().copied().unwrap_or(1));
-                let shift = u64::from(mutant!("term-one-unit-longer"));
-                ends.partition_point(|&end| end + shift <= unit) as u128
+                ends.partition_point(|&end| end <= unit) as u128
             }
             Drawer::Runs(runs, total) => at(runs, words.below_long(*total)),
             Drawer::Times(begins) => {
@@ -100,7 +99,7 @@ fn passed<F: FnMut() -> u64>(mut rest: u128, q: u128, words: &mut Words<F>) -> b
         let (digit, word) = ((rest << 64) / q, u128::from(words.word()));
         rest = (rest << 64) % q;
         if word != digit || rest == 0 {
-            return word >= digit || mutant!("open-fraction-passed");
+            return word >= digit;
         }
     }
 }

@@ -90,10 +90,8 @@ fn simulate_one(
     let mut expiry: Vec<u64> = (0..size)
         .map(|u| left[counts.place(u, graph.column_of[u] as usize)])
         .gather();
-    let mut queue: BinaryHeap<Reverse<(u64, u32)>> = (0u32..)
-        .zip(&expiry)
-        .map(|(u, &t)| Reverse((t, u)))
-        .collect::<BinaryHeap<_>>();
+    let leaving = (0u32..).zip(&expiry).map(|(u, &t)| Reverse((t, u)));
+    let mut queue = BinaryHeap::from(leaving.gather());
     graph.changes = Some(Vec::new());
     // The column that a row had before the event, for rows that changed during it.
     let mut before = memory::filled(NONE, size);
@@ -141,9 +139,7 @@ fn simulate_one(
                 continue;
             }
             // What is left where the row was; nothing if it had to leave.
-            if !mutant!("time-left-forgotten") {
-                left[counts.place(row, old as usize)] = expiry[row] - now;
-            }
+            left[counts.place(row, old as usize)] = expiry[row] - now;
             expiry[row] = now + left[counts.place(row, new as usize)];
             queue.push(Reverse((expiry[row], u)));
             memory::push(&mut out.changes, (now, u as u16, new as u16));

@@ -34,11 +34,8 @@ pub fn decompose(
         ..*options
     };
     let share = share / factors.len() as f64;
-    let parts: Result<Vec<Decomposition>, Failure> = factors
-        .iter()
-        .map(|factor| super::decompose(factor, &each, share, control))
-        .collect::<Result<_, _>>();
-    let parts = parts?;
+    let part = |factor| super::decompose(factor, &each, share, control);
+    let parts = memory::all(factors.iter().map(part))?;
     let law = if options.bits.is_some() {
         let matrices = parts.iter().map(|part| part.matrix.clone()).gather_shared();
         let given = crate::law::parameters::Value::Matrices(matrices);

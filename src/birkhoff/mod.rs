@@ -11,12 +11,12 @@
 //! | [`decomposition`], [`kron`] | the sum that is handed out, plain or by factors; the factors decomposed |
 //! | [`split`], [`sample`] | half a matrix, exactly; one random permutation without decomposing |
 //! | [`draw`] | a random term of a decomposition |
-//! | [`control`], [`random`] | progress and a wish to stop; labellings |
+//! | [`random`] | labellings |
 //!
 //! Where to start: [`decompose`], then [`bottleneck`].
 
 use crate::law::{Composition, Matrix};
-use crate::system::pool;
+use crate::system::{memory, pool};
 
 pub mod bottleneck;
 pub mod closed;
@@ -134,12 +134,10 @@ pub fn decompose_all(
     control: &Control,
 ) -> Result<Vec<Decomposition>, Failure> {
     let share = 1.0 / matrices.len().max(1) as f64;
-    pool::map(matrices.len(), false, |i| {
+    memory::all(pool::map(matrices.len(), false, |i| {
         control.check()?;
         decompose(&matrices[i], options, share, control)
-    })
-    .into_iter()
-    .collect()
+    }))
 }
 
 /// The best of several ways: as it is, with other labels, and on small matrices with shorter steps. All

@@ -23,12 +23,7 @@ pub const MAX_BITS: u32 = 53;
 /// # Errors
 /// The smallest number of bits at which it is safe.
 pub fn refuse_loss(bits: u32, smallest: u128, total: u128) -> Result<()> {
-    let is_safe = |bits: u32| {
-        if mutant!("entries-lost-on-a-coarse-grid") {
-            return smallest >= total >> bits;
-        }
-        smallest >= total.div_ceil(1 << bits)
-    };
+    let is_safe = |bits: u32| smallest >= total.div_ceil(1 << bits);
     if is_safe(bits) {
         return Ok(());
     }
@@ -162,14 +157,12 @@ fn rows<T: Send>(
     total: u128,
     number: impl Fn(u128) -> T + Sync + Send,
 ) -> Option<Vec<Vec<(u16, T)>>> {
-    pool::map(size, size < 128, |u| {
+    memory::every(pool::map(size, size < 128, |u| {
         let mut row = memory::zeros(size);
         let known = matrix.family.add_counts(u as u64, total, 1, &mut row);
         let entries = row.into_iter().enumerate().filter(|(_, c)| *c > 0);
         known.then(|| entries.map(|(v, c)| (v as u16, number(c))).gather())
-    })
-    .into_iter()
-    .collect::<Option<_>>()
+    }))
 }
 
 fn joined(size: usize, total: u64, rows: &[Vec<(u16, u64)>]) -> Counts {

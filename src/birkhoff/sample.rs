@@ -77,11 +77,7 @@ impl<F: FnMut() -> u64> Words<F> {
     /// A number below `n`, each with the same probability: words beyond the last whole multiple of
     /// `n` are thrown away.
     pub fn below(&mut self, n: u64) -> u64 {
-        let beyond = if mutant!("no-word-thrown-away") {
-            0
-        } else {
-            (u64::MAX % n + 1) % n
-        };
+        let beyond = (u64::MAX % n + 1) % n;
         loop {
             let word = (self.next)();
             if word <= u64::MAX - beyond {
@@ -103,7 +99,7 @@ impl<F: FnMut() -> u64> Coins for Words<F> {
     }
 
     fn one_in(&mut self, n: u64) -> bool {
-        self.below(n + u64::from(mutant!("one-in-one-more"))) == 0
+        self.below(n) == 0
     }
 }
 
@@ -135,7 +131,7 @@ pub fn permutation(counts: &Counts, coins: &mut impl Coins) -> Vec<u32> {
             left.total -= 1;
             left.drop_zeros();
         }
-        halver.halve(&mut left, || coins.flip() | mutant!("trails-begin-upwards"));
+        halver.halve(&mut left, || coins.flip());
         left.drop_zeros();
     }
     left.columns.iter().map(|&v| u32::from(v)).gather()

@@ -4,85 +4,36 @@
 //! time, and counted from there. The last column runs fastest. Rows are cut into bands by their number and by the
 //! number of cells alone, and the bands are added up in order: sums of weights do not depend on threads.
 
+use crate::draw::code::{Code, Given, each};
+use crate::draw::word::Unsigned;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
 use crate::system::stop;
 
-/// Codes of one column, as they lie in memory.
-#[derive(Debug, Clone, Copy)]
-pub enum Codes<'a> {
-    /// Up to 2^8 codes.
-    Eight(&'a [u8]),
-    /// Up to 2^16 codes.
-    Sixteen(&'a [u16]),
-    /// Up to 2^32 codes.
-    ThirtyTwo(&'a [u32]),
-    /// More codes.
-    SixtyFour(&'a [u64]),
-}
-
-impl Codes<'_> {
-    /// The number of rows.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Eight(codes) => codes.len(),
-            Self::Sixteen(codes) => codes.len(),
-            Self::ThirtyTwo(codes) => codes.len(),
-            Self::SixtyFour(codes) => codes.len(),
-        }
-    }
-
-    /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Puts the codes from `start` on behind those in `joint`; the largest of them.
-    fn join(&self, start: usize, size: u32, joint: &mut [u32]) -> u64 {
-        let n = joint.len();
-        match self {
-            Self::Eight(codes) => join(&codes[start..start + n], size, joint),
-            Self::Sixteen(codes) => join(&codes[start..start + n], size, joint),
-            Self::ThirtyTwo(codes) => join(&codes[start..start + n], size, joint),
-            Self::SixtyFour(codes) => {
-                let mut most = 0;
-                for (joint, &code) in joint.iter_mut().zip(&codes[start..start + n]) {
-                    most = most.max(code);
-                    *joint = joint.wrapping_mul(size).wrapping_add(code as u32);
-                }
-                most
-            }
-        }
-    }
-
-    /// The code of a row.
-    fn at(&self, row: usize) -> u64 {
-        match self {
-            Self::Eight(codes) => codes[row].into(),
-            Self::Sixteen(codes) => codes[row].into(),
-            Self::ThirtyTwo(codes) => codes[row].into(),
-            Self::SixtyFour(codes) => codes[row],
-        }
-    }
-}
-
-fn join<T: Copy + Into<u32>>(codes: &[T], size: u32, joint: &mut [u32]) -> u64 {
-    let mut most = 0u32;
+/// Puts the codes behind those in `joint`; the largest of them.
+fn join<C: Code>(codes: &[C], size: u32, joint: &mut [u32]) -> u64 {
+    let mut most = C::default();
     for (joint, &code) in joint.iter_mut().zip(codes) {
-        let code = code.into();
         most = most.max(code);
-        *joint = joint.wrapping_mul(size).wrapping_add(code);
+        *joint = joint.wrapping_mul(size).wrapping_add(code.get() as u32);
     }
-    most.into()
+    most.get()
 }
 
 /// One column: its codes, and how many there are.
 #[derive(Debug, Clone, Copy)]
 pub struct Column<'a> {
     /// The code of every row.
-    pub codes: Codes<'a>,
+    pub codes: Given<'a>,
     /// They are below this.
     pub size: u32,
+}
+
+impl Column<'_> {
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        each!(self.codes, codes => codes.len())
+    }
 }
 
 /// A table of records, and of the sums of weights and of their squares where there are weights.
@@ -115,7 +66,7 @@ pub fn table(
     cells: usize,
     weights: Option<&[f64]>,
 ) -> Result<Table, (usize, usize)> {
-    let rows = columns.first().map_or(0, |column| column.codes.len());
+    let rows = columns.first().map_or(0, |column| column.rows());
     // By the number of rows and cells alone.
     let each = cells.max(1) * if weights.is_some() { 3 } else { 1 };
     let most = (NUMBERS / each).clamp(1, 1 << 10);
@@ -177,7 +128,9 @@ impl Band {
             let joint = &mut self.joint[..n];
             joint.fill(0);
             for column in columns {
-                let most = column.codes.join(start, column.size, joint);
+                let most = each!(column.codes, codes => {
+                    join(&codes[start..start + n], column.size, joint)
+                });
                 self.wrong |= most >= u64::from(column.size);
             }
             if self.wrong {
@@ -210,7 +163,9 @@ impl Band {
 
 fn first_wrong(columns: &[Column<'_>], rows: usize) -> (usize, usize) {
     for (k, column) in columns.iter().enumerate() {
-        let wrong = (0..rows).find(|&row| column.codes.at(row) >= u64::from(column.size));
+        let wrong = each!(column.codes, codes => {
+            codes[..rows].iter().position(|code| code.get() >= column.size.into())
+        });
         if let Some(row) = wrong {
             return (k, row);
         }
@@ -231,10 +186,10 @@ mod tests {
         let d: Vec<u64> = (0..n).map(|i| (i % 11) as u64).collect();
         let w: Vec<f64> = (0..n).map(|i| (i % 13) as f64 / 4.0).collect();
         let columns = [
-            (Codes::Eight(&a), 3),
-            (Codes::Sixteen(&b), 5),
-            (Codes::ThirtyTwo(&c), 2),
-            (Codes::SixtyFour(&d), 11),
+            (Given::One(&a), 3),
+            (Given::Two(&b), 5),
+            (Given::Four(&c), 2),
+            (Given::Eight(&d), 11),
         ]
         .map(|(codes, size)| Column { codes, size });
         let (mut records, mut sums, mut squares) = (vec![0; 330], vec![0.0; 330], vec![0.0; 330]);
@@ -265,17 +220,17 @@ mod tests {
         let b = [0u64, 1 << 32, 1];
         let columns = [
             Column {
-                codes: Codes::Eight(&a),
+                codes: Given::One(&a),
                 size: 3,
             },
             Column {
-                codes: Codes::SixtyFour(&b),
+                codes: Given::Eight(&b),
                 size: 2,
             },
         ];
         assert_eq!(table(&columns, 6, None), Err((1, 1)));
         let few = [Column {
-            codes: Codes::Eight(&a),
+            codes: Given::One(&a),
             size: 2,
         }];
         assert_eq!(table(&few, 2, Some(&[1.0; 3])), Err((0, 2)));
@@ -284,7 +239,7 @@ mod tests {
     #[test]
     fn no_rows_are_an_empty_table() {
         let none = [Column {
-            codes: Codes::Eight(&[]),
+            codes: Given::One(&[]),
             size: 3,
         }];
         assert_eq!(table(&none, 3, None).unwrap().records, [0, 0, 0]);

@@ -1,6 +1,7 @@
 //! From a key and a matrix to reports: every random word, and what is drawn by it.
 
 pub mod alias;
+pub mod code;
 pub mod count;
 pub mod cross;
 pub mod derive;
@@ -8,6 +9,7 @@ pub mod hashing;
 pub mod key;
 pub mod keystream;
 pub mod loops;
+pub mod plan;
 pub mod randomize;
 pub mod recode;
 pub mod respond;

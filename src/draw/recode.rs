@@ -1,4 +1,4 @@
-//! Whole numbers as codes of another width, many at a time.
+//! Unsigned numbers as codes of another width, many at a time.
 //!
 //! # Cost
 //! One pass over memory, shared among threads: a column of eight bytes per record takes as long to read as its
@@ -6,46 +6,28 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::word::Unsigned;
 use crate::system::{memory, pool};
 
 /// Records of a part.
 const PART: usize = 1 << 16;
 
-/// A whole number of some width.
-pub trait Whole: Copy + Send + Sync {
-    /// As 64 bits; a negative one is beyond every size.
-    fn word(self) -> u64;
-    /// Its lowest bits.
-    fn of(word: u64) -> Self;
-}
-
-macro_rules! whole {
-    ($($type:ty),*) => {$(
-        impl Whole for $type {
-            #[inline(always)]
-            fn word(self) -> u64 {
-                self as u64
-            }
-            #[inline(always)]
-            fn of(word: u64) -> Self {
-                word as $type
-            }
-        }
-    )*};
-}
-whole!(u8, u16, u32, u64, i8, i16, i32, i64);
-
 /// Write `given` into `out`, of the same length; false where one is not below `size`, and `out` means nothing.
-pub fn recode<A: Whole, B: Whole>(given: &[A], out: &mut [B], size: u64, threads: usize) -> bool {
+pub fn recode<A: Unsigned, B: Unsigned>(
+    given: &[A],
+    out: &mut [B],
+    size: u64,
+    threads: usize,
+) -> bool {
     let good = AtomicBool::new(true);
     let parts = given.chunks(PART).zip(out.chunks_mut(PART));
     let mut states = memory::filled((), threads.clamp(1, parts.len().max(1)));
     pool::share_out(parts, &mut states, |(), (given, out)| {
         let mut below = true;
         for (&given, out) in given.iter().zip(out) {
-            let word = given.word();
+            let word = given.get();
             below &= word < size;
-            *out = B::of(word);
+            *out = B::low(word);
         }
         if !below {
             good.store(false, Ordering::Relaxed);
@@ -58,30 +40,30 @@ pub fn recode<A: Whole, B: Whole>(given: &[A], out: &mut [B], size: u64, threads
 mod tests {
     use super::*;
 
-    fn of<A: Whole, B: Whole>(given: &[A], size: u64, threads: usize) -> Option<Vec<B>> {
-        let mut out = vec![B::of(0); given.len()];
+    fn of<A: Unsigned, B: Unsigned>(given: &[A], size: u64, threads: usize) -> Option<Vec<B>> {
+        let mut out = vec![B::low(0); given.len()];
         recode(given, &mut out, size, threads).then_some(out)
     }
 
     #[test]
     fn numbers_keep_their_value_in_every_width() {
-        let given: Vec<i64> = (0..200_000).map(|i| i % 251).collect();
+        let given: Vec<u64> = (0..200_000).map(|i| i % 251).collect();
         for threads in [1, 2, 7] {
             let narrow: Vec<u8> = of(&given, 251, threads).unwrap();
-            assert!(narrow.iter().zip(&given).all(|(&a, &b)| i64::from(a) == b));
-            assert_eq!(of::<u8, i64>(&narrow, 256, threads).unwrap(), given);
+            assert!(narrow.iter().zip(&given).all(|(&a, &b)| u64::from(a) == b));
+            assert_eq!(of::<u8, u64>(&narrow, 256, threads).unwrap(), given);
         }
-        assert_eq!(of::<u16, i8>(&[0, 127], 128, 1).unwrap(), [0, 127]);
+        assert_eq!(of::<u16, u8>(&[0, 127], 128, 1).unwrap(), [0, 127]);
         assert_eq!(of::<u64, u32>(&[], 1, 2).unwrap(), [0_u32; 0]);
     }
 
     #[test]
     fn a_number_that_is_no_code_is_seen_wherever_it_is() {
         for at in [0, 1, PART - 1, PART, 3 * PART + 5] {
-            for bad in [-1, 12, i64::MIN, i64::MAX, 256] {
-                let mut given = vec![3_i64; 3 * PART + 6];
+            for bad in [12, u64::MAX, 256] {
+                let mut given = vec![3_u64; 3 * PART + 6];
                 given[at] = bad;
-                assert_eq!(of::<i64, u8>(&given, 12, 2), None);
+                assert_eq!(of::<u64, u8>(&given, 12, 2), None);
             }
         }
     }

@@ -4,12 +4,9 @@
 //! longer one is. NumPy has characters or bytes of a fixed width. From any of them a copy is made, which nobody else
 //! can change, and with room behind it, so that whole blocks of any id can be read.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
-
 use crate::draw::hashing::{BLOCK, Messages, Take, word_of};
 use crate::system::stop;
-use crate::system::{erase, memory, pool};
+use crate::system::{erase, memory};
 
 /// Ids between two points where work may stop.
 const STRETCH: usize = 1 << 14;
@@ -410,27 +407,14 @@ impl<'a> Part<'a> {
 }
 
 /// Ids by their number, as messages take them.
-pub trait Read: Copy {
+impl Part<'_> {
     /// Bytes of one of them.
-    fn bytes(self, i: usize) -> usize;
-
-    /// Bytes of an id from byte `from` on, which it has or ends at, up to a block of them; zeros behind its last.
-    fn copy(self, i: usize, from: usize, to: &mut [u8]);
-
-    /// The words of so many bytes from byte `from` on, up to a block of them, each with its number; zeros behind the
-    /// last byte.
-    fn words(self, i: usize, from: usize, bytes: usize, put: impl FnMut(usize, u32));
-
-    /// All of it, piece by piece.
-    fn all(self, i: usize, take: Take<'_>);
-}
-
-impl Read for Part<'_> {
     #[inline(always)]
     fn bytes(self, i: usize) -> usize {
         self.spans[i].len
     }
 
+    /// Copy an id from byte `from` on, which it has or ends at, up to a block of it; zeros follow its last byte.
     #[inline(always)]
     fn copy(self, i: usize, from: usize, to: &mut [u8]) {
         let Span { start, len } = self.spans[i];
@@ -444,6 +428,8 @@ impl Read for Part<'_> {
         }
     }
 
+    /// Put the words of `bytes` bytes from byte `from` on, up to a block of them, each with its number; zeros follow
+    /// the last byte.
     #[inline(always)]
     fn words(self, i: usize, from: usize, bytes: usize, mut put: impl FnMut(usize, u32)) {
         // There is a block behind the last id.
@@ -459,119 +445,17 @@ impl Read for Part<'_> {
             );
         }
     }
-
-    fn all(self, i: usize, take: Take<'_>) {
-        take(self.id(i));
-    }
-}
-
-/// NumPy's texts where they lie, of ASCII alone: a fixed width of characters of four bytes, zeros behind the last of
-/// each. They are made bytes as they are hashed, by every thread its own, so that no copy of all of them is written
-/// and erased. Whoever holds the array may change it meanwhile, and gets other reports then.
-#[derive(Debug, Clone, Copy)]
-pub struct Wide<'a> {
-    width: usize,
-    chars: &'a [u32],
-}
-
-/// Characters that are looked at by one thread at a time.
-const LOOKED: usize = 1 << 16;
-
-impl<'a> Wide<'a> {
-    /// Texts of `width` characters each, if all of them are ASCII.
-    pub fn new(width: usize, chars: &'a [u32]) -> Option<Self> {
-        if width == 0 {
-            return None;
-        }
-        // Once there is another character nobody looks any further.
-        let other = AtomicBool::new(false);
-        let tasks = chars.len().div_ceil(LOOKED);
-        pool::map(tasks, tasks < 4, |i| {
-            let some = &chars[LOOKED * i..chars.len().min(LOOKED * (i + 1))];
-            if !other.load(Relaxed) && some.iter().fold(0, |all, &c| all | c) >= 0x80 {
-                other.store(true, Relaxed);
-            }
-        });
-        (!other.into_inner()).then_some(Wide { width, chars })
-    }
-
-    /// Those of an array that was found to be so before.
-    pub fn again(width: usize, chars: &'a [u32]) -> Self {
-        Wide { width, chars }
-    }
-
-    /// How many.
-    pub fn len(self) -> usize {
-        self.chars.len() / self.width
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(self) -> bool {
-        self.len() == 0
-    }
-
-    /// Those of `start..end`.
-    pub fn part(self, start: usize, end: usize) -> Self {
-        Wide {
-            chars: &self.chars[self.width * start..self.width * end],
-            ..self
-        }
-    }
-
-    #[inline(always)]
-    fn id(self, i: usize) -> &'a [u32] {
-        &self.chars[self.width * i..][..self.width]
-    }
-}
-
-impl Read for Wide<'_> {
-    #[inline(always)]
-    fn bytes(self, i: usize) -> usize {
-        let last = self.id(i).iter().rposition(|&c| c != 0);
-        last.map_or(0, |last| last + 1)
-    }
-
-    #[inline(always)]
-    fn copy(self, i: usize, from: usize, to: &mut [u8]) {
-        // Behind the last character are zeros, up to the width.
-        to.fill(0);
-        for (to, &c) in to.iter_mut().zip(&self.id(i)[from..]) {
-            *to = c as u8;
-        }
-    }
-
-    #[inline(always)]
-    fn words(self, i: usize, from: usize, bytes: usize, mut put: impl FnMut(usize, u32)) {
-        let (whole, last) = self.id(i)[from..from + bytes].as_chunks::<4>();
-        for (k, [a, b, c, d]) in whole.iter().enumerate() {
-            put(k, a | b << 8 | c << 16 | d << 24);
-        }
-        if !last.is_empty() {
-            let one = |word, c: &u32| word << 8 | c;
-            put(whole.len(), last.iter().rev().fold(0, one));
-        }
-    }
-
-    fn all(self, i: usize, take: Take<'_>) {
-        let mut bytes = [0; BLOCK];
-        for chars in self.id(i)[..self.bytes(i)].chunks(BLOCK) {
-            for (to, &c) in bytes.iter_mut().zip(chars) {
-                *to = c as u8;
-            }
-            take(&bytes[..chars.len()]);
-        }
-    }
 }
 
 /// Ids with `P` bytes before each of them, as messages.
-pub struct Prefixed<R, const P: usize, F> {
+pub struct Prefixed<'a, const P: usize, F> {
     /// The ids.
-    pub ids: R,
+    pub ids: Part<'a>,
     /// Which id message `i` has, and what stands before it.
     pub at: F,
 }
 
-impl<R: Read, const P: usize, F: Fn(usize) -> (usize, [u8; P])> Messages for Prefixed<R, P, F> {
+impl<const P: usize, F: Fn(usize) -> (usize, [u8; P])> Messages for Prefixed<'_, P, F> {
     #[inline(always)]
     fn len(&self, i: usize) -> usize {
         P + self.ids.bytes((self.at)(i).0)
@@ -611,7 +495,7 @@ impl<R: Read, const P: usize, F: Fn(usize) -> (usize, [u8; P])> Messages for Pre
     fn all(&self, i: usize, take: Take<'_>) {
         let (id, prefix) = (self.at)(i);
         take(&prefix);
-        self.ids.all(id, take);
+        take(self.ids.id(id));
     }
 }
 
@@ -736,86 +620,6 @@ mod tests {
             let found = Spelled::from_wide(1, 2, &[97, bad]).unwrap_err();
             assert_eq!(found, Fault::NotUnicode(1));
         }
-    }
-
-    /// The characters of texts, as NumPy has them.
-    fn wide(width: usize, texts: &[&str]) -> Vec<u32> {
-        let zeros = std::iter::repeat(0);
-        let one = |text: &&str| -> Vec<u32> {
-            let chars = text.chars().map(u32::from);
-            chars.chain(zeros.clone()).take(width).collect()
-        };
-        texts.iter().flat_map(one).collect()
-    }
-
-    #[test]
-    fn wide_texts_are_read_as_their_copies_are() {
-        let hashing = Hashing::new(erase::empty());
-        let long: String = ('!'..='~').cycle().take(1100).collect();
-        for width in [
-            1, 3, 7, 8, 9, 16, 55, 56, 57, 64, 120, 121, 1016, 1017, 1100,
-        ] {
-            let lengths = [0, 1, width / 2, width - 1, width];
-            let mut texts: Vec<String> = lengths
-                .iter()
-                .cycle()
-                .take(21)
-                .map(|&n| long[..n].into())
-                .collect();
-            if width > 2 {
-                // Zeros within, which stay, and behind the last character, which do not.
-                texts.extend(["a\0b".into(), "\0\0c".into(), "a\0\0".into()]);
-            }
-            let texts: Vec<&str> = texts.iter().map(|text| &text[..]).collect();
-            let chars = wide(width, &texts);
-            let found = Wide::new(width, &chars).unwrap();
-            let copied = Spelled::from_wide(width, texts.len(), &chars).unwrap();
-            assert_eq!((found.len(), found.is_empty()), (copied.len(), false));
-            let prefix = |i: usize| (i as u64 * 77).to_le_bytes();
-            let n = texts.len() - 2;
-            let one = Prefixed {
-                ids: found.part(2, n + 2),
-                at: |i| (i, prefix(i)),
-            };
-            let other = Prefixed {
-                ids: copied.part(2, n + 2),
-                at: |i| (i, prefix(i)),
-            };
-            for i in 0..n {
-                let len = one.len(i);
-                assert_eq!(len, other.len(i));
-                for b in 0..len.div_ceil(BLOCK) {
-                    let block = one.block(i, b);
-                    assert_eq!(block, other.block(i, b), "{width} {i} {b}");
-                    let bytes = BLOCK.min(len - BLOCK * b);
-                    let (mut a, mut c) = ([0; 16], [0; 16]);
-                    one.words(i, b, bytes, |k, word| a[k] = word);
-                    other.words(i, b, bytes, |k, word| c[k] = word);
-                    let want: Vec<u32> = block.chunks(4).map(word_of).collect();
-                    assert_eq!((&a[..], &c[..]), (&want[..], &want[..]), "{width} {i} {b}");
-                }
-                assert_eq!(hashing.one_of(&one, i), hashing.one_of(&other, i));
-            }
-            let (mut a, mut b) = (vec![[0; 2]; n], vec![[0; 2]; n]);
-            hashing.many(&one, n, |i, words| a[i] = words);
-            hashing.many(&other, n, |i, words| b[i] = words);
-            assert_eq!(a, b, "{width}");
-        }
-    }
-
-    #[test]
-    fn wide_texts_are_ascii() {
-        for bad in [0x80, 0xff, 0xd800, 0x1f600, u32::MAX] {
-            // In the first stretch, in the last, in the middle of many.
-            for at in [0, 3 * LOOKED, 5 * LOOKED + 17, 6 * LOOKED + 2] {
-                let mut chars = vec![97; 6 * LOOKED + 3];
-                assert_eq!(Wide::new(3, &chars).unwrap().len(), chars.len() / 3);
-                chars[at] = bad;
-                assert!(Wide::new(3, &chars).is_none());
-            }
-        }
-        assert!(Wide::new(0, &[]).is_none());
-        assert!(Wide::new(3, &[]).unwrap().is_empty());
     }
 
     #[test]

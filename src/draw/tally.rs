@@ -1,6 +1,6 @@
 //! How many rows each id has, in bounded memory: Misra and Gries, in shards that are counted side by side.
 //!
-//! An id is 16 bytes. Some of its bits choose one of [`SHARDS`] tables, and each table has [`COUNTERS`] counters. An id
+//! An id is 16 bytes. Some of its bits choose one of `SHARDS` tables, and each table has `COUNTERS` counters. An id
 //! without a counter gets one. Where none is left, one row of this id and of each that is counted are left out, which
 //! sets free the counters that come to 0. So a count is never above the truth, and below it by at most the times that
 //! this happened in its shard; that takes a row more than there are counters each time.
@@ -16,7 +16,6 @@
 //! Memory: 44 MiB at most, and less where ids or rows are fewer.
 
 use std::hash::{BuildHasher, RandomState};
-use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::system::memory;
@@ -49,9 +48,6 @@ const PIECE: usize = 1 << 18;
 
 /// Rows below which threads take longer to start than to count.
 const SMALL: usize = 1 << 13;
-
-/// Rows whose places are fetched at the same time.
-const AHEAD: usize = 32;
 
 /// The two words of an id and its count.
 type Counter = [u64; 3];
@@ -243,8 +239,6 @@ impl Tally {
         }
         let mut indices: Vec<u32> = memory::zeros(places * SHARDS);
         let mut counters: Vec<Counter> = memory::zeros(full(places) * SHARDS);
-        memory::advise_large_pages(&indices);
-        memory::advise_large_pages(&counters);
         if before > 0 {
             let homes = self.homes;
             let new = (indices.chunks_mut(places)).zip(counters.chunks_mut(full(places)));
@@ -297,20 +291,13 @@ struct Table<'a> {
 impl Table<'_> {
     /// Count rows; the first below `before` that is one too many, if any.
     fn add(&mut self, rows: &[Row], before: usize) -> Option<usize> {
-        for rows in rows.chunks(AHEAD) {
-            // These loads do not wait for each other. Those of the loop below would.
-            let fetched = rows.iter().fold(0, |sum, row| {
-                sum ^ self.index[place((row[2] >> 32) as u32, self.index.len())]
-            });
-            black_box(fetched);
-            for row in rows {
-                let at = row[2] as u32 as usize;
-                if at >= before {
-                    return None;
-                }
-                if self.count(row) > self.limit {
-                    return Some(at);
-                }
+        for row in rows {
+            let at = row[2] as u32 as usize;
+            if at >= before {
+                return None;
+            }
+            if self.count(row) > self.limit {
+                return Some(at);
             }
         }
         None

@@ -1,16 +1,16 @@
-//! Declared texts as codes, and codes as texts, in the form of Arrow: bytes one after the other, and where each begins.
+//! Declared texts as codes, from views of Arrow, as polars holds them.
 //!
 //! # Cost
 //! One pass over memory, shared among threads. A text of up to 16 bytes is known by its length and two words: its first
-//! eight bytes and its last eight. So it is looked up by comparing three numbers, and written by one copy of 16 bytes.
+//! eight bytes and its last eight. So it is looked up by comparing three numbers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::recode::Whole;
+use super::word::Unsigned;
 use crate::system::{memory, pool};
 
 /// Records of a part.
-pub const PART: usize = 1 << 16;
+const PART: usize = 1 << 16;
 /// Texts up to here are whole in two words.
 const SHORT: usize = 16;
 
@@ -73,39 +73,9 @@ struct Place {
     code: u64,
 }
 
-/// Where a text begins, in four bytes or eight.
-pub trait Offset: Copy + Send + Sync {
-    /// As a place in memory; a negative one is beyond all of it.
-    fn place(self) -> usize;
-    /// Of a place that fits.
-    fn of(place: usize) -> Self;
-    /// The most that fits.
-    const MOST: usize;
-}
-
-macro_rules! offset {
-    ($type:ty) => {
-        impl Offset for $type {
-            #[inline(always)]
-            fn place(self) -> usize {
-                usize::try_from(self).unwrap_or(usize::MAX)
-            }
-            #[inline(always)]
-            fn of(place: usize) -> Self {
-                place as $type
-            }
-            const MOST: usize = <$type>::MAX as usize;
-        }
-    };
-}
-offset!(i32);
-offset!(i64);
-
 /// The texts of a column, in the order of their codes.
 pub struct Texts {
     texts: Vec<Vec<u8>>,
-    /// The first 16 bytes of each, with zeros behind them.
-    short: Vec<[u8; SHORT]>,
     table: Vec<Place>,
     /// How far a hash is shifted to become a place.
     shift: u32,
@@ -117,10 +87,7 @@ impl Texts {
         let places = (4 * texts.len()).next_power_of_two().max(16);
         let shift = 64 - places.trailing_zeros();
         let mut table: Vec<Place> = memory::filled(Place::default(), places);
-        let mut short = memory::filled([0; SHORT], texts.len());
-        for (code, (text, short)) in texts.iter().zip(&mut short).enumerate() {
-            let some = text.len().min(SHORT);
-            short[..some].copy_from_slice(&text[..some]);
+        for (code, text) in texts.iter().enumerate() {
             let ends = Ends::of(text);
             let mut at = (ends.hash() >> shift) as usize;
             while table[at].code != 0 {
@@ -133,20 +100,9 @@ impl Texts {
         }
         Texts {
             texts,
-            short,
             table,
             shift,
         }
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.texts.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.texts.is_empty()
     }
 
     /// The code of the text with these ends; `whole` is all of it, where that is more than its ends.
@@ -197,8 +153,9 @@ impl Texts {
         self.find(Ends { first, last, len }, &[])
     }
 
-    /// The same as [`Texts::read`] for views, two words each.
-    pub fn read_views<C: Whole>(
+    /// Write the codes of views, two words each, into `out`, 0 where one is `missing`; false where one is none of these,
+    /// and `out` means nothing.
+    pub fn read_views<C: Unsigned>(
         &self,
         views: &[u64],
         buffers: &[&[u8]],
@@ -207,128 +164,21 @@ impl Texts {
         threads: usize,
     ) -> bool {
         assert_eq!(views.len(), 2 * out.len(), "two words for each text");
-        each(missing, out, threads, |i| {
-            self.viewed([views[2 * i], views[2 * i + 1]], buffers)
-        })
-    }
-
-    /// Write the codes of texts into `out`, 0 where one is `missing`; false where one is none of these, and `out` means
-    /// nothing. Text `i` is `data[offsets[i]..offsets[i + 1]]`.
-    pub fn read<O: Offset, C: Whole>(
-        &self,
-        offsets: &[O],
-        data: &[u8],
-        missing: Option<&[bool]>,
-        out: &mut [C],
-        threads: usize,
-    ) -> bool {
-        assert_eq!(
-            offsets.len(),
-            out.len() + 1,
-            "one offset more than there are texts"
-        );
-        each(missing, out, threads, |i| {
-            self.code(data, offsets[i].place(), offsets[i + 1].place())
-        })
-    }
-
-    /// How many bytes each part of these codes takes; None where one is no code. Missing texts take none.
-    pub fn room<C: Whole>(
-        &self,
-        codes: &[C],
-        missing: Option<&[bool]>,
-        threads: usize,
-    ) -> Option<Vec<usize>> {
-        let mut sizes = memory::filled(Some(0), codes.len().div_ceil(PART));
-        let parts = codes.chunks(PART).zip(&mut sizes).enumerate();
+        let good = AtomicBool::new(true);
+        let parts = out.chunks_mut(PART).enumerate();
         let mut states = memory::filled((), threads.clamp(1, parts.len().max(1)));
-        pool::share_out(parts, &mut states, |(), (part, (codes, size))| {
-            let start = part * PART;
-            *size = codes
-                .iter()
-                .enumerate()
-                .try_fold(0, |sum: usize, (i, code)| {
-                    let text = self.texts.get(code.word() as usize)?;
-                    let none = missing.is_some_and(|missing| missing[start + i]);
-                    sum.checked_add(if none { 0 } else { text.len() })
-                });
-        });
-        memory::all(sizes.into_iter().map(|size| size.ok_or(()))).ok()
-    }
-
-    /// Write the texts of codes into `data`, and where they begin into `offsets`, which has one more; `room` is what
-    /// [`Texts::room`] said of them.
-    pub fn write<O: Offset, C: Whole>(
-        &self,
-        codes: &[C],
-        missing: Option<&[bool]>,
-        room: &[usize],
-        offsets: &mut [O],
-        data: &mut [u8],
-        threads: usize,
-    ) {
-        let (starts, end) = offsets.split_at_mut(codes.len());
-        end[0] = O::of(data.len());
-        let mut parts = memory::room(room.len());
-        let (mut rest, mut begin) = (data, 0);
-        for (part, ((codes, starts), &size)) in codes
-            .chunks(PART)
-            .zip(starts.chunks_mut(PART))
-            .zip(room)
-            .enumerate()
-        {
-            let (own, others) = rest.split_at_mut(size);
-            parts.push((part * PART, codes, starts, own, begin));
-            (rest, begin) = (others, begin + size);
-        }
-        let mut states = memory::filled((), threads.clamp(1, parts.len().max(1)));
-        pool::share_out(
-            parts.into_iter(),
-            &mut states,
-            |(), (first, codes, starts, own, begin)| {
-                let mut at = 0;
-                for (i, (code, start)) in codes.iter().zip(starts).enumerate() {
-                    *start = O::of(begin + at);
-                    if missing.is_some_and(|missing| missing[first + i]) {
-                        continue;
-                    }
-                    let code = code.word() as usize;
-                    let text = &self.texts[code];
-                    match own.get_mut(at..at + SHORT) {
-                        // What is behind a short text is written over by the next one.
-                        Some(room) if text.len() <= SHORT => {
-                            room.copy_from_slice(&self.short[code]);
-                        }
-                        _ => own[at..at + text.len()].copy_from_slice(text),
-                    }
-                    at += text.len();
+        pool::share_out(parts, &mut states, |(), (part, out)| {
+            for (i, out) in (part * PART..).zip(out) {
+                let none = missing.is_some_and(|missing| missing[i]);
+                let code = || self.viewed([views[2 * i], views[2 * i + 1]], buffers);
+                match if none { Some(0) } else { code() } {
+                    Some(code) => *out = C::low(code),
+                    None => return good.store(false, Ordering::Relaxed),
                 }
-            },
-        );
-    }
-}
-
-/// Write `code(i)` for every record, 0 where it is missing; false where one has none.
-#[inline(always)]
-fn each<C: Whole>(
-    missing: Option<&[bool]>,
-    out: &mut [C],
-    threads: usize,
-    code: impl Fn(usize) -> Option<u64> + Sync,
-) -> bool {
-    let good = AtomicBool::new(true);
-    let parts = out.chunks_mut(PART).enumerate();
-    let mut states = memory::filled((), threads.clamp(1, parts.len().max(1)));
-    pool::share_out(parts, &mut states, |(), (part, out)| {
-        for (i, out) in (part * PART..).zip(out) {
-            let none = missing.is_some_and(|missing| missing[i]);
-            match if none { Some(0) } else { code(i) } {
-                Some(code) => *out = C::of(code),
-                None => return good.store(false, Ordering::Relaxed),
             }
-        }
-    });
-    good.into_inner()
+        });
+        good.into_inner()
+    }
 }
 
 #[cfg(test)]
@@ -363,49 +213,36 @@ mod tests {
         [0, 8].map(|at| u64::from_le_bytes(view[at..at + 8].try_into().unwrap()))
     }
 
-    fn there_and_back(rows: usize, threads: usize) {
-        let texts = Texts::new(declared());
-        let codes: Vec<u8> = (0..rows).map(|i| (i * 7919 % texts.len()) as u8).collect();
-        let missing: Vec<bool> = (0..rows).map(|i| i % 11 == 3).collect();
-        for missing in [None, Some(&missing[..])] {
-            let room = texts.room(&codes, missing, threads).unwrap();
-            let mut data = vec![0; room.iter().sum()];
-            let mut offsets = vec![0_i32; rows + 1];
-            texts.write(&codes, missing, &room, &mut offsets, &mut data, threads);
-            for (i, &code) in codes.iter().enumerate() {
-                let text = &data[offsets[i] as usize..offsets[i + 1] as usize];
-                let none = missing.is_some_and(|missing| missing[i]);
-                let wanted = if none {
-                    &[][..]
-                } else {
-                    &texts.texts[code as usize]
-                };
-                assert_eq!(text, wanted);
-            }
-            let mut back = vec![9_u16; rows];
-            let views: Vec<u64> = offsets
-                .windows(2)
-                .flat_map(|pair| view(&data, pair[0] as usize, pair[1] as usize))
-                .collect();
-            assert!(texts.read_views(&views, &[b"", &data], missing, &mut back, threads));
-            let viewed = std::mem::replace(&mut back, vec![9; rows]);
-            assert!(texts.read(&offsets, &data, missing, &mut back, threads));
-            assert_eq!(viewed, back);
-            for (i, (&back, &code)) in back.iter().zip(&codes).enumerate() {
-                let none = missing.is_some_and(|missing| missing[i]);
-                assert_eq!(back, if none { 0 } else { u16::from(code) });
-            }
+    fn found(rows: usize, threads: usize) {
+        let (all, texts) = (declared(), Texts::new(declared()));
+        let codes: Vec<u16> = (0..rows).map(|i| (i * 7919 % all.len()) as u16).collect();
+        let mut data = Vec::new();
+        let mut views = Vec::new();
+        for &code in &codes {
+            let (from, text) = (data.len(), &all[usize::from(code)]);
+            data.extend(text);
+            views.extend(view(&data, from, data.len()));
         }
+        let mut back = vec![9; rows];
+        assert!(texts.read_views(&views, &[b"", &data], None, &mut back, threads));
+        assert_eq!(back, codes);
+        let missing: Vec<bool> = (0..rows).map(|i| i % 11 == 3).collect();
+        assert!(texts.read_views(&views, &[b"", &data], Some(&missing), &mut back, threads));
+        let wanted = codes
+            .iter()
+            .zip(&missing)
+            .map(|(&code, &none)| if none { 0 } else { code });
+        assert!(back.into_iter().eq(wanted));
     }
 
     #[test]
-    fn texts_are_found_and_written_as_they_are() {
+    fn texts_are_found_as_they_are() {
         for rows in [0, 1, 50] {
-            there_and_back(rows, 1);
+            found(rows, 1);
         }
         if !cfg!(miri) {
-            there_and_back(2 * PART + 77, 1);
-            there_and_back(2 * PART + 77, 3);
+            found(2 * PART + 77, 1);
+            found(2 * PART + 77, 3);
         }
     }
 
@@ -419,27 +256,20 @@ mod tests {
         for stranger in strangers {
             for (before, behind) in [("", ""), ("aaaaaaaaaa", ""), ("", "aaaaaaaaaa")] {
                 let data = [before.as_bytes(), &stranger, behind.as_bytes()].concat();
-                let (from, to) = (before.len() as i64, (before.len() + stranger.len()) as i64);
+                let (from, to) = (before.len(), before.len() + stranger.len());
                 let mut out = [0_u8];
-                assert!(!texts.read(&[from, to], &data, None, &mut out, 1));
-                assert!(texts.read(&[from, to], &data, Some(&[true]), &mut out, 1));
-                let view = view(&data, from as usize, to as usize);
+                let view = view(&data, from, to);
+                assert!(texts.read_views(&view, &[b"", &data], Some(&[true]), &mut out, 1));
                 assert!(!texts.read_views(&view, &[b"", &data], None, &mut out, 1));
             }
         }
     }
 
     #[test]
-    fn offsets_and_codes_that_are_none_are_refused() {
+    fn views_beyond_their_buffers_are_refused() {
         let texts = Texts::new(declared());
-        let mut out = [0_u8];
-        for wrong in [[2, 1], [0, 9], [-1, 1], [i32::MIN, i32::MAX]] {
-            assert!(!texts.read(&wrong, b"abc", None, &mut out, 1));
+        for wrong in [[13, 0], [13, 7], [13, u64::MAX], [u64::MAX, u64::MAX]] {
+            assert!(!texts.read_views(&wrong, &[b"zzz"], None, &mut [0_u8], 1));
         }
-        assert_eq!(texts.room(&[200_u8], None, 1), None);
-        assert_eq!(
-            texts.room(&[1_u8, 2], Some(&[false, true]), 1),
-            Some(vec![1])
-        );
     }
 }

@@ -74,12 +74,7 @@ impl<S: Sink> Encoder<'_, S> {
 
     /// A text.
     pub fn text(&mut self, text: &str) {
-        let length = if mutant!("labels-run-together") {
-            0
-        } else {
-            text.len()
-        };
-        self.head(0x02, length);
+        self.head(0x02, text.len());
         self.0.take(text.as_bytes());
     }
 

@@ -146,7 +146,7 @@ impl Matrix {
             return Ok(());
         }
         // Without sharing there is no more to do than there was to build.
-        if nesting.parts / 4 <= self.below(|_| false).len() as u64 {
+        if nesting.parts / 4 <= self.below().len() as u64 {
             return Ok(());
         }
         let must = "take at most 2^31 steps to be written out";
@@ -176,16 +176,15 @@ impl Matrix {
         *self.reported.epsilon.get_or_make(|| self.family.epsilon())
     }
 
-    /// The distinct matrices in a composite, parts first and without recursion, but for those that are `done`
-    /// and what only they hold.
-    pub fn below(&self, done: impl Fn(&Matrix) -> bool) -> Vec<&Matrix> {
+    /// The distinct matrices in a composite, parts first.
+    pub fn below(&self) -> Vec<&Matrix> {
         let mut order = Vec::new();
         let mut seen = HashSet::new();
         let mut stack = vec![(self, false)];
         while let Some((matrix, opened)) = stack.pop() {
             if opened {
                 order.push(matrix);
-            } else if seen.insert(Arc::as_ptr(&matrix.family).cast::<()>()) && !done(matrix) {
+            } else if seen.insert(Arc::as_ptr(&matrix.family).cast::<()>()) {
                 stack.push((matrix, true));
                 let parts = composite::parts_of(&*matrix.family);
                 stack.extend(parts.into_iter().rev().map(|part| (part, false)));
@@ -200,13 +199,7 @@ impl Matrix {
     pub fn digest(&self) -> &[u8; 32] {
         let family = &*self.family;
         let cell = &self.reported.digest;
-        cell.get_or_make(|| {
-            // Parts first: hundreds of hashes in each other would fill a small stack.
-            for part in self.below(|part| part.reported.digest.get().is_some()) {
-                part.digest();
-            }
-            digest::of(family.name(), &family.parameters())
-        })
+        cell.get_or_make(|| digest::of(family.name(), &family.parameters()))
     }
 
     /// What a layer above keeps on this shelf, made at first use. Every copy of the matrix has it.

@@ -20,5 +20,5 @@ pub mod structure;
 pub use family::Family;
 pub use matrix::{Matrix, Shelf, Shelved};
 pub use registry::{Builder, REGISTRY, build};
-pub use shared::composite::{Nesting, Written};
+pub use shared::composite::Nesting;
 pub use structure::{Alphas, Composition, Structure};

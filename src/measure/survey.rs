@@ -1,7 +1,7 @@
 //! The single lines of any matrix: in closed form where its family knows one, else by looking at every entry.
 
-use crate::law::lines::{RowBits, Survey, neighbours, term};
-use crate::law::{Family, Matrix};
+use crate::law::lines::{self, RowBits, Survey, neighbours, term};
+use crate::law::{Composition, Family, Matrix};
 use crate::number::bits;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
@@ -13,10 +13,21 @@ impl Matrix {
         let family = &*self.family;
         family.short_survey(gammas).or_else(|| {
             let nesting = family.nesting();
-            let quick = family.size() <= nesting.look && nesting.is_quick(family.size());
+            let quick = family.size() <= self.look() && nesting.is_quick(family.size());
             let look = quick || full && nesting.can_be_written(family.size());
             look.then(|| by_table(family, gammas))
         })
+    }
+
+    /// Size up to which looking at every entry takes seconds: every row of a product takes as many multiply-adds as
+    /// it has entries.
+    fn look(&self) -> u64 {
+        let is_product =
+            |m: &Matrix| matches!(m.family.composition(), Some(Composition::Product(..)));
+        match is_product(self) || self.below().into_iter().any(is_product) {
+            true => 1024,
+            false => lines::SIZE,
+        }
     }
 }
 

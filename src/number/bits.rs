@@ -39,11 +39,7 @@ impl Bits {
 
     fn round_down(self, base: u128) -> f64 {
         let scaled = self.over(base);
-        let error = if mutant!("long-sum-error-upwards") {
-            -scaled.error
-        } else {
-            scaled.error
-        };
+        let error = scaled.error;
         scaled.value.round_down(error).max(0.0)
     }
 }
@@ -51,9 +47,6 @@ impl Bits {
 impl Entropy {
     /// Not above the true number of bits, and the nearest such double in closed form.
     pub fn bits_down(&self) -> f64 {
-        if mutant!("joint-entropy-nearest") {
-            return self.bits().value.hi;
-        }
         self.round_down(2)
     }
 

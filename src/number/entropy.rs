@@ -7,8 +7,8 @@
 //! # Accuracy
 //! With `u = 2^-53`: `p = 2^k m`, m between sqrt(1/2) and sqrt(2), `s = (m - 1)/(m + 1)` is good to
 //! 2u, the series to 4u, the sum `k + log2 m` never cancels by more than half (it is at least 1/2 in
-//! magnitude unless k = 0), so one term is good to 10u. A chunk of [`CHUNK`] numbers is added up in
-//! [`LANES`] lanes, 128 additions each, and the chunks in double-double. All terms have one sign, so
+//! magnitude unless k = 0), so one term is good to 10u. A chunk of `CHUNK` numbers is added up in
+//! `LANES` lanes, 128 additions each, and the chunks in double-double. All terms have one sign, so
 //! the relative error of the whole is below 10u + 128u < [`RELATIVE_ERROR`].
 
 use std::ops::Range;

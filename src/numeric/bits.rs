@@ -175,9 +175,6 @@ fn of_flagged(size: u64, keep: (u64, u64)) -> f64 {
 
 /// The largest double not above the sum.
 fn add_down(a: f64, b: f64) -> f64 {
-    if mutant!("joint-sum-nearest") {
-        return a + b;
-    }
     Dd::sum(a, b).round_down(0.0)
 }
 
@@ -294,9 +291,7 @@ fn certain(parts: &[(u64, &Matrix)]) -> Option<Vec<u64>> {
             return None;
         };
         // Nobody moves: the same as without targets.
-        let targets = targets.filter(|targets| {
-            mutant!("identities-counted-apart") || (0..).zip(&**targets).any(|(u, &v)| u != v)
-        });
+        let targets = targets.filter(|targets| (0..).zip(&**targets).any(|(u, &v)| u != v));
         *weights.entry(targets).or_default() += weight;
     }
     Some(weights.into_values().gather())

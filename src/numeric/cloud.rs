@@ -222,9 +222,7 @@ impl Search {
 fn to_side(below: f64, above: f64, farthest: bool) -> f64 {
     // One instruction each, unlike `f64::max`, which thinks of NaN.
     let larger = |a: f64, b: f64| if a > b { a } else { b };
-    if farthest && mutant!("far-side-of-a-box-forgotten") {
-        below
-    } else if farthest {
+    if farthest {
         larger(below.abs(), above.abs())
     } else {
         larger(larger(below, -above), 0.0)

@@ -200,7 +200,7 @@ impl Digits for Fraction {
 fn is_fair(word: u64, product: u64) -> bool {
     let behind = word.wrapping_mul(product);
     // 2^64 mod product, which is below the product: seldom worth a division.
-    behind >= product || behind >= product.wrapping_neg() % product || mutant!("unfair-words-kept")
+    behind >= product || behind >= product.wrapping_neg() % product
 }
 
 impl Draw for Stream<'_> {
@@ -237,7 +237,7 @@ impl Draw for Stream<'_> {
     #[inline]
     fn falls(&mut self, coin: &Coin) -> bool {
         let known = u32::from(self.quarter());
-        if known == coin.whole && coin.rest > 0 && !mutant!("coins-of-sixteen-bits") {
+        if known == coin.whole && coin.rest > 0 {
             return self.decide(coin.rest, coin.b);
         }
         known < coin.whole

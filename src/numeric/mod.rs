@@ -8,7 +8,6 @@
 //! | [`flagged`] | randomized response: so many people, shuffled among themselves |
 //! | [`path`] | neighbours that change places: random matchings of a path |
 //! | [`shared`] | what a whole column would share, and is refused for |
-//! | [`average`], [`exact`] | expected releases, to one unit in the last place; sums without rounding |
 //! | [`bits`] | the entropy of a permutation as a whole |
 //! | [`columns`] | columns on one scale, and how much of their spread classes lose |
 //! | [`cloud`] | points that are taken away: the farthest from a place, the nearest to one |
@@ -44,12 +43,10 @@ use crate::system::memory::{self, Gather, Zero};
 use crate::system::stop::Paced;
 
 pub mod anatomy;
-pub mod average;
 pub mod bits;
 pub mod cloud;
 pub mod columns;
 pub mod draw;
-pub mod exact;
 pub mod flagged;
 pub mod mdav;
 pub mod optimal;
@@ -184,7 +181,7 @@ fn part<T: Item>(matrix: &Matrix, streams: &mut Streams<'_>, x: &[T], out: &mut 
 /// The part to which a unit of the total belongs.
 fn which(weights: impl Iterator<Item = u64>, mut unit: u64) -> usize {
     for (i, weight) in weights.enumerate() {
-        if unit < weight + u64::from(mutant!("first-part-one-unit-more")) {
+        if unit < weight {
             return i;
         }
         unit -= weight;

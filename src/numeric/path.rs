@@ -82,9 +82,6 @@ enum Coins<'a> {
 
 /// The chance of a pair after one of count `before`.
 fn chance(alpha: u64, before: u64, total: u64) -> (u64, u64) {
-    if mutant!("pairs-swapped-as-if-first") {
-        return (alpha, total);
-    }
     // For certain not, where the one before was for certain.
     (alpha, (total - before).max(1))
 }

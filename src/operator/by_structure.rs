@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use super::{Means, Operator, Scatter, Shift, Source, Spectrum, Swap, Tridiagonal};
+use super::direct::{Means, Scatter, Shift, Swap};
+use super::map::Operator;
+use super::spectral::Spectrum;
+use super::tridiagonal::{Source, Tridiagonal};
 use crate::law::{Alphas, Matrix, Shelf, Shelved, Structure};
 use crate::number::dd::Dd;
 use crate::number::lattice::{gcd, nearest};
@@ -86,22 +89,17 @@ fn spectrum(matrix: &Matrix) -> Option<Spectrum> {
             sum,
         } => {
             let weighted = weights.iter().zip(&**parts).filter(|(w, _)| **w > 0);
-            let parts: Option<Vec<(f64, Spectrum)>> = weighted
-                .map(|(&w, part)| {
-                    let share = Dd::from(w as u128) / Dd::from(u128::from(*sum));
-                    Some((share.hi, part.spectrum()?))
-                })
-                .collect::<Option<_>>();
+            let parts = memory::every(weighted.map(|(&w, part)| {
+                let share = Dd::from(w as u128) / Dd::from(u128::from(*sum));
+                Some((share.hi, part.spectrum()?))
+            }));
             Spectrum::mixed(parts?, usize::try_from(size).ok()?)
         }
         // Every factor's eigenvalue is off by a rounding, and in a power those add up: one next to 1, raised to
         // a large power, may be anything.
         Structure::Product(parts) => {
-            let parts: Option<Vec<(f64, Spectrum)>> = parts
-                .iter()
-                .map(|part| Some((1.0, part.spectrum()?)))
-                .collect::<Option<_>>();
-            let parts = parts?;
+            let spectrum = |part: &Matrix| Some((1.0, part.spectrum()?));
+            let parts: Vec<(f64, Spectrum)> = memory::every(parts.iter().map(spectrum))?;
             let exact = |spectrum: &Spectrum| matches!(spectrum, Spectrum::Flat(a) if *a == 0.0 || *a == 1.0);
             let many = matrix.family.nesting().parts > ROUNDINGS;
             if many && !parts.iter().all(|(_, spectrum)| exact(spectrum)) {

@@ -8,8 +8,9 @@
 
 use std::sync::Arc;
 
-use super::joint::{axes_of, transpose};
-use super::{Joint, Operator, Spectrum, Way, run};
+use super::joint::{Joint, axes_of, transpose};
+use super::map::{Operator, Way, run};
+use super::spectral::Spectrum;
 use crate::error::{Error, Result};
 use crate::law::{Composition, Matrix};
 use crate::number::lattice;
@@ -52,7 +53,7 @@ pub struct Program {
     inverse: bool,
     /// Each with the length of the rows that it takes.
     steps: Vec<(usize, Step)>,
-    /// The matrices that [`Step::Dense`] names, each once.
+    /// The matrices that `Step::Dense` names, each once.
     pub dense: Vec<Matrix>,
     /// Matrices that must not be singular for the inverse to mean anything; the matrix itself among them where
     /// it is a composite.

@@ -1,6 +1,6 @@
 //! Vectors times a matrix that is written out: what conjugate gradients take where no structure helps.
 
-use super::Way;
+use super::map::Way;
 use crate::system::pool;
 
 /// Numbers of a stripe of columns: their sums stay in a core's first cache.

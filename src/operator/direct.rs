@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Operator, Scratch, Way};
+use super::map::{Operator, Scratch, Way};
 
 /// The mean inside each class of consecutive codes: a projection, so it is its own pseudo-inverse and
 /// only class totals can be told from its result. `runs` are `(class size, how many)`.

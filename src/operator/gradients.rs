@@ -6,7 +6,8 @@
 
 use crate::error::Result;
 use crate::law::Matrix;
-use crate::operator::{Program, Walk, Way, is_same};
+use crate::operator::composite::{Program, Walk, is_same};
+use crate::operator::map::Way;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
 use crate::system::stop;

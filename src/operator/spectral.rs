@@ -7,7 +7,8 @@ use std::sync::Arc;
 use realfft::num_complex::Complex64;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 
-use super::{LEAST, Operator, Scratch, Shift, Way};
+use super::direct::Shift;
+use super::map::{LEAST, Operator, Scratch, Way};
 use crate::system::memory::{self, Gather};
 use crate::system::stop;
 

@@ -1,6 +1,6 @@
 //! Elimination along a symmetric tridiagonal matrix, and its eigenvalues by counting signs.
 
-use super::{LEAST, Operator, Scratch, Way};
+use super::map::{LEAST, Operator, Scratch, Way};
 use crate::system::kept::Kept;
 use crate::system::memory::{self, Gather};
 use crate::system::stop::Paced;

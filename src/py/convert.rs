@@ -13,8 +13,7 @@ use pyo3::exceptions::{PyIndexError, PyOSError, PyOverflowError, PyTypeError, Py
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
-use super::exact;
-use super::matrix::Matrix;
+use super::law::{self, Matrix};
 use super::package::{self, Slot};
 use super::work::guarded;
 use crate::error::Error;
@@ -426,7 +425,7 @@ fn to_python<'py>(py: Python<'py>, value: &Value, vectors: Vectors) -> PyResult<
                 .into_any(),
         },
         Value::Reals(reals) => listed(py, reals)?,
-        Value::Matrices(matrices) => exact::list(py, matrices.iter().cloned())?,
+        Value::Matrices(matrices) => law::list(py, matrices.iter().cloned())?,
         Value::Table(rows, columns, cells) => {
             let array = to_python(py, cells, Vectors::Arrays)?
                 .call_method1("reshape", (*rows, *columns))?;

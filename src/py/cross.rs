@@ -1,49 +1,14 @@
 //! Columns of codes to a table of all combinations.
 
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::convert::array_type;
+use super::widths::{Held, held};
 use super::work::detached;
-use crate::draw::cross::{Codes, Column, table};
+use crate::draw::code::each;
+use crate::draw::cross::{Column, table};
 use crate::error::Error;
-
-/// A column borrowed from Python, of one of four widths.
-enum Held<'py> {
-    Eight(PyReadonlyArray1<'py, u8>),
-    Sixteen(PyReadonlyArray1<'py, u16>),
-    ThirtyTwo(PyReadonlyArray1<'py, u32>),
-    SixtyFour(PyReadonlyArray1<'py, u64>),
-}
-
-impl<'py> Held<'py> {
-    fn of(codes: &Bound<'py, PyAny>) -> PyResult<Self> {
-        if let Ok(codes) = codes.cast::<PyArray1<u8>>() {
-            return Ok(Self::Eight(codes.readonly()));
-        }
-        if let Ok(codes) = codes.cast::<PyArray1<u16>>() {
-            return Ok(Self::Sixteen(codes.readonly()));
-        }
-        if let Ok(codes) = codes.cast::<PyArray1<u32>>() {
-            return Ok(Self::ThirtyTwo(codes.readonly()));
-        }
-        if let Ok(codes) = codes.cast::<PyArray1<u64>>() {
-            return Ok(Self::SixtyFour(codes.readonly()));
-        }
-        let must = "hold arrays of unsigned whole numbers";
-        Err(Error::type_("columns", must, array_type(codes)).into())
-    }
-
-    fn codes(&self) -> PyResult<Codes<'_>> {
-        Ok(match self {
-            Self::Eight(codes) => Codes::Eight(codes.as_slice()?),
-            Self::Sixteen(codes) => Codes::Sixteen(codes.as_slice()?),
-            Self::ThirtyTwo(codes) => Codes::ThirtyTwo(codes.as_slice()?),
-            Self::SixtyFour(codes) => Codes::SixtyFour(codes.as_slice()?),
-        })
-    }
-}
 
 /// Records, sums of weights and sums of their squares; the last two empty without weights.
 type Tables<'py> = (
@@ -62,24 +27,28 @@ pub fn cross<'py>(
     weights: Option<PyReadonlyArray1<'py, f64>>,
 ) -> PyResult<Tables<'py>> {
     let py = columns.py();
+    let must = "hold arrays of unsigned whole numbers";
     let held: Vec<Held<'py>> = columns
         .iter()
-        .map(|codes| Held::of(&codes))
+        .map(|codes| held("columns", must, &codes))
         .collect::<PyResult<_>>()?;
     let columns: Vec<Column<'_>> = held
         .iter()
         .zip(&sizes)
-        .map(|(held, &size)| held.codes().map(|codes| Column { codes, size }))
+        .map(|(held, &size)| {
+            let codes = each!(held, as_such, held => as_such(held.as_slice()?));
+            Ok(Column { codes, size })
+        })
         .collect::<PyResult<_>>()?;
     let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
-    let rows = columns.first().map_or(0, |column| column.codes.len());
-    let lengths = columns.iter().map(|column| column.codes.len());
+    let rows = columns.first().map_or(0, |column| column.rows());
+    let lengths = columns.iter().map(|column| column.rows());
     let mut lengths = lengths.chain(weights.map(<[f64]>::len));
     if held.len() != sizes.len() || columns.is_empty() || !lengths.all(|length| length == rows) {
         let must = format!("be one column of {rows} rows per size, and at least one");
         let unequal = columns
             .iter()
-            .filter(|column| column.codes.len() != rows)
+            .filter(|column| column.rows() != rows)
             .count();
         let got = format!(
             "{} columns, {} sizes, {unequal} columns of other lengths and weights of {} rows",

@@ -5,10 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::PyTuple;
 
 use super::convert::fraction;
-use super::matrix::Made;
 use super::work::guarded;
 use crate::error::Error;
 use crate::law::{Composition, Matrix};
@@ -154,8 +153,7 @@ impl<'py> Rows<'py> {
         })
     }
 
-    /// Parts are nested in each other up to 255 deep, and a thread may have little stack. So what goes through them holds
-    /// little, and what is done with their rows stands in functions of its own, which are gone when the next part is.
+    /// From the rows of the parts.
     fn joined(&mut self, matrix: &Matrix, u: u64) -> PyResult<Row<'py>> {
         let row = match matrix.family.composition() {
             None => self.plain(matrix, u),
@@ -180,7 +178,6 @@ impl<'py> Rows<'py> {
         self.short(row?, matrix.family.size())
     }
 
-    #[inline(never)]
     fn short(&self, row: Row<'py>, size: u64) -> PyResult<Row<'py>> {
         let most = most_bits(size);
         if bits(&row.total)? > most {
@@ -190,7 +187,6 @@ impl<'py> Rows<'py> {
         Ok(row)
     }
 
-    #[inline(never)]
     fn plain(&mut self, matrix: &Matrix, u: u64) -> PyResult<Row<'py>> {
         let entries: Vec<(u128, u128)> = (0..matrix.family.size())
             .map(|v| matrix.family.entry(u, v).unwrap_or((0, 1)))
@@ -225,7 +221,6 @@ impl<'py> Rows<'py> {
     }
 
     /// Two rows of independent factors.
-    #[inline(never)]
     fn beside(&self, row: &Row<'py>, part: &Row<'py>) -> PyResult<Row<'py>> {
         let mut counts = Vec::with_capacity(row.counts.len() * part.counts.len());
         for a in &row.counts {
@@ -238,7 +233,6 @@ impl<'py> Rows<'py> {
     }
 
     /// Rows by their weights, which have one denominator.
-    #[inline(never)]
     fn mixed(&self, rows: &[Rc<Row<'py>>], weights: Vec<(i64, i64)>) -> PyResult<Row<'py>> {
         let of = self.whole(weights.first().map_or(1, |weight| weight.1) as u128)?;
         let (inner, times) = self.common(rows)?;
@@ -261,7 +255,6 @@ impl<'py> Rows<'py> {
     }
 
     /// The codes that a row may report.
-    #[inline(never)]
     fn taken(&self, row: &Row<'py>) -> PyResult<Vec<u64>> {
         let mut found = Vec::new();
         for (w, count) in (0..).zip(&row.counts) {
@@ -273,7 +266,6 @@ impl<'py> Rows<'py> {
     }
 
     /// A row of the first matrix times those rows of the second that it may lead to.
-    #[inline(never)]
     fn product(&mut self, before: &Row<'py>, rows: &[Rc<Row<'py>>]) -> PyResult<Row<'py>> {
         let (inner, times) = self.common(rows)?;
         let longer = bits(&before.total)?.max(bits(&inner)?);
@@ -296,16 +288,4 @@ impl<'py> Rows<'py> {
             total: before.total.mul(inner)?,
         })
     }
-}
-
-/// A list of matrices for Python.
-pub fn list<'py>(
-    py: Python<'py>,
-    matrices: impl Iterator<Item = Matrix>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let list = PyList::empty(py);
-    for matrix in matrices {
-        list.append(Made(matrix))?;
-    }
-    Ok(list.into_any())
 }

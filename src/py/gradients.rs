@@ -4,8 +4,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::exact;
-use super::matrix::Matrix;
+use super::law::{self, Matrix};
 use super::work::detached;
 use crate::error::Error;
 use crate::operator::gradients;
@@ -31,7 +30,7 @@ impl Equations {
 
     #[getter]
     fn dense<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        exact::list(py, self.inner.dense().iter().cloned())
+        law::list(py, self.inner.dense().iter().cloned())
     }
 
     /// ``y`` up to the share ``within`` of ``right``, by at most so many ``turns`` of conjugate gradients, and

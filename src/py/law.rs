@@ -1,60 +1,78 @@
-//! `Matrix.same_law`.
+//! The law behind a `Matrix`, as Python holds it.
+
+use std::cell::Cell;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
 
-use super::convert::type_name;
-use super::exact;
-use super::matrix::Matrix;
-use super::supervise::supervised;
-use crate::error::Error;
-use crate::law::same;
+use super::package;
+use crate::law::{self, Family};
 
-/// Up to this size a comparison is over before anybody could stop it.
-const SMALL: u64 = 64;
+/// The law of a :class:`bistochastic.Matrix`, which is this class with what Python adds to it.
+#[pyclass(frozen, subclass, module = "bistochastic._core", name = "Law")]
+pub struct Matrix {
+    inner: law::Matrix,
+}
+
+thread_local! {
+    static WAITING: Cell<Option<law::Matrix>> = const { Cell::new(None) };
+}
+
+/// A matrix on its way to Python, where it becomes one of the class that callers see.
+pub struct Made(pub law::Matrix);
+
+impl<'py> IntoPyObject<'py> for Made {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        package::make(py, &package::MATRIX, &WAITING, self.0)
+    }
+}
+
+impl Matrix {
+    /// The core's matrix.
+    pub fn inner(&self) -> &law::Matrix {
+        &self.inner
+    }
+
+    /// Its law.
+    pub fn family(&self) -> &dyn Family {
+        &*self.inner.family
+    }
+
+    /// Where the law is kept.
+    pub fn place(&self) -> usize {
+        place(&self.inner)
+    }
+}
+
+/// Where the law of a matrix is kept.
+pub fn place(matrix: &law::Matrix) -> usize {
+    Arc::as_ptr(&matrix.family).cast::<()>() as usize
+}
 
 #[pymethods]
 impl Matrix {
-    /// Whether two matrices have the same entries, as exact fractions, whatever their families.
-    ///
-    /// ``==`` asks for the same family and parameters too.
-    ///
-    /// * Two matrices of one family, permutations, uniform matrices and the like are compared by their parameters,
-    ///   at any size. A :func:`kron` is compared factor by factor.
-    /// * All others are compared row by row until they differ. This raises ``ValueError`` beyond 2^34 entries (two
-    ///   of size 65536), or beyond 2^26 if fractions of composites need more than 128 bits. Ctrl-C stops it.
-    ///
-    /// >>> from fractions import Fraction
-    /// >>> m = bs.randomized_response(2, keep=Fraction(3, 4))
-    /// >>> m.same_law(bs.dense([[3, 1], [1, 3]])), m == bs.dense([[3, 1], [1, 3]])
-    /// (True, False)
-    /// >>> bs.uniform(10**9).same_law(bs.k_anonymous(10**9, k=10**9))
-    /// True
-    /// >>> bs.uniform(3).same_law(bs.circulant([0.33, 0.33, 0.34]))
-    /// False
-    fn same_law(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let Ok(other) = other.cast::<Matrix>() else {
-            return Err(Error::type_("other", "be a Matrix", type_name(other)).into());
-        };
-        let (a, b) = (self.inner(), other.get().inner());
-        let simple = a.family.composition().is_none() && b.family.composition().is_none();
-        let mut left = Vec::new();
-        let small = simple && a.family.size() <= SMALL;
-        let same = supervised(py, small, None, |control| {
-            same::same(a, b, &mut left, control)
-        })?;
-        if !same {
-            return Ok(false);
-        }
-        for (a, b) in left {
-            for u in 0..a.family.size() {
-                py.check_signals()?;
-                for (x, y) in exact::row(py, &a, u)?.iter().zip(exact::row(py, &b, u)?) {
-                    if !x.eq(y)? {
-                        return Ok(false);
-                    }
-                }
-            }
-        }
-        Ok(true)
+    /// Matrices come from the functions of their families.
+    #[new]
+    #[pyo3(signature = (*_given, **_named))]
+    fn new(_given: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let inner = package::taken(&WAITING, &package::MATRIX)?;
+        Ok(Matrix { inner })
     }
+}
+
+/// A list of matrices for Python.
+pub fn list<'py>(
+    py: Python<'py>,
+    matrices: impl Iterator<Item = law::Matrix>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let list = PyList::empty(py);
+    for matrix in matrices {
+        list.append(Made(matrix))?;
+    }
+    Ok(list.into_any())
 }

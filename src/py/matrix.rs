@@ -1,58 +1,26 @@
-//! The law behind a `Matrix`, and the functions that make one.
+//! What a `Matrix` says of its law, and the functions that make one.
 
 use super::convert::{self, Vectors, type_name};
-use super::rebuild::arrays;
+use super::law::{Made, Matrix};
+use super::supervise::supervised;
 use super::work::{detached, guarded};
-use super::{exact, memory, package};
+use super::{exact, memory};
 use crate::error::Error;
+use crate::law;
 use crate::law::parameters::Value;
-use crate::law::{self, Family};
+use crate::law::same::{Found, same};
 use crate::measure;
 use crate::number::bits;
 use crate::system::pool;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
-use std::cell::Cell;
-use std::collections::HashMap;
+use pyo3::types::PyDict;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
 
-/// The law of a :class:`bistochastic.Matrix`, which is this class with what Python adds to it.
-#[pyclass(frozen, subclass, module = "bistochastic._core", name = "Law")]
-pub struct Matrix {
-    inner: law::Matrix,
-}
-
-thread_local! {
-    static WAITING: Cell<Option<law::Matrix>> = const { Cell::new(None) };
-}
-
-/// A matrix on its way to Python, where it becomes one of the class that callers see.
-pub struct Made(pub law::Matrix);
-
-impl<'py> IntoPyObject<'py> for Made {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = PyErr;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        package::make(py, &package::MATRIX, &WAITING, self.0)
-    }
-}
+/// Up to this size a comparison is over before anybody could stop it.
+const SMALL: u64 = 64;
 
 impl Matrix {
-    /// The core's matrix.
-    pub fn inner(&self) -> &law::Matrix {
-        &self.inner
-    }
-}
-
-impl Matrix {
-    pub fn family(&self) -> &dyn Family {
-        &*self.inner.family
-    }
-
     /// A number of the matrix, without the GIL where it may take long.
     fn measured<T: Send>(
         &self,
@@ -66,20 +34,12 @@ impl Matrix {
         } else {
             u64::MAX
         };
-        detached(py, numbers, || measure(&self.inner))
+        detached(py, numbers, || measure(self.inner()))
     }
 }
 
 #[pymethods]
 impl Matrix {
-    /// Matrices come from the functions of their families.
-    #[new]
-    #[pyo3(signature = (*_given, **_named))]
-    fn new(_given: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        let inner = package::taken(&WAITING, &package::MATRIX)?;
-        Ok(Matrix { inner })
-    }
-
     /// Number of categories, the paper's r.
     ///
     /// >>> bs.uniform(5).size
@@ -122,8 +82,8 @@ impl Matrix {
     /// >>> bs.randomized_response(12, beta=0.6).requested
     /// {'size': 12, 'beta': 0.6}
     #[getter]
-    fn requested<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let requested = self.inner.requested.iter().map(|(n, v)| (n.as_str(), v));
+    pub fn requested<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let requested = self.inner().requested.iter().map(|(n, v)| (n.as_str(), v));
         convert::dictionary(py, requested, Vectors::Lists)
     }
 
@@ -230,7 +190,7 @@ impl Matrix {
     fn to_dense<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let family = self.family();
         let size = family.size();
-        self.inner.check_written()?;
+        self.inner().check_written()?;
         let array = memory::empty(py, "to_dense", &[size, size], "float64")?;
         let array = array.cast_into::<PyArray2<f64>>()?;
         {
@@ -252,7 +212,7 @@ impl Matrix {
         let py = u.py();
         let family = self.family();
         let u = convert::code("u", u, family.size())?;
-        self.inner.check_written()?;
+        self.inner().check_written()?;
         let array = memory::doubles(py, "row", family.size())?;
         {
             let mut out = array.readwrite();
@@ -272,7 +232,7 @@ impl Matrix {
         let u = convert::code("u", u, size)?;
         // A fraction and its two integers take more than a hundred bytes.
         memory::require("exact_row", 1, size, 128)?;
-        exact::row(py, &self.inner, u)
+        exact::row(py, self.inner(), u)
     }
 
     /// ``m[u, v]``: the probability that ``u`` is reported as ``v``, as the nearest double.
@@ -282,7 +242,7 @@ impl Matrix {
             .map_err(|_| Error::type_("index", "be a pair of codes u, v", type_name(index)))?;
         let size = self.family().size();
         let (u, v) = (convert::code("u", &u, size)?, convert::code("v", &v, size)?);
-        self.inner.check_written()?;
+        self.inner().check_written()?;
         let family = self.family();
         // A product takes a whole row through its factors.
         let numbers = family.composition().map_or(1, |_| size);
@@ -319,11 +279,48 @@ impl Matrix {
         )?)
     }
 
+    /// Whether two matrices have the same entries, as exact fractions, whatever their families.
+    ///
+    /// ``==`` asks for the same family and parameters too.
+    ///
+    /// Other pairs are compared row by row until they differ, up to size 4096: ``ValueError`` beyond that, unless a
+    /// difference is seen at once. Ctrl-C stops it.
+    ///
+    /// >>> from fractions import Fraction
+    /// >>> m = bs.randomized_response(2, keep=Fraction(3, 4))
+    /// >>> m.same_law(bs.dense([[3, 1], [1, 3]])), m == bs.dense([[3, 1], [1, 3]])
+    /// (True, False)
+    /// >>> bs.uniform(6).same_law(bs.k_anonymous(6, k=6))
+    /// True
+    /// >>> bs.uniform(3).same_law(bs.circulant([0.33, 0.33, 0.34]))
+    /// False
+    fn same_law(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Ok(other) = other.cast::<Matrix>() else {
+            return Err(Error::type_("other", "be a Matrix", type_name(other)).into());
+        };
+        let (a, b) = (self.inner(), other.get().inner());
+        let simple = a.family.composition().is_none() && b.family.composition().is_none();
+        let small = simple && a.family.size() <= SMALL;
+        let found = supervised(py, small, None, |control| same(a, b, control))?;
+        if let Found::Same(found) = found {
+            return Ok(found);
+        }
+        for u in 0..a.family.size() {
+            py.check_signals()?;
+            for (x, y) in exact::row(py, a, u)?.iter().zip(exact::row(py, b, u)?) {
+                if !x.eq(y)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let py = other.py();
         Ok(match other.cast::<Matrix>() {
             Ok(other) => {
-                let equal = guarded(|| self.inner == other.get().inner)?;
+                let equal = guarded(|| self.inner() == other.get().inner())?;
                 pyo3::types::PyBool::new(py, equal)
                     .to_owned()
                     .into_any()
@@ -336,7 +333,7 @@ impl Matrix {
     fn __hash__(&self) -> PyResult<u64> {
         guarded(|| {
             let mut state = DefaultHasher::new();
-            self.inner.hash(&mut state);
+            self.inner().hash(&mut state);
             state.finish()
         })
     }
@@ -344,7 +341,7 @@ impl Matrix {
     /// First this matrix, then ``other``: a release that is randomized again.
     fn __matmul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Made> {
         let other = other.cast::<Matrix>().map_err(|_| not_joined(other))?;
-        let pair = Value::Matrices(vec![self.inner.clone(), other.get().inner.clone()].into());
+        let pair = Value::Matrices(vec![self.inner().clone(), other.get().inner().clone()].into());
         let given = vec![("matrices".to_owned(), pair)];
         Ok(Made(guarded(|| law::build("product", given))??))
     }
@@ -366,41 +363,6 @@ impl Matrix {
 
     fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
         slf
-    }
-
-    /// A composite as the list of the distinct matrices in it, parts first, each naming its parts by their
-    /// places: as deep as it is nested, and as often as it holds one matrix.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let core = package::CORE.get(py)?;
-        if self.family().composition().is_some() {
-            let list = PyList::empty(py);
-            let mut places = HashMap::new();
-            let below = self.inner.below(|_| false);
-            for matrix in below.into_iter().chain([&self.inner]) {
-                let given = Matrix {
-                    inner: matrix.clone(),
-                };
-                let parameters = PyDict::new(py);
-                for (name, value) in guarded(|| matrix.family.parameters())? {
-                    let Value::Matrices(parts) = &value else {
-                        let one = convert::dictionary(py, [(name, &value)], Vectors::Arrays)?;
-                        parameters.update(one.as_mapping())?;
-                        continue;
-                    };
-                    let parts = parts.iter().map(|part| places.get(&place(part)).copied());
-                    parameters
-                        .set_item(name, PyTuple::new(py, parts.map(|p| p.unwrap_or(0usize)))?)?;
-                }
-                places.insert(place(matrix), list.len());
-                list.append((given.family_name(), parameters, given.requested(py)?))?;
-            }
-            return (core.getattr("restore_parts")?, (list,)).into_pyobject(py);
-        }
-        (
-            core.getattr("restore")?,
-            (self.family().name(), arrays(py, self)?, self.requested(py)?),
-        )
-            .into_pyobject(py)
     }
 }
 
@@ -432,18 +394,13 @@ pub fn built(
 /// A number that two matrices share just where they are one and the same.
 #[pyfunction]
 pub fn identity_of(matrix: &Matrix) -> usize {
-    place(&matrix.inner)
+    matrix.place()
 }
 
 /// How many matrices are in it, those that a composite holds many times so often; at most 2^64 - 1.
 #[pyfunction]
 pub fn parts_in(matrix: &Matrix) -> u64 {
     matrix.family().nesting().parts
-}
-
-/// Where the law is kept.
-fn place(matrix: &law::Matrix) -> usize {
-    Arc::as_ptr(&matrix.family).cast::<()>() as usize
 }
 
 /// The names of all families.

@@ -170,11 +170,6 @@ pub fn anatomy<'py>(
             ],
         )
     })?;
-    let digest = if mutant!("tables-of-two-files-alike") {
-        [0; 32]
-    } else {
-        digest
-    };
     let keystream = secret.keystream(Purpose::Anatomy, &[], &digest);
     let drawn = detached(py, u64::MAX, || {
         let mut words = Words::new(keystream.words());

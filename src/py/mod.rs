@@ -14,6 +14,9 @@
 //! work before its end. Nothing here computes, and nothing here imports the package: it hands in its classes,
 //! exceptions and readers by [`package::register`].
 
+// What crosses the boundary stands in Python's own lists already.
+#![allow(clippy::disallowed_methods)]
+
 use pyo3::prelude::*;
 
 mod birkhoff;
@@ -23,6 +26,7 @@ mod cross;
 mod entropy;
 mod exact;
 mod gradients;
+mod id;
 mod key;
 mod law;
 mod matrix;
@@ -41,7 +45,7 @@ mod structure;
 mod supervise;
 mod survey;
 mod texts;
-mod wholes;
+mod widths;
 mod work;
 
 // Nothing here is known to need the GIL. But no free-threaded interpreter has run it so far, so it claims nothing:
@@ -82,13 +86,15 @@ mod _core {
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
-    use super::matrix::{Matrix, build, families, identity_of, parts_in};
+    use super::law::Matrix;
+    #[pymodule_export]
+    use super::matrix::{build, families, identity_of, parts_in};
     #[pymodule_export]
     use super::memory::require_memory;
     #[pymodule_export]
     use super::microaggregate::{anatomy, class_means, group};
     #[pymodule_export]
-    use super::numeric::{average_vector, origins, permute_into, shuffle_ties};
+    use super::numeric::{origins, permute_into, shuffle_ties};
     #[pymodule_export]
     use super::operator::{
         Walk, basis, column, keep_condition, known_condition, not_finite, operate, operate_vector,
@@ -105,7 +111,7 @@ mod _core {
     #[pymodule_export]
     use super::rebuild::{arrays, restore, restore_parts};
     #[pymodule_export]
-    use super::spelled::{SpelledIds, hold_ids, joined_ids, spelled_ids, spelled_objects};
+    use super::spelled::{SpelledIds, hold_ids, joined_ids, spelled_ids};
     #[pymodule_export]
     use super::structure::{
         classes_of, counts_of, counts_rank, factors_of, first_row_of, has_rows, is_certain,
@@ -116,5 +122,5 @@ mod _core {
     #[pymodule_export]
     use super::texts::Texts;
     #[pymodule_export]
-    use super::wholes::plan_recode;
+    use super::widths::plan_recode;
 }

@@ -5,16 +5,17 @@ use numpy::{
 };
 use pyo3::prelude::*;
 
-use super::convert::array_type;
-use super::matrix::Matrix;
+use super::law::Matrix;
 use super::memory;
 use super::secret::Secret;
+use super::widths::array;
 use super::work::detached;
+use crate::draw::code::each;
 use crate::draw::derive::Purpose;
 use crate::error::Error;
 use crate::law::structure::Run;
 use crate::numeric::bits;
-use crate::numeric::{self, Item, Streams, average, shared, shuffle};
+use crate::numeric::{self, Item, Streams, shared, shuffle};
 use crate::system::erase;
 use crate::system::memory::Gather;
 
@@ -135,23 +136,8 @@ pub fn permute_into<'py>(
 ) -> PyResult<()> {
     detached(py, u64::MAX, || allowed(matrix, allow_shift))??;
     let secret = Secret::new(key, stream, true, "stream")?;
-    macro_rules! of_width {
-        ($($number:ty),*) => {
-            $(
-                if let Ok(values) = values.cast::<PyArray1<$number>>() {
-                    let out = out.cast::<PyArray1<$number>>()?;
-                    return moved(py, matrix, values, out, &secret);
-                }
-            )*
-        };
-    }
-    of_width!(u64, u32, u16, u8);
-    Err(Error::type_(
-        "values",
-        "be an array of unsigned integers",
-        array_type(values),
-    )
-    .into())
+    let values = array("values", "be an array of unsigned integers", values)?;
+    each!(values, values => moved(py, matrix, &values, out.cast()?, &secret))
 }
 
 /// Whose value comes to each place.
@@ -212,23 +198,4 @@ pub fn shuffle_ties<'py>(
         })?;
     }
     Ok(array)
-}
-
-/// ``P.T @ x`` to one unit in the last place; None where the structure has no such way.
-#[pyfunction]
-pub fn average_vector<'py>(
-    py: Python<'py>,
-    matrix: &Matrix,
-    x: PyReadonlyArray1<'py, f64>,
-) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
-    let x = x.as_slice()?;
-    let array = memory::doubles(py, "average", x.len() as u64)?;
-    let found = {
-        let mut out = array.readwrite();
-        let out = out.as_slice_mut()?;
-        detached(py, x.len() as u64, || {
-            average::average(matrix.inner(), x, out)
-        })?
-    };
-    Ok(found.then_some(array))
 }

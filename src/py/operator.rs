@@ -8,9 +8,9 @@ use numpy::{
 };
 use pyo3::prelude::*;
 
-use super::matrix::{self, Matrix};
+use super::law::{self, Made, Matrix};
 use super::work::detached;
-use super::{convert, exact, memory};
+use super::{convert, memory};
 use crate::error::Error;
 use crate::number::rank::modulo_prime;
 use crate::operator::{self, Operator, Program, Way};
@@ -134,21 +134,18 @@ impl Walk {
     /// The matrices that must not be singular for an inverse to mean anything.
     #[getter]
     fn asked<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        exact::list(py, self.program.asked.iter().cloned())
+        law::list(py, self.program.asked.iter().cloned())
     }
 
     /// Goes on to the next matrix without a structure: that matrix, and the rows to take through it. None at
     /// the end.
-    fn resume<'py>(
-        &mut self,
-        py: Python<'py>,
-    ) -> PyResult<Option<(matrix::Made, Bound<'py, PyAny>)>> {
+    fn resume<'py>(&mut self, py: Python<'py>) -> PyResult<Option<(Made, Bound<'py, PyAny>)>> {
         let (inner, program) = (&mut self.inner, &self.program);
         let numbers = inner.rows.len() as u64;
         let Some((index, size)) = detached(py, numbers, || inner.resume(program))? else {
             return Ok(None);
         };
-        let matrix = matrix::Made(self.program.dense[index].clone());
+        let matrix = Made(self.program.dense[index].clone());
         Ok(Some((matrix, self.array(py, size)?)))
     }
 
@@ -167,12 +164,12 @@ impl Walk {
 
 /// The weight and the part of a mixture beside perfect secrecy, where there is one such part.
 #[pyfunction]
-pub fn rest_of_uniform(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<(f64, matrix::Made)>> {
+pub fn rest_of_uniform(py: Python<'_>, matrix: &Matrix) -> PyResult<Option<(f64, Made)>> {
     let matrix = matrix.inner();
     let rest = detached(py, matrix.family.size(), || {
         operator::beside_uniform(matrix).map(|(weight, part)| (weight, part.clone()))
     })?;
-    Ok(rest.map(|(weight, part)| (weight, matrix::Made(part))))
+    Ok(rest.map(|(weight, part)| (weight, Made(part))))
 }
 
 /// The position of the first number that is not finite, of a contiguous array; None where all are.

@@ -9,7 +9,6 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::randomize::attach_quick;
 use crate::error::Error;
 
 /// Something of the package, known here by name. The lock is held for a moment with the GIL, so that no
@@ -90,9 +89,6 @@ pub fn register(things: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
                 Error::type_(&name, "be a name that the core knows", "an unknown one").into(),
             );
         };
-        if std::ptr::eq(*slot, &MATRIX) {
-            attach_quick(&thing)?;
-        }
         slot.hold(thing);
     }
     Ok(())

@@ -1,11 +1,54 @@
 //! Pickled matrices: what is written, and the way back.
 
+use std::collections::HashMap;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
 use super::convert::{self, Vectors};
-use super::matrix::{Made, Matrix, built};
+use super::law::{Made, Matrix, place};
+use super::matrix::built;
+use super::package;
 use super::work::guarded;
 use crate::error::Error;
-use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use crate::law::parameters::Value;
+
+#[pymethods]
+impl Matrix {
+    /// A composite as the list of the distinct matrices in it, parts first, each naming its parts by their
+    /// places: as deep as it is nested, and as often as it holds one matrix.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let core = package::CORE.get(py)?;
+        if self.family().composition().is_some() {
+            let list = PyList::empty(py);
+            let mut places = HashMap::new();
+            let below = self.inner().below();
+            for matrix in below.into_iter().chain([self.inner()]) {
+                let parameters = PyDict::new(py);
+                for (name, value) in guarded(|| matrix.family.parameters())? {
+                    let Value::Matrices(parts) = &value else {
+                        let one = convert::dictionary(py, [(name, &value)], Vectors::Arrays)?;
+                        parameters.update(one.as_mapping())?;
+                        continue;
+                    };
+                    let parts = parts.iter().map(|part| places.get(&place(part)).copied());
+                    parameters
+                        .set_item(name, PyTuple::new(py, parts.map(|p| p.unwrap_or(0usize)))?)?;
+                }
+                places.insert(place(matrix), list.len());
+                let requested = matrix.requested.iter().map(|(n, v)| (n.as_str(), v));
+                let requested = convert::dictionary(py, requested, Vectors::Lists)?;
+                list.append((matrix.family.name(), parameters, requested))?;
+            }
+            return (core.getattr("restore_parts")?, (list,)).into_pyobject(py);
+        }
+        (
+            core.getattr("restore")?,
+            (self.family().name(), arrays(py, self)?, self.requested(py)?),
+        )
+            .into_pyobject(py)
+    }
+}
 
 /// The realised parameters with arrays instead of lists.
 #[pyfunction]

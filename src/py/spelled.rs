@@ -5,11 +5,11 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
+use super::id::{NO_ZERO, ONE_ID, one_id};
 use super::package;
-use super::randomize::one_id;
 use super::work::{detached, guarded};
 use crate::draw::randomize::Id;
-use crate::draw::spelled::{Fault, Part, Spelled, Wide};
+use crate::draw::spelled::{Fault, Part, Spelled};
 use crate::error::Error;
 use crate::system::pool;
 use crate::system::stop::Paced;
@@ -112,14 +112,8 @@ impl SpelledIds {
 fn refuse(fault: Fault, first: usize, width: usize) -> Error {
     let at = |got: &str, i: usize| format!("{got} at position {}", first + i);
     match fault {
-        Fault::NotUnicode(i) => Error::value(
-            "ids",
-            super::randomize::ONE_ID,
-            at("a text that is not Unicode", i),
-        ),
-        Fault::EndsInZero(i) => {
-            Error::value("ids", super::randomize::NO_ZERO, at("a text that does", i))
-        }
+        Fault::NotUnicode(i) => Error::value("ids", ONE_ID, at("a text that is not Unicode", i)),
+        Fault::EndsInZero(i) => Error::value("ids", NO_ZERO, at("a text that does", i)),
         Fault::Short(i) => {
             let must = format!(
                 "fill the {width} bytes of a fixed-width array, or be a list, an object array or Arrow binary"
@@ -174,54 +168,7 @@ impl<'py> Fixed<'py> {
     }
 }
 
-/// NumPy's own texts of ASCII alone, to be read where they lie: their characters, and how many each has.
-pub struct WideIds<'py> {
-    chars: Bound<'py, PyArray1<u32>>,
-    width: usize,
-}
-
-impl WideIds<'_> {
-    /// Hand on those of `start..end`.
-    pub fn with<T>(
-        &self,
-        start: usize,
-        end: usize,
-        then: impl FnOnce(Wide<'_>) -> PyResult<T>,
-    ) -> PyResult<T> {
-        let chars = self.chars.readonly();
-        then(Wide::again(self.width, chars.as_slice()?).part(start, end))
-    }
-}
-
-/// Texts or bytes of NumPy's.
-pub enum Numpy<'py> {
-    /// Read where they lie.
-    Wide(WideIds<'py>),
-    /// Copied.
-    Copied(SpelledIds),
-}
-
-/// NumPy's own texts (`U`) and bytes (`S`), of one axis, as they are hashed best; none of what is neither.
-pub fn of_numpy<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<Numpy<'py>>> {
-    let Some(fixed) = Fixed::new(array)? else {
-        return Ok(None);
-    };
-    if fixed.text {
-        let chars = fixed.numbers.cast::<PyArray1<u32>>()?;
-        let looked = chars.readonly();
-        let all = looked.as_slice()?;
-        let width = fixed.width;
-        if detached(array.py(), all.len() as u64, || {
-            Wide::new(width, all).is_some()
-        })? {
-            let chars = chars.clone();
-            return Ok(Some(Numpy::Wide(WideIds { chars, width })));
-        }
-    }
-    Ok(Some(Numpy::Copied(copied(&fixed)?)))
-}
-
-/// The same, copied in any case.
+/// NumPy's own texts (`U`) and bytes (`S`), of one axis, copied; `None` for anything else.
 pub fn of_array(array: &Bound<'_, PyAny>) -> PyResult<Option<SpelledIds>> {
     Fixed::new(array)?.map(|fixed| copied(&fixed)).transpose()
 }
@@ -307,8 +254,7 @@ fn objects<T>(
 }
 
 /// A list of which all are texts, or all bytes, read once; none of any other list.
-#[pyfunction]
-pub fn spelled_objects(list: &Bound<'_, PyList>) -> PyResult<Option<SpelledIds>> {
+fn spelled_objects(list: &Bound<'_, PyList>) -> PyResult<Option<SpelledIds>> {
     let (mut parts, mut kind, mut start) = (Vec::new(), None, 0);
     while start < list.len() {
         let found = objects(list, start, |ids| {

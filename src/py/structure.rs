@@ -7,7 +7,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 
 use super::convert::{self, Vectors};
-use super::matrix::Matrix;
+use super::law::Matrix;
 use super::work::guarded;
 use crate::law::parameters::Value;
 use crate::law::{self, Alphas, Structure};

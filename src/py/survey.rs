@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::matrix::Matrix;
+use super::law::Matrix;
 use super::work::detached;
 use crate::law::lines::RowBits;
 use crate::law::rate;

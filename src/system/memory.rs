@@ -4,6 +4,9 @@
 //! the work instead ([`Stop::Memory`]), with a sentence that has the bytes. Most systems promise more than
 //! they have and end the process when it is used, so large requests are first compared with what is there.
 
+// The room that the other rooms are told to ask.
+#![allow(clippy::disallowed_methods)]
+
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::fmt;
 use std::hint::black_box;
@@ -375,6 +378,11 @@ pub fn all<T, E>(items: impl IntoIterator<Item = Result<T, E>>) -> Result<Vec<T>
         Ok(())
     })?;
     Ok(vector)
+}
+
+/// What an iterator gives, unless one is none.
+pub fn every<T>(items: impl IntoIterator<Item = Option<T>>) -> Option<Vec<T>> {
+    all(items.into_iter().map(|item| item.ok_or(()))).ok()
 }
 
 /// A copy, to be shared.

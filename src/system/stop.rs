@@ -9,7 +9,7 @@
 //! innermost loops. Outside of [`guarded`] it does nothing.
 //!
 //! Looking at the clock takes longer than what many loops do between two points. Where points follow
-//! each other quickly, only every eighth one looks: [`SKIPPED`].
+//! each other quickly, only every eighth one looks: `SKIPPED`.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

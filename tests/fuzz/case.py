@@ -55,7 +55,7 @@ class Case:
             case "function":
                 return f"bs.{t.name}" if t.owner == "bs" else f"bs.{t.owner}.{t.name}"
             case "static":
-                return f"bs.{t.owner}.{t.name}"
+                return f"bs.results.{t.owner}.{t.name}"
             case "operation":
                 return f"operations.{t.name}"
         return f"it.{t.name}"
@@ -160,7 +160,7 @@ def _spoilt(rng: Random, case: Case) -> Case:
     at = rng.randrange(len(case.arguments))
     name, source = case.arguments[at]
     known = _parameter(case, at)
-    vector = known in _VECTORS and source[:1] in "[(n" and case.target.name != "conjunction"
+    vector = known in _VECTORS and source[:1] in "[(n"
     luck = rng.random()
 
     def put(new: str) -> tuple[tuple[str, str], ...]:

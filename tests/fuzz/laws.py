@@ -157,13 +157,13 @@ OF_CALL: dict[str, Callable[[Run], None]] = {
     "Matrix.exact_row": _exact_row, "Matrix.required_records": _required_records,
     "Matrix.posterior": _posterior,
     "Matrix.standard_error": _standard_error, "Matrix.pickled": _pickled, "Matrix.copied": _pickled,
-    "Matrix.deep_copied": _pickled, "Conjunction.pickled": _pickled,
+    "Matrix.deep_copied": _pickled,
     "TTransforms.pickled": _pickled,
     "Point.pickled": _pickled, "Key.shown": _shown, "Decomposition.sample": _sample,
-    "bs.majorizes": _majorizes, "Plan.protect": _protect, "Plan.respond": _plan_respond,
+    "bs.theory.majorizes": _majorizes, "Plan.protect": _protect, "Plan.respond": _plan_respond,
     "Plan.require": _require, "Plan.pickled": _pickled, "Categorical.pickled": _pickled,
     "Joint.pickled": _pickled, "Numeric.pickled": _pickled, "Certificate.pickled": _pickled,
-    "bs.t_transforms": _transforms,
+    "bs.theory.t_transforms": _transforms,
 }  # fmt: skip
 
 

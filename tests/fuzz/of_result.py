@@ -99,12 +99,6 @@ def of_profile(p: Any, rng: Random) -> None:
         hold(value is None or -1e-12 <= value <= 1 + 1e-12, f"{name} out of range")
 
 
-def of_conjunction(c: Any, rng: Random) -> None:
-    hold(c.standard_error >= 0, "a standard error below 0")
-    low, high = c.interval(0.9)
-    hold(0 <= low <= high <= c.records, "bounds")
-
-
 def of_transforms(t: Any, rng: Random) -> None:
     hold(len(t) < max(t.size, 1), "as many T-transforms as codes")
     hold(sorted(t.targets) == list(range(t.size)), "targets are no permutation")
@@ -142,7 +136,6 @@ OF_RESULT: dict[str, Callable[[Any, Random], None]] = {
     "Decomposition": of_decomposition,
     "Estimate": of_estimate,
     "Profile": of_profile,
-    "Conjunction": of_conjunction,
     "TTransforms": of_transforms,
     "Plan": of_plan,
     "Certificate": of_certificate,

@@ -112,7 +112,6 @@ OF = {
     "Profile": (shown, as_html, walked, pickled),
     "Entry": (shown, as_html, equals),
     "Comparison": (shown, as_html),
-    "Conjunction": (shown, as_html, equals, pickled),
     "TTransforms": (shown, as_html, length, walked, equals, pickled),
     "Displacement": (shown, as_html, equals, pickled),
     "Step": (shown, as_html, equals),

@@ -115,14 +115,6 @@ def smoothed(s: Scene) -> str:
     return s.rng.choice([p, f"sorted({p})", f"list(bs.uniform(len({p})).apply({p}))", "[4, 3, 2]"])
 
 
-def events(s: Scene) -> str:
-    return "[" + ", ".join(f"[{s.code()}]" for _ in range(s.many)) + "]"
-
-
-def columns(s: Scene) -> str:
-    return "[" + ", ".join(codes(s) for _ in range(s.many)) + "]"
-
-
 def frame(s: Scene) -> str:
     """A few people, as a dictionary or a frame; a value of theirs must not be shown."""
     n = s.rng.randint(2, 12)
@@ -199,7 +191,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "other": lambda s: s.matrix(),
     "anything": lambda s: s.matrix(),
     "codes": codes,
-    "conjunction.codes": columns,
     "code": lambda s: s.code() if s.rng.random() < 0.9 else str(values.SECRET_CODES[0]),
     "key": key,
     "stream": _of("'s'", "'wave 1'", "''", "'\\u00e9'"),
@@ -247,7 +238,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "memoryview(bytes(64))[::2]"),
     "p": pair,
     "q": smoothed,
-    "events": events,
     "permutation.j": _of("0", "1", "-1", "10**6"),
     "name": _of("'beta'", "'capacity'", "'no such measure'"),
     "profile.profile": lambda s: f"{s.matrix()}.profile()",
@@ -320,10 +310,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "to_frame.value": _of("'frequency'", "'count'", "'low'"),
     "estimate.estimate": lambda s: f"{s.matrix()}.estimate(counts={counts(s)})",
     "function.key": _of("bs.KeySource.file(path('key'))", "bs.Key.insecure(1)", "None"),
-    **{
-        f"{name}.key": _of("bs.KeySource.file(path('key'))")
-        for name in ("on_polars", "on_duckdb", "on_dataset", "on_dask", "on_ray", "on_spark")
-    },
+    "on.key": _of("bs.KeySource.file(path('key'))"),
     "codebook": _of("{'sex': ['F', 'M']}", "None", "path('no.csv')"),
     "for_frame.schema": lambda s: s.rng.choice([
         plans.frame(s.rng), "{'sex': ['F', 'M'], 'town': ['A', 'B']}",
@@ -340,15 +327,10 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "batches": lambda s: f"[{plans.arrow(s.rng)}]",
     "schema": lambda s: f"{plans.arrow(s.rng)}.schema",
     "engine": _of("'spark 4.3'", "'x'"),
-    "lazyframe": lambda s: f"pl.LazyFrame({plans.TABLE})",
-    "relation": _of("7", "None"),
-    "dataset": _of("7", "None"),
+    "obj": lambda s: s.rng.choice([f"pl.LazyFrame({plans.TABLE})", "7", "None", "pa.table({})"]),
     "tabulate.rows": lambda s: plans.counts(s.rng),
     "tabulate.count": _of("'count'", "'n'", "'sex'"),
     "rows_per_id": _of("1", "2", "None", "0"),
-    "ddf": _of("7"),
-    "ds": _of("7"),
-    "df": _of("7"),
     "observation": _of("None"),
     "function.function": _of("'no_such:key'", "'x'"),
     "fingerprint": _of("'0' * 16", "None", "'x'"),

@@ -30,26 +30,25 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
         f"{s.matrix()}.profile()['{s.rng.choice(['beta', 'capacity', 'epsilon', 'rank'])}']"
     ),
     "Comparison": lambda s: f"bs.compare({s.matrix()}, {s.matrix()})",
-    "Conjunction": lambda s: (
-        f"bs.conjunction([{s.matrix()}], [[0, 0, 0]], [[0]], population={_people(s)})"
-    ),
     "TTransforms": lambda s: (
-        "(lambda p: bs.t_transforms(p, bs.uniform(len(p)).apply(p).tolist()))"
+        "(lambda p: bs.theory.t_transforms(p, bs.uniform(len(p)).apply(p).tolist()))"
         f"({matrices.floats(s.rng, min(s.size, 30))})"
     ),
     "Displacement": lambda s: f"{s.matrix()}.displacement()",
-    "Step": lambda s: "bs.t_transforms([5, 3, 1], [4, 3, 2]).steps[0]",
+    "Step": lambda s: "bs.theory.t_transforms([5, 3, 1], [4, 3, 2]).steps[0]",
     "Point": lambda s: f"bs.tradeoff({max(2, s.size % 16)}, betas=[0.5])[0]",
     "Tradeoff": lambda s: f"bs.tradeoff({max(2, s.size % 16)}, betas=[0.3, 0.5])",
     "Classes": lambda s: (
-        f"bs.k_anonymous_classes({frame(s)}, quasi_identifiers=['age', 'town'], k=2)"
+        f"bs.masking.k_anonymous_classes({frame(s)}, quasi_identifiers=['age', 'town'], k=2)"
     ),
-    "Microaggregation": lambda s: f"bs.microaggregate({[s.rng.random() for _ in range(9)]}, k=2)",
+    "Microaggregation": lambda s: (
+        f"bs.masking.microaggregate({[s.rng.random() for _ in range(9)]}, k=2)"
+    ),
     "Anatomy": lambda s: (
-        f"bs.anatomize({frame(s)}, quasi_identifiers=['age'], sensitive=['town'], k=2)"
+        f"bs.masking.anatomize({frame(s)}, quasi_identifiers=['age'], sensitive=['town'], k=2)"
     ),
-    "ReverseMap": lambda s: "bs.reverse_map([1, 2, 3], [3, 1, 2.5])",
-    "PermutationDistance": lambda s: "bs.permutation_distance([1, 2, 3], [3, 1, 2.5])",
+    "ReverseMap": lambda s: "bs.masking.reverse_map([1, 2, 3], [3, 1, 2.5])",
+    "PermutationDistance": lambda s: "bs.masking.permutation_distance([1, 2, 3], [3, 1, 2.5])",
     "Plan": lambda s: plans.plan(s.rng),
     "Categorical": lambda s: plans.attribute(s.rng),
     "Joint": lambda s: plans.joint(s.rng),
@@ -98,7 +97,7 @@ MADE = ("Categorical", "Joint", "Numeric", "Plan")
 _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "plot": 0.1,
            "to_frame": 0.3, "cli": 12.0, "randomize": 4.0, "estimate": 3.0, "decompose": 3.0,
            "respond": 2.0,
-           "build": 4.0, "conjunction": 2.0, "decompose_all": 1.5, "from_file": 2.0,
+           "build": 4.0, "decompose_all": 1.5, "from_file": 2.0,
            "report": 0.3, "explore": 0.2,
            "protect": 6.0, "from_json": 2.0, "audit": 0.5, "chain": 0.4}  # fmt: skip
 # What comes out of an audit, which has to be made first, for every look at a part of it.
@@ -141,7 +140,7 @@ _NOTHING = inspect.Signature()
 
 def classes() -> dict[str, type]:
     """Every class of the package, results among them."""
-    return {name: getattr(bs, name) for name in bs.__all__ if isinstance(getattr(bs, name), type)}
+    return {name: getattr(bs.results, name) for name in bs.results.__all__}
 
 
 def _members(owner: str, cls: type) -> list[Target]:

@@ -8,13 +8,13 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cache
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from bistochastic import _core
 from bistochastic.adapters.frames import Undeclared, WrongType, distinct
-from bistochastic.labels import EXACT, bounds, spelled_as
+from bistochastic.labels import EXACT, spelled_as
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ _TABLE = 1 << 16
 
 
 @cache
-def narrow(size: int) -> np.dtype[Any]:
+def narrow(size: int) -> np.dtype:
     """The narrowest unsigned integers for so many codes.
 
     >>> narrow(256), narrow(257)
@@ -44,7 +44,7 @@ def narrow(size: int) -> np.dtype[Any]:
     return np.dtype(np.uint64)
 
 
-def solid(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+def solid(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """The same numbers of this type, one after the other in memory; most are so already."""
     flags = values.flags
     if values.dtype == dtype and flags.c_contiguous and flags.aligned:
@@ -52,7 +52,7 @@ def solid(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return np.require(values, dtype=dtype, requirements=["C", "A"])
 
 
-def recoded(values: NDArray[Any], size: int, dtype: np.dtype[Any]) -> NDArray[Any] | None:
+def recoded(values: np.ndarray, size: int, dtype: np.dtype) -> np.ndarray | None:
     """Whole numbers as those of another type; None where one is not from 0 to below ``size``.
 
     The caller's own memory, where the type has the same width.
@@ -88,10 +88,10 @@ def spelled(labels: Labels, kind: Holds, what: object) -> Labels:
     return found
 
 
-def of_integers(values: NDArray[Any], labels: Labels, missing: Mask | None) -> Codes:
+def of_integers(values: np.ndarray, labels: Labels, missing: Mask | None) -> Codes:
     """The codes of whole numbers, of any width: their own memory where they are codes already."""
     dtype = narrow(len(labels))
-    low, high, in_order = bounds(labels)
+    low, high, in_order = labels._bounds
     if not len(values):
         return values.astype(dtype)
     if missing is not None:
@@ -124,7 +124,7 @@ def of_integers(values: NDArray[Any], labels: Labels, missing: Mask | None) -> C
 
 
 def of_floats(
-    values: NDArray[Any], labels: Labels, missing: Mask | None
+    values: np.ndarray, labels: Labels, missing: Mask | None
 ) -> tuple[Codes, Mask | None]:
     """The codes of floats, of which NaN is missing and only whole ones are categories."""
     missing = nans(values, missing)
@@ -133,7 +133,7 @@ def of_floats(
     others = ~fits | (numbers != values)
     if others.any():
         # Above all categories, so that they are counted with the others.
-        numbers[others] = bounds(labels)[1] + 1
+        numbers[others] = labels._bounds[1] + 1
     return of_integers(numbers, labels, missing), missing
 
 
@@ -180,7 +180,7 @@ class Entries:
             found == list(range(len(found))),
         )
 
-    def at(self, indices: NDArray[Any], nulls: Mask | None) -> tuple[Codes, Mask | None]:
+    def at(self, indices: np.ndarray, nulls: Mask | None) -> tuple[Codes, Mask | None]:
         """The codes of rows, any index below null; which are missing, if any."""
         codes, missing, others = self.split(indices, nulls)
         if others is not None:
@@ -188,7 +188,7 @@ class Entries:
         return codes, missing
 
     def split(
-        self, indices: NDArray[Any], nulls: Mask | None
+        self, indices: np.ndarray, nulls: Mask | None
     ) -> tuple[Codes, Mask | None, Mask | None]:
         """The same, and which rows hold no category, if any might."""
         missing = nulls
@@ -222,7 +222,7 @@ _HOLDS: tuple[tuple[tuple[type, ...], Holds], ...] = (
 )
 
 
-def objects_hold(values: Sequence[Any], labels: Labels) -> Holds:
+def objects_hold(values: Sequence[object], labels: Labels) -> Holds:
     """What Python's objects are, None and NaN aside: strings, integers, booleans or floats."""
     found: dict[Holds, str] = {}
     for kind in set(map(type, values)) - {type(None)}:
@@ -255,7 +255,7 @@ def of_objects(values: list[Any], labels: Labels) -> tuple[Codes, Mask | None]:
     return found.astype(narrow(len(labels))), missing
 
 
-def objects_of(labels: Labels, kind: Holds, codes: Codes, missing: Mask | None) -> NDArray[Any]:
+def objects_of(labels: Labels, kind: Holds, codes: Codes, missing: Mask | None) -> np.ndarray:
     """Python's objects of these codes, None where they are missing."""
     entries = np.empty(len(labels), dtype=object)
     entries[:] = [float(value) if kind == "float" else value for value in labels.values]
@@ -272,9 +272,9 @@ def of_texts(values: NDArray[np.str_], labels: Labels) -> Codes:
     return codes.astype(narrow(len(labels)))
 
 
-def holds(dtype: np.dtype[Any], labels: Labels) -> None:
+def holds(dtype: np.dtype, labels: Labels) -> None:
     """Refuse numbers of a type that cannot hold every report."""
-    low, high, _in_order = bounds(labels)
+    low, high, _in_order = labels._bounds
     if dtype.kind == "f":
         most = min(EXACT, 2 << int(np.finfo(dtype).nmant)) - 1
         least = -most
@@ -284,12 +284,10 @@ def holds(dtype: np.dtype[Any], labels: Labels) -> None:
         raise WrongType(f"{dtype}, which cannot hold every category")
 
 
-def numbers_of(
-    labels: Labels, codes: Codes, dtype: Any, missing: Mask | None = None
-) -> NDArray[Any]:
+def numbers_of(labels: Labels, codes: Codes, dtype: Any, missing: Mask | None = None) -> np.ndarray:
     """The numbers or truth values that these codes stand for; a missing float is NaN."""
     dtype = np.dtype(dtype)
-    if dtype.kind in "iu" and labels.kind == "integer" and bounds(labels)[2]:
+    if dtype.kind in "iu" and labels.kind == "integer" and labels._bounds[2]:
         if codes.dtype.itemsize == dtype.itemsize:
             return codes.view(dtype)
         found = recoded(codes, len(labels), dtype)
@@ -302,7 +300,7 @@ def numbers_of(
     return taken
 
 
-def words(values: NDArray[Any]) -> tuple[str, NDArray[np.uint64]]:
+def words(values: np.ndarray) -> tuple[str, NDArray[np.uint64]]:
     """Numbers as words of eight bytes, and of what kind: the same whatever their width was."""
     if values.dtype.kind == "f":
         wide = np.ascontiguousarray(values, dtype=np.float64)
@@ -316,7 +314,7 @@ def words(values: NDArray[Any]) -> tuple[str, NDArray[np.uint64]]:
 class Arrays:
     """A dict of arrays or lists, all of one length."""
 
-    together = False
+    together: ClassVar[bool] = False
 
     def __init__(self, frame: Mapping[str, Any]) -> None:
         self._names = distinct(list(frame))
@@ -416,7 +414,7 @@ class Arrays:
             return True
         return hasattr(column.dtype, "na_object")
 
-    def numbers(self, name: str) -> tuple[NDArray[Any], Mask | None]:
+    def numbers(self, name: str) -> tuple[np.ndarray, Mask | None]:
         """A numeric column, and which rows are missing, if any."""
         column = self._given[name]
         array = np.asarray(column) if isinstance(column, list) else column
@@ -427,7 +425,7 @@ class Arrays:
             raise WrongType(f"dtype {plain.dtype}")
         return plain, nans(plain, missing)
 
-    def numbered(self, name: str, values: NDArray[Any]) -> Any:
+    def numbered(self, name: str, values: np.ndarray) -> Any:
         """A column like that one, with these numbers."""
         column = self._given[name]
         if isinstance(column, list):
@@ -455,7 +453,7 @@ class Arrays:
         """Whether a column like that one lists its categories: none does."""
         return False
 
-    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
+    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
         """A dict of the columns by name, None for one that stays; rows in order."""
         found = {}
         for name, new in columns.items():
@@ -464,7 +462,7 @@ class Arrays:
         return found
 
 
-def made(given: Any, order: NDArray[Any] | None = None) -> Any:
+def made(given: Any, order: np.ndarray | None = None) -> Any:
     """The cells of an array or a list as a new one, rows in order: the door for NumPy.
 
     What is under a mask goes, and so do the fill value and notes beside the type.
@@ -485,7 +483,7 @@ def made(given: Any, order: NDArray[Any] | None = None) -> Any:
     return np.ma.array(new, mask=np.ma.getmaskarray(found).copy()) if masked else new
 
 
-def one_nan(values: NDArray[Any]) -> None:
+def one_nan(values: np.ndarray) -> None:
     """Write all that is no number in the same way: the bits of a NaN can hold something."""
     if values.dtype.kind in "fc":
         wrong = np.isnan(values)
@@ -514,7 +512,7 @@ def in_order(values: list[Any]) -> list[int]:
     return sorted(places, key=lambda i: (kinds[i], repr(values[i])))
 
 
-def nans(values: NDArray[Any], missing: Mask | None) -> Mask | None:
+def nans(values: np.ndarray, missing: Mask | None) -> Mask | None:
     """Missing rows, those that are not a number among them; None where there is none."""
     if values.dtype.kind == "f":
         none = np.isnan(values)
@@ -522,7 +520,7 @@ def nans(values: NDArray[Any], missing: Mask | None) -> Mask | None:
     return missing if missing is not None and missing.any() else None
 
 
-def whole(values: NDArray[Any]) -> NDArray[Any]:
+def whole(values: np.ndarray) -> np.ndarray:
     """Whole numbers in eight bytes."""
     wide = np.uint64 if values.dtype.kind == "u" else np.int64
     # What came out of a message of another process may lie at an odd address.
@@ -550,14 +548,14 @@ def _unmasked(column: Any) -> list[Any]:
     return listed
 
 
-def _masked(column: NDArray[Any]) -> Mask | None:
+def _masked(column: np.ndarray) -> Mask | None:
     if not isinstance(column, np.ma.MaskedArray):
         return None
     mask = np.ma.getmaskarray(column)
     return mask if mask.any() else None
 
 
-def _with_none(values: NDArray[Any], missing: Mask | None) -> NDArray[Any]:
+def _with_none(values: np.ndarray, missing: Mask | None) -> np.ndarray:
     if missing is not None:
         values[missing] = None
     return values

@@ -7,7 +7,7 @@ over. What is made from equal cells and an equal type is equal, byte by byte.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,14 +16,17 @@ import pyarrow.compute as pc
 from bistochastic.adapters.arrays import in_order, one_nan
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
+
+    # A column of Arrow, in one piece or in several.
+    Cells: TypeAlias = pa.Array | pa.ChunkedArray
 
 # Bytes that the offsets of a column of texts count, and rows of a chunk where there are more.
 _MOST, _ROWS = (1 << 31) - 1, 1 << 16
 _VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 
 
-def declared(kind: Any) -> Any:
+def declared(kind: pa.DataType) -> pa.DataType:
     """A type without notes; whether a part of it may be missing is not said either.
 
     >>> declared(pa.list_(pa.field("item", pa.int8(), nullable=False, metadata={"who": "Ann"})))
@@ -47,11 +50,11 @@ def declared(kind: Any) -> Any:
     return kind
 
 
-def _field(field: Any) -> Any:
+def _field(field: pa.Field) -> pa.Field:
     return pa.field(field.name, declared(field.type))
 
 
-def is_declared(kind: Any) -> bool:
+def is_declared(kind: pa.DataType) -> bool:
     """Whether a type keeps its categories and their order: one of an ordered dictionary.
 
     >>> is_declared(pa.dictionary(pa.int8(), pa.string(), ordered=True))
@@ -62,7 +65,7 @@ def is_declared(kind: Any) -> bool:
     return any(is_declared(kind.field(i).type) for i in range(kind.num_fields))
 
 
-def column(given: Any, order: NDArray[Any] | None = None) -> Any:
+def column(given: Cells, order: np.ndarray | None = None) -> Cells:
     """A column in one chunk, in several where its texts are too long for one; rows in order."""
     kind = given.type
     wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(kind)
@@ -73,11 +76,11 @@ def column(given: Any, order: NDArray[Any] | None = None) -> Any:
     return pa.chunked_array([whole.slice(start, _ROWS).cast(kind) for start in starts])
 
 
-def _bytes(given: Any) -> int:
+def _bytes(given: Cells) -> int:
     return int(pc.sum(pc.binary_length(given)).as_py() or 0)
 
 
-def made(given: Any, order: NDArray[Any] | None = None) -> Any:
+def made(given: pa.Array, order: np.ndarray | None = None) -> pa.Array:
     """The visible cells of an array, or of one in chunks, as a new array; rows in order."""
     if isinstance(given, pa.ChunkedArray):
         given = _whole(given)
@@ -124,13 +127,13 @@ def made(given: Any, order: NDArray[Any] | None = None) -> Any:
     return pa.array(given.to_pylist(), declared(kind))
 
 
-def taken(given: Any, order: NDArray[Any]) -> Any:
+def taken(given: Cells, order: np.ndarray) -> Cells:
     """The rows of an array in order; pyarrow takes no views."""
     kind, rows = given.type, pa.array(order)
     return given.cast(_VIEWS[kind]).take(rows).cast(kind) if kind in _VIEWS else given.take(rows)
 
 
-def _whole(given: Any) -> Any:
+def _whole(given: Cells) -> pa.Array:
     """One array; where dictionaries inside of others differ, they are put together by value."""
     if given.num_chunks < 2:
         return given.chunk(0) if given.num_chunks else pa.nulls(0, given.type)
@@ -140,11 +143,11 @@ def _whole(given: Any) -> Any:
         return pa.array(given.to_pylist(), declared(given.type))
 
 
-def _bits(flags: NDArray[Any] | None) -> Any:
+def _bits(flags: np.ndarray | None) -> pa.Buffer | None:
     return None if flags is None else pa.py_buffer(np.packbits(flags, bitorder="little"))
 
 
-def _fixed(given: Any, valid: NDArray[Any] | None) -> Any:
+def _fixed(given: pa.Array, valid: np.ndarray | None) -> pa.Array:
     """Cells of so many bytes each, zeros where one is missing."""
     width, rows = given.type.bit_width // 8, len(given)
     cells = np.zeros(rows * width, np.uint8)
@@ -158,7 +161,7 @@ def _fixed(given: Any, valid: NDArray[Any] | None) -> Any:
     return pa.Array.from_buffers(given.type, rows, [_bits(valid), pa.py_buffer(cells)])
 
 
-def _texts(given: Any, valid: NDArray[Any] | None, kind: str) -> Any:
+def _texts(given: pa.Array, valid: np.ndarray | None, kind: str) -> pa.Array:
     """Texts or bytes one after the other, nothing where one is missing."""
     rows, size = len(given), np.dtype(kind).itemsize
     _valid, places, data = given.buffers()
@@ -179,7 +182,7 @@ def _texts(given: Any, valid: NDArray[Any] | None, kind: str) -> Any:
     return pa.Array.from_buffers(given.type, rows, buffers)
 
 
-def _listed(given: Any) -> Any:
+def _listed(given: pa.Array) -> pa.Array:
     """Places in a dictionary: all of a declared one, else the values that occur, in order."""
     kind, entries = given.type, given.dictionary
     places = np.asarray(given.indices.fill_null(0).to_numpy(zero_copy_only=False))
@@ -201,7 +204,7 @@ def _listed(given: Any) -> Any:
     return pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered, safe=False)
 
 
-def _ranked(values: Any) -> tuple[Any, NDArray[Any]]:
+def _ranked(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
     """Different values in order, and the place of each that was given."""
     kind, types = values.type, pa.types
     quick = (types.is_string, types.is_large_string, types.is_integer, types.is_temporal)

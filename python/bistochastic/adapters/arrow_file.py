@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -29,7 +29,7 @@ class ArrowSource:
         self.rows: int | None = found
         self._read = 0
 
-    def batches(self, columns: list[str] | None = None) -> Iterator[Any]:
+    def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Record batches of all columns, or of these alone."""
         self._read = 0
         with said(self._name):
@@ -41,12 +41,12 @@ class ArrowSource:
     def decide(self, columns: Collection[str]) -> None:
         """The types of the columns say what they hold."""
 
-    def table(self, columns: list[str], texts: Collection[str] = ()) -> Any:
+    def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
         """These columns, whole."""
         schema = pa.schema([self.schema.field(name) for name in columns])
         return pa.Table.from_batches(self.batches(columns), schema)
 
-    def replaced(self, types: Mapping[str, Any]) -> None:
+    def replaced(self, types: Mapping[str, object]) -> None:
         """Columns are read as they are."""
 
     def about(self) -> int:

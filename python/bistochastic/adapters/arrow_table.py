@@ -10,14 +10,12 @@ import pyarrow.compute as pc
 
 from bistochastic.adapters import arrays, arrow_cells
 from bistochastic.adapters.frames import Frame, WrongType, distinct
-from bistochastic.labels import texts
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from bistochastic.adapters.arrow_cells import Cells
     from bistochastic.adapters.frames import Codes, Mask
     from bistochastic.labels import Labels
 
@@ -39,7 +37,7 @@ class ArrowTable(Frame):
         """The number of rows."""
         return int(self._native.num_rows)
 
-    def column(self, name: str) -> Any:
+    def column(self, name: str) -> Cells:
         """A column, in chunks."""
         return self._native.column(name)
 
@@ -47,7 +45,7 @@ class ArrowTable(Frame):
         """The code of every row, and which rows are missing, if any."""
         return codes_of(self.column(name), labels)
 
-    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
         """A column like that one, with these codes."""
         return labelled_as(self.column(name).type, labels, codes, missing)
 
@@ -58,17 +56,17 @@ class ArrowTable(Frame):
             return arrays.whole(column.to_numpy()), None
         return super().ids(name)
 
-    def spelled_out(self, name: str) -> Any:
+    def spelled_out(self, name: str) -> Cells:
         """A column without a dictionary: whole numbers in it stay whole numbers."""
         column = self.column(name)
         kind = column.type
         return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
-    def numbered(self, name: str, values: NDArray[Any]) -> Any:
+    def numbered(self, name: str, values: np.ndarray) -> Cells:
         """A column like that one, with these numbers."""
         return pa.chunked_array([pa.array(values, self.column(name).type)])
 
-    def texts(self, values: Sequence[str]) -> Any:
+    def texts(self, values: Sequence[str]) -> Cells:
         """A column of texts."""
         return pa.chunked_array([pa.array(values, pa.string())])
 
@@ -76,11 +74,11 @@ class ArrowTable(Frame):
         """Whether a column like that one lists its categories in an order that is kept."""
         return arrow_cells.is_declared(self.column(name).type)
 
-    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
+    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
         """A table, each column in one chunk."""
         return pa.table(self._columns(columns, order))
 
-    def _columns(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> dict[str, Any]:
+    def _columns(self, columns: Mapping[str, Any], order: np.ndarray | None) -> dict[str, Any]:
         """Columns by name, None for one that stays: its visible cells alone."""
         found = {}
         for name, new in columns.items():
@@ -100,7 +98,7 @@ class ArrowTable(Frame):
 class PlacedTable(ArrowTable):
     """A table that gives protected texts as places among the categories, however they came."""
 
-    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
         """A column of such places where there are texts."""
         kind = self.column(name).type
         holds, labels = _respelled(kind, labels)
@@ -118,13 +116,13 @@ class Batch(ArrowTable):
         distinct(native.schema.names)
         super().__init__(pa.Table.from_batches([native]))
 
-    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
+    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
         """A record batch."""
         found = self._columns(columns, order)
         return pa.record_batch({name: _single(column) for name, column in found.items()})
 
 
-def table_made(given: Any, order: NDArray[Any] | None = None) -> Any:
+def table_made(given: pa.Table, order: np.ndarray | None = None) -> pa.Table:
     """The cells of a table or a record batch as a new one, rows in order."""
     batch = isinstance(given, pa.RecordBatch)
     make = arrow_cells.made if batch else arrow_cells.column
@@ -132,13 +130,13 @@ def table_made(given: Any, order: NDArray[Any] | None = None) -> Any:
     return type(given).from_arrays(columns, names=given.schema.names)
 
 
-def _single(column: Any) -> Any:
+def _single(column: object) -> pa.Array:
     if not isinstance(column, pa.ChunkedArray):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
+def codes_of(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
     """The code of every row, and which rows are missing, if any."""
     kind = column.type
     holds, labels = _respelled(kind, labels)
@@ -146,10 +144,6 @@ def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
         return _of_dictionaries(column, labels)
     missing = _nulls(column)
     if holds == "text":
-        known = codes_of_chunks(column.chunks, labels, missing)
-        if known is not None:
-            return known, missing
-        # One is none of them. From here on it is found out where.
         if pa.types.is_string_view(kind):
             column = column.cast(pa.string())
         found = pc.index_in(column, value_set=pa.array(labels.values, column.type))
@@ -167,7 +161,7 @@ def codes_of(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
     return arrays.of_integers(values, labels, missing), missing
 
 
-def _respelled(kind: Any, labels: Labels) -> tuple[arrays.Holds, Labels]:
+def _respelled(kind: pa.DataType, labels: Labels) -> tuple[arrays.Holds, Labels]:
     """What a column of this type holds, and the categories spelled so."""
     values = kind.value_type if pa.types.is_dictionary(kind) else kind
     what = kind if values is kind else f"categories of {str(values).split('<')[0]}"
@@ -188,62 +182,7 @@ def _respelled(kind: Any, labels: Labels) -> tuple[arrays.Holds, Labels]:
     return holds, labels
 
 
-def codes_of_chunks(chunks: list[Any], labels: Labels, missing: Mask | None) -> Codes | None:
-    """The codes of texts, chunk by chunk, from their memory; None where one is no category."""
-    dtype = arrays.narrow(len(labels))
-    parts: list[Codes] = []
-    start = 0
-    for chunk in chunks:
-        none = None if missing is None else missing[start : start + len(chunk)]
-        start += len(chunk)
-        codes = _of_buffers(chunk, labels, none, dtype)
-        if codes is None:
-            return None
-        parts.append(codes)
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.empty(0, dtype)
-
-
-def _of_buffers(chunk: Any, labels: Labels, missing: Mask | None, dtype: Any) -> Codes | None:
-    """The codes of the texts in one chunk, from its memory."""
-    if not len(chunk):
-        return np.empty(0, dtype)
-    _valid, first, *rest = chunk.buffers()
-    data = [_words(buffer, "u1") for buffer in rest]
-    if pa.types.is_string_view(chunk.type):
-        views = _words(first, "u8")[2 * chunk.offset :][: 2 * len(chunk)]
-        return texts(labels).codes_of_views(views, data, missing, dtype)
-    wide = "i8" if pa.types.is_large_string(chunk.type) else "i4"
-    offsets = _words(first, wide)[chunk.offset :][: len(chunk) + 1]
-    return texts(labels).codes(offsets, data[0], missing, dtype)
-
-
-def _words(buffer: Any, kind: str) -> NDArray[Any]:
-    """A buffer of Arrow as an array over the same memory; none where all texts are empty."""
-    if buffer is None:
-        return np.empty(0, kind)
-    size = np.dtype(kind).itemsize
-    array = np.frombuffer(buffer, kind, buffer.size // size)
-    # What came out of a message of another process may lie at an odd address.
-    return arrays.solid(array, array.dtype)
-
-
-def _spelled(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
-    """Texts of these codes; None where they are more than their type can tell apart."""
-    wide = pa.types.is_large_string(kind)
-    found = texts(labels).spelled(np.ascontiguousarray(codes), missing, wide)
-    if found is None:
-        return None
-    offsets, data = found
-    valid, nulls = None, 0
-    if missing is not None:
-        valid, nulls = pa.array(~missing).buffers()[1], int(np.count_nonzero(missing))
-    buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(data)]
-    return pa.Array.from_buffers(kind, len(codes), buffers, nulls)
-
-
-def _of_dictionaries(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
+def _of_dictionaries(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
     """The same, chunk by chunk: each may have a dictionary of its own, mostly all have one."""
     known: dict[Any, arrays.Entries] = {}
     if column.num_chunks == 1 and not column.null_count:
@@ -276,16 +215,17 @@ def _of_dictionaries(column: Any, labels: Labels) -> tuple[Codes, Mask | None]:
     return codes, missing
 
 
-def _entries(dictionary: Any, labels: Labels) -> arrays.Entries:
+def _entries(dictionary: pa.Array, labels: Labels) -> arrays.Entries:
     """The codes of a dictionary; batch after batch has the same one, so that it is kept."""
-    kept = labels.__dict__.get("_entries")
-    if kept is None or not kept[0].equals(dictionary):
-        kept = dictionary, arrays.Entries.of(dictionary.to_pylist(), labels)
-        object.__setattr__(labels, "_entries", kept)
-    return kept[1]
+    known = labels._latest.get("arrow")
+    if known is None or not known[0].equals(dictionary):
+        known = dictionary, arrays.Entries.of(dictionary.to_pylist(), labels)
+        labels._latest["arrow"] = known
+    found: arrays.Entries = known[1]
+    return found
 
 
-def labelled_as(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+def labelled_as(kind: pa.DataType, labels: Labels, codes: Codes, missing: Mask | None) -> Cells:
     """A column of a type, with these codes."""
     _holds, labels = _respelled(kind, labels)
     if pa.types.is_dictionary(kind):
@@ -300,31 +240,32 @@ def labelled_as(kind: Any, labels: Labels, codes: Codes, missing: Mask | None) -
         found = pa.array(plain, kind, mask=missing)
     else:
         plain = pa.string() if pa.types.is_string_view(kind) else kind
-        found = _spelled(plain, labels, codes, missing)
-        if found is None:
-            found = _texts(labels, plain).take(pa.array(codes, mask=missing))
+        found = _texts(labels, plain).take(pa.array(codes, mask=missing))
+        if missing is None:
+            # Else it says of every row that it is not missing.
+            found = pa.Array.from_buffers(plain, len(found), [None, *found.buffers()[1:]])
         found = found if found.type == kind else found.cast(kind)
     return pa.chunked_array([found])
 
 
-def _nulls(column: Any) -> Mask | None:
+def _nulls(column: Cells) -> Mask | None:
     if not column.null_count:
         return None
     return np.asarray(column.is_null().to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(kind: pa.DataType) -> bool:
     return any(
         is_one(kind)
         for is_one in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     )
 
 
-def _texts(labels: Labels, kind: Any) -> Any:
+def _texts(labels: Labels, kind: pa.DataType) -> pa.Array:
     return pa.array(labels.values, kind)
 
 
-def _wide(index: Any, entries: int) -> Any:
+def _wide(index: pa.DataType, entries: int) -> pa.DataType:
     """The type of the indices, a wider one where there are more categories than it counts."""
     for kind in (index, pa.int16(), pa.int32()):
         if entries - 1 <= np.iinfo(kind.to_pandas_dtype()).max:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class CsvBytes:
         self._file = path.open("rb")
         self._as_it_is = dialect.is_utf8
         encoding = "utf-8" if self._as_it_is else dialect.encoding
-        self._decoder: Any = codecs.getincrementaldecoder(encoding)()
+        self._decoder: codecs.IncrementalDecoder = codecs.getincrementaldecoder(encoding)()
         self.mark = secrets.token_hex(16)
         """What stands in every field of the added row."""
         self._last_row = dialect.mark.join([self.mark] * fields).encode() + b"\n" if fields else b""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
+    from bistochastic.adapters.arrow_cells import Cells
+
 _TRUTHS = r"^(true|True|TRUE|false|False|FALSE|0|1)$"
 _TYPES = {
     "integer": pa.int64(),
@@ -100,7 +102,7 @@ class CsvSource:
             )
         return names
 
-    def batches(self, columns: list[str] | None = None) -> Iterator[Any]:
+    def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Record batches of all columns, or of these alone."""
         wanted = self.schema.names if columns is None else columns
         read = [name for name in wanted if name not in self._nothing] or self.schema.names[:1]
@@ -138,7 +140,7 @@ class CsvSource:
                 at = self.schema.get_field_index(name)
                 self.schema = self.schema.set(at, pa.field(name, _TYPES[self._kinds[name]]))
 
-    def table(self, columns: list[str], texts: Collection[str] = ()) -> Any:
+    def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
         """These columns, whole: numbers where all of a column are, unless it is among ``texts``."""
         if not columns:
             return pa.table({})
@@ -154,7 +156,9 @@ class CsvSource:
                   for name, column in zip(columns, read.columns, strict=True)]  # fmt: skip
         return pa.table(dict(zip(columns, arrays, strict=True)))
 
-    def _opened(self, columns: list[str], *, threads: bool, block: int, ragged: Any = None) -> Any:
+    def _opened(
+        self, columns: list[str], *, threads: bool, block: int, ragged: object = None
+    ) -> Any:
         """A reader of texts over the file, from its first row.
 
         With ``ragged`` it reads whatever can be read, as bytes, and says which rows cannot.
@@ -181,7 +185,7 @@ class CsvSource:
         self._reader = arrow_csv.open_csv(self._bytes, read, parse, convert)
         return self._reader
 
-    def _texts(self, columns: list[str], *, threads: bool = True) -> Iterator[Any]:
+    def _texts(self, columns: list[str], *, threads: bool = True) -> Iterator[pa.RecordBatch]:
         """Record batches of texts. What cannot be read is refused with its row."""
         admits = self._dialect.max_line_ends > 0
         # Line ends are counted in columns that nobody asked for, too.
@@ -233,6 +237,9 @@ class CsvSource:
             raise ValueError(f"{must}; got {wrong[2]} in {where}")
         if "UTF8" in text:
             raise self._undecodable(where, None)
+        if "straddl" in text:
+            must = f"`{self._name}` must have rows of at most {_BLOCK >> 20} MiB"
+            raise ValueError(f"{must}; got a longer one in {where}")
         raise ValueError(f"`{self._name}` must be CSV; got something else in {where}")
 
     def _undecodable(self, where: str | None, given: CsvBytes | None) -> ValueError:
@@ -281,7 +288,7 @@ class CsvSource:
             places.append((row, *found[1:]))
         return self._refused(*min(places, key=lambda each: each[0])) if places else None
 
-    def _first(self, batch: Any, mark: str) -> tuple[int, str, bool, int] | None:
+    def _first(self, batch: pa.RecordBatch, mark: str) -> tuple[int, str, bool, int] | None:
         """The first field of a batch with an open quote or more line ends than are admitted.
 
         Its row and column, whether a quote is open, and the number of line ends.
@@ -313,7 +320,7 @@ class CsvSource:
         cure = "is a quote missing? --max-line-ends admits some in columns that are not protected"
         return ValueError(f"{must}; got {ends} in {where}: {cure}")
 
-    def _typed(self, texts: Any, name: str, kind: str, done: int) -> Any:
+    def _typed(self, texts: Cells, name: str, kind: str, done: int) -> Cells:
         """A column of texts as its kind; ``done`` rows were before."""
         if kind == "text":
             return texts
@@ -339,7 +346,7 @@ class CsvSource:
         true = pc.is_in(texts, value_set=pa.array(["true", "True", "TRUE", "1"]))
         return pc.if_else(pc.is_valid(texts), true, pa.scalar(None, pa.bool_()))
 
-    def replaced(self, types: Mapping[str, Any]) -> None:
+    def replaced(self, types: Mapping[str, object]) -> None:
         """From now on these columns hold nothing, of these types: others take their place."""
         self._nothing = dict(types)
         fields = [pa.field(f.name, types.get(f.name, f.type)) for f in self.schema]
@@ -371,25 +378,25 @@ class CsvSource:
             self._bytes.close()
 
 
-def _flags(found: Any, missing: bool = False) -> Any:
+def _flags(found: Cells, missing: bool = False) -> Cells:
     return np.array(found.fill_null(missing), bool)
 
 
 class CsvSink:
     """A new CSV file in UTF-8, with a header."""
 
-    def __init__(self, path: Path, schema: Any, dialect: Dialect | None = None) -> None:
+    def __init__(self, path: Path, schema: pa.Schema, dialect: Dialect | None = None) -> None:
         self._dialect = Dialect() if dialect is None else dialect
         self._file = path.open("wb")
         header = [pa.array([name]) for name in schema.names]
         self._lines(header, 1)
 
-    def write(self, batch: Any) -> None:
+    def write(self, batch: pa.RecordBatch) -> None:
         """Add a record batch."""
         if batch.num_rows:
             self._lines(batch.columns, batch.num_rows)
 
-    def _lines(self, columns: list[Any], rows: int) -> None:
+    def _lines(self, columns: list[Cells], rows: int) -> None:
         fields = [_field(column, self._dialect) for column in columns]
         end = pa.scalar("\n", pa.large_string())
         mark = pa.scalar(self._dialect.mark, pa.large_string())
@@ -407,7 +414,7 @@ class CsvSink:
         self._file.close()
 
 
-def _field(column: Any, dialect: Dialect) -> Any:
+def _field(column: Cells, dialect: Dialect) -> Cells:
     """A column as the texts of fields."""
     kind = column.type
     if pa.types.is_dictionary(kind):

@@ -8,7 +8,10 @@ its value: the shortest spelling of the double is the same decimal number.
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bistochastic.adapters.arrow_cells import Cells
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +38,7 @@ _EXACT = 1 << 53
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
-def whole(texts: Any) -> Any | None:
+def whole(texts: Cells) -> Cells | None:
     """The texts as whole numbers; None where one is not spelled as such.
 
     >>> whole(pa.array(["1", "-20", None])).to_pylist(), whole(pa.array(["01"]))
@@ -52,7 +55,7 @@ def whole(texts: Any) -> Any | None:
     return None if same is False else found
 
 
-def pointed(texts: Any, decimal: str) -> Any:
+def pointed(texts: object, decimal: str) -> Cells:
     """Numbers with a decimal comma as numbers with a point; what has a point is none of them."""
     if decimal == ".":
         return texts
@@ -60,7 +63,7 @@ def pointed(texts: Any, decimal: str) -> Any:
     return pc.replace_substring(texts, ",", ".")
 
 
-def numbers(texts: Any, *, loose: bool = False) -> tuple[Any, Any, Any]:
+def numbers(texts: Cells, *, loose: bool = False) -> tuple[Cells, Cells, Cells]:
     """Texts as numbers: whole ones if all of them are, else doubles; then two masks.
 
     The first is where a text is no number, the second where it is one that a double does not hold.
@@ -88,15 +91,15 @@ def numbers(texts: Any, *, loose: bool = False) -> tuple[Any, Any, Any]:
     return found, wrong, _lost(plain, found)
 
 
-def _are_whole(texts: Any) -> bool:
+def _are_whole(texts: Cells) -> bool:
     return bool(_flags(pc.match_substring_regex(texts, _WHOLE[True]), True).all())
 
 
-def _flags(found: Any, missing: bool) -> Any:
+def _flags(found: Cells, missing: bool) -> Cells:
     return np.array(found.fill_null(missing), bool)
 
 
-def _lost(texts: Any, doubles: Any) -> Any:
+def _lost(texts: Cells, doubles: Cells) -> Cells:
     """Where the shortest spelling of a double is another number than the text."""
     kept = np.array(pc.less_equal(pc.binary_length(texts), _SHORT).fill_null(True), bool)
     if not kept.all():
@@ -122,7 +125,7 @@ def _is_kept(text: str) -> bool:
         return False
 
 
-def lost_in_doubles(whole_numbers: Any) -> Any:
+def lost_in_doubles(whole_numbers: Cells) -> Cells:
     """Where a whole number is another one once it is a double and spelled again.
 
     >>> lost_in_doubles(pa.array([1, 2**53 + 1])).tolist()
@@ -137,7 +140,7 @@ def lost_in_doubles(whole_numbers: Any) -> Any:
     return lost
 
 
-def check_in_doubles(parts: list[Any], name: str) -> None:
+def check_in_doubles(parts: list[Cells], name: str) -> None:
     """Refuse whole numbers of a column of floats, in parts, that would be other ones as floats."""
     done = 0
     for part in parts:
@@ -146,7 +149,7 @@ def check_in_doubles(parts: list[Any], name: str) -> None:
         done += len(part)
 
 
-def check(wrong: Any, name: str, kind: str, done: int) -> None:
+def check(wrong: Cells, name: str, kind: str, done: int) -> None:
     """Refuse a column with such rows by a sentence with the first; ``done`` rows were before."""
     if wrong.any():
         several = int(wrong.sum())
@@ -156,7 +159,7 @@ def check(wrong: Any, name: str, kind: str, done: int) -> None:
         raise ValueError(f"{must}; got {got}, {where}")
 
 
-def wrong_whole(texts: Any) -> Any:
+def wrong_whole(texts: Cells) -> Cells:
     """Where a text is not spelled as a whole number of 64 bits."""
     wrong = ~_flags(pc.match_substring_regex(texts, _WHOLE[False]), True)
     long = np.flatnonzero(_flags(pc.greater(pc.binary_length(texts), 18), False) & ~wrong)
@@ -187,7 +190,7 @@ class Spelling:
         """The kind; a column without any cell is one of texts."""
         return self._kind if self.cells else "text"
 
-    def add(self, texts: Any) -> None:
+    def add(self, texts: Cells) -> None:
         """More texts of the column."""
         texts = texts.drop_null()
         self.cells += len(texts)

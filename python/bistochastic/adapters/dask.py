@@ -1,29 +1,36 @@
-"""``plan.on_dask``: a function of a plan on a frame of Dask."""
+"""``plan.on``: a function of a plan on a frame of Dask."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import dask.dataframe as dd
+    import pandas as pd
+
+    from bistochastic.adapters.engines import Protecting
+
 
 from bistochastic.adapters.frames import unchanged
 
 
-def on_dask(f: Any, frame: Any) -> Any:
+def on_dask(f: Protecting, frame: dd.DataFrame) -> dd.DataFrame:
     """Another frame of Dask, partition by partition, without the index."""
     import dask.dataframe as dd
 
     if not isinstance(frame, dd.DataFrame):
-        raise TypeError(f"`ddf` must be a DataFrame of Dask; got {type(frame).__name__}")
+        raise TypeError(f"`obj` must be a DataFrame of Dask; got {type(frame).__name__}")
     empty = _without_index(frame._meta)
-    found = frame.map_partitions(_partition, f, _kinds(empty), meta=f.like(empty))
+    found = frame.map_partitions(_partition, f, _kinds(empty), meta=f._like(empty))
     return found.clear_divisions()
 
 
-def _partition(frame: Any, f: Any, kinds: dict[str, str]) -> Any:
+def _partition(frame: pd.DataFrame, f: Protecting, kinds: dict[str, str]) -> pd.DataFrame:
     unchanged(_kinds(frame), kinds)
     return f.frame(_without_index(frame))
 
 
-def _without_index(frame: Any) -> Any:
+def _without_index(frame: pd.DataFrame) -> pd.DataFrame:
     """The same columns. The index is another one, of whatever the caller had there."""
     # Columns are not copied, as reset_index() would.
     found = frame.copy(deep=False)
@@ -31,7 +38,7 @@ def _without_index(frame: Any) -> Any:
     return found
 
 
-def _kinds(frame: Any) -> dict[str, str]:
+def _kinds(frame: pd.DataFrame) -> dict[str, str]:
     """The type of every column, in a word. Texts have several types, which hold the same."""
     words = {name: str(dtype).split("[")[0] for name, dtype in frame.dtypes.items()}
     return {

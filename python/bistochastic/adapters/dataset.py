@@ -1,11 +1,16 @@
-"""``plan.on_dataset``: a function of a plan on a dataset of pyarrow."""
+"""``plan.on``: a function of a plan on a dataset of pyarrow."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bistochastic.adapters.engines import Protecting
 
 
-def on_dataset(f: Any, source: Any) -> Any:
+def on_dataset(f: Protecting, source: object) -> pa.RecordBatchReader:
     """A reader of record batches that can be read once: what ``write_dataset`` takes."""
     import pyarrow as pa
     import pyarrow.dataset as ds
@@ -13,8 +18,8 @@ def on_dataset(f: Any, source: Any) -> Any:
     if isinstance(source, ds.Dataset):
         source = source.scanner()
     if not isinstance(source, ds.Scanner):
-        must = "`dataset` must be a Dataset or a Scanner of pyarrow"
+        must = "`obj` must be a Dataset or a Scanner of pyarrow"
         raise TypeError(f"{must}; got {type(source).__name__}")
     schema = source.projected_schema
-    known = f.for_schema(schema)
+    known = f._for_schema(schema)
     return pa.RecordBatchReader.from_batches(known.schema(schema), known(source.to_batches()))

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 
-def is_known(given: Any) -> bool:
+def is_known(given: object) -> bool:
     """Whether there is a door for it.
 
     >>> is_known([3, 1]), is_known(3)
@@ -24,7 +24,7 @@ def is_known(given: Any) -> bool:
     return isinstance(given, np.ndarray | list | tuple) or _maker(given) is not None
 
 
-def leaving(given: Any, order: NDArray[Any] | None = None) -> Any:
+def leaving(given: object, order: np.ndarray | None = None) -> Any:
     """The cells of a column or a table as a new one of its kind, rows in order.
 
     An index of pandas is no part of it; :func:`labelled` puts one on.
@@ -51,7 +51,7 @@ def labelled(made: Any, given: Any) -> Any:
     return made
 
 
-def _maker(given: Any) -> Any:
+def _maker(given: object) -> Any:
     """What makes a column or table of its library anew; None where none is known."""
     # A library whose object this is has been imported.
     pd, pl, pa = (sys.modules.get(name) for name in ("pandas", "polars", "pyarrow"))

@@ -1,22 +1,27 @@
-"""``plan.on_duckdb``: a function of a plan on a relation of DuckDB."""
+"""``plan.on``: a function of a plan on a relation of DuckDB."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bistochastic.pipeline import abreast
 
+if TYPE_CHECKING:
+    import duckdb
 
-def on_duckdb(f: Any, relation: Any) -> Any:
+    from bistochastic.adapters.engines import Protecting
+
+
+def on_duckdb(f: Protecting, relation: object) -> duckdb.DuckDBPyRelation:
     """Another relation, on a connection of its own, which reads the first one once."""
     import duckdb
     import pyarrow as pa
 
     if not isinstance(relation, duckdb.DuckDBPyRelation):
-        must = "`relation` must be a relation of DuckDB"
+        must = "`obj` must be a relation of DuckDB"
         raise TypeError(f"{must}; got {type(relation).__name__}")
     source = pa.RecordBatchReader.from_stream(relation)
-    known = f.for_schema(source.schema)
+    known = f._for_schema(source.schema)
     # DuckDB asks for one batch after the other, with one of its threads, while the others wait.
     made = abreast(known.batch, source)
     out = pa.RecordBatchReader.from_batches(known.schema(source.schema), made)

@@ -9,7 +9,7 @@ from bistochastic.adapters.arrow_table import ArrowTable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
+    import numpy as np
 
     from bistochastic.adapters.frames import Codes, Mask
     from bistochastic.labels import Labels
@@ -35,7 +35,7 @@ class Relation(ArrowTable):
         """Whether a column like that one lists its categories: an ENUM does, also inside of it."""
         return "ENUM(" in self._types[name]
 
-    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
+    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
         """A relation over the protected table, with the types of the other."""
         protected = super().made(columns, order)
         # Read back, a dictionary of Arrow is text: the type has to be said.

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from bistochastic.adapters.schemas import MOST_LEVELS, Column, columns_of, levels_among
 
 if TYPE_CHECKING:
+    from bistochastic.adapters.arrow_cells import Cells
     from bistochastic.adapters.table_files import Source
 
 
@@ -59,7 +60,7 @@ class _Seen:
         self.values: set[Any] | None = set()
         self.rows = 0
 
-    def add(self, column: Any) -> None:
+    def add(self, column: Cells) -> None:
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
         column = column.drop_null()
@@ -74,5 +75,5 @@ class _Seen:
         return tuple(sorted(self.values)) if self.values else None
 
 
-def _has_line_end(value: Any) -> bool:
+def _has_line_end(value: object) -> bool:
     return isinstance(value, str) and ("\n" in value or "\r" in value)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bistochastic.labels import Labels
 
-    Codes = NDArray[np.unsignedinteger[Any]]
+    Codes = NDArray[np.unsignedinteger]
     Mask = NDArray[np.bool_]
 
 
@@ -69,7 +69,7 @@ def reading(method: Callable[_P, _R]) -> Callable[_P, _R]:
     return read
 
 
-def kind_of(column: Any) -> str:
+def kind_of(column: object) -> str:
     """The type of a column as its library calls it; it says nothing of the values.
 
     >>> kind_of(np.array([1, 2], "int8")), kind_of([1, 2])
@@ -81,6 +81,9 @@ def kind_of(column: Any) -> str:
 
 class Table(Protocol):
     """A table that can be read by column and made again with other ones."""
+
+    together: ClassVar[bool]
+    """Whether columns of one type should lie in one array."""
 
     @property
     def names(self) -> list[str]:
@@ -99,10 +102,10 @@ class Table(Protocol):
     def can_be_missing(self, name: str) -> bool:
         """Whether a column like that one can hold missing values."""
 
-    def numbers(self, name: str) -> tuple[NDArray[Any], Mask | None]:
+    def numbers(self, name: str) -> tuple[np.ndarray, Mask | None]:
         """A numeric column, and which rows are missing, if any."""
 
-    def numbered(self, name: str, values: NDArray[Any]) -> Any:
+    def numbered(self, name: str, values: np.ndarray) -> Any:
         """A column like that one, with these numbers."""
 
     def ids(self, name: str) -> tuple[Any, Mask | None]:
@@ -114,14 +117,14 @@ class Table(Protocol):
     def is_declared(self, name: str) -> bool:
         """Whether a column that stays publishes all its categories, in an order of their own."""
 
-    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> Any:
+    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
         """A table of the caller's kind: columns by name, None for one that stays; rows in order.
 
         This is the door: what leaves is made from the cells that are seen and the declared types.
         """
 
 
-def opened(frame: Any) -> Table:
+def opened(frame: object) -> Table:
     """The caller's table.
 
     >>> opened({"sex": ["F", "M"]}).names
@@ -168,16 +171,16 @@ def opened(frame: Any) -> Table:
     raise TypeError(f"`frame` must {must}; got {got}")
 
 
-def _module(frame: Any) -> str:
+def _module(frame: object) -> str:
     # A class made by `type` may have none.
     return str(getattr(type(frame), "__module__", "")).split(".")[0]
 
 
-def _is_record_batch(frame: Any) -> bool:
+def _is_record_batch(frame: object) -> bool:
     return _module(frame) == "pyarrow" and type(frame).__name__ == "RecordBatch"
 
 
-def _is_relation(frame: Any) -> bool:
+def _is_relation(frame: object) -> bool:
     return _module(frame) in ("duckdb", "_duckdb") and hasattr(type(frame), "query")
 
 
@@ -185,7 +188,6 @@ class Frame:
     """What tables of pandas, polars and pyarrow share, through narwhals."""
 
     together: ClassVar[bool] = False
-    """Whether columns of one type should lie in one array."""
 
     def __init__(self, native: Any) -> None:
         self._native = native
@@ -224,7 +226,7 @@ class Frame:
         return True
 
     @reading
-    def numbers(self, name: str) -> tuple[NDArray[Any], Mask | None]:
+    def numbers(self, name: str) -> tuple[np.ndarray, Mask | None]:
         """A numeric column, and which rows are missing, if any."""
         from bistochastic.adapters.arrays import nans
 

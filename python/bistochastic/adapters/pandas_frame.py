@@ -13,8 +13,6 @@ from bistochastic.adapters.frames import Frame, WrongType, distinct
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from bistochastic.adapters.frames import Codes, Mask
     from bistochastic.labels import Labels
 
@@ -133,7 +131,7 @@ class PandasFrame(Frame):
         dtype = self.column(name).dtype
         return not isinstance(dtype, np.dtype) or dtype.kind in "Of"
 
-    def numbered(self, name: str, values: NDArray[Any]) -> pd.Series:
+    def numbered(self, name: str, values: np.ndarray) -> pd.Series:
         """A column like that one, with these numbers."""
         return pd.Series(pd.array(values, dtype=self.column(name).dtype))
 
@@ -150,7 +148,7 @@ class PandasFrame(Frame):
             return is_declared(dtype.pyarrow_dtype)
         return isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
 
-    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> pd.DataFrame:
+    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> pd.DataFrame:
         """A frame with a plain index, and without what was noted about the other."""
         plain = pd.RangeIndex(self.rows)
         found = {}
@@ -167,7 +165,7 @@ class PandasFrame(Frame):
         return pd.DataFrame(found, index=plain, copy=False)
 
 
-def _holds(dtype: Any) -> arrays.Holds | None:
+def _holds(dtype: object) -> arrays.Holds | None:
     """What a column of this type holds, or the categories of one; None if its objects say so."""
     types = pd.api.types
     if isinstance(dtype, pd.CategoricalDtype):
@@ -181,7 +179,7 @@ def _holds(dtype: Any) -> arrays.Holds | None:
     return "float" if types.is_float_dtype(dtype) else None
 
 
-def made(series: pd.Series, order: NDArray[Any] | None = None) -> pd.Series:
+def made(series: pd.Series, order: np.ndarray | None = None) -> pd.Series:
     """The cells of a column as a new one, with a plain index, rows in order: the door for pandas.
 
     Categories are those that occur, sorted, unless they are declared to have an order.
@@ -228,7 +226,7 @@ def _categories(array: pd.Categorical) -> pd.Categorical:
     return pd.Categorical.from_codes(codes.copy(), dtype=kind)
 
 
-def table_made(frame: pd.DataFrame, order: NDArray[Any] | None = None) -> pd.DataFrame:
+def table_made(frame: pd.DataFrame, order: np.ndarray | None = None) -> pd.DataFrame:
     """The cells of a frame as a new one, with a plain index, rows in order."""
     columns = {i: made(frame.iloc[:, i], order) for i in range(frame.shape[1])}
     found = pd.DataFrame(columns, index=pd.RangeIndex(len(frame)))
@@ -246,12 +244,12 @@ def labels_made(index: pd.Index) -> pd.Index:
     return index
 
 
-def _is_plain(dtype: Any) -> bool:
+def _is_plain(dtype: object) -> bool:
     """Whether it is NumPy's, of whole numbers or truth values, which cannot be missing."""
     return isinstance(dtype, np.dtype) and dtype.kind in "iub"
 
 
-def _block(columns: list[NDArray[Any]]) -> NDArray[Any] | None:
+def _block(columns: list[np.ndarray]) -> np.ndarray | None:
     """The array whose rows these columns are, all of them in order, if there is one.
 
     >>> block = np.array([[0, 1, 2], [3, 4, 5]], dtype=np.uint32)
@@ -287,7 +285,7 @@ def _any(mask: Mask) -> Mask | None:
     return mask if mask.any() else None
 
 
-def _index(values: list[Any], dtype: Any) -> pd.Index:
+def _index(values: list[Any], dtype: object) -> pd.Index:
     try:
         return pd.Index(values, dtype=dtype)
     except (TypeError, ValueError, OverflowError):

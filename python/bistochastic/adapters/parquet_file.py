@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +14,8 @@ from bistochastic.adapters.table_files import said
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Mapping
     from pathlib import Path
+
+    import pyarrow.parquet as pq
 
 # Rows that are read together: fewer take longer per row, as threads wait for each other more often.
 ROWS = 1 << 18
@@ -45,7 +47,7 @@ class ParquetSource:
         self.rows: int | None = self._file.metadata.num_rows
         self._read = 0
 
-    def batches(self, columns: list[str] | None = None) -> Iterator[Any]:
+    def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Record batches of all columns, or of these alone."""
         self._read = 0
         with said(self._name):
@@ -56,12 +58,12 @@ class ParquetSource:
     def decide(self, columns: Collection[str]) -> None:
         """The types of the columns say what they hold."""
 
-    def table(self, columns: list[str], texts: Collection[str] = ()) -> Any:
+    def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
         """These columns, whole."""
         schema = pa.schema([self.schema.field(name) for name in columns])
         return pa.Table.from_batches(self.batches(columns), schema)
 
-    def replaced(self, types: Mapping[str, Any]) -> None:
+    def replaced(self, types: Mapping[str, object]) -> None:
         """Columns are read as they are."""
 
     def about(self) -> int:
@@ -77,7 +79,7 @@ class ParquetSource:
         self._file.close()
 
 
-def _is_listed(file: Any, name: str) -> bool:
+def _is_listed(file: pq.ParquetFile, name: str) -> bool:
     """Whether all groups of rows hold a column as a dictionary of texts and places in it."""
     schema, texts = file.schema_arrow, (pa.string(), pa.large_string(), pa.string_view())
     if name not in schema.names or schema.field(name).type not in texts:
@@ -98,17 +100,17 @@ class ParquetSink:
     as places in a dictionary, the categories of the plan; any other dictionary is spelled out.
     """
 
-    def __init__(self, path: Path, schema: Any, protected: Container[str] = ()) -> None:
+    def __init__(self, path: Path, schema: pa.Schema, protected: Container[str] = ()) -> None:
         fields = [(field.name, field.type if field.name in protected else plain(field.type))
                   for field in schema]  # fmt: skip
         self._schema, self._plain = schema, pa.schema(fields)
-        self._held: list[Any] = []
+        self._held: list[pa.RecordBatch] = []
         self._rows = 0
         self._writer = pq.ParquetWriter(
             path, self._plain, compression=CODEC, store_schema=False, version="2.6"
         )
 
-    def write(self, batch: Any) -> None:
+    def write(self, batch: pa.RecordBatch) -> None:
         """Add a record batch."""
         self._held.append(batch)
         self._rows += batch.num_rows
@@ -131,7 +133,7 @@ class ParquetSink:
             self._writer.close()
 
 
-def plain(kind: Any) -> Any:
+def plain(kind: pa.DataType) -> pa.DataType:
     """The type of a column in a file: without a dictionary.
 
     >>> plain(pa.list_(pa.dictionary(pa.int8(), pa.string_view())))
@@ -148,7 +150,7 @@ def plain(kind: Any) -> Any:
     return {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}.get(kind, kind)
 
 
-def cast(table: Any, schema: Any) -> Any:
+def cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """A table with the columns of another schema."""
     columns = []
     for column, field in zip(table.columns, schema, strict=True):

@@ -13,8 +13,6 @@ from bistochastic.adapters.frames import Frame, WrongType
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from bistochastic.adapters.frames import Codes, Mask
     from bistochastic.labels import Labels
 
@@ -102,7 +100,7 @@ class PolarsFrame(Frame):
         """Whether a column like that one lists its categories: an Enum does, also inside of it."""
         return _is_declared(self.column(name).dtype)
 
-    def made(self, columns: Mapping[str, Any], order: NDArray[Any] | None) -> pl.DataFrame:
+    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> pl.DataFrame:
         """A frame, with its enums made of codes, by as many threads as there are."""
         found = []
         for name, new in columns.items():
@@ -115,7 +113,7 @@ class PolarsFrame(Frame):
         enums = [pl.col(name).cat.to(kind) for name, kind in self._enums.items() if name in columns]
         return frame.with_columns(enums) if enums else frame
 
-    def numbered(self, name: str, values: NDArray[Any]) -> pl.Series:
+    def numbered(self, name: str, values: np.ndarray) -> pl.Series:
         """A column like that one, with these numbers."""
         return pl.Series(values).cast(self.column(name).dtype)
 
@@ -140,7 +138,7 @@ def _spelled(dtype: Any, labels: Labels) -> tuple[arrays.Holds, Labels]:
     return kind, arrays.spelled(labels, kind, dtype)
 
 
-def made(series: pl.Series, order: NDArray[Any] | None = None) -> pl.Series:
+def made(series: pl.Series, order: np.ndarray | None = None) -> pl.Series:
     """The cells of a column as a new one, rows in order: the door for polars.
 
     >>> made(pl.Series(["b", "a", "b"], dtype=pl.Categorical)[1:]).to_arrow().dictionary.to_pylist()
@@ -179,21 +177,44 @@ def _cells(series: pl.Series) -> pl.Series:
     return found if found.dtype == dtype else found.cast(dtype)
 
 
-def _is_declared(dtype: Any) -> bool:
+def _is_declared(dtype: object) -> bool:
     inner = [getattr(dtype, "inner", None), *(f.dtype for f in getattr(dtype, "fields", ()))]
     return isinstance(dtype, pl.Enum) or any(_is_declared(kind) for kind in inner if kind)
 
 
-def table_made(frame: pl.DataFrame, order: NDArray[Any] | None = None) -> pl.DataFrame:
+def table_made(frame: pl.DataFrame, order: np.ndarray | None = None) -> pl.DataFrame:
     """The cells of a frame as a new one, rows in order."""
     return pl.DataFrame([made(column, order) for column in frame.get_columns()])
 
 
 def _of_texts(series: pl.Series, labels: Labels, missing: Mask | None) -> Codes | None:
-    """The codes of texts, from their memory; None where one is no category, or without pyarrow."""
-    try:
-        from bistochastic.adapters import arrow_table
-    except ImportError:
-        return None
-    parts = [chunk.to_arrow(compat_level=pl.CompatLevel.newest()) for chunk in series.get_chunks()]
-    return arrow_table.codes_of_chunks(parts, labels, missing)
+    """The codes of texts, from their memory; None where one is no category, or without pyarrow.
+
+    A cast to an Enum would take twice as long as all else that a release of texts takes.
+    """
+    dtype = arrays.narrow(len(labels))
+    parts, start = [np.empty(0, dtype)], 0
+    for piece in series.get_chunks():
+        try:
+            chunk = piece.to_arrow(compat_level=pl.CompatLevel.newest())
+        except ImportError:
+            return None
+        _valid, first, *rest = chunk.buffers()
+        views = _words(first, "u8")[2 * chunk.offset :][: 2 * len(chunk)]
+        none = None if missing is None else missing[start : start + len(chunk)]
+        data = [_words(buffer, "u1") for buffer in rest]
+        codes = labels._texts.codes_of_views(views, data, none, dtype)
+        if codes is None:
+            return None
+        parts.append(codes)
+        start += len(chunk)
+    return parts[-1] if len(parts) == 2 else np.concatenate(parts)
+
+
+def _words(buffer: Any, kind: str) -> np.ndarray:
+    """A buffer of Arrow as an array over the same memory; none where all texts are empty."""
+    if not buffer:
+        return np.empty(0, kind)
+    array = np.frombuffer(buffer, kind, buffer.size // np.dtype(kind).itemsize)
+    # What came out of a message of another process may lie at an odd address.
+    return arrays.solid(array, array.dtype)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-def reader_of(given: Any) -> pa.RecordBatchReader:
+def reader_of(given: object) -> pa.RecordBatchReader:
     """What a caller reads from, as a reader of pyarrow."""
     if isinstance(given, pa.RecordBatchReader):
         return given
@@ -87,7 +87,7 @@ class Pieces:
         """The names of the columns, in order."""
         return list(self._schema.names)
 
-    def add(self, batch: Any) -> None:
+    def add(self, batch: object) -> None:
         """Hold one more batch."""
         if not isinstance(batch, pa.RecordBatch):
             raise TypeError(f"`batch` must be a RecordBatch; got {type(batch).__name__}")

@@ -16,8 +16,13 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import duckdb
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
     from numpy.typing import NDArray
 
+    from bistochastic.adapters.arrow_cells import Cells
     from bistochastic.adapters.frames import Table
 
     Maker = Callable[[Mapping[str, Any]], Any]
@@ -26,7 +31,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-def opened(frame: Any) -> Table:
+def opened(frame: object) -> Table:
     """The caller's table. An index of pandas is no part of it, so that rows may be chosen before.
 
     >>> opened({"sex": ["F", "M"]}).rows
@@ -56,7 +61,7 @@ def _compared(find: Callable[_P, _R]) -> Callable[_P, _R]:
     return found
 
 
-def _library(frame: Any) -> str:
+def _library(frame: object) -> str:
     # A class made by `type` may have none.
     return str(getattr(type(frame), "__module__", "")).split(".")[0].lstrip("_")
 
@@ -123,7 +128,7 @@ def _column(table: Any, name: str) -> Any:
     return table.column(name) if hasattr(table, "column") else table._given[name]
 
 
-def _of_array(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
+def _of_array(column: np.ndarray) -> tuple[NDArray[np.intp], list[Any]]:
     if isinstance(column, list) or column.dtype.kind in "OT":
         return _of_objects(column if isinstance(column, list) else column.tolist())
     plain = np.ma.getdata(column)
@@ -143,14 +148,14 @@ def _of_objects(listed: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     return np.array(codes, np.intp), [value for _is_bool, value in known]
 
 
-def _of_pandas(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
+def _of_pandas(column: pd.Series) -> tuple[NDArray[np.intp], list[Any]]:
     if column.dtype == object:
         return _of_objects(column.where(column.notna(), None).tolist())
     codes, values = column.factorize()
     return np.asarray(codes, np.intp), list(values.tolist())
 
 
-def _of_polars(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
+def _of_polars(column: pl.Series) -> tuple[NDArray[np.intp], list[Any]]:
     import polars as pl
 
     if column.dtype in (pl.Categorical, pl.Enum):
@@ -166,7 +171,7 @@ def _hashable(value: Any) -> Any:
     return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
-def _of_arrow(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
+def _of_arrow(column: Cells) -> tuple[NDArray[np.intp], list[Any]]:
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -179,7 +184,7 @@ def _of_arrow(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
     return codes.astype(np.intp), encoded.dictionary.to_pylist()
 
 
-def maker(frame: Any) -> Maker:
+def maker(frame: object) -> Maker:
     """What makes a table of the library that ``frame`` is of, from columns by name."""
     library = _library(frame)
     if library in ("pandas", "polars"):
@@ -189,7 +194,7 @@ def maker(frame: Any) -> Maker:
     return _relation if library == "duckdb" else _dict
 
 
-def _dict(columns: Mapping[str, Any]) -> dict[str, Any]:
+def _dict(columns: Mapping[str, object]) -> dict[str, Any]:
     found = {}
     for name, values in columns.items():
         plain = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
@@ -204,13 +209,13 @@ def _frame(library: str, columns: Mapping[str, Any]) -> Any:
     return import_module(library).DataFrame(listed)
 
 
-def _arrow(columns: Mapping[str, Any]) -> Any:
+def _arrow(columns: Mapping[str, object]) -> pa.Table:
     import pyarrow as pa
 
     return pa.table({name: pa.array(values) for name, values in columns.items()})
 
 
-def _relation(columns: Mapping[str, Any]) -> Any:
+def _relation(columns: Mapping[str, object]) -> duckdb.DuckDBPyRelation:
     import duckdb
 
     return duckdb.connect().from_arrow(_arrow(columns))

@@ -8,7 +8,7 @@ protected rows, and are readable by their owner alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from bistochastic import families
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    import pyarrow as pa
 
 # Rows of a file, about: these are in memory at once.
 ROWS = 1 << 19
@@ -27,7 +29,7 @@ MOST_FILES = 256
 class Scatter:
     """Files that batches are scattered over."""
 
-    def __init__(self, new: Callable[[str], Path], schema: Any, rows: int) -> None:
+    def __init__(self, new: Callable[[str], Path], schema: pa.Schema, rows: int) -> None:
         import pyarrow as pa
 
         count = max(1, min(MOST_FILES, -(-rows // ROWS)))
@@ -37,7 +39,7 @@ class Scatter:
         # A column of categories may have other ones in every batch, which a stream allows.
         self._writers = [pa.ipc.new_stream(file, schema) for file in self._files]
 
-    def write(self, batch: Any) -> None:
+    def write(self, batch: pa.RecordBatch) -> None:
         """Each row to a file that is drawn for it."""
         count = len(self._paths)
         zeros = np.zeros(batch.num_rows, np.uint16)
@@ -51,7 +53,7 @@ class Scatter:
                 writer.write_batch(batch.slice(start, end - start))
             start = end
 
-    def batches(self) -> Iterator[Any]:
+    def batches(self) -> Iterator[pa.RecordBatch]:
         """All rows in a random order; each file goes once it is read."""
         for writer, file in zip(self._writers, self._files, strict=True):
             writer.close()

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 MOST_LEVELS = 256
 
 
+Holds = Literal["numbers", "whole numbers", "levels", "texts", "something else"]
+
+
 @dataclass(frozen=True)
 class Column:
     """What is known of a column before any row of it is protected.
@@ -23,7 +26,7 @@ class Column:
     """
 
     name: str
-    holds: Literal["numbers", "whole numbers", "levels", "texts", "something else"]
+    holds: Holds
     type: str
     levels: tuple[Any, ...] | None = None
     declared: bool = False

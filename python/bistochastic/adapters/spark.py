@@ -1,13 +1,22 @@
-"""``plan.on_spark``: a function of a plan on a DataFrame of Spark, Spark Connect or a stream."""
+"""``plan.on``: a function of a plan on a DataFrame of Spark, Spark Connect or a stream."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from bistochastic.adapters.engines import Protecting
+
 
 from bistochastic.adapters.frames import unchanged
 
 
-def on_spark(f: Any, frame: Any, observation: Any = None) -> Any:
+def on_spark(f: Protecting, frame: DataFrame, observation: object = None) -> DataFrame:
     """Another DataFrame; ``observation`` counts ``records`` where it is written.
 
     Spark matches columns by position, so that their order is fixed here and checked in every batch.
@@ -17,7 +26,7 @@ def on_spark(f: Any, frame: Any, observation: Any = None) -> Any:
     from pyspark.sql.types import StringType, StructField, StructType
 
     if not callable(getattr(type(frame), "mapInArrow", None)):
-        raise TypeError(f"`df` must be a DataFrame of Spark; got {type(frame).__name__}")
+        raise TypeError(f"`obj` must be a DataFrame of Spark; got {type(frame).__name__}")
     named = {field.name: field.dataType for field in frame.schema.fields}
     arrow = to_arrow_schema(frame.schema)
     # What is new is a pseudonym, a text.
@@ -33,17 +42,17 @@ def on_spark(f: Any, frame: Any, observation: Any = None) -> Any:
 class Ordered:
     """The function, for batches that must have these columns in this order."""
 
-    def __init__(self, f: Any, names: tuple[str, ...]) -> None:
+    def __init__(self, f: Protecting, names: tuple[str, ...]) -> None:
         self._f, self._names = f, dict.fromkeys(names, "")
 
-    def __call__(self, batches: Any) -> Any:
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Each record batch protected, as it comes."""
         for batch in batches:
             unchanged(dict.fromkeys(batch.schema.names, ""), self._names)
             yield taken_by_spark(self._f.batch(batch))
 
 
-def taken_by_spark(batch: Any) -> Any:
+def taken_by_spark(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The same rows without types that Spark refuses: dictionaries, and integers without a sign.
 
     >>> import pyarrow as pa

@@ -14,32 +14,32 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 
+    import pyarrow as pa
+
     from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.adapters.frames import Table
 
 WRITTEN = (".csv", ".parquet")
 READ = (*WRITTEN, ".arrow", ".feather")
-# Rows that are protected together: a block of `plan.protect`.
-BATCH = 65_536
 
 
 class Source(Protocol):
     """A table in a file."""
 
-    schema: Any
+    schema: pa.Schema
     rows: int | None
     """How many there are, where the file says so."""
 
-    def batches(self, columns: list[str] | None = None) -> Iterator[Any]:
+    def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Record batches of all columns, or of these alone."""
 
     def decide(self, columns: Collection[str]) -> None:
         """Find out which of these columns hold numbers, where the file does not say so."""
 
-    def table(self, columns: list[str], texts: Collection[str] = ()) -> Any:
+    def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
         """These columns, whole; those in ``texts`` stay texts, whatever they are spelled like."""
 
-    def replaced(self, types: Mapping[str, Any]) -> None:
+    def replaced(self, types: Mapping[str, object]) -> None:
         """From now on these columns hold nothing, of these types: others take their place."""
 
     def about(self) -> int:
@@ -55,7 +55,7 @@ class Source(Protocol):
 class Sink(Protocol):
     """A file that a table is written to."""
 
-    def write(self, batch: Any) -> None:
+    def write(self, batch: object) -> None:
         """Add a record batch, or a table."""
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ def opened(
 def created(
     path: Path,
     form: str,
-    schema: Any,
+    schema: object,
     protected: Container[str],
     dialect: Dialect | None = None,
 ) -> Sink:
@@ -146,7 +146,7 @@ def numbers(
     # As arrays of NumPy: what they took goes back to the system, and pyarrow keeps nothing.
     chunks: dict[str, list[Any]] = {name: [] for name in names}
     masks: dict[str, list[Any]] = {name: [] for name in names}
-    types: dict[str, Any] = {name: source.schema.field(name).type for name in names}
+    types: dict[str, pa.DataType] = {name: source.schema.field(name).type for name in names}
     done = 0
     for batch in source.batches(names):
         for name, found in zip(names, batch.columns, strict=True):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bistochastic.audit.evidence import Channel, Evidence
+    from bistochastic.audit.evidence import Channel, Clear, Evidence
     from bistochastic.audit.results import Linkage
     from bistochastic.progress import Told
 
@@ -61,18 +61,18 @@ class _Progress:
 
 
 def attack(
-    original: Any,
-    released: Any,
-    plan: Any,
+    original: object,
+    released: object,
+    plan: object,
     *,
-    id_column: Any,
-    pseudonym: Any,
-    key: Any,
-    shuffled: Any,
-    confidence: Any,
-    targets: Any,
-    seed: Any,
-    progress: Any,
+    id_column: object,
+    pseudonym: object,
+    key: object,
+    shuffled: object,
+    confidence: object,
+    targets: object,
+    seed: object,
+    progress: object,
 ) -> Audit:
     """See :func:`bistochastic.audit`."""
     if not isinstance(plan, Plan):
@@ -89,8 +89,8 @@ def attack(
 
 
 def _attack(
-    original: Any,
-    released: Any,
+    original: object,
+    released: object,
     plan: Plan,
     level: float,
     many: int | None,
@@ -162,7 +162,7 @@ def _linkages(
     independent = not evidence.numbers and per_person == 1
     names = tuple(column for channel in channels for column in channel.columns)
 
-    def traced(attack: str, clear: list[Any], seen: tuple[str, ...], step: str) -> Linkage:
+    def traced(attack: str, clear: list[Clear], seen: tuple[str, ...], step: str) -> Linkage:
         keys = [*absent, *(column.codes for column in clear)]
         return linkage.linked(
             channels, keys, targets, evidence.rows, attack=attack, columns=seen,

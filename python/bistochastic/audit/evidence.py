@@ -14,7 +14,6 @@ import numpy as np
 from bistochastic import structure
 from bistochastic.adapters.results import levels
 from bistochastic.labels import key
-from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, prefix
 from bistochastic.tables.question import digits
 from bistochastic.words import shown
@@ -139,7 +138,7 @@ def gathered(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidenc
     _present(pairs, plan)
     for done, attribute in enumerate(plan.attributes):
         tell(done / len(plan.attributes))
-        if isinstance(attribute, Numeric):
+        if attribute.whole_column:
             numbers.append(_numbers(pairs, attribute))
             continue
         made = _channel(pairs, attribute)
@@ -147,7 +146,7 @@ def gathered(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidenc
             notes.append(f"{prefix(attribute.columns)}too many cells to be attacked")
         else:
             channels.append(made)
-    protected = {column for each in plan.attributes for column in each.columns}
+    protected = plan._protected
     clear, added, unforeseen = [], [], []
     for name in pairs.released.names:
         if name in protected or name == pairs.pseudonym:
@@ -163,8 +162,7 @@ def gathered(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidenc
             unforeseen.append(
                 f"`{shown(name)}` is in the release, though the plan does not keep it"
             )
-    strata = [e.strata.column for e in plan.attributes
-              if not isinstance(e, Numeric) and e.strata is not None]  # fmt: skip
+    strata = [e.strata.column for e in plan.attributes if e.strata is not None]
     return Evidence(
         rows, tuple(channels), tuple(clear), tuple(numbers), tuple(dict.fromkeys(strata)),
         tuple(notes), tuple(added), tuple(unforeseen),
@@ -176,7 +174,7 @@ def _present(pairs: Pairs, plan: Plan) -> None:
     for table, where in ((pairs.original, "original"), (pairs.released, "released")):
         for attribute in plan.attributes:
             needed = list(attribute.columns)
-            if not isinstance(attribute, Numeric) and attribute.strata is not None:
+            if attribute.strata is not None:
                 needed.append(attribute.strata.column)
             for column in needed:
                 if column not in table.names:
@@ -199,9 +197,9 @@ def _meant(where: str) -> Iterator[None]:
 
 def _numbers(pairs: Pairs, attribute: Numeric) -> Numbers:
     with _meant("original"):
-        true = pairs.moved(coding.numbers(pairs.original, attribute)).astype(np.float64)
+        true = pairs.moved(attribute._read(pairs.original)).astype(np.float64)
     with _meant("released"):
-        released = coding.numbers(pairs.released, attribute).astype(np.float64)
+        released = attribute._read(pairs.released).astype(np.float64)
     if attribute.release == "permute" and not np.array_equal(np.sort(true), np.sort(released)):
         must = "must hold the numbers of `original` in `released`, as they were permuted"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got different ones")
@@ -220,9 +218,9 @@ def _far(values: Array) -> int:
 
 def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Channel | None:
     with _meant("original"):
-        before = coding.encode(pairs.original, attribute)
+        before = attribute._encode(pairs.original)
     with _meant("released"):
-        after = coding.encode(pairs.released, attribute)
+        after = attribute._encode(pairs.released)
     truths, missing = pairs.moved(before.codes), pairs.moved(before.missing)
     none = np.zeros(len(truths), bool)
     differ = (none if missing is None else missing) != (
@@ -249,7 +247,7 @@ def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Channel | None:
     )  # fmt: skip
 
 
-def _table(matrix: Matrix, occurring: NDArray[Any]) -> Array:
+def _table(matrix: Matrix, occurring: np.ndarray) -> Array:
     if matrix.size <= 4096:
         return np.asarray(matrix.to_dense()[occurring])
     return np.stack([matrix.row(int(u)) for u in occurring])
@@ -276,7 +274,7 @@ def _clear(pairs: Pairs, name: str) -> Clear:
     return _seen(name, codes, values)
 
 
-def _seen(name: str, codes: Codes, values: list[Any]) -> Clear:
+def _seen(name: str, codes: Codes, values: list[object]) -> Clear:
     """A column in clear from its codes and the value of each."""
     numbers = None
     kinds = {type(value) for value in values}

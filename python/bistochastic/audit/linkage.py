@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -112,7 +112,7 @@ def grouped(channels: Sequence[Channel], rows: int, logs: bool) -> list[Group]:
     return groups
 
 
-def numbered(columns: Sequence[NDArray[Any]], rows: int) -> tuple[Codes, Codes]:
+def numbered(columns: Sequence[np.ndarray], rows: int) -> tuple[Codes, Codes]:
     """An order that puts equal rows together, and which of them begin something new."""
     order = np.lexsort(tuple(reversed(columns))) if columns else np.arange(rows)
     new = np.zeros(rows, bool)

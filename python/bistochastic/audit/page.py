@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bistochastic import _core, markup
 from bistochastic.audit.results import NOT_FOR_RELEASE, listed
@@ -10,6 +10,8 @@ from bistochastic.audit.words import findings, lead, percent, sections
 from bistochastic.files.whole import write as write_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from bistochastic.audit.results import Audit, Marginal
     from bistochastic.audit.words import Section
     from bistochastic.markup import Markup
@@ -19,7 +21,7 @@ _BANNER = NOT_FOR_RELEASE[0].upper() + NOT_FOR_RELEASE[1:]
 _LEVELS = 60
 
 
-def write(audit: Audit, path: Any) -> None:
+def write(audit: Audit, path: object) -> None:
     """Write the page; an old file stays until the new one is whole."""
     write_whole(_core.as_path("path", path), "path", page(audit))
 
@@ -62,7 +64,7 @@ def _words(sentence: str) -> list[Markup]:
             for i, part in enumerate(parts)]  # fmt: skip
 
 
-def _list(sentences: Any) -> Markup:
+def _list(sentences: Iterable[str]) -> Markup:
     return markup.element("ul", [markup.element("li", _words(each)) for each in sentences])
 
 
@@ -117,7 +119,7 @@ def _levels(marginal: Marginal) -> Markup:
     return markup.element("details", markup.element("summary", f"Shares of {name}"), shares, note)
 
 
-def _level(level: Any) -> str:
+def _level(level: object) -> str:
     if isinstance(level, tuple):
         return ", ".join(map(_level, level))
     return "missing" if level is None else str(level)

@@ -9,7 +9,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.adapters.results import opened
-from bistochastic.plan.attributes import Numeric, named, prefix
+from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.protect import Release
 from bistochastic.plan.waves import Ids, read_ids
 from bistochastic.sources import key_of
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Table
+    from bistochastic.plan.attributes import Attribute
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
 
@@ -50,23 +51,23 @@ class Pairs:
 
 
 def paired(
-    original: Any,
-    released: Any,
+    original: object,
+    released: object,
     plan: Plan,
     *,
-    id_column: Any,
-    pseudonym: Any,
-    key: Any,
-    shuffled: Any,
+    id_column: object,
+    pseudonym: object,
+    key: object,
+    shuffled: object,
 ) -> Pairs:
     """Both tables, row by row; refused where nobody can say which row is whose."""
     if isinstance(original, Release):
         must = "`original` must be the table before it was protected"
         raise TypeError(f"{must}; got a Release: are the two swapped?")
-    certificate = released.certificate if isinstance(released, Release) else None
-    if certificate is not None:
+    certificate = None
+    if isinstance(released, Release):
+        certificate, released = released.certificate, released.data
         refuse_other_plan(certificate, plan)
-        released = released.data
     if shuffled is not None:
         shuffled = _core.as_flag("shuffled", shuffled)
     if key is not None:
@@ -127,7 +128,7 @@ def _refuse_swapped(before: Table, after: Table, plan: Plan) -> None:
             raise ValueError(f"{must}; got it in `released` alone: are the two swapped?")
 
 
-def _opened(name: str, frame: Any) -> Table:
+def _opened(name: str, frame: object) -> Table:
     try:
         return opened(frame)
     except (TypeError, ValueError) as error:
@@ -139,8 +140,8 @@ def _opened(name: str, frame: Any) -> Table:
 def refuse_other_plan(certificate: Certificate, plan: Plan) -> None:
     """Refuse a plan that is not the one of the certificate."""
 
-    def laws(given: Plan) -> dict[Any, Any]:
-        return {e.columns: e for e in given.attributes if not isinstance(e, Numeric)}
+    def laws(given: Plan) -> dict[tuple[str, ...], Attribute]:
+        return {each.columns: each for each in given._coded}
 
     then, now = laws(certificate.plan), laws(plan)
     if then != now:
@@ -150,9 +151,9 @@ def refuse_other_plan(certificate: Certificate, plan: Plan) -> None:
         raise ValueError(f"{must}; got a different law of {listed}")
 
 
-def _codes(own: Any, theirs: Any, column: str) -> tuple[Places, Places]:
+def _codes(own: object, theirs: object, column: str) -> tuple[Places, Places]:
     """Numbers in the place of ids, the same for the same id."""
-    known: dict[Any, int] = {}
+    known: dict[object, int] = {}
 
     def numbered(values: Any) -> Places:
         plain = values if isinstance(values, list) else values.tolist()

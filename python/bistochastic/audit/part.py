@@ -31,7 +31,7 @@ class Part:
         return fragment(facts(self._facts(), caption=NOT_FOR_RELEASE))
 
 
-def _said(value: Any) -> str:
+def _said(value: object) -> str:
     """A field in a few words.
 
     >>> _said(0.123456), _said(("a", "b")), _said((0.5, 0.5)), _said(None), _said(True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from bistochastic.audit.part import NOT_FOR_RELEASE, Part
 from bistochastic.words import shown
@@ -22,7 +21,7 @@ class Rate(Part):
     apart by chance, but for once in a million times.
 
     >>> import bistochastic as bs
-    >>> rate = bs.Rate(0.5, 0.4, 0.6, predicted=0.52, chance=0.1, margin=0.2)
+    >>> rate = bs.results.Rate(0.5, 0.4, 0.6, predicted=0.52, chance=0.1, margin=0.2)
     >>> rate.agrees, rate.gain
     (True, 0.4)
     """
@@ -200,7 +199,7 @@ class Marginal(Part):
     """
 
     columns: tuple[str, ...]
-    levels: tuple[Any, ...]
+    levels: tuple[object, ...]
     true: tuple[float, ...]
     reported: tuple[float, ...]
     estimated: tuple[float, ...] | None
@@ -313,7 +312,7 @@ class Audit:
 
         return tuple(findings(self))
 
-    def report(self, path: Any) -> None:
+    def report(self, path: object) -> None:
         """Write all of it to a self-contained HTML page, marked as not for release."""
         from bistochastic.audit.page import write
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import combinations, compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -69,7 +69,7 @@ def marginal(channel: Channel) -> Marginal | None:
     )  # fmt: skip
 
 
-def _levels(attribute: Categorical | Joint) -> tuple[Any, ...]:
+def _levels(attribute: Categorical | Joint) -> tuple[object, ...]:
     """What each code stands for: a level, or the levels of several columns."""
     names = [levels_of(attribute, column) for column in attribute.columns]
     if len(names) == 1:

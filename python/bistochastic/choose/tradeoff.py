@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bistochastic import _core, measures
 from bistochastic.arguments import items
@@ -111,49 +110,10 @@ class Tradeoff(tuple[Point, ...]):
         from bistochastic import markup
 
         made = markup.table(_HEADER, self.rows(), caption="Tradeoff", scroll=False)
-        return markup.fragment(made, [self._drawn(*each) for each in _DRAWN])
-
-    def _drawn(self, name: str, words: str) -> Any:
-        """One number over beta, a line per family; None where there is no line to draw."""
-        from bistochastic import markup
-
-        asked = sorted({point.asked for point in self})
-        found: dict[str, dict[float, float]] = {}
-        for point in self:
-            value = getattr(point, name)
-            known = value is not None and math.isfinite(value)
-            found.setdefault(point.family, {})[point.asked] = value if known else math.nan
-        drawn = {
-            family: [values.get(beta, math.nan) for beta in asked]
-            for family, values in found.items()
-            if sum(map(math.isfinite, values.values())) > 1
-        }
-        if len(asked) < 2 or not drawn:
-            return None
-        picture = markup.lines(asked, drawn, title=words, x_name="beta asked for", y_name=name,
-                               description=_said(asked, drawn))  # fmt: skip
-        return markup.titled(picture)
-
-
-def _said(asked: list[float], drawn: Mapping[str, list[float]]) -> str:
-    """What the lines show, in words, of the betas that each family has."""
-    ends = {
-        family: [(beta, y) for beta, y in zip(asked, ys, strict=True) if math.isfinite(y)]
-        for family, ys in drawn.items()
-    }
-    return "; ".join(
-        f"{family}: from {known[0][1]:.3g} at beta {known[0][0]:g} "
-        f"to {known[-1][1]:.3g} at beta {known[-1][0]:g}"
-        for family, known in ends.items()
-    )
+        return markup.fragment(made)
 
 
 _HEADER = ["family", "asked", "beta", "epsilon", "truthfulness", "standard error", "expected cost"]
-_DRAWN = (
-    ("truthfulness", "Truthful reports"),
-    ("standard_error", "Standard error of a share"),
-    ("expected_cost", "Distance of a report from the truth"),
-)
 
 
 def tradeoff(
@@ -239,7 +199,7 @@ def _points(
             )
 
 
-def makers(families: Any) -> dict[str, Make]:
+def makers(families: object) -> dict[str, Make]:
     """Labels, and functions that make a matrix from a size and a beta."""
     if isinstance(families, str):
         families = [families]
@@ -266,7 +226,7 @@ def _by_name(name: str) -> Make:
     return lambda size, beta: _core.build(name, {"size": size, "beta": beta})
 
 
-def _betas(given: Any) -> list[float]:
+def _betas(given: object) -> list[float]:
     must = "hold numbers from 0 to 1"
     if isinstance(given, str):
         raise TypeError(f"`betas` must {must}; got str")

@@ -16,7 +16,10 @@ from bistochastic.progress import steps
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from bistochastic.adapters.csv_dialect import Dialect
+    from bistochastic.plan import Plan, Release
 
 _FILE = click.Path(path_type=Path)
 
@@ -93,7 +96,7 @@ def audit(
         say(f"  {sentence}")
 
 
-def _refuse_swapped(original: Path, released: Path, plan: Any) -> None:
+def _refuse_swapped(original: Path, released: Path, plan: Plan) -> None:
     """A certificate of this plan stands beside the protected file, not beside the original."""
     from bistochastic.audit.pairing import refuse_other_plan
 
@@ -125,7 +128,9 @@ def _texts(path: Path, name: str) -> list[str]:
         source.close()
 
 
-def _released(path: Path, types: dict[str, str], dialect: Dialect, texts: list[str]) -> Any:
+def _released(
+    path: Path, types: dict[str, str], dialect: Dialect, texts: list[str]
+) -> Release[pa.Table] | pa.Table:
     """The protected table, with its certificate where there is one."""
     from bistochastic.adapters.table_files import whole
     from bistochastic.plan import Release
@@ -141,17 +146,21 @@ def _released(path: Path, types: dict[str, str], dialect: Dialect, texts: list[s
     return Release(whole(path, "released", types, dialect=dialect, texts=texts), certificate)
 
 
-def _ids(after: Any, given: list[str]) -> list[str]:
+def _ids(after: Release[pa.Table] | pa.Table, given: list[str]) -> list[str]:
     known = None if not hasattr(after, "certificate") else after.certificate.ids
     return [*given, *([known.id_column] if known is not None and known.id_column else [])]
 
 
 def _original(
-    path: Path, after: Any, types: dict[str, str], dialect: Dialect, texts: list[str]
-) -> Any:
+    path: Path,
+    after: Release[pa.Table] | pa.Table,
+    types: dict[str, str],
+    dialect: Dialect,
+    texts: list[str],
+) -> pa.Table:
     """The columns of the original that the release has, and ids."""
     from bistochastic.adapters.table_files import whole
 
-    released = after.data if hasattr(after, "certificate") else after
+    released: pa.Table = after.data if hasattr(after, "certificate") else after
     columns = {*released.schema.names, *types}
     return whole(path, "original", types, columns, dialect=dialect, texts=texts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from bistochastic.samples import COUNTS, TITANIC, titanic
 from bistochastic.words import down, table, up
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -42,7 +43,7 @@ def write(path: Path) -> list[Path]:
     people = titanic()
     codebook = path.with_name(f"{path.stem}.codebook.csv")
     levels = [(column, level) for column, listed in TITANIC.items() for level in listed]
-    rows: dict[Path, list[Any]] = {
+    rows: dict[Path, list[Sequence[str]]] = {
         path: [list(people), *zip(*people.values(), strict=True)],
         codebook: [("column", "level"), *levels],
     }
@@ -95,7 +96,7 @@ def report(beta: float = 0.6) -> str:
             _some(people, release.data),
             "",
             "3. The certificate says what the table hides, and what it does not.",
-            f"   {certificate.line[0].upper()}{certificate.line[1:]}.",
+            f"   {certificate._line[0].upper()}{certificate._line[1:]}.",
             f"   Published unchanged: {'; '.join(certificate.in_clear)}.",
             *(f"   {sentence}" for sentence in certificate.statements),
             "",

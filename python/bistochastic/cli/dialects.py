@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -30,8 +30,8 @@ def reads_csv(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def with_dialect(
-        *args: Any, separator: str | None, encoding: str, decimal: str, max_line_ends: int,
-        **others: Any,
+        *args: object, separator: str | None, encoding: str, decimal: str, max_line_ends: int,
+        **others: object,
     ) -> None:  # fmt: skip
         command(*args, dialect=Dialect.of(separator, encoding, decimal, max_line_ends), **others)
 

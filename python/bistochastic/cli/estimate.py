@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from bistochastic.adapters.table_files import Source
     from bistochastic.estimate import Estimate
     from bistochastic.plan import Certificate, Plan
+    from bistochastic.plan.attributes import Attribute
 
 
-def _scale(_context: Any, _option: Any, typed: str | None) -> float | None:
+def _scale(_context: object, _option: object, typed: str | None) -> float | None:
     return None if typed is None else float(number(typed))
 
 
@@ -108,7 +109,10 @@ def estimate(
     types = kinds(law)
     names = _names(file, dialect)
     listed = columns_named("replicates", replicates, names)
-    design = designed(law, weights, strata, cluster, listed or None, replicate_scale)
+    design = designed(law, {
+        "weights": weights, "strata": strata, "cluster": cluster, "replicates": listed or None,
+        "replicate_scale": replicate_scale,
+    })  # fmt: skip
     who = people(population, design)
     for each in (design.weights, *design.replicates):
         if each is not None:
@@ -151,7 +155,6 @@ def _plan(path: Path) -> tuple[Plan, Certificate | None]:
 def _check(file: Path, plan: Plan) -> Certificate | None:
     """Hold the plan against the certificate beside the file; without one, say so."""
     from bistochastic.cli.plans import certificate_beside
-    from bistochastic.plan import Numeric
 
     certificate = certificate_beside(file)
     if certificate is None:
@@ -159,8 +162,8 @@ def _check(file: Path, plan: Plan) -> Certificate | None:
                    "this plan protected it", err=True)  # fmt: skip
         return None
 
-    def laws(given: Plan) -> dict[Any, Any]:
-        return {e.columns: e for e in given.attributes if not isinstance(e, Numeric)}
+    def laws(given: Plan) -> dict[tuple[str, ...], Attribute]:
+        return {each.columns: each for each in given._coded}
 
     then, now = laws(certificate.plan), laws(plan)
     if then != now:
@@ -180,7 +183,7 @@ def _names(file: Path, dialect: Dialect) -> list[str]:
     return list(source.schema.names)
 
 
-def _refuse_missing(needed: Mapping[str, Any], names: Sequence[str]) -> None:
+def _refuse_missing(needed: Mapping[str, object], names: Sequence[str]) -> None:
     for column in needed:
         if column not in names:
             raise ValueError(
@@ -201,7 +204,7 @@ def _typed(where: Sequence[str], known: Sequence[str]) -> dict[str, list[str]]:
 
 def _conditions(
     typed: Mapping[str, list[str]], source: Source, types: Mapping[str, str]
-) -> dict[str, list[Any]]:
+) -> dict[str, list[str | float]]:
     """What was typed as levels of the kind that the column holds."""
     from bistochastic.adapters.table_files import held_in
 
@@ -212,7 +215,7 @@ def _conditions(
     }
 
 
-def _level(kind: str | None, typed: str) -> Any:
+def _level(kind: str | None, typed: str) -> str | float:
     if kind == "text":
         return typed
     truths = {"true": True, "false": False}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +14,8 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from numpy.typing import NDArray
+    import numpy as np
+
 
 _FILES = (".csv", ".npy", ".npz", ".mtx")
 
@@ -24,7 +25,7 @@ def is_file(words: str) -> bool:
     return words.lower().endswith(_FILES) and "=" not in words
 
 
-def read_table(path: str) -> NDArray[Any]:
+def read_table(path: str) -> np.ndarray:
     """A square table from a CSV, NPY, NPZ or Matrix Market file."""
     import warnings
 
@@ -66,7 +67,7 @@ def read_table(path: str) -> NDArray[Any]:
     return found[0]
 
 
-def _csv(file: Path) -> NDArray[Any]:
+def _csv(file: Path) -> np.ndarray:
     import numpy as np
 
     try:

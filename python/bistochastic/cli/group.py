@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from bistochastic.ctrl_c import INTERRUPTED
 from bistochastic.words import visible_lines
+
+# What the package calls an argument, and how that is typed.
+_TYPED = {
+    "`frame`": "`in`",
+    "allow_insecure=True": "--allow-insecure",
+    "domain_from_data=True": "--domain-from-data",
+    "fresh=True": "--fresh",
+    "full=True": "--full",
+    "id_column": "--id-column",
+    "key=None": "no --key-file",
+    "max_line_ends": "--max-line-ends",
+    "max_rows_per_id": "--max-rows-per-id",
+    "redraw=True": "--redraw",
+}
 
 
 def in_shell(sentence: str) -> str:
@@ -19,13 +31,9 @@ def in_shell(sentence: str) -> str:
     >>> in_shell("`after` must agree; got another key: redraw=True draws anew")
     '`after` must agree; got another key: --redraw draws anew'
     """
-    sentence = sentence.replace("key=None", "no --key-file").replace("`frame`", "`in`")
-    found = re.sub(r"\b([a-z_]+)=True\b", lambda m: f"--{m[1].replace('_', '-')}", sentence)
-    return re.sub(
-        r"\b(id_column|max_rows_per_id|max_line_ends)\b",
-        lambda m: f"--{m[1].replace('_', '-')}",
-        found,
-    )
+    for said, typed in _TYPED.items():
+        sentence = sentence.replace(said, typed)
+    return sentence
 
 
 def say(text: object = "", *, nl: bool = True, err: bool = False) -> None:
@@ -40,7 +48,8 @@ def say(text: object = "", *, nl: bool = True, err: bool = False) -> None:
 class Interrupted(click.ClickException):
     """Ctrl-C, of which nothing has to be said."""
 
-    exit_code = INTERRUPTED
+    # As shells count: 128 and the number of the signal.
+    exit_code = 130
 
     def __init__(self) -> None:
         super().__init__("interrupted")
@@ -79,7 +88,7 @@ class _Sentence(click.Group):
             command = self.commands.get(ctx.invoked_subcommand or "")
             if any("--out" in each.opts for each in getattr(command, "params", ())):
                 # What the package calls a path was typed as an option.
-                said = re.sub("`(out|path)`", "`--out`", said)
+                said = said.replace("`path`", "`out`").replace("`out`", "`--out`")
             raise click.ClickException(said) from error
         except (MemoryError, OverflowError) as error:
             raise click.ClickException("`size` must fit in memory; got a larger one") from error

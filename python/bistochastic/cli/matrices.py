@@ -46,7 +46,7 @@ def from_words(words: str) -> Matrix:
     if is_file(words):
         return families.dense(read_table(words))
     family, *pairs = words.split() or [""]
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         known = (*_NUMBERS, *_VECTORS, *_EITHER, *_TABLES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,14 +12,13 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
 
 _FORMATS = ("coordinate", "array")
 _FIELDS = ("real", "integer", "pattern")
 _SYMMETRIES = ("general", "symmetric")
 
 
-def read(path: Path) -> NDArray[Any]:
+def read(path: Path) -> np.ndarray:
     """The matrix in ``path``: whole numbers where the file says integer or pattern, else doubles.
 
     >>> import pathlib, tempfile

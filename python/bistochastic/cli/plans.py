@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bistochastic.adapters.csv_dialect import Dialect
+    from bistochastic.adapters.schemas import Column
     from bistochastic.plan import Certificate, Plan
 
 _FILES = (".toml", ".json")
@@ -231,7 +232,7 @@ def _star_or_columns(
     return "*" if found == ["*"] and "*" not in known else tuple(found)
 
 
-def _columns(file: Path, look: bool, dialect: Dialect) -> list[Any]:
+def _columns(file: Path, look: bool, dialect: Dialect) -> list[Column]:
     from bistochastic.adapters.table_files import opened
     from bistochastic.plan import draft
 

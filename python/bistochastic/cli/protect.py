@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -49,7 +49,7 @@ def protect(
     after: str | None,
     certificate: Path | None,
     dialect: Dialect,
-    **options: Any,
+    **options: object,
 ) -> None:
     """Protect the file IN by a plan and write it to OUT, with a certificate beside it.
 
@@ -104,7 +104,7 @@ def protect(
             )
     except MemoryError as error:
         raise ValueError(str(error) or "`in` must fit in memory; got a larger one") from None
-    say(f"{shown(out)}: {found.line.removeprefix('of ')}")
+    say(f"{shown(out)}: {found._line.removeprefix('of ')}")
     say(f"Published unchanged: {'; '.join(found.in_clear) or 'nothing'}")
     several = len(found.warnings)
     mind = f", with {several} thing{'s' * (several > 1)} to mind" if several else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +21,24 @@ MOST = 2**53
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class _Cells:
+    """What ``Counts`` holds."""
+
+    columns: tuple[str, ...]
+    """The columns that were asked for."""
+    axes: tuple[Axis, ...]
+    """These columns, and after them those that an estimate of them needs, with their levels."""
+    counts: NDArray[np.int64]
+    """How many records report each combination, an axis of the array for each of ``axes``."""
+    unanswered: int = 0
+    """Records without an answer, which are in no cell: those of ``missing="keep"``."""
+    digest: str | None = None
+    """The digest of the plan under which the reports were drawn, which other plans refuse. Any plan
+    with these levels takes counts without one."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Counts(_Cells):
     """How many records report each combination of levels, every cell in its declared place.
 
     :meth:`Plan.tabulate` makes them. Made by hand, to add up those of several workers, say, they
@@ -39,38 +56,33 @@ class Counts:
     (Axis(name='sex', levels=('F', 'M')),)
     >>> table == plan.tabulate({"sex": ["F", "M"], "count": [60, 40]}, "sex")
     True
-    >>> bs.Counts(table.columns, table.axes, 2 * table.counts, digest=table.digest).records
+    >>> bs.results.Counts(table.columns, table.axes, 2 * table.counts, digest=table.digest).records
     200
-    >>> bs.Counts(table.columns, table.axes, table.counts[:1])
+    >>> bs.results.Counts(table.columns, table.axes, table.counts[:1])
     Traceback (most recent call last):
         ...
     ValueError: `counts` must have a cell for each level of sex 2, of shape (2,); got (1,)
     """
 
-    columns: tuple[str, ...]
-    """The columns that were asked for."""
-    axes: tuple[Axis, ...]
-    """These columns, and after them those that an estimate of them needs, with their levels."""
-    counts: NDArray[np.int64]
-    """How many records report each combination, an axis of the array for each of ``axes``."""
-    unanswered: int = 0
-    """Records without an answer, which are in no cell: those of ``missing="keep"``."""
-    digest: str | None = None
-    """The digest of the plan under which the reports were drawn, which other plans refuse. Any plan
-    with these levels takes counts without one."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", _texts(self.columns))
-        object.__setattr__(self, "axes", _axes(self.axes, self.columns))
-        object.__setattr__(self, "counts", _cells(self.counts, self.axes))
-        unanswered = _core.as_whole("unanswered", self.unanswered, 0)
-        object.__setattr__(self, "unanswered", unanswered)
-        if self.digest is not None:
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        axes: tuple[Axis, ...],
+        counts: NDArray[np.int64],
+        unanswered: int = 0,
+        digest: str | None = None,
+    ) -> None:
+        names = _texts(columns)
+        levels = _axes(axes, names)
+        cells = _cells(counts, levels)
+        none = _core.as_whole("unanswered", unanswered, 0)
+        if digest is not None:
             must = "`digest` must be the 64 hexadecimal digits of a plan's digest"
-            if not isinstance(self.digest, str):
-                raise TypeError(f"{must}; got {type(self.digest).__name__}")
-            if not re.fullmatch("[0-9a-f]{64}", self.digest):
-                raise ValueError(f"{must}; got {len(self.digest)} characters")
+            if not isinstance(digest, str):
+                raise TypeError(f"{must}; got {type(digest).__name__}")
+            if not re.fullmatch("[0-9a-f]{64}", digest):
+                raise ValueError(f"{must}; got {len(digest)} characters")
+        super().__init__(names, levels, cells, none, digest)
 
     @property
     def records(self) -> int:
@@ -107,7 +119,7 @@ def _sizes(axes: tuple[Axis, ...]) -> str:
     return " x ".join(f"{shown(axis.name)} {len(axis.levels)}" for axis in axes)
 
 
-def _texts(given: Any) -> tuple[str, ...]:
+def _texts(given: object) -> tuple[str, ...]:
     must = "`columns` must be a tuple of names"
     if not isinstance(given, tuple | list):
         raise TypeError(f"{must}; got {type(given).__name__}")
@@ -117,7 +129,7 @@ def _texts(given: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _axes(given: Any, columns: tuple[str, ...]) -> tuple[Axis, ...]:
+def _axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
     """An axis for each column first, each with different levels."""
     must = "`axes` must be a tuple of Axis, those of `columns` first"
     if not isinstance(given, tuple | list):
@@ -145,7 +157,7 @@ def _axes(given: Any, columns: tuple[str, ...]) -> tuple[Axis, ...]:
     return tuple(given)
 
 
-def _cells(given: Any, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
+def _cells(given: object, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
     """The counts as whole numbers; a sentence about what are none."""
     shape = tuple(len(axis.levels) for axis in axes)
     must = f"`counts` must have a cell for each level of {_sizes(axes)}, of shape {shape}"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
 from bistochastic import _core
 from bistochastic.progress import Progress, asked, watched
@@ -23,7 +23,7 @@ class Patience:
     _start: float = field(default_factory=time.perf_counter)
 
     @classmethod
-    def of(cls, method: str, progress: Any, gap: Any, seconds: Any) -> Self:
+    def of(cls, method: str, progress: object, gap: object, seconds: object) -> Self:
         """What a caller asked for; only a search takes time.
 
         >>> Patience.of("inverse", None, 1e-3, None)
@@ -67,7 +67,7 @@ def _words(gap: float) -> str:
     return f"gap {gap:.1e} nats per record"
 
 
-def _positive(name: str, given: Any) -> float:
+def _positive(name: str, given: object) -> float:
     number = _core.as_real(name, "be a positive number", given)
     if not number > 0:
         raise ValueError(f"`{name}` must be a positive number; got {number:g}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,12 +37,12 @@ _HELD = 1 << 23
 _PROBES = 128
 
 
-def confidence_of(given: Any) -> float:
+def confidence_of(given: object) -> float:
     """A confidence between 0 and 1."""
     return between("confidence", given)
 
 
-def between(name: str, given: Any) -> float:
+def between(name: str, given: object) -> float:
     """A number between 0 and 1, given under that name."""
     must = "be a number between 0 and 1"
     level = _core.as_real(name, must, given)

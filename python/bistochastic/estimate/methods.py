@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,18 +31,18 @@ _FAR = 1e3
 
 def estimate(
     matrix: Matrix,
-    codes: Any = None,
+    codes: object = None,
     *,
-    counts: Any = None,
-    method: Any = "inverse",
-    population: Any = "sampled",
-    classes: Any = False,
-    labels: Any = None,
-    records: Any = None,
-    weights: Any = None,
-    progress: Any = None,
-    gap: Any = None,
-    seconds: Any = None,
+    counts: object = None,
+    method: object = "inverse",
+    population: object = "sampled",
+    classes: object = False,
+    labels: object = None,
+    records: object = None,
+    weights: object = None,
+    progress: object = None,
+    gap: object = None,
+    seconds: object = None,
 ) -> Estimate:
     """See :meth:`bistochastic.Matrix.estimate`."""
     how = arguments.one_of("method", method, METHODS)
@@ -106,7 +106,7 @@ def fitted(
     return (project(frequencies) if how == "simplex" else frequencies), 0.0, 0
 
 
-def weighted(matrix: Matrix, codes: Any, counts: Any, weights: Any) -> tuple[Map, Tallies]:
+def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> tuple[Map, Tallies]:
     """Tables of weights, and the map back, where one matrix is all there is."""
     if codes is None or counts is not None:
         raise TypeError("`weights` must be given with codes; got counts")
@@ -128,7 +128,7 @@ def weighted(matrix: Matrix, codes: Any, counts: Any, weights: Any) -> tuple[Map
     return Map((matrix.size,), factors, (matrix.size,), (0,)), told
 
 
-def weight_array(name: str, given: Any, rows: int) -> Array:
+def weight_array(name: str, given: object, rows: int) -> Array:
     """Weights, one per record, none negative or missing and not all 0.
 
     >>> weight_array("weights", [1.5, -1], 2)

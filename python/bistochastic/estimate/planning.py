@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +25,7 @@ _EXACT = 4096
 _DENSE = 1500
 
 
-def standard_error(matrix: Matrix, prior: Any, records: Any) -> Array:
+def standard_error(matrix: Matrix, prior: object, records: object) -> Array:
     """See :meth:`bistochastic.Matrix.standard_error`."""
     law = measures.distribution("prior", matrix.size, prior)
     count = _core.as_whole("records", records, 1)
@@ -35,7 +35,7 @@ def standard_error(matrix: Matrix, prior: Any, records: Any) -> Array:
     return np.sqrt(spread / count)
 
 
-def mean_standard_error(matrix: Matrix, records: Any = 1) -> float | None:
+def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
     """The root mean square of the standard errors of all shares under a uniform truth.
 
     For true shares ``pi`` the reports follow ``lambda = P^T pi``, and the estimate ``P^-T`` times
@@ -104,7 +104,7 @@ def _inverse_squares(matrix: Matrix) -> float | None:
         return float((values**-2.0).sum())
 
 
-def required_records(matrix: Matrix, tolerance: Any, confidence: Any = 0.95) -> int:
+def required_records(matrix: Matrix, tolerance: object, confidence: object = 0.95) -> int:
     """See :meth:`bistochastic.Matrix.required_records`."""
     within = intervals.between("tolerance", tolerance)
     z = quantiles.two_sided(intervals.confidence_of(confidence))

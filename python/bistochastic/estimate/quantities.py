@@ -30,9 +30,9 @@ class Quantity:
     """``"sampled"`` where the records are a sample, ``"fixed"`` where they are everyone."""
     degrees: float = math.inf
     """Degrees of freedom of the intervals."""
-    limits: tuple[float, float] = (-math.inf, math.inf)
+    _limits: tuple[float, float] = (-math.inf, math.inf)
     """What it can be."""
-    ends: tuple[float, float] | None = None
+    _ends: tuple[float, float] | None = None
     """For a count of records that count alike: the least and the most that a record can add."""
     notes: tuple[str, ...] = ()
     """What has to be said of it."""
@@ -48,11 +48,11 @@ class Quantity:
         """
         alpha = 1 - confidence_of(confidence)
         low, high = self._bounds(alpha)
-        least, most = self.limits
+        least, most = self._limits
         return min(max(low, least), most), max(min(high, most), least)
 
     def _bounds(self, alpha: float) -> tuple[float, float]:
-        if self.ends is not None:
+        if self._ends is not None:
             return self._counted(alpha)
         if not math.isfinite(self.standard_error) or self.degrees < 1:
             return -math.inf, math.inf
@@ -60,7 +60,7 @@ class Quantity:
         return self.value - away, self.value + away
 
     def _counted(self, alpha: float) -> tuple[float, float]:
-        assert self.ends is not None
+        assert self._ends is not None
         n, fixed = self.records, self.population == "fixed"
         share = self.value / n
         spread = 0.0 if n == 1 else self.standard_error**2 / n
@@ -68,7 +68,7 @@ class Quantity:
             spread = max(0.0, spread + share * (1 - share))
         else:
             spread *= (n - 1) / n
-        ends = np.array([self.ends[0]]), np.array([self.ends[1]])
+        ends = np.array([self._ends[0]]), np.array([self._ends[1]])
         low, high = mean_bounds(np.array([share]), np.array([spread]), ends, n, alpha, fixed=fixed)
         return n * float(low[0]), n * float(high[0])
 
@@ -105,27 +105,27 @@ class Ratio(Quantity):
     any outside of a gap. :meth:`region` says which.
 
     >>> Ratio("ratio", 0.5, 0.5, 100, "sampled", 99, numerator=2.0, denominator=4.0,
-    ...       variances=(4.0, 0.0, 9.0))
+    ...       _variances=(4.0, 0.0, 9.0))
     <ratio 0.5, standard error 0.5, 95 % unbounded: what it is a share of may be 0; 100 records ...
     """
 
     numerator: float = math.nan
     denominator: float = math.nan
-    variances: tuple[float, float, float] = (math.nan, math.nan, math.nan)
+    _variances: tuple[float, float, float] = (math.nan, math.nan, math.nan)
     """Of the numerator, their covariance, and of the denominator."""
 
     def region(self, confidence: float = 0.95) -> list[tuple[float, float]]:
         """All ratios that the reports do not contradict: an interval, the outside of one, or all.
 
         >>> r = Ratio("ratio", 0.5, 0.1, 100, "sampled", 99, numerator=50.0, denominator=100.0,
-        ...           variances=(9.0, 0.0, 4.0))
+        ...           _variances=(9.0, 0.0, 4.0))
         >>> [tuple(round(x, 4) for x in part) for part in r.region()]
         [(0.438, 0.5636)]
         """
         alpha = 1 - confidence_of(confidence)
-        nn, nd, dd = self.variances
+        nn, nd, dd = self._variances
         whole = [(-math.inf, math.inf)]
-        if self.degrees < 1 or not all(math.isfinite(x) for x in self.variances):
+        if self.degrees < 1 or not all(math.isfinite(x) for x in self._variances):
             return whole
         t = quantiles.student(alpha, self.degrees)
         top = np.array([self.numerator])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from bistochastic.words import table
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import pandas as pd
+    import polars as pl
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -76,13 +78,13 @@ class Estimate:
     """The shares of the reports."""
     axes: tuple[Axis, ...] = ()
     """The columns of the table with their levels; empty without labels."""
-    linear: Any = field(default=None, repr=False)
+    _linear: Any = field(default=None, repr=False)
     """Where errors come from if not from one matrix and equal weights."""
     total: float | None = None
     """What the counts sum to: of weights, or of a domain; None if it is ``records``."""
     notes: tuple[str, ...] = ()
     """What is said below the table."""
-    make: Callable[[dict[str, Any]], Any] | None = field(default=None, repr=False)
+    _make: Callable[[dict[str, Any]], Any] | None = field(default=None, repr=False)
     """What makes a frame of the library that the reports came from."""
 
     def __post_init__(self) -> None:
@@ -90,7 +92,7 @@ class Estimate:
         self.frequencies.flags.writeable = False
         self.reports.flags.writeable = False
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # A copy is made anew and frozen again: NumPy does not pickle that an array is.
         return type(self), tuple(getattr(self, one.name) for one in fields(self))
 
@@ -117,7 +119,7 @@ class Estimate:
     @property
     def degrees(self) -> float:
         """Degrees of freedom of the intervals under weights; infinite without weights."""
-        return math.inf if self.linear is None else float(self.linear.degrees)
+        return math.inf if self._linear is None else float(self._linear.degrees)
 
     @property
     def _law(self) -> Matrix:
@@ -129,8 +131,8 @@ class Estimate:
         """The inverse estimate, which errors and intervals are of."""
         if self.method == "inverse":
             return self.frequencies
-        if self.linear is not None:
-            return np.asarray(self.linear.shares)
+        if self._linear is not None:
+            return np.asarray(self._linear.shares)
         return operators.solve(self._law, self.reports)
 
     @kept
@@ -164,8 +166,8 @@ class Estimate:
         >>> bs.identity(2).estimate(counts=[50, 50]).standard_errors.round(4)
         array([0.0503, 0.0503])
         """
-        if self.linear is not None:
-            return np.asarray(np.sqrt(self.linear.variance))
+        if self._linear is not None:
+            return np.asarray(np.sqrt(self._linear.variance))
         if self._per_record == math.inf:
             return np.full(self._law.size, math.inf)
         return np.sqrt(self._variance * self._per_record)
@@ -190,7 +192,7 @@ class Estimate:
         >>> bs.identity(2).estimate(counts=[50, 50]).standard_errors_within
         0.0
         """
-        if self.linear is not None:
+        if self._linear is not None:
             return 0.0
         doubt = float(self._scatter[1].sum())
         return doubt and doubt / float(self._variance.sum()) / 2
@@ -206,8 +208,8 @@ class Estimate:
         array([[ 0.0025, -0.0025],
                [-0.0025,  0.0025]])
         """
-        if self.linear is not None:
-            return np.asarray(self.linear.covariance())
+        if self._linear is not None:
+            return np.asarray(self._linear.covariance())
         r = self._law.size
         # The unit matrix, its solution and their product.
         _core.require_memory("covariance", r, r, 32)
@@ -271,8 +273,8 @@ class Estimate:
         return self.interval()
 
     def _interval(self, alpha: float) -> Array:
-        if self.linear is not None:
-            low, high = self.linear.bounds(alpha)
+        if self._linear is not None:
+            low, high = self._linear.bounds(alpha)
             return np.asarray(np.clip(np.stack([low, high], axis=1), 0.0, 1.0))
         n, matrix = self.records, self._law
         certain = structure.is_certain(matrix)
@@ -294,7 +296,7 @@ class Estimate:
             )
         return np.clip(np.stack([low, high], axis=1), 0.0, 1.0)
 
-    def contains(self, prior: Any, confidence: float = 0.95) -> bool:
+    def contains(self, prior: object, confidence: float = 0.95) -> bool:
         """Whether the reports are compatible with true shares ``prior``, by a chi-square test.
 
         The statistic is ``n sum of (reported_v - (P^T prior)_v)^2 / (P^T prior)_v``. If few reports
@@ -307,7 +309,7 @@ class Estimate:
         (True, False)
         """
         level = intervals.confidence_of(confidence)
-        if self.linear is not None or self.matrix is None:
+        if self._linear is not None or self.matrix is None:
             must = "`contains` must be asked of records that count alike, drawn from one matrix"
             raise ValueError(f"{must}; got weights, strata or a domain")
         law = measures.distribution("prior", self.matrix.size, prior)
@@ -318,8 +320,24 @@ class Estimate:
         n = self.records
         return intervals.region(n * expected[possible], n * self.reports[possible], level)
 
+    @overload
     def to_frame(
-        self, library: str | None = None, *, wide: bool = False, value: str = "frequency"
+        self, library: Literal["polars"], *, wide: bool = False, value: str = "frequency"
+    ) -> pl.DataFrame: ...
+    @overload
+    def to_frame(
+        self, library: Literal["pandas"], *, wide: bool = False, value: str = "frequency"
+    ) -> pd.DataFrame: ...
+    @overload
+    def to_frame(
+        self, library: None = None, *, wide: bool = False, value: str = "frequency"
+    ) -> Any: ...
+    def to_frame(
+        self,
+        library: Literal["pandas", "polars"] | None = None,
+        *,
+        wide: bool = False,
+        value: str = "frequency",
     ) -> Any:
         """The table as a data frame.
 
@@ -357,8 +375,8 @@ class Estimate:
         return self._framed(columns, library)
 
     def _framed(self, columns: dict[str, Any], library: str | None) -> Any:
-        if self.make is not None and library is None:
-            return self.make(columns)
+        if self._make is not None and library is None:
+            return self._make(columns)
         for name in ("pandas", "polars") if library is None else (library,):
             try:
                 module = __import__(name)
@@ -369,7 +387,7 @@ class Estimate:
             raise ImportError("`to_frame` must find pandas or polars; got neither")
         raise ImportError(f"`to_frame` must find {library}; got none: install it")
 
-    def plot(self, *, axes: Any = None) -> Figure:
+    def plot(self, *, axes: object = None) -> Figure:
         """Reported beside estimated shares, with error bars of 95 %; the matplotlib figure.
 
         >>> import bistochastic as bs
@@ -406,7 +424,7 @@ class Estimate:
 
     @property
     def _is_quick(self) -> bool:
-        return self.linear is not None or intervals.is_quick(self._law)
+        return self._linear is not None or intervals.is_quick(self._law)
 
     def _rows(self, most: int = 20) -> tuple[list[str], list[list[str]]]:
         # What is only to be looked at must not take long.
@@ -430,9 +448,9 @@ class Estimate:
     def _title(self) -> str:
         gap = f", gap {self.gap:.1e} nats per record" if self.gap > 0 else ""
         records = "1 record" if self.records == 1 else f"{self.records:,} records"
-        if self.linear is not None and self.linear.tallies.weighted:
+        if self._linear is not None and self._linear.tallies.weighted:
             records += f" with weights of {self.total:,.6g}"
-        if self.linear is not None and not self.linear.tallies.is_plain:
+        if self._linear is not None and not self._linear.tallies.is_plain:
             records += f", {self.degrees:,.0f} degrees of freedom"
         later = "" if self._is_quick else "; errors when asked for"
         return f"{self.method} from {records} ({self.population}){gap}{later}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _FEW = 256
 
 
-def tally(matrix: Matrix, codes: Any, counts: Any) -> Array:
+def tally(matrix: Matrix, codes: object, counts: object) -> Array:
     """The counts of the reports, from the reports or as given."""
     if (codes is None) == (counts is None):
         got = "neither" if codes is None else "both"
@@ -28,7 +28,7 @@ def tally(matrix: Matrix, codes: Any, counts: Any) -> Array:
     return _of_codes(matrix, codes) if codes is not None else _of_counts(matrix, counts)
 
 
-def _of_codes(matrix: Matrix, codes: Any) -> Array:
+def _of_codes(matrix: Matrix, codes: object) -> Array:
     array = code_array(codes)
     if array.ndim > 1 and isinstance(composition(matrix), Kron):
         # Columns side by side look just like this, and would be counted as many records as cells.
@@ -40,7 +40,7 @@ def _of_codes(matrix: Matrix, codes: Any) -> Array:
     return _core.count(plain, matrix.size).astype(float)
 
 
-def code_array(codes: Any) -> NDArray[Any]:
+def code_array(codes: object) -> np.ndarray:
     """Codes as an array of whole numbers; true and false are 1 and 0."""
     must = "be an array of whole numbers"
     array = arguments.array("codes", must, codes)
@@ -54,7 +54,7 @@ def code_array(codes: Any) -> NDArray[Any]:
     return array
 
 
-def _of_counts(matrix: Matrix, counts: Any) -> Array:
+def _of_counts(matrix: Matrix, counts: object) -> Array:
     r = matrix.size
     must = f"`counts` must hold {r} non-negative numbers"
     numbers = arguments.array("counts", f"hold {r} non-negative numbers", counts)
@@ -90,7 +90,7 @@ def _axes(matrix: Matrix) -> tuple[int, ...]:
     return tuple(size for factor in kron.factors for size in _axes(factor))
 
 
-def _refuse_another_order(counts: Any, size: int) -> None:
+def _refuse_another_order(counts: object, size: int) -> None:
     """A labelled column (pandas) sorted by frequency would be taken for another table."""
     labels = getattr(counts, "index", None)
     if labels is None or callable(labels) or len(labels) != size:

@@ -21,15 +21,15 @@ from bistochastic.adapters import table_files
 from bistochastic.adapters.table_files import created, ending, opened
 from bistochastic.files.whole import Whole, locked, room
 from bistochastic.pipeline import Behind, abreast, ahead
-from bistochastic.plan.attributes import Numeric
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    import numpy as np
 
     from bistochastic.adapters.csv_dialect import Dialect
+    from bistochastic.adapters.scatter import Scatter
     from bistochastic.adapters.table_files import Source
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.options import Options
@@ -95,7 +95,7 @@ def kinds(plan: Plan) -> dict[str, str]:
     """What the columns of a CSV file hold, as far as the plan says."""
     found: dict[str, str] = {}
     for attribute in plan.attributes:
-        if isinstance(attribute, Numeric):
+        if attribute.whole_column:
             found[attribute.column] = "number"
             continue
         for column, labels in zip(attribute.columns, attribute.axes, strict=True):
@@ -107,12 +107,11 @@ def kinds(plan: Plan) -> dict[str, str]:
 
 def _numbers(
     plan: Plan, table: Source, options: Options, progress: Callable[[str, float | None], None]
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, np.ndarray]:
     """The numeric columns, read whole and permuted, one after the other."""
-    from bistochastic.plan.columns import numbers
     from bistochastic.plan.stream import permuted
 
-    numeric = {a.column: a for a in plan.attributes if isinstance(a, Numeric)}
+    numeric = {a.column: a for a in plan._numeric}
     if not numeric:
         return {}
     # Before the file is read for it, as a column may be missing.
@@ -121,7 +120,7 @@ def _numbers(
     found = {}
     for column, attribute in numeric.items():
         progress(f"permuting {column}", None)
-        values = numbers(read.pop(column), attribute)
+        values = attribute._read(read.pop(column))
         found[column] = permuted(plan, options, column, values)
         del values
     return found
@@ -131,7 +130,7 @@ def _written(
     plan: Plan,
     table: Source,
     options: Options,
-    numbers: dict[str, NDArray[Any]],
+    numbers: dict[str, np.ndarray],
     whole: Whole,
     part: Path,
     form: str,
@@ -142,14 +141,14 @@ def _written(
     from bistochastic.plan.stream import Stream
 
     stream = Stream(plan, table.schema, options, numbers=numbers, places=form == ".parquet")
-    scatter: Any = None
+    scatter: Scatter | None = None
     sink: Any = None
     if options.shuffle:
         from bistochastic.adapters.scatter import Scatter
 
         scatter = Scatter(whole.new, stream.schema, table.rows or table.about())
     try:
-        protected = {column for attribute in plan.attributes for column in attribute.columns}
+        protected = plan._protected
         sink = created(part, form, stream.schema, protected, dialect)
         first = sink.write if scatter is None else scatter.write
         with Behind(first) as behind:

@@ -6,7 +6,7 @@ functions of this room make. So a category named ``<script>`` is shown as it is 
 
 from bistochastic.markup.elements import Markup, element, join
 from bistochastic.markup.page import FRAGMENT_STYLE, fragment, page, section
-from bistochastic.markup.pictures import bars, heat, lines, titled
+from bistochastic.markup.pictures import bars, heat, titled
 from bistochastic.markup.tables import facts, table
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "fragment",
     "heat",
     "join",
-    "lines",
     "page",
     "section",
     "table",

@@ -10,7 +10,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from bistochastic.markup.elements import Markup, element
 
@@ -30,7 +29,6 @@ vertical-align:bottom}
 font-family:system-ui,"Segoe UI",Roboto,"Noto Sans",sans-serif}
 .bs-ink{fill:#3b82c4;print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .bs-line{fill:none;stroke:currentColor;stroke-width:1}
-.bs-curve{fill:none;stroke:currentColor;stroke-width:1.8}
 .bs-strike{fill:none;stroke:currentColor;stroke-width:.7;stroke-opacity:.55}
 .bs-grid{fill:none;stroke:currentColor;stroke-width:.5;stroke-opacity:.35}
 .bs-mono{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace}
@@ -102,7 +100,7 @@ def page(
     contents: Sequence[tuple[str, str]] = (),
     footer: object = None,
     script: str | None = None,
-    data: Mapping[str, Any] | None = None,
+    data: Mapping[str, object] | None = None,
     lang: str = "en",
 ) -> str:
     """A whole page: a head, ``children`` as the main part, and a footer.
@@ -165,7 +163,7 @@ def _contents(contents: Sequence[tuple[str, str]]) -> Markup:
     return element("nav", element("ol", listed), class_="bs-contents", aria_label="Contents")
 
 
-def _data(data: Mapping[str, Any]) -> Markup:
+def _data(data: Mapping[str, object]) -> Markup:
     """Numbers for the script, as JSON that ends no element."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,14 +1,14 @@
-"""Pictures as inline SVG, made of plain numbers: a heat map, bars with intervals, lines.
+"""Pictures as inline SVG, made of plain numbers: a heat map, and bars with intervals.
 
 They take the colour of the text around them, so that they are right on light and on dark. Every
 picture has a title and a text that says what it shows. None needs colour to be read: cells hold
-their numbers, impossible ones are struck through, lines are dashed in their own way and named.
+their numbers, and impossible ones are struck through.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from bistochastic.markup.elements import Markup, element
 
@@ -24,7 +24,6 @@ _DARKEST = 0.6
 _STEPS = 24
 # The longest label beside a picture; the whole one is in the tables.
 _LONGEST = 22
-_DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 3 6 3", "4 2")
 _CUT = "\u2026"
 
 
@@ -162,75 +161,6 @@ def bars(
         f"{label}: {text}" for (label, *_), text in zip(items, texts, strict=True)
     )
     return svg(left + width + right, tall + 4, body, title=title, description=said, id=id)
-
-
-def lines(
-    x: Sequence[float],
-    series: Mapping[str, Sequence[float]],
-    *,
-    title: str,
-    x_name: str,
-    y_name: str,
-    marks: bool = False,
-    description: str | None = None,
-    id: str | None = None,
-) -> Markup:
-    """Lines over a common axis, each dashed in its own way and named at its end.
-
-    >>> picture = lines([0, 1], {"a": [0, 2]}, title="t", x_name="beta", y_name="cost")
-    >>> "a: from 0 to 2" in picture
-    True
-    """
-    width, height, size = 360.0, 200.0, 11.0
-    finite = [y for ys in series.values() for y in ys if math.isfinite(y)]
-    low, high = min([0.0, *finite]), max(finite, default=1.0)
-    high = high if high > low else low + 1.0
-    start, end = (x[0], x[-1]) if x else (0.0, 1.0)
-    span = end - start or 1.0
-
-    def across(value: float) -> float:
-        return width * (value - start) / span
-
-    def down(value: float) -> float:
-        return height * (1 - (value - low) / (high - low))
-
-    drawn = [element("path", d=f"M0 0V{_n(height)}H{_n(width)}", class_="bs-line")]
-    for value in (low, (low + high) / 2, high):
-        drawn.append(_text(f"{value:.3g}", -6, down(value) + 4, size, "end"))
-    for value in (start, (start + end) / 2, end):
-        drawn.append(_text(f"{value:.3g}", across(value), height + 16, size, "middle"))
-    drawn.append(_text(x_name, width / 2, height + 32, size, "middle", quiet=True))
-    drawn.append(_text(y_name, 0, -8, size, "start", quiet=True))
-    ends: list[tuple[float, str]] = []
-    for i, (name, ys) in enumerate(series.items()):
-        points = [(across(a), down(b)) for a, b in zip(x, ys, strict=True) if math.isfinite(b)]
-        if not points:
-            continue
-        d = "M" + "L".join(f"{_n(a)} {_n(b)}" for a, b in points)
-        dash = _DASHES[i % len(_DASHES)] or None
-        drawn.append(element("path", d=d, class_="bs-curve", stroke_dasharray=dash))
-        if marks:
-            dots = "".join(f"M{_n(a - 2)} {_n(b)}h4M{_n(a)} {_n(b - 2)}v4" for a, b in points)
-            drawn.append(element("path", d=dots, class_="bs-line"))
-        if points[-1][0] < width - 1:
-            # One that ends early has its name where it ends.
-            at = points[-1]
-            drawn.append(_text(_short(name), at[0] + 6, at[1] + 4, size, "start"))
-        else:
-            ends.append((points[-1][1], name))
-    # Names that would stand on each other move apart.
-    last = -math.inf
-    for y, name in sorted(ends):
-        last = max(y + 4, last + size + 2)
-        drawn.append(_text(_short(name), width + 6, last, size, "start"))
-    left = 54.0
-    right = max((len(_short(name)) for name in series), default=1) * size * _MONO + 12
-    body = element("g", drawn, transform=f"translate({_n(left)} 22)")
-    said = description or "; ".join(
-        f"{name}: from {ys[0]:.3g} to {ys[-1]:.3g}" for name, ys in series.items() if len(ys)
-    )
-    whole = max(height + 40, last + 8) + 22
-    return svg(left + width + right, whole, body, title=title, description=said, id=id)
 
 
 def titled(picture: Markup) -> Markup:

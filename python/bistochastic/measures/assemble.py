@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from bistochastic.words import down, up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -36,10 +37,10 @@ _EXPLAINS = {
 def profile_of(
     matrix: Matrix,
     *,
-    cost: Any = None,
-    prior: Any = None,
+    cost: object = None,
+    prior: object = None,
     full: bool = False,
-    progress: Any = None,
+    progress: object = None,
 ) -> Profile:
     """See :meth:`bistochastic.Matrix.profile`."""
     with watched("measuring", progress, words=_parts) as tell:
@@ -55,7 +56,12 @@ def _parts(share: float) -> str:
 
 
 def _profile(
-    matrix: Matrix, cost: Any, prior: Any, *, full: bool, tell: Callable[[float], object] | None
+    matrix: Matrix,
+    cost: object,
+    prior: object,
+    *,
+    full: bool,
+    tell: Callable[[float], object] | None,
 ) -> Profile:
     size = matrix.size
     costs = None if cost is None else measures.cost_table(size, cost)
@@ -146,7 +152,7 @@ def _attacker(
     ]
 
 
-def _up(x: Any) -> float:
+def _up(x: Fraction) -> float:
     """The smallest double not below a fraction."""
     near = float(x)
     return near if near >= x else math.nextafter(near, math.inf)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 SLACK = 1e-12
 
 
-def log2_up(x: Any) -> float:
+def log2_up(x: int | Fraction) -> float:
     """log2 of a positive integer or fraction: exact for powers of two, else not below it.
 
     >>> log2_up(8), log2_up(3) > 1.584962500721156

@@ -60,26 +60,12 @@ class Capacity:
 
 def capacity(matrix: Matrix, found: Lines | None, *, full: bool = False) -> Capacity:
     """Channel capacity: the mutual information under the prior that an attacker likes best."""
-    surveys = {_core.identity_of(matrix): found}
-
-    def survey(part: Matrix) -> Lines | None:
-        key = _core.identity_of(part)
-        if key not in surveys:
-            surveys[key] = lines(part, [], full=full)
-        return surveys[key]
-
-    def needed(part: Matrix) -> list[Matrix]:
-        match composition(part):
-            case Kron() as kron:
-                return wide_factors(kron)
-            case Mixture(parts=parts) | Product(parts=parts) if survey(part) is None:
-                return list(parts)
-        return []
 
     def of(part: Matrix, known: Callable[[Matrix], Capacity]) -> Capacity:
-        return _capacity(part, survey(part), known, full=full)
+        survey = found if part is matrix else lines(part, [], full=full)
+        return _capacity(part, survey, known, full=full)
 
-    return structure.by_parts(matrix, needed, of)
+    return structure.by_parts(matrix, of)
 
 
 def _capacity(

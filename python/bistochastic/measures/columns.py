@@ -31,17 +31,7 @@ _PRODUCT = 512
 
 def column(matrix: Matrix, v: int) -> Array:
     """Column ``v`` as doubles, by the structure of the matrix."""
-    return by_parts(matrix, _along, lambda part, found: _column(part, v, found))
-
-
-def _along(matrix: Matrix) -> list[Matrix]:
-    """The parts whose column of the same code is needed."""
-    match composition(matrix):
-        case Mixture(parts=parts):
-            return list(parts)
-        case Product(second=second) if matrix.size > _PRODUCT:
-            return [second]
-    return []
+    return by_parts(matrix, lambda part, found: _column(part, v, found))
 
 
 def _column(matrix: Matrix, v: int, found: Callable[[Matrix], Array]) -> Array:

@@ -22,20 +22,10 @@ _WRITTEN = 1024
 def conditioning(matrix: Matrix, *, full: bool) -> list[Entry]:
     """Rank and condition."""
 
-    def needed(part: Matrix) -> list[Matrix]:
-        if _core.spectrum(part) is not None:
-            return []
-        match structure.composition(part):
-            case structure.Kron() as kron:
-                return structure.wide_factors(kron)
-            case structure.Product(parts=parts) if not (full or part.size <= _WRITTEN):
-                return list(parts)
-        return []
-
     def of(part: Matrix, known: Callable[[Matrix], list[Entry]]) -> list[Entry]:
         return _conditioning_of(part, known, full=full)
 
-    return structure.by_parts(matrix, needed, of)
+    return structure.by_parts(matrix, of)
 
 
 def _conditioning_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-def cost_table(size: int, given: Any) -> Array | Literal["ordinal"]:
+def cost_table(size: int, given: object) -> Array | Literal["ordinal"]:
     """A table of costs, or the word for ``|u - v|``."""
     must = f'`cost` must be "ordinal" or {size} x {size} non-negative numbers'
     if isinstance(given, str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-def distribution(name: str, size: int, given: Any) -> Array:
+def distribution(name: str, size: int, given: object) -> Array:
     """A probability vector of ``size`` numbers, its sum brought to 1."""
     must = f"`{name}` must hold {size} non-negative numbers that sum to 1"
     numbers = arguments.floats(name, f"hold {size} non-negative numbers that sum to 1", given)
@@ -38,7 +38,7 @@ def distribution(name: str, size: int, given: Any) -> Array:
     return numbers / total
 
 
-def posterior(matrix: Matrix, v: Any, prior: Any = None) -> Array:
+def posterior(matrix: Matrix, v: object, prior: object = None) -> Array:
     """``Pr(u | v)``; see :meth:`bistochastic.Matrix.posterior`."""
     code = _core.as_code("v", v, matrix.size)
     if prior is None:

@@ -11,6 +11,8 @@ from bistochastic.words import down, table, up
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from matplotlib.figure import Figure
+
     from bistochastic.matrix import Matrix
 
     Status = Literal["exact", "bound", "not computed"]
@@ -42,9 +44,6 @@ _WORDS: dict[str, tuple[str, int]] = {
     "best_guess": ("best guess under the prior", +1),
 }
 
-# What measures were called in earlier versions.
-_RENAMED = {"bits": "entropy_rate", "ergodic": "is_ergodic"}
-
 # What is between 0 and 1, and so is drawn.
 _SHARES = ("beta", "worst_row", "worst_column", "guessing_probability", "truthfulness")
 _TO_THE_DIGIT = ("entropy_rate", "beta", "worst_row", "worst_column", "epsilon")
@@ -67,11 +66,6 @@ class Entry:
     status: Status
     note: str = ""
     before: float | None = field(default=None, repr=False)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Pickles of earlier versions know some measures by other names.
-        name = _RENAMED.get(state["name"], state["name"])
-        self.__dict__.update(state, name=name)
 
     @property
     def words(self) -> str:
@@ -200,7 +194,7 @@ class Profile:
             markup.titled(markup.bars(shares, title="Those that are shares", most=1.0)),
         )
 
-    def plot(self, *, axes: Any = None) -> Any:
+    def plot(self, *, axes: object = None) -> Figure:
         """The profile as a picture (needs the extra ``plot``); returns the matplotlib figure.
 
         See :func:`bistochastic.plot.profile`.

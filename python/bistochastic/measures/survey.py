@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from bistochastic import _core
 from bistochastic.structure import Kron, composition, wide_factors
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -125,7 +126,7 @@ def _joint_deniability(
 
 
 def _joint_witness(
-    factors: list[Matrix], each: list[Lines], joint: Any
+    factors: list[Matrix], each: list[Lines], joint: Callable[[list[int]], int]
 ) -> tuple[int, int, int] | None:
     """Where a factor excludes a truth, the others stay put; else the widest of all together."""
     barred = [i for i, factor in enumerate(factors) if math.isinf(factor.epsilon)]
@@ -141,7 +142,7 @@ def _joint_witness(
     return u, w, v
 
 
-def deniability(matrix: Matrix, gamma: Any) -> int:
+def deniability(matrix: Matrix, gamma: object) -> int:
     """(k, gamma)-deniability; see :meth:`bistochastic.Matrix.deniability`."""
     must = "be a number of at least 1"
     factor = _core.as_real("gamma", must, gamma)

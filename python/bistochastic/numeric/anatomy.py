@@ -30,7 +30,7 @@ class Anatomy:
 
     >>> import bistochastic as bs
     >>> people = {"age": [30, 61, 31, 60], "illness": ["flu", "flu", "flu", "gout"]}
-    >>> print(bs.anatomize(people, quasi_identifiers=["age"], sensitive=["illness"], k=2))
+    >>> print(bs.masking.anatomize(people, quasi_identifiers=["age"], sensitive=["illness"], k=2))
     4 records in 2 classes, k = 2
     sensitive  surest guess  1/k
     ---------  ------------  ---
@@ -87,10 +87,10 @@ class Anatomy:
 
 
 def anatomize(
-    frame: Any,
+    frame: object,
     *,
-    quasi_identifiers: Any,
-    sensitive: Any,
+    quasi_identifiers: object,
+    sensitive: object,
     k: int,
     l: int | None = None,  # noqa: E741
     key: Key | None = None,
@@ -132,7 +132,7 @@ def anatomize(
     ...     "town": ["A", "B", "A", "B", "A", "B"],
     ...     "illness": ["flu", "gout", "cold", "flu", "flu", "cold"],
     ... }
-    >>> tables = bs.anatomize(
+    >>> tables = bs.masking.anatomize(
     ...     people, quasi_identifiers=["age", "town"], sensitive="illness", k=3,
     ...     key=bs.Key.insecure(1), stream="illnesses",
     ... )
@@ -144,7 +144,7 @@ def anatomize(
     A guess by the class alone: columns that go with the sensitive one make others surer.
     >>> tables.quasi_identifiers["class"]
     array([0, 0, 0, 1, 1, 1])
-    >>> bs.anatomize(
+    >>> bs.masking.anatomize(
     ...     people, quasi_identifiers=["age", "town"], sensitive="illness", k=2, l=2
     ... ).bounds
     {'illness': 0.5}
@@ -157,9 +157,9 @@ def anatomize(
 
 
 def _anatomized(
-    frame: Any,
-    quasi_identifiers: Any,
-    sensitive: Any,
+    frame: object,
+    quasi_identifiers: object,
+    sensitive: object,
     k: int,
     l: int | None,  # noqa: E741
     key: Key | None,

@@ -27,7 +27,7 @@ _DENSE = 2048
 @watched("averaging")
 def average(
     matrix: Matrix,
-    values: Any,
+    values: object,
     *,
     order: orders.Order,
     allow_invertible: bool,
@@ -46,7 +46,7 @@ def average(
     return containers.with_numbers(values, out)
 
 
-def _numbers(matrix: Matrix, values: Any) -> Array:
+def _numbers(matrix: Matrix, values: object) -> Array:
     size = matrix.size
     given = containers.length(values)
     if given != size:
@@ -75,8 +75,11 @@ def _averaged(matrix: Matrix, numbers: Array) -> Array:
 
 def _vector(matrix: Matrix, numbers: Array) -> Array:
     packed = np.require(numbers, requirements=["C", "A"])
-    found = _core.average_vector(matrix, packed)
-    return operators.apply(matrix, packed) if found is None else found
+    found = operators.apply(matrix, packed)
+    if np.isfinite(found).all():
+        return found
+    # The sum of a class passed the largest double; its mean cannot.
+    return operators.apply(matrix, packed * 2.0**-64) * 2.0**64
 
 
 def _refuse(matrix: Matrix) -> None:

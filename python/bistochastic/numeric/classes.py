@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Classes:
 
     >>> import bistochastic as bs
     >>> people = {"age": [30, 61, 31, 60], "sex": ["f", "m", "f", "m"]}
-    >>> found = bs.k_anonymous_classes(people, quasi_identifiers=["age", "sex"], k=2)
+    >>> found = bs.masking.k_anonymous_classes(people, quasi_identifiers=["age", "sex"], k=2)
     >>> found
     <Classes: 4 records in 2 classes of 2, information loss 0.08324 %>
     >>> found.classes, found.sizes, found.order
@@ -84,7 +84,7 @@ class Microaggregation(Classes):
     """Classes, and the mean of each.
 
     >>> import bistochastic as bs
-    >>> found = bs.microaggregate([1.0, 9.0, 2.0, 8.0], k=2)
+    >>> found = bs.masking.microaggregate([1.0, 9.0, 2.0, 8.0], k=2)
     >>> found.centroids, found.values
     (array([1.5, 8.5]), array([1.5, 8.5, 1.5, 8.5]))
     """
@@ -98,7 +98,7 @@ class Microaggregation(Classes):
         return self.centroids[self.classes]
 
 
-def microaggregate(X: Any, *, k: int, progress: Progress = None) -> Microaggregation:  # noqa: N803
+def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggregation:  # noqa: N803
     """Classes of ``k`` or more similar records, and the mean of each class.
 
     ``X`` holds one record per row: an array or a frame of numbers. Columns are standardised first,
@@ -120,7 +120,7 @@ def microaggregate(X: Any, *, k: int, progress: Progress = None) -> Microaggrega
 
     >>> import bistochastic as bs
     >>> incomes = [20.0, 21.0, 50.0, 22.0, 52.0, 51.0, 90.0]
-    >>> found = bs.microaggregate(incomes, k=3)
+    >>> found = bs.masking.microaggregate(incomes, k=3)
     >>> found
     <Microaggregation: 7 records in 2 classes of 3 to 4, information loss 29.71 %>
     >>> found.values
@@ -136,7 +136,7 @@ def microaggregate(X: Any, *, k: int, progress: Progress = None) -> Microaggrega
         return found
 
 
-def _microaggregated(table_given: Any, k: int) -> Microaggregation:
+def _microaggregated(table_given: object, k: int) -> Microaggregation:
     k = _core.as_whole("k", k, 2)
     given = _numbers(table_given)
     if given.ndim not in (1, 2):
@@ -153,7 +153,7 @@ def _microaggregated(table_given: Any, k: int) -> Microaggregation:
     return Microaggregation(found.classes, found.sizes, found.k, found.information_loss, centroids)
 
 
-def _numbers(given: Any) -> NDArray[Any]:
+def _numbers(given: object) -> np.ndarray:
     """A table of numbers; of a frame, the column that holds none is named."""
     if not is_frame(given):
         return finite("X", given)
@@ -170,7 +170,7 @@ def _numbers(given: Any) -> NDArray[Any]:
 
 
 def k_anonymous_classes(
-    frame: Any, *, quasi_identifiers: Any, k: int, progress: Progress = None
+    frame: object, *, quasi_identifiers: object, k: int, progress: Progress = None
 ) -> Classes:
     """Classes of ``k`` or more records that are alike in columns of any kind.
 
@@ -199,7 +199,7 @@ def k_anonymous_classes(
     ...     "school": ["degree", "none", "degree", "primary", "primary", "none"],
     ... }
     >>> scale = ["none", "primary", "degree"]
-    >>> found = bs.k_anonymous_classes(
+    >>> found = bs.masking.k_anonymous_classes(
     ...     people, quasi_identifiers={"age": "number", "school": scale}, k=3
     ... )
     >>> found.classes
@@ -213,7 +213,7 @@ def k_anonymous_classes(
         return found
 
 
-def of_frame(frame: Frame, quasi_identifiers: Any, k: int) -> Classes:
+def of_frame(frame: Frame, quasi_identifiers: object, k: int) -> Classes:
     """The same of a frame that was read already."""
     names = frame.named("quasi_identifiers", quasi_identifiers)
     rows = _rows("frame", (frame.records, len(names)))
@@ -239,7 +239,7 @@ def _group(rows: Floats, kinds: list[int], k: int) -> Classes:
     return Classes(classes, sizes, k, loss)
 
 
-def _axis(frame: Frame, name: Any, how: Any) -> tuple[NDArray[Any], int]:
+def _axis(frame: Frame, name: object, how: object) -> tuple[np.ndarray, int]:
     """A column as numbers, and what they are."""
     title, column = frame.title(name), frame.columns[name]
     if how is not None and not isinstance(how, str):
@@ -261,7 +261,7 @@ def _axis(frame: Frame, name: Any, how: Any) -> tuple[NDArray[Any], int]:
     return codes, max(levels, 1)
 
 
-def _on_scale(frame: Frame, name: Any, levels: list[Any]) -> tuple[NDArray[Any], int]:
+def _on_scale(frame: Frame, name: object, levels: list[object]) -> tuple[np.ndarray, int]:
     """Ranks from 0 to 1 among levels in order."""
     must = f"`{frame.title(name)}` must hold the levels that are listed for it"
     try:

@@ -37,7 +37,7 @@ def _is_polars_frame(kind: type) -> bool:
     return hasattr(kind, "get_columns") and hasattr(kind, "__getitem__")
 
 
-def take(values: Any, rows: NDArray[Any]) -> Any:
+def take(values: Any, rows: np.ndarray) -> Any:
     """Row ``rows[i]`` at place ``i``, in the same container; labels (pandas) stay in their places.
 
     >>> take(("a", "b", "c"), np.array([2, 0, 1]))

@@ -24,7 +24,7 @@ _MUST = "be a frame (pandas, polars, pyarrow) or a dictionary of columns"
 _NUMBERS = frozenset((int, float))
 
 
-def is_frame(given: Any) -> bool:
+def is_frame(given: object) -> bool:
     """Whether it has columns by name.
 
     >>> is_frame({"age": [1, 2]}), is_frame([[1, 2]])
@@ -47,7 +47,7 @@ class Frame:
     columns: dict[Any, Any]
     records: int
 
-    def title(self, name: Any) -> str:
+    def title(self, name: object) -> str:
         """A column in a sentence: its name, or where it stands if that is no text or number.
 
         >>> Frame.of("frame", {"age": [1, 2]}).title("age")
@@ -82,7 +82,7 @@ class Frame:
             raise ValueError(f"`{argument}` must hold columns of one length; got {got}")
         return Frame(given, argument, columns, lengths[0])
 
-    def plain(self, name: Any) -> NDArray[Any]:
+    def plain(self, name: Any) -> np.ndarray:
         """A column as a plain array with one axis and nothing missing."""
         title, column = self.title(name), self.columns[name]
         if isinstance(column, list | tuple) and not _NUMBERS.issuperset(map(type, column)):
@@ -107,13 +107,13 @@ class Frame:
             raise ValueError(f"`{title}` must hold no missing values; got {got}")
         return found
 
-    def numbers(self, name: Any) -> NDArray[Any]:
+    def numbers(self, name: Any) -> np.ndarray:
         """A column of finite numbers, of the type it came in."""
         found = finite(self.title(name), self.columns[name])
         self._check(name, found)
         return found
 
-    def _check(self, name: Any, found: NDArray[Any]) -> None:
+    def _check(self, name: object, found: np.ndarray) -> None:
         if found.shape != (self.records,):
             must = f"`{self.title(name)}` must hold one value for each of {self.records} records"
             raise ValueError(f"{must}; got shape {found.shape}")
@@ -144,7 +144,7 @@ class Frame:
 
         return door.leaving(self.columns[name], order)
 
-    def like(self, columns: Mapping[Any, Any], *, labels: bool = False) -> Any:
+    def like(self, columns: Mapping[Any, object], *, labels: bool = False) -> Any:
         """A frame of these columns, of the same library; ``labels`` keeps those of the rows."""
         kind = type(self.given)
         if isinstance(self.given, dict):
@@ -176,7 +176,7 @@ class Frame:
         return names
 
 
-def _name(name: Any) -> str:
+def _name(name: object) -> str:
     """A column that a caller named, in a sentence."""
     # Python writes no number of thousands of digits.
     short = type(name) is str or (type(name) is int and abs(name) < 1 << 64)

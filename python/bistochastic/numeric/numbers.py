@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def finite(name: str, given: Any) -> NDArray[Any]:
+def finite(name: str, given: Any) -> np.ndarray:
     """What a caller gave as an array of finite numbers, of the type it came in.
 
     >>> finite("x", [1.0, float("nan"), float("nan")])

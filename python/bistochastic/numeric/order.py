@@ -63,7 +63,7 @@ def given(order: Any, size: int) -> Rows:
     return found
 
 
-def by_rank(matrix: Matrix, values: Any, key: _core.Key | None, stream: str | None) -> Rows:
+def by_rank(matrix: Matrix, values: object, key: _core.Key | None, stream: str | None) -> Rows:
     """The rows from the smallest value to the largest, equal ones in random order.
 
     Were ties left as the file has them, neighbours in the file would stay neighbours: so they are
@@ -97,7 +97,7 @@ def by_rank(matrix: Matrix, values: Any, key: _core.Key | None, stream: str | No
     )
 
 
-def refuse_nan(plain: NDArray[Any]) -> None:
+def refuse_nan(plain: np.ndarray) -> None:
     """NaN has no rank and no mean."""
     match plain.dtype.kind:
         case "f":

@@ -12,8 +12,6 @@ from bistochastic.numeric import order as orders
 from bistochastic.progress import watched
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from bistochastic.matrix import Matrix
 
 # Bytes of a row that the core moves as they are; others are moved by the numbers of their rows.
@@ -23,7 +21,7 @@ _WIDTHS = (1, 2, 4, 8)
 @watched("permuting")
 def permute(
     matrix: Matrix,
-    values: Any,
+    values: object,
     *,
     order: orders.Order,
     key: _core.Key | None,
@@ -50,22 +48,22 @@ def permute(
     return containers.take(values, places)
 
 
-def _width(values: NDArray[Any]) -> int:
+def _width(values: np.ndarray) -> int:
     return int(values.itemsize * np.prod(values.shape[1:], dtype=np.int64))
 
 
-def _is_plain(values: NDArray[Any]) -> bool:
+def _is_plain(values: np.ndarray) -> bool:
     """Whether a row is a few bytes that can be moved without knowing what they are."""
     return values.dtype.kind not in "OTV" and _width(values) in _WIDTHS
 
 
 def _moved(
     matrix: Matrix,
-    values: NDArray[Any],
+    values: np.ndarray,
     key: _core.Key | None,
     stream: str | None,
     allow_shift: bool,
-) -> NDArray[Any]:
+) -> np.ndarray:
     from bistochastic.adapters.arrays import one_nan
 
     size = len(values)

@@ -28,7 +28,7 @@ class ReverseMap:
     """The original in the order of the masked values, and what is left.
 
     >>> import bistochastic as bs
-    >>> found = bs.reverse_map([1, 2, 3], [10, 30, 20])
+    >>> found = bs.masking.reverse_map([1, 2, 3], [10, 30, 20])
     >>> found
     <ReverseMap of 3 records>
     >>> found.z, found.residual
@@ -57,7 +57,7 @@ class PermutationDistance:
     """By how many ranks each record was moved.
 
     >>> import bistochastic as bs
-    >>> print(bs.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]))
+    >>> print(bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]))
     5 records, ranks moved
     column  10 %  50 %  90 %  not moved
     ------  ----  ----  ----  ---------
@@ -67,7 +67,7 @@ class PermutationDistance:
     distances: Any
     """One number for each record, as the masked values came: an array, or a frame by column."""
     records: int
-    columns: tuple[Any, ...]
+    columns: tuple[object, ...]
     """The names of the columns of a frame; elsewhere their numbers."""
     table: Floats
     """The distances with one column for each."""
@@ -78,7 +78,7 @@ class PermutationDistance:
         One number of a vector, else one for each column.
 
         >>> import bistochastic as bs
-        >>> bs.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]).quantile(0.9)
+        >>> bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]).quantile(0.9)
         2.0
         """
         must = "be a number from 0 to 1"
@@ -121,7 +121,7 @@ def _records(values: Any) -> int:
     return len(next(iter(values.values()), ())) if isinstance(values, dict) else len(values)
 
 
-def reverse_map(x: Any, y: Any) -> ReverseMap:
+def reverse_map(x: object, y: object) -> ReverseMap:
     """``z`` and ``y - z``: the original in the order of the masked values, and the residual.
 
     ``x`` is the original and ``y`` what it was masked to, record by record: vectors, tables, which
@@ -137,16 +137,16 @@ def reverse_map(x: Any, y: Any) -> ReverseMap:
     >>> import bistochastic as bs
     >>> incomes = [20_000, 31_000, 54_000, 90_000]
     >>> masked = [20_500, 90_100, 31_000, 53_900]
-    >>> found = bs.reverse_map(incomes, masked)
+    >>> found = bs.masking.reverse_map(incomes, masked)
     >>> found.z, found.residual
     (array([20000, 90000, 31000, 54000]), array([ 500.,  100.,    0., -100.]))
     """
-    made: list[tuple[NDArray[Any], Floats]] = []
+    made: list[tuple[np.ndarray, Floats]] = []
     wrap = _each(x, y, lambda a, b: made.append(_reverse(a, b)))
     return ReverseMap(wrap([z for z, _ in made]), wrap([residual for _, residual in made]))
 
 
-def permutation_distance(x: Any, y: Any) -> PermutationDistance:
+def permutation_distance(x: object, y: Any) -> PermutationDistance:
     """By how many ranks masking moved each record: ``|rank(x[i]) - rank(z[i])|``.
 
     ``z`` is that of :func:`reverse_map`, and ``x`` and ``y`` are as there. Equal values have the
@@ -155,7 +155,7 @@ def permutation_distance(x: Any, y: Any) -> PermutationDistance:
     :meth:`PermutationDistance.quantile`.
 
     >>> import bistochastic as bs
-    >>> found = bs.permutation_distance([10, 20, 20, 30], [10, 30, 20, 20])
+    >>> found = bs.masking.permutation_distance([10, 20, 20, 30], [10, 30, 20, 20])
     >>> found
     <PermutationDistance: 4 records, median 0.75 ranks>
     >>> found.distances
@@ -163,7 +163,7 @@ def permutation_distance(x: Any, y: Any) -> PermutationDistance:
     """
     made: list[Floats] = []
     wrap = _each(x, y, lambda a, b: made.append(_distance(a, b)))
-    names: tuple[Any, ...] = tuple(range(len(made)))
+    names: tuple[object, ...] = tuple(range(len(made)))
     if is_frame(x) and is_frame(y):
         names = tuple(Frame.of("y", y).columns)
     elif len(made) == 1 and isinstance(getattr(y, "name", None), str):
@@ -171,18 +171,18 @@ def permutation_distance(x: Any, y: Any) -> PermutationDistance:
     return PermutationDistance(wrap(made), len(made[0]), names, np.stack(made, axis=1))
 
 
-def _reverse(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
+def _reverse(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, Floats]:
     z = np.empty_like(x)
     # The last key is the first to count; the sort is stable.
     z[np.lexsort((x, y))] = np.sort(x)
     return z, y.astype(np.float64) - z.astype(np.float64)
 
 
-def _distance(x: NDArray[Any], y: NDArray[Any]) -> Floats:
+def _distance(x: np.ndarray, y: np.ndarray) -> Floats:
     z, _ = _reverse(x, y)
     ordered = np.sort(x)
 
-    def rank(values: NDArray[Any]) -> Floats:
+    def rank(values: np.ndarray) -> Floats:
         first = np.searchsorted(ordered, values, side="left")
         last = np.searchsorted(ordered, values, side="right")
         return (first + last - 1) / 2
@@ -191,8 +191,8 @@ def _distance(x: NDArray[Any], y: NDArray[Any]) -> Floats:
 
 
 def _each(
-    x: Any, y: Any, call: Callable[[NDArray[Any], NDArray[Any]], None]
-) -> Callable[[list[NDArray[Any]]], Any]:
+    x: object, y: object, call: Callable[[np.ndarray, np.ndarray], None]
+) -> Callable[[list[np.ndarray]], Any]:
     """Calls for each column of both; what makes one thing of columns, as ``y`` came."""
     _same_rows(x, y)
     if is_frame(x) and is_frame(y):
@@ -216,7 +216,7 @@ def _each(
     return lambda made: np.stack(made, axis=1)
 
 
-def _same_rows(x: Any, y: Any) -> None:
+def _same_rows(x: object, y: object) -> None:
     """Refuse series or frames of pandas whose rows are labelled otherwise: ranks would be compared
     between different records, which looks like protection."""
     before: Any = getattr(x, "index", None)

@@ -6,7 +6,7 @@ array and nothing is exact beyond floating point.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -169,7 +169,7 @@ def remaining_uncertainty(matrix: Array, prior: Array) -> float:
     return float(-(joint * np.log2(np.where(joint > 0, posterior, 1))).sum())
 
 
-def deniability(matrix: Sequence[Sequence[Any]], gamma: Any) -> int:
+def deniability(matrix: Sequence[Sequence[object]], gamma: object) -> int:
     """``min over p_uv > 0`` of the number of w with ``1/gamma <= p_uv / p_wv <= gamma``.
 
     >>> deniability([[0.5, 0.5], [0.5, 0.5]], 1)

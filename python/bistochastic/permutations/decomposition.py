@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -39,10 +39,10 @@ class Decomposition(_core.Terms):
     """
 
     # Where it is found, whatever file it is written in.
-    __module__ = "bistochastic"
+    __module__ = "bistochastic.results"
     __slots__ = ()
 
-    def __init_subclass__(cls, **_named: Any) -> NoReturn:
+    def __init_subclass__(cls, **_named: object) -> NoReturn:
         raise TypeError("type 'bistochastic.Decomposition' is not an acceptable base type")
 
     def to_npz(self, path: str | PathLike[str]) -> None:
@@ -118,7 +118,7 @@ def decompose_all(
         return _core.decompose_all(matrices, policy, bits, mass, max_terms, restarts, tell)
 
 
-def _integers(numbers: list[int]) -> NDArray[Any]:
+def _integers(numbers: list[int]) -> np.ndarray:
     """As 64 bits where they fit, else as text."""
     if max(numbers, default=0) < 2**64:
         return np.array(numbers, dtype=np.uint64)
@@ -130,7 +130,7 @@ def to_npz(decomposition: Decomposition, path: str | PathLike[str]) -> None:
     from bistochastic.files.whole import written
 
     exact = decomposition.exact_weights
-    arrays: dict[str, NDArray[Any]] = {
+    arrays: dict[str, np.ndarray] = {
         "weights": decomposition.weights,
         "numerators": _integers([weight.numerator for weight in exact]),
         "denominators": _integers([weight.denominator for weight in exact]),

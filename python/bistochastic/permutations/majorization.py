@@ -36,7 +36,7 @@ class Step(NamedTuple):
     """One T-transform: ``i`` and ``j`` are swapped with probability ``1 - keep``.
 
     >>> import bistochastic as bs
-    >>> bs.t_transforms([3, 1], [2, 2]).steps
+    >>> bs.theory.t_transforms([3, 1], [2, 2]).steps
     (Step(i=1, j=0, keep=Fraction(1, 2)),)
     """
 
@@ -51,12 +51,16 @@ class Step(NamedTuple):
         return fragment(facts(pairs, caption="T-transform"))
 
 
+# With the products of pairs they are the 64 different matrices that a composite may hold.
+_FACTORS = 33
+
+
 @dataclass(frozen=True, repr=False)
 class TTransforms:
     """What :func:`t_transforms` found: a relabelling if one is needed, then T-transforms in order.
 
     >>> import bistochastic as bs
-    >>> found = bs.t_transforms([5, 3, 1], [4, 3, 2])
+    >>> found = bs.theory.t_transforms([5, 3, 1], [4, 3, 2])
     >>> found
     <TTransforms of 3 codes: 2 T-transforms>
     >>> list(found)[-1]
@@ -110,7 +114,7 @@ class TTransforms:
         an error per step of at most ``2^-51`` times the largest absolute value.
 
         >>> import bistochastic as bs
-        >>> found = bs.t_transforms([5, 3, 1], [4, 3, 2])
+        >>> found = bs.theory.t_transforms([5, 3, 1], [4, 3, 2])
         >>> found.apply([5, 3, 1])
         [4, 3, 2]
         >>> found.apply([0, 0, 1])
@@ -161,7 +165,7 @@ class TTransforms:
         Every ``keep`` must have a denominator below 2^63. If ``p`` and ``q`` were floats, it has.
 
         >>> import bistochastic as bs
-        >>> [m.family for m in bs.t_transforms([5, 3, 1], [4, 3, 2]).matrices()]
+        >>> [m.family for m in bs.theory.t_transforms([5, 3, 1], [4, 3, 2]).matrices()]
         ['t_transform', 't_transform']
         """
         first = [families.permutation(self.targets)] if self.relabels else []
@@ -170,14 +174,17 @@ class TTransforms:
         ]
 
     def to_matrix(self) -> Matrix:
-        """The bistochastic matrix itself, as a product of :meth:`matrices`.
+        """The bistochastic matrix itself, as a product of :meth:`matrices`, at most 33.
 
         >>> import bistochastic as bs
-        >>> bs.t_transforms([3, 1], [2, 2]).to_matrix().to_dense()
+        >>> bs.theory.t_transforms([3, 1], [2, 2]).to_matrix().to_dense()
         array([[0.5, 0.5],
                [0.5, 0.5]])
         """
         factors = self.matrices() or [families.identity(self.size)]
+        if len(factors) > _FACTORS:
+            must = f"`to_matrix` must multiply at most {_FACTORS} matrices"
+            raise ValueError(f"{must}; got {len(factors)}: matrices() are the factors")
         # Pairs of pairs, since composites nest only so deep.
         while len(factors) > 1:
             odd = factors[len(factors) & ~1 :]
@@ -196,10 +203,10 @@ def majorizes(p: Vector, q: Vector) -> bool:
     of up to 1e-12 of the sum of the absolute values is ignored.
 
     >>> import bistochastic as bs
-    >>> bs.majorizes([3, 1, 0], [2, 1, 1]), bs.majorizes([2, 1, 1], [3, 1, 0])
+    >>> bs.theory.majorizes([3, 1, 0], [2, 1, 1]), bs.theory.majorizes([2, 1, 1], [3, 1, 0])
     (True, False)
     >>> p, m = [0.7, 0.2, 0.1], bs.randomized_response(3, beta=0.5)
-    >>> bs.majorizes(p, m.to_dense().T @ p)
+    >>> bs.theory.majorizes(p, m.to_dense().T @ p)
     True
     """
     from bistochastic.permutations import vectors
@@ -222,12 +229,12 @@ def t_transforms(p: Vector, q: Vector) -> TTransforms:
     ``result.targets`` relabels the codes first.
 
     >>> import bistochastic as bs
-    >>> bs.t_transforms([3, 1], [1, 3]).steps
+    >>> bs.theory.t_transforms([3, 1], [1, 3]).steps
     (Step(i=1, j=0, keep=Fraction(0, 1)),)
-    >>> found = bs.t_transforms([0, 9, 5, 3], [8, 1, 2, 6])
+    >>> found = bs.theory.t_transforms([0, 9, 5, 3], [8, 1, 2, 6])
     >>> len(found), found.relabels, found.apply([0, 9, 5, 3])
     (2, True, [8, 1, 2, 6])
-    >>> bs.t_transforms([2, 1, 1], [3, 1, 0])
+    >>> bs.theory.t_transforms([2, 1, 1], [3, 1, 0])
     Traceback (most recent call last):
         ...
     ValueError: `p` must majorize `q`; got less in the largest of `p` than of `q`

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Vector = Sequence[int | float | Fraction] | NDArray[Any]
+    Vector = Sequence[int | float | Fraction] | np.ndarray
     Exact = list[int | Fraction]
     Floats = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SLACK = 1e-12
 
 
-def vector(name: str, values: Any) -> NDArray[Any] | Exact:
+def vector(name: str, values: Any) -> np.ndarray | Exact:
     """A vector as a float64 or int64 array, or as a list where only that is exact."""
     if not isinstance(values, list | tuple):
         values = array(name, "hold numbers in one row", values, by_code=True)
@@ -67,7 +67,7 @@ def pair(p: Vector, q: Vector) -> tuple[Any, Any]:
     return scaled[: len(x)], scaled[len(x) :]
 
 
-def listed(values: NDArray[Any] | Exact) -> Exact:
+def listed(values: np.ndarray | Exact) -> Exact:
     """An exact vector as a list of Python numbers."""
     return values.tolist() if isinstance(values, np.ndarray) else values
 
@@ -84,7 +84,7 @@ def wholes(x: Any, y: Any) -> tuple[list[int], list[int]]:
     return both[: len(x)], both[len(x) :]
 
 
-def is_floats(values: NDArray[Any] | Exact) -> bool:
+def is_floats(values: np.ndarray | Exact) -> bool:
     """Whether a vector is one of floats rather than exact numbers."""
     return isinstance(values, np.ndarray) and values.dtype == np.float64
 
@@ -111,12 +111,12 @@ def against(x: Any, y: Any) -> str:
     return ""
 
 
-def _ahead_wholes(x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[NDArray[Any], float]:
+def _ahead_wholes(x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[np.ndarray, float]:
     """By how much each sum of the largest ones of ``x`` is ahead, exactly."""
     return np.cumsum(np.sort(x)[::-1] - np.sort(y)[::-1]), 0
 
 
-def _ahead_floats(x: Floats, y: Floats) -> tuple[NDArray[Any], float]:
+def _ahead_floats(x: Floats, y: Floats) -> tuple[np.ndarray, float]:
     """By how much each sum of the largest ones of ``x`` is ahead, and what is forgiven.
 
     Every double is cut into two whole numbers, the second in units so small that what is lost is
@@ -138,7 +138,7 @@ def _ahead_floats(x: Floats, y: Floats) -> tuple[NDArray[Any], float]:
     return high + np.ldexp(low.astype(np.float64), -bits), SLACK * total
 
 
-def _rounded(name: str, values: NDArray[Any] | Exact) -> Floats:
+def _rounded(name: str, values: np.ndarray | Exact) -> Floats:
     if isinstance(values, np.ndarray):
         return values.astype(np.float64)
     try:
@@ -149,7 +149,7 @@ def _rounded(name: str, values: NDArray[Any] | Exact) -> Floats:
         ) from None
 
 
-def _array(name: str, values: list[Any]) -> NDArray[Any] | Exact:
+def _array(name: str, values: list[Any]) -> np.ndarray | Exact:
     kinds = set(map(type, values))
     if not kinds <= {int, float}:
         values = [_number(name, at, z) for at, z in enumerate(values)]
@@ -164,7 +164,7 @@ def _array(name: str, values: list[Any]) -> NDArray[Any] | Exact:
     return values
 
 
-def _number(name: str, at: int, value: Any) -> int | float | Fraction:
+def _number(name: str, at: int, value: object) -> int | float | Fraction:
     from fractions import Fraction
 
     if isinstance(value, Fraction):

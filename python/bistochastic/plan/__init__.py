@@ -11,6 +11,7 @@ from bistochastic.plan.attributes import Categorical, Joint, Numeric, Strata
 from bistochastic.plan.certificate import Certificate
 from bistochastic.plan.definitions import Bits, Measures
 from bistochastic.plan.function import Function
+from bistochastic.plan.keywords import EngineOptions, ReleaseOptions, Survey
 from bistochastic.plan.plan import Plan
 from bistochastic.plan.preview import Preview
 from bistochastic.plan.protect import Release
@@ -18,17 +19,7 @@ from bistochastic.plan.stream import ProtectedBatches
 from bistochastic.plan.waves import ByIds
 
 __all__ = [
-    "Bits",
-    "ByIds",
-    "Categorical",
-    "Certificate",
-    "Function",
-    "Joint",
-    "Measures",
-    "Numeric",
-    "Plan",
-    "Preview",
-    "ProtectedBatches",
-    "Release",
-    "Strata",
-]
+    "Bits", "ByIds", "Categorical", "Certificate", "EngineOptions", "Function", "Joint",
+    "Measures", "Numeric", "Plan", "Preview", "ProtectedBatches", "Release", "ReleaseOptions",
+    "Strata", "Survey",
+]  # fmt: skip

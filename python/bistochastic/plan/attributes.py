@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from bistochastic import _core, arguments, families, structure
 from bistochastic.labels import Label, Labels
 from bistochastic.matrix import Matrix
-from bistochastic.words import cut, down, shown, up
+from bistochastic.plan.columns import Coded, Missing, Whole
+from bistochastic.words import about, cut, down, prefix, shown, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-Missing = Literal["refuse", "keep", "category"]
 MISSING = ("refuse", "keep", "category")
 
 # The codes of a joint attribute are drawn by the core, which counts them below this.
@@ -38,38 +38,6 @@ def named(name: str, given: object) -> str:
     except UnicodeEncodeError:
         raise ValueError(f"`{name}` must be Unicode; got half of a surrogate pair") from None
     return given
-
-
-def prefix(columns: Iterable[str]) -> str:
-    """What stands before a sentence about a column, or several.
-
-    >>> prefix(["race"]), prefix(["race", "sex"])
-    ('column `race`: ', 'columns `race`, `sex`: ')
-    """
-    listed = [f"`{shown(column)}`" for column in columns]
-    return f"column{'s' * (len(listed) > 1)} {', '.join(listed)}: "
-
-
-class about:  # noqa: N801 - reads as a word of the sentence
-    """Puts ``column `income`: `` before the sentence of an error.
-
-    >>> with about(["income"]):
-    ...     raise ValueError("`k` must be at least 1; got 0")
-    Traceback (most recent call last):
-        ...
-    ValueError: column `income`: `k` must be at least 1; got 0
-    """
-
-    def __init__(self, columns: Iterable[str]) -> None:
-        self._prefix = prefix(columns)
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: Any, _trace: Any) -> None:
-        known = isinstance(error, ValueError | TypeError | MemoryError)
-        if known and len(error.args) == 1 and not str(error.args[0]).startswith("column"):
-            error.args = (self._prefix + str(error.args[0]),)
 
 
 def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
@@ -187,52 +155,14 @@ def _sized(name: str, matrix: object, size: int, where: str = "") -> Matrix:
     return matrix
 
 
-@dataclass(frozen=True)
-class _Coded:
-    """What ``Categorical`` and ``Joint`` share: codes, and a matrix or one a stratum."""
-
-    columns: tuple[str, ...]
-    axes: tuple[Labels, ...]
-    matrix: Matrix | None
-    missing: Missing
-    strata: Strata | None
-    impossible: tuple[tuple[Label | None, ...], ...]
-    domain_from_data: bool
-
-    @property
-    def size(self) -> int:
-        """The number of codes: categories, or cells that can occur."""
-        return self.matrices[0].size
-
-    @property
-    def matrices(self) -> tuple[Matrix, ...]:
-        """The one matrix, or those of the strata."""
-        if self.strata is not None:
-            return self.strata.matrices
-        assert self.matrix is not None
-        return (self.matrix,)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """How many codes each column has, one more where missing is a category."""
-        more = self.missing == "category"
-        return tuple(len(labels) + more for labels in self.axes)
-
-    @property
-    def kind(self) -> str:
-        """The name of the class in a plan's file."""
-        return type(self).__name__.lower()
-
-
-def _coded(
-    self: _Coded,
+def _checked(
     columns: tuple[str, ...],
     axes: tuple[Labels, ...],
     family: str | None,
     options: dict[str, Any],
     parameters: dict[str, Any],
-) -> None:
-    """Fill a frozen attribute, once all of it has been looked at."""
+) -> Any:
+    """The fields of an attribute, once all of it has been looked at."""
     missing = arguments.one_of("missing", options["missing"], MISSING)
     shape = [len(labels) + (missing == "category") for labels in axes]
     impossible = _impossible(columns, axes, missing, options.get("impossible", ()))
@@ -262,12 +192,7 @@ def _coded(
                 must = "`impossible` must go with one law over the remaining cells"
                 raise ValueError(f"{must}; got a product of laws, which has all cells")
     flag = _core.as_flag("domain_from_data", options["domain_from_data"])
-    values = {
-        "columns": columns, "axes": axes, "matrix": chosen, "missing": missing,
-        "strata": held, "impossible": impossible, "domain_from_data": flag,
-    }  # fmt: skip
-    for name, value in values.items():
-        object.__setattr__(self, name, value)
+    return columns, axes, chosen, missing, held, impossible, flag
 
 
 def _has_axes(matrix: Matrix) -> bool:
@@ -316,7 +241,7 @@ def _impossible(
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Categorical(_Coded):
+class Categorical(Coded):
     """A column of categories, each reported by the law of its row.
 
     ``categories`` are all that may occur, in the order of their codes: texts, whole numbers or
@@ -342,7 +267,7 @@ class Categorical(_Coded):
         self,
         column: str,
         categories: Iterable[Label],
-        family: str | None = None,
+        family: families.Family | None = None,
         *,
         matrix: Matrix | None = None,
         missing: Missing = "refuse",
@@ -357,7 +282,7 @@ class Categorical(_Coded):
         }  # fmt: skip
         with about([name]):
             axes = (Labels.of("categories", categories),)
-            _coded(self, (name,), axes, family, options, parameters)
+            super().__init__(*_checked((name,), axes, family, options, parameters))
 
     @property
     def column(self) -> str:
@@ -377,7 +302,7 @@ class Categorical(_Coded):
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Joint(_Coded):
+class Joint(Coded):
     """Several columns reported together, by one law over all their combinations.
 
     ``categories`` has a list for each column. The code of a combination is in C order as in
@@ -401,7 +326,7 @@ class Joint(_Coded):
         self,
         columns: Sequence[str],
         categories: Iterable[Iterable[Label]],
-        family: str | None = None,
+        family: families.Family | None = None,
         *,
         matrix: Matrix | None = None,
         missing: Missing = "refuse",
@@ -427,7 +352,7 @@ class Joint(_Coded):
                 must = f"`categories` must be a list for each of {len(names)} columns"
                 raise ValueError(f"{must}; got {len(lists)}")
             axes = tuple(Labels.of("categories", each) for each in lists)
-            _coded(self, names, axes, family, options, parameters)
+            super().__init__(*_checked(names, axes, family, options, parameters))
 
     @property
     def categories(self) -> tuple[tuple[Label, ...], ...]:
@@ -441,7 +366,7 @@ class Joint(_Coded):
         return _html(self)
 
 
-def _line(attribute: _Coded) -> str:
+def _line(attribute: Coded) -> str:
     from bistochastic.plan.definitions import weakest
 
     listed = ", ".join(f"`{shown(column)}`" for column in attribute.columns)
@@ -496,7 +421,7 @@ _SAID = {
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Numeric:
+class Numeric(Whole):
     """A column of numbers, permuted among the records or averaged in classes.
 
     The law is over the N records and is made when their number is known: by
@@ -515,17 +440,10 @@ class Numeric:
     <Matrix k_anonymous 1000 x 1000: beta ...>
     """
 
-    column: str
-    family: str | None
-    given: tuple[tuple[str, Any], ...]
-    matrix: Matrix | None
-    order: Literal["rank"] | None
-    release: Literal["permute", "average"]
-
     def __init__(
         self,
         column: str,
-        family: str | None = None,
+        family: families.Family | None = None,
         *,
         matrix: Matrix | None = None,
         order: Literal["rank"] | None = "rank",
@@ -552,10 +470,7 @@ class Numeric:
                 arguments.one_of("order", order, ("rank",))
             arguments.one_of("release", release, ("permute", "average"))
         given = tuple((key, _frozen(value)) for key, value in sorted(parameters.items()))
-        values = {"column": name, "family": family, "given": given, "matrix": matrix,
-                  "order": order, "release": release}  # fmt: skip
-        for key, value in values.items():
-            object.__setattr__(self, key, value)
+        super().__init__(name, family, given, matrix, order, release)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -617,10 +532,9 @@ class Numeric:
 
 def bound_to(attribute: Numeric, matrix: Matrix) -> Numeric:
     """The same with this matrix over the records."""
-    copy = object.__new__(Numeric)
-    for field, value in attribute.__dict__.items():
-        object.__setattr__(copy, field, matrix if field == "matrix" else value)
-    return copy
+    a, bound = attribute, object.__new__(Numeric)
+    Whole.__init__(bound, a.column, a.family, a.given, matrix, a.order, a.release)
+    return bound
 
 
 def _frozen(value: Any) -> Any:
@@ -632,4 +546,7 @@ def _frozen(value: Any) -> Any:
 
 Attribute = Categorical | Joint | Numeric
 
-__all__ = ["Attribute", "Categorical", "Joint", "Numeric", "Strata", "about", "make", "named"]
+__all__ = [
+    "Attribute", "Categorical", "Joint", "Missing", "Numeric", "Strata", "about", "make", "named",
+    "prefix",
+]  # fmt: skip

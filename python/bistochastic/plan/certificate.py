@@ -21,6 +21,7 @@ from bistochastic.words import shown, table, visible, visible_lines
 if TYPE_CHECKING:
     from os import PathLike
 
+    from bistochastic.exchange import Fields
     from bistochastic.matrix import Matrix
     from bistochastic.numeric.displacement import Displacement
     from bistochastic.plan.definitions import Bits, Measures
@@ -70,13 +71,28 @@ class Certificate:
     """The facts and the text that were read: what is written again, as long as the facts stay."""
 
     @property
-    def line(self) -> str:
+    def _line(self) -> str:
         """The release in one line."""
         several = "s" * (self._columns != 1)
         open_ = len(self.columns_in_clear) + len(published.unprotected(self.plan))
         what = f"of {self.records} records, {self._columns} column{several}"
         what += f" ({open_} unprotected)" if open_ else ""
         return f"{what}: plan `{shown(self.plan.name)}`, {preview.headline(self.plan)}"
+
+    @property
+    def beta(self) -> float:
+        """That of :attr:`plan`, as stated: see :attr:`Plan.beta`."""
+        return self.plan.beta
+
+    @property
+    def epsilon(self) -> float:
+        """That of :attr:`plan`, as stated: see :attr:`Plan.epsilon`."""
+        return self.plan.epsilon
+
+    @property
+    def bits(self) -> float:
+        """That of :attr:`plan`, as stated: see :attr:`Plan.bits`."""
+        return self.plan.bits
 
     @property
     def _columns(self) -> int:
@@ -133,8 +149,7 @@ class Certificate:
             "The same person with the same value has the same report in every wave, and one with "
             "another value an unrelated one."
         )
-        coded = [a for a in self.plan.attributes if not isinstance(a, Numeric)]
-        if any(attribute.strata is not None for attribute in coded):
+        if any(attribute.strata is not None for attribute in self.plan.attributes):
             found.append(
                 "A person whose stratum changed is drawn anew, by the law of the new one: there "
                 "epsilon adds."
@@ -146,7 +161,7 @@ class Certificate:
             )
         else:
             found.append(f"No id has more than {checked} row{'s' * (checked > 1)}.")
-        if any(isinstance(attribute, Numeric) for attribute in self.plan.attributes):
+        if self.plan._numeric:
             found.append("Numeric columns are drawn anew in every wave.")
         for change in map(visible, self.ids.redrawn):
             found.append(f"People were drawn anew since the wave before: {change}. Epsilon adds.")
@@ -173,15 +188,15 @@ class Certificate:
             return "position"
         return "rows" if self.ids.row_columns else "ids"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """The certificate as plain data: those that were read, if it was."""
         data = self._data()
         return {**data, "files": dict(self.files)} if self.files else data
 
-    def _data(self) -> dict[str, Any]:
+    def _data(self) -> Fields:
         """The same without files."""
         if self._source is not None and self._source[0] == self:
-            read: dict[str, Any] = json.loads(self._source[1])
+            read: Fields = json.loads(self._source[1])
             return read
         plan = self.plan
         ids = None if self.ids is None else _of_ids(self.ids)
@@ -277,7 +292,7 @@ class Certificate:
         return visible_lines("\n".join(lines))
 
     def __repr__(self) -> str:
-        return f"<Certificate {self.line}>"
+        return f"<Certificate {self._line}>"
 
     def _repr_html_(self) -> str:
         from bistochastic import markup
@@ -300,7 +315,7 @@ class Certificate:
         if self.engine is not None:
             pairs.append(("engine", shown(self.engine)))
         if self.ids is not None:
-            pairs.append(("rows are", self.ids.line))
+            pairs.append(("rows are", self.ids._line))
         moved = [line for attribute in plan.attributes for line in _moved(attribute)]
         return [
             markup.facts(pairs, caption="Certificate"),
@@ -312,7 +327,7 @@ class Certificate:
         ]
 
 
-def _of_ids(ids: ByIds) -> dict[str, Any]:
+def _of_ids(ids: ByIds) -> Fields:
     names = (name for name in ByIds.__dataclass_fields__ if name not in stored.LATER_IDS)
     found = {name: getattr(ids, name) for name in names}
     carried = [exchange.attribute_data(attribute) for attribute in ids.carried]
@@ -320,11 +335,11 @@ def _of_ids(ids: ByIds) -> dict[str, Any]:
     return {**found, **lists, "carried": carried, **stored.later(ids, stored.LATER_IDS)}
 
 
-def _part(part: Bits | None) -> dict[str, Any] | None:
+def _part(part: Bits | None) -> Fields | None:
     return None if part is None else asdict(part)
 
 
-def _described(attribute: Attribute, each: Measures) -> dict[str, Any]:
+def _described(attribute: Attribute, each: Measures) -> Fields:
     """One attribute: its measures, and the digest of every law."""
     found = {
         **asdict(each),
@@ -332,7 +347,7 @@ def _described(attribute: Attribute, each: Measures) -> dict[str, Any]:
         "epsilon": exchange.number(each.epsilon),
     }
     found["reason"] = each.reason or None
-    if isinstance(attribute, Numeric):
+    if attribute.whole_column:
         assert attribute.matrix is not None
         found |= {"release": attribute.release, "order": attribute.order}
         moves = _moves(attribute)
@@ -359,7 +374,7 @@ def _moves(attribute: Numeric) -> Displacement | None:
 
 def _moved(attribute: Attribute) -> list[str]:
     """The same in a sentence, for neighbours in rank, among whom a beta says little."""
-    if not isinstance(attribute, Numeric) or attribute.order is None:
+    if not attribute.whole_column or attribute.order is None:
         return []
     moves = _moves(attribute)
     if moves is None or attribute.release == "average":
@@ -372,7 +387,7 @@ def _moved(attribute: Attribute) -> list[str]:
     return [f"{prefix(attribute.columns)}{far}; {same}"]
 
 
-def _worst(matrices: tuple[Matrix, ...]) -> dict[str, Any]:
+def _worst(matrices: tuple[Matrix, ...]) -> Fields:
     """The smallest beta of a row and of a column, and the largest leakage, over all strata."""
     rows, columns, leaks = [], [], []
     for matrix in matrices:

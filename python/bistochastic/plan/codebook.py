@@ -10,9 +10,9 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bistochastic.adapters.schemas import Column
+from bistochastic.adapters.schemas import Column, Holds
 from bistochastic.plan.attributes import named
 from bistochastic.words import shown
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     import os
 
 ENDINGS = (".csv", ".toml", ".json")
-_TYPES: dict[str, Any] = {"integer": "whole numbers", "year": "whole numbers", "number": "numbers",
-                          "string": "texts"}  # fmt: skip
+_TYPES: dict[str, Holds] = {
+    "integer": "whole numbers", "year": "whole numbers", "number": "numbers", "string": "texts",
+}  # fmt: skip
 
 
 def is_codebook(given: object) -> bool:
@@ -55,7 +56,7 @@ def read(path: str | os.PathLike[str]) -> list[Column]:
     return columns
 
 
-def declared(name: str, levels: Any) -> Column:
+def declared(name: str, levels: object) -> Column:
     """A column with these levels, each given once."""
     column = named("codebook", name)
     if not isinstance(levels, list | tuple) or not levels:

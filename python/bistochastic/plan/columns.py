@@ -7,24 +7,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from bistochastic.adapters.arrays import narrow, recoded, solid
 from bistochastic.adapters.frames import Undeclared, WrongType
 from bistochastic.adapters.results import levels
+from bistochastic.kept import kept
 from bistochastic.labels import spelled_as
-from bistochastic.plan.attributes import prefix
-from bistochastic.words import row, shown
+from bistochastic.words import prefix, row, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Mask, Table
-    from bistochastic.labels import Labels
-    from bistochastic.plan.attributes import Categorical, Joint, Numeric
+    from bistochastic.families import Family
+    from bistochastic.labels import Label, Labels
+    from bistochastic.matrix import Matrix
+    from bistochastic.plan.attributes import Strata
 
+Missing = Literal["refuse", "keep", "category"]
 _KINDS = {"text": "texts", "integer": "whole numbers", "boolean": "truth values"}
 
 
@@ -37,92 +40,174 @@ class Encoded:
     strata: NDArray[np.uint32] | None
 
 
-def encode(
-    table: Table, attribute: Categorical | Joint, first: int | None = 0, *, narrowed: bool = True
-) -> Encoded:
-    """The codes of all rows; ``ValueError`` or ``TypeError`` where a row has none.
+@dataclass(frozen=True)
+class Coded:
+    """What ``Categorical`` and ``Joint`` share: codes, and a matrix or one a stratum."""
 
-    ``first`` is the number of the first row, where the table is a piece of a larger one, and None
-    where it is a batch of an engine. The codes are as narrow as the attribute allows, or as wide as
-    the column where they need not be.
-    """
-    names = attribute.columns
-    if attribute.missing == "category":
-        for name in names:
-            if not table.can_be_missing(name):
-                must = 'must have a type that can be missing where missing="category", as reports'
-                cure = "a nullable type, a masked array or objects can"
-                raise TypeError(f"{prefix([name])}{must} may be; got one that cannot: {cure}")
-    # Parts of a combination are narrow, so that they can be put together.
-    narrowed = narrowed or len(names) > 1
-    parts = [
-        read(table, name, labels, first, narrowed=narrowed)
-        for name, labels in zip(names, attribute.axes, strict=True)
-    ]
-    masks = [missing for _codes, missing in parts]
-    stays: Mask | None = None
-    if attribute.missing == "refuse":
-        for name, mask in zip(names, masks, strict=True):
-            if mask is not None:
-                raise _refused(name, mask, first)
-    elif attribute.missing == "keep" and any(mask is not None for mask in masks):
-        stays = _together(names, masks, table.rows, first)
-    digits = []
-    for (codes, mask), size in zip(parts, attribute.shape, strict=True):
-        if attribute.missing == "category" and mask is not None:
-            codes = codes.astype(narrow(size))
-            codes[mask] = size - 1
-        digits.append(codes)
-    codes = _joined(attribute, digits)
-    if attribute.impossible:
-        codes = _remaining(attribute, codes, stays, first)
-    least = narrow(attribute.size)
-    if narrowed or codes.dtype.itemsize < least.itemsize:
-        codes = solid(codes, least)
-    if stays is not None:
-        codes = np.where(stays, codes.dtype.type(0), codes)
-    return Encoded(codes, stays, _strata(table, attribute, first))
+    whole_column: ClassVar[Literal[False]] = False
+    columns: tuple[str, ...]
+    axes: tuple[Labels, ...]
+    matrix: Matrix | None
+    missing: Missing
+    strata: Strata | None
+    impossible: tuple[tuple[Label | None, ...], ...]
+    domain_from_data: bool
+
+    @kept
+    def size(self) -> int:
+        """The number of codes: categories, or cells that can occur."""
+        return self.matrices[0].size
+
+    @kept
+    def matrices(self) -> tuple[Matrix, ...]:
+        """The one matrix, or those of the strata."""
+        if self.strata is not None:
+            return self.strata.matrices
+        assert self.matrix is not None
+        return (self.matrix,)
+
+    @kept
+    def shape(self) -> tuple[int, ...]:
+        """How many codes each column has, one more where missing is a category."""
+        more = self.missing == "category"
+        return tuple(len(labels) + more for labels in self.axes)
+
+    @property
+    def kind(self) -> str:
+        """The name of the class in a plan's file."""
+        return type(self).__name__.lower()
+
+    def for_records(self, n: int) -> Self:
+        """Itself: no law of categories depends on the number of records."""
+        return self
+
+    @kept
+    def _least(self) -> np.dtype[Any]:
+        """The narrowest type that holds its codes."""
+        return narrow(self.size)
+
+    @kept
+    def cells(self) -> NDArray[np.int64]:
+        """The codes of the cells that cannot occur, among all cells, ascending."""
+        cells = []
+        for cell in self.impossible:
+            code = 0
+            for value, labels, size in zip(cell, self.axes, self.shape, strict=True):
+                digit = size - 1 if value is None else labels.code(value)
+                code = code * size + (digit or 0)
+            cells.append(code)
+        return np.array(cells, dtype=np.int64)
+
+    def _encode(self, table: Table, first: int | None = 0, *, narrowed: bool = True) -> Encoded:
+        """The codes of all rows; ``ValueError`` or ``TypeError`` where a row has none.
+
+        ``first`` is the number of the first row, where the table is a piece of a larger one, and
+        None where it is a batch of an engine. The codes are as narrow as the attribute allows, or
+        as wide as the column where they need not be.
+        """
+        names = self.columns
+        if self.missing == "category":
+            for name in names:
+                if not table.can_be_missing(name):
+                    must = (
+                        'must have a type that can be missing where missing="category", as reports'
+                    )
+                    cure = "a nullable type, a masked array or objects can"
+                    raise TypeError(f"{prefix([name])}{must} may be; got one that cannot: {cure}")
+        # Parts of a combination are narrow, so that they can be put together.
+        narrowed = narrowed or len(names) > 1
+        parts = [
+            read(table, name, labels, first, narrowed=narrowed)
+            for name, labels in zip(names, self.axes, strict=True)
+        ]
+        masks = [missing for _codes, missing in parts]
+        stays: Mask | None = None
+        if self.missing == "refuse":
+            for name, mask in zip(names, masks, strict=True):
+                if mask is not None:
+                    raise _refused(name, mask, first)
+        elif self.missing == "keep" and any(mask is not None for mask in masks):
+            stays = _together(names, masks, table.rows, first)
+        digits = []
+        for (codes, mask), size in zip(parts, self.shape, strict=True):
+            if self.missing == "category" and mask is not None:
+                codes = codes.astype(narrow(size))
+                codes[mask] = size - 1
+            digits.append(codes)
+        codes = _joined(self, digits)
+        if self.impossible:
+            codes = _remaining(self, codes, stays, first)
+        if narrowed or codes.dtype.itemsize < self._least.itemsize:
+            codes = solid(codes, self._least)
+        if stays is not None:
+            codes = np.where(stays, codes.dtype.type(0), codes)
+        return Encoded(codes, stays, _strata(table, self, first))
+
+    def _decode(self, table: Table, codes: Codes, stays: Mask | None) -> dict[str, Any]:
+        """The columns with these codes, as the table's library has them."""
+        if self.impossible:
+            cells = self.cells
+            # How many impossible cells stand before each: those with at most as many possible ones.
+            before = np.searchsorted(cells - np.arange(len(cells)), codes.astype(np.int64), "right")
+            codes = (codes.astype(np.int64) + before).astype(narrow(math.prod(self.shape)))
+        found: dict[str, Any] = {}
+        names = list(zip(self.columns, self.axes, self.shape, strict=True))
+        for name, labels, size in reversed(names):
+            digit = codes
+            if name != names[0][0]:
+                codes, digit = np.divmod(codes, codes.dtype.type(size))
+            missing = stays
+            if self.missing == "category":
+                none = digit == size - 1
+                missing = none if none.any() else None
+            if missing is not None:
+                # Nothing is left under a mask.
+                digit = np.where(missing, digit.dtype.type(0), digit)
+            if len(names) > 1 or self.missing == "category":
+                digit = digit.astype(narrow(len(labels)), copy=False)
+            found[name] = table.labelled(name, labels, digit, missing)
+        return found
 
 
-def decode(
-    table: Table, attribute: Categorical | Joint, codes: Codes, stays: Mask | None
-) -> dict[str, Any]:
-    """The columns of an attribute with these codes, as the table's library has them."""
-    if attribute.impossible:
-        cells = impossible_codes(attribute)
-        # How many impossible cells stand before each: those with at most as many possible ones.
-        before = np.searchsorted(cells - np.arange(len(cells)), codes.astype(np.int64), "right")
-        codes = (codes.astype(np.int64) + before).astype(narrow(math.prod(attribute.shape)))
-    found: dict[str, Any] = {}
-    names = list(zip(attribute.columns, attribute.axes, attribute.shape, strict=True))
-    for name, labels, size in reversed(names):
-        digit = codes
-        if len(names) > 1:
-            codes, digit = np.divmod(codes, codes.dtype.type(size)) if name != names[0][0] else (
-                codes, codes)  # fmt: skip
-        missing = stays
-        if attribute.missing == "category":
-            none = digit == size - 1
-            missing = none if none.any() else None
-        if missing is not None:
-            # Nothing is left under a mask.
-            digit = np.where(missing, digit.dtype.type(0), digit)
-        if len(names) > 1 or attribute.missing == "category":
-            digit = digit.astype(narrow(len(labels)), copy=False)
-        found[name] = table.labelled(name, labels, digit, missing)
-    return found
+@dataclass(frozen=True)
+class Whole:
+    """What ``Numeric`` holds."""
 
+    whole_column: ClassVar[Literal[True]] = True
+    """Whether no row can be drawn without all others."""
+    axes: ClassVar[tuple[()]] = ()
+    missing: ClassVar[Literal["refuse"]] = "refuse"
+    strata: ClassVar[None] = None
+    column: str
+    family: Family | None
+    given: tuple[tuple[str, Any], ...]
+    matrix: Matrix | None
+    order: Literal["rank"] | None
+    release: Literal["permute", "average"]
 
-def impossible_codes(attribute: Categorical | Joint) -> NDArray[np.int64]:
-    """The codes of the cells that cannot occur, among all cells, ascending."""
-    cells = []
-    for cell in attribute.impossible:
-        code = 0
-        for value, labels, size in zip(cell, attribute.axes, attribute.shape, strict=True):
-            digit = size - 1 if value is None else labels.code(value)
-            code = code * size + (digit or 0)
-        cells.append(code)
-    return np.array(cells, dtype=np.int64)
+    def _read(self, table: Table) -> NDArray[Any]:
+        """The values of the column in a table."""
+        name = self.column
+        try:
+            values, missing = table.numbers(name)
+        except WrongType as error:
+            kind = error.kind
+        else:
+            if missing is not None:
+                first = int(np.argmax(missing))
+                got = f"{int(missing.sum())}, the first in row {first}"
+                cure = "leave such rows out, or fill them in, before they are protected"
+                raise ValueError(f"{prefix([name])}must hold no missing values; got {got}: {cure}")
+            if values.dtype.kind == "f" and not np.isfinite(values).all():
+                first = int(np.argmin(np.isfinite(values)))
+                raise ValueError(
+                    f"{prefix([name])}must hold finite numbers; got an infinite one in row {first}"
+                )
+            if self.release == "average" and values.dtype.kind != "f":
+                must = "must hold floats where class means are released, as means are"
+                raise TypeError(f"{prefix([name])}{must}; got whole numbers")
+            return values
+        raise TypeError(f"{prefix([name])}must hold whole numbers or floats; got {shown(kind)}")
 
 
 def read(
@@ -178,38 +263,21 @@ def _loosely(text: str) -> float | None:
         return None
 
 
-def numbers(table: Table, attribute: Numeric) -> NDArray[Any]:
-    """The values of a numeric column."""
-    name = attribute.column
-    try:
-        values, missing = table.numbers(name)
-    except WrongType as error:
-        kind = error.kind
-    else:
-        if missing is not None:
-            first = int(np.argmax(missing))
-            got = f"{int(missing.sum())}, the first in row {first}"
-            cure = "leave such rows out, or fill them in, before they are protected"
-            raise ValueError(f"{prefix([name])}must hold no missing values; got {got}: {cure}")
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            first = int(np.argmin(np.isfinite(values)))
-            raise ValueError(
-                f"{prefix([name])}must hold finite numbers; got an infinite one in row {first}"
-            )
-        if attribute.release == "average" and values.dtype.kind != "f":
-            must = "must hold floats where class means are released, as means are"
-            raise TypeError(f"{prefix([name])}{must}; got whole numbers")
-        return values
-    raise TypeError(f"{prefix([name])}must hold whole numbers or floats; got {shown(kind)}")
-
-
 def _refused(name: str, mask: Mask, first: int | None) -> ValueError:
-    got = f"{int(mask.sum())}, the first in {row(int(np.argmax(mask)), first)}"
     cure = (
         'missing="keep" leaves in clear who is missing, missing="category" protects that '
         "like an answer"
     )
-    return ValueError(f"{prefix([name])}must hold no missing values; got {got}: {cure}")
+    return ValueError(
+        f"{prefix([name])}must hold no missing values; got {_counted(mask, first)}: {cure}"
+    )
+
+
+def _counted(wrong: Mask, first: int | None) -> str:
+    """How many rows are wrong, and the first of them."""
+    if len(wrong) == 1:
+        return "one"
+    return f"{int(wrong.sum())}, the first in {row(int(np.argmax(wrong)), first)}"
 
 
 def _together(
@@ -227,7 +295,7 @@ def _together(
     return np.asarray(every)
 
 
-def _joined(attribute: Categorical | Joint, digits: list[Codes]) -> Codes:
+def _joined(attribute: Coded, digits: list[Codes]) -> Codes:
     """The codes of combinations, the last column running fastest."""
     if len(digits) == 1:
         return digits[0]
@@ -239,26 +307,21 @@ def _joined(attribute: Categorical | Joint, digits: list[Codes]) -> Codes:
     return codes
 
 
-def _remaining(
-    attribute: Categorical | Joint, codes: Codes, stays: Mask | None, first: int | None
-) -> Codes:
+def _remaining(attribute: Coded, codes: Codes, stays: Mask | None, first: int | None) -> Codes:
     """Codes among the cells that can occur."""
-    cells = impossible_codes(attribute)
+    cells = attribute.cells
     wide = codes.astype(np.int64)
     before = np.searchsorted(cells, wide)
     bad = cells[np.minimum(before, len(cells) - 1)] == wide
     if stays is not None:
         bad &= ~stays
     if bad.any():
-        got = f"{int(bad.sum())}, the first in {row(int(np.argmax(bad)), first)}"
         must = "must hold no combination declared impossible"
-        raise ValueError(f"{prefix(attribute.columns)}{must}; got {got}")
+        raise ValueError(f"{prefix(attribute.columns)}{must}; got {_counted(bad, first)}")
     return (wide - before).astype(narrow(attribute.size))
 
 
-def _strata(
-    table: Table, attribute: Categorical | Joint, first: int | None
-) -> NDArray[np.uint32] | None:
+def _strata(table: Table, attribute: Coded, first: int | None) -> NDArray[np.uint32] | None:
     if attribute.strata is None:
         return None
     codes, missing = read(table, attribute.strata.column, attribute.strata.labels, first)

@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING
 
 from bistochastic.measures import log2_up
 from bistochastic.numeric.displacement import column_beta
-from bistochastic.plan.attributes import Attribute, Joint, Numeric
+from bistochastic.plan.attributes import Attribute, Numeric
 from bistochastic.words import down, shown, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bistochastic.matrix import Matrix
-    from bistochastic.plan.attributes import _Coded
+    from bistochastic.plan.columns import Coded
 
 
-def weakest(attribute: _Coded) -> Matrix:
+def weakest(attribute: Coded) -> Matrix:
     """The matrix with the smallest beta: the only one, or that of the weakest stratum."""
     return min(attribute.matrices, key=lambda matrix: matrix.beta)
 
@@ -132,7 +132,7 @@ class Bits:
 
 def measures(attribute: Attribute) -> Measures:
     """What one attribute hides."""
-    if isinstance(attribute, Numeric):
+    if attribute.whole_column:
         return _numeric(attribute)
     law = weakest(attribute)
     epsilons = [matrix.epsilon for matrix in attribute.matrices]
@@ -184,7 +184,7 @@ def definition(attributes: Sequence[Attribute]) -> int:
     """1 for a single column, 3 for a single joint attribute, else 2: bits are added."""
     if len(attributes) != 1:
         return 2
-    return 3 if isinstance(attributes[0], Joint) else 1
+    return 3 if len(attributes[0].columns) > 1 else 1
 
 
 # What each definition measures, for people who have not read the paper.
@@ -218,7 +218,7 @@ def together(parts: Iterable[Measures]) -> Bits | None:
     if not known:
         return None
     bits = sum((Fraction(part.bits or 0.0) for part in known), Fraction(0))
-    most = sum((Fraction(log2_up(part.size)) for part in known), Fraction(0))
+    most = sum((Fraction(log2_up(part.size or 1)) for part in known), Fraction(0))
     betas = [part.beta or 0.0 for part in known]
     mean = _down(bits / most) if most else 1.0
     # A weighted mean of numbers that are none of them above the truth.

@@ -44,17 +44,17 @@ class Draft:
 
 @watched("reading")
 def draft(
-    schema: Any,
+    schema: object,
     *,
     beta: float | None,
     epsilon: float | None,
     floor: float | None,
     domain_from_data: bool,
-    codebook: Any,
+    codebook: object,
     numeric: Iterable[str] | Literal["*"],
     keep: Iterable[str] | Literal["*"],
     drop: Iterable[str],
-    missing: Any,
+    missing: object,
     name: str,
 ) -> Draft:
     """What :meth:`Plan.for_frame` makes, with the reasons for what is left out."""
@@ -158,7 +158,7 @@ def of_columns(
     return Draft(plan, sentences, _padded(attributes))
 
 
-def _wanted(beta: Any, epsilon: Any, floor: Any) -> dict[str, Any]:
+def _wanted(beta: object, epsilon: object, floor: object) -> dict[str, Any]:
     """What is asked of every column: a beta or an epsilon."""
     if (beta is None) == (epsilon is None):
         raise TypeError(
@@ -191,7 +191,9 @@ def _permuted(column: str, wanted: dict[str, Any]) -> Numeric:
     return Numeric(column, "k_anonymous", **wanted)
 
 
-def _policies(given: Any, known: Container[str], clear: Container[str]) -> Callable[[str], Missing]:
+def _policies(
+    given: object, known: Container[str], clear: Container[str]
+) -> Callable[[str], Missing]:
     """What happens to missing values, by column; one word is for all of them."""
     must = "be one of refuse, keep and category, or a dict of these by column"
     if isinstance(given, str):

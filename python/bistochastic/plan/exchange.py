@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bistochastic import _core, exchange
+from bistochastic.exchange import Here
 from bistochastic.matrix import Matrix
 from bistochastic.plan import formats
 from bistochastic.plan.attributes import (
@@ -34,6 +35,7 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from bistochastic.exchange import Fields
     from bistochastic.plan.plan import Plan
 
     P = TypeVar("P", bound="Plan")
@@ -44,6 +46,8 @@ VERSION = formats.VERSION
 LATER: tuple[str, ...] = ("undecided",)
 # Beyond this a double, which is what most readers of JSON have, loses whole numbers.
 _SAFE = 2**53
+# Composites inside composites take three levels each.
+_DEEPEST = 256
 
 
 # From values to plain data.
@@ -70,7 +74,7 @@ def number(value: Any) -> Any:
     return value
 
 
-def _label(value: Any) -> Any:
+def _label(value: object) -> Any:
     if value is None:
         return {"missing": True}
     if type(value) is int and abs(value) > _SAFE:
@@ -78,9 +82,9 @@ def _label(value: Any) -> Any:
     return value
 
 
-def attribute_data(attribute: Attribute) -> dict[str, Any]:
+def attribute_data(attribute: Attribute) -> Fields:
     """An attribute as plain data."""
-    if isinstance(attribute, Numeric):
+    if attribute.whole_column:
         found: dict[str, Any] = {"kind": "numeric", "column": attribute.column}
         if attribute.family:
             found["family"] = attribute.family
@@ -89,10 +93,10 @@ def attribute_data(attribute: Attribute) -> dict[str, Any]:
             found["matrix"] = exchange.plain(attribute.matrix)
         return {**found, "order": attribute.order or "none", "release": attribute.release}
     lists = [[_label(value) for value in labels.values] for labels in attribute.axes]
-    if isinstance(attribute, Joint):
+    if len(attribute.columns) > 1:
         found = {"kind": "joint", "columns": list(attribute.columns), "categories": lists}
     else:
-        found = {"kind": "categorical", "column": attribute.column, "categories": lists[0]}
+        found = {"kind": "categorical", "column": attribute.columns[0], "categories": lists[0]}
     if attribute.strata is None:
         assert attribute.matrix is not None
         found["matrix"] = exchange.plain(attribute.matrix)
@@ -108,7 +112,7 @@ def attribute_data(attribute: Attribute) -> dict[str, Any]:
     return found
 
 
-def plain(plan: Plan) -> dict[str, Any]:
+def plain(plan: Plan) -> Fields:
     """A plan as plain data."""
     return {
         "version": VERSION,
@@ -144,75 +148,6 @@ def _deep() -> Iterator[None]:
 # From plain data to values.
 
 
-class Here:
-    """A piece of plain data, and the path that leads to it."""
-
-    def __init__(self, value: Any, path: str) -> None:
-        self.value = value
-        self.path = path
-
-    def refuse(self, must: str, got: str) -> ValueError:
-        """The error that says what this must be."""
-        return ValueError(f"`{self.path or 'plan'}` must {must}; got {got}")
-
-    def table(self) -> None:
-        """Refuse what is no table."""
-        if not isinstance(self.value, dict):
-            raise self.refuse("be a table of names and values", type(self.value).__name__)
-
-    def keys(self, known: tuple[str, ...], needed: tuple[str, ...]) -> None:
-        """Refuse what is no table, has an unknown key, or lacks one."""
-        self.table()
-        for key in self.value:
-            if key not in known:
-                where = Here(None, self._below(key)).path
-                raise ValueError(f"`{where}` must be one of {', '.join(known)}; got an unknown key")
-        for key in needed:
-            self[key]
-
-    def _below(self, key: str) -> str:
-        return f"{self.path}.{shown(key)}" if self.path else shown(key)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self.value
-
-    def __getitem__(self, key: str) -> Here:
-        self.table()
-        if key not in self.value:
-            raise ValueError(f"`{self._below(key)}` must be given; got none")
-        return Here(self.value[key], self._below(key))
-
-    def items(self) -> list[Here]:
-        """What a list holds."""
-        if not isinstance(self.value, list):
-            raise self.refuse("be a list", type(self.value).__name__)
-        return [Here(value, f"{self.path}[{i}]") for i, value in enumerate(self.value)]
-
-    def text(self) -> str:
-        """Read a text."""
-        if not isinstance(self.value, str):
-            raise self.refuse("be a text", type(self.value).__name__)
-        return self.value
-
-    def texts(self) -> list[str]:
-        """Read a list of texts."""
-        return [item.text() for item in self.items()]
-
-    def whole(self, least: int, most: int) -> int:
-        """Read a whole number within bounds."""
-        if type(self.value) is not int:
-            raise self.refuse("be a whole number", type(self.value).__name__)
-        if not least <= self.value <= most:
-            raise self.refuse(f"be from {least} to {most}", shown(self.value))
-        return self.value
-
-    def flag(self) -> bool:
-        """Read a truth value."""
-        if not isinstance(self.value, bool):
-            raise self.refuse("be true or false", type(self.value).__name__)
-        return self.value
-
-
 _WHOLE = re.compile(r"-?[0-9]{1,39}")
 _RATIO = re.compile(r"(-?[0-9]{1,39})/([0-9]{1,39})")
 
@@ -235,11 +170,11 @@ def _number(here: Here) -> Any:
             'be a number, or a text like "7", "1/3" or "inf"', "a text of another form"
         )
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise here.refuse("be a number", type(value).__name__)
+        raise here.refuse("be a number", here.kind)
     return value
 
 
-def _numbers(here: Here) -> dict[str, Any]:
+def _numbers(here: Here) -> Fields:
     here.table()
     return {name: _number(here[name]) for name in here.value}
 
@@ -247,8 +182,8 @@ def _numbers(here: Here) -> dict[str, Any]:
 def _matrix(here: Here, size: int | None) -> Matrix:
     """A matrix as a file of its own holds it, or a family and what is asked of it."""
     if isinstance(here.value, dict) and ("parameters" in here or "format" in here):
-        return exchange.read(here.value, here.path)
-    here.keys(("family", "requested", "format", "version", "parameters", "parts"), ("family",))
+        return exchange.read(here)
+    here.keys(("family",), ("requested", "format", "version", "parameters", "parts"))
     for key in ("version", "parts"):
         if key in here:
             raise here[key].refuse("come with parameters", "none")
@@ -264,9 +199,9 @@ def _labels(here: Here) -> list[Any]:
         if not isinstance(item.value, dict):
             return item.value
         if "missing" in item.value:
-            item.keys(("missing",), ("missing",))
+            item.keys(("missing",))
             return None
-        item.keys(("integer",), ("integer",))
+        item.keys(("integer",))
         if not _WHOLE.fullmatch(item["integer"].text()):
             raise item.refuse("hold a whole number", "a text of another form")
         return int(item["integer"].value)
@@ -274,14 +209,14 @@ def _labels(here: Here) -> list[Any]:
     return [one(item) for item in here.items()]
 
 
-_COMMON = ("kind", "matrix", "strata", "missing", "domain_from_data")
+_COMMON = ("matrix", "strata", "missing", "domain_from_data")
 
 
 def _read_coded(here: Here, kind: str) -> Categorical | Joint:
     joint = kind == "joint"
     name = "columns" if joint else "column"
-    more = (name, "categories", *(("impossible",) if joint else ()))
-    here.keys((*_COMMON, *more), ("kind", name, "categories"))
+    more = ("impossible",) if joint else ()
+    here.keys(("kind", name, "categories"), (*_COMMON, *more))
     columns = here["columns"].texts() if joint else here["column"].text()
     with about(columns if isinstance(columns, list) else [columns]):
         lists: list[Any] = (
@@ -295,7 +230,7 @@ def _read_coded(here: Here, kind: str) -> Categorical | Joint:
         missing = here["missing"].text() if "missing" in here else "refuse"
         each = [len(axis) for axis in lists] if joint else [len(lists)]
         size = math.prod(n + (missing == "category") for n in each) - len(impossible)
-        options: dict[str, Any] = {"missing": missing}
+        options: Fields = {"missing": missing}
         if "domain_from_data" in here:
             options["domain_from_data"] = here["domain_from_data"].flag()
         if "matrix" in here:
@@ -308,10 +243,10 @@ def _read_coded(here: Here, kind: str) -> Categorical | Joint:
 
 
 def _strata(here: Here, size: int) -> tuple[str, dict[Any, Matrix]]:
-    here.keys(("column", "matrices"), ("column", "matrices"))
+    here.keys(("column", "matrices"))
     chosen = {}
     for item in here["matrices"].items():
-        item.keys(("value", "matrix"), ("value", "matrix"))
+        item.keys(("value", "matrix"))
         [value] = _labels(Here([item["value"].value], item["value"].path))
         if value in chosen:
             raise item["value"].refuse("be another for each matrix", "one twice")
@@ -320,13 +255,12 @@ def _strata(here: Here, size: int) -> tuple[str, dict[Any, Matrix]]:
 
 
 def _read_numeric(here: Here) -> Numeric:
-    known = ("kind", "column", "family", "requested", "matrix", "order", "release")
-    here.keys(known, ("kind", "column"))
+    here.keys(("kind", "column"), ("family", "requested", "matrix", "order", "release"))
     column = here["column"].text()
     with about([column]):
         order = here["order"].text() if "order" in here else "rank"
         release: Any = here["release"].text() if "release" in here else "permute"
-        options: dict[str, Any] = {
+        options: Fields = {
             "order": None if order == "none" else order,
             "release": release,
         }
@@ -334,7 +268,8 @@ def _read_numeric(here: Here) -> Numeric:
         if "family" not in here:
             return Numeric(column, matrix=law, **options)
         requested = _numbers(here["requested"]) if "requested" in here else {}
-        found = Numeric(column, here["family"].text(), **options, **requested)
+        family: Any = here["family"].text()
+        found = Numeric(column, family, **options, **requested)
         return found if law is None else bound_to(found, law)
 
 
@@ -347,14 +282,14 @@ _READERS: dict[str, Callable[[Here], Attribute]] = {
 
 def _one(item: Here) -> Attribute:
     if not isinstance(item.value, dict) or "kind" not in item.value:
-        raise item.refuse("be a table with a kind", type(item.value).__name__)
+        raise item.refuse("be a table with a kind", item.kind)
     kind = item["kind"].text()
     if kind not in _READERS:
         raise item["kind"].refuse(f"be one of {', '.join(_READERS)}", f"`{shown(kind)}`")
     return _READERS[kind](item)
 
 
-def read_attribute(data: Any, path: str) -> Attribute:
+def read_attribute(data: object, path: str) -> Attribute:
     """An attribute from plain data."""
     return _one(Here(data, path))
 
@@ -365,11 +300,10 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         # In TOML, attributes that there are none of cannot be written so that some can be added.
         data = {"attributes": [], **data}
     here = Here(data, path)
-    here.keys(("version", "name", "attributes", "keep", "drop", *LATER), ("version", "attributes"))
+    here.keys(("version", "attributes"), ("name", "keep", "drop", *LATER))
     version = here["version"]
     if type(version.value) is not int or version.value != VERSION:
-        got = str(version.value) if type(version.value) is int else type(version.value).__name__
-        raise version.refuse(f"be {VERSION}, the version this package reads", got)
+        raise version.refuse(f"be {VERSION}, the version this package reads")
     attributes = [_one(item) for item in here["attributes"].items()]
     name = here["name"].text() if "name" in here else "plan"
     keep: Any = []
@@ -377,54 +311,26 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         keep = here["keep"].value
         if keep != "*":
             keep = here["keep"].texts()
-    lists: dict[str, Any] = {name: here[name].texts() for name in ("drop", *LATER) if name in here}
+    lists: Fields = {name: here[name].texts() for name in ("drop", *LATER) if name in here}
     return kind(attributes, name=name, keep=keep, **lists)
 
 
-def parse_json(name: str, text: object) -> Any:
-    """JSON as plain data: no key twice, no NaN, no other library's words."""
+def parse_json(text: object) -> Here:
+    """JSON as plain data: no name twice, no NaN, no other library's words."""
     if not isinstance(text, str):
-        raise TypeError(f"`{name}` must be a text; got {type(text).__name__}")
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            raise _RefusedError
-        return found
-
-    def refuse(_constant: str) -> Any:
-        raise _RefusedError
-
-    def finite(digits: str) -> float:
-        if math.isinf(float(digits)):
-            raise _RefusedError
-        return float(digits)
-
-    where = "something else"
-    try:
-        return json.loads(text, object_pairs_hook=once, parse_constant=refuse, parse_float=finite)
-    except json.JSONDecodeError as error:
-        where = f"something else in line {error.lineno}, column {error.colno}"
-    except _RefusedError:
-        where = "a key twice, or a number that is none"
-    except (ValueError, RecursionError):
-        where = "a number or a nesting that is too large"
-    raise ValueError(f"`{name}` must be JSON; got {where}")
-
-
-class _RefusedError(Exception):
-    """A key twice in one object, or a number that is none."""
+        raise TypeError(f"`text` must be a text; got {type(text).__name__}")
+    return Here(exchange.parsed(text, _DEEPEST)).plain()
 
 
 @cache
-def schema() -> dict[str, Any]:
+def schema() -> Fields:
     """The format as a JSON Schema (draft 2020-12), with that of a matrix inside it.
 
     >>> schema()["title"]
     'A plan of bistochastic, version 1'
     """
     path = Path(exchange.__file__).with_name("schemas") / "plan.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found: Fields = json.loads(path.read_text(encoding="utf-8"))
     found["$defs"]["matrix_file"] = exchange.schema()
     return found
 
@@ -433,10 +339,10 @@ def from_json(kind: type[P], text: str) -> P:
     """A plan from JSON."""
     if isinstance(text, str):
         _refuse_path(text, ".json")
-    return _read_deep(kind, parse_json("text", text))
+    return _read_deep(kind, parse_json(text).value)
 
 
-def _read_deep(kind: type[P], data: Any) -> P:
+def _read_deep(kind: type[P], data: object) -> P:
     with _deep():
         return read(kind, data)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bistochastic.exchange import Fields
 
 # The version of plans that is written, and that of the names a digest is made from.
 VERSION = 1
@@ -14,7 +17,7 @@ FIELDS = {"groups": "strata", "how": "release", "categories_from_data": "domain_
 VALUES = {"missing": {"raise": "refuse"}}
 
 
-def format_1(plan: dict[str, Any]) -> dict[str, Any]:
+def format_1(plan: Fields) -> Fields:
     """Translate a plan's plain data to the names and values of format 1.
 
     >>> format_1({"version": 2, "attributes": [{"how": "permute", "missing": "raise"}]})
@@ -24,7 +27,7 @@ def format_1(plan: dict[str, Any]) -> dict[str, Any]:
     return {**plan, "version": 1, "attributes": attributes}
 
 
-def _attribute(data: dict[str, Any]) -> dict[str, Any]:
+def _attribute(data: Fields) -> Fields:
     named = {FIELDS.get(name, name): value for name, value in data.items()}
     for name, values in VALUES.items():
         if name in named:
@@ -32,16 +35,16 @@ def _attribute(data: dict[str, Any]) -> dict[str, Any]:
     return named
 
 
-def to_text(data: dict[str, Any]) -> str:
+def to_text(data: Fields) -> str:
     """Write plain data as the text that digests are of."""
     return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False)
 
 
-def digest(plan: dict[str, Any]) -> str:
+def digest(plan: Fields) -> str:
     """Compute the digest of a plan from its plain data."""
     return digest_of(format_1(plan))
 
 
-def digest_of(data: dict[str, Any]) -> str:
+def digest_of(data: Fields) -> str:
     """Compute the SHA-256 of plain data as 64 hexadecimal digits."""
     return sha256(to_text(data).encode()).hexdigest()

@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from bistochastic import _core
 from bistochastic.adapters.frames import opened
 from bistochastic.pipeline import abreast
-from bistochastic.plan import columns as coding
 from bistochastic.plan import waves
-from bistochastic.plan.attributes import Categorical, Joint, Numeric, named, prefix
-from bistochastic.plan.certificate import Certificate
+from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.options import Options
-from bistochastic.plan.protect import Draws
+from bistochastic.plan.run import Run
 from bistochastic.plan.stored import MOST
 from bistochastic.sources import KeySource, refuse_guessable
 from bistochastic.words import shown
@@ -28,6 +26,7 @@ from bistochastic.words import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
 
 # Rows of a piece, at least, where a table is done in the pieces that it has.
@@ -58,13 +57,13 @@ class Function:
     after: Certificate | Literal["first"] | None
     redraw: bool
     pseudonym: str | None
-    expected: Any = field(default=None, repr=False)
+    _expected: Any = field(default=None, repr=False)
     """The Arrow schema that batches must have, if one was said."""
 
-    def for_schema(self, schema: Any) -> Function:
+    def _for_schema(self, schema: Any) -> Function:
         """The same for batches of this schema of pyarrow alone: others stop the work."""
         self.schema(schema)
-        return dataclasses.replace(self, expected=_schema(schema))
+        return dataclasses.replace(self, _expected=_schema(schema))
 
     def schema(self, schema: Any) -> Any:
         """The schema of what comes out for batches of this one, without a key or a row."""
@@ -75,9 +74,9 @@ class Function:
         own = self
         for batch in batches:
             yield own.batch(batch)
-            if own.expected is None:
+            if own._expected is None:
                 # The first one says what the others have to be.
-                own = own.for_schema(batch.schema)
+                own = own._for_schema(batch.schema)
 
     def batch(self, batch: Any) -> Any:
         """One record batch, protected."""
@@ -95,7 +94,7 @@ class Function:
             with contextlib.suppress(TypeError, ValueError):
                 made = abreast(lambda piece: self._protected(opened(piece), key), pieces)
                 whole = type(table).from_batches(list(made))
-                new = {column for a in self.plan.attributes for column in a.columns}
+                new = self.plan._protected
                 # Which pieces there were does not leave.
                 names = whole.column_names
                 return opened(whole).made({n: whole[n] if n in new else None for n in names}, None)
@@ -105,7 +104,7 @@ class Function:
         """A frame of any library that ``protect`` takes, protected."""
         return self._protected(opened(frame), self.key.read())
 
-    def like(self, frame: Any) -> Any:
+    def _like(self, frame: Any) -> Any:
         """What comes out for a frame without rows, without a key."""
         return self._protected(opened(frame), None)
 
@@ -114,56 +113,19 @@ class Function:
         if type(given).__name__ != kind or not type(given).__module__.startswith("pyarrow"):
             name = kind.removeprefix("Record").lower()
             raise TypeError(f"`{name}` must be a {kind} of pyarrow; got {type(given).__name__}")
-        if self.expected is not None:
+        if self._expected is not None:
             from bistochastic.adapters.record_batches import check_schema
 
-            check_schema(given.schema.remove_metadata(), self.expected)
+            check_schema(given.schema.remove_metadata(), self._expected)
+
+    def _run(self, names: list[str], key: _core.Key | None) -> Run:
+        """What is done with tables of these columns; without a key, for their schema."""
+        options = Options(key, self.release, _wave(self), False)
+        return Run(self.plan, names, options, row_columns=self.row_columns)
 
     def _protected(self, table: Any, key: _core.Key | None) -> Any:
-        """Some rows; without a key none, for their schema."""
-        wave = _wave(self)
-        options = Options(key, self.release, wave, False)
-        layout = options.layout(self.plan, table.names)
-        for column in self.row_columns:
-            if column not in table.names:
-                raise ValueError(f"{prefix([column])}must be in the table; got none of that name")
-        coded = [a for a in self.plan.attributes if isinstance(a, Categorical | Joint)]
-        encoded = [coding.encode(table, attribute, None, narrowed=False) for attribute in coded]
-        ids = self._addresses(table, key)
-        if key is None or not table.rows:
-            drawn = [each.codes for each in encoded]
-        else:
-            draws = Draws(self.plan, self._row_key(key), self.release)
-            drawn = draws.by_ids(coded, encoded, waves.Ids(ids), together=table.together)
-        new: dict[str, Any] = {}
-        for attribute, codes, source in zip(coded, drawn, encoded, strict=True):
-            new.update(coding.decode(table, attribute, codes, source.missing))
-        if self.pseudonym is not None:
-            found: list[str] = []
-            if key is not None and table.rows:
-                hashes = _core.plan_pseudonyms(key, self.plan.name, ids)
-                found = waves.Ids(ids, hashes).pseudonyms()
-            new[self.pseudonym] = table.texts(found)
-        return table.made({name: new.get(name) for name in layout}, None)
-
-    def _row_key(self, key: _core.Key) -> _core.Key:
-        """The key itself for people; one of its own for rows of a release."""
-        if self.id_column is not None:
-            return key
-        assert self.release is not None
-        return _core.plan_row_key(key, self.plan.name, self.release)
-
-    def _addresses(self, table: Any, key: _core.Key | None) -> Any:
-        """What stands for each row: its id, or all that it is addressed by as one text of bytes."""
-        wave = _wave(self)
-        if wave is None:
-            return joined([waves.read_ids(table, column, None) for column in self.row_columns])
-        values = waves.read_ids(table, wave.id_column, None)
-        if key is not None:
-            people = waves.People(1)
-            people.see(values)
-            wave.refuse_changed(self.plan, key, people)
-        return values
+        """Some rows, protected."""
+        return self._run(table.names, key).piece(table, None)
 
     def certificate(
         self, *, records: int, engine: str, schema: Any = None, rows_per_id: int | None = None
@@ -172,12 +134,10 @@ class Function:
 
         * ``records``: the number of rows that were written, as the engine counted them.
         * ``engine``: its name and version.
-        * ``schema``: that of the input, unless :meth:`for_schema` said it.
+        * ``schema``: that of the input.
         * ``rows_per_id``: the most rows that an id has in the input, if a group-by of the engine
           counted them. Without it the certificate says that nobody looked.
         """
-        from importlib.metadata import version
-
         from bistochastic.adapters.record_batches import id_kind
         from bistochastic.adapters.schemas import declares
 
@@ -187,17 +147,16 @@ class Function:
             if count > MOST:
                 raise ValueError(f"`{label}` must be at most 2^53; got {shown(count)}")
         name = named("engine", engine)
-        given = self.expected if schema is None else schema
+        given = self._expected if schema is None else schema
         known = None if given is None else _schema(given)
         if known is None:
-            must = "`schema` must be that of the input, unless for_schema said it"
+            must = "`schema` must be that of the input"
             raise ValueError(f"{must}; got none")
-        out = self.schema(known).names
-        protected = {column for a in self.plan.attributes for column in a.columns}
-        clear = tuple(c for c in out if c not in protected and c != self.pseudonym)
+        key = self.key.read()
+        run = self._run(known.names, key)
+        run.piece(opened(known.empty_table()), None)
         columns = self.row_columns if self.id_column is None else (self.id_column,)
         kinds = [id_kind(known.field(column).type) for column in columns]
-        key = self.key.read()
         wave = _wave(self)
         if wave is None:
             if most is not None and most > 1:
@@ -215,19 +174,9 @@ class Function:
             by = wave.outcome(self.plan, key, people, counted=False)
             if most is not None:
                 by = dataclasses.replace(by, max_rows_per_id=most, rows_per_id_checked=most)
-        return Certificate(
-            plan=self.plan,
-            records=rows,
-            release=self.release,
-            key_kept=True,
-            key_fingerprint=key.fingerprint,
-            columns_in_clear=clear,
-            shuffled=False,
-            ids=by,
-            package=version("bistochastic"),
-            engine=name,
-            declared_categories=tuple(column for column in clear if declares(given, column)),
-        )
+        found = run.certificate(rows, ids=by, engine=name)
+        listed = tuple(column for column in run.clear if declares(given, column))
+        return dataclasses.replace(found, declared_categories=listed)
 
     def __repr__(self) -> str:
         by = self.id_column if self.id_column is not None else ", ".join(self.row_columns)
@@ -259,15 +208,15 @@ def _wave(f: Function) -> waves.Wave | None:
 def function(
     plan: Plan,
     *,
-    key: Any,
-    id_column: Any,
-    row_columns: Any,
-    release: Any,
-    after: Any,
-    redraw: Any,
-    pseudonym: Any,
-    shuffle: Any,
-    allow_insecure: Any,
+    key: object = None,
+    id_column: object = None,
+    row_columns: object = None,
+    release: object = None,
+    after: object = None,
+    redraw: object = False,
+    pseudonym: object = None,
+    shuffle: object = False,
+    allow_insecure: object = False,
 ) -> Function:
     """What :meth:`Plan.function` does."""
     plan._refuse_undecided()
@@ -282,10 +231,9 @@ def function(
         got = got or type(key).__name__
         raise TypeError(f"`key` must be a KeySource; got {got}")
     refuse_guessable(key.fingerprint, allow_insecure)
-    for attribute in plan.attributes:
-        if isinstance(attribute, Numeric):
-            must = "must not be numeric on an engine, as numbers are permuted among all records"
-            raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one: use protect")
+    for attribute in plan._numeric:
+        must = "must not be numeric on an engine, as numbers are permuted among all records"
+        raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one: use protect")
     if (id_column is None) == (row_columns is None):
         got = "neither" if id_column is None else "both"
         must = "`id_column` must be given, or row_columns, as rows have no position on an engine"
@@ -316,19 +264,6 @@ def _names(given: Any) -> tuple[str, ...]:
         got = "one twice" if found else "none"
         raise ValueError(f"`row_columns` must name at least one column, each once; got {got}")
     return found
-
-
-def joined(parts: list[Any]) -> _core.SpelledIds:
-    """One text of bytes for each row, of what its columns hold: no two rows share one.
-
-    Each part is its type, its length and its bytes, so that nothing can be cut in two ways.
-
-    >>> joined([["a", "ab"], [1, 1]]).tolist()[1] in joined([["a", "b"], [1, 1]]).tolist()
-    False
-    >>> joined([["ab"], ["c"]]).tolist() == joined([["a"], ["bc"]]).tolist()
-    False
-    """
-    return _core.joined_ids(parts)
 
 
 def _schema(given: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bistochastic import _core
 from bistochastic.plan import waves
-from bistochastic.plan.attributes import Numeric, named, prefix
+from bistochastic.plan.attributes import named, prefix
 from bistochastic.sources import secret_of
 from bistochastic.words import shown
 
@@ -64,7 +64,7 @@ class Options:
 
     def check_rows(self, plan: Plan, rows: int) -> None:
         """Refuse a table that is too short for what the plan does with it."""
-        numeric = [a for a in plan.attributes if isinstance(a, Numeric)]
+        numeric = plan._numeric
         by_position = self.wave is None or bool(numeric)
         if self.key is not None and by_position and rows < LEAST_ROWS:
             must = (
@@ -75,14 +75,16 @@ class Options:
             must = "must hold at least one record to be permuted among"
             raise ValueError(f"{prefix(numeric[0].columns)}{must}; got none")
 
-    def layout(self, plan: Plan, names: list[str]) -> list[str]:
+    def layout(self, plan: Plan, names: list[str], argument: str = "frame") -> list[str]:
         """The columns of the protected table, in order. The plan has to name every column."""
         wave = self.wave
-        protected = {column for attribute in plan.attributes for column in attribute.columns}
+        protected = plan._protected
         own = None if wave is None else wave.id_column
-        for column in _needed(plan, own):
+        for column in _needed(plan, own, argument):
             if column not in names:
-                raise ValueError(f"{prefix([column])}must be in `frame`; got none of that name")
+                raise ValueError(
+                    f"{prefix([column])}must be in `{argument}`; got none of that name"
+                )
         if own in protected:
             raise ValueError(f"{prefix([own or ''])}must not be protected and an id; got both")
         layout: list[str] = []
@@ -98,21 +100,19 @@ class Options:
                 (layout if known else unknown).append(name)
         if unknown:
             listed = ", ".join(f"`{shown(name)}`" for name in unknown)
-            must = "`frame` must hold columns that the plan protects, keeps or drops"
+            must = f"`{argument}` must hold columns that the plan protects, keeps or drops"
             raise ValueError(f"{must}; got {listed}")
         if len(set(layout)) < len(layout):
             raise ValueError("`pseudonym` must be the name of a new column; got one that there is")
         return layout
 
 
-def _needed(plan: Plan, id_column: str | None) -> list[str]:
-    """Columns that the table must have."""
+def _needed(plan: Plan, id_column: str | None, argument: str) -> list[str]:
+    """Columns that the table must have; one record may lack what is dropped."""
     needed = [column for attribute in plan.attributes for column in attribute.columns]
     needed += plan.keep if plan.keep != "*" else []
-    needed += plan.drop
-    for attribute in plan.attributes:
-        if not isinstance(attribute, Numeric) and attribute.strata is not None:
-            needed.append(attribute.strata.column)
+    needed += plan.drop if argument == "frame" else ()
+    needed += [a.strata.column for a in plan.attributes if a.strata is not None]
     return needed if id_column is None else [*needed, id_column]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
 
 from bistochastic import _core, arguments
 from bistochastic.errors import GuaranteeError
@@ -17,17 +17,20 @@ from bistochastic.plan.attributes import (
     named,
     prefix,
 )
+from bistochastic.plan.keywords import EngineOptions, FrameT, ReleaseOptions, Survey, taking
 from bistochastic.words import down, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
+    from typing import Protocol
+
+    import pyarrow as pa
 
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.counts import Counts
     from bistochastic.estimate.quantities import Quantity, Ratio
     from bistochastic.plan.attributes import Missing
-    from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.function import Function
     from bistochastic.plan.preview import Preview
@@ -36,9 +39,26 @@ if TYPE_CHECKING:
     from bistochastic.progress import Progress
     from bistochastic.sources import KeySource
 
+    class _Scanned(Protocol):
+        """A dataset or a scanner of pyarrow."""
+
+        def count_rows(self) -> int: ...
+        def head(self, num_rows: int) -> pa.Table: ...
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """What a plan holds."""
+
+    attributes: tuple[Attribute, ...]
+    name: str
+    keep: tuple[str, ...] | Literal["*"]
+    drop: tuple[str, ...]
+    undecided: tuple[str, ...] = ()
+
 
 @dataclass(frozen=True, init=False, repr=False)
-class Plan:
+class Plan(_Fields):
     """What happens to each column of a table: protected, kept in clear, or dropped.
 
     A plan is made without seeing any data, frozen, and equal to another that does the same.
@@ -65,12 +85,6 @@ class Plan:
     True
     """
 
-    attributes: tuple[Attribute, ...]
-    name: str
-    keep: tuple[str, ...] | Literal["*"]
-    drop: tuple[str, ...]
-    undecided: tuple[str, ...] = ()
-
     def __init__(
         self,
         attributes: Iterable[Attribute],
@@ -89,11 +103,24 @@ class Plan:
         if not listed and not open_ones:
             raise ValueError("`attributes` must hold at least one; got none")
         kept = every("keep", keep)
-        values = {"attributes": tuple(listed), "name": named("name", name), "keep": kept,
-                  "drop": _columns("drop", drop), "undecided": open_ones}  # fmt: skip
-        for field, value in values.items():
-            object.__setattr__(self, field, value)
+        label, left_out = named("name", name), _columns("drop", drop)
+        super().__init__(tuple(listed), label, kept, left_out, open_ones)
         self._check()
+
+    @kept
+    def _coded(self) -> tuple[Categorical | Joint, ...]:
+        """The attributes that are drawn a row at a time."""
+        return tuple(a for a in self.attributes if not a.whole_column)
+
+    @kept
+    def _numeric(self) -> tuple[Numeric, ...]:
+        """Those that are drawn as a whole."""
+        return tuple(a for a in self.attributes if a.whole_column)
+
+    @kept
+    def _protected(self) -> frozenset[str]:
+        """The columns of all attributes."""
+        return frozenset(column for a in self.attributes for column in a.columns)
 
     def _check(self) -> None:
         """No column twice; strata stay in clear."""
@@ -111,7 +138,7 @@ class Plan:
                 raise ValueError(f"{prefix([column])}must be named once; got {got}")
             seen[column] = where
         for attribute in self.attributes:
-            if isinstance(attribute, Numeric) or attribute.strata is None:
+            if attribute.strata is None:
                 continue
             column = attribute.strata.column
             clear = column in self.keep or (self.keep == "*" and column not in seen)
@@ -122,13 +149,13 @@ class Plan:
     @classmethod
     def for_frame(
         cls,
-        schema: Any,
+        schema: object,
         *,
         beta: float | None = None,
         epsilon: float | None = None,
         floor: float | None = None,
         domain_from_data: bool = False,
-        codebook: Any = None,
+        codebook: object = None,
         numeric: Iterable[str] | Literal["*"] = (),
         keep: Iterable[str] | Literal["*"] = (),
         drop: Iterable[str] = (),
@@ -304,10 +331,7 @@ class Plan:
         (False, 0.23299)
         """
         records = _core.as_whole("n", n, 1)
-        bound = [
-            attribute.for_records(records) if isinstance(attribute, Numeric) else attribute
-            for attribute in self.attributes
-        ]
+        bound = [attribute.for_records(records) for attribute in self.attributes]
         return Plan(bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided)
 
     def require(
@@ -400,22 +424,18 @@ class Plan:
         self._refuse_undecided()
         write_report(path, self, records=records, design_effect=design_effect)
 
+    @taking(ReleaseOptions)
     def protect(
         self,
-        frame: Any,
+        frame: FrameT,
         *,
         key: _core.Key | KeySource | None = None,
-        release: str | None = None,
-        id_column: str | None = None,
-        after: Certificate | Literal["first"] | None = None,
-        redraw: bool = False,
-        pseudonym: str | None = None,
         fresh: bool = False,
         shuffle: bool = False,
         max_rows_per_id: int = 1,
-        allow_insecure: bool = False,
         progress: Progress = None,
-    ) -> Release:
+        **options: Unpack[ReleaseOptions],
+    ) -> Release[FrameT]:
         """A protected table of the same kind and shape, and its certificate.
 
         ``frame`` is a frame of pandas or polars, a table of pyarrow, a relation of DuckDB, or a
@@ -449,33 +469,19 @@ class Plan:
         from bistochastic.plan.options import Options
         from bistochastic.plan.protect import protect
 
-        options = Options.of(
-            self,
-            key=key,
-            release=release,
-            id_column=id_column,
-            after=after,
-            redraw=redraw,
-            pseudonym=pseudonym,
-            fresh=fresh,
-            shuffle=shuffle,
-            max_rows_per_id=max_rows_per_id,
-            allow_insecure=allow_insecure,
+        said = Options.of(
+            self, key=key, fresh=fresh, shuffle=shuffle, max_rows_per_id=max_rows_per_id, **options
         )
-        return protect(self, frame, options, progress)
+        return protect(self, frame, said, progress)
 
+    @taking(ReleaseOptions)
     def protect_batches(
         self,
-        reader: Any,
+        reader: object,
         *,
         key: _core.Key | KeySource | None = None,
-        release: str | None = None,
-        id_column: str | None = None,
-        after: Certificate | Literal["first"] | None = None,
-        redraw: bool = False,
-        pseudonym: str | None = None,
         max_rows_per_id: int = 1,
-        allow_insecure: bool = False,
+        **options: Unpack[ReleaseOptions],
     ) -> ProtectedBatches:
         """The same for a table that comes in record batches of Arrow, in bounded memory.
 
@@ -496,32 +502,11 @@ class Plan:
         from bistochastic.plan.options import Options
         from bistochastic.plan.stream import protect_batches
 
-        options = Options.of(
-            self,
-            key=key,
-            release=release,
-            id_column=id_column,
-            after=after,
-            redraw=redraw,
-            pseudonym=pseudonym,
-            max_rows_per_id=max_rows_per_id,
-            allow_insecure=allow_insecure,
-        )
-        return protect_batches(self, reader, options)
+        said = Options.of(self, key=key, max_rows_per_id=max_rows_per_id, **options)
+        return protect_batches(self, reader, said)
 
-    def function(
-        self,
-        *,
-        key: KeySource,
-        id_column: str | None = None,
-        row_columns: Sequence[str] | None = None,
-        release: str | None = None,
-        after: Certificate | Literal["first"] | None = None,
-        redraw: bool = False,
-        pseudonym: str | None = None,
-        shuffle: bool = False,
-        allow_insecure: bool = False,
-    ) -> Function:
+    @taking(EngineOptions)
+    def function(self, **options: Unpack[EngineOptions]) -> Function:
         """What an engine calls on its batches: a plan and where its key is, without the key.
 
         Rows are addressed by ``id_column``, as in :meth:`protect`, and ``after`` is needed as
@@ -551,105 +536,51 @@ class Plan:
         """
         from bistochastic.plan.function import function
 
-        return function(
-            self,
-            key=key,
-            id_column=id_column,
-            row_columns=row_columns,
-            release=release,
-            after=after,
-            redraw=redraw,
-            pseudonym=pseudonym,
-            shuffle=shuffle,
-            allow_insecure=allow_insecure,
-        )
+        return function(self, **options)
 
-    def on_polars(self, lazyframe: Any, **options: Any) -> Any:
-        """The same on a LazyFrame of polars: another LazyFrame. No filter is pushed through it.
+    @overload
+    def on(
+        self, obj: _Scanned, *, observation: None = None, **options: Unpack[EngineOptions]
+    ) -> pa.RecordBatchReader: ...
+    @overload
+    def on(
+        self, obj: FrameT, *, observation: object = None, **options: Unpack[EngineOptions]
+    ) -> FrameT: ...
+    @taking(EngineOptions)
+    def on(
+        self, obj: object, *, observation: object = None, **options: Unpack[EngineOptions]
+    ) -> Any:
+        """The same on an object of an engine: another such object, which the engine computes.
 
-        ``options`` are those of :meth:`function`.
+        ``obj`` is a DataFrame of Spark (also Spark Connect or a stream) or Dask, a Dataset of Ray,
+        a relation of DuckDB, a LazyFrame of polars, or a dataset or scanner of pyarrow.
+
+        ``options`` are those of :meth:`function`: ``key`` (a :class:`KeySource`), ``id_column`` or
+        ``row_columns``, ``release``, ``after``, ``redraw``, ``pseudonym``, ``allow_insecure``.
+
+        * A frame of Dask comes back without its index.
+        * The relation of DuckDB can be read once, and so can the reader of batches that comes of
+          a dataset or scanner, which ``pyarrow.dataset.write_dataset`` takes.
+        * No filter is pushed through the LazyFrame of polars.
+        * ``observation`` is for Spark alone: an ``Observation`` that counts ``records`` when the
+          frame is written, as accumulators count rows twice where a worker is lost. A stream takes
+          a name in its place, and tells the count in its progress.
 
         >>> import bistochastic as bs, polars as pl, tempfile
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> people = pl.LazyFrame({"person": [7, 8, 9], "sex": ["F", "M", "M"]})
         >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
-        ...     out = plan.on_polars(people, key=source, id_column="person", after="first")
+        ...     out = plan.on(people, key=source, id_column="person", after="first")
         ...     out.collect().shape
         (3, 1)
         """
-        from bistochastic.adapters.polars import on_polars
+        from bistochastic.adapters.engines import on
 
-        return on_polars(self.function(**options), lazyframe)
-
-    def on_duckdb(self, relation: Any, **options: Any) -> Any:
-        """The same on a relation of DuckDB: another relation, which can be read once.
-
-        ``options`` are those of :meth:`function`.
-
-        >>> import bistochastic as bs, duckdb, tempfile
-        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
-        >>> people = duckdb.sql("SELECT 7 AS person, 'F' AS sex")
-        >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
-        ...     out = plan.on_duckdb(people, key=source, id_column="person", after="first")
-        ...     len(out.fetchall())
-        1
-        """
-        from bistochastic.adapters.duckdb import on_duckdb
-
-        return on_duckdb(self.function(**options), relation)
-
-    def on_dataset(self, dataset: Any, **options: Any) -> Any:
-        """The same on a dataset or scanner of pyarrow: a reader of batches, to be read once.
-
-        ``pyarrow.dataset.write_dataset`` takes the reader. ``options`` are those of
-        :meth:`function`.
-
-        >>> import bistochastic as bs, pyarrow as pa, pyarrow.dataset as ds, tempfile
-        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
-        >>> people = ds.dataset(pa.table({"person": [7, 8, 9], "sex": ["F", "M", "M"]}))
-        >>> target = tempfile.mkdtemp()
-        >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
-        ...     out = plan.on_dataset(people, key=source, id_column="person", after="first")
-        ...     ds.write_dataset(out, target, format="parquet")
-        >>> ds.dataset(target).count_rows()
-        3
-        """
-        from bistochastic.adapters.dataset import on_dataset
-
-        return on_dataset(self.function(**options), dataset)
-
-    def on_dask(self, ddf: Any, **options: Any) -> Any:
-        """The same on a frame of Dask: another frame of Dask, without the index.
-
-        ``options`` are those of :meth:`function`.
-        """
-        from bistochastic.adapters.dask import on_dask
-
-        return on_dask(self.function(**options), ddf)
-
-    def on_ray(self, ds: Any, **options: Any) -> Any:
-        """The same on a Dataset of Ray: another Dataset.
-
-        ``options`` are those of :meth:`function`.
-        """
-        from bistochastic.adapters.ray import on_ray
-
-        return on_ray(self.function(**options), ds)
-
-    def on_spark(self, df: Any, *, observation: Any = None, **options: Any) -> Any:
-        """The same on a DataFrame of Spark, Spark Connect or a stream: another DataFrame.
-
-        ``options`` are those of :meth:`function`. ``observation`` is an ``Observation`` of Spark
-        that counts ``records`` when the frame is written: accumulators count rows twice where a
-        worker is lost. A stream takes a name in its place, and tells the count in its progress.
-        """
-        from bistochastic.adapters.spark import on_spark
-
-        return on_spark(self.function(**options), df, observation)
+        return on(self.function(**options), obj, observation)
 
     def respond(
         self,
-        record: Mapping[str, Any],
+        record: Mapping[str, object],
         *,
         key: _core.Key | KeySource,
         id: int | str | bytes,
@@ -672,7 +603,7 @@ class Plan:
 
         return respond(self, record, key=key, id=id, allow_insecure=allow_insecure)
 
-    def tabulate(self, rows: Any, *columns: str, count: str = "count") -> Counts:
+    def tabulate(self, rows: object, *columns: str, count: str = "count") -> Counts:
         """Counts of reports, as a group-by of an engine gives them, in the declared table.
 
         ``rows`` have ``columns`` by name and, under ``count``, how many records report that
@@ -696,23 +627,20 @@ class Plan:
 
         return tabulate(self, rows, columns, count)
 
+    @taking(Survey)
     def estimate(
         self,
-        frame: Any = None,
+        frame: object = None,
         *names: str,
-        counts: Counts | Any = None,
+        counts: Counts | object = None,
         columns: Sequence[str] | None = None,
         method: Literal["inverse", "mle", "simplex", "shrunk"] = "inverse",
-        weights: str | None = None,
-        strata: str | None = None,
-        cluster: str | None = None,
-        replicates: Sequence[str] | None = None,
-        replicate_scale: float | None = None,
-        where: Mapping[str, Any] | None = None,
+        where: Mapping[str, object] | None = None,
         population: Literal["sampled", "fixed"] = "sampled",
         progress: Progress = None,
         gap: float | None = None,
         seconds: float | None = None,
+        **survey: Unpack[Survey],
     ) -> Estimate:
         """A labelled table of the original, from a protected ``frame``.
 
@@ -749,23 +677,18 @@ class Plan:
         from bistochastic.tables.estimates import estimate
 
         return estimate(
-            self, frame, names, counts=counts, listed=columns, method=method, weights=weights,
-            strata=strata, cluster=cluster, replicates=replicates,
-            replicate_scale=replicate_scale, where=where, population=population,
-            progress=progress, gap=gap, seconds=seconds,
+            self, frame, names, counts=counts, listed=columns, method=method, where=where,
+            population=population, progress=progress, gap=gap, seconds=seconds, survey=survey,
         )  # fmt: skip
 
+    @taking(Survey)
     def count(
         self,
-        frame: Any,
-        where: Mapping[str, Any],
+        frame: object,
+        where: Mapping[str, object],
         *,
         population: Literal["sampled", "fixed"] = "sampled",
-        weights: str | None = None,
-        strata: str | None = None,
-        cluster: str | None = None,
-        replicates: Sequence[str] | None = None,
-        replicate_scale: float | None = None,
+        **survey: Unpack[Survey],
     ) -> Quantity:
         """How many records of a protected ``frame`` meet all conditions, without bias.
 
@@ -782,24 +705,17 @@ class Plan:
         """
         from bistochastic.tables import moments
 
-        options = {
-            "weights": weights, "strata": strata, "cluster": cluster, "replicates": replicates,
-            "replicate_scale": replicate_scale,
-        }  # fmt: skip
-        return moments.count(self, frame, where, population, options)
+        return moments.count(self, frame, where, population, survey)
 
+    @taking(Survey)
     def ratio(
         self,
-        frame: Any,
-        where: Mapping[str, Any],
-        given: Mapping[str, Any] | None = None,
+        frame: object,
+        where: Mapping[str, object],
+        given: Mapping[str, object] | None = None,
         *,
         population: Literal["sampled", "fixed"] = "sampled",
-        weights: str | None = None,
-        strata: str | None = None,
-        cluster: str | None = None,
-        replicates: Sequence[str] | None = None,
-        replicate_scale: float | None = None,
+        **survey: Unpack[Survey],
     ) -> Ratio:
         """The share that meets ``where`` among those that meet ``given``, with Fieller's bounds.
 
@@ -814,25 +730,18 @@ class Plan:
         """
         from bistochastic.tables import moments
 
-        options = {
-            "weights": weights, "strata": strata, "cluster": cluster, "replicates": replicates,
-            "replicate_scale": replicate_scale,
-        }  # fmt: skip
-        return moments.ratio(self, frame, where, given, population, options)
+        return moments.ratio(self, frame, where, given, population, survey)
 
+    @taking(Survey)
     def mean(
         self,
-        frame: Any,
+        frame: object,
         column: str,
-        scores: Any = None,
+        scores: object = None,
         *,
-        where: Mapping[str, Any] | None = None,
+        where: Mapping[str, object] | None = None,
         population: Literal["sampled", "fixed"] = "sampled",
-        weights: str | None = None,
-        strata: str | None = None,
-        cluster: str | None = None,
-        replicates: Sequence[str] | None = None,
-        replicate_scale: float | None = None,
+        **survey: Unpack[Survey],
     ) -> Quantity:
         """The mean of a column of a protected ``frame``, also inside a domain.
 
@@ -849,25 +758,18 @@ class Plan:
         """
         from bistochastic.tables import moments
 
-        options = {
-            "weights": weights, "strata": strata, "cluster": cluster, "replicates": replicates,
-            "replicate_scale": replicate_scale,
-        }  # fmt: skip
-        return moments.mean(self, frame, column, scores, where, population, options)
+        return moments.mean(self, frame, column, scores, where, population, survey)
 
+    @taking(Survey)
     def covariance(
         self,
-        frame: Any,
+        frame: object,
         columns: Sequence[str],
-        scores: Mapping[str, Any] | None = None,
+        scores: Mapping[str, object] | None = None,
         *,
-        where: Mapping[str, Any] | None = None,
+        where: Mapping[str, object] | None = None,
         population: Literal["sampled", "fixed"] = "sampled",
-        weights: str | None = None,
-        strata: str | None = None,
-        cluster: str | None = None,
-        replicates: Sequence[str] | None = None,
-        replicate_scale: float | None = None,
+        **survey: Unpack[Survey],
     ) -> Quantity:
         """The covariance of two columns of a protected ``frame``; of one twice, its variance.
 
@@ -883,25 +785,18 @@ class Plan:
         """
         from bistochastic.tables import moments
 
-        options = {
-            "weights": weights, "strata": strata, "cluster": cluster, "replicates": replicates,
-            "replicate_scale": replicate_scale,
-        }  # fmt: skip
-        return moments.covariance(self, frame, columns, scores, where, population, options)
+        return moments.covariance(self, frame, columns, scores, where, population, survey)
 
+    @taking(Survey)
     def correlation(
         self,
-        frame: Any,
+        frame: object,
         columns: Sequence[str],
-        scores: Mapping[str, Any] | None = None,
+        scores: Mapping[str, object] | None = None,
         *,
-        where: Mapping[str, Any] | None = None,
+        where: Mapping[str, object] | None = None,
         population: Literal["sampled", "fixed"] = "sampled",
-        weights: str | None = None,
-        strata: str | None = None,
-        cluster: str | None = None,
-        replicates: Sequence[str] | None = None,
-        replicate_scale: float | None = None,
+        **survey: Unpack[Survey],
     ) -> Quantity:
         """The correlation of two columns of a protected ``frame``: see :meth:`covariance`.
 
@@ -917,15 +812,11 @@ class Plan:
         """
         from bistochastic.tables import moments
 
-        options = {
-            "weights": weights, "strata": strata, "cluster": cluster, "replicates": replicates,
-            "replicate_scale": replicate_scale,
-        }  # fmt: skip
         return moments.covariance(
-            self, frame, columns, scores, where, population, options, "correlation"
+            self, frame, columns, scores, where, population, survey, "correlation"
         )
 
-    def weights(self, frame: Any, *, weights: str | None = None) -> Any:
+    def weights(self, frame: object, *, weights: str | None = None) -> Any:
         """A weight per record, for other software: protected columns get their likeliest margins.
 
         By raking, attribute after attribute, and within their strata. The weights sum to the number
@@ -966,7 +857,7 @@ class Plan:
         >>> bs.Plan.from_json('{"version": 1, "atributes": []}')
         Traceback (most recent call last):
             ...
-        ValueError: `atributes` must be one of version, name, attributes, ...; got an unknown key
+        ValueError: `atributes` must be one of version, attributes, ...; got an unknown name
         """
         from bistochastic.plan import exchange
 
@@ -1020,18 +911,14 @@ class Plan:
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
 
-
-def _columns(name: str, given: Any) -> tuple[str, ...]:
+def _columns(name: str, given: object) -> tuple[str, ...]:
     if isinstance(given, str):
         raise TypeError(f"`{name}` must be a list of names; got str")
     return tuple(named(name, x) for x in arguments.items(name, "be a list of names", given))
 
 
-def every(name: str, given: Any) -> tuple[str, ...] | Literal["*"]:
+def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
     """Names of columns, or a star for all."""
     return "*" if isinstance(given, str) and given == "*" else _columns(name, given)
 

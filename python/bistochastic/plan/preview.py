@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bistochastic.plan import published
-from bistochastic.plan.attributes import Numeric, prefix
+from bistochastic.plan.attributes import prefix
 from bistochastic.plan.definitions import in_words, together
 from bistochastic.words import down, shown, table, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from bistochastic.markup import Markup
     from bistochastic.plan.attributes import Attribute
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.plan import Plan
@@ -47,7 +48,7 @@ def _minded(attribute: Attribute) -> list[tuple[str, str]]:
     an empty one if none does."""
     certain = published.certain(attribute)
     whole = len(certain) == len(attribute.columns)
-    if isinstance(attribute, Numeric):
+    if attribute.whole_column:
         if attribute.matrix is not None and attribute.matrix.size == 1:
             return [("one record: it keeps its value, and beta is 1 for that reason alone",
                      "disclosures")]  # fmt: skip
@@ -99,7 +100,7 @@ def warnings(plan: Plan) -> list[str]:
         found.append(
             f"columns that the plan does not name stay unprotected ({_audit('giveaways')})"
         )
-    if plan.keep or any(isinstance(attribute, Numeric) for attribute in plan.attributes):
+    if plan.keep or plan._numeric:
         found.append("an unprotected column, or a numeric one, that goes with a protected column "
                      "gives it away: beta and epsilon do not see that "
                      f"({_audit('giveaways')})")  # fmt: skip
@@ -123,8 +124,7 @@ def betas(plan: Plan) -> list[tuple[str, Bits | None, list[Measures]]]:
     [('categories', 0.6), ('permuted numbers', 0.233)]
     """
     every = list(plan.by_attribute.values())
-    averaged = {a.column for a in plan.attributes
-                if isinstance(a, Numeric) and a.release == "average"}  # fmt: skip
+    averaged = {a.column for a in plan._numeric if a.release == "average"}
     coded = [each for each in every if each.kind != "numeric"]
     moved = [each for each in every if each.kind == "numeric" and each.name not in averaged]
     both = (("categories", coded), ("permuted numbers", moved))
@@ -197,7 +197,7 @@ def totals(plan: Plan) -> list[str]:
             lines.append("Permuted numbers: their beta takes a number of records")
         if name == "permuted numbers":
             lines.append(LINKED)
-    means = [a.column for a in plan.attributes if isinstance(a, Numeric) and a.release == "average"]
+    means = [a.column for a in plan._numeric if a.release == "average"]
     if means:
         lines.append(f"Class means in {', '.join(f'`{shown(c)}`' for c in means)}: no noise")
     if plan.is_bound or plan.categorical is not None:
@@ -298,7 +298,7 @@ class Preview:
         )
 
 
-def laws(plan: Plan, title: str) -> Any:
+def laws(plan: Plan, title: str) -> Markup:
     """What happens to each attribute, as a table and as bars of beta."""
     from bistochastic import markup
 
@@ -310,7 +310,7 @@ def laws(plan: Plan, title: str) -> Any:
     )
 
 
-def listed(title: str, phrases: Sequence[str]) -> Any:
+def listed(title: str, phrases: Sequence[str]) -> Markup | None:
     """Phrases under a title; nothing where there are none."""
     from bistochastic import markup
 

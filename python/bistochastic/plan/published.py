@@ -97,7 +97,7 @@ def facts(
 
 def of_attribute(attribute: Attribute, shuffled: bool = False) -> list[Fact]:
     """Those of one attribute."""
-    if isinstance(attribute, Numeric):
+    if attribute.whole_column:
         return _of_numbers(attribute, shuffled)
     return _of_coded(attribute)
 
@@ -273,9 +273,7 @@ def _read(attribute: Categorical | Joint, matrix: Matrix) -> list[_Read] | None:
     if matrix.size <= _EVERY:
         cells = np.arange(math.prod(shape))
         if attribute.impossible:
-            from bistochastic.plan.columns import impossible_codes
-
-            cells = np.delete(cells, impossible_codes(attribute))
+            cells = np.delete(cells, attribute.cells)
     return _of_joint(matrix, shape, cells)
 
 
@@ -285,9 +283,7 @@ def _occurring(attribute: Categorical | Joint) -> list[Flags]:
     found = [np.ones(size, bool) for size in shape]
     if not attribute.impossible or math.prod(shape) > _EVERY:
         return found
-    from bistochastic.plan.columns import impossible_codes
-
-    cells = np.delete(np.arange(math.prod(shape)), impossible_codes(attribute))
+    cells = np.delete(np.arange(math.prod(shape)), attribute.cells)
     digits = np.unravel_index(cells, shape)
     return [np.bincount(d, minlength=s) > 0 for d, s in zip(digits, shape, strict=True)]
 
@@ -395,16 +391,7 @@ def targets(matrix: Matrix) -> Codes | None:
     >>> targets(bs.blocks([2, 1])), targets(bs.permutation([1, 0]) @ bs.permutation([1, 0]))
     (array([-1, -1,  2]), array([0, 1]))
     """
-    return structure.by_parts(matrix, _parts, _targets)
-
-
-def _parts(matrix: Matrix) -> Iterable[Matrix]:
-    if matrix.size == 1 or math.isfinite(matrix.epsilon):
-        return ()
-    made = structure.composition(matrix)
-    if made is None or matrix.size > _EVERY:
-        return ()
-    return structure.wide_factors(made) if isinstance(made, structure.Kron) else made.parts
+    return structure.by_parts(matrix, _targets)
 
 
 def _targets(matrix: Matrix, found: Callable[[Matrix], Codes | None]) -> Codes | None:
@@ -417,7 +404,8 @@ def _targets(matrix: Matrix, found: Callable[[Matrix], Codes | None]) -> Codes |
         return np.full(n, -1)
     made = structure.composition(matrix)
     if made is not None:
-        parts = [found(part) for part in _parts(matrix)]
+        wide = structure.wide_factors(made) if isinstance(made, structure.Kron) else made.parts
+        parts = [found(part) for part in wide]
         known = [part for part in parts if part is not None]
         if any((part < 0).all() for part in known):
             return np.full(n, -1)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bistochastic import _core
 from bistochastic.labels import like
-from bistochastic.plan.attributes import Numeric, about, prefix
+from bistochastic.plan.options import Options
+from bistochastic.plan.run import Run
+from bistochastic.plan.waves import Ids
 from bistochastic.sources import secret_of
-from bistochastic.words import shown
+from bistochastic.words import prefix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bistochastic.plan.attributes import Categorical, Joint
+    from bistochastic.adapters.frames import Codes, Mask
+    from bistochastic.labels import Labels
     from bistochastic.plan.plan import Plan
+
+_MISSING = np.array([True])
 
 
 def respond(
@@ -26,102 +30,56 @@ def respond(
     plan._refuse_undecided()
     if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
         raise TypeError(f"`record` must map columns to values; got {type(record).__name__}")
-    held = secret_of(key, allow_insecure)
-    given = {name: record[name] for name in record.keys()}  # noqa: SIM118 - any mapping
-    _check_columns(plan, list(given))
-    reports: dict[str, Any] = {}
-    for attribute in plan.attributes:
-        if isinstance(attribute, Numeric):
-            must = "must not be numeric for one record, as numbers are permuted among records"
-            raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one")
-        reports.update(_report(plan, attribute, given, held, id))
-    left_out = set(plan.drop)
-    return {name: reports.get(name, value) for name, value in given.items() if name not in left_out}
-
-
-def _check_columns(plan: Plan, names: list[str]) -> None:
-    protected = [column for attribute in plan.attributes for column in attribute.columns]
-    needed = protected + (list(plan.keep) if plan.keep != "*" else [])
-    needed += [
-        attribute.strata.column
-        for attribute in plan.attributes
-        if not isinstance(attribute, Numeric) and attribute.strata is not None
-    ]
-    for column in needed:
-        if column not in names:
-            raise ValueError(f"{prefix([column])}must be in `record`; got none of that name")
-    known = {*needed, *plan.drop}
-    unknown = [name for name in names if name not in known]
-    if unknown and plan.keep != "*":
-        listed = ", ".join(f"`{shown(name)}`" for name in unknown)
-        must = "`record` must hold columns that the plan protects, keeps or drops"
-        raise ValueError(f"{must}; got {listed}")
-
-
-def _report(
-    plan: Plan, attribute: Categorical | Joint, given: Mapping[str, Any], key: _core.Key, id: Any
-) -> dict[str, Any]:
-    """The columns of an attribute as they are reported."""
-    digits = []
-    spelled = {}
-    missing = [column for column in attribute.columns if _is_missing(given[column])]
-    if missing and attribute.missing == "refuse":
-        raise ValueError(f"{prefix(missing)}must not be missing; got a missing value")
-    if missing and attribute.missing == "keep":
-        if len(missing) < len(attribute.columns):
-            must = 'must be missing together where missing="keep"'
-            raise ValueError(f"{prefix(attribute.columns)}{must}; got some of them")
-        return dict.fromkeys(attribute.columns)
-    for column, labels, size in zip(
-        attribute.columns, attribute.axes, attribute.shape, strict=True
-    ):
-        digit = size - 1 if column in missing else labels.code(given[column])
-        if digit is None:
-            must = "must hold a declared category"
-            raise ValueError(f"{prefix([column])}{must}; got an undeclared one")
-        digits.append(digit)
-        values = labels.values if column in missing else like(labels, given[column])
-        if values is None:
-            must = "must hold a text, as its categories are"
-            raise TypeError(f"{prefix([column])}{must}; got {type(given[column]).__name__}")
-        spelled[column] = values
-    code = 0
-    for digit, size in zip(digits, attribute.shape, strict=True):
-        code = code * size + digit
-    cells: list[int] = []
-    if attribute.impossible:
-        from bistochastic.plan.columns import impossible_codes
-
-        cells = impossible_codes(attribute).tolist()
-        if code in cells:
-            must = "must hold no combination declared impossible"
-            raise ValueError(f"{prefix(attribute.columns)}{must}; got one")
-        code -= sum(cell < code for cell in cells)
-    matrix = attribute.matrices[_stratum(attribute, given)]
-    with about(attribute.columns):
-        columns = list(attribute.columns)
-        codes = np.array([code], dtype=np.int64)
-        [report] = _core.plan_ids(key, plan.name, columns, matrix, codes, [id]).tolist()
-    for cell in cells:
-        report += cell <= report
-    found = {}
-    for column, labels, size in reversed(
-        list(zip(attribute.columns, attribute.axes, attribute.shape, strict=True))
-    ):
-        report, digit = divmod(report, size)
-        found[column] = None if digit == len(labels) else spelled[column][digit]
+    options = Options(secret_of(key, allow_insecure), None, None, False)
+    table: Any = Record({name: record[name] for name in record.keys()})  # noqa: SIM118 - any mapping
+    run = Run(plan, table.names, options, argument="record", narrowed=False)
+    for attribute in run.numeric:
+        must = "must not be numeric for one record, as numbers are permuted among records"
+        raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one")
+    found: dict[str, Any] = run.drawn(run.read(table, None, ids=Ids([id])))
     return found
 
 
-def _stratum(attribute: Categorical | Joint, given: Mapping[str, Any]) -> int:
-    if attribute.strata is None:
-        return 0
-    column = attribute.strata.column
-    code = attribute.strata.labels.code(given[column])
-    if code is None:
-        raise ValueError(f"{prefix([column])}must hold a declared category; got an undeclared one")
-    return code
+class Record:
+    """The values of one record as a table of one row."""
 
+    together: ClassVar[bool] = False
+    rows = 1
 
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
+    def __init__(self, given: dict[str, Any]) -> None:
+        self._given = given
+        self._spelled: dict[str, Any] = {}
+        self.names = list(given)
+
+    def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
+        """The code of the value, 0 if it is missing, and whether it is."""
+        value = self._given[name]
+        if value is None or (isinstance(value, float) and value != value):
+            return np.zeros(1, np.int64), _MISSING
+        code = labels.code(value)
+        if code is None:
+            must = "must hold a declared category"
+            raise ValueError(f"{prefix([name])}{must}; got an undeclared one")
+        spelled = self._spelled[name] = like(labels, value)
+        if spelled is None:
+            must = "must hold a text, as its categories are"
+            raise TypeError(f"{prefix([name])}{must}; got {type(value).__name__}")
+        return np.array([code]), None
+
+    def labelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+        """The category of a code, spelled as the value was; None if it is missing."""
+        if missing is not None:
+            return [None]
+        return [(self._spelled.get(name) or labels.values)[int(codes[0])]]
+
+    def can_be_missing(self, name: str) -> bool:
+        """Whether a value can be missing: any can."""
+        return True
+
+    def is_declared(self, name: str) -> bool:
+        """Whether a value lists categories: none does."""
+        return False
+
+    def made(self, columns: Mapping[str, Any], _order: None) -> dict[str, Any]:
+        """The record with these columns of one row each, None for one that stays."""
+        return {n: self._given[n] if new is None else new[0] for n, new in columns.items()}

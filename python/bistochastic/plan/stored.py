@@ -11,16 +11,16 @@ import sys
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from bistochastic.exchange import Here
 from bistochastic.numeric.displacement import Displacement
 from bistochastic.plan import exchange, formats
-from bistochastic.plan.attributes import Numeric
-from bistochastic.plan.exchange import Here
 from bistochastic.plan.waves import ByIds
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bistochastic.exchange import Fields
     from bistochastic.plan.certificate import Certificate
     from bistochastic.plan.plan import Plan
 
@@ -64,20 +64,20 @@ LATER_IDS: dict[str, Callable[[Here], Any]] = {
 }
 
 
-def later(thing: Any, names: dict[str, Callable[[Here], Any]]) -> dict[str, Any]:
+def later(thing: object, names: dict[str, Callable[[Here], Any]]) -> Fields:
     """What is set of fields that came later, as plain data."""
     found = {name: getattr(thing, name) for name in names if getattr(thing, name)}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in found.items()}
 
 
-def _read_later(here: Here, names: dict[str, Callable[[Here], Any]]) -> dict[str, Any]:
+def _read_later(here: Here, names: dict[str, Callable[[Here], Any]]) -> Fields:
     found = {name: read(here[name]) for name, read in names.items() if name in here}
     return {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
 
 
 def read(cls: type[C], given: object) -> C:
     """Read the certificate of a text."""
-    data = exchange.parse_json("text", given)
+    data = exchange.parse_json(given).value
     must = "`text` must be a certificate that this package wrote"
     if not isinstance(data, dict) or "certificate_version" not in data:
         got = "no `certificate_version`" if isinstance(data, dict) else type(data).__name__
@@ -105,7 +105,7 @@ def _certificate(cls: type[C], here: Here) -> C:
 
     plan = exchange.read(Plan, here["plan"].value, "plan")
     key = here["key"]
-    key.keys(("kept", "fingerprint"), ("kept", "fingerprint"))
+    key.keys(("kept", "fingerprint"))
     kept, fingerprint = key["kept"].flag(), key["fingerprint"].value
     if not kept and fingerprint is not None:
         raise key["fingerprint"].refuse("be null without a key that was kept", _short(fingerprint))
@@ -136,7 +136,7 @@ def _certificate(cls: type[C], here: Here) -> C:
     given = found.to_dict()
     # The plan is the same if its digest is, under whatever names it was written.
     read_already = {"plan", "ids", "key", *LATER}
-    here.keys((*given, *LATER), tuple(name for name in given if name not in LATER))
+    here.keys(tuple(name for name in given if name not in LATER), tuple(LATER))
     for name in given:
         if name not in read_already:
             _compare(here[name], name, given[name])
@@ -145,12 +145,11 @@ def _certificate(cls: type[C], here: Here) -> C:
 
 def _records(here: Here, plan: Plan) -> int:
     records = here.whole(0, MOST)
-    for attribute in plan.attributes:
-        if isinstance(attribute, Numeric):
-            size = None if attribute.matrix is None else attribute.matrix.size
-            if size != records:
-                among = "no number" if size is None else str(size)
-                raise here.refuse(f"be {among}, as the plan was made for", str(records))
+    for attribute in plan._numeric:
+        size = None if attribute.matrix is None else attribute.matrix.size
+        if size != records:
+            among = "no number" if size is None else str(size)
+            raise here.refuse(f"be {among}, as the plan was made for", str(records))
     return records
 
 
@@ -162,12 +161,10 @@ def _clear(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
     if plan.keep != "*":
         wrong = set(plan.keep).symmetric_difference(columns)
     else:
-        own = {column for attribute in plan.attributes for column in attribute.columns}
-        own |= {*plan.drop, "" if ids is None else ids.id_column}
+        own = {*plan._protected, *plan.drop, "" if ids is None else ids.id_column}
         wrong = own.intersection(columns)
         # A column that strata are read off is in every table.
-        coded = (a for a in plan.attributes if not isinstance(a, Numeric))
-        strata = {a.strata.column for a in coded if a.strata is not None}
+        strata = {a.strata.column for a in plan.attributes if a.strata is not None}
         wrong |= strata - own - set(columns)
     if wrong:
         raise here.refuse("hold what the plan keeps", f"a difference in `{shown(min(wrong))}`")
@@ -176,7 +173,7 @@ def _clear(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
 
 def _ids(here: Here, plan: Plan) -> ByIds:
     names = tuple(field.name for field in fields(ByIds))
-    here.keys(names, tuple(name for name in names if name not in LATER_IDS))
+    here.keys(tuple(name for name in names if name not in LATER_IDS), tuple(LATER_IDS))
     rows = tuple(_name(item) for item in here["row_columns"].items())
     column = here["id_column"].text()
     if bool(column) == bool(rows):
@@ -194,7 +191,7 @@ def _ids(here: Here, plan: Plan) -> ByIds:
         exchange.read_attribute(item.value, item.path) for item in here["carried"].items()
     )
     for attribute, item in zip(carried, here["carried"].items(), strict=True):
-        if isinstance(attribute, Numeric):
+        if attribute.whole_column:
             raise item.refuse("be categorical or joint", "numeric")
     return ByIds(
         id_column=column,
@@ -221,7 +218,7 @@ def _optional(here: Here) -> str | None:
     return None if here.value is None else _name(here)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     """A value of a file in a sentence."""
     if isinstance(value, dict | list):
         return type(value).__name__
@@ -229,7 +226,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 64 else f"a text of {len(text)} characters"
 
 
-def _compare(here: Here, name: str, given: Any) -> None:
+def _compare(here: Here, name: str, given: object) -> None:
     """Refuse what does not follow from the facts of the certificate."""
     if name in _SENTENCES:
         here.texts()
@@ -238,7 +235,7 @@ def _compare(here: Here, name: str, given: Any) -> None:
     elif name == "displacement":
         _check_displacement(here)
     elif isinstance(given, dict):
-        here.keys(tuple(given), tuple(given))
+        here.keys(tuple(given))
         for below, value in given.items():
             _compare(here[below], below, value)
     elif isinstance(given, list):
@@ -269,7 +266,7 @@ def _measure(here: Here) -> float:
     """A number that is not negative; infinity is a text."""
     value = math.inf if here.value == "inf" else here.value
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise here.refuse("be a number", type(value).__name__)
+        raise here.refuse("be a number", here.kind)
     if not 0 <= value <= sys.float_info.max and here.value != "inf":
         raise here.refuse("be a number from 0 on", _short(value))
     return float(value)
@@ -279,7 +276,7 @@ def _check_displacement(here: Here) -> None:
     if here.value is None:
         return
     names = tuple(field.name for field in fields(Displacement))
-    here.keys(names, names)
+    here.keys(names)
     for name in names:
         if here[name].value is not None:
             _measure(here[name])

@@ -7,27 +7,22 @@ row stands for itself; pieces are as long, and do not show how the rows came.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic.plan import columns as coding
-from bistochastic.plan import waves
-from bistochastic.plan.attributes import Categorical, Joint, Numeric, prefix
+from bistochastic.plan.attributes import prefix
 from bistochastic.plan.certificate import BLOCK, Certificate
-from bistochastic.plan.protect import Draws, certified
+from bistochastic.plan.run import Run, moved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from bistochastic.adapters.arrow_table import ArrowTable
-    from bistochastic.plan.columns import Encoded
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
-    from bistochastic.plan.waves import Ids
+    from bistochastic.plan.run import Piece
 
 # Blocks that are drawn at a time: enough for all threads, few enough for any memory.
 _TOGETHER = 8
@@ -76,18 +71,13 @@ class Stream:
 
         self._options = options
         self._held = Pieces(schema, places=places)
-        self._places = places
-        self._layout = options.layout(plan, self._held.names)
         self._numbers = dict(numbers or {})
-        self._plan = _bound(plan, options, self._numbers)
-        self._coded = [a for a in self._plan.attributes if isinstance(a, Categorical | Joint)]
-        self._draws = Draws(self._plan, options.key, options.release)
-        wave = options.wave
-        self._people = None if wave is None else waves.People(wave.max_rows_per_id)
-        self._clear: tuple[str, ...] = ()
-        self._declared: tuple[str, ...] = ()
+        self._run = Run(
+            plan, self._held.names, options, rows=_records(plan, self._numbers),
+            numbers=self._numbers, narrowed=places or None,
+        )  # fmt: skip
         self._certificate: Certificate | None = None
-        self.schema = self._drawn(self._read(0, last=True)).schema
+        self.schema = self._run.piece(self._held.take(0)).schema
         """The schema of the output."""
 
     def batch(self, batch: Any) -> list[Any]:
@@ -116,15 +106,12 @@ class Stream:
 
     def drawn(self, piece: Piece) -> list[Any]:
         """A piece protected, as record batches; pieces come in their order."""
-        made: list[Any] = self._drawn(piece).to_batches()
+        made: list[Any] = self._run.drawn(piece).to_batches()
         return made
 
     def close(self) -> None:
         """All rows are drawn: from now on there is a certificate."""
-        rows = self._held.taken
-        self._certificate = certified(
-            self._plan, self._options, rows, self._clear, self._people, self._declared
-        )
+        self._certificate = self._run.certificate(self._held.taken)
 
     def _taken(self, batch: Any) -> Iterator[Piece]:
         """One more batch: the pieces that can be drawn now."""
@@ -135,7 +122,7 @@ class Stream:
     def _left(self) -> Iterator[Piece]:
         """The pieces that waited for the end."""
         rows = self._held.taken + self._held.rows
-        self._options.check_rows(self._plan, rows)
+        self._options.check_rows(self._run.plan, rows)
         for column, values in self._numbers.items():
             if len(values) != rows:
                 must = f"must have a number for each of {rows} rows"
@@ -157,48 +144,12 @@ class Stream:
     def _read(self, rows: int, *, last: bool = False) -> Piece:
         """The first rows that are held, as codes; whole blocks unless they are the last."""
         first = self._held.taken
-        table = self._held.take(rows)
-        narrowed = self._places or self._options.wave is None
-        encoded = [coding.encode(table, a, first, narrowed=narrowed) for a in self._coded]
-        ids, options = None, self._options
-        if options.wave is not None and options.key is not None and self._people is not None:
-            ids = options.wave.read(table, self._plan, options.key, self._people, first)
-        return Piece(table, first, encoded, ids, last)
-
-    def _drawn(self, piece: Piece) -> Any:
-        options, coded, table, first = self._options, self._coded, piece.table, piece.first
-        if piece.ids is not None:
-            drawn = self._draws.by_ids(coded, piece.encoded, piece.ids)
-        else:
-            drawn = self._draws.by_blocks(coded, piece.encoded, first // BLOCK, piece.last)
-        new: dict[str, Any] = {}
-        for attribute, codes, source in zip(coded, drawn, piece.encoded, strict=True):
-            new.update(coding.decode(table, attribute, codes, source.missing))
-        for column, values in self._numbers.items():
-            new[column] = table.numbered(column, values[first : first + table.rows])
-        wave = options.wave
-        if wave is not None and wave.pseudonym is not None and piece.ids is not None:
-            new[wave.pseudonym] = table.texts(piece.ids.pseudonyms())
-        self._clear = tuple(name for name in self._layout if name not in new)
-        self._declared = tuple(name for name in self._clear if table.is_declared(name))
-        return table.made({name: new.get(name) for name in self._layout}, None)
+        return self._run.read(self._held.take(rows), first, last)
 
 
-@dataclass(frozen=True)
-class Piece:
-    """Some rows of a table as codes, to be drawn."""
-
-    table: ArrowTable
-    first: int
-    """The number of the first row."""
-    encoded: list[Encoded]
-    ids: Ids | None
-    last: bool
-
-
-def _bound(plan: Plan, options: Options, numbers: Mapping[str, NDArray[Any]]) -> Plan:
-    """The plan for as many records as there are numbers."""
-    numeric = [a for a in plan.attributes if isinstance(a, Numeric)]
+def _records(plan: Plan, numbers: Mapping[str, NDArray[Any]]) -> int | None:
+    """How many there are, if numbers say so; a numeric column without them is refused."""
+    numeric = plan._numeric
     for attribute in numeric:
         if attribute.column not in numbers:
             must = "must not be numeric in batches, as numbers are permuted among all records"
@@ -206,11 +157,7 @@ def _bound(plan: Plan, options: Options, numbers: Mapping[str, NDArray[Any]]) ->
     for column in numbers:
         if column not in [a.column for a in numeric]:
             raise ValueError(f"{prefix([column])}must be numeric in the plan; got none such")
-    if not numeric:
-        return plan
-    rows = len(numbers[numeric[0].column])
-    options.check_rows(plan, rows)
-    return plan.for_records(rows)
+    return len(numbers[numeric[0].column]) if numeric else None
 
 
 def permuted(plan: Plan, options: Options, column: str, values: NDArray[Any]) -> NDArray[Any]:
@@ -219,9 +166,8 @@ def permuted(plan: Plan, options: Options, column: str, values: NDArray[Any]) ->
     ``values`` are all of the column, in the order of the rows, as whole numbers or floats.
     """
     options.check_rows(plan, len(values))
-    [attribute] = [a for a in plan.attributes if isinstance(a, Numeric) and a.column == column]
-    draws = Draws(plan, options.key, options.release)
-    return draws.numbers(attribute.for_records(len(values)), np.asarray(values))
+    [attribute] = [a for a in plan._numeric if a.column == column]
+    return moved(plan, options, attribute.for_records(len(values)), np.asarray(values))
 
 
 class ProtectedBatches:

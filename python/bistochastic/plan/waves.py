@@ -16,7 +16,7 @@ import numpy as np
 from bistochastic import _core
 from bistochastic.adapters.frames import WrongType
 from bistochastic.labels import spelling
-from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, named, prefix
+from bistochastic.plan.attributes import Categorical, Joint, about, named, prefix
 from bistochastic.words import row, shown
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class ByIds:
     """What made people be drawn anew in all waves before this one, the oldest first."""
 
     @property
-    def line(self) -> str:
+    def _line(self) -> str:
         """How rows are addressed, in one line."""
         if self.row_columns:
             listed = ", ".join(f"`{shown(column)}`" for column in self.row_columns)
@@ -180,14 +180,14 @@ class ByIds:
         return f"by id `{shown(self.id_column)}`, {self.kind}, {wave}"
 
     def __repr__(self) -> str:
-        return f"<ByIds: rows {self.line}>"
+        return f"<ByIds: rows {self._line}>"
 
     def _repr_html_(self) -> str:
         from bistochastic.markup import facts, fragment
 
         checked = self.rows_per_id_checked
         pairs = [
-            ("rows", self.line),
+            ("rows", self._line),
             ("rows of an id", "not checked" if checked is None else f"at most {checked}"),
             ("pseudonym", "none" if self.pseudonym is None else shown(self.pseudonym)),
             ("drawn anew", "; ".join(self.redrawn) or "nothing"),
@@ -234,15 +234,14 @@ class Wave:
 
     def check_plan(self, plan: Plan, release: str | None) -> None:
         """What can be said before the table is read."""
-        for attribute in plan.attributes:
-            if isinstance(attribute, Numeric):
-                before = prefix(attribute.columns)
-                if not self.fresh:
-                    must = "`fresh` must be True, as numbers are permuted anew in every wave"
-                    raise ValueError(f"{before}{must}; got False")
-                if release is None:
-                    must = "`release` must name the wave where fresh=True"
-                    raise ValueError(f"{before}{must}; got none")
+        for attribute in plan._numeric:
+            before = prefix(attribute.columns)
+            if not self.fresh:
+                must = "`fresh` must be True, as numbers are permuted anew in every wave"
+                raise ValueError(f"{before}{must}; got False")
+            if release is None:
+                must = "`release` must name the wave where fresh=True"
+                raise ValueError(f"{before}{must}; got none")
         if self.after != "first":
             earlier: Certificate = self.after
             if earlier.plan.name != plan.name:
@@ -252,21 +251,26 @@ class Wave:
                 must = "`after` must be the certificate of a release by ids"
                 raise ValueError(f"{must}; got one by {'position' if not earlier.ids else 'rows'}")
 
-    def read(self, table: Table, plan: Plan, key: _core.Key, people: People, first: int) -> Ids:
-        """The ids of rows from ``first`` on: none missing, none with too many rows, and nothing
-        changed that must not."""
-        before = prefix([self.id_column])
+    def read(
+        self, table: Table, plan: Plan, key: _core.Key, people: People, first: int | None
+    ) -> Ids:
+        """The ids of rows from ``first`` on: none missing, none with too many rows.
+
+        In a batch of an engine, where ``first`` is None, nobody counts the rows of an id.
+        """
         values = read_ids(table, self.id_column, first)
         ids = Ids(values)
-        if self.pseudonym is not None or not isinstance(values, np.ndarray):
+        counted = first is not None
+        if self.pseudonym is not None or (counted and not isinstance(values, np.ndarray)):
             with about([self.id_column]):
                 ids = Ids(values, _core.plan_pseudonyms(key, plan.name, values))
-        over = people.meet(ids)
-        if over is not None:
+        if first is None:
+            people.see(values)
+        elif (over := people.meet(ids)) is not None:
             most = f"{self.max_rows_per_id} row{'s' * (self.max_rows_per_id > 1)}"
             must = f"must hold at most {most} per id, as max_rows_per_id says"
-            raise ValueError(f"{before}{must}; got an id with more, seen in row {first + over}")
-        self.refuse_changed(plan, key, people)
+            got = f"got an id with more, seen in row {first + over}"
+            raise ValueError(f"{prefix([self.id_column])}{must}; {got}")
         return ids
 
     def refuse_changed(self, plan: Plan, key: _core.Key, people: People) -> None:
@@ -291,9 +295,7 @@ class Wave:
             found.append(f"ids that are {kind}, where they were {earlier.ids.kind}")
         before = {a.columns: a for a in _known(earlier)}
         columns = {column for names in before for column in names}
-        for now in plan.attributes:
-            if isinstance(now, Numeric):
-                continue
+        for now in plan._coded:
             then = before.get(now.columns)
             if then is None:
                 if columns.intersection(now.columns):
@@ -362,11 +364,23 @@ def read_ids(table: Table, column: str, first: int | None) -> Any:
     raise TypeError(f"{before}{must}; got {shown(kind)}")
 
 
+def joined(parts: list[Any]) -> _core.SpelledIds:
+    """One text of bytes for each row, of what its columns hold: no two rows share one.
+
+    Each part is its type, its length and its bytes, so that nothing can be cut in two ways.
+
+    >>> joined([["a", "ab"], [1, 1]]).tolist()[1] in joined([["a", "b"], [1, 1]]).tolist()
+    False
+    >>> joined([["ab"], ["c"]]).tolist() == joined([["a"], ["bc"]]).tolist()
+    False
+    """
+    return _core.joined_ids(parts)
+
+
 def _known(certificate: Certificate) -> tuple[Categorical | Joint, ...]:
     """The attributes that people were drawn by, in that wave or before it."""
     carried = () if certificate.ids is None else certificate.ids.carried
-    own = (a for a in certificate.plan.attributes if isinstance(a, Categorical | Joint))
-    return (*carried, *own)
+    return (*carried, *certificate.plan._coded)
 
 
 def _renamed(before: tuple[Categorical | Joint, ...], plan: Plan) -> list[str]:
@@ -374,7 +388,7 @@ def _renamed(before: tuple[Categorical | Joint, ...], plan: Plan) -> list[str]:
 
     Such a column may be the old one under another name, which enters the noise.
     """
-    was, now = _columns(before), _columns(plan.attributes)
+    was, now = _columns(before), _columns(plan._coded)
     found = []
     for column, labels in now.items():
         if column in was:
@@ -391,7 +405,6 @@ def _columns(attributes: tuple[Any, ...]) -> dict[str, set[str]]:
     return {
         column: {str(value) for value in labels.values}
         for attribute in attributes
-        if not isinstance(attribute, Numeric)
         for column, labels in zip(attribute.columns, attribute.axes, strict=True)
     }
 

@@ -57,7 +57,7 @@ _IN_BITS = {
 }
 
 
-def profile(profile: Profile, *, axes: Any = None) -> Figure:
+def profile(profile: Profile, *, axes: object = None) -> Figure:
     """The profile of a matrix on one scale from 0 to 1, as bars; returns the matplotlib figure.
 
     There are three groups of bars:

@@ -43,7 +43,7 @@ def _matplotlib() -> None:
         raise ImportError(must) from None
 
 
-def given_axes(axes: Any, panels: int = 1) -> list[Axes]:
+def given_axes(axes: object, panels: int = 1) -> list[Axes]:
     """A caller's axes as a list, as many as there are panels; a grid of them row by row."""
     _matplotlib()
     from matplotlib.axes import Axes

@@ -47,7 +47,7 @@ def tradeoff(
     betas: Iterable[float] | None = None,
     against: str | Sequence[str] = tuple(_PANELS),
     records: int = 10_000,
-    axes: Any = None,
+    axes: object = None,
 ) -> Figure:
     """What several families pay and keep at the same beta; returns the matplotlib figure.
 

@@ -11,6 +11,7 @@ from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure, t
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -30,7 +31,7 @@ _LABELLED = 30
 
 
 def heatmap(
-    matrix: Matrix, *, scale: str = "linear", labels: Any = None, axes: Any = None
+    matrix: Matrix, *, scale: str = "linear", labels: object = None, axes: object = None
 ) -> Figure:
     """The probabilities of a matrix as colours: one row per truth, one column per report.
 
@@ -136,7 +137,7 @@ def _names(labels: Any, size: int) -> list[str]:
     return names
 
 
-def _write_numbers(ax: Axes, dense: Any, image: Any) -> None:
+def _write_numbers(ax: Axes, dense: np.ndarray, image: Any) -> None:
     """Two decimals in every cell, dark on light and light on dark, if there is room for them."""
     box = ax.get_window_extent()
     points = 72 / figure_of(ax).dpi * min(box.width, box.height) / len(dense) / _WIDTH
@@ -155,5 +156,5 @@ def _write_numbers(ax: Axes, dense: Any, image: Any) -> None:
         )
 
 
-def _entries(dense: Any) -> Iterable[tuple[tuple[int, int], float]]:
+def _entries(dense: np.ndarray) -> Iterable[tuple[tuple[int, int], float]]:
     return (((u, v), float(p)) for u, row in enumerate(dense) for v, p in enumerate(row))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MOST = 200
 
 
-def estimate(estimate: Estimate, *, axes: Any = None) -> Figure:
+def estimate(estimate: Estimate, *, axes: object = None) -> Figure:
     """Reported beside estimated shares, with error bars of 95 %; returns the matplotlib figure.
 
     A circle is an estimated share, its bar the interval of the original share; a cross is the share

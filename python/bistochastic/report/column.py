@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from bistochastic import _core, measures
 from bistochastic.markup import Markup, element, heat, join, table
 from bistochastic.markup.pictures import LARGEST
-from bistochastic.plan.attributes import Numeric
 from bistochastic.plan.published import certain, of_attribute, phrases
 from bistochastic.report.beliefs import even_odds, odds
 from bistochastic.report.deeds import weakest
@@ -38,7 +37,7 @@ class Column:
         self.measured = measured
         self.law: Matrix | None = None
         self.odds: Fraction | None = None
-        if not isinstance(attribute, Numeric):
+        if not attribute.whole_column:
             self.law = weakest(attribute)
             each = [odds(matrix) for matrix in attribute.matrices]
             if None not in each:
@@ -57,12 +56,12 @@ class Column:
     @property
     def has_strata(self) -> bool:
         """Whether the rule depends on another column."""
-        return not isinstance(self.attribute, Numeric) and self.attribute.strata is not None
+        return self.attribute.strata is not None
 
     @property
     def coded(self) -> Categorical | Joint:
         """The attribute, where it has levels."""
-        assert not isinstance(self.attribute, Numeric)
+        assert not self.attribute.whole_column
         return self.attribute
 
     @property
@@ -74,7 +73,7 @@ class Column:
         """What a report of this column does to a belief."""
         if self.is_open:
             return said("The column is published unchanged: everyone knows the truth for certain.")
-        if isinstance(self.attribute, Numeric):
+        if self.attribute.whole_column:
             if self.attribute.release == "average":
                 return said("Someone who knows all values of a class but one knows that one, too.")
             return said(
@@ -110,7 +109,7 @@ class Column:
 
     def remark(self) -> str | None:
         """What has to be said beside the name."""
-        if not isinstance(self.attribute, Numeric) and self.attribute.missing == "keep":
+        if self.attribute.missing == "keep":
             return " (of those who gave an answer)"
         return None
 
@@ -118,7 +117,7 @@ class Column:
         """What a report may make certain, a sentence each."""
         if self.is_open:
             return ["every answer is published unchanged, or so that everyone can undo it"]
-        if isinstance(self.attribute, Numeric):
+        if self.attribute.whole_column:
             if self.attribute.release == "average":
                 return [
                     "the means follow from the numbers without chance. Someone who knows all "
@@ -212,7 +211,7 @@ class Column:
 
     def strata(self) -> Markup | None:
         """What each rule does, where there are several."""
-        if isinstance(self.attribute, Numeric) or self.attribute.strata is None:
+        if self.attribute.strata is None:
             return None
         strata = self.attribute.strata
         header = [shown(strata.column), "rule", "beta", "epsilon", *before()]
@@ -232,7 +231,7 @@ class Column:
 
     def kept(self) -> str:
         """What a column of numbers still tells."""
-        assert isinstance(self.attribute, Numeric)
+        assert self.attribute.whole_column
         if self.is_open:
             return "everything: it is published unchanged"
         if self.attribute.release == "average":
@@ -248,9 +247,7 @@ class Column:
     def digests(self) -> list[list[object]]:
         """The digest of every rule."""
         matrices: Sequence[Matrix | None] = (
-            [self.attribute.matrix]
-            if isinstance(self.attribute, Numeric)
-            else self.attribute.matrices
+            [self.attribute.matrix] if self.attribute.whole_column else self.attribute.matrices
         )
         return [[self.name, element("code", _core.digest_of(m))] for m in matrices if m is not None]
 

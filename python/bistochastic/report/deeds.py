@@ -26,7 +26,7 @@ _DENSE = 4096
 
 def attribute_deeds(attribute: Attribute) -> list[str]:
     """What happens to the columns of an attribute, a sentence each."""
-    if isinstance(attribute, Numeric):
+    if attribute.whole_column:
         return _numeric(attribute)
     found = [_domain(attribute)]
     if attribute.strata is not None:

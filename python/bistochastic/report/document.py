@@ -15,7 +15,7 @@ from bistochastic import _core
 from bistochastic.markup import Markup, element, facts, join, page, section, table
 from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan import preview
-from bistochastic.plan.attributes import Numeric, prefix
+from bistochastic.plan.attributes import prefix
 from bistochastic.plan.certificate import BLOCKS
 from bistochastic.plan.definitions import in_words
 from bistochastic.plan.published import protected, unprotected
@@ -224,7 +224,7 @@ class Report:
     def _how(self) -> list[object]:
         """What happens to answers, and to numbers that chance has no part in."""
         moving = [c for c in self.columns if not c.is_open]
-        numeric = [c.attribute for c in moving if isinstance(c.attribute, Numeric)]
+        numeric = [c.attribute for c in moving if c.attribute.whole_column]
         found: list[object] = []
         if len(numeric) < len(moving):
             found.append(
@@ -349,17 +349,17 @@ class Report:
             ),
             table(header, rows, caption="The most that a belief can become, by one record"),
             self._example(),
-            *self._several(),
         ]
         if len(self.columns) > 1:
             found.append(
                 element(
                     "p",
-                    "A column's row is about its own report. Where columns go together, the "
-                    "reports of the others tell something, too. The last row: the most that all "
-                    "reports of one person together can tell, even where columns are related.",
+                    "A column's row is about its own reported value. If columns are related, the "
+                    "others reveal something, too. The last row of this table is the most that all "
+                    "reported values of one person together can reveal.",
                 )
             )
+        found += self._several()
         reasons = _grouped((column, line) for column in self.columns for line in column.reasons())
         if reasons:
             found += [
@@ -424,7 +424,7 @@ class Report:
         return element("p", "For example ", known[0].name, ": ", told, class_="bs-note")
 
     def _not_guaranteed(self) -> list[str]:
-        numeric = [c.attribute for c in self.columns if isinstance(c.attribute, Numeric)]
+        numeric = [c.attribute for c in self.columns if c.attribute.whole_column]
         moved = [a.column for a in numeric if a.release == "permute"]
         found = []
         if moved:
@@ -553,7 +553,7 @@ class Report:
                         "rule that hides most, as if it held for all records.",
                     )
                 )
-        kept = _grouped((c, c.kept()) for c in self.columns if isinstance(c.attribute, Numeric))
+        kept = _grouped((c, c.kept()) for c in self.columns if c.attribute.whole_column)
         if kept:
             found.append(listed(kept))
         return join(found)

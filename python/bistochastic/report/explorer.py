@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -264,9 +264,9 @@ def panel(records: int, *, print_it: bool = True) -> Markup:
     )  # fmt: skip
 
 
-def data(scenes: Sequence[Scene], records: int) -> dict[str, Any]:
+def data(scenes: Sequence[Scene], records: int) -> dict[str, object]:
     """All that the script looks up. Scenes of one size share their laws."""
-    laws: dict[str, Any] = {}
+    laws: dict[str, Sequence[Law]] = {}
     for scene in scenes:
         laws.setdefault(str(len(scene.levels)), scene.laws)
     return {
@@ -288,13 +288,13 @@ def _share(code: int) -> float:
     return 0.0 if code == _NEVER else max(code / 100, 1e-9)
 
 
-def _embedded(law: Law) -> dict[str, Any]:
+def _embedded(law: Law) -> dict[str, object]:
     """Cells that are alike at all steps are a group, and every step has a number per group."""
     known = [step.cells for step in law.steps if not step.none]
     groups: dict[tuple[int, ...], int] = {}
     index = "".join(_two(groups.setdefault(c, len(groups))) for c in zip(*known, strict=True))
     shades = iter(zip(*groups, strict=True))
-    steps: list[Any] = [
+    steps: list[object] = [
         step.none or [step.facts, step.picture, "".join(map(_two, next(shades)))]
         for step in law.steps
     ]
@@ -318,7 +318,7 @@ def package() -> str:
     return version("bistochastic")
 
 
-def _levels(given: Any) -> list[str] | range:
+def _levels(given: object) -> list[str] | range:
     """The names of the levels, or their codes where there are no names."""
     must = f"be a number from 2 to {LARGEST}, or a list of 2 to {LARGEST} names"
     if isinstance(given, str | bytes):

@@ -14,7 +14,6 @@ from bistochastic.estimate import methods
 from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
-from bistochastic.plan.attributes import Numeric
 from bistochastic.tables import tabulate
 from bistochastic.tables.question import Question, ask, part, refuse_undecided
 from bistochastic.tables.sheet import Design, certificate_of, read, shared_noise, table_of
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from bistochastic.estimate.result import Estimate
     from bistochastic.matrix import Matrix
+    from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.sheet import Sheet
 
@@ -37,28 +37,24 @@ SILENT = "a replicate has no positive total in the domain: the standard error is
 
 def estimate(
     plan: Plan,
-    frame: Any,
+    frame: object,
     columns: Iterable[str],
     *,
-    counts: Any = None,
-    listed: Any = None,
-    method: Any = "inverse",
-    weights: Any = None,
-    strata: Any = None,
-    cluster: Any = None,
-    replicates: Any = None,
-    replicate_scale: Any = None,
-    where: Any = None,
-    population: Any = "sampled",
-    progress: Any = None,
-    gap: Any = None,
-    seconds: Any = None,
+    counts: object = None,
+    listed: object = None,
+    method: object = "inverse",
+    where: object = None,
+    population: object = "sampled",
+    progress: object = None,
+    gap: object = None,
+    seconds: object = None,
+    survey: Survey,
 ) -> Estimate:
     """See :meth:`bistochastic.Plan.estimate`."""
     certificate, frame = certificate_of(frame), table_of(frame)
     how = arguments.one_of("method", method, methods.METHODS)
     asked = Patience.of(how, progress, gap, seconds)
-    design = designed(plan, weights, strata, cluster, replicates, replicate_scale)
+    design = designed(plan, survey)
     who = people(population, design)
     with asked.watched() as patience:
         question, sheet, unanswered = _read(plan, frame, columns, counts, listed, where, design)
@@ -69,7 +65,7 @@ def estimate(
 
 
 def _read(
-    plan: Plan, frame: Any, columns: Any, counts: Any, listed: Any, where: Any, design: Design
+    plan: Plan, frame: Any, columns: Any, counts: Any, listed: object, where: Any, design: Design
 ) -> tuple[Question, Sheet, int]:
     """What is asked, the table of reports, and how many did not answer: of a frame or of counts."""
     if counts is None:
@@ -91,14 +87,14 @@ def _read(
     return question, tabulate.as_sheet(question, table), unanswered
 
 
-def _asked(plan: Plan, columns: Iterable[str], where: Any) -> Question:
+def _asked(plan: Plan, columns: Iterable[str], where: object) -> Question:
     question = ask(plan, columns, where)
     if not question.columns:
         raise ValueError("`columns` must name one or more; got none")
     return question
 
 
-def people(population: Any, design: Design) -> str:
+def people(population: object, design: Design) -> str:
     """Who is described: with a design, those that the sample was drawn from."""
     who = arguments.one_of("population", population, methods.POPULATIONS)
     drawn = design.strata is not None or design.cluster is not None or design.replicates
@@ -108,12 +104,10 @@ def people(population: Any, design: Design) -> str:
     return who
 
 
-def designed(
-    plan: Plan, weights: Any, strata: Any, cluster: Any, replicates: Any, scale: Any
-) -> Design:
+def designed(plan: Plan, survey: Survey) -> Design:
     """The columns of a design, none of which the plan protects."""
-    design = Design.of(weights, strata, cluster, replicates, scale)
-    protected = {column for each in plan.attributes for column in each.columns}
+    design = Design.of(**survey)
+    protected = plan._protected
     named = (
         ("weights", design.weights),
         ("strata", design.strata),
@@ -134,7 +128,7 @@ def told_in(found: Estimate, make: Any, unanswered: int, more: tuple[str, ...] =
     if unanswered:
         plural = "s" * (unanswered > 1)
         notes = (*notes, f"{unanswered:,} record{plural} without an answer left out")
-    return replace(found, make=make, notes=(*notes, *more))
+    return replace(found, _make=make, notes=(*notes, *more))
 
 
 def way_back(question: Question, sheet: Sheet) -> tuple[Map, tuple[Axis, ...]]:
@@ -241,11 +235,3 @@ def _fitted(
     cells = back.of(found[None], "told")[0]
     inside = math.fsum(cells)
     return (cells / inside if inside > 0 else np.full_like(cells, math.nan)), gap, steps
-
-
-def is_numeric(plan: Plan, column: str) -> Numeric | None:
-    """The numeric attribute of that name, if it is one."""
-    for each in plan.attributes:
-        if isinstance(each, Numeric) and each.column == column:
-            return each
-    return None

@@ -21,12 +21,13 @@ from bistochastic.tables.responses import Function, Responses, numeric, respond,
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from bistochastic.estimate.sample import Sample
     from bistochastic.plan.attributes import Numeric
+    from bistochastic.plan.keywords import Survey
     from bistochastic.plan.plan import Plan
     from bistochastic.tables.sheet import Design
 
@@ -36,11 +37,9 @@ _ESTIMATED = "the domain is estimated to hold {:,.6g}"
 
 
 @watched("estimating")
-def count(
-    plan: Plan, frame: Any, where: Any, population: Any, options: Mapping[str, Any]
-) -> Quantity:
+def count(plan: Plan, frame: object, where: object, population: object, survey: Survey) -> Quantity:
     """See :meth:`bistochastic.Plan.count`."""
-    design, who = _designed(plan, population, options)
+    design, who = _designed(plan, population, survey)
     conditions = ask(plan, (), where).where
     if not conditions:
         raise ValueError("`where` must hold one or more conditions; got none")
@@ -58,10 +57,10 @@ def count(
 
 @watched("estimating")
 def ratio(
-    plan: Plan, frame: Any, where: Any, given: Any, population: Any, options: Mapping[str, Any]
+    plan: Plan, frame: object, where: object, given: object, population: object, survey: Survey
 ) -> Ratio:
     """See :meth:`bistochastic.Plan.ratio`."""
-    design, who = _designed(plan, population, options)
+    design, who = _designed(plan, population, survey)
     above, below = ask(plan, (), where), ask(plan, (), given, "given")
     if not above.where:
         raise ValueError("`where` must hold one or more conditions; got none")
@@ -74,15 +73,15 @@ def ratio(
 @watched("estimating")
 def mean(
     plan: Plan,
-    frame: Any,
-    column: Any,
-    scores: Any,
-    where: Any,
-    population: Any,
-    options: Mapping[str, Any],
+    frame: object,
+    column: object,
+    scores: object,
+    where: object,
+    population: object,
+    survey: Survey,
 ) -> Quantity:
     """See :meth:`bistochastic.Plan.mean`."""
-    design, who = _designed(plan, population, options)
+    design, who = _designed(plan, population, survey)
     name = named("column", column)
     domain = ask(plan, (), where)
     moved = numeric(plan, name)
@@ -96,16 +95,16 @@ def mean(
 @watched("estimating")
 def covariance(
     plan: Plan,
-    frame: Any,
-    columns: Any,
-    scores: Any,
-    where: Any,
-    population: Any,
-    options: Mapping[str, Any],
+    frame: object,
+    columns: object,
+    scores: object,
+    where: object,
+    population: object,
+    survey: Survey,
     what: str = "covariance",
 ) -> Quantity:
     """See :meth:`bistochastic.Plan.covariance` and :meth:`bistochastic.Plan.correlation`."""
-    design, who = _designed(plan, population, options)
+    design, who = _designed(plan, population, survey)
     one, two = _pair(columns)
     given = _scores(scores, (one, two))
     domain = ask(plan, (), where)
@@ -119,11 +118,8 @@ def covariance(
     return _second(rows, base, (x, y), who, domain, what, same=one == two)
 
 
-def _designed(plan: Plan, population: Any, options: Mapping[str, Any]) -> tuple[Design, str]:
-    design = designed(
-        plan, options["weights"], options["strata"], options["cluster"], options["replicates"],
-        options["replicate_scale"],
-    )  # fmt: skip
+def _designed(plan: Plan, population: object, survey: Survey) -> tuple[Design, str]:
+    design = designed(plan, survey)
     return design, people(population, design)
 
 
@@ -287,7 +283,7 @@ def _product(
 
 
 def _kept(
-    plan: Plan, frame: Any, design: Design, attribute: Numeric, who: str, what: str
+    plan: Plan, frame: object, design: Design, attribute: Numeric, who: str, what: str
 ) -> Quantity:
     """The mean or the variance of a permuted column, which are those of the original."""
     rows = respond(plan, frame, design, what, {}, (attribute.column,))
@@ -315,7 +311,7 @@ def _kept(
     )  # fmt: skip
 
 
-def _pair(columns: Any) -> tuple[str, str]:
+def _pair(columns: object) -> tuple[str, str]:
     must = "`columns` must be two names"
     if isinstance(columns, str | bytes):
         raise TypeError(f"{must}; got {type(columns).__name__}")

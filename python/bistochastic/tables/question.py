@@ -15,8 +15,7 @@ import numpy as np
 from bistochastic import _core, arguments, operators
 from bistochastic.estimate.linear import Factor
 from bistochastic.labels import key
-from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, named, prefix
-from bistochastic.plan.columns import impossible_codes
+from bistochastic.plan.attributes import Categorical, Joint, about, named, prefix
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -43,11 +42,7 @@ class Question:
     def coded(self) -> tuple[Coded, ...]:
         """The protected attributes that columns or conditions are about, in the plan's order."""
         names = {*self.columns, *self.where}
-        return tuple(
-            each
-            for each in self.plan.attributes
-            if not isinstance(each, Numeric) and names & set(each.columns)
-        )
+        return tuple(each for each in self.plan._coded if names & set(each.columns))
 
     @property
     def strata(self) -> dict[str, Labels]:
@@ -61,8 +56,8 @@ class Question:
     @property
     def groups(self) -> dict[str, Labels]:
         """All columns that choose laws of the plan, with the values they may have."""
-        coded = [each for each in self.plan.attributes if not isinstance(each, Numeric)]
-        return {e.strata.column: e.strata.labels for e in coded if e.strata is not None}
+        every = self.plan.attributes
+        return {e.strata.column: e.strata.labels for e in every if e.strata is not None}
 
     @property
     def protected(self) -> set[str]:
@@ -75,7 +70,7 @@ class Question:
         return tuple(column for column in self.columns if column not in self.protected)
 
     @property
-    def clear_where(self) -> dict[str, tuple[Any, ...]]:
+    def clear_where(self) -> dict[str, tuple[object, ...]]:
         """The conditions on columns in clear."""
         protected = self.protected
         return {k: v for k, v in self.where.items() if k not in protected}
@@ -86,7 +81,7 @@ class Question:
         return len(self.clear_where) == len(self.where)
 
 
-def ask(plan: Plan, columns: Iterable[Any], where: Any, name: str = "where") -> Question:
+def ask(plan: Plan, columns: Iterable[object], where: object, name: str = "where") -> Question:
     """What a caller asked for; a sentence if the plan has no such column or category.
 
     ``name`` is what the caller knows the conditions as.
@@ -115,13 +110,12 @@ def _known(name: str, plan: Plan, column: str) -> None:
         raise ValueError(
             f"`{name}` must name columns of the plan; got `{shown(column)}`, which it drops"
         )
-    for each in plan.attributes:
-        if isinstance(each, Numeric) and column == each.column:
-            must = f"`{name}` must name categories or columns in clear"
-            raise ValueError(f"{must}; got `{shown(column)}`, which holds permuted numbers")
+    if column in [each.column for each in plan._numeric]:
+        must = f"`{name}` must name categories or columns in clear"
+        raise ValueError(f"{must}; got `{shown(column)}`, which holds permuted numbers")
 
 
-def _conditions(plan: Plan, where: Any, name: str) -> dict[str, tuple[Any, ...]]:
+def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object, ...]]:
     """The levels of each column: declared ones as the plan has them, others as Python does."""
     if where is None:
         return {}
@@ -129,12 +123,11 @@ def _conditions(plan: Plan, where: Any, name: str) -> dict[str, tuple[Any, ...]]
     if not hasattr(where, "items"):
         raise TypeError(f"{must}; got {type(where).__name__}")
     labels: dict[str, tuple[Labels, bool]] = {}
-    for each in plan.attributes:
-        if not isinstance(each, Numeric):
-            if each.strata is not None:
-                labels[each.strata.column] = each.strata.labels, False
-            for column, axis in zip(each.columns, each.axes, strict=True):
-                labels[column] = axis, each.missing == "category"
+    for each in plan._coded:
+        if each.strata is not None:
+            labels[each.strata.column] = each.strata.labels, False
+        for column, axis in zip(each.columns, each.axes, strict=True):
+            labels[column] = axis, each.missing == "category"
     found: dict[str, tuple[Any, ...]] = {}
     for given, levels in where.items():
         column = named(name, given)
@@ -155,7 +148,7 @@ def _conditions(plan: Plan, where: Any, name: str) -> dict[str, tuple[Any, ...]]
     return found
 
 
-def _listed(name: str, given: Any) -> list[Any]:
+def _listed(name: str, given: object) -> list[Any]:
     """One level, or the levels that something holds, each as Python has it."""
     one = _plain(given)
     single = one is None or isinstance(one, str | bytes) or not hasattr(one, "__iter__")
@@ -185,13 +178,13 @@ def _plain(level: Any) -> Any:
         return None
 
 
-def absent(levels: Iterable[Any], known: Iterable[Any]) -> tuple[Any, ...]:
+def absent(levels: Iterable[object], known: Iterable[object]) -> tuple[object, ...]:
     """The levels that match none of those that are known. A missing one is never a mistake."""
     there = {key(value) for value in known}
     return tuple(level for level in levels if level is not None and key(level) not in there)
 
 
-def refuse_absent(name: str, column: str, levels: Iterable[Any]) -> None:
+def refuse_absent(name: str, column: str, levels: Iterable[object]) -> None:
     """Refuse levels that neither occur nor are declared: they are mistyped."""
     for level in levels:
         must = f"`{name}` must hold levels that occur in column `{shown(column)}`"
@@ -211,11 +204,11 @@ def digits(attribute: Coded) -> list[NDArray[np.intp]]:
     _core.require_memory("columns", cells, len(attribute.shape), 8)
     codes = np.arange(cells)
     if attribute.impossible:
-        codes = np.delete(codes, impossible_codes(attribute))
+        codes = np.delete(codes, attribute.cells)
     return [np.asarray(each) for each in np.unravel_index(codes, attribute.shape)]
 
 
-def allowed(attribute: Coded, where: dict[str, tuple[Any, ...]]) -> NDArray[np.bool_]:
+def allowed(attribute: Coded, where: dict[str, tuple[object, ...]]) -> NDArray[np.bool_]:
     """The codes of an attribute that meet all conditions on its columns."""
     places = digits(attribute)
     inside = np.ones(len(places[0]), bool)

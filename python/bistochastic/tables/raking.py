@@ -14,8 +14,7 @@ import numpy as np
 from bistochastic.adapters.results import column, opened
 from bistochastic.estimate import methods
 from bistochastic.estimate.effort import Patience
-from bistochastic.plan import columns as coding
-from bistochastic.plan.attributes import Numeric, about, named
+from bistochastic.plan.attributes import about, named
 from bistochastic.progress import watched
 from bistochastic.tables.estimates import designed
 from bistochastic.tables.sheet import require, table_of, weight_column
@@ -33,16 +32,16 @@ _WITHIN, _ROUNDS = 1e-9, 2000
 
 
 @watched("raking")
-def weights(plan: Plan, frame: Any, given: Any) -> Any:
+def weights(plan: Plan, frame: object, given: str | None) -> Any:
     """See :meth:`bistochastic.Plan.weights`."""
     frame = table_of(frame)
     table = opened(frame)
-    coded = [each for each in plan.attributes if not isinstance(each, Numeric)]
+    coded = plan._coded
     if not coded:
         raise ValueError("`weights` must be asked of a plan with categories; got numbers alone")
     start = np.ones(table.rows)
     if given is not None:
-        designed(plan, given, None, None, None, None)
+        designed(plan, {"weights": given})
         start = weight_column(table, "weights", named("weights", given))
     if not start.sum() > 0:
         raise ValueError("`frame` must have at least one record; got none")
@@ -51,7 +50,7 @@ def weights(plan: Plan, frame: Any, given: Any) -> Any:
         for name in attribute.columns:
             require(table, "frame", name)
         with about(attribute.columns):
-            encoded = coding.encode(table, attribute)
+            encoded = attribute._encode(table)
             place = encoded.codes.astype(np.int64)
             if encoded.strata is not None:
                 place += encoded.strata.astype(np.int64) * attribute.size

@@ -19,7 +19,6 @@ from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import opened
 from bistochastic.estimate.sample import Sample
 from bistochastic.labels import key
-from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import Numeric, prefix
 from bistochastic.tables.question import (
     Question,
@@ -73,7 +72,7 @@ class Responses:
     question: Question
     sample: Sample
     axes: dict[str, tuple[Any, ...] | None]
-    codes: dict[str, NDArray[Any]]
+    codes: dict[str, np.ndarray]
     numbers: dict[str, Array]
     unanswered: int
     what: str
@@ -126,7 +125,7 @@ class Responses:
             least, most = min(corners), max(corners)
         return least, most
 
-    def inside(self, where: Mapping[str, tuple[Any, ...]], name: str = "where") -> Function:
+    def inside(self, where: Mapping[str, tuple[object, ...]], name: str = "where") -> Function:
         """1 where all conditions are met, 0 elsewhere; the caller knows them as ``name``."""
         found = Function()
         for attribute in self.question.coded:
@@ -161,10 +160,7 @@ def _axis(attribute: Coded) -> str:
 
 def numeric(plan: Plan, column: str) -> Numeric | None:
     """The numeric attribute of that name, if it is one."""
-    for each in plan.attributes:
-        if isinstance(each, Numeric) and each.column == column:
-            return each
-    return None
+    return next((a for a in plan._numeric if a.column == column), None)
 
 
 def slope(attribute: Numeric, records: int, what: str) -> float:
@@ -214,10 +210,10 @@ def score_row(attribute: Coded, name: str, given: Any) -> Array:
 
 def respond(
     plan: Plan,
-    frame: Any,
+    frame: object,
     design: Design,
     what: str,
-    where: Mapping[str, Any],
+    where: Mapping[str, object],
     columns: Sequence[str] = (),
 ) -> Responses:
     """Read what conditions and columns need. Rows that share all codes become one.
@@ -225,8 +221,7 @@ def respond(
     Columns that the plan does not protect as categories are numbers.
     """
     certificate, frame = certificate_of(frame), table_of(frame)
-    protected = {c for each in plan.attributes if not isinstance(each, Numeric)
-                 for c in each.columns}  # fmt: skip
+    protected = {column for each in plan._coded for column in each.columns}
     numbers = [name for name in dict.fromkeys(columns) if name not in protected]
     axes = dict.fromkeys([*where, *(name for name in columns if name in protected)])
     question = Question(plan, tuple(axes))
@@ -247,7 +242,7 @@ def _numbers(plan: Plan, table: Any, name: str) -> Array:
         raise ValueError(f"`frame` must have the column `{shown(name)}`; got none of that name")
     attribute = numeric(plan, name)
     if attribute is not None:
-        return np.asarray(coding.numbers(table, attribute), dtype=np.float64)
+        return np.asarray(attribute._read(table), dtype=np.float64)
     must = f"{prefix([name])}must hold finite numbers, none missing"
     try:
         values, missing = table.numbers(name)
@@ -262,7 +257,7 @@ def _numbers(plan: Plan, table: Any, name: str) -> Array:
     return found
 
 
-def _rows(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, NDArray[Any]]]:
+def _rows(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, np.ndarray]]:
     """The sample, and the codes of every axis on its rows."""
     names = [axis.name for axis in sheet.axes]
     cells = math.prod(sheet.shape)

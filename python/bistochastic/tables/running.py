@@ -41,7 +41,7 @@ class Running:
         drawn = design.strata is not None or design.cluster is not None or design.replicates
         self._held: list[Any] | None = [] if drawn else None
 
-    def add(self, batch: Any) -> None:
+    def add(self, batch: object) -> None:
         """Count one more batch."""
         if self._held is not None:
             self._held.append(batch)
@@ -145,6 +145,6 @@ def _cut(table: Array, sheet: Sheet, places: list[NDArray[np.intp]]) -> Array:
     return whole[tuple(slice(len(place)) for place in places)]
 
 
-def _rank(value: Any) -> tuple[bool, str, Any]:
+def _rank(value: object) -> tuple[bool, str, Any]:
     """Missing comes last, as in a table that is read at once."""
     return value is None, type(value).__name__, 0 if value is None else value

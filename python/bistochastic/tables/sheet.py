@@ -61,12 +61,19 @@ class Design:
         return (*(name for name in single if name is not None), *self.replicates)
 
     @classmethod
-    def of(cls, weights: Any, strata: Any, cluster: Any, replicates: Any, scale: Any) -> Design:
+    def of(
+        cls,
+        weights: object = None,
+        strata: object = None,
+        cluster: object = None,
+        replicates: object = None,
+        replicate_scale: object = None,
+    ) -> Design:
         """What a caller named; replicates need the weights that they vary."""
         names = {"weights": weights, "strata": strata, "cluster": cluster}
         found = {k: None if v is None else named(k, v) for k, v in names.items()}
         if replicates is None:
-            if scale is not None:
+            if replicate_scale is not None:
                 raise TypeError("`replicate_scale` must come with replicates; got none")
             return cls(found["weights"], found["strata"], found["cluster"])
         must = "`replicates` must be a list of two or more columns"
@@ -81,8 +88,8 @@ class Design:
         if found["strata"] is not None or found["cluster"] is not None:
             raise TypeError("`replicates` must be given without strata and cluster; got both")
         factor = 1 / len(listed)
-        if scale is not None:
-            factor = _core.as_real("replicate_scale", "be a positive number", scale)
+        if replicate_scale is not None:
+            factor = _core.as_real("replicate_scale", "be a positive number", replicate_scale)
             if not 0 < factor < math.inf:
                 raise ValueError(f"`replicate_scale` must be a positive number; got {factor:g}")
         return cls(found["weights"], None, None, listed, factor)
@@ -215,7 +222,7 @@ def _refuse_lonely(units: NDArray[np.int64], what: str) -> None:
         raise ValueError(f"{must}; got {alone} with one")
 
 
-def table_of(frame: Any) -> Any:
+def table_of(frame: object) -> Any:
     """The table of a release; anything else as it is.
 
     >>> table_of({"sex": ["F"]})
@@ -226,7 +233,7 @@ def table_of(frame: Any) -> Any:
     return frame.data if isinstance(frame, Release) else frame
 
 
-def certificate_of(frame: Any) -> Certificate | None:
+def certificate_of(frame: object) -> Certificate | None:
     """The certificate of a release; None of anything else, which has none."""
     from bistochastic.plan.protect import Release
 
@@ -262,7 +269,7 @@ def of_table(
     times: Array | None = None,
     first: int = 0,
     empty: bool = False,
-    others: Mapping[str, tuple[Any, ...]] | None = None,
+    others: Mapping[str, tuple[object, ...]] | None = None,
 ) -> Sheet:
     """The same from a table that is open, which a caller knows as ``what``.
 
@@ -309,7 +316,7 @@ def of_table(
             axes.append(Axis(name, tuple(values), size, found.astype(narrow(size))))
     unanswered: Mask | None = None
     for attribute in question.coded:
-        encoded = coding.encode(table, attribute, first)
+        encoded = attribute._encode(table, first)
         if encoded.missing is not None:
             none = encoded.missing
             unanswered = none if unanswered is None else unanswered | none

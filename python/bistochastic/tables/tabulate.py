@@ -18,7 +18,6 @@ from bistochastic.adapters.frames import WrongType, opened
 from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.counts import MOST, Counts
 from bistochastic.plan.attributes import named, prefix
-from bistochastic.plan.columns import impossible_codes
 from bistochastic.tables import sheet as sheets
 from bistochastic.tables.question import Question, ask, levels_of
 from bistochastic.words import shown
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.plan import Plan
 
 
-def tabulate(plan: Plan, rows: Any, columns: Iterable[Any], count: Any) -> Counts:
+def tabulate(plan: Plan, rows: object, columns: Iterable[object], count: object) -> Counts:
     """See :meth:`bistochastic.Plan.tabulate`."""
     question = ask(plan, columns, None)
     if not question.columns:
@@ -107,7 +106,7 @@ def _placed(question: Question, sheet: sheets.Sheet) -> Counts:
             cells = math.prod(attribute.shape)
             _core.require_memory("columns", cells, math.prod((*before, *after)), 8)
             whole = np.zeros((*before, cells, *after), np.int64)
-            possible = np.delete(np.arange(cells), impossible_codes(attribute))
+            possible = np.delete(np.arange(cells), attribute.cells)
             np.moveaxis(whole, at, 0)[possible] = np.moveaxis(counted, at, 0)
             counted = whole
         counted = counted.reshape(*before, *attribute.shape, *after)
@@ -171,7 +170,7 @@ def _check_levels(plan: Plan, axis: Axis) -> None:
             raise ValueError(f"{must}; got other levels of `{shown(axis.name)}`")
 
 
-def _of_array(plan: Plan, given: Any, names: tuple[str, ...] | None) -> Counts:
+def _of_array(plan: Plan, given: object, names: tuple[str, ...] | None) -> Counts:
     """An array of a caller, an axis for each column, its levels as declared."""
     must = "`counts` must be a table of plan.tabulate, or an array with an axis for each of columns"
     if names is None:

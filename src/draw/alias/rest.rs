@@ -100,11 +100,6 @@ impl Rest {
     /// The outcome of the `i`-th undecided slot.
     pub fn draw<W: Word>(&self, i: u64, more: &mut impl More) -> u64 {
         let t = below(self.total, more);
-        let i = if mutant!("undecided-slots-alike") {
-            0
-        } else {
-            i
-        };
         self.find::<W>(u128::from(i) * u128::from(self.total) + u128::from(t))
     }
 

@@ -61,7 +61,7 @@ pub fn look_up<W: Word>(table: &[W], k: u32, x: u64) -> u64 {
     let below = x & (W::MOST >> k);
     let entry = table[column as usize].get();
     // Half of all words fall on either side, so a branch would be guessed wrong as often.
-    let threshold = (entry >> k) + u64::from(mutant!("threshold-inclusive"));
+    let threshold = entry >> k;
     select_unpredictable(below < threshold, column, entry & !(u64::MAX << k))
 }
 

@@ -14,9 +14,6 @@ use crate::system::processor::Level;
 
 mod lanes;
 mod level;
-mod single;
-
-use single::{Kind, Single};
 
 /// Bytes in a block.
 pub const BLOCK: usize = 64;
@@ -73,32 +70,14 @@ impl Hashing {
         Hashing { secret, key, level }
     }
 
-    /// The first 64 bytes of one message's hash. What this leaves on the stack is overwritten once a call, not once
-    /// a message: see [`erase`](crate::system::erase).
+    /// The first 64 bytes of one message's hash, given in parts. What this leaves on the stack is overwritten once a
+    /// call, not once a message: see [`erase`](crate::system::erase).
     pub fn one(&self, parts: &[&[u8]]) -> [u8; BLOCK] {
-        self.all(&|take| parts.iter().for_each(|part| take(part)))
-    }
-
-    /// The same of message `i`.
-    pub fn one_of(&self, messages: &impl Messages, i: usize) -> [u8; BLOCK] {
-        self.all(&|take| messages.all(i, take))
-    }
-
-    /// The same of the message that `tell` hands on piece by piece, as often as it is asked.
-    fn all(&self, tell: &dyn Fn(Take<'_>)) -> [u8; BLOCK] {
-        let mut short = Single::new(&self.key, Kind::Keyed);
-        tell(&mut |part| short.update(part));
-        let mut block = [0; BLOCK];
-        if let Some(words) = short.hash() {
-            for (to, word) in block.chunks_exact_mut(4).zip(words) {
-                to.copy_from_slice(&word.to_le_bytes());
-            }
-            return block;
-        }
         let mut hasher = blake3::Hasher::new_keyed(&self.secret);
-        tell(&mut |part| {
+        for part in parts {
             hasher.update(part);
-        });
+        }
+        let mut block = [0; BLOCK];
         hasher.finalize_xof().fill(&mut block);
         block
     }
@@ -123,41 +102,6 @@ impl Hashing {
             hasher.finalize_xof().fill(&mut bytes[..]);
             put(i, std::array::from_fn(|w| word_of(&bytes[4 * w..])));
         }
-    }
-}
-
-/// A derivation of BLAKE3: material for a key, of any length, under the key of a context.
-pub struct Derivation {
-    short: Single,
-}
-
-impl Derivation {
-    /// Under the key of a context, as `blake3::hazmat::hash_derive_key_context` gives it.
-    pub fn new(context: &[u8; SECRET]) -> Self {
-        let mut key = [0; 8];
-        for (word, bytes) in key.iter_mut().zip(context.chunks_exact(4)) {
-            *word = word_of(bytes);
-        }
-        Derivation {
-            short: Single::new(&key, Kind::Material),
-        }
-    }
-
-    /// The next bytes of the material.
-    pub fn update(&mut self, bytes: &[u8]) {
-        self.short.update(bytes);
-    }
-
-    /// Put the key where it stays; whether that was possible. Material that is longer than a chain of blocks is not
-    /// for here.
-    pub fn finish(self, derived: &mut [u8; SECRET]) -> bool {
-        let Some(words) = self.short.hash().map(Zeroizing::new) else {
-            return false;
-        };
-        for (to, word) in derived.chunks_exact_mut(4).zip(words.iter()) {
-            to.copy_from_slice(&word.to_le_bytes());
-        }
-        true
     }
 }
 
@@ -274,41 +218,6 @@ mod tests {
         let mut whole = blake3::Hasher::new_keyed(&secret(3));
         whole.update(b"abc").finalize_xof().fill(&mut want);
         assert_eq!(block, want);
-    }
-
-    #[test]
-    fn one_message_of_any_length_has_the_hash_of_the_crate() {
-        let hashing = Hashing::new(secret(3));
-        let step = if cfg!(miri) { 131 } else { 1 };
-        for len in (0..300).chain(950..1100).chain([2047, 5000]).step_by(step) {
-            let message = message(len, 7);
-            let mut want = [0; BLOCK];
-            let mut whole = blake3::Hasher::new_keyed(&secret(3));
-            whole.update(&message).finalize_xof().fill(&mut want);
-            assert_eq!(hashing.one(&[&message]), want, "{len}");
-            // In pieces that do not end where blocks do.
-            let pieces: Vec<&[u8]> = message.chunks(1 + len % 130).collect();
-            assert_eq!(hashing.one(&pieces), want, "{len}");
-            assert_eq!(hashing.one_of(&Plain(&[message]), 0), want, "{len}");
-        }
-    }
-
-    #[test]
-    fn a_derivation_is_that_of_the_crate() {
-        let context = "bistochastic test of derivations";
-        let step = if cfg!(miri) { 131 } else { 1 };
-        for len in (0..300).chain(950..1100).step_by(step) {
-            let material = message(len, 3);
-            let mut derivation = Derivation::new(&blake3::hazmat::hash_derive_key_context(context));
-            for piece in material.chunks(1 + len % 130) {
-                derivation.update(piece);
-            }
-            let mut derived = [0; SECRET];
-            assert_eq!(derivation.finish(&mut derived), len <= CHAIN, "{len}");
-            if len <= CHAIN {
-                assert_eq!(derived, blake3::derive_key(context, &material), "{len}");
-            }
-        }
     }
 
     #[test]

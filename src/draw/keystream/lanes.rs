@@ -6,18 +6,18 @@
 
 use super::{BLOCK, SIGMA};
 
-/// The first `W` words of `N` blocks: lane `j` of row `i` is word `i` of block `j`.
-pub(super) type Rows<const N: usize, const W: usize> = [[u32; N]; W];
+/// The words of `N` blocks: lane `j` of row `i` is word `i` of block `j`.
+pub(super) type Rows<const N: usize> = [[u32; N]; 16];
 
-/// Of the blocks with these counters and nonces.
+/// The blocks with these counters and nonces.
 #[inline(always)]
-pub(super) fn blocks<const N: usize, const W: usize>(
+pub(super) fn blocks<const N: usize>(
     key: &[u32; 8],
     counters: &[u64; N],
     nonces: &[u64; N],
-) -> Rows<N, W> {
+) -> Rows<N> {
     let own = halves(counters, nonces);
-    let mut rows = [[0; N]; W];
+    let mut rows = [[0; N]; 16];
     for j in 0..N {
         let start: [u32; 16] = std::array::from_fn(|i| match i {
             0..4 => SIGMA[i],
@@ -37,7 +37,7 @@ pub(super) fn blocks<const N: usize, const W: usize>(
         double(&mut x);
         double(&mut x);
         double(&mut x);
-        for i in 0..W {
+        for i in 0..16 {
             rows[i][j] = x[i].wrapping_add(start[i]);
         }
     }
@@ -46,17 +46,11 @@ pub(super) fn blocks<const N: usize, const W: usize>(
 
 /// The lower halves of the counters, the upper ones, and those of the nonces.
 #[inline(always)]
-pub(super) fn halves<const N: usize>(counters: &[u64; N], nonces: &[u64; N]) -> [[u32; N]; 4] {
-    // Asked here, as the loop holds nothing but arithmetic.
-    let upper = if mutant!("counter-of-32-bits") {
-        0
-    } else {
-        u32::MAX
-    };
+fn halves<const N: usize>(counters: &[u64; N], nonces: &[u64; N]) -> [[u32; N]; 4] {
     let mut own = [[0; N]; 4];
     for j in 0..N {
         own[0][j] = counters[j] as u32;
-        own[1][j] = (counters[j] >> 32) as u32 & upper;
+        own[1][j] = (counters[j] >> 32) as u32;
         own[2][j] = nonces[j] as u32;
         own[3][j] = (nonces[j] >> 32) as u32;
     }
@@ -93,9 +87,15 @@ fn step(x: &mut [u32; 16], a: usize, b: usize, d: usize, by: u32) {
     x[d] = (x[d] ^ x[a]).rotate_left(by);
 }
 
-/// Consecutive blocks, as many as `out` has room for.
+/// Write consecutive blocks, as many as `out` has room for, each `N` of them by `blocks`.
 #[inline(always)]
-pub(super) fn fill<const N: usize>(key: &[u32; 8], nonce: u64, first: u64, out: &mut [u8]) {
+pub(super) fn fill<const N: usize>(
+    key: &[u32; 8],
+    nonce: u64,
+    first: u64,
+    out: &mut [u8],
+    blocks: impl Fn(&[u32; 8], &[u64; N], &[u64; N]) -> Rows<N>,
+) {
     let mut first = first;
     for out in out.chunks_mut(N * BLOCK) {
         if N > 1 && out.len() == BLOCK {
@@ -103,7 +103,7 @@ pub(super) fn fill<const N: usize>(key: &[u32; 8], nonce: u64, first: u64, out: 
             return fill_one(key, nonce, first, out);
         }
         let counters = std::array::from_fn(|j| first.wrapping_add(j as u64));
-        write(&blocks::<N, 16>(key, &counters, &[nonce; N]), out);
+        write(&blocks(key, &counters, &[nonce; N]), out);
         first = first.wrapping_add(N as u64);
     }
 }
@@ -111,7 +111,7 @@ pub(super) fn fill<const N: usize>(key: &[u32; 8], nonce: u64, first: u64, out: 
 /// One block.
 #[inline(never)]
 pub(super) fn block(key: &[u32; 8], counter: u64, nonce: u64) -> [u32; 16] {
-    blocks::<1, 16>(key, &[counter], &[nonce]).map(|[word]| word)
+    blocks(key, &[counter], &[nonce]).map(|[word]| word)
 }
 
 /// One block at a time.
@@ -124,7 +124,7 @@ pub(super) fn fill_one(key: &[u32; 8], nonce: u64, first: u64, out: &mut [u8]) {
 
 /// The blocks one after the other, as many as `out` has room for.
 #[inline(always)]
-pub(super) fn write<const N: usize>(rows: &Rows<N, 16>, out: &mut [u8]) {
+fn write<const N: usize>(rows: &Rows<N>, out: &mut [u8]) {
     if out.len() < N * BLOCK || !N.is_multiple_of(4) {
         for (j, out) in out.chunks_exact_mut(BLOCK).enumerate() {
             for (out, row) in out.chunks_exact_mut(4).zip(rows) {
@@ -154,22 +154,17 @@ pub(super) fn first_words<const N: usize>(
     counters: &[u64],
     nonces: &[u64],
     out: &mut [u64],
+    blocks: impl Fn(&[u32; 8], &[u64; N], &[u64; N]) -> Rows<N>,
 ) {
     let some = counters.chunks(N).zip(nonces.chunks(N));
     for ((counters, nonces), out) in some.zip(out.chunks_mut(N)) {
         if N > 1 && out.len() == 1 {
             return first_word(key, counters, nonces, out);
         }
-        let rows = blocks::<N, 2>(key, &padded(counters), &padded(nonces));
-        join(&rows, out);
-    }
-}
-
-/// The two words of each block as a number.
-#[inline(always)]
-pub(super) fn join<const N: usize>([a, b]: &Rows<N, 2>, out: &mut [u64]) {
-    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-        *out = u64::from(a) | u64::from(b) << 32;
+        let [a, b, ..] = blocks(key, &padded(counters), &padded(nonces));
+        for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+            *out = u64::from(a) | u64::from(b) << 32;
+        }
     }
 }
 
@@ -184,7 +179,7 @@ pub(super) fn first_word(key: &[u32; 8], counters: &[u64], nonces: &[u64], out: 
 /// A number for each lane. A short rest is not worth a second kind of work: what the lanes left over compute
 /// is dropped.
 #[inline(always)]
-pub(super) fn padded<const N: usize>(numbers: &[u64]) -> [u64; N] {
+fn padded<const N: usize>(numbers: &[u64]) -> [u64; N] {
     <[u64; N]>::try_from(numbers).unwrap_or_else(|_| {
         let mut all = [0; N];
         all[..numbers.len()].copy_from_slice(numbers);

@@ -6,19 +6,17 @@
 //! little-endian order. Byte `i` of a stream is byte `i mod 64` of block `i / 64`. So any part of a
 //! stream can be had without the rest, in any order and on any thread.
 //!
-//! One block function does it all, compiled for vectors of four blocks: see `lanes`. AVX2, with eight, and AVX-512,
-//! with sixteen, have instructions of their own. A vector unit is used after it has agreed with the plain function in
-//! this process.
+//! One block function does it all: see `lanes`. It is compiled for vectors of four, eight (AVX2) and sixteen (AVX-512)
+//! blocks: see `level`. A vector unit is used after it has agreed with the plain function in this process.
+
+// A few bytes, whatever a caller gives.
+#![allow(clippy::disallowed_methods)]
 
 use zeroize::Zeroizing;
 
 use crate::draw::key::SECRET;
 use crate::system::processor::Level;
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
 mod lanes;
 mod level;
 
@@ -134,10 +132,10 @@ mod tests {
             let key = **Keystream::new(secret).key;
             match self {
                 Way::Level(level) => Keystream::at(secret, level).fill(nonce, first, &mut out),
-                Way::Lanes(1) => lanes::fill::<1>(&key, nonce, first, &mut out),
-                Way::Lanes(4) => lanes::fill::<4>(&key, nonce, first, &mut out),
-                Way::Lanes(8) => lanes::fill::<8>(&key, nonce, first, &mut out),
-                Way::Lanes(_) => lanes::fill::<16>(&key, nonce, first, &mut out),
+                Way::Lanes(1) => lanes::fill::<1>(&key, nonce, first, &mut out, lanes::blocks),
+                Way::Lanes(4) => lanes::fill::<4>(&key, nonce, first, &mut out, lanes::blocks),
+                Way::Lanes(8) => lanes::fill::<8>(&key, nonce, first, &mut out, lanes::blocks),
+                Way::Lanes(_) => lanes::fill::<16>(&key, nonce, first, &mut out, lanes::blocks),
             }
             out
         }
@@ -149,10 +147,18 @@ mod tests {
                 Way::Level(level) => {
                     Keystream::at(secret, level).first_words(counters, nonces, &mut out);
                 }
-                Way::Lanes(1) => lanes::first_words::<1>(&key, counters, nonces, &mut out),
-                Way::Lanes(4) => lanes::first_words::<4>(&key, counters, nonces, &mut out),
-                Way::Lanes(8) => lanes::first_words::<8>(&key, counters, nonces, &mut out),
-                Way::Lanes(_) => lanes::first_words::<16>(&key, counters, nonces, &mut out),
+                Way::Lanes(1) => {
+                    lanes::first_words::<1>(&key, counters, nonces, &mut out, lanes::blocks)
+                }
+                Way::Lanes(4) => {
+                    lanes::first_words::<4>(&key, counters, nonces, &mut out, lanes::blocks)
+                }
+                Way::Lanes(8) => {
+                    lanes::first_words::<8>(&key, counters, nonces, &mut out, lanes::blocks)
+                }
+                Way::Lanes(_) => {
+                    lanes::first_words::<16>(&key, counters, nonces, &mut out, lanes::blocks)
+                }
             }
             out
         }

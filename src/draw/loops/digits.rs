@@ -2,7 +2,7 @@
 //!
 //! Plain loops without branches, which the compiler turns into vectors, compiled for AVX2 too.
 
-use crate::draw::randomize::Code;
+use crate::draw::code::Code;
 #[cfg(target_arch = "x86_64")]
 use crate::system::processor::{Level, level};
 

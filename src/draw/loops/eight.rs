@@ -87,11 +87,7 @@ pub fn draw<W: Word, C: Code>(
                 let low = _mm256_srl_epi32(product::<W>(y, m).0, shift);
                 let left = _mm256_sub_epi32(y, _mm256_mullo_epi32(low, each));
                 // One more where as much as `each` is left; the comparison is 0 there, else -1.
-                let lie = if mutant!("quotient-uncorrected") {
-                    low
-                } else {
-                    _mm256_add_epi32(_mm256_add_epi32(low, one), below(left, each))
-                };
+                let lie = _mm256_add_epi32(_mm256_add_epi32(low, one), below(left, each));
                 let j = _mm256_and_si256(_mm256_add_epi32(lie, one), lies);
                 let v = _mm256_add_epi32(u, j);
                 let v = _mm256_min_epu32(v, _mm256_sub_epi32(v, size));
@@ -228,8 +224,7 @@ unsafe fn look_up<W: Word>(table: &[W], k: u32, x: __m256i, rows: __m256i) -> __
     };
     // Thresholds and what is compared with them have at most 28 bits: signs do not matter.
     let threshold = _mm256_srl_epi32(entry, _mm_cvtsi32_si128(k as i32));
-    let before = _mm256_set1_epi32(i32::from(mutant!("gathered-threshold-inclusive")));
-    let own = _mm256_cmpgt_epi32(threshold, _mm256_sub_epi32(below, before));
+    let own = _mm256_cmpgt_epi32(threshold, below);
     let alias = _mm256_and_si256(entry, _mm256_set1_epi32(!(u32::MAX << k) as i32));
     _mm256_blendv_epi8(alias, column, own)
 }

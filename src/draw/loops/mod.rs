@@ -3,7 +3,7 @@
 //! Each loop is compiled twice, plainly and for AVX2, from one source. Only the look-up in a table of
 //! sixteen columns is written by hand: such a table fits in two registers.
 
-use crate::draw::randomize::Code;
+use crate::draw::code::Code;
 use crate::draw::sampler::Kind;
 use crate::draw::sampler::one::Then;
 use crate::draw::word::Word;
@@ -172,8 +172,8 @@ mod tests {
 
     use super::*;
     use crate::draw::alias::More;
+    use crate::draw::code::RECORDS;
     use crate::draw::keystream::{BLOCK, Keystream};
-    use crate::draw::randomize::RECORDS;
     use crate::draw::sampler::classes::Classes;
     use crate::draw::sampler::{Leaf, Sampler};
     use crate::draw::word::Width;

@@ -58,11 +58,7 @@ pub fn draw<W: Word>(
         let ((ja, sure_a), (jb, sure_b)) = (table.draw(a), table.draw(b));
         // Packing works within halves; the permutation puts them in order.
         let packed = _mm256_packus_epi16(ja, jb);
-        let j = if mutant!("halves-out-of-order") {
-            packed
-        } else {
-            _mm256_permute4x64_epi64::<0b11_01_10_00>(packed)
-        };
+        let j = _mm256_permute4x64_epi64::<0b11_01_10_00>(packed);
         let v = _mm256_add_epi8(_mm256_and_si256(u, mask), j);
         let mut v = _mm256_min_epu8(v, _mm256_sub_epi8(v, cycle));
         if fold {

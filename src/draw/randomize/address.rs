@@ -7,7 +7,7 @@ use super::streams::{AnyKeys, ByteKeys, Further, IntegerKeys, Keys, RowKeys, Tex
 use super::work::Work;
 use crate::draw::hashing::Hashing;
 use crate::draw::keystream::{BLOCK, Keystream};
-use crate::draw::spelled::{Part, Prefixed, Read, Wide};
+use crate::draw::spelled::{Part, Prefixed};
 use crate::error::{Error, Result};
 
 /// Consecutive rows from this one on.
@@ -394,58 +394,9 @@ impl<P: Person> Address for &[P] {
 #[derive(Debug, Clone, Copy)]
 pub struct Many<'a> {
     /// The ids.
-    pub ids: Ids<'a>,
+    pub ids: Part<'a>,
     /// Whether they are texts, and no bytes.
     pub text: bool,
-}
-
-/// How they lie there.
-#[derive(Debug, Clone, Copy)]
-pub enum Ids<'a> {
-    /// As bytes, of which this is a copy.
-    Bytes(Part<'a>),
-    /// As the characters of NumPy.
-    Wide(Wide<'a>),
-}
-
-impl Ids<'_> {
-    fn len(self) -> usize {
-        match self {
-            Ids::Bytes(ids) => ids.len(),
-            Ids::Wide(ids) => ids.len(),
-        }
-    }
-
-    fn part(self, start: usize, end: usize) -> Self {
-        match self {
-            Ids::Bytes(ids) => Ids::Bytes(ids.part(start, end)),
-            Ids::Wide(ids) => Ids::Wide(ids.part(start, end)),
-        }
-    }
-}
-
-/// The first words of many records' hashes.
-fn hashed_words(hashing: &Hashing, ids: impl Read, which: Which<'_>, work: &mut Work) {
-    let Work { first, nonces, .. } = work;
-    let messages = Prefixed {
-        ids,
-        at: |i| {
-            let at = which.at(i);
-            (at, prefix(nonces[at]))
-        },
-    };
-    hashing.many(&messages, which.count(), |i, [a, b]| {
-        first[i] = u64::from(a) | u64::from(b) << 32;
-    });
-}
-
-/// The block of one record.
-fn hashed_block(hashing: &Hashing, ids: impl Read, at: usize, code: u64) -> [u8; BLOCK] {
-    let messages = Prefixed {
-        ids,
-        at: |at| (at, prefix(code)),
-    };
-    hashing.one_of(&messages, at)
 }
 
 impl Many<'_> {
@@ -486,10 +437,18 @@ impl Address for Many<'_> {
     fn enter(self, _work: &mut Work) {}
 
     fn first_words(self, keys: &AnyKeys, which: Which<'_>, bytes: usize, work: &mut Work) -> usize {
-        match self.ids {
-            Ids::Bytes(ids) => hashed_words(self.hashing(keys), ids, which, work),
-            Ids::Wide(ids) => hashed_words(self.hashing(keys), ids, which, work),
-        }
+        let Work { first, nonces, .. } = work;
+        let messages = Prefixed {
+            ids: self.ids,
+            at: |i| {
+                let at = which.at(i);
+                (at, prefix(nonces[at]))
+            },
+        };
+        let hashing = self.hashing(keys);
+        hashing.many(&messages, which.count(), |i, [a, b]| {
+            first[i] = u64::from(a) | u64::from(b) << 32;
+        });
         shorten(&work.first[..which.count()], bytes, &mut work.words);
         0
     }
@@ -497,11 +456,8 @@ impl Address for Many<'_> {
     fn further(self, keys: &AnyKeys, which: Which<'_>, work: &Work, answer: Answer<'_>) {
         for &i in work.undecided.positions() {
             let at = which.at(i.into());
-            let (hashing, code) = (self.hashing(keys), work.nonces[at]);
-            let block = match self.ids {
-                Ids::Bytes(ids) => hashed_block(hashing, ids, at, code),
-                Ids::Wide(ids) => hashed_block(hashing, ids, at, code),
-            };
+            let parts = [&prefix(work.nonces[at]), self.ids.id(at)];
+            let block = self.hashing(keys).one(&parts);
             answer(i.into(), &mut Further::of_block(block));
         }
     }

@@ -25,10 +25,10 @@ use blake3::Hasher;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::address::Which;
-use super::code::{Code, Room};
 use super::draw::{At, draw};
 use super::work::Scratch;
 use super::{RECORDS, Randomizer, RowKeys, Rows};
+use crate::draw::code::{ByWidth, Code, Room, Width, each};
 use crate::draw::derive::{Label, Purpose, derive};
 use crate::draw::key::Key;
 use crate::error::{Error, Result};
@@ -46,54 +46,12 @@ const TOGETHER: usize = 64;
 const BUFFER: usize = 1 << 16;
 
 /// The true codes of a column and room for its reports, as narrow as its matrices allow.
-pub enum Codes<'a> {
-    /// Up to 256 categories.
-    One(&'a [u8], &'a mut [u8]),
-    /// Up to 65,536.
-    Two(&'a [u16], &'a mut [u16]),
-    /// Up to 2^32.
-    Four(&'a [u32], &'a mut [u32]),
-    /// More.
-    Eight(&'a [u64], &'a mut [u64]),
-}
-
-/// `$run` for the slices of codes, whatever their width.
-macro_rules! each {
-    ($codes:expr, $given:pat, $out:pat => $run:expr) => {
-        match $codes {
-            Codes::One($given, $out) => $run,
-            Codes::Two($given, $out) => $run,
-            Codes::Four($given, $out) => $run,
-            Codes::Eight($given, $out) => $run,
-        }
-    };
-}
-
-impl<'a> Codes<'a> {
-    fn rows(&self) -> usize {
-        each!(self, given, _ => given.len())
-    }
-
-    /// The first `n` rows, and the others.
-    fn split(self, n: usize) -> (Self, Self) {
-        macro_rules! split {
-            ($variant:ident, $given:expr, $out:expr) => {{
-                let (given, later) = $given.split_at(n);
-                let (out, later_out) = $out.split_at_mut(n);
-                (
-                    Codes::$variant(given, out),
-                    Codes::$variant(later, later_out),
-                )
-            }};
-        }
-        match self {
-            Codes::One(given, out) => split!(One, given, out),
-            Codes::Two(given, out) => split!(Two, given, out),
-            Codes::Four(given, out) => split!(Four, given, out),
-            Codes::Eight(given, out) => split!(Eight, given, out),
-        }
-    }
-}
+pub type Codes<'a> = ByWidth<
+    (&'a [u8], &'a mut [u8]),
+    (&'a [u16], &'a mut [u16]),
+    (&'a [u32], &'a mut [u32]),
+    (&'a [u64], &'a mut [u64]),
+>;
 
 /// A column of a plan.
 pub struct Column<'a> {
@@ -110,6 +68,10 @@ pub struct Column<'a> {
 }
 
 impl Column<'_> {
+    fn rows(&self) -> usize {
+        each!(&self.codes, (given, _) => given.len())
+    }
+
     fn check(&self, rows: usize) -> Result<()> {
         let each = |what, n: usize| match n == rows {
             true => Ok(()),
@@ -118,7 +80,7 @@ impl Column<'_> {
                 Err(Error::value(what, must, n))
             }
         };
-        each("codes", self.codes.rows())?;
+        each("codes", self.rows())?;
         each("missing", self.missing.map_or(rows, <[bool]>::len))?;
         each("strata", self.strata.map_or(rows, <[u32]>::len))?;
         let Some(first) = self.matrices.first() else {
@@ -129,8 +91,7 @@ impl Column<'_> {
             let must = format!("all have size {size}");
             return Err(Error::value("matrices", must, other.family.size()));
         }
-        let width = each!(&self.codes, given, _ => width_of(given));
-        let narrow = 1 << super::code::Narrow::of(size) as usize;
+        let (width, narrow) = (self.codes.bytes(), Width::of(size).bytes());
         if width != narrow {
             let (must, got) = (
                 format!("have {narrow} bytes each"),
@@ -144,10 +105,6 @@ impl Column<'_> {
         }
         Ok(())
     }
-}
-
-fn width_of<C>(_codes: &[C]) -> usize {
-    size_of::<C>()
 }
 
 /// What the noise of a table depends on, beside what the table holds.
@@ -208,7 +165,7 @@ pub fn run(
     (first, last): (u64, bool),
     threads: usize,
 ) -> std::result::Result<(), Refused> {
-    let rows = columns.first().map_or(0, |column| column.codes.rows());
+    let rows = columns.first().map_or(0, |column| column.rows());
     for column in &columns {
         column.check(rows)?;
     }
@@ -240,7 +197,10 @@ pub fn run(
 
 /// The first `n` rows of a column, and the others.
 fn cut(column: Column<'_>, n: usize) -> (Column<'_>, Column<'_>) {
-    let (codes, later) = column.codes.split(n);
+    let (codes, later) = each!(column.codes, as_such, (given, out) => {
+        let ((given, later), (out, later_out)) = (given.split_at(n), out.split_at_mut(n));
+        (as_such((given, out)), as_such((later, later_out)))
+    });
     let (missing, later_missing) = column.missing.map(|slice| slice.split_at(n)).unzip();
     let (strata, later_strata) = column.strata.map(|slice| slice.split_at(n)).unzip();
     let matrices = memory::copied(&column.matrices);
@@ -288,11 +248,7 @@ fn draw_all(
     let mut parts = Vec::new();
     let mut room = Room::default();
     for (block, digest) in group.into_iter().zip(digests) {
-        let number = Label::Integer(if mutant!("block-number-lost") {
-            0
-        } else {
-            block.number.into()
-        });
+        let number = Label::Integer(block.number.into());
         for (position, column) in block.columns.into_iter().enumerate() {
             let names = Label::List(memory::copied(column.names));
             let labels = labels.with([names, number.clone()]);
@@ -333,10 +289,12 @@ fn draw_all(
             draws,
         } = part;
         let done = erase::after(|| match codes {
-            Codes::One(given, out) => state.draw(|s| &mut s.one, &draws, given, strata, out),
-            Codes::Two(given, out) => state.draw(|s| &mut s.two, &draws, given, strata, out),
-            Codes::Four(given, out) => state.draw(|s| &mut s.four, &draws, given, strata, out),
-            Codes::Eight(given, out) => state.draw(|s| &mut s.eight, &draws, given, strata, out),
+            ByWidth::One((given, out)) => state.draw(|s| &mut s.one, &draws, given, strata, out),
+            ByWidth::Two((given, out)) => state.draw(|s| &mut s.two, &draws, given, strata, out),
+            ByWidth::Four((given, out)) => state.draw(|s| &mut s.four, &draws, given, strata, out),
+            ByWidth::Eight((given, out)) => {
+                state.draw(|s| &mut s.eight, &draws, given, strata, out)
+            }
         });
         if let Err(at) = done {
             let mut bad = bad
@@ -366,9 +324,7 @@ fn digests(key: &Key, labels: Labels<'_>, group: &[Block<'_>], threads: usize) -
     pool::share_out(parts, &mut states, |buffer, (block, digest)| {
         erase::after(|| {
             let mut hasher = Hasher::new_keyed(&secret);
-            if !mutant!("block-not-in-noise") {
-                hold(block, &mut hasher, buffer);
-            }
+            hold(block, &mut hasher, buffer);
             let mut output = hasher.finalize_xof();
             output.fill(&mut digest[..]);
             output.zeroize();
@@ -380,33 +336,21 @@ fn digests(key: &Key, labels: Labels<'_>, group: &[Block<'_>], threads: usize) -
 
 /// Hash what a block holds.
 fn hold(block: &Block<'_>, hasher: &mut Hasher, buffer: &mut [u8]) {
-    let rows = block
-        .columns
-        .first()
-        .map_or(0, |column| column.codes.rows());
+    let rows = block.columns.first().map_or(0, |column| column.rows());
     hasher.update(&(rows as u64).to_le_bytes());
     hasher.update(&(block.columns.len() as u64).to_le_bytes());
     for column in &block.columns {
+        hasher.update(&[column.codes.bytes() as u8]);
         match &column.codes {
-            Codes::One(given, _) => {
-                hasher.update(&[1]);
+            ByWidth::One((given, _)) => {
                 hasher.update(given);
             }
-            Codes::Two(given, _) => {
-                hasher.update(&[2]);
+            other => each!(other, (given, _) => {
                 words(given.iter().map(|code| code.to_le_bytes()), hasher, buffer);
-            }
-            Codes::Four(given, _) => {
-                hasher.update(&[4]);
-                words(given.iter().map(|code| code.to_le_bytes()), hasher, buffer);
-            }
-            Codes::Eight(given, _) => {
-                hasher.update(&[8]);
-                words(given.iter().map(|code| code.to_le_bytes()), hasher, buffer);
-            }
+            }),
         }
         match column.missing.filter(|missing| missing.contains(&true)) {
-            Some(missing) if !mutant!("missing-not-in-digest") => {
+            Some(missing) => {
                 hasher.update(&[1]);
                 words(missing.iter().map(|&is| [u8::from(is)]), hasher, buffer);
             }
@@ -618,12 +562,16 @@ mod tests {
             let mut all = vec![
                 column(
                     one,
-                    Codes::One(&self.one, &mut out.0),
+                    Codes::One((&self.one, &mut out.0)),
                     vec![&laws[0], &laws[1], &laws[2]],
                 ),
-                column(two, Codes::Two(&self.two, &mut out.1), vec![&laws[3]]),
-                column(four, Codes::Four(&self.four, &mut out.2), vec![&laws[4]]),
-                column(eight, Codes::Eight(&self.eight, &mut out.3), vec![&laws[5]]),
+                column(two, Codes::Two((&self.two, &mut out.1)), vec![&laws[3]]),
+                column(four, Codes::Four((&self.four, &mut out.2)), vec![&laws[4]]),
+                column(
+                    eight,
+                    Codes::Eight((&self.eight, &mut out.3)),
+                    vec![&laws[5]],
+                ),
             ];
             all[0].strata = Some(&self.strata);
             all[1].missing = Some(&self.missing);

@@ -2,10 +2,10 @@
 //! part by part, in codes as narrow as the part allows.
 
 use super::address::Which;
-use super::code::{Code, Space, narrow};
 use super::node::{Factor, Mixture, Node};
 use super::records::Records;
 use super::work::Work;
+use crate::draw::code::{Code, Space, Width, typed};
 use crate::draw::loops::{self, digits};
 use crate::draw::sampler::{Leaf, certain};
 
@@ -39,13 +39,13 @@ pub(super) fn draw<C: Code>(
             let mut place = 1;
             for (i, factor) in factors.iter().enumerate().rev() {
                 let space = space.again();
-                narrow!(factor.divisor.size, D => {
+                typed!(Width::of(factor.divisor.size), D => {
                     digit::<C, D>(factor, i == 0, place, at, rest, dst, space, work)
                 });
                 place *= factor.divisor.size;
             }
         }
-        Node::Mix(mixture) => narrow!(mixture.parts.len() as u64, P => {
+        Node::Mix(mixture) => typed!(Width::of(mixture.parts.len() as u64), P => {
             mix::<C, P>(mixture, at, src, dst, space, work)
         }),
         Node::Product(pair) => {

@@ -16,7 +16,7 @@
 //! So a changed code has other words, unrelated to the first ones; and what is drawn under one purpose,
 //! path, label, matrix or key never meets what is drawn under another.
 //!
-//! [`address`] says where records are, [`streams`] which words that gives, [`draw`] makes them reports. The type of
+//! [`address`] says where records are, `streams` which words that gives, `draw` makes them reports. The type of
 //! an address names the type of its keys, so that keys of one kind never meet addresses of another.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,31 +29,24 @@ use crate::system::{erase, pool};
 
 pub mod address;
 pub mod block;
-pub mod code;
 mod draw;
 mod node;
-mod one;
 mod records;
 mod slow;
-mod streams;
+pub(super) mod streams;
 mod work;
 
-pub use address::{Address, Id, Ids, Many, Person, Rows};
-pub use code::Code;
-pub use one::one;
+pub use crate::draw::code::{Code, RECORDS};
+pub use address::{Address, Id, Many, Person, Rows};
 pub use streams::{AnyKeys, ByteKeys, IntegerKeys, Keys, RowKeys, TextKeys};
 
+use crate::draw::code::{Room, Width, typed};
 use crate::system::memory::{self, Gather};
 use address::Which;
-use code::{Room, narrow};
 use draw::{At, draw};
 use node::Node;
 use records::{Addressed, Records};
 use work::Scratch;
-
-/// Records that are drawn together: their words stay in the nearest cache. Blocks start at multiples
-/// of it, counted from row 0.
-pub const RECORDS: usize = 1024;
 
 /// A matrix under a key and labels, ready to randomize records with addresses that take the keys `K`.
 ///
@@ -147,7 +140,7 @@ impl<'a, K: Keys> Randomizer<'a, K> {
         let part = |start, end, then: &mut dyn FnMut(&mut dyn Records)| {
             then(&mut self.at(addresses.part(start, end), end - start));
         };
-        narrow!(self.draws.size, C => self.draws.run::<T, C>(codes, out, cut, &part, threads))
+        typed!(Width::of(self.draws.size), C => self.draws.run::<T, C>(codes, out, cut, &part, threads))
             .map_err(Refused::Code)
     }
 
@@ -326,7 +319,7 @@ mod tests {
     use super::*;
     use crate::draw::derive::Purpose;
     use crate::draw::keystream::{BLOCK, Keystream};
-    use crate::draw::spelled::{Spelled, Wide};
+    use crate::draw::spelled::Spelled;
     use crate::law::battery::make;
     use crate::law::parameters::Value;
 
@@ -431,25 +424,10 @@ mod tests {
             // And many at a time.
             let spelled = Spelled::of(bytes.iter().copied());
             for (text, want) in [(true, &by_text), (false, &by_bytes)] {
-                let ids = Ids::Bytes(spelled.part(0, spelled.len()));
+                let ids = spelled.part(0, spelled.len());
                 for threads in [1, 2, 7] {
                     assert_eq!(run(&m, &codes, Many { ids, text }, threads), *want);
                 }
-            }
-            // As NumPy has them.
-            let width = 10;
-            let pad = |text: &String| {
-                text.bytes()
-                    .chain([0; 10])
-                    .map(u32::from)
-                    .take(width)
-                    .collect()
-            };
-            let chars: Vec<u32> = texts.iter().flat_map::<Vec<u32>, _>(pad).collect();
-            let ids = Ids::Wide(Wide::new(width, &chars).unwrap());
-            for threads in [1, 7] {
-                let many = Many { ids, text: true };
-                assert_eq!(run(&m, &codes, many, threads), by_text);
             }
         }
     }
@@ -538,7 +516,7 @@ mod tests {
                 small,
                 None,
                 Many {
-                    ids: Ids::Bytes(three.part(0, 3)),
+                    ids: three.part(0, 3),
                     text: true,
                 },
             ),

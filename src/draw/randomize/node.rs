@@ -1,7 +1,7 @@
 //! A matrix as numbered draws. Each has keys of its own, told apart by its path, which lie elsewhere: what a draw does
 //! with its words is the same whatever addresses them.
 
-use super::code::Room;
+use crate::draw::code::Room;
 use crate::draw::loops::digits::Divisor;
 use crate::draw::sampler::{Leaf, Parts, Sampler};
 use crate::law::Matrix;

@@ -5,10 +5,10 @@
 
 use super::streams::Further;
 use super::{Address, AnyKeys, Id, IntegerKeys, Randomizer, RowKeys, Rows};
+use crate::draw::code::Code;
 use crate::draw::derive::{Label, Purpose, derive};
 use crate::draw::key::Key;
 use crate::draw::keystream::Keystream;
-use crate::draw::randomize::Code;
 use crate::draw::sampler::{Leaf, Parts, Sampler, certain};
 use crate::law::Matrix;
 use crate::law::battery::make;
@@ -240,13 +240,13 @@ fn rows(size: i64) -> Matrix {
     make("dense", &[("array", cells)]).unwrap()
 }
 
-/// So many different matrices of 12 codes.
+/// So many matrices of 12 codes, of which about forty differ.
 fn several(n: i128) -> Vec<Matrix> {
     let one = |i| match i % 3 {
         0 => product(rr(12), rows(12)),
         1 => rows(12),
         _ => {
-            let keep = ("keep", Value::Ratio(1 + i, 2 + n));
+            let keep = ("keep", Value::Ratio(1 + i % 40, 2 + n));
             make("randomized_response", &[("size", Value::Whole(12)), keep]).unwrap()
         }
     };

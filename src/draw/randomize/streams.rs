@@ -77,7 +77,7 @@ impl Keys for AnyKeys {
 impl IntegerKeys {
     /// The 64 bytes that a whole number and a code address.
     pub(super) fn block(&self, id: i128, code: u64) -> [u8; BLOCK] {
-        let negative = id < 0 && !mutant!("sign-of-id-lost");
+        let negative = id < 0;
         let nonce = code | if negative { NEGATIVE } else { 0 };
         let mut block = [0; BLOCK];
         let words = self.0.block(id as u64, nonce);
@@ -109,7 +109,6 @@ fn hashed(hashing: &Hashing, id: &[u8], code: u64) -> [u8; BLOCK] {
 /// What stands before an id where it is hashed.
 #[inline(always)]
 pub(super) fn prefix(code: u64) -> [u8; 8] {
-    let code = if mutant!("code-not-in-id") { 0 } else { code };
     code.to_le_bytes()
 }
 
@@ -141,7 +140,7 @@ impl<'a> Further<'a> {
     }
 
     /// Those that belong to an id and a code: the last 32 bytes of their block are a key.
-    pub(super) fn of_block(mut block: [u8; BLOCK]) -> Self {
+    pub(in crate::draw) fn of_block(mut block: [u8; BLOCK]) -> Self {
         let mut secret = [0; 32];
         secret.copy_from_slice(&block[32..]);
         let source = Source::Own(Keystream::new(&secret));
@@ -165,9 +164,8 @@ impl More for Further<'_> {
         }
         // The block of word 0 was not kept where its word was.
         if n.is_multiple_of(8) || (n == 1 && self.first.is_some()) {
-            let later = u64::from(!mutant!("further-words-repeat"));
             self.block = match &self.source {
-                Source::Row(stream, row) => stream.block(*row, n / 8 * later),
+                Source::Row(stream, row) => stream.block(*row, n / 8),
                 Source::Own(stream) => stream.block(n / 8, 0),
             };
         }
@@ -202,6 +200,10 @@ mod tests {
         assert_eq!(Id::Text("7").block(&any, 3), "7".block(&text, 3));
         assert_eq!(Id::Bytes(b"7").block(&any, 3), (&b"7"[..]).block(&bytes, 3));
         assert_ne!("7".block(&text, 3), (&b"7"[..]).block(&bytes, 3));
+        // A changed code has other words.
+        assert_ne!(7u64.block(&integer, 3), 7u64.block(&integer, 4));
+        assert_ne!("7".block(&text, 3), "7".block(&text, 4));
+        assert_ne!((&b"7"[..]).block(&bytes, 3), (&b"7"[..]).block(&bytes, 4));
     }
 
     /// What [`Further`] gives is what the law of addresses says.

@@ -1,6 +1,6 @@
 //! One thread's buffers.
 
-use super::code::{Buffers, Code, Room};
+use crate::draw::code::{Buffers, Code, Room};
 use crate::draw::keystream::BLOCK;
 use crate::draw::loops::Undecided;
 use crate::system::{erase, memory};

@@ -77,7 +77,7 @@ impl Classes {
         // The products with a low part below 2^w mod n are one too many for their `high`;
         // without them every number has floor(2^w / n).
         let spare = ((u128::from(W::MOST) + 1) % u128::from(n)) as u64;
-        if low >= spare || mutant!("spare-products-kept") {
+        if low >= spare {
             first + high
         } else {
             first + below(n, more)

@@ -32,9 +32,7 @@ impl Lies {
             stay,
             each,
             inverse: match each {
-                2.. if W::BITS <= 32 => {
-                    (u64::MAX / each) + u64::from(!mutant!("inverse-rounded-down"))
-                }
+                2.. if W::BITS <= 32 => (u64::MAX / each) + 1,
                 _ => 0,
             },
             rest,
@@ -81,7 +79,7 @@ impl Lie {
     pub(super) fn draw(&self, x: u64, more: &mut impl More) -> u64 {
         let t = below(self.denominator, more);
         let t = u128::from(x - self.first) * u128::from(self.denominator) + u128::from(t);
-        if t < self.truth || (mutant!("truth-one-case-more") && t == self.truth) {
+        if t < self.truth {
             0
         } else {
             1 + below(self.others, more)

@@ -88,12 +88,7 @@ impl Matrix {
     /// The tables to draw from, built at first use.
     pub fn sampler(&self) -> &Sampler {
         let family = &*self.family;
-        self.keep(|| {
-            for part in self.below(Matrix::has_sampler) {
-                part.sampler();
-            }
-            Sampler::new(family.structure(), family.size())
-        })
+        self.keep(|| Sampler::new(family.structure(), family.size()))
     }
 
     /// Whether the tables are built already.
@@ -210,30 +205,59 @@ impl Sampler {
         }
     }
 
-    /// One answer, all its words from one source that is never used again.
-    pub fn respond(&self, u: u64, source: &mut impl More) -> u64 {
-        match self {
-            Sampler::Certain(targets) => certain(targets.as_deref(), u),
-            Sampler::Leaf(leaf) => leaf.respond(u, source),
-            Sampler::Composite(composite) => match &composite.joined {
-                Parts::Kron(factors) => {
-                    let (mut rest, mut place, mut v) = (u, 1, 0);
-                    for factor in factors.iter().rev() {
-                        let n = factor.family.size();
-                        v += place * factor.sampler().respond(rest % n, source);
-                        (rest, place) = (rest / n, place * n);
-                    }
-                    v
+    /// Draw one answer for the code `u`, leaf by leaf, in the order and with the numbers that blocks of records have.
+    pub fn respond(&self, u: u64, source: &mut impl Source) -> u64 {
+        let composite = match self {
+            Sampler::Certain(targets) => return certain(targets.as_deref(), u),
+            Sampler::Leaf(leaf) => return source.draw(leaf, u),
+            Sampler::Composite(composite) => composite,
+        };
+        match &composite.joined {
+            Parts::Kron(factors) => {
+                let (mut rest, mut place, mut v) = (u, 1, 0);
+                for (i, factor) in factors.iter().enumerate().rev() {
+                    let n = factor.family.size();
+                    v += place * part(factor, i, rest % n, source);
+                    (rest, place) = (rest / n, place * n);
                 }
-                Parts::Mix(pick, parts) => {
-                    let part = pick.respond(0, source);
-                    parts[part as usize].sampler().respond(u, source)
-                }
-                Parts::Product(pair) => pair
-                    .iter()
-                    .fold(u, |u, part| part.sampler().respond(u, source)),
-            },
+                v
+            }
+            Parts::Mix(pick, parts) => {
+                // The draw of a part is the mixture's own, and no code enters it but by its address.
+                let i = source.draw(pick, 0) as usize;
+                part(&parts[i], i, u, source)
+            }
+            Parts::Product(pair) => (0..)
+                .zip(pair.iter())
+                .fold(u, |u, (i, matrix)| part(matrix, i, u, source)),
         }
+    }
+}
+
+/// Draw from the `i`-th matrix of a composite.
+fn part(matrix: &Matrix, i: usize, u: u64, source: &mut impl Source) -> u64 {
+    source.enter(i as u64);
+    let v = matrix.sampler().respond(u, source);
+    source.leave();
+    v
+}
+
+/// Where the words of one answer come from.
+pub trait Source {
+    /// Draw from one leaf.
+    fn draw(&mut self, leaf: &Leaf, u: u64) -> u64;
+
+    /// The draws up to [`leave`](Source::leave) are those of the `i`-th matrix of a composite.
+    fn enter(&mut self, _i: u64) {}
+
+    /// See [`enter`](Source::enter).
+    fn leave(&mut self) {}
+}
+
+/// Words that are never used again: no draw needs words of its own.
+impl<M: More> Source for M {
+    fn draw(&mut self, leaf: &Leaf, u: u64) -> u64 {
+        leaf.respond(u, self)
     }
 }
 
@@ -258,12 +282,14 @@ mod tests {
 
     #[test]
     fn refuses_more_draws_than_anyone_waits_for() {
-        let mut m = make(
+        let one = make(
             "randomized_response",
             &[("size", whole(2)), ("beta", Value::Real(0.5))],
         )
         .unwrap();
-        for _ in 0..17 {
+        let three = Value::Matrices([one.clone(), one.clone(), one].into());
+        let mut m = make("kron", &[("matrices", three)]).unwrap();
+        for _ in 0..15 {
             m = make(
                 "product",
                 &[("matrices", Value::Matrices([m.clone(), m].into()))],

@@ -57,10 +57,7 @@ impl<W: Word> Neighbours<W> {
         let v = select_unpredictable(rises, u + 1, u);
         let v = select_unpredictable(falls, u.wrapping_sub(1), v);
         let stays = !falls & !rises;
-        (
-            v,
-            stays & (x >= W::MOST - 1) & !mutant!("staying-always-decided"),
-        )
+        (v, stays & (x >= W::MOST - 1))
     }
 
     pub(super) fn resolve(&self, x: u64, u: u64, more: &mut impl More) -> u64 {

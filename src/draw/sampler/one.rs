@@ -87,8 +87,7 @@ impl Then {
             Then::Fold(size) => {
                 let v = u + j;
                 let v = v.min(v.wrapping_sub(2 * size));
-                let end = u64::from(!mutant!("mirror-off-by-one"));
-                v.min((2 * size - end).wrapping_sub(v))
+                v.min((2 * size - 1).wrapping_sub(v))
             }
             Then::Swap(a, b) => {
                 // The partner is always computed, so that timing does not show who has one.

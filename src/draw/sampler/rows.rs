@@ -93,11 +93,7 @@ impl<W: Word> Rows<W> {
         Rows {
             k,
             table,
-            least: if mutant!("rows-decided-as-the-best") {
-                lasts().max().unwrap_or(0)
-            } else {
-                lasts().min().unwrap_or(0)
-            },
+            least: lasts().min().unwrap_or(0),
             last,
             counts,
             total,
@@ -132,7 +128,7 @@ impl<W: Word> Rows<W> {
         let block = marks.partition_point(|&mark| mark <= t).saturating_sub(1);
         let start = block * MARK;
         let before = marks.get(block).copied().unwrap_or(0);
-        let end = if per_row == 0 && !mutant!("rest-in-first-mark") {
+        let end = if per_row == 0 {
             self.size
         } else {
             self.size.min(start + MARK)

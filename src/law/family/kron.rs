@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::law::lines;
 use crate::law::parameters::{Arguments, Parameters, Value};
-use crate::law::shared::composite::{self, Written};
+use crate::law::shared::composite::{self, Joined, Written};
 use crate::law::structure::Structure;
 use crate::law::{Composition, Family, Matrix, Nesting};
 use crate::number::bits::Entropy;
@@ -36,16 +35,13 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         size.checked_mul(factor.family.size())
             .filter(|&size| size <= MAX_SIZE)
     });
-    let steps = factors.iter().fold(0u128, |sum, factor| {
-        sum.saturating_add(factor.family.nesting().entry)
-    });
     let row = factors
         .iter()
         .fold(size.unwrap_or(u64::MAX).into(), |sum: u128, factor| {
             sum.saturating_add(factor.family.nesting().row)
         });
     let through = row.saturating_mul(size.unwrap_or(u64::MAX).into());
-    let nesting = Nesting::of(&factors, lines::SIZE, (steps, row, through))?;
+    let nesting = Nesting::of(&factors, (row, through))?;
     match size {
         Some(size) => Ok(Arc::new(Kron {
             factors,
@@ -85,6 +81,45 @@ impl Kron {
     }
 }
 
+impl Joined for Kron {
+    fn join_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
+        let Some(own) = self.total() else {
+            return out.iter_mut().enumerate().all(|(v, out)| {
+                let entry = self.entry(u, v as u64);
+                *out += entry.map_or(0, |(n, d)| weight * (n * (total / d)));
+                entry.is_some()
+            });
+        };
+        let mut row = vec![weight * (total / own)];
+        for (factor, u, _) in self.digits(u, 0) {
+            let mut part = memory::zeros(factor.family.size() as usize);
+            let of = factor.total().unwrap_or(0);
+            if !factor.family.add_counts(u, of, 1, &mut part) {
+                return false;
+            }
+            row = part
+                .iter()
+                .flat_map(|&c| row.iter().map(move |&d| d * c))
+                .gather();
+        }
+        out.iter_mut().zip(row).for_each(|(out, c)| *out += c);
+        true
+    }
+
+    /// From a row of each factor, multiplied in the order of [`Family::precise`].
+    fn join_precise(&self, u: u64) -> Vec<Dd> {
+        let mut row = vec![Dd::ONE];
+        for (factor, u, _) in self.digits(u, 0) {
+            let part = factor.family.precise_row(u);
+            row = part
+                .iter()
+                .flat_map(|&p| row.iter().map(move |&q| q * p))
+                .gather();
+        }
+        row
+    }
+}
+
 impl Family for Kron {
     fn name(&self) -> &'static str {
         "kron"
@@ -118,47 +153,18 @@ impl Family for Kron {
             .fold(Dd::ONE, |p, (factor, u, v)| p * factor.family.precise(u, v))
     }
 
-    /// From a row of each factor, multiplied in the order of [`Family::precise`].
     fn precise_row(&self, u: u64) -> Vec<Dd> {
-        if let Some(table) = self.written.of(self) {
-            return table.precise_row(u, self.size);
+        match self.written.of(self) {
+            Some(table) => table.precise_row(u, self.size()),
+            None => self.join_precise(u),
         }
-        let mut row = vec![Dd::ONE];
-        for (factor, u, _) in self.digits(u, 0) {
-            let part = factor.family.precise_row(u);
-            row = part
-                .iter()
-                .flat_map(|&p| row.iter().map(move |&q| q * p))
-                .gather();
-        }
-        row
     }
 
     fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
-        if let Some(table) = self.written.of(self) {
-            return table.add_counts(u, total, weight, out);
+        match self.written.of(self) {
+            Some(table) => table.add_counts(u, total, weight, out),
+            None => self.join_counts(u, total, weight, out),
         }
-        let Some(own) = self.total() else {
-            return out.iter_mut().enumerate().all(|(v, out)| {
-                let entry = self.entry(u, v as u64);
-                *out += entry.map_or(0, |(n, d)| weight * (n * (total / d)));
-                entry.is_some()
-            });
-        };
-        let mut row = vec![weight * (total / own)];
-        for (factor, u, _) in self.digits(u, 0) {
-            let mut part = memory::zeros(factor.family.size() as usize);
-            let of = factor.total().unwrap_or(0);
-            if !factor.family.add_counts(u, of, 1, &mut part) {
-                return false;
-            }
-            row = part
-                .iter()
-                .flat_map(|&c| row.iter().map(move |&d| d * c))
-                .gather();
-        }
-        out.iter_mut().zip(row).for_each(|(out, c)| *out += c);
-        true
     }
 
     /// Entries of factors that are composites take a row each, so that rows are taken whole.
@@ -194,10 +200,6 @@ impl Family for Kron {
         self.nesting
     }
 
-    fn written(&self) -> Option<&Written> {
-        Some(&self.written)
-    }
-
     fn knows_ergodic(&self) -> bool {
         self.wide().all(Matrix::knows_ergodic)
     }
@@ -229,9 +231,7 @@ impl Family for Kron {
             return f64::INFINITY;
         }
         let sum = epsilons.iter().fold(Dd::ZERO, |sum, &e| sum + Dd::from(e));
-        if mutant!("kron-epsilon-nearest") {
-            return sum.hi;
-        }
+
         // Adding 0 turns a negative zero into the plain one.
         sum.round_up(0.0) + 0.0
     }

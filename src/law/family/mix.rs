@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::law::parameters::{Arguments, Parameters, Value};
 use crate::law::shared::collapse;
-use crate::law::shared::composite::{self, Measures, Written};
+use crate::law::shared::composite::{self, Joined, Measures, Written};
 use crate::law::structure::Structure;
 use crate::law::{Composition, Family, Matrix, Nesting};
 use crate::number::bits::Entropy;
@@ -48,17 +48,13 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         let must = format!("have one size, {size} as the first");
         return Err(Error::value("matrices", must, other.family.size()));
     }
-    let add = |a: u128, b: u128| a.saturating_add(b);
-    let steps = parts.iter().fold((0, size.into(), 0), |sum, part| {
-        let inner = part.family.nesting();
-        (
-            add(sum.0, inner.entry),
-            add(sum.1, inner.row),
-            add(sum.2, inner.through),
-        )
-    });
+    let (mut row, mut through) = (u128::from(size), 0u128);
+    for inner in parts.iter().map(|part| part.family.nesting()) {
+        row = row.saturating_add(inner.row);
+        through = through.saturating_add(inner.through);
+    }
     Ok(Arc::new(Mix {
-        nesting: Nesting::of(&parts, SIZE, steps)?,
+        nesting: Nesting::of(&parts, (row, through))?,
         written: Written::default(),
         parts,
         weights,
@@ -130,17 +126,8 @@ impl Mix {
     fn entry_by_entry(&self) -> Option<Measures> {
         let can = self.size() <= SIZE && self.nesting.is_quick(self.size());
         let total = self.total().filter(|_| can)?;
-        if self.written.of(self).is_some() {
-            return composite::measures(self.size() as usize, total, |u, row| {
-                self.add_counts(u, total, 1, row)
-            });
-        }
-        let parts = self.weighted();
-        let inner = total / u128::from(self.sum);
         composite::measures(self.size() as usize, total, |u, row| {
-            parts
-                .iter()
-                .all(|(w, part)| part.family.add_counts(u, inner, (*w).into(), row))
+            self.add_counts(u, total, 1, row)
         })
     }
 
@@ -156,10 +143,7 @@ impl Mix {
             .iter()
             .map(|(_, part)| part.epsilon())
             .fold(0.0, f64::max);
-        let ends: Option<Vec<(f64, f64)>> = parts
-            .iter()
-            .map(|(_, p)| p.family.extremes())
-            .collect::<Option<_>>();
+        let ends = memory::every(parts.iter().map(|(_, p)| p.family.extremes()));
         let by_extremes = ends.map_or(f64::INFINITY, |ends| {
             let mean = |pick: fn(&(f64, f64)) -> f64| {
                 let terms = parts.iter().zip(&ends);
@@ -179,6 +163,29 @@ impl Mix {
             epsilon: largest.min(by_extremes),
             exact: false,
         }
+    }
+}
+
+impl Joined for Mix {
+    fn join_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
+        let inner = total / u128::from(self.sum);
+        let parts = self.weighted();
+        let mut parts = parts.iter();
+        parts.all(|(w, part)| {
+            part.family
+                .add_counts(u, inner, weight * u128::from(*w), out)
+        })
+    }
+
+    fn join_precise(&self, u: u64) -> Vec<Dd> {
+        let mut sum = memory::filled(Dd::ZERO, self.size() as usize);
+        for (w, part) in self.weighted() {
+            let share = self.share(w);
+            for (s, p) in sum.iter_mut().zip(part.family.precise_row(u)) {
+                *s = *s + share * p;
+            }
+        }
+        sum
     }
 }
 
@@ -251,21 +258,11 @@ impl Family for Mix {
         self.nesting
     }
 
-    fn written(&self) -> Option<&Written> {
-        Some(&self.written)
-    }
-
     fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
-        if let Some(table) = self.written.of(self) {
-            return table.add_counts(u, total, weight, out);
+        match self.written.of(self) {
+            Some(table) => table.add_counts(u, total, weight, out),
+            None => self.join_counts(u, total, weight, out),
         }
-        let inner = total / u128::from(self.sum);
-        let parts = self.weighted();
-        let mut parts = parts.iter();
-        parts.all(|(w, part)| {
-            part.family
-                .add_counts(u, inner, weight * u128::from(*w), out)
-        })
     }
 
     fn add_counts_through(&self, weights: &[u128], total: u128, out: &mut [u128]) -> bool {
@@ -288,17 +285,10 @@ impl Family for Mix {
     }
 
     fn precise_row(&self, u: u64) -> Vec<Dd> {
-        if let Some(table) = self.written.of(self) {
-            return table.precise_row(u, self.size());
+        match self.written.of(self) {
+            Some(table) => table.precise_row(u, self.size()),
+            None => self.join_precise(u),
         }
-        let mut sum = memory::filled(Dd::ZERO, self.size() as usize);
-        for (w, part) in self.weighted() {
-            let share = self.share(w);
-            for (s, p) in sum.iter_mut().zip(part.family.precise_row(u)) {
-                *s = *s + share * p;
-            }
-        }
-        sum
     }
 
     fn knows_ergodic(&self) -> bool {
@@ -421,7 +411,7 @@ mod tests {
         let mixed = Mix {
             weights: [1, 3].into(),
             sum: 4,
-            nesting: Nesting::of(&parts, SIZE, (1, 1, 1)).unwrap(),
+            nesting: Nesting::of(&parts, (1, 1)).unwrap(),
             parts: parts.into(),
             written: Written::default(),
             measures: Kept::new(),

@@ -3,10 +3,10 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::law::lines::{self, Survey};
+use crate::law::lines::Survey;
 use crate::law::parameters::Parameters;
 use crate::law::shared::canonical;
-use crate::law::{Composition, Nesting, Structure, Written};
+use crate::law::{Composition, Nesting, Structure};
 use crate::number::bits::Entropy;
 use crate::number::dd::Dd;
 use crate::number::lattice;
@@ -42,7 +42,7 @@ pub trait Family: Debug + Send + Sync {
     /// Number of categories.
     fn size(&self) -> u64;
 
-    /// The realised parameters: [`build`] with them gives the same matrix again.
+    /// The realised parameters: `build` with them gives the same matrix again.
     fn parameters(&self) -> Parameters;
 
     /// What it is made of: what a draw from it takes, and which closed forms it has.
@@ -107,13 +107,8 @@ pub trait Family: Debug + Send + Sync {
     fn nesting(&self) -> Nesting {
         match self.canonical() {
             Some(known) => known.nesting(),
-            None => Nesting::none(self, lines::SIZE),
+            None => Nesting::none(self),
         }
-    }
-
-    /// Where the entries of a composite are written out.
-    fn written(&self) -> Option<&Written> {
-        None
     }
 
     /// Adds `weight * count of (u, v) out of total` to each number, where `total` is a multiple of every

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::law::parameters::{Arguments, Parameters, Value};
 use crate::law::shared::collapse;
-use crate::law::shared::composite::{self, Measures, Written};
+use crate::law::shared::composite::{self, Joined, Measures, Written};
 use crate::law::structure::Structure;
 use crate::law::{Composition, Family, Matrix, Nesting};
 use crate::number::bits::Entropy;
@@ -37,9 +37,6 @@ const WORK: u128 = 1 << 32;
 /// Size up to which the rows of the second matrix are kept.
 const KEPT: u64 = 1024;
 
-/// Every row takes as many multiply-adds as the matrix has entries.
-const LOOK: u64 = 1024;
-
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     arguments.known(&["matrices"])?;
     let pair = arguments.matrices()?;
@@ -64,7 +61,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     };
     let row = before.row.saturating_add(own);
     let through = before.through.saturating_add(after.through);
-    let mut nesting = Nesting::of(&pair, LOOK, (row, row, through))?;
+    let mut nesting = Nesting::of(&pair, (row, through))?;
     if a <= KEPT {
         nesting.kept = nesting.kept.saturating_add(size.saturating_mul(after.row));
     }
@@ -175,6 +172,50 @@ fn trace_by_rows(product: &dyn Family) -> f64 {
     sum.hi / n as f64
 }
 
+impl Joined for Product {
+    /// The row of the first matrix, then of the second for each code it leads to. A product of many
+    /// matrices so costs a row at a time, not a path at a time.
+    fn join_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
+        let totals = (self.pair[0].total(), self.pair[1].total(), self.total());
+        let (Some(a), Some(b), Some(own)) = totals else {
+            return false;
+        };
+        // `total` may be a multiple of the product's own.
+        let weight = weight * (total / own);
+        let mut first = memory::zeros(out.len());
+        if !self.first().add_counts(u, a, 1, &mut first) {
+            return false;
+        }
+        let Some(second) = self.second_counts() else {
+            first.iter_mut().for_each(|n| *n *= weight);
+            return self.second().add_counts_through(&first, b, out);
+        };
+        for (row, n) in second.chunks(out.len()).zip(first).filter(|(_, n)| *n > 0) {
+            out.iter_mut()
+                .zip(row)
+                .for_each(|(out, c)| *out += weight * n * c);
+        }
+        true
+    }
+
+    fn join_precise(&self, u: u64) -> Vec<Dd> {
+        let size = self.size();
+        let first = self.first().precise_row(u);
+        if size > KEPT {
+            return self.second().precise_through(&first);
+        }
+        let all = || (0..size).map(|w| self.second().precise_row(w)).gather();
+        let rows = self.second_rows.get_or_make(all);
+        let mut sum = memory::filled(Dd::ZERO, size as usize);
+        for (a, row) in first.into_iter().zip(rows).filter(|(a, _)| a.hi > 0.0) {
+            for (s, b) in sum.iter_mut().zip(row) {
+                *s = *s + a * *b;
+            }
+        }
+        sum
+    }
+}
+
 impl Family for Product {
     fn name(&self) -> &'static str {
         "product"
@@ -198,32 +239,11 @@ impl Family for Product {
         filled.then(|| (row[v as usize], total))
     }
 
-    /// The row of the first matrix, then of the second for each code it leads to. A product of many
-    /// matrices so costs a row at a time, not a path at a time.
     fn add_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool {
-        let totals = (self.pair[0].total(), self.pair[1].total(), self.total());
-        let (Some(a), Some(b), Some(own)) = totals else {
-            return false;
-        };
-        if let Some(table) = self.written.of(self) {
-            return table.add_counts(u, total, weight, out);
+        match self.written.of(self) {
+            Some(table) => table.add_counts(u, total, weight, out),
+            None => self.join_counts(u, total, weight, out),
         }
-        // `total` may be a multiple of the product's own.
-        let weight = weight * (total / own);
-        let mut first = memory::zeros(out.len());
-        if !self.first().add_counts(u, a, 1, &mut first) {
-            return false;
-        }
-        let Some(second) = self.second_counts() else {
-            first.iter_mut().for_each(|n| *n *= weight);
-            return self.second().add_counts_through(&first, b, out);
-        };
-        for (row, n) in second.chunks(out.len()).zip(first).filter(|(_, n)| *n > 0) {
-            out.iter_mut()
-                .zip(row)
-                .for_each(|(out, c)| *out += weight * n * c);
-        }
-        true
     }
 
     /// First through the one, then through the other.
@@ -253,31 +273,14 @@ impl Family for Product {
     }
 
     fn precise_row(&self, u: u64) -> Vec<Dd> {
-        let size = self.size();
-        if let Some(table) = self.written.of(self) {
-            return table.precise_row(u, size);
+        match self.written.of(self) {
+            Some(table) => table.precise_row(u, self.size()),
+            None => self.join_precise(u),
         }
-        let first = self.first().precise_row(u);
-        if size > KEPT {
-            return self.second().precise_through(&first);
-        }
-        let all = || (0..size).map(|w| self.second().precise_row(w)).gather();
-        let rows = self.second_rows.get_or_make(all);
-        let mut sum = memory::filled(Dd::ZERO, size as usize);
-        for (a, row) in first.into_iter().zip(rows).filter(|(a, _)| a.hi > 0.0) {
-            for (s, b) in sum.iter_mut().zip(row) {
-                *s = *s + a * *b;
-            }
-        }
-        sum
     }
 
     fn nesting(&self) -> Nesting {
         self.nesting
-    }
-
-    fn written(&self) -> Option<&Written> {
-        Some(&self.written)
     }
 
     fn fill_row(&self, u: u64, out: &mut [f64]) {

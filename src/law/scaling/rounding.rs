@@ -57,7 +57,7 @@ fn round_row(row: &mut [u64], x: f64, y: &[f64]) {
         let up = carried >= 0.5;
         carried -= f64::from(u8::from(up));
         let mut count = whole as u64 + u64::from(up);
-        if count == 0 && p > 0.0 && !mutant!("faint-cells-vanish") {
+        if count == 0 && p > 0.0 {
             // Raised to a unit, which the following entries pay back if they can.
             count = 1;
             carried -= 1.0;

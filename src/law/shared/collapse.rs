@@ -99,10 +99,7 @@ pub fn mix(parts: &[(u64, &Matrix)], sum: u64) -> Option<Measures> {
     let size = first.family.size();
     let total = common(parts.iter().map(|(_, part)| part.total()))?;
     total.checked_mul(sum.into()).filter(|&t| t < 1 << 127)?;
-    let lies: Option<Vec<(u128, u128)>> = parts
-        .iter()
-        .map(|(_, part)| equal_lies(part, total))
-        .collect::<Option<_>>();
+    let lies = memory::every(parts.iter().map(|(_, part)| equal_lies(part, total)));
     if let Some(lies) = lies {
         let weighted = |pick: fn(&(u128, u128)) -> u128| {
             let terms = parts.iter().zip(&lies);
@@ -113,10 +110,7 @@ pub fn mix(parts: &[(u64, &Matrix)], sum: u64) -> Option<Measures> {
         let law = RandomizedResponse::new(size, weighted(|l| l.0), weighted(|l| l.1));
         return Some(of(&law));
     }
-    let kernels: Option<Vec<_>> = parts
-        .iter()
-        .map(|(_, part)| kernel(part, total))
-        .collect::<Option<_>>();
+    let kernels = memory::every(parts.iter().map(|(_, part)| kernel(part, total)));
     if let Some(kernels) = kernels {
         let mut mixed = memory::zeros(kernels[0].len());
         for ((weight, _), counts) in parts.iter().zip(kernels) {

@@ -1,6 +1,6 @@
 //! What mix and product share: exact counts of a composite row by row, and its measures from them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -22,74 +22,73 @@ pub struct Measures {
     pub exact: bool,
 }
 
-/// Deepest nesting of composites: every question asked of one goes down through all of them.
-const DEPTH: usize = 256;
+/// Deepest nesting of composites, and most different matrices in one.
+const DEPTH: usize = 16;
+const DIFFERENT: usize = 64;
 
 /// How composites are nested in a matrix, and what that costs. A composite may hold one matrix many times.
 #[derive(Debug, Clone, Copy)]
 pub struct Nesting {
     /// Levels; 0 of a matrix that is no composite.
-    pub depth: usize,
+    depth: usize,
     /// Matrices in it, those that it holds many times so often, saturating.
     pub parts: u64,
-    /// Steps to one entry from the entries of the parts, saturating.
-    pub entry: u128,
-    /// The same to one row, once what is kept is there.
+    /// Steps to one row, once what is kept is there, saturating.
     pub row: u128,
     /// Steps to all that is kept on the way to the first row, each part that is held twice counted once.
     pub kept: u128,
     /// The same to take a vector through the matrix.
     pub through: u128,
-    /// Size up to which looking at every entry takes seconds.
-    pub look: u64,
 }
 
 impl Nesting {
     /// Of a matrix that is no composite.
-    pub fn none(family: &(impl Family + ?Sized), look: u64) -> Self {
+    pub fn none(family: &(impl Family + ?Sized)) -> Self {
         Nesting {
             depth: 0,
             parts: 1,
-            entry: 1,
             row: family.size().into(),
             kept: 0,
             through: u128::from(family.size()).pow(2),
-            look,
         }
     }
 
     /// Of `parts`, with the steps that their composite takes.
     ///
     /// # Errors
-    /// Nested too deep.
-    pub fn of(parts: &[Matrix], look: u64, steps: (u128, u128, u128)) -> Result<Self> {
+    /// Nested too deep, or too many different ones.
+    pub fn of(parts: &[Matrix], (row, through): (u128, u128)) -> Result<Self> {
         let mut nesting = Nesting {
             depth: 0,
             parts: 1,
-            entry: steps.0,
-            row: steps.1,
+            row,
             kept: 0,
-            through: steps.2,
-            look,
+            through,
         };
-        for (i, part) in parts.iter().enumerate() {
+        let mut seen = HashSet::new();
+        for part in parts {
             let inner = part.family.nesting();
-            if !parts[..i]
-                .iter()
-                .any(|other| Arc::ptr_eq(&other.family, &part.family))
-            {
+            if seen.insert(Arc::as_ptr(&part.family).cast::<()>()) {
                 nesting.kept = nesting.kept.saturating_add(inner.kept);
             }
             nesting.depth = nesting.depth.max(inner.depth);
             nesting.parts = nesting.parts.saturating_add(inner.parts);
-            nesting.look = nesting.look.min(inner.look);
         }
         nesting.depth += 1;
+        let must =
+            format!("be nested at most {DEPTH} deep, with at most {DIFFERENT} different parts");
         if nesting.depth > DEPTH {
-            let must = format!("be nested at most {DEPTH} deep");
-            return Err(Error::value("matrices", must, nesting.depth));
+            let got = format!("{} levels", nesting.depth);
+            return Err(Error::value("matrices", must, got));
         }
-        Ok(nesting)
+        match different(parts) {
+            found if found > DIFFERENT => Err(Error::value(
+                "matrices",
+                must,
+                format!("{found} different parts"),
+            )),
+            _ => Ok(nesting),
+        }
     }
 
     /// Whether a row can be had in so many steps; where no matrix is held many times it may take fewer.
@@ -100,24 +99,46 @@ impl Nesting {
     /// Whether they can be had in seconds, of a composite of more than a few parts.
     pub fn is_quick(&self, size: u64) -> bool {
         let rows = self.row.saturating_mul(size.into());
-        self.parts <= FEW || size <= TABLE || self.kept.saturating_add(rows) <= QUICK
+        self.parts <= FEW || size <= TABLE || self.kept.saturating_add(rows) <= STEPS
     }
+}
+
+/// How many different matrices there are among these and in them.
+fn different(parts: &[Matrix]) -> usize {
+    let mut found = HashMap::new();
+    let mut stack: Vec<&Matrix> = parts.iter().gather();
+    while let Some(matrix) = stack.pop() {
+        let place = Arc::as_ptr(&matrix.family).cast::<()>();
+        if found.insert(place, matrix).is_none() {
+            stack.extend(parts_of(&*matrix.family));
+        }
+    }
+    if found.len() <= DIFFERENT {
+        return found.len();
+    }
+    // Some may have been built twice.
+    let mut digests: HashSet<&[u8; 32]> = HashSet::new();
+    digests.extend(found.values().map(|matrix| matrix.digest()));
+    digests.len()
 }
 
 /// Parts up to which each is asked as often as it is held.
 const FEW: u64 = 64;
 
-/// Size up to which a composite of more of them is written out, each distinct part once.
+/// Size up to which a composite of more of them keeps its entries.
 const TABLE: u64 = 256;
 
-/// Steps that a row may take beyond.
+/// Steps that a row may take beyond, and all rows for a measure that can be done without.
 const STEPS: u128 = 1 << 31;
 
-/// Steps that are taken for a measure that can be done without.
-const QUICK: u128 = 1 << 31;
+/// A composite, as the rows of its parts make its own.
+pub trait Joined: Family {
+    /// As [`Family::add_counts`].
+    fn join_counts(&self, u: u64, total: u128, weight: u128, out: &mut [u128]) -> bool;
 
-/// Composites inside of it whose tables are kept too.
-const KEPT: usize = 512;
+    /// As [`Family::precise_row`].
+    fn join_precise(&self, u: u64) -> Vec<Dd>;
+}
 
 /// Every entry of a composite.
 #[derive(Debug)]
@@ -128,26 +149,40 @@ pub enum Table {
     Precise(Vec<Dd>),
 }
 
-/// A composite with very many parts, written out at first use.
+/// The entries of a small composite that holds matrices many times, so that each is asked once.
 #[derive(Debug, Default)]
-pub struct Written(Kept<Arc<Table>>);
+pub struct Written(Kept<Table>);
 
 impl Written {
     /// The table of `family`, where it holds many parts and is small.
-    pub fn of(&self, family: &dyn Family) -> Option<&Table> {
+    pub fn of(&self, family: &impl Joined) -> Option<&Table> {
         let many = family.nesting().parts > FEW && family.size() <= TABLE;
-        many.then(|| &**self.0.get_or_make(|| write(family)))
-    }
-}
-
-impl Written {
-    /// The table, if it is made already.
-    fn made(&self) -> Option<&Arc<Table>> {
-        self.0.get()
+        many.then(|| self.0.get_or_make(|| Table::new(family)))
     }
 }
 
 impl Table {
+    fn new(family: &impl Joined) -> Self {
+        let size = family.size() as usize;
+        // The first row makes the tables of the parts, before going parallel.
+        if let Some(total) = family.total() {
+            let counts = |u: usize| {
+                let mut row = memory::zeros(size);
+                family
+                    .join_counts(u as u64, total, 1, &mut row)
+                    .then_some(row)
+            };
+            let rows = counts(0).map(|_| pool::map(size, size < 64, counts));
+            let rows = rows.and_then(memory::every);
+            if let Some(rows) = rows {
+                return Table::Counts(rows.into_iter().flatten().gather(), total);
+            }
+        }
+        family.join_precise(0);
+        let rows = pool::map(size, size < 64, |u| family.join_precise(u as u64));
+        Table::Precise(rows.into_iter().flatten().gather())
+    }
+
     /// As [`Family::entry`].
     pub fn entry(&self, at: usize) -> Option<(u128, u128)> {
         match self {
@@ -187,10 +222,6 @@ impl Table {
     }
 }
 
-fn place(family: &dyn Family) -> *const () {
-    std::ptr::from_ref(family).cast()
-}
-
 /// The parts of a composite; none of all others.
 pub fn parts_of(family: &dyn Family) -> Vec<&Matrix> {
     match family.composition() {
@@ -199,221 +230,6 @@ pub fn parts_of(family: &dyn Family) -> Vec<&Matrix> {
         Some(Composition::Mix(parts)) => parts.into_iter().map(|part| part.1).gather(),
         Some(Composition::Product(first, second)) => vec![first, second],
     }
-}
-
-fn made(family: &dyn Family) -> Option<&Arc<Table>> {
-    family.written()?.made()
-}
-
-/// All entries, from those of the parts, each distinct one of many parts written out once and without
-/// recursion. Those of few parts are asked for their rows.
-fn write(root: &dyn Family) -> Arc<Table> {
-    let many = |family: &dyn Family| family.nesting().parts > FEW;
-    // Parts before what they are parts of, and how often each is one.
-    let mut order = Vec::new();
-    let mut uses: HashMap<*const (), usize> = HashMap::new();
-    let mut stack = vec![(root, false)];
-    while let Some((family, seen)) = stack.pop() {
-        if seen {
-            order.push(family);
-            continue;
-        }
-        let uses = uses.entry(place(family)).or_default();
-        *uses += 1;
-        if *uses > 1 {
-            continue;
-        }
-        stack.push((family, true));
-        if made(family).is_none() {
-            let parts = parts_of(family).into_iter().map(|part| &*part.family);
-            stack.extend(parts.filter(|part| many(*part)).map(|part| (part, false)));
-        }
-    }
-    let mut tables: HashMap<*const (), Arc<Table>> = HashMap::new();
-    for family in &order {
-        if let Some(table) = made(*family) {
-            tables.insert(place(*family), Arc::clone(table));
-            continue;
-        }
-        let parts = parts_of(*family);
-        let of_parts = parts
-            .iter()
-            .map(|part| tables.get(&place(&*part.family)).cloned())
-            .gather();
-        let table = Arc::new(joined(*family, &parts, of_parts));
-        for part in parts.iter().filter(|part| many(&*part.family)) {
-            // What nobody needs any more goes.
-            if let Some(left) = uses.get_mut(&place(&*part.family)) {
-                *left -= 1;
-                if *left == 0 {
-                    tables.remove(&place(&*part.family));
-                }
-            }
-        }
-        // Whoever asks this composite will ask those in it, which would write the same again.
-        if let Some(written) = family.written()
-            && order.len() <= KEPT
-        {
-            written.0.get_or_make(|| Arc::clone(&table));
-        }
-        tables.insert(place(*family), table);
-    }
-    let root = tables.remove(&place(root));
-    root.unwrap_or_else(|| Arc::new(Table::Precise(Vec::new())))
-}
-
-/// The table of a matrix with few parts, row by row.
-fn rows_of(family: &dyn Family) -> Table {
-    let size = family.size() as usize;
-    if let Some(total) = family.total() {
-        let mut counts = memory::zeros(size * size);
-        let mut rows = (0..).zip(counts.chunks_mut(size));
-        if rows.all(|(u, row)| family.add_counts(u, total, 1, row)) {
-            return Table::Counts(counts, total);
-        }
-    }
-    let rows = (0..size as u64).flat_map(|u| family.precise_row(u));
-    Table::Precise(rows.gather())
-}
-
-/// The table of a composite from those of its parts, summed in the order of its rows.
-fn joined(family: &dyn Family, parts: &[&Matrix], mut tables: Vec<Option<Arc<Table>>>) -> Table {
-    let size = family.size() as usize;
-    match family.composition() {
-        // Of a mixture a row takes one row of each part, so that few parts need no table.
-        Some(Composition::Mix(_)) => {}
-        _ => {
-            for (part, table) in parts.iter().zip(&mut tables) {
-                if table.is_none() && part.family.size() > 1 {
-                    *table = Some(Arc::new(rows_of(&*part.family)));
-                }
-            }
-        }
-    }
-    let counts = family.total().and_then(|total| {
-        let rows = pool::map(size, size < 64, |u| {
-            let mut row = memory::zeros(size);
-            row_of_counts(family, parts, &tables, u, total, &mut row).then_some(row)
-        });
-        let rows: Option<Vec<Vec<u128>>> = rows.into_iter().collect::<Option<_>>();
-        Some(Table::Counts(rows?.into_iter().flatten().gather(), total))
-    });
-    counts.unwrap_or_else(|| {
-        let rows = pool::map(size, size < 64, |u| {
-            of_sum_one(precise_row_of(family, parts, &tables, u))
-        });
-        Table::Precise(rows.into_iter().flatten().gather())
-    })
-}
-
-/// The row, scaled to a sum of 1. What a sum is off by doubles with every square: after a hundred of them the
-/// thirtieth digit is the first. All other errors fade, as the matrix contracts what sums to 0.
-fn of_sum_one(mut row: Vec<Dd>) -> Vec<Dd> {
-    let sum = row.iter().fold(Dd::ZERO, |sum, &p| sum + p);
-    row.iter_mut().for_each(|p| *p = *p / sum);
-    row
-}
-
-/// The places of the digits of `u` and `v` in the tables of the factors of a kron, the last first.
-fn digits(factors: &[Matrix], u: usize, v: usize) -> impl Iterator<Item = (usize, usize)> {
-    let mut rest = (u, v);
-    factors.iter().enumerate().rev().map(move |(k, factor)| {
-        let n = factor.family.size() as usize;
-        let at = rest.0 % n * n + rest.1 % n;
-        rest = (rest.0 / n, rest.1 / n);
-        (k, at)
-    })
-}
-
-/// Row `u` of a composite as counts out of `total`; false where a part has none.
-fn row_of_counts(
-    family: &dyn Family,
-    parts: &[&Matrix],
-    tables: &[Option<Arc<Table>>],
-    u: usize,
-    total: u128,
-    row: &mut [u128],
-) -> bool {
-    let size = row.len();
-    let count = |k: usize, at: usize| match &tables[k] {
-        Some(table) => table.entry(at).map(|entry| entry.0),
-        // All of it, where there is one code.
-        None => parts[k].total(),
-    };
-    match family.composition() {
-        Some(Composition::Kron(factors)) => (0..size).all(|v| {
-            let mut cell = digits(factors, u, v);
-            let product = cell.try_fold(1u128, |p, (k, at)| Some(p * count(k, at)?));
-            row[v] = product.unwrap_or(0);
-            product.is_some()
-        }),
-        Some(Composition::Mix(parts)) => {
-            parts.iter().zip(tables).all(|(((w, sum), part), table)| {
-                let (w, inner) = (*w as u128, total / *sum as u128);
-                w == 0
-                    || match table {
-                        Some(table) => table.add_counts(u as u64, inner, w, row),
-                        None => part.family.add_counts(u as u64, inner, w, row),
-                    }
-            })
-        }
-        _ => (0..size).all(|w| {
-            let Some(a) = count(0, u * size + w) else {
-                return false;
-            };
-            a == 0
-                || row.iter_mut().enumerate().all(|(v, sum)| {
-                    let b = count(1, w * size + v);
-                    *sum += a * b.unwrap_or(0);
-                    b.is_some()
-                })
-        }),
-    }
-}
-
-/// Row `u` of a composite to 30 digits.
-fn precise_row_of(
-    family: &dyn Family,
-    parts: &[&Matrix],
-    tables: &[Option<Arc<Table>>],
-    u: usize,
-) -> Vec<Dd> {
-    let size = family.size() as usize;
-    let precise = |k: usize, at: usize| match &tables[k] {
-        Some(table) => table.precise(at),
-        None => Dd::ONE,
-    };
-    let mut row = memory::filled(Dd::ZERO, size);
-    match family.composition() {
-        Some(Composition::Kron(factors)) => {
-            for (v, cell) in row.iter_mut().enumerate() {
-                *cell = digits(factors, u, v).fold(Dd::ONE, |p, (k, at)| p * precise(k, at));
-            }
-        }
-        Some(Composition::Mix(weighted)) => {
-            for (k, ((w, sum), _)) in weighted.iter().enumerate().filter(|(_, p)| p.0.0 > 0) {
-                let share = Dd::from(*w as u128) / Dd::from(*sum as u128);
-                let part = match &tables[k] {
-                    Some(table) => table.precise_row(u as u64, size as u64),
-                    None => parts[k].family.precise_row(u as u64),
-                };
-                for (s, p) in row.iter_mut().zip(part) {
-                    *s = *s + share * p;
-                }
-            }
-        }
-        _ => {
-            for w in 0..size {
-                let a = precise(0, u * size + w);
-                if a.hi > 0.0 {
-                    for (v, sum) in row.iter_mut().enumerate() {
-                        *sum = *sum + a * precise(1, w * size + v);
-                    }
-                }
-            }
-        }
-    }
-    row
 }
 
 /// A row as the nearest doubles: from exact counts out of `total` where `fill` can write them into

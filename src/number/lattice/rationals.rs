@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::number::dd::{Dd, RELATIVE_ERROR};
+use crate::system::memory;
 
 /// Greatest common divisor.
 pub fn gcd(mut a: u128, mut b: u128) -> u128 {
@@ -37,18 +38,13 @@ pub fn common_total(name: &str, ratios: &[(i128, i128)]) -> Result<(Vec<u64>, u6
             ));
         }
     }
-    let counts = ratios
-        .iter()
-        .enumerate()
-        .map(|(i, &(n, d))| {
-            (n.unsigned_abs())
-                .checked_mul(total / d.unsigned_abs())
-                .and_then(|c| u64::try_from(c).ok())
-                .ok_or_else(|| {
-                    Error::value(name, "hold numbers up to 1", format!("{n}/{d} at {i}"))
-                })
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let count = |(i, &(n, d)): (usize, &(i128, i128))| {
+        (n.unsigned_abs())
+            .checked_mul(total / d.unsigned_abs())
+            .and_then(|c| u64::try_from(c).ok())
+            .ok_or_else(|| Error::value(name, "hold numbers up to 1", format!("{n}/{d} at {i}")))
+    };
+    let counts = memory::all(ratios.iter().enumerate().map(count))?;
     Ok((counts, total as u64))
 }
 
@@ -78,7 +74,7 @@ pub fn nearest(numerator: u128, denominator: u128) -> f64 {
         }
         places += 1;
     }
-    let more = rest > 0 && !mutant!("remainder-not-seen");
+    let more = rest > 0;
     (quotient << 1 | u128::from(more)) as f64 * 2f64.powi(-places)
 }
 

@@ -89,7 +89,7 @@ pub fn round_vector(name: &str, p: &[f64], direction: Direction) -> Result<Round
     let mut counts = memory::zeros::<u64>(p.len());
     pool::for_each_chunk(&mut counts, TASK, p.len() < TASK, |i, part| {
         for (c, &x) in part.iter_mut().zip(&p[i * TASK..]) {
-            let faint = x > 0.0 && !mutant!("faint-entries-vanish");
+            let faint = x > 0.0;
             *c = parts(x).0.max(u64::from(faint));
         }
     });
@@ -160,11 +160,7 @@ pub fn round_even(name: &str, c: &[f64]) -> Result<Rounded> {
         counts[i] -= take as u64;
         spare += take * weight(i);
     }
-    let end = if c[0] > 0.0 || mutant!("odd-unit-on-a-zero") {
-        0
-    } else {
-        last
-    };
+    let end = if c[0] > 0.0 { 0 } else { last };
     if spare % 2 == 1 {
         // Where both ends are zero the sum is even, like 2^53, and nothing is odd.
         counts[end] += 1;
@@ -205,7 +201,6 @@ fn hand_out(
             _ if count == 0 => None,
             (_, None) => Some(0),
             (Direction::Nearest, Some(f)) => Some((f * (1u64 << 63) as f64) as i64 as u64),
-            (Direction::Flatter, Some(_)) if mutant!("flatter-is-sharper") => Some(count),
             (Direction::Flatter, Some(_)) => Some(u64::MAX - count),
             (Direction::Sharper, Some(_)) => Some(count),
         };

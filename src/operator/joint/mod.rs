@@ -8,7 +8,8 @@
 //! so that the table travels through memory once a group (twice for a million cells), not once an axis.
 
 use crate::law::{Composition, Matrix};
-use crate::operator::{Operator, Scratch, Spectrum, Way};
+use crate::operator::map::{Operator, Scratch, Way};
+use crate::operator::spectral::Spectrum;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use super::options::{self, fits, is_small};
 use crate::birkhoff;
 use crate::error::Error;
 use crate::py::convert::type_name;
-use crate::py::matrix::Matrix;
+use crate::py::law::Matrix;
 use crate::py::package;
 use crate::py::supervise::supervised;
 

@@ -13,7 +13,7 @@ use crate::birkhoff::{self, Options, Sum};
 use crate::draw::derive::Label;
 use crate::py::convert::{self, fraction};
 use crate::py::work::detached;
-use crate::py::{matrix, memory, package};
+use crate::py::{law, memory, package};
 use crate::system;
 use crate::system::pool;
 
@@ -146,8 +146,8 @@ impl Decomposition {
     /// >>> m.decompose(bits=4).matrix.exact_row(0)
     /// [Fraction(11, 16), Fraction(3, 16), Fraction(1, 8)]
     #[getter]
-    fn matrix(&self) -> matrix::Made {
-        matrix::Made(self.inner.matrix.clone())
+    fn matrix(&self) -> law::Made {
+        law::Made(self.inner.matrix.clone())
     }
 
     /// The weights as the nearest doubles.
@@ -246,7 +246,7 @@ impl Decomposition {
     /// >>> bs.circulant([5, 2, 1]).decompose().residual is None
     /// True
     #[getter]
-    fn residual(&self, py: Python<'_>) -> PyResult<Option<matrix::Made>> {
+    fn residual(&self, py: Python<'_>) -> PyResult<Option<law::Made>> {
         let size = self.size();
         let shifts = matches!(&self.inner.sum, Sum::Plain(form) if form.is_shifts());
         if size > 4096 && size <= u64::from(MAX_SIZE as u32) && !shifts {
@@ -254,7 +254,7 @@ impl Decomposition {
             memory::require("residual", size, size, 40)?;
         }
         let rest = detached(py, u64::MAX, || self.inner.residual())??;
-        Ok(rest.map(matrix::Made))
+        Ok(rest.map(law::Made))
     }
 
     /// The weight of what was left out: 1 minus the sum of the weights, exactly.

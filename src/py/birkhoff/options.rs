@@ -8,7 +8,7 @@ use crate::draw::derive::Label;
 use crate::error::Error;
 use crate::law::{self, Structure};
 use crate::py::convert::{self, whole};
-use crate::py::matrix::Matrix;
+use crate::py::law::Matrix;
 use crate::py::memory;
 
 /// What `decompose` and `decompose_all` are given.

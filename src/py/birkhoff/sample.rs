@@ -10,7 +10,7 @@ use crate::birkhoff::sample::{self, Words};
 use crate::draw::derive::Purpose;
 use crate::error::Error;
 use crate::py::convert::whole;
-use crate::py::matrix::Matrix;
+use crate::py::law::Matrix;
 use crate::py::memory;
 use crate::py::secret::Secret;
 use crate::py::work::detached;

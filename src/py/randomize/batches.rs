@@ -7,8 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice};
 
 use super::columns::Columns;
-use super::ids::{Keyed, id};
-use crate::draw::randomize::{Address, Code, Id, Ids, Many, Randomizer, Refused, Rows, refuse};
+use super::ids::Keyed;
+use crate::draw::code::{Width, typed};
+use crate::draw::randomize::{Address, Code, Id, Many, Randomizer, Refused, Rows, refuse};
+use crate::py::id::one_id;
 use crate::py::spelled::of_ids;
 use crate::py::work::{detached, guarded};
 
@@ -25,7 +27,17 @@ const FIRST_INTEGERS: usize = 1 << 17;
 const FIRST_IDS: usize = 1 << 10;
 
 /// Draw for all records, a batch at a time, so that the caller's thread can look at signals.
-pub fn run<'py, T: Code + numpy::Element>(
+pub fn run<'py>(
+    py: Python<'py>,
+    columns: &Columns<'py>,
+    keyed: &Keyed<'_, 'py>,
+    threads: usize,
+    sizes: (u64, u64),
+) -> PyResult<()> {
+    typed!(Width::of_bytes(columns.bytes), T => run_as::<T>(py, columns, keyed, threads, sizes))
+}
+
+fn run_as<'py, T: Code + numpy::Element>(
     py: Python<'py>,
     columns: &Columns<'py>,
     keyed: &Keyed<'_, 'py>,
@@ -47,7 +59,7 @@ pub fn run<'py, T: Code + numpy::Element>(
         Keyed::Rows(..) => (FIRST_BATCH, LEAST_BATCH, 1 << 26),
         Keyed::Integers(..) => (FIRST_INTEGERS, 1, IDS_BATCH),
         // Ids may be long, so the first batch is a short one.
-        Keyed::Spelled(..) | Keyed::Wide(..) => (FIRST_IDS, 1, IDS_BATCH),
+        Keyed::Spelled(..) => (FIRST_IDS, 1, IDS_BATCH),
         Keyed::Objects(..) => (FIRST_IDS, 1, OBJECTS_BATCH),
     };
     let mut batch = (first / draws).max(least);
@@ -90,13 +102,8 @@ pub fn run<'py, T: Code + numpy::Element>(
             }
             Keyed::Spelled(randomizer, ids) => {
                 let (text, ids) = (ids.get().is_text(), ids.get().from(start, end));
-                let ids = Ids::Bytes(ids);
                 now.draw(randomizer, Many { ids, text }, u64::MAX)
             }
-            Keyed::Wide(randomizer, ids) => ids.with(start, end, |ids| {
-                let (ids, text) = (Ids::Wide(ids), true);
-                now.draw(randomizer, Many { ids, text }, u64::MAX)
-            }),
             Keyed::Objects(randomizer, items) => {
                 let items = items.get_item(&rows)?;
                 let items = match items.cast_into::<PyList>() {
@@ -107,13 +114,13 @@ pub fn run<'py, T: Code + numpy::Element>(
                 let ids: PyResult<Vec<Id<'_>>> = items
                     .iter()
                     .enumerate()
-                    .map(|(i, item)| id("ids", item, Some(start + i)))
+                    .map(|(i, item)| one_id("ids", item, Some(start + i)))
                     .collect();
                 let ids = ids?;
                 // Nobody knows how long they are. Texts or bytes alone are hashed many at a time.
                 match guarded(|| of_ids(&ids))? {
                     Some((held, text)) => {
-                        let ids = Ids::Bytes(held.part(0, held.len()));
+                        let ids = held.part(0, held.len());
                         now.draw(randomizer, Many { ids, text }, u64::MAX)
                     }
                     None => now.draw(randomizer, &ids[..], u64::MAX),

@@ -4,12 +4,12 @@ use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-use crate::draw::randomize::{AnyKeys, Id, IntegerKeys, Keys, Randomizer, RowKeys};
+use crate::draw::randomize::{AnyKeys, IntegerKeys, Keys, Randomizer, RowKeys};
 use crate::error::Error;
 use crate::law::Matrix;
-use crate::py::convert::{as_array, integer, type_name};
+use crate::py::convert::{as_array, type_name};
 use crate::py::secret::Secret;
-use crate::py::spelled::{Numpy, SpelledIds, WideIds, of_column, of_numpy};
+use crate::py::spelled::{SpelledIds, of_array, of_column};
 use crate::py::work::{DETACH_FROM, detached};
 
 /// Where the records are, as the caller said it, with the draws that have keys for such addresses.
@@ -20,8 +20,6 @@ pub enum Keyed<'m, 'py> {
     Integers(Randomizer<'m, IntegerKeys>, Bound<'py, PyAny>, bool),
     /// Texts or bytes that were read once.
     Spelled(Randomizer<'m, AnyKeys>, Bound<'py, SpelledIds>),
-    /// Texts of NumPy's, of ASCII alone, that are read where they lie.
-    Wide(Randomizer<'m, AnyKeys>, WideIds<'py>),
     /// Anything that can be cut and turned into a list.
     Objects(Randomizer<'m, AnyKeys>, Bound<'py, PyAny>),
 }
@@ -62,14 +60,11 @@ impl<'m, 'py> Keyed<'m, 'py> {
                 "u" => Some(false),
                 "S" | "U" => {
                     refuse_other(array.len()?)?;
-                    match of_numpy(&array)? {
-                        Some(Numpy::Wide(ids)) => return Ok(Keyed::Wide(draws.derive()?, ids)),
-                        Some(Numpy::Copied(ids)) => {
-                            let held = Bound::new(array.py(), ids)?;
-                            return Ok(Keyed::Spelled(draws.derive()?, held));
-                        }
-                        None => None,
+                    if let Some(ids) = of_array(&array)? {
+                        let held = Bound::new(array.py(), ids)?;
+                        return Ok(Keyed::Spelled(draws.derive()?, held));
                     }
+                    None
                 }
                 "O" | "T" => None,
                 // None at all are of every kind, in whatever they come: an empty column has lost its own.
@@ -119,39 +114,5 @@ impl<'m> Draws<'m, '_> {
         Ok(detached(py, tables, || {
             Randomizer::new(matrix, key, labels)
         })??)
-    }
-}
-
-/// What an id must be.
-pub const ONE_ID: &str = "be a whole number from -2^63 to 2^64 - 1, a text or bytes";
-
-/// What a text must not: an array of text would drop the zero, and address somebody else.
-pub const NO_ZERO: &str = "not end in the character U+0000";
-
-/// One id. `position` says where it stands, if in an array.
-pub fn id<'a>(name: &str, item: &'a Bound<'_, PyAny>, position: Option<usize>) -> PyResult<Id<'a>> {
-    let must = ONE_ID;
-    let at = |got: &str| match position {
-        Some(position) => format!("{got} at position {position}"),
-        None => got.to_owned(),
-    };
-    if let Ok(text) = item.cast::<PyString>() {
-        // A half of a surrogate pair has no UTF-8. The id itself stays out of the error.
-        return match text.to_str() {
-            Ok(text) if text.ends_with('\0') => {
-                Err(Error::value(name, NO_ZERO, at("a text that does")).into())
-            }
-            Ok(text) => Ok(Id::Text(text)),
-            Err(_) => Err(Error::value(name, must, at("a text that is not Unicode")).into()),
-        };
-    }
-    if let Ok(bytes) = item.cast::<PyBytes>() {
-        return Ok(Id::Bytes(bytes.as_bytes()));
-    }
-    match integer(item)? {
-        Some(Some(n)) if (-(1 << 63)..1 << 64).contains(&n) => Ok(Id::Integer(n)),
-        Some(_) => Err(Error::value(name, must, at("a number outside")).into()),
-        None if item.is_none() => Err(Error::type_(name, must, at("none")).into()),
-        None => Err(Error::type_(name, must, at(&type_name(item))).into()),
     }
 }

@@ -2,25 +2,25 @@
 
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::types::PyInt;
 
 use super::convert::{self, type_name, whole};
-use super::matrix::Matrix;
+use super::id::one_id;
+use super::law::Matrix;
 use super::secret::{Secret, missing};
 use super::work::detached;
-use crate::draw::randomize::{Id, one};
-use crate::draw::respond;
+use crate::draw::randomize::Id;
+use crate::draw::respond::{keyed, with_words};
 use crate::error::Error;
 use crate::system::pool;
 
 mod batches;
 mod columns;
 mod ids;
-mod quick;
 
 pub use batches::run;
 pub use columns::Columns;
-pub use ids::{Draws, Keyed, NO_ZERO, ONE_ID, id as one_id};
-pub use quick::attach as attach_quick;
+pub use ids::{Draws, Keyed};
 
 /// Rows are counted below this.
 const ROWS: u64 = 1 << 62;
@@ -112,12 +112,7 @@ impl Matrix {
             None => Keyed::rows(draws, row.unwrap_or(0))?,
         };
         let sizes = (size, matrix.sampler().draws());
-        match columns.bytes {
-            1 => run::<u8>(py, &columns, &keyed, threads, sizes),
-            2 => run::<u16>(py, &columns, &keyed, threads, sizes),
-            4 => run::<u32>(py, &columns, &keyed, threads, sizes),
-            _ => run::<u64>(py, &columns, &keyed, threads, sizes),
-        }?;
+        run(py, &columns, &keyed, threads, sizes)?;
         columns.finish()
     }
 
@@ -144,10 +139,7 @@ impl Matrix {
         id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let matrix = self.inner();
-        let u = match quick::code(code, matrix.family.size()) {
-            Some(u) => u,
-            None => one_code(code, matrix.family.size())?,
-        };
+        let u = one_code(code, matrix.family.size())?;
         if !matrix.has_sampler() {
             // Tables take long once, and others need not wait for them.
             detached(code.py(), u64::MAX, || {
@@ -160,7 +152,7 @@ impl Matrix {
             }
             let sampler = matrix.sampler();
             sampler.check()?;
-            return Ok(respond::with_words(|words| sampler.respond(u, words))?);
+            return Ok(with_words(|words| sampler.respond(u, words))?);
         }
         let secret = Secret::new(key, stream, id.is_some(), "id")?;
         let Some(id) = id else {
@@ -168,19 +160,25 @@ impl Matrix {
         };
         // Under the keys of its own kind, so that no key is derived in vain.
         let (key, labels) = (secret.key(), &secret.labels[..]);
-        Ok(match ids::id("id", id, None)? {
+        Ok(match one_id("id", id, None)? {
             Id::Integer(id) => match u64::try_from(id) {
-                Ok(id) => one(matrix, key, labels, u, id),
-                Err(_) => one(matrix, key, labels, u, id as i64),
+                Ok(id) => keyed(matrix, key, labels, u, id),
+                Err(_) => keyed(matrix, key, labels, u, id as i64),
             },
-            Id::Text(id) => one(matrix, key, labels, u, id),
-            Id::Bytes(id) => one(matrix, key, labels, u, id),
+            Id::Text(id) => keyed(matrix, key, labels, u, id),
+            Id::Bytes(id) => keyed(matrix, key, labels, u, id),
         }?)
     }
 }
 
 /// A true code, never quoted.
 fn one_code(code: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
+    if let Ok(plain) = code.cast_exact::<PyInt>()
+        && let Ok(u) = plain.extract::<u64>()
+        && u < size
+    {
+        return Ok(u);
+    }
     let must = format!("be a whole number from 0 to {}", size - 1);
     if size == 2
         && let Ok(flag) = convert::flag("code", code)

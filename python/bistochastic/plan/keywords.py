@@ -1,0 +1,96 @@
+"""What callers may say by name, each list written once: of a survey's design and of a release."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypedDict, TypeVar
+
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bistochastic.plan.certificate import Certificate
+    from bistochastic.sources import KeySource
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+# What holds the columns of a table: what comes out is of the same type.
+FrameT = TypeVar("FrameT")
+
+
+class Survey(TypedDict, total=False):
+    """Columns of a sampling design: see :meth:`bistochastic.Plan.estimate`."""
+
+    weights: str | None
+    strata: str | None
+    cluster: str | None
+    replicates: Sequence[str] | None
+    replicate_scale: float | None
+
+
+class ReleaseOptions(TypedDict, total=False):
+    """What is said of a release beside its key: see :meth:`bistochastic.Plan.protect`."""
+
+    release: str | None
+    id_column: str | None
+    after: Certificate | Literal["first"] | None
+    redraw: bool
+    pseudonym: str | None
+    allow_insecure: bool
+
+
+class _Keyed(TypedDict):
+    key: KeySource
+
+
+class EngineOptions(ReleaseOptions, _Keyed, total=False):
+    """The same on an engine: see :meth:`bistochastic.Plan.function`."""
+
+    row_columns: Sequence[str] | None
+    shuffle: bool
+
+
+def taking(bundle: type) -> Callable[[Callable[Given, Found]], Callable[Given, Found]]:
+    """A method that takes a bundle of options: ``help`` lists them, and others are refused.
+
+    >>> import bistochastic as bs
+    >>> bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)]).count(
+    ...     {"sex": ["F"]}, {"sex": "F"}, weight="w")
+    Traceback (most recent call last):
+        ...
+    TypeError: `weight` must be one of population, weights, strata, cluster, replicates,
+    replicate_scale; got an unknown name
+    """
+
+    def taken(method: Callable[Given, Found]) -> Callable[Given, Found]:
+        plain = inspect.signature(method)
+        *own, _ = plain.parameters.values()
+        unset = {"bool": False}
+        own += [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty
+                if name in bundle.__required_keys__  # type: ignore[attr-defined]
+                else unset.get(kind.__forward_arg__),
+                annotation=kind.__forward_arg__,
+            )
+            for name, kind in bundle.__annotations__.items()
+        ]
+        known = [each.name for each in own if each.kind is not inspect.Parameter.POSITIONAL_ONLY]
+        listed = [each.name for each in own if each.kind is inspect.Parameter.KEYWORD_ONLY]
+
+        @functools.wraps(method)
+        def call(*args: Given.args, **options: Given.kwargs) -> Found:
+            for name in options:
+                if name not in known:
+                    must = f"`{shown(name)}` must be one of {', '.join(listed)}"
+                    raise TypeError(f"{must}; got an unknown name")
+            return method(*args, **options)
+
+        call.__signature__ = plain.replace(parameters=own)  # type: ignore[attr-defined]
+        return call
+
+    return taken

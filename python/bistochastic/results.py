@@ -1,0 +1,67 @@
+"""Every class that is returned, for annotations.
+
+>>> import bistochastic as bs
+>>> isinstance(bs.identity(2).estimate([0, 1]), bs.results.Estimate)
+True
+"""
+
+from bistochastic._core import Key
+from bistochastic.audit.results import (
+    Audit,
+    Correlation,
+    Disclosure,
+    Giveaway,
+    Guess,
+    Linkage,
+    Marginal,
+    Neighbours,
+    PairTable,
+    Propensity,
+    Rate,
+    Repeats,
+)
+from bistochastic.choose.tradeoff import Point, Tradeoff
+from bistochastic.estimate import Estimate
+from bistochastic.estimate.axes import Axis
+from bistochastic.estimate.counts import Counts
+from bistochastic.estimate.quantities import Quantity, Ratio
+from bistochastic.labels import Labels
+from bistochastic.masking import (
+    Anatomy,
+    Classes,
+    Microaggregation,
+    PermutationDistance,
+    ReverseMap,
+)
+from bistochastic.matrix import Matrix
+from bistochastic.measures.profile import Entry, Profile
+from bistochastic.numeric.displacement import Displacement
+from bistochastic.permutations.decomposition import Decomposition
+from bistochastic.plan import (
+    Bits,
+    ByIds,
+    Categorical,
+    Certificate,
+    Function,
+    Joint,
+    Measures,
+    Numeric,
+    Plan,
+    Preview,
+    ProtectedBatches,
+    Release,
+    Strata,
+)
+from bistochastic.report import Comparison
+from bistochastic.sources import KeySource
+from bistochastic.theory import Step, TTransforms
+
+__all__ = [
+    "Anatomy", "Audit", "Axis", "Bits", "ByIds", "Categorical", "Certificate", "Classes",
+    "Comparison", "Correlation", "Counts", "Decomposition", "Disclosure", "Displacement",
+    "Entry", "Estimate", "Function", "Giveaway", "Guess", "Joint", "Key", "KeySource", "Labels",
+    "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation", "Neighbours", "Numeric",
+    "PairTable", "PermutationDistance", "Plan", "Point", "Preview", "Profile", "Propensity",
+    "ProtectedBatches", "Quantity", "Rate", "Ratio", "Release", "Repeats", "ReverseMap", "Step",
+    "Strata", "TTransforms", "Tradeoff",
+]  # fmt: skip

@@ -1,0 +1,309 @@
+//! The integers that hold codes, and room for codes of each width.
+
+use crate::draw::word::Unsigned;
+use crate::system::{erase, memory};
+
+/// Records that are drawn together: their words stay in the nearest cache. Blocks start at multiples
+/// of it, counted from row 0.
+pub const RECORDS: usize = 1024;
+
+/// An unsigned integer that holds codes.
+pub trait Code: Unsigned {
+    /// As many zeros as a block has records.
+    const ZEROS: &'static [Self];
+
+    /// Both slices as bytes, for codes of one byte.
+    fn bytes<'a>(_src: &'a [Self], _dst: &'a mut [Self]) -> Option<(&'a [u8], &'a mut [u8])> {
+        None
+    }
+
+    /// These codes, with their width as a value.
+    fn of_width(codes: &mut [Self]) -> Codes<'_>;
+
+    /// The codes, if they have this width.
+    fn if_width(codes: Codes<'_>) -> Option<&mut [Self]>;
+
+    /// Room for `n` codes, which nobody else has.
+    fn take<'a>(space: &mut Space<'a>, n: usize) -> &'a mut [Self];
+
+    /// The quotient and the rest of a division by `d = size`, given `m` and `s` of
+    /// [`Divisor`](crate::draw::loops::digits::Divisor).
+    fn divide(self, d: Self, m: Self, s: u32) -> (Self, Self);
+
+    /// `self + place digit`.
+    fn with_digit(self, place: Self, digit: Self) -> Self;
+
+    /// `new` where `is`, else itself. Never a branch.
+    fn replace(self, new: Self, is: bool) -> Self;
+}
+
+macro_rules! code {
+    ($($type:ty, $wide:ty, $field:ident, $Width:ident $(, $bytes:item)?;)*) => {
+        $(impl Code for $type {
+            const ZEROS: &'static [Self] = &[0; RECORDS];
+
+            $($bytes)?
+
+            fn of_width(codes: &mut [Self]) -> Codes<'_> {
+                Codes::$Width(codes)
+            }
+
+            fn if_width(codes: Codes<'_>) -> Option<&mut [Self]> {
+                match codes {
+                    Codes::$Width(codes) => Some(codes),
+                    _ => None,
+                }
+            }
+
+            fn take<'a>(space: &mut Space<'a>, n: usize) -> &'a mut [Self] {
+                let (taken, left) = std::mem::take(&mut space.$field).split_at_mut(n);
+                space.$field = left;
+                taken
+            }
+
+            #[inline(always)]
+            fn divide(self, d: Self, m: Self, s: u32) -> (Self, Self) {
+                let high = ((<$wide>::from(self) * <$wide>::from(m)) >> <$type>::BITS) as $type;
+                let low = high >> s;
+                let left = self.wrapping_sub(low.wrapping_mul(d));
+                let more = left >= d;
+                let one = more as $type;
+                (low.wrapping_add(one), left.replace(left.wrapping_sub(d), more))
+            }
+
+            #[inline(always)]
+            fn with_digit(self, place: Self, digit: Self) -> Self {
+                self.wrapping_add(place.wrapping_mul(digit))
+            }
+
+            #[inline(always)]
+            fn replace(self, new: Self, is: bool) -> Self {
+                let mask = (is as $type).wrapping_neg();
+                (self & !mask) | (new & mask)
+            }
+        })*
+    };
+}
+
+code! {
+    u8, u16, one, One,
+        fn bytes<'a>(src: &'a [Self], dst: &'a mut [Self]) -> Option<(&'a [u8], &'a mut [u8])> {
+            Some((src, dst))
+        };
+    u16, u32, two, Two;
+    u32, u64, four, Four;
+    u64, u128, eight, Eight;
+}
+
+/// Something for codes of one, two, four or eight bytes each, whatever it is: `Each<u8>` to `Each<u64>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ByWidth<A, B, C, D> {
+    /// One byte: up to 256 categories.
+    One(A),
+    /// Two: up to 65,536.
+    Two(B),
+    /// Four: up to 2^32.
+    Four(C),
+    /// Eight.
+    Eight(D),
+}
+
+/// Codes to be read.
+pub type Given<'a> = ByWidth<&'a [u8], &'a [u16], &'a [u32], &'a [u64]>;
+
+/// Codes to be written.
+pub type Codes<'a> = ByWidth<&'a mut [u8], &'a mut [u16], &'a mut [u32], &'a mut [u64]>;
+
+/// A width alone.
+pub type Width = ByWidth<(), (), (), ()>;
+
+impl Width {
+    /// Of the narrowest codes below `size`.
+    pub fn of(size: u64) -> Self {
+        match size {
+            0..=0x100 => ByWidth::One(()),
+            0x101..=0x1_0000 => ByWidth::Two(()),
+            0x1_0001..=0x1_0000_0000 => ByWidth::Four(()),
+            _ => ByWidth::Eight(()),
+        }
+    }
+
+    /// Of codes of so many bytes; of eight for any other number.
+    pub fn of_bytes(bytes: usize) -> Self {
+        match bytes {
+            1 => ByWidth::One(()),
+            2 => ByWidth::Two(()),
+            4 => ByWidth::Four(()),
+            _ => ByWidth::Eight(()),
+        }
+    }
+}
+
+impl<A, B, C, D> ByWidth<A, B, C, D> {
+    /// Of one code.
+    pub fn bytes(&self) -> usize {
+        match self {
+            ByWidth::One(_) => 1,
+            ByWidth::Two(_) => 2,
+            ByWidth::Four(_) => 4,
+            ByWidth::Eight(_) => 8,
+        }
+    }
+}
+
+/// `$run` for what there is of some width; `$as_such` makes the same of that width again.
+macro_rules! each {
+    ($all:expr, $one:pat => $run:expr) => {
+        match $all {
+            $crate::draw::code::ByWidth::One($one) => $run,
+            $crate::draw::code::ByWidth::Two($one) => $run,
+            $crate::draw::code::ByWidth::Four($one) => $run,
+            $crate::draw::code::ByWidth::Eight($one) => $run,
+        }
+    };
+    ($all:expr, $as_such:ident, $one:pat => $run:expr) => {{
+        use $crate::draw::code::ByWidth;
+        match $all {
+            ByWidth::One($one) => {
+                let $as_such = ByWidth::One;
+                $run
+            }
+            ByWidth::Two($one) => {
+                let $as_such = ByWidth::Two;
+                $run
+            }
+            ByWidth::Four($one) => {
+                let $as_such = ByWidth::Four;
+                $run
+            }
+            ByWidth::Eight($one) => {
+                let $as_such = ByWidth::Eight;
+                $run
+            }
+        }
+    }};
+}
+
+/// `$run` for the type `$C` of codes of a width.
+macro_rules! typed {
+    ($width:expr, $C:ident => $run:expr) => {
+        match $width {
+            $crate::draw::code::ByWidth::One(()) => {
+                type $C = u8;
+                $run
+            }
+            $crate::draw::code::ByWidth::Two(()) => {
+                type $C = u16;
+                $run
+            }
+            $crate::draw::code::ByWidth::Four(()) => {
+                type $C = u32;
+                $run
+            }
+            $crate::draw::code::ByWidth::Eight(()) => {
+                type $C = u64;
+                $run
+            }
+        }
+    };
+}
+
+pub(crate) use {each, typed};
+
+/// How many codes of each width a thread has room for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Room {
+    /// Buffers of a code for each record, by width.
+    buffers: [usize; 4],
+    /// Numbers of four bytes besides.
+    counts: usize,
+}
+
+impl Room {
+    /// So many buffers for codes below `size`.
+    pub(super) fn of(size: u64, buffers: usize) -> Self {
+        let mut room = Room::default();
+        room.buffers[Width::of(size).bytes().ilog2() as usize] = buffers;
+        room
+    }
+
+    /// So many counts.
+    pub(super) fn counts(counts: usize) -> Self {
+        Room {
+            counts,
+            ..Room::default()
+        }
+    }
+
+    /// This and that at once.
+    pub(super) fn and(self, other: Self) -> Self {
+        Room {
+            buffers: std::array::from_fn(|i| self.buffers[i] + other.buffers[i]),
+            counts: self.counts + other.counts,
+        }
+    }
+
+    /// This or that.
+    pub(super) fn or(self, other: Self) -> Self {
+        Room {
+            buffers: std::array::from_fn(|i| self.buffers[i].max(other.buffers[i])),
+            counts: self.counts.max(other.counts),
+        }
+    }
+}
+
+/// Room for codes of each width, erased when dropped.
+pub struct Buffers {
+    one: Box<[u8]>,
+    two: Box<[u16]>,
+    four: Box<[u32]>,
+    eight: Box<[u64]>,
+}
+
+impl Buffers {
+    pub(super) fn new(room: Room, records: usize) -> Self {
+        let [one, two, four, eight] = room.buffers.map(|buffers| buffers * records);
+        Buffers {
+            one: memory::zeros(one).into(),
+            two: memory::zeros(two).into(),
+            four: memory::zeros(four + room.counts).into(),
+            eight: memory::zeros(eight).into(),
+        }
+    }
+
+    pub(super) fn space(&mut self) -> Space<'_> {
+        Space {
+            one: &mut self.one,
+            two: &mut self.two,
+            four: &mut self.four,
+            eight: &mut self.eight,
+        }
+    }
+
+    pub(super) fn erase(&mut self) {
+        erase::all(&mut self.one);
+        erase::all(&mut self.two);
+        erase::all(&mut self.four);
+        erase::all(&mut self.eight);
+    }
+}
+
+/// What nobody has taken of [`Buffers`].
+pub struct Space<'a> {
+    one: &'a mut [u8],
+    two: &'a mut [u16],
+    four: &'a mut [u32],
+    eight: &'a mut [u64],
+}
+
+impl Space<'_> {
+    /// The same, for as long as it is used.
+    pub(super) fn again(&mut self) -> Space<'_> {
+        Space {
+            one: self.one,
+            two: self.two,
+            four: self.four,
+            eight: self.eight,
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Whether two matrices have the same probabilities, whatever families wrote them.
+//!
+//! Equal families with equal parameters are the same. Others are compared row by row as exact fractions, up to
+//! [`SIZE`]; nothing goes through doubles.
+
+use crate::error::Error;
+use crate::law::Matrix;
+use crate::number::lattice::gcd;
+use crate::system::control::{Control, Failure};
+use crate::system::{memory, stop};
+
+/// The largest size of matrices that are compared row by row.
+pub const SIZE: u64 = 4096;
+
+/// Steps that all rows may take to compute, those inside of composites included.
+const STEPS: u128 = 1 << 32;
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// Whether the probabilities are the same.
+    Same(bool),
+    /// Rows of composites need integers longer than 128 bits, which are for the caller.
+    Long,
+}
+
+/// Compare two matrices.
+///
+/// # Errors
+/// They are too large to be compared row by row, and no difference is seen; or the caller wants it no longer.
+pub fn same(a: &Matrix, b: &Matrix, control: &Control) -> Result<Found, Failure> {
+    let size = a.family.size();
+    if size != b.family.size() {
+        return Ok(Found::Same(false));
+    }
+    if a == b {
+        return Ok(Found::Same(true));
+    }
+    let steps = |matrix: &Matrix| matrix.family.nesting().row.saturating_mul(size.into());
+    if size > SIZE || steps(a).saturating_add(steps(b)) > STEPS {
+        let mut places = (0..size.min(SIZE)).flat_map(|v| [(0, v), (v, v)]);
+        let simple = [a, b].iter().all(|m| m.family.composition().is_none());
+        if simple && places.any(|(u, v)| entries_match(a, b, u, v) == Some(false)) {
+            return Ok(Found::Same(false));
+        }
+        let must = format!("have size {SIZE} at most to be compared row by row");
+        let got = if size > SIZE {
+            size.to_string()
+        } else {
+            "composites whose rows take too long".to_owned()
+        };
+        return Err(Failure::Refused(Error::value("other", must, got)));
+    }
+    let (Some(s), Some(t)) = (a.total(), b.total()) else {
+        return by_entries(a, b, control);
+    };
+    let g = gcd(s, t);
+    let (s_own, t_own) = (s / g, t / g);
+    let n = size as usize;
+    let (mut x, mut y) = (memory::zeros::<u128>(n), memory::zeros::<u128>(n));
+    for u in 0..size {
+        stop::point();
+        control.check()?;
+        x.fill(0);
+        y.fill(0);
+        if !(a.family.add_counts(u, s, 1, &mut x) && b.family.add_counts(u, t, 1, &mut y)) {
+            return Ok(Found::Long);
+        }
+        // x/s = y/t if x t' = y s' with s' = s/g and t' = t/g, which have no common divisor: then x is a multiple of
+        // s' and y one of t', by the same number.
+        let alike =
+            |(&x, &y): (&u128, &u128)| x % s_own == 0 && y % t_own == 0 && x / s_own == y / t_own;
+        if !x.iter().zip(&y).all(alike) {
+            return Ok(Found::Same(false));
+        }
+    }
+    Ok(Found::Same(true))
+}
+
+/// Compare entry by entry, as long as each has a fraction of 128 bits.
+fn by_entries(a: &Matrix, b: &Matrix, control: &Control) -> Result<Found, Failure> {
+    let size = a.family.size();
+    for u in 0..size {
+        control.check()?;
+        for v in 0..size {
+            match entries_match(a, b, u, v) {
+                Some(true) => {}
+                Some(false) => return Ok(Found::Same(false)),
+                None => return Ok(Found::Long),
+            }
+        }
+    }
+    Ok(Found::Same(true))
+}
+
+/// Whether two entries are the same fraction; `None` if one has no fraction of 128 bits.
+fn entries_match(a: &Matrix, b: &Matrix, u: u64, v: u64) -> Option<bool> {
+    let lowest = |(n, d): (u128, u128)| {
+        let g = gcd(n, d);
+        (n / g, d / g)
+    };
+    let (x, y) = (a.family.entry(u, v)?, b.family.entry(u, v)?);
+    Some(match (x.0, y.0) {
+        (0, _) | (_, 0) => x.0 == y.0,
+        _ => x == y || lowest(x) == lowest(y),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::battery::make;
+    use crate::law::parameters::Value;
+
+    fn verdict(a: &Matrix, b: &Matrix) -> Found {
+        same(a, b, &Control::default()).unwrap()
+    }
+
+    fn wholes(family: &str, name: &str, numbers: &[i64]) -> Matrix {
+        make(family, &[(name, Value::Wholes(numbers.into()))]).unwrap()
+    }
+
+    fn sized(family: &str, size: i128, name: &str, x: Value) -> Matrix {
+        make(family, &[("size", Value::Whole(size)), (name, x)]).unwrap()
+    }
+
+    fn dense(matrix: &Matrix) -> Matrix {
+        let n = matrix.family.size() as usize;
+        let cells = (0..n * n).map(|i| {
+            let (a, b) = matrix.family.entry((i / n) as u64, (i % n) as u64).unwrap();
+            (a as i128, b as i128)
+        });
+        let cells = Value::Ratios(cells.collect());
+        make("dense", &[("array", Value::Table(n, n, Box::new(cells)))]).unwrap()
+    }
+
+    #[test]
+    fn every_pair_agrees_with_its_entries() {
+        for size in [2i128, 3, 5] {
+            let n = size as i64;
+            let all = [
+                make("identity", &[("size", Value::Whole(size))]).unwrap(),
+                make("uniform", &[("size", Value::Whole(size))]).unwrap(),
+                wholes("circulant", "first_row", &vec![1; size as usize]),
+                sized("randomized_response", size, "keep", Value::Ratio(1, 2)),
+                sized("tridiagonal", size, "alphas", Value::Ratio(1, 4)),
+                sized("tridiagonal", size, "alphas", Value::Ratio(0, 1)),
+                sized("k_anonymous", size, "k", Value::Whole(2)),
+                wholes("blocks", "sizes", &[1, n - 1]),
+            ];
+            for a in &all {
+                for b in &all {
+                    let every = |u| (0..size as u64).map(move |v| (u, v));
+                    let want = (0..size as u64)
+                        .flat_map(every)
+                        .all(|(u, v)| entries_match(a, b, u, v) == Some(true));
+                    for (a, b) in [(a, b), (a, &dense(b)), (&dense(a), b)] {
+                        assert_eq!(verdict(a, b), Found::Same(want), "{a:?} {b:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_composite_is_the_matrix_that_it_makes() {
+        let rr = |n| sized("randomized_response", n, "keep", Value::Ratio(1, 2));
+        let kron = |parts: &[Matrix]| {
+            make("kron", &[("matrices", Value::Matrices(parts.into()))]).unwrap()
+        };
+        let uniform = |n| make("uniform", &[("size", Value::Whole(n))]).unwrap();
+        let a = kron(&[rr(3), kron(&[uniform(2), uniform(3)])]);
+        assert_eq!(
+            verdict(&a, &kron(&[dense(&rr(3)), uniform(6)])),
+            Found::Same(true)
+        );
+        let other = kron(&[uniform(2), rr(3), uniform(3)]);
+        assert_eq!(verdict(&a, &other), Found::Same(false));
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused_unless_a_difference_is_seen() {
+        let n = 1 << 20;
+        let steps = sized("tridiagonal", n, "alphas", Value::Ratio(1, 4));
+        let mut kernel = vec![0; n as usize + 1];
+        (kernel[0], kernel[1]) = (2, 1);
+        let reflected = wholes("reflected", "kernel", &kernel);
+        let Err(Failure::Refused(error)) = same(&steps, &reflected, &Control::default()) else {
+            panic!("a verdict on matrices that are too large");
+        };
+        assert_eq!(
+            error.to_string(),
+            "`other` must have size 4096 at most to be compared row by row; got 1048576"
+        );
+        kernel[0] = 3;
+        let other = wholes("reflected", "kernel", &kernel);
+        assert_eq!(verdict(&steps, &other), Found::Same(false));
+        assert_eq!(verdict(&steps, &steps), Found::Same(true));
+    }
+}

@@ -1,0 +1,121 @@
+//! Arrays of whole numbers of any width: the one file here that knows how wide.
+
+use numpy::{
+    Element, PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1,
+    PyUntypedArray, PyUntypedArrayMethods,
+};
+use pyo3::prelude::*;
+
+use super::convert::{array_type, type_name};
+use super::work::detached;
+use crate::draw::code::{ByWidth, Width, each};
+use crate::draw::recode::recode;
+use crate::error::Error;
+use crate::system::pool;
+
+type Array<'py, T> = Bound<'py, PyArray1<T>>;
+
+/// An array of unsigned whole numbers.
+pub type Arrays<'py> = ByWidth<Array<'py, u8>, Array<'py, u16>, Array<'py, u32>, Array<'py, u64>>;
+
+type Read<'py, T> = PyReadonlyArray1<'py, T>;
+
+/// One that is read.
+pub type Held<'py> = ByWidth<Read<'py, u8>, Read<'py, u16>, Read<'py, u32>, Read<'py, u64>>;
+
+type Write<'py, T> = PyReadwriteArray1<'py, T>;
+
+/// One that is written.
+pub type Room<'py> = ByWidth<Write<'py, u8>, Write<'py, u16>, Write<'py, u32>, Write<'py, u64>>;
+
+type Both<'py, T> = (Read<'py, T>, Write<'py, T>);
+
+/// One that is read, and one of the same width that is written.
+pub type Pair<'py> = ByWidth<Both<'py, u8>, Both<'py, u16>, Both<'py, u32>, Both<'py, u64>>;
+
+fn busy(_: impl std::fmt::Display) -> PyErr {
+    Error::value("codes", "not be written meanwhile", "an array in use").into()
+}
+
+fn read<'py, T: Element>(array: &Array<'py, T>) -> PyResult<PyReadonlyArray1<'py, T>> {
+    array.try_readonly().map_err(busy)
+}
+
+fn bytes_of(array: &Bound<'_, PyAny>) -> usize {
+    let array = array.cast::<PyUntypedArray>();
+    array.map_or(8, |array| array.dtype().itemsize())
+}
+
+/// An array of unsigned whole numbers, of whatever width.
+pub fn array<'py>(name: &str, must: &str, given: &Bound<'py, PyAny>) -> PyResult<Arrays<'py>> {
+    let other = |_| Error::type_(name, must, array_type(given));
+    let width = Width::of_bytes(bytes_of(given));
+    Ok(each!(width, as_such, () => as_such(given.cast().map_err(other)?.clone())))
+}
+
+/// The same to be read.
+pub fn held<'py>(name: &str, must: &str, given: &Bound<'py, PyAny>) -> PyResult<Held<'py>> {
+    Ok(each!(array(name, must, given)?, as_such, array => as_such(read(&array)?)))
+}
+
+/// The bits of whole numbers with or without a sign, and how many of those are no negative number.
+pub fn bits<'py>(name: &str, given: &Bound<'py, PyAny>) -> PyResult<(Held<'py>, u64)> {
+    let must = "be an array of whole numbers";
+    let Ok(array) = given.cast::<PyUntypedArray>() else {
+        return Err(Error::type_(name, must, type_name(given)).into());
+    };
+    let (kind, bytes) = (array.dtype().kind(), array.dtype().itemsize());
+    if !matches!(kind, b'i' | b'u') || array.dtype().is_native_byteorder() == Some(false) {
+        return Err(Error::type_(name, must, format!("dtype {}", array.dtype())).into());
+    }
+    let most = u64::MAX >> (64 - 8 * bytes) >> u32::from(kind == b'i');
+    let bits = given.call_method1("view", (format!("u{bytes}"),))?;
+    Ok((held(name, must, &bits)?, most.saturating_add(1)))
+}
+
+/// Codes to be read, and their reports to be written.
+pub fn pair<'py>(codes: &Bound<'py, PyAny>, out: &Bound<'py, PyAny>) -> PyResult<Pair<'py>> {
+    let codes = array("codes", "be an array of unsigned whole numbers", codes)?;
+    Ok(each!(codes, as_such, codes => {
+        as_such((read(&codes)?, out.cast::<PyArray1<_>>()?.try_readwrite().map_err(busy)?))
+    }))
+}
+
+/// An array of whole numbers to come, and its bits to be written.
+pub fn written<'py>(
+    py: Python<'py>,
+    rows: usize,
+    dtype: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, Room<'py>)> {
+    // Through Python, so that an allocation that fails is a MemoryError.
+    let out = py.import("numpy")?.call_method1("empty", (rows, dtype))?;
+    let bits = out.call_method1("view", (format!("u{}", bytes_of(&out)),))?;
+    let room = each!(array("dtype", "be one of whole numbers", &bits)?, as_such, bits => {
+        as_such(bits.try_readwrite().map_err(busy)?)
+    });
+    Ok((out, room))
+}
+
+/// Whole numbers as those of another type; None where one is not from 0 to below ``size``.
+///
+/// >>> bs._core.plan_recode(np.array([0, 2, 1]), 3, "uint8")
+/// array([0, 2, 1], dtype=uint8)
+/// >>> bs._core.plan_recode(np.array([0, 3, 1]), 3, "uint8") is None
+/// True
+#[pyfunction]
+pub fn plan_recode<'py>(
+    py: Python<'py>,
+    values: &Bound<'py, PyAny>,
+    size: u64,
+    dtype: &Bound<'py, PyAny>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let (values, most) = bits("values", values)?;
+    let rows = each!(&values, values => values.len());
+    let (out, room) = written(py, rows, dtype)?;
+    let threads = pool::threads();
+    let good = each!(&values, values => each!(room, mut room => {
+        let (values, room) = (values.as_slice()?, room.as_slice_mut()?);
+        detached(py, rows as u64, || recode(values, room, size.min(most), threads))?
+    }));
+    Ok(good.then_some(out))
+}
