@@ -192,29 +192,10 @@ def _of_texts(series: pl.Series, labels: Labels, missing: Mask | None) -> Codes 
 
     A cast to an Enum would take twice as long as all else that a release of texts takes.
     """
-    dtype = arrays.narrow(len(labels))
-    parts, start = [np.empty(0, dtype)], 0
-    for piece in series.get_chunks():
-        try:
-            chunk = piece.to_arrow(compat_level=pl.CompatLevel.newest())
-        except ImportError:
-            return None
-        _valid, first, *rest = chunk.buffers()
-        views = _words(first, "u8")[2 * chunk.offset :][: 2 * len(chunk)]
-        none = None if missing is None else missing[start : start + len(chunk)]
-        data = [_words(buffer, "u1") for buffer in rest]
-        codes = labels._texts.codes_of_views(views, data, none, dtype)
-        if codes is None:
-            return None
-        parts.append(codes)
-        start += len(chunk)
-    return parts[-1] if len(parts) == 2 else np.concatenate(parts)
-
-
-def _words(buffer: Any, kind: str) -> np.ndarray:
-    """A buffer of Arrow as an array over the same memory; none where all texts are empty."""
-    if not buffer:
-        return np.empty(0, kind)
-    array = np.frombuffer(buffer, kind, buffer.size // np.dtype(kind).itemsize)
-    # What came out of a message of another process may lie at an odd address.
-    return arrays.solid(array, array.dtype)
+    try:
+        from bistochastic.adapters.arrow_table import codes_of_views
+    except ImportError:
+        return None
+    newest = pl.CompatLevel.newest()
+    chunks = [chunk.to_arrow(compat_level=newest) for chunk in series.get_chunks()]
+    return codes_of_views(chunks, labels, missing)
