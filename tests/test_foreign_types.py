@@ -185,3 +185,18 @@ def test_a_frame_that_gives_no_stream_is_refused_in_a_sentence(values: Any) -> N
 def test_a_struct_is_kept_as_it_is() -> None:
     released = KEPT.protect(with_y(arrow(STRUCTS))).data
     assert released["x"].to_pylist() == STRUCTS
+
+
+def test_the_value_of_a_sparse_column_is_not_quoted() -> None:
+    secret = 6000276099170588225
+    frame = pd.DataFrame({"x": pd.arrays.SparseArray([secret, 1], fill_value=secret)})
+    plan = bs.Plan([bs.Categorical("x", ["a", "b"], "uniform")])
+    numbers = bs.Plan([bs.Numeric("x", "uniform")])
+    for call in (
+        lambda: plan.protect(frame),
+        lambda: plan.estimate(frame, "x"),
+        lambda: numbers.protect(frame),
+    ):
+        with pytest.raises(TypeError) as refused:
+            call()
+        assert str(secret) not in str(refused.value)

@@ -44,7 +44,9 @@ class WrongType(Exception):  # noqa: N818 - becomes a sentence about a column
     def __init__(self, kind: object) -> None:
         super().__init__()
         # A type of another library may list categories.
-        self.kind = kind if isinstance(kind, str) else str(kind).split("(")[0].split("<")[0]
+        name = kind if isinstance(kind, str) else str(kind).split("(")[0].split("<")[0]
+        # The type of a sparse column of pandas names the value that most rows have.
+        self.kind = "dtype Sparse" if "Sparse[" in name else name
 
 
 def reading(method: Callable[_P, _R]) -> Callable[_P, _R]:
