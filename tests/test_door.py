@@ -35,7 +35,7 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 from bistochastic import adapters, cli
-from bistochastic.adapters import arrow_cells, door, frames, parquet_file
+from bistochastic.adapters import arrays, arrow_cells, door, frames, parquet_file
 from bistochastic.adapters.arrow_table import codes_of
 from bistochastic.labels import Labels
 from bistochastic.plan import protect, run
@@ -1089,3 +1089,20 @@ def test_a_pickled_release_holds_no_more_than_its_cells() -> None:
     ]
     assert str(SECRET).encode() not in pickle.dumps(made[0].data)
     assert pickle.dumps(made[0].data["kept"]) == pickle.dumps(made[1].data["kept"])
+
+
+def test_titles_and_notes_of_records_stay_behind() -> None:
+    noted = np.dtype("i4", metadata={"who": "Ann"})
+    given = np.zeros(3, np.dtype([(("Ann Miller", "age"), noted), ("size", "f8", (2,))]))
+    found = arrays.made(given)
+    assert found.dtype == np.dtype([("age", "i4"), ("size", "f8", (2,))])
+    assert "Ann" not in repr(found.dtype.fields)
+    assert found.dtype["age"].metadata is None
+
+
+def test_labels_of_rows_hold_nothing_under_a_mask() -> None:
+    hidden = pd.arrays.IntegerArray(np.array([7, 4711]), np.array([False, True]))
+    plain = pd.arrays.IntegerArray(np.array([7, 0]), np.array([False, True]))
+    kept = bs.uniform(2).average(pd.Series([1.0, 2.0], index=pd.Index(hidden)))
+    want = bs.uniform(2).average(pd.Series([1.0, 2.0], index=pd.Index(plain)))
+    assert pickle.dumps(kept.index) == pickle.dumps(want.index)

@@ -474,13 +474,22 @@ def made(given: Any, order: np.ndarray | None = None) -> Any:
         rows = given if order is None else [given[i] for i in order.tolist()]
         return list(rows) if isinstance(given, list) else tuple(rows)
     found = given if order is None else given[order]
-    dtype = found.dtype if found.dtype.kind in "OTV" else np.dtype(found.dtype.str)
+    dtype = _plain_type(found.dtype)
     # Not a copy: what lies between the fields of a record would come along.
     new = np.zeros(found.shape, dtype)
     masked = isinstance(found, np.ma.MaskedArray)
     new[...] = found.filled(np.zeros((), found.dtype)[()]) if masked else np.asarray(found)
     one_nan(new)
     return np.ma.array(new, mask=np.ma.getmaskarray(found).copy()) if masked else new
+
+
+def _plain_type(dtype: np.dtype) -> np.dtype:
+    """The type without notes and without titles of fields."""
+    if dtype.names is not None:
+        return np.dtype([(name, _plain_type(dtype[name])) for name in dtype.names])
+    if dtype.subdtype is not None:
+        return np.dtype((_plain_type(dtype.subdtype[0]), dtype.shape))
+    return dtype if dtype.kind in "OTV" else np.dtype(dtype.str)
 
 
 def one_nan(values: np.ndarray) -> None:

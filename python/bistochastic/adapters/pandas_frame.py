@@ -235,13 +235,13 @@ def table_made(frame: pd.DataFrame, order: np.ndarray | None = None) -> pd.DataF
 
 
 def labels_made(index: pd.Index) -> pd.Index:
-    """The labels of rows as they are seen, without categories that no row has."""
+    """The labels of rows as they are seen, without what their type holds beside them."""
     if index.nlevels > 1:
         levels = [made(index.get_level_values(i).to_series()).array for i in range(index.nlevels)]
         return pd.MultiIndex.from_arrays(levels, names=index.names)
-    if isinstance(index.dtype, pd.CategoricalDtype):
-        return pd.Index(made(index.to_series()).array, name=index.name)
-    return index
+    if isinstance(index.dtype, np.dtype):
+        return index
+    return pd.Index(made(index.to_series()).array, name=index.name)
 
 
 def _is_plain(dtype: object) -> bool:
