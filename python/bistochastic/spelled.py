@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 # Types of columns that may hold texts or bytes.
 _PANDAS = ("ArrowDtype", "CategoricalDtype")
 _POLARS = ("String", "Binary", "Categorical", "Enum")
-# Chunks of an Arrow column that are shorter on average are put together first.
-_SHORT = 1 << 14
 
 
 def spelled(name: str, given: object) -> _core.SpelledIds | None:
@@ -58,14 +56,13 @@ def column_of(given: object) -> Any:
         return None
     try:
         found = make(pa)
+        if isinstance(found, pa.Array):
+            found = pa.chunked_array([found], found.type)
+        is_spelled = isinstance(found, pa.ChunkedArray) and _is_spelled(found.type)
+        return _plain(found) if is_spelled else None
     except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
-        # Categories of several kinds, say, which are read one by one.
+        # Categories of several kinds, for example, which are read one by one.
         return None
-    if isinstance(found, pa.Array):
-        found = pa.chunked_array([found], found.type)
-    if not isinstance(found, pa.ChunkedArray) or not _is_spelled(found.type):
-        return None
-    return _plain(found)
 
 
 def _maker(given: Any) -> Callable[[Any], Any] | None:
@@ -94,12 +91,8 @@ def nulls(column: pa.ChunkedArray) -> np.ndarray | None:
 
 
 def of_column(column: pa.ChunkedArray) -> _core.SpelledIds:
-    """The ids of a column of :func:`column_of`, of which none is missing."""
-    import pyarrow as pa
-
-    pieces = [_piece(chunk) for chunk in column.chunks if len(chunk)]
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    return _core.spelled_ids(_is_text(kind), pieces)
+    """Read the ids of a column of :func:`column_of`, of which none is missing."""
+    return _core.spelled_ids(_is_text(column.type), [_piece(chunk) for chunk in column.chunks])
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -120,42 +113,20 @@ def _is_spelled(kind: pa.DataType) -> bool:
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The same ids in a few chunks; a dictionary stays one where it has no nulls and is short."""
+    """Lay the ids out one behind the other, with offsets of eight bytes."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        for chunk in column.chunks:
-            if chunk.dictionary.null_count or len(chunk.dictionary) > len(chunk):
-                column = column.cast(column.type.value_type)
-                break
-    chunks = column.num_chunks
-    if chunks > 1 and len(column) < chunks * _SHORT and not pa.types.is_dictionary(column.type):
-        found = column.combine_chunks()
-        return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
-    return column
-
-
-def _piece(chunk: pa.Array) -> tuple[Any, ...]:
-    """How an array lies in its buffers, as the core reads it."""
-    import pyarrow as pa
-
-    kind, first, count = chunk.type, chunk.offset, len(chunk)
+    kind = column.type
     if pa.types.is_dictionary(kind):
-        indices = chunk.indices.to_numpy(zero_copy_only=False)
-        return "entries", _piece(chunk.dictionary), np.require(indices, np.int64, ["C", "A"])
-    buffers = chunk.buffers()
-    if pa.types.is_fixed_size_binary(kind):
-        width = kind.byte_width
-        data = _numbers(buffers[1], np.uint8)[width * first : width * (first + count)]
-        return "fixed", width, count, data
-    if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
-        offsets = _numbers(buffers[1], np.int64)[first : first + count + 1]
-        return "offsets", offsets, _numbers(buffers[2], np.uint8)
-    if pa.types.is_string(kind) or pa.types.is_binary(kind):
-        offsets = _numbers(buffers[1], np.int32)[first : first + count + 1]
-        return "offsets", offsets, _numbers(buffers[2], np.uint8)
-    views = _numbers(buffers[1], np.uint8)[16 * first : 16 * (first + count)]
-    return "views", views, [_numbers(buffer, np.uint8) for buffer in buffers[2:]]
+        column, kind = column.cast(kind.value_type), kind.value_type
+    return column.cast(pa.large_string() if _is_text(kind) else pa.large_binary())
+
+
+def _piece(chunk: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Get the offsets and the data of an array."""
+    _, offsets, data = chunk.buffers()
+    first = chunk.offset
+    return _numbers(offsets, np.int64)[first : first + len(chunk) + 1], _numbers(data, np.uint8)
 
 
 def _numbers(buffer: pa.Buffer | None, kind: type[np.integer]) -> np.ndarray:
