@@ -7,7 +7,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
     from concurrent.futures import Future
 
 _END: Any = object()
@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 
-def abreast(do: Callable[[Item], Made], items: Iterable[Item], threads: int = 2) -> Iterator[Made]:
+def abreast(do: Callable[[Item], Made], items: Iterable[Item], threads: int = 2) -> Generator[Made]:
     """Call ``do(item)`` for every item in other threads, a few ahead; give results in order.
 
     With one thread the calls are in order too. With two, one works while the other waits for its
