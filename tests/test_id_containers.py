@@ -218,7 +218,7 @@ def test_texts_that_are_not_unicode_are_refused_in_every_container() -> None:
     wide.view(np.uint32)[6] = 0xD800
     assert "a string that is not Unicode at position 1" in refused(wide)
     for last in (pa.array(["a", "secret\0"]), ["a", "secret\0"], pa.array(["a", "s\0"] * 9000)):
-        assert "not end in the character U+0000; got a text that does at position 1" in refused(
+        assert "not end in the character U+0000; got a string that does at position 1" in refused(
             last
         )
     short = "fill the 6 bytes of a fixed-width array, or be a list, an object array or Arrow binary"
