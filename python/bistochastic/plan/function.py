@@ -234,6 +234,7 @@ def function(
     for attribute in plan._numeric:
         must = "must not be numeric on an engine, as numbers are permuted among all records"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one: use protect")
+    plan._meet_requirement()
     if (id_column is None) == (row_columns is None):
         got = "neither" if id_column is None else "both"
         must = "`id_column` must be given, or row_columns, as rows have no position on an engine"

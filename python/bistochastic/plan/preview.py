@@ -214,9 +214,9 @@ def several(plan: Plan) -> list[str]:
 
     >>> import bistochastic as bs
     >>> several(bs.Plan([bs.Categorical("a", range(9), "randomized_response", beta=0.6)]))[1]
-    'A suspicion of 1 % becomes at most 14.2 % by 1 record, 72.9 % by 2, 97.8 % by 3, ...
+    'A suspicion of 1% becomes at most 14.2% by 1 record, 72.9% by 2, 97.8% by 3, ...
     """
-    from bistochastic.report.beliefs import MANY, STATED, after, exponential, percent
+    from bistochastic.report.suspicion import MANY, STATED, after, exponential, percent
 
     one = "Epsilon and beta hold for one record"
     finite = [each for each in plan.by_attribute.values() if math.isfinite(each.epsilon)]
