@@ -71,7 +71,9 @@ def grid(
     # Above the columns, names stand upright if they are wider than a cell.
     upright = longest > cell - 2
     top = longest + 30 if upright else 34.0
-    lines = "".join(f"M0 {_n(i * cell)}h{_n(side)}M{_n(i * cell)} 0v{_n(side)}" for i in range(n + 1))
+    lines = "".join(
+        f"M0 {_n(i * cell)}h{_n(side)}M{_n(i * cell)} 0v{_n(side)}" for i in range(n + 1)
+    )
     heads = [
         _text(name, (v + 0.5) * cell + size * 0.35, -6, size, "start", turned=True)
         if upright

@@ -19,7 +19,14 @@ from bistochastic.plan.attributes import (
     named,
     prefix,
 )
-from bistochastic.plan.keywords import EngineOptions, FrameT, ReleaseOptions, ReportOptions, Survey, taking
+from bistochastic.plan.keywords import (
+    EngineOptions,
+    FrameT,
+    ReleaseOptions,
+    ReportOptions,
+    Survey,
+    taking,
+)
 from bistochastic.words import down, shown
 
 if TYPE_CHECKING:

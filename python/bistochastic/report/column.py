@@ -115,7 +115,7 @@ class Column:
         told = becomes(max(part for part in each if part is not None), TABLED)
         if told == becomes(self.odds, TABLED):
             return None
-        return (f"these limits are for the worst case. If all other categories seem equally likely, "
+        return ("these limits are for the worst case. If all other categories seem equally likely, "
                 f"1% becomes at most {told[0]}, and 10% at most {told[1]}")  # fmt: skip
 
     def reasons(self) -> list[str]:
@@ -150,10 +150,12 @@ class Column:
         left, exact = found.deniability[0]
         if left > 1:
             return f"{told}. At least {left:,} categories remain possible after any reported value"
-        return f"{told}. After some reported values only one category is possible" if exact else told
+        return (
+            f"{told}. After some reported values only one category is possible" if exact else told
+        )
 
     def picture(self, others: list[Column]) -> Markup | None:
-        """Draw the probabilities of this column, which others share; ``None`` if it is too large."""
+        """Draw the probabilities that this column and others have; ``None`` if it is too large."""
         if self.law is None or not 2 <= self.law.size <= LARGEST:
             return None
         rows = self.law.to_dense().tolist()
@@ -162,7 +164,8 @@ class Column:
         caption = self.name
         if others:
             caption += "; the same for " + "; ".join(
-                f"{each.name} ({', '.join(categories(each.coded, LARGEST) or [])})" for each in others
+                f"{each.name} ({', '.join(categories(each.coded, LARGEST) or [])})"
+                for each in others
             )
         if self.law.size > 12:
             caption += "; in percent"

@@ -109,10 +109,10 @@ def matrix_deeds(matrix: Matrix, attribute: Categorical | Joint | None = None) -
         return said
     swap = structure.swap(matrix)
     if swap is not None:
-        one, two = (f"category {code + 1}" if attribute is None else f"`{category(attribute, code)}`"
+        one, two = (code + 1 if attribute is None else category(attribute, code)
                     for code in (swap.i, swap.j))  # fmt: skip
-        return [f"{one} and {two} are exchanged with probability {percent(1 - swap.keep)}. All other "
-                "categories are published unchanged."]  # fmt: skip
+        return [f"`{one}` and `{two}` are exchanged with probability {percent(1 - swap.keep)}. All "
+                "other categories are published unchanged."]  # fmt: skip
     often = truthful(matrix)
     start = "" if often is None else f"the true category is reported with probability {often}. "
     if structure.steps(matrix) is not None:
@@ -184,4 +184,6 @@ def _moves(attribute: Numeric) -> str:
     except ValueError:
         return ""
     half, most = (round(share * moves.size) for share in (moves.p50, moves.p90))
-    return f": half of them move by at most {half:,} of {moves.size:,} ranks, 90% by at most {most:,}"
+    return (
+        f": half of them move by at most {half:,} of {moves.size:,} ranks, 90% by at most {most:,}"
+    )

@@ -41,7 +41,6 @@ from bistochastic.report.suspicion import MANY, STATED, after, percent
 from bistochastic.words import down, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from os import PathLike
 
     from bistochastic.plan.certificate import Certificate
@@ -178,11 +177,10 @@ class Report:
         return f"Privacy report: {shown(files[0])}"
 
     def _lead(self) -> Markup:
-        given = [self.cover[name] for name in ("publisher", "date", "contact") if name in self.cover]
-        if self.certificate is not None:
-            what = "On a release"
-        else:
-            what = "On a plan, before any release"
+        given = [
+            self.cover[name] for name in ("publisher", "date", "contact") if name in self.cover
+        ]
+        what = "On a plan, before any release" if self.certificate is None else "On a release"
         source = "plan" if self.certificate is None else "plan and the certificate"
         read = [c for c in self.coded if c.coded.domain_from_data]
         also = f" The plan took the categories of {count(len(read), 'column')} from the data."
@@ -215,7 +213,9 @@ class Report:
             for many, words in tiles
         ]
         if self.plan.keep == "*" and self.certificate is None:
-            each[1] = element("span", element("strong", "all other"), " columns published unchanged")
+            each[1] = element(
+                "span", element("strong", "all other"), " columns published unchanged"
+            )
         if self.records is not None:
             many, noun = count(self.records, "record").split(" ")
             each.append(element("span", element("strong", many), f" {noun}"))
@@ -323,10 +323,13 @@ class Report:
                   "of 10% becomes", "Beta", "Epsilon"]  # fmt: skip
         rows = merged([(column, column.row()) for column in self.columns])
         if len(self.columns) > 1:
-            together = preview.headline(self.plan).removeprefix("beta ")
-            rows.append([element("span", "all together", class_="bs-keep"), "", "", *becomes(self.odds, TABLED),
-                         together if together[:1].isdigit() else "", epsilon(self.plan.epsilon)]
-                        )  # fmt: skip
+            # No mean of categories and permuted numbers says anything.
+            parts = [part for _, part, members in preview.betas(self.plan)
+                     if len(members) == len(self.columns) and part is not None]  # fmt: skip
+            beta = down(parts[0].beta, 4) if parts else "–"
+            name = element("span", "all together", class_="bs-keep")
+            rows.append([name, "", "", *becomes(self.odds, TABLED), beta,
+                         epsilon(self.plan.epsilon)])  # fmt: skip
         caption = ("A reader suspects a value of one person with 1% or 10% probability, and then "
                    "sees the reported value. How sure can the reader be? At most this sure, in the "
                    "worst case.")  # fmt: skip
@@ -416,8 +419,8 @@ class Report:
         for _, part, members in preview.betas(self.plan):
             weak = min(members, key=lambda each: each.beta or 0.0)
             if len(members) > 1 and part is not None and (weak.beta or 0.0) < part.beta / 2:
-                found.append(f"**Weak column.** {prefix(weak.columns)}beta is less than half of the "
-                             "beta of all such columns, which is a mean")  # fmt: skip
+                found.append(f"**Weak column.** {prefix(weak.columns)}beta is less than half of "
+                             "the beta of all such columns, which is a mean")  # fmt: skip
         if ids is None or ids.rows_per_id_checked != 1:
             found.append("**Several rows.** If a person has several rows, each of them reveals "
                          "something")  # fmt: skip
@@ -425,8 +428,8 @@ class Report:
             *found,
             "**Membership.** It is not hidden that a person is in the table",
             "**Groups.** Estimates about a group say something about everyone known to be in it",
-            "**Other releases.** Another release about the same people with new noise reveals more: "
-            "the epsilons add up",
+            "**Other releases.** Another release about the same people with new noise reveals "
+            "more: the epsilons add up",
         ]
 
     # How accurate are estimates?
@@ -515,8 +518,8 @@ class Report:
             insiders = "the key or the original data" if kept else "the original data"
             notes = [each for each in self.certificate.statements if each not in BLOCKS]
         return join(
-            paragraph("The limits hold against everyone who sees what is published: the table, this "
-                      "report, the plan and the certificate, whatever else they know and compute. "
+            paragraph("The limits hold against everyone who sees what is published: the table, "
+                      "this report, the plan and the certificate, whatever else they know and compute. "
                       f"They do not hold against anyone with {insiders}."),
             listed(notes),
         )  # fmt: skip
@@ -576,7 +579,10 @@ class Report:
             name = certificate.release
             order = "random" if certificate.shuffled else "as in the original"
             found += [
-                ("Key", key if certificate.key_kept else "generated for this release and discarded"),
+                (
+                    "Key",
+                    key if certificate.key_kept else "generated for this release and discarded",
+                ),
                 ("Release name", "none" if name is None else f"`{shown(name)}`"),
                 ("Order of the rows", order),
             ]
@@ -604,8 +610,8 @@ class Report:
             f"{covered}, but they are not a signature: get them from someone you trust.",
         ]
         if self.certificate is not None and self.certificate.files:
-            found.append("`sha256sum FILE` prints the SHA-256 above if the file is the one that was "
-                         "written with this certificate.")  # fmt: skip
+            found.append("`sha256sum FILE` prints the SHA-256 above if the file is the one that "
+                         "was written with this certificate.")  # fmt: skip
         else:
             found.append("The digests do not cover protected files. Ask the publisher for their "
                          "checksums.")  # fmt: skip
