@@ -23,7 +23,7 @@ import pytest
 import bistochastic as bs
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.markup.pictures import cell_text
-from bistochastic.report import beliefs
+from bistochastic.report import suspicion
 from bistochastic.words import down, spoken, up
 
 webdriver = pytest.importorskip("selenium.webdriver")
@@ -225,14 +225,14 @@ def test_the_slider_shows_what_the_core_gives(
             assert not driver.find_element("id", "x-matrix").is_displayed()
             continue
         assert driver.find_element("id", "x-matrix").is_displayed()
-        most = beliefs.odds(matrix)
+        most = suspicion.odds(matrix)
         # Drivers differ in whether they tell a space that does not break from another.
         shown = [each.replace("\u00a0", " ") for each in facts(driver)]
         assert shown[0] == down(matrix.beta, 4)
         assert shown[1] == ("infinite" if most is None else up(matrix.epsilon, 4))
         if most is not None:
-            assert shown[2] == beliefs.percent(beliefs.after(Fraction(1, 100), most))
-            assert shown[3] == beliefs.percent(beliefs.after(Fraction(1, 10), most))
+            assert shown[2] == suspicion.percent(suspicion.after(Fraction(1, 100), most))
+            assert shown[3] == suspicion.percent(suspicion.after(Fraction(1, 10), most))
             assert shown[2] in said.replace("\u00a0", " ")
         if not matrix.is_singular and (error := mean_standard_error(matrix, 5000)) is not None:
             assert shown[6] == f"{100 * error:.3g}"

@@ -57,6 +57,10 @@ _INSECURE = (
 )
 # From here on, no reader is held back by the limit for a suspicion of 1%.
 _USELESS = Fraction(99, 100)
+# How much of what is published unchanged is named in the box.
+_NAMED = 4
+# A larger error than this says next to nothing.
+_COARSE = 0.5
 _REQUIRED = {
     "beta": "beta of all columns together at least {}",
     "min_beta": "beta of each column at least {}",
@@ -239,7 +243,8 @@ class Report:
             found.append(("Changed, but not protected", names(weak)))
         phrases = self._phrases()
         if phrases:
-            found.append(("Published unchanged", "; ".join(phrases)))
+            more = f"; {len(phrases) - _NAMED} more" if len(phrases) > _NAMED else ""
+            found.append(("Published unchanged", "; ".join(phrases[:_NAMED]) + more))
         return [*found, ("Required by the publisher", self._requirement())]
 
     def _one(self) -> str:
@@ -269,7 +274,7 @@ class Report:
             return "no proportion of a category can be estimated, or its error was not computed"
         given = "" if self.records is not None else f" from {count(many, 'record')}"
         least = f"95 of 100 proportions{given} are within {points(max(known))} percentage points"
-        least += " of the true ones"
+        least += " of the true ones" + ": too few records" * (max(known) > _COARSE)
         return least + (f", except in {others}" if len(known) < len(each) else "")
 
     def _requirement(self) -> str:
@@ -462,8 +467,8 @@ class Report:
         effect = self.design_effect
         exact = [(c, c.precision(self._spoken_of, effect)) for c in self.coded]
         known = [(column, each) for column, each in exact if not each.note]
-        sample = "a simple random sample" if effect == 1 else (
-            f"a sample with a design effect of {effect:g}")  # fmt: skip
+        sample = "for a simple random sample" if effect == 1 else (
+            f"for a sample with a design effect of {effect:g}")  # fmt: skip
         found: list[object] = []
         if known and self.records is not None:
             header = ["Column", "Standard error, points", "95 of 100 within, points", "As good as"]
@@ -519,7 +524,7 @@ class Report:
             notes = [each for each in self.certificate.statements if each not in BLOCKS]
         return join(
             paragraph("The limits hold against everyone who sees what is published: the table, "
-                      "this report, the plan and the certificate, whatever else they know and compute. "
+                      "this report, the plan and the certificate, whatever else they know. "
                       f"They do not hold against anyone with {insiders}."),
             listed(notes),
         )  # fmt: skip
