@@ -74,7 +74,8 @@ background:var(--panel)}
 .bs-contents ol{display:flex;flex-wrap:wrap;gap:.1rem 1.4rem;padding:0;list-style:none}
 .bs-contents li{margin:0;padding:.1rem 0}
 .bs-figures{display:flex;flex-wrap:wrap;gap:0 2.5rem;align-items:flex-end}
-.bs-beside{display:flex;flex-wrap:wrap;gap:0 2.5rem}.bs-beside>*{flex:1 1 20rem;max-width:100%}
+.bs-beside{display:flex;flex-wrap:wrap;gap:0 2.5rem}.bs-beside>*{flex:1 1 18rem;max-width:100%}
+.bs-beside>figure{flex:1 1 25rem}label{display:inline-block}
 .bs-figures figure{max-width:100%}.bs-figures .bs-wide{container-type:normal}
 .bs-table{font-size:.92rem}
 .bs-wide{container-type:inline-size}
@@ -92,6 +93,7 @@ figcaption{font-size:.88rem;color:var(--quiet);margin-top:.3rem}
 footer{margin-top:3rem;color:var(--quiet);font-size:.88rem;border-top:1px solid var(--edge)}
 details>summary{cursor:pointer}
 @media (max-width:40rem){html{font-size:16px}body{padding:0 .9rem 2rem}
+.bs-table{font-size:.82rem}.bs-table th,.bs-table td{padding:.25em .35em}
 .bs-box th,.bs-box td{display:block;width:auto;border-bottom:0;padding:.1rem 0}}
 @page{size:A4;margin:13mm 15mm}
 @media print{:root{--paper:#fff;--ink:#000;--quiet:#333;--edge:#999;--panel:#fff;--link:#000;

@@ -139,7 +139,7 @@ def bars(
     given = [("", 0.0, None, None) if item is None else item for item in items]
     values = [max(value, high or 0.0) for _, value, _, high in given if math.isfinite(value)]
     top = (most if most is not None else max(values, default=1.0)) or 1.0
-    width, size = 300.0, 11.0
+    width, size = 220.0, 11.0
     names = [_short(str(label)) if label else "" for label, *_ in given]
     left = max((len(name) for name in names), default=1) * size * _MONO + 12
     told = texts or [_interval(value, low, high, shown) for _, value, low, high in given]

@@ -324,8 +324,8 @@ class Report:
     # What can a reader learn?
 
     def _learn(self) -> Markup:
-        header = ["Column", "Categories", "Truthful probability", "A suspicion of 1% becomes",
-                  "of 10% becomes", "Beta", "Epsilon"]  # fmt: skip
+        header = ["Column", "Categories", "Truthful probability", "1% becomes", "10% becomes",
+                  "Beta", "Epsilon"]  # fmt: skip
         rows = merged([(column, column.row()) for column in self.columns])
         if len(self.columns) > 1:
             # No mean of categories and permuted numbers says anything.
@@ -336,8 +336,8 @@ class Report:
             rows.append([name, "", "", *becomes(self.odds, TABLED), beta,
                          epsilon(self.plan.epsilon)])  # fmt: skip
         caption = ("A reader suspects a value of one person with 1% or 10% probability, and then "
-                   "sees the reported value. How sure can the reader be? At most this sure, in the "
-                   "worst case.")  # fmt: skip
+                   "sees the reported value. How sure can the reader be? A suspicion becomes at "
+                   "most this, in the worst case.")  # fmt: skip
         found: list[object] = [self._example(), table(header, rows, caption=caption)]
         beside: list[object] = []
         if len(self.columns) > 1:
