@@ -84,7 +84,7 @@ def errors(matrix: Matrix, records: int, design_effect: float = 1.0) -> list[flo
 
     >>> import bistochastic as bs
     >>> [round(each, 4) for each in errors(bs.randomized_response(2, keep=0.75), 1000)]
-    [0.0552, 0.0566, 0.0599, 0.062, 0.0599]
+    [0.0553, 0.0568, 0.06, 0.062, 0.06]
     """
     n = matrix.size
     if not 1 < n <= _EVERY:
