@@ -519,7 +519,7 @@ class Estimate:
         ]
         if not all(math.isfinite(share) for _, share, _, _ in bars):
             return None
-        title = "Estimated shares" + (", with intervals of 95 %" if self._is_quick else "")
+        title = "Estimated proportions" + (", with 95% intervals" if self._is_quick else "")
         return markup.titled(markup.bars(bars, title=title, shown="{:.4f}".format))
 
     def _words(self) -> list[tuple[str, ...]]:

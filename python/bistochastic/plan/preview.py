@@ -299,15 +299,11 @@ class Preview:
 
 
 def laws(plan: Plan, title: str) -> Markup:
-    """What happens to each attribute, as a table and as bars of beta."""
-    from bistochastic import markup
+    """Tabulate what happens to each attribute."""
+    from bistochastic.markup import table
 
-    parts = list(plan.by_attribute.values())
-    betas = [(each.name, each.beta, None, None) for each in parts if each.beta is not None]
-    return markup.join(
-        markup.table(HEADER, rows(parts), caption=title, left=(0, 1, 2), scroll=False),
-        markup.titled(markup.bars(betas, title="Beta", most=1.0, shown=down)) if betas else None,
-    )
+    each = rows(list(plan.by_attribute.values()))
+    return table(HEADER, each, caption=title, left=(0, 1, 2), scroll=False)
 
 
 def listed(title: str, phrases: Sequence[str]) -> Markup | None:
