@@ -199,39 +199,30 @@ def _svg(width: float, height: float, *children: object, title: str, description
 
 
 def _fills(rows: Sequence[Sequence[float]], most: float, cell: float) -> list[Markup]:
-    """Cells of the same darkness in one path, neighbours of a row as one stretch."""
-    found: dict[int, list[str]] = {}
+    """Cells of the same darkness in one path."""
+    found: dict[int, str] = {}
+    side = _n(cell)
     for u, row in enumerate(rows):
-        steps = [math.ceil(p / most * _STEPS) for p in row]
-        v = 0
-        while v < len(steps):
-            end = v
-            while end < len(steps) and steps[end] == steps[v]:
-                end += 1
-            if steps[v]:
-                d = f"M{_n(v * cell)} {_n(u * cell)}h{_n((end - v) * cell)}v{_n(cell)}"
-                found.setdefault(steps[v], []).append(f"{d}h-{_n((end - v) * cell)}z")
-            v = end
+        for v, p in enumerate(row):
+            step = math.ceil(p / most * _STEPS)
+            at = f"M{_n(v * cell)} {_n(u * cell)}h{side}v{side}h-{side}z"
+            found[step] = found.get(step, "") + at * bool(step)
     return [
-        element("path", d="".join(d), class_="bs-ink", fill_opacity=_n(_DARKEST * k / _STEPS))
-        for k, d in sorted(found.items())
+        element("path", d=d, class_="bs-ink", fill_opacity=_n(_DARKEST * step / _STEPS))
+        for step, d in sorted(found.items())
+        if d
     ]
 
 
 def _strikes(rows: Sequence[Sequence[float]], cell: float) -> Markup | None:
-    """A stroke through every cell that is exactly 0; neighbours along the stroke as one."""
-    n = len(rows)
-    d: list[str] = []
-    for u in range(n):
-        for v in range(n):
-            # A run of zeros along the falling diagonal starts after a cell that is not 0.
-            if rows[u][v] or (u and v and not rows[u - 1][v - 1]):
-                continue
-            far = 1
-            while u + far < n and v + far < n and not rows[u + far][v + far]:
-                far += 1
-            d.append(f"M{_n(v * cell)} {_n(u * cell)}l{_n(far * cell)} {_n(far * cell)}")
-    return element("path", d="".join(d), class_="bs-strike") if d else None
+    """A stroke through every cell that is exactly 0."""
+    d = "".join(
+        f"M{_n(v * cell)} {_n(u * cell)}l{_n(cell)} {_n(cell)}"
+        for u, row in enumerate(rows)
+        for v, p in enumerate(row)
+        if p == 0
+    )
+    return element("path", d=d, class_="bs-strike") if d else None
 
 
 def _numbers(row: Sequence[float], u: int, cell: float, size: float, n: int) -> Markup:
