@@ -279,11 +279,12 @@ def test_the_cover_says_who_and_when(tmp_path: Path) -> None:
     # A plan that was never named gives no title.
     assert "<h1>Privacy report</h1>" in written(release, tmp_path)
     assert "<h1>Privacy report: titanic</h1>" in written(titanic(), tmp_path)
+    loose: Any = simple()
     for wrong in ("title", "publisher", "date", "contact"):
         with pytest.raises(TypeError, match=f"`{wrong}` must be a .*; got int"):
-            simple().report(path, **{wrong: 7})
+            loose.report(path, **{wrong: 7})
         with pytest.raises(ValueError, match=f"`{wrong}` must not be empty"):
-            simple().report(path, **{wrong: ""})
+            loose.report(path, **{wrong: ""})
     with pytest.raises(TypeError, match="`author` must be one of title, publisher, date"):
         simple().report(path, author="x")  # type: ignore[call-arg]
 
@@ -461,7 +462,9 @@ def test_a_key_that_anyone_can_guess_stands_above_everything(tmp_path: Path) -> 
     options: dict[str, Any] = {"key": bs.Key.insecure(1), "release": "w", "allow_insecure": True}
     text = text_of(written(simple().protect({"sex": ["F", "M"] * 200}, **options), tmp_path))
     assert "anyone can guess it and undo the release. Nothing on this page is guaranteed." in text
-    assert text.index("Nothing on this page is guaranteed") < text.index("columns protected" if "columns protected" in text else "column protected")
+    assert text.index("Nothing on this page is guaranteed") < text.index(
+        "columns protected" if "columns protected" in text else "column protected"
+    )
 
 
 def test_a_plan_without_records_gives_examples(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from bistochastic.cli import main
 from bistochastic.errors import GuaranteeError
 from bistochastic.plan.exchange import schema
 
-PEOPLE = {"person": [1, 2, 3], "sex": ["F", "M", "M"]}
+PEOPLE: dict[str, Any] = {"person": [1, 2, 3], "sex": ["F", "M", "M"]}
 WEAK = r"column `sex`: `beta` must be at least 0.7; got 0.6"
 
 
@@ -106,7 +106,7 @@ def test_nothing_is_drawn_by_a_plan_that_does_not_meet_it(way: str, tmp_path: Pa
 
 def test_numbers_are_checked_for_the_records_that_come(tmp_path: Path) -> None:
     ages = bs.Numeric("age", "k_anonymous", k=5)
-    rows = {"sex": ["F", "M"] * 50, "age": [float(i) for i in range(100)]}
+    rows: dict[str, Any] = {"sex": ["F", "M"] * 50, "age": [float(i) for i in range(100)]}
     made = plan(ages, min_beta=0.3)
     with pytest.raises(GuaranteeError, match="column `age`: `records` must be known"):
         made.require()

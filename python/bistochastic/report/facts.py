@@ -42,7 +42,7 @@ def facts(matrix: Matrix) -> list[tuple[str, str]]:
         ("beta", down(matrix.beta)),
         ("epsilon", "infinite: some reported values rule out some true values"
          if math.isinf(matrix.epsilon) else up(matrix.epsilon)),
-        ("truthful probability, mean", _share(matrix.truthfulness)),
+        ("truthfulness", _share(matrix.truthfulness)),
         ("is_ergodic", _yes(matrix.is_ergodic)),
         ("numbers are", _known(matrix)),
         ("parameters", _short(matrix.parameters)),
