@@ -76,7 +76,8 @@ def test_a_profile_is_drawn_as_bars_on_one_scale() -> None:
     assert axes.get_xlim() == (0, 1)
     assert len(axes.get_yticks()) == len(BARS)
     assert axes.get_title(loc="left") == (
-        "tridiagonal, 12 categories\nbeta 0.406, epsilon infinite: some reported values rule out some true values"
+        "tridiagonal, 12 categories\nbeta 0.406, epsilon infinite: some reported values rule out "
+        "some true values"
     )
     # Nothing is hatched, so the legend does not say what hatching means.
     assert p["varah_bound"].status == "not computed"

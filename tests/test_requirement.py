@@ -63,11 +63,11 @@ def test_require_without_arguments_checks_it() -> None:
     plan(min_beta=0.6).require()
     with pytest.raises(GuaranteeError, match=WEAK):
         plan(min_beta=0.7).require()
-    with pytest.raises(GuaranteeError, match="`epsilon` must be at most 1 for a record; got 1.7"):
+    with pytest.raises(GuaranteeError, match=r"`epsilon` must be at most 1 for a record; got 1.7"):
         plan(epsilon=1).require()
     # What is asked for in the call counts, and nothing else.
     plan(min_beta=0.7).require(min_beta=0.5)
-    with pytest.raises(ValueError, match="`require` must be given .* or the plan a requirement"):
+    with pytest.raises(ValueError, match=r"`require` must be given .* or the plan a requirement"):
         plan().require()
 
 
@@ -113,7 +113,7 @@ def test_numbers_are_checked_for_the_records_that_come(tmp_path: Path) -> None:
     # log2(5) / log2(100) is 0.349, and log2(5) / log2(1000) 0.233.
     assert made.protect(rows).certificate.plan.requirement == {"min_beta": 0.3}
     many = {name: column * 10 for name, column in rows.items()}
-    with pytest.raises(GuaranteeError, match="column `age`: `beta` must be at least 0.3; got 0.2"):
+    with pytest.raises(GuaranteeError, match=r"column `age`: `beta` must be at least 0.3; got 0.2"):
         made.protect(many)
     (tmp_path / "plan.toml").write_text(made.to_toml(), encoding="utf-8")
     text = "sex,age\n" + "".join(f"{s},{a}\n" for s, a in zip(*many.values(), strict=True))

@@ -148,7 +148,7 @@ def _coincide(ones: Sequence[Point], others: Sequence[Point]) -> bool:
         for name in ("beta", *_PANELS)
     ]
     return any(one.beta is not None for one in ones) and all(
-        a == b or None not in (a, b) and math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9)
+        a == b or (None not in (a, b) and math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9))
         for a, b in pairs
     )
 

@@ -18,6 +18,8 @@ from bistochastic.report.suspicion import STATED, even_odds, odds
 from bistochastic.words import down, shown, spoken, up
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bistochastic.matrix import Matrix
     from bistochastic.plan.attributes import Attribute, Categorical, Joint
     from bistochastic.plan.definitions import Measures
@@ -211,7 +213,7 @@ def epsilon(x: float) -> str:
     return "infinite" if math.isinf(x) else up(x, 4)
 
 
-def merged(rows: list[tuple[Column, tuple[str, ...]]]) -> list[list[object]]:
+def merged(rows: Sequence[tuple[Column, tuple[str, ...]]]) -> list[list[object]]:
     """Merge rows that say the same of several columns, and put the columns first."""
     found: dict[tuple[str, ...], list[str]] = {}
     for column, row in rows:

@@ -470,6 +470,7 @@ class Report:
         sample = "for a simple random sample" if effect == 1 else (
             f"for a sample with a design effect of {effect:g}")  # fmt: skip
         found: list[object] = []
+        rows: list[tuple[Column, tuple[str, ...]]]
         if known and self.records is not None:
             header = ["Column", "Standard error, points", "95 of 100 within, points", "As good as"]
             rows = [(c, (points(each.error or 0.0), _within(each.within),
