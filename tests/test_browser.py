@@ -298,7 +298,7 @@ def test_four_columns_print_on_two_pages(driver: Any, tmp_path: Path, keyed: boo
     names = {"class": ["1st", "2nd", "3rd", "crew"], "sex": ["male", "female"],
              "age": ["child", "adult"], "survived": ["no", "yes"]}  # fmt: skip
     plan = bs.Plan.for_frame(names, beta=0.6, name="titanic")
-    key: Any = {"key": bs.Key.generate(), "release": "2026"} if keyed else {}
+    key: Any = {"key": bs.Key.generate(), "release_name": "2026"} if keyed else {}
     page = tmp_path / "four.html"
     plan.protect(bs.titanic(), **key).report(
         page, title="Passengers", publisher="Office", date="2026-10-01", contact="a@example.org"

@@ -88,7 +88,7 @@ class Column:
     def least(self) -> tuple[str, str]:
         """Name the family, and the smallest beta of a category."""
         each = self.measured
-        family = each.family if self.attribute.strata is not None else spoken(each.family)
+        family = each.family if self.attribute.groups is not None else spoken(each.family)
         row = None if self.law is None else self.worst_row()
         return family, "–" if row is None else f"{down(row[0], 4)} ({row[1]})"
 
@@ -125,7 +125,7 @@ class Column:
         if self.is_open:
             return ["every value is published unchanged, or so that anyone can undo it"]
         if self.attribute.whole_column:
-            if self.attribute.release == "average":
+            if self.attribute.how == "average":
                 return ["the means follow from the numbers without noise. A reader who knows all "
                         "numbers of a class but one can compute that one"]  # fmt: skip
             return ["all numbers are published. Anyone can see which numbers occur and which do not"
@@ -179,9 +179,9 @@ class Column:
 
     def groups(self) -> Markup | None:
         """Tabulate the matrices, if there is one per group."""
-        if self.attribute.strata is None:
+        if self.attribute.groups is None:
             return None
-        strata = self.attribute.strata
+        strata = self.attribute.groups
         header = [shown(strata.column), "Family", "1% becomes", "10% becomes", "Beta", "Epsilon"]
         rows = [
             [element("code", shown(value)), spoken(matrix.family),
@@ -202,7 +202,7 @@ class Column:
         assert self.attribute.whole_column
         if self.is_open:
             return "everything: it is published unchanged"
-        if self.attribute.release == "average":
+        if self.attribute.how == "average":
             return "the mean is exact. The spread is too small, because a class has one value"
         return ("mean, quantiles and everything else about this column only are exact. Its "
                 "correlations with other columns are weakened")  # fmt: skip

@@ -44,8 +44,8 @@ def _coded(attribute: Categorical | Joint) -> list[str]:
         cannot = f", without {left} that cannot occur" if left else ""
         found.append(f"the columns are reported together, as one of {attribute.size:,} "
                      f"combinations ({shape}{cannot}).")  # fmt: skip
-    if attribute.strata is not None:
-        column = shown(attribute.strata.column)
+    if attribute.groups is not None:
+        column = shown(attribute.groups.column)
         found.append(f"the probabilities depend on `{column}`, which is published unchanged. There "
                      f"are {len(attribute.matrices)} matrices; this is the least protective:"
                      )  # fmt: skip
@@ -62,7 +62,7 @@ def _coded(attribute: Categorical | Joint) -> list[str]:
         seen = "Anyone may see who is missing." if missing_is_seen(attribute) else (
             "It is protected like the others.")  # fmt: skip
         found.append(f"A missing value counts as one more category. {seen}")
-    if attribute.domain_from_data:
+    if attribute.categories_from_data:
         found.append("The categories were read from the data, which reveals that they occur.")
     return found
 
@@ -161,7 +161,7 @@ def _numeric(attribute: Numeric) -> list[str]:
         return ["the numbers are exchanged between records in a fixed way, which anyone can undo. "
                 "Nothing is hidden."]  # fmt: skip
     ranked = attribute.order == "rank"
-    if attribute.release == "average":
+    if attribute.how == "average":
         among = " of numbers near in rank" if ranked else ""
         said = [f"every number is replaced by the mean of its class{among}, without noise. This "
                 "does not count as protection."]  # fmt: skip

@@ -186,7 +186,7 @@ class Report:
         ]
         what = "On a plan, before any release" if self.certificate is None else "On a release"
         source = "plan" if self.certificate is None else "plan and the certificate"
-        read = [c for c in self.coded if c.coded.domain_from_data]
+        read = [c for c in self.coded if c.coded.categories_from_data]
         also = f" The plan took the categories of {count(len(read), 'column')} from the data."
         text = f"{what}. Made from the {source} only: no record was read.{also * bool(read)}"
         line = element("strong", " · ".join(given)) if given else None
@@ -228,7 +228,7 @@ class Report:
 
     def _unchanged(self) -> int:
         """How many columns are published as they are, or so that anyone can undo it."""
-        clear = self.plan.keep if self.certificate is None else self.certificate.columns_in_clear
+        clear = self.plan.keep if self.certificate is None else self.certificate.unprotected_columns
         return len(clear) + sum(len(certain(column.attribute)) for column in self.columns)
 
     def _headlines(self) -> list[tuple[str, str]]:
@@ -318,8 +318,8 @@ class Report:
 
     def _phrases(self) -> list[str]:
         if self.certificate is not None:
-            return list(self.certificate.in_clear)
-        return [*preview.in_clear(self.plan), preview.ROW_ORDER]
+            return list(self.certificate.published_unchanged)
+        return [*preview.published_unchanged(self.plan), preview.ROW_ORDER]
 
     # What can a reader learn?
 
@@ -407,7 +407,7 @@ class Report:
 
     def _not_covered(self) -> list[str]:
         numeric = [c.attribute for c in self.columns if c.attribute.whole_column]
-        moved = [a.column for a in numeric if a.release == "permute"]
+        moved = [a.column for a in numeric if a.how == "permute"]
         ids = None if self.certificate is None else self.certificate.ids
         found = [
             "**Audit.** This report is made without the data. It cannot say which columns are "
@@ -452,7 +452,7 @@ class Report:
             found.append(paragraph("Records of one id with the same true value share their noise, "
                                    "which these errors ignore. Estimates need `cluster=`, a column "
                                    "that says which records have one id."))  # fmt: skip
-        if any(column.attribute.strata is not None for column in self.coded):
+        if any(column.attribute.groups is not None for column in self.coded):
             found.append(paragraph("If there is a matrix per group, the errors are for the most "
                                    "protective one, as if it held for all records."))  # fmt: skip
         numbers = [c for c in self.columns if c.attribute.whole_column]
@@ -520,9 +520,9 @@ class Report:
             "as the original data",
         ]
         if self.certificate is not None:
-            kept = self.certificate.key_kept
+            kept = self.certificate.key_stored
             insiders = "the key or the original data" if kept else "the original data"
-            notes = [each for each in self.certificate.statements if each not in BLOCKS]
+            notes = [each for each in self.certificate.notes if each not in BLOCKS]
         return join(
             paragraph("The limits hold against everyone who sees what is published: the table, "
                       "this report, the plan and the certificate, whatever else they know. "
@@ -535,7 +535,7 @@ class Report:
     def _appendix(self, slider: bool) -> Markup:
         technical: list[str] = []
         if self.certificate is not None:
-            technical = [each for each in self.certificate.statements if each in BLOCKS]
+            technical = [each for each in self.certificate.notes if each in BLOCKS]
         rows = merged([(column, column.least()) for column in self.columns])
         return join(
             element("h3", "Measures"),
@@ -564,7 +564,7 @@ class Report:
         for name, part, _ in preview.betas(plan):
             known = "needs a number of records" if part is None else _bits(part)
             found.append((f"Beta of all {name}", known))
-        if plan.is_bound or plan.categorical is not None:
+        if plan.has_records or plan.categorical is not None:
             found.append(("Smallest beta of a column", down(plan.min_beta, 4)))
         found.append(("Epsilon of one record", epsilon(plan.epsilon)))
         found.append(("Definition", f"{in_words(plan.definition)}, of the paper on this method"))
@@ -582,12 +582,12 @@ class Report:
             files = certificate.files or {}
             found += [(f"SHA-256 of {shown(name)}", f"`{each}`") for name, each in files.items()]
             key = f"stored, fingerprint `{certificate.key_fingerprint}`"
-            name = certificate.release
+            name = certificate.release_name
             order = "random" if certificate.shuffled else "as in the original"
             found += [
                 (
                     "Key",
-                    key if certificate.key_kept else "generated for this release and discarded",
+                    key if certificate.key_stored else "generated for this release and discarded",
                 ),
                 ("Release name", "none" if name is None else f"`{shown(name)}`"),
                 ("Order of the rows", order),
@@ -621,7 +621,7 @@ class Report:
         else:
             found.append("The digests do not cover protected files. Ask the publisher for their "
                          "checksums.")  # fmt: skip
-        if self.certificate is not None and self.certificate.key_kept:
+        if self.certificate is not None and self.certificate.key_stored:
             found.append("Anyone with the key and the original data can reproduce the release, and "
                          "compare.")  # fmt: skip
         return found

@@ -48,7 +48,7 @@ _NEVER = 101
 
 
 def explore(
-    size_or_labels: int | Iterable[object],
+    size_or_categories: int | Iterable[object],
     path: str | PathLike[str],
     *,
     families: Iterable[str] | Mapping[str, Make] | None = None,
@@ -60,7 +60,7 @@ def explore(
     probability, how far reported values are from true ones, and the standard error of an estimated
     proportion from ``records`` records. The core computes all numbers, for 41 values of beta.
 
-    * ``size_or_labels`` is the number of categories, from 2 to 32, or a list of their names.
+    * ``size_or_categories`` is the number of categories, from 2 to 32, or a list of their names.
     * ``path`` is the file, which ends in ``.html``. It needs nothing else, and opens offline.
     * ``families`` are names or functions, as in :func:`bistochastic.tradeoff`; by default all that
       need only a size and a beta.
@@ -74,7 +74,7 @@ def explore(
     from bistochastic.report.document import validate_html_path, write
 
     target = validate_html_path(path)
-    names = _names(size_or_labels)
+    names = _names(size_or_categories)
     count = _core.as_whole("records", records, 1)
     made = makers(BY_BETA if families is None else families)
     n = len(names)
@@ -314,17 +314,17 @@ def _names(given: object) -> list[str]:
     """The names of the categories, or their codes if there are none."""
     must = f"be a number from 2 to {LARGEST}, or a list of 2 to {LARGEST} names"
     if isinstance(given, str | bytes):
-        raise TypeError(f"`size_or_labels` must {must}; got {type(given).__name__}")
+        raise TypeError(f"`size_or_categories` must {must}; got {type(given).__name__}")
     if hasattr(given, "__index__"):
-        size = _core.as_whole("size_or_labels", given, 2)
+        size = _core.as_whole("size_or_categories", given, 2)
         if size > LARGEST:
-            raise ValueError(f"`size_or_labels` must {must}; got {size}")
+            raise ValueError(f"`size_or_categories` must {must}; got {size}")
         return [str(code) for code in range(size)]
-    listed = items("size_or_labels", must, given)
+    listed = items("size_or_categories", must, given)
     if not 2 <= len(listed) <= LARGEST:
-        raise ValueError(f"`size_or_labels` must {must}; got {len(listed)}")
+        raise ValueError(f"`size_or_categories` must {must}; got {len(listed)}")
     names = [name(label) for label in listed]
     twice = next((each for i, each in enumerate(names) if each in names[:i]), None)
     if twice is not None:
-        raise ValueError(f"`size_or_labels` must be distinct; got '{twice}' twice")
+        raise ValueError(f"`size_or_categories` must be distinct; got '{twice}' twice")
     return names
