@@ -50,7 +50,7 @@ from bistochastic.plan import (
     Preview,
     ProtectedBatches,
     Release,
-    Strata,
+    Groups,
 )
 from bistochastic.report import Comparison
 from bistochastic.sources import KeySource
@@ -63,5 +63,5 @@ __all__ = [
     "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation", "Neighbours", "Numeric",
     "PairTable", "PermutationDistance", "Plan", "Point", "Preview", "Profile", "Propensity",
     "ProtectedBatches", "Quantity", "Rate", "Ratio", "Release", "Repeats", "ReverseMap", "Step",
-    "Strata", "TTransforms", "Tradeoff",
+    "Groups", "TTransforms", "Tradeoff",
 ]  # fmt: skip
