@@ -445,7 +445,11 @@ def test_no_column_is_undecided_and_decided(options: Any, match: str) -> None:
         ({"a": int}, {"beta": 0.5, "epsilon": 1}, "`beta` must be given, or epsilon; got both"),
         ({"a": int}, {"epsilon": -1}, "`epsilon` must be at least 0; got -1"),
         ({"a": int}, {"epsilon": float("nan")}, "`epsilon` must be at least 0; got NaN"),
-        ({"a": [1, 2]}, {"epsilon": 1, "min_beta": 0.5}, "`min_beta` must be given with beta; got epsil"),
+        (
+            {"a": [1, 2]},
+            {"epsilon": 1, "min_beta": 0.5},
+            "`min_beta` must be given with beta; got epsil",
+        ),
         ({"a": int}, {"epsilon": 1, "numeric": ["a"]}, "column `a`: `beta` must be asked for"),
         ({"a": str}, {"beta": 0.5, "numeric": ["a"]}, "column `a`: must hold numbers without"),
         ({"a": [1, 2]}, {"beta": 0.5, "numeric": ["a"]}, "`numeric`; got declared categories"),

@@ -360,9 +360,19 @@ def test_what_an_engine_cannot_do_safely_is_refused(key_file: Path) -> None:
         ),
         (plan(), {"key": source, "row_columns": ["a"], **first}, ValueError, "got both"),
         (plan(), {"key": source, "id_column": "person"}, ValueError, "`after` must be"),
-        (plan(), {"key": source, "row_columns": ["a"]}, ValueError, "`release_name` must name the file"),
+        (
+            plan(),
+            {"key": source, "row_columns": ["a"]},
+            ValueError,
+            "`release_name` must name the file",
+        ),
         (plan(), {"key": source, "row_columns": []}, ValueError, "at least one column"),
-        (plan(), {"key": source, "row_columns": "a", "release_name": "r"}, TypeError, "list of names"),
+        (
+            plan(),
+            {"key": source, "row_columns": "a", "release_name": "r"},
+            TypeError,
+            "list of names",
+        ),
         (
             plan(),
             {"key": source, "row_columns": ["a"], "release_name": "r", "after": "first"},

@@ -92,7 +92,9 @@ def people(rows: int, *, missing: bool = False, seed: int = 1) -> Columns:
 @pytest.mark.parametrize("missing", ["raise", "keep", "category"])
 def test_every_table_gives_the_same_release_of_its_own_kind(name: str, missing: str) -> None:
     columns = people(700, missing=missing != "raise")
-    want = values_of(plan(missing).protect(TABLES["lists"](columns), key=KEY, release_name="w").data)
+    want = values_of(
+        plan(missing).protect(TABLES["lists"](columns), key=KEY, release_name="w").data
+    )
     given = TABLES[name](columns)
     before = values_of(given)
     release = plan(missing).protect(given, key=KEY, release_name="w")
@@ -606,7 +608,9 @@ def test_a_certificate_says_what_can_be_said() -> None:
 def test_a_certificate_depends_on_no_value() -> None:
     """Other people, other values, the same certificate."""
     made = [
-        plan("keep").protect(people(300, missing=True, seed=seed), key=KEY, release_name="w").certificate
+        plan("keep")
+        .protect(people(300, missing=True, seed=seed), key=KEY, release_name="w")
+        .certificate
         for seed in (1, 2)
     ]
     assert made[0] == made[1]
@@ -671,9 +675,9 @@ needs_permute = pytest.mark.skipif(
 def test_the_key_of_a_numeric_column_depends_on_its_values() -> None:
     from bistochastic.adapters.arrays import words
 
-    def of(values: Any, release: str = "w", column: str = "income") -> bs.Key:
+    def of(values: Any, release_name: str = "w", column: str = "income") -> bs.Key:
         kind, all_words = words(np.asarray(values))
-        return _core.plan_column_key(KEY, "plan", release, column, kind, all_words)
+        return _core.plan_column_key(KEY, "plan", release_name, column, kind, all_words)
 
     base = of(np.array([1, 2, 3], dtype=np.int64))
     for dtype in (np.int8, np.uint8, np.int32, np.uint64):
@@ -731,7 +735,10 @@ def test_two_numeric_files_under_one_label_share_no_permutation() -> None:
     numeric = bs.Plan([bs.Numeric("income", "uniform")])
     values = np.arange(rows)
     one = numeric.protect({"income": values}, key=KEY, release_name="w").data["income"]
-    two = numeric.protect({"income": values + 10**6}, key=KEY, release_name="w").data["income"] - 10**6
+    two = (
+        numeric.protect({"income": values + 10**6}, key=KEY, release_name="w").data["income"]
+        - 10**6
+    )
     # Expected one row in common by chance; 30 have probability below 1e-30.
     assert (one == two).sum() < 30
     again = numeric.protect({"income": values}, key=KEY, release_name="w").data["income"]
