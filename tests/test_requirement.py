@@ -139,7 +139,11 @@ def test_it_changes_no_noise() -> None:
 @pytest.mark.parametrize(
     ("wrong", "error", "said"),
     [
-        ({"min_beta": 0.6}, ValueError, "`requirement` must map some of .* to numbers; got `floor`"),
+        (
+            {"min_beta": 0.6},
+            ValueError,
+            "`requirement` must map some of .* to numbers; got `floor`",
+        ),
         ({}, ValueError, "`requirement` must map some of .* to numbers; got none"),
         ([0.6], TypeError, "`requirement` must map some of .* to numbers; got list"),
         ({"min_beta": "high"}, TypeError, "`min_beta` must be a finite number; got str"),

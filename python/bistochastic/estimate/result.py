@@ -8,7 +8,6 @@ its variance is theirs over the number of records.
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -112,7 +111,8 @@ class Estimate:
         """How many levels each column has; without labels, how many categories there are.
 
         >>> import bistochastic as bs
-        >>> bs.identity(4).estimate(counts=[3, 1, 2, 2], categories={"a": [0, 1], "b": [0, 1]}).shape
+        >>> two = {"a": [0, 1], "b": [0, 1]}
+        >>> bs.identity(4).estimate(counts=[3, 1, 2, 2], categories=two).shape
         (2, 2)
         """
         return tuple(len(axis.categories) for axis in self.axes) or (len(self.frequencies),)
@@ -376,13 +376,14 @@ class Estimate:
         return self._framed(columns, library)
 
     def _framed(self, columns: dict[str, Any], library: str | None) -> Any:
-        from bistochastic.adapters.results import made_by
-
         if self._make is not None and library is None:
             return self._make(columns)
         for name in ("pandas", "polars") if library is None else (library,):
-            with suppress(ImportError):
-                return made_by(name, columns)
+            try:
+                module = __import__(name)
+            except ImportError:
+                continue
+            return module.DataFrame(columns)
         if library is None:
             raise ImportError("`to_frame` must find pandas or polars; got neither")
         raise ImportError(f"`to_frame` must find {library}; got none: install it")

@@ -141,10 +141,10 @@ class Column:
     def _excluded(self, matrix: Matrix) -> str:
         found = measures.lines(matrix, [math.inf])
         where = ""
-        strata = self.coded.strata
-        if strata is not None:
-            value = strata.labels.values[strata.matrices.index(matrix)]
-            where = f"where `{shown(strata.column)}` is `{shown(value)}`, "
+        groups = self.coded.groups
+        if groups is not None:
+            value = groups.labels.values[groups.matrices.index(matrix)]
+            where = f"where `{shown(groups.column)}` is `{shown(value)}`, "
         if found is None or found.witness is None:
             return f"{where}some reported values rule out some true values"
         _, w, v = (category(self.coded, code) for code in found.witness)
