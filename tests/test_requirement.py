@@ -53,7 +53,7 @@ def test_the_schema_knows_it() -> None:
     jsonschema = pytest.importorskip("jsonschema")
     check = jsonschema.Draft202012Validator(schema())
     check.validate(json.loads(plan(min_beta=0.6, beta=0.5, epsilon=3).to_json()))
-    data = {**json.loads(plan().to_json()), "requirement": {"min_beta": 0.6}}
+    data = {**json.loads(plan().to_json()), "requirement": {"low_beta": 0.6}}
     assert not check.is_valid(data)
     with pytest.raises(ValueError, match="`requirement` must map some of beta, min_beta"):
         bs.Plan.from_json(json.dumps(data))
@@ -139,11 +139,7 @@ def test_it_changes_no_noise() -> None:
 @pytest.mark.parametrize(
     ("wrong", "error", "said"),
     [
-        (
-            {"min_beta": 0.6},
-            ValueError,
-            "`requirement` must map some of .* to numbers; got `floor`",
-        ),
+        ({"least": 0.6}, ValueError, "`requirement` must map some of .* to numbers; got `least`"),
         ({}, ValueError, "`requirement` must map some of .* to numbers; got none"),
         ([0.6], TypeError, "`requirement` must map some of .* to numbers; got list"),
         ({"min_beta": "high"}, TypeError, "`min_beta` must be a finite number; got str"),
