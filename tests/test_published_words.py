@@ -14,7 +14,7 @@ import bistochastic as bs
 from bistochastic.audit.results import Audit
 from bistochastic.cli import main
 from bistochastic.plan import preview, published
-from bistochastic.report import beliefs
+from bistochastic.report import suspicion
 from test_report import text_of, written
 
 OPEN: dict[str, dict[str, Any]] = {
@@ -63,17 +63,19 @@ def test_a_column_of_beta_0_is_never_called_protected(law: str, tmp_path: Path) 
     plan = bs.Plan([bs.Categorical("edu", ["a", "b", "c"], **OPEN[law])])
     assert plan.beta == 0
     release = plan.protect({"edu": ["a", "b"]}, shuffle=True)
-    assert release.certificate.in_clear[0].startswith("column `edu`: its matrix changes ")
+    assert release.certificate.published_unchanged[0].startswith(
+        "column `edu`: its matrix changes "
+    )
     for place, text in shown_everywhere(plan, tmp_path, {"edu": ["a", "b"]}).items():
         if place not in ("plan", "release", "line"):
             assert "its matrix changes" in text, place
         else:
             assert "unprotected" in text, place
         for wrong in ("Nothing stays", "In clear: nothing", "Nothing is published unchanged",
-                      "column is protected: edu", "Every protected answer",
+                      "Nothing but the number", "1 column protected",
                       "Published unchanged: nothing", "unchanged:\n  nothing"):  # fmt: skip
             assert wrong not in text, (place, wrong)
-    assert "No column is protected." in text_of(written(release, tmp_path))
+    assert "0 columns protected1 column published unchanged" in text_of(written(release, tmp_path))
 
 
 def test_classes_of_one_are_listed(tmp_path: Path) -> None:
@@ -91,8 +93,8 @@ def test_one_unprotected_column_among_others_is_not_counted(tmp_path: Path) -> N
     plan = bs.Plan([joint, bs.Categorical("w", [0, 1], "randomized_response", beta=0.6)])
     assert (published.protected(plan), published.unprotected(plan)) == (("v", "w"), ("u",))
     text = shown_everywhere(plan, tmp_path, {"u": [0, 1], "v": [1, 1], "w": [0, 1]})
-    assert "2 columns are protected: v, w." in text["report"]
-    assert "1 column has a rule that does not protect: u." in text["report"]
+    assert "2 columns protected1 column published unchanged" in text["report"]
+    assert "Column u: its matrix changes nothing." in text["report"]
     assert "3 columns (1 unprotected)" in text["release"]
     assert "`u` is published unchanged, not protected" in text["preview"]
     assert "1 column unprotected" in text["plan"]
@@ -111,7 +113,7 @@ def test_numbers_that_stay_are_not_called_protected(tmp_path: Path) -> None:
     assert mixed.beta == 0
     assert published.unprotected(mixed) == ("x",)
     assert "with some chance all values stay where they are" in str(mixed.preview())
-    means = bs.Plan([bs.Numeric("x", "k_anonymous", k=3, release="average")])
+    means = bs.Plan([bs.Numeric("x", "k_anonymous", k=3, how="average")])
     assert published.unprotected(means) == published.unprotected(means.for_records(9)) == ("x",)
 
 
@@ -120,7 +122,7 @@ def test_many_categories_are_cut_in_sentences() -> None:
     plan = bs.Plan([bs.Categorical("x", names, "t_transform", i=0, j=1, keep=0.5)])
     [fact, _] = published.facts(plan)
     assert len(fact.categories) == 498
-    [phrase] = preview.in_clear(plan)
+    [phrase] = preview.published_unchanged(plan)
     assert phrase == "categories `c2`, `c3`, `c4`, `c5`, ..., `c499` of `x`"
     alike = [published.Fact("categories", "a", (1,)), published.Fact("categories", "b", (True,))]
     assert published.phrases(alike) == ["category `1` of `a`", "category `True` of `b`"]
@@ -128,9 +130,9 @@ def test_many_categories_are_cut_in_sentences() -> None:
 
 def test_groups_are_named() -> None:
     laws = {"north": bs.identity(2), "south": bs.uniform(2)}
-    grouped = bs.Categorical("sex", ["F", "M"], strata=("region", laws), missing="keep")
+    grouped = bs.Categorical("sex", ["F", "M"], groups=("region", laws), missing="keep")
     plan = bs.Plan([grouped], keep=["region"])
-    assert preview.in_clear(plan) == [
+    assert preview.published_unchanged(plan) == [
         "column `region`",
         "who is missing in column `sex`",
         "categories `F`, `M` of `sex` where `region` is `north`",
@@ -144,9 +146,9 @@ def test_groups_are_named() -> None:
 
 def test_several_records_of_one_value_have_the_bound_of_the_reference() -> None:
     matrix = bs.randomized_response(9, beta=0.6)
-    most = beliefs.odds(matrix)
+    most = suspicion.odds(matrix)
     assert most is not None
-    found = [100 * float(beliefs.after(Fraction(1, 100), most**m)) for m in (1, 2, 3, 5)]
+    found = [100 * float(suspicion.after(Fraction(1, 100), most**m)) for m in (1, 2, 3, 5)]
     assert [f"{share:.4f}" for share in found] == ["14.1346", "72.8459", "97.7638", "99.9914"]
     # By brute force: m equal truths, each reported as it is, against the best explanation of it.
     keep, other = matrix.exact_row(0)[:2]
@@ -177,17 +179,16 @@ def test_no_other_dependence_tells_more_than_equal_values() -> None:
 
 def test_report_and_certificate_say_that_bounds_hold_for_one_record(tmp_path: Path) -> None:
     plan = bs.Plan([bs.Categorical("x", range(9), "randomized_response", beta=0.6)])
-    text = text_of(written(plan, tmp_path)).replace("\xa0", " ")
-    said = "A suspicion of 1 % becomes at most 14.2 % by 1 record, 72.9 % by 2, 97.8 % by 3, "
-    said += "99.992 % by 5."
+    text = text_of(written(plan, tmp_path))
+    said = "A suspicion of 1% becomes at most 14.2% by 1 record, 72.9% by 2, 97.8% by 3, "
+    said += "99.992% by 5."
     certificate = str(plan.protect({"x": [1, 2]}).certificate)
     for shown in (certificate, str(plan.preview())):
         assert "hold for one record" in shown
         assert said in shown
-    assert "Every bound here holds for one record." in text
-    assert "1 record14.2 %" in text.replace(" 1 record ", "1 record")
-    for share in ("14.2 %", "72.9 %", "97.8 %", "99.992 %"):
-        assert share in text
+    assert "All limits hold for one record." in text
+    several = "A 1% suspicion then grows to at most 72.9% with 2, 97.8% with 3, 99.992% with 5"
+    assert f"{several} records, in x." in text
     open_ = bs.Plan([bs.Categorical("x", range(9), "identity")])
     assert "hold for one record" in str(open_.preview())
     two = bs.Plan([*plan.attributes, bs.Categorical("y", [0, 1], "identity")])
@@ -273,14 +274,14 @@ def test_shared_noise_asks_for_clusters(tmp_path: Path) -> None:
 
 def test_every_warning_names_the_audit_that_measures_it() -> None:
     plans = [
-        bs.Plan([bs.Categorical("a", [1], "identity", missing="keep", domain_from_data=True)]),
-        bs.Plan([bs.Categorical("a", [1, 2], "identity", domain_from_data=True)], keep="*"),
+        bs.Plan([bs.Categorical("a", [1], "identity", missing="keep", categories_from_data=True)]),
+        bs.Plan([bs.Categorical("a", [1, 2], "identity", categories_from_data=True)], keep="*"),
         bs.Plan([bs.Joint(("a", "b"), [[1, 2], [1, 2]],
                           matrix=bs.kron(bs.identity(2), bs.uniform(2)))], keep=["c"]),
         bs.Plan([bs.Numeric("x", "k_anonymous", k=2)]).for_records(1000),
         bs.Plan([bs.Numeric("x", "uniform", order=None)]).for_records(1),
         bs.Plan([bs.Numeric("x", "identity"), bs.Numeric("y", "uniform")]).for_records(20),
-        bs.Plan([bs.Numeric("x", "uniform", release="average")]).for_records(20),
+        bs.Plan([bs.Numeric("x", "uniform", how="average")]).for_records(20),
         bs.Plan([bs.Numeric("x", matrix=bs.mix([bs.identity(5), bs.uniform(5)],
                                                weights=[0.5, 0.5]))]),
         bs.Plan([bs.Categorical("a", [1, 2], "randomized_response", beta=0.1),
@@ -322,7 +323,7 @@ def test_heat_maps_have_names_on_both_axes(tmp_path: Path) -> None:
 def test_missing_answers_that_everyone_sees_are_not_called_protected(tmp_path: Path) -> None:
     law = bs.blocks([2, 1])
     plan = bs.Plan([bs.Categorical("a", [1, 2], matrix=law, missing="category")])
-    assert preview.in_clear(plan) == ["who is missing in column `a`"]
+    assert preview.published_unchanged(plan) == ["who is missing in column `a`"]
     for text in (text_of(written(plan, tmp_path)), plan.attributes[0]._repr_html_()):
         assert "protected like the others" not in text
         assert "see who" in text

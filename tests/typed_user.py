@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 import bistochastic as bs
 from bistochastic.plan import ReleaseOptions, Survey
 from bistochastic.results import (
+    BatchFunction,
     Counts,
     Decomposition,
     Estimate,
-    Function,
     ProtectedBatches,
     Quantity,
     Ratio,
@@ -47,6 +47,7 @@ def randomized(codes: NDArray[np.uint8], flags: NDArray[np.bool_]) -> None:
     assert_type(m.randomize(flags), NDArray[np.bool_])
     drawn = m.randomize([0, 1], key=bs.Key.generate(), stream="a", start=0)
     assert_type(drawn, NDArray[np.integer[Any] | np.bool_])
+    assert_type(m.randomize(pl.Series([0, 1])), pl.Series)
     assert_type(m.respond(1), int)
     assert_type(m.exact_row(0), list[Fraction])
     assert_type(m.to_dense(), NDArray[np.float64])
@@ -84,7 +85,7 @@ def on_engines(source: bs.KeySource, lazy: pl.LazyFrame, relation: duckdb.DuckDB
     assert_type(made, pl.LazyFrame)
     assert_type(PLAN.on(relation, key=source, id_column="person", after="first"),
                 duckdb.DuckDBPyRelation)  # fmt: skip
-    assert_type(PLAN.function(key=source, **WAVE), Function)
+    assert_type(PLAN.batch_function(key=source, **WAVE), BatchFunction)
     assert made.collect().height == 3
 
 

@@ -6,6 +6,7 @@ Laws, measures and draws are inherited from the core.
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -33,6 +34,16 @@ def _refused(sign: str) -> Callable[[object, object], NoReturn]:
         raise TypeError(f"`{sign}` must {must}; got a Matrix")
 
     return refuse
+
+
+def _randomize(matrix: Matrix, codes: Any, **options: Any) -> Any:
+    """Draw as the core does; a column of another library comes back as one."""
+    if type(codes) is np.ndarray or type(codes) is list:
+        return _core.Law.randomize(matrix, codes, **options)
+    from bistochastic.adapters import door, values
+
+    plain = values.codes_of(codes, matrix.size)
+    return door.recoded(codes, _core.Law.randomize(matrix, plain, **options))
 
 
 class Matrix(_core.Law):
@@ -83,6 +94,9 @@ class Matrix(_core.Law):
             return numbers
         _core.require_memory("to_dense", self.size, self.size, np.dtype(dtype).itemsize)
         return numbers.astype(dtype)
+
+    if not TYPE_CHECKING:
+        randomize = wraps(_core.Law.randomize)(_randomize)
 
     __add__ = __radd__ = _refused("+")
     __sub__ = __rsub__ = _refused("-")
@@ -267,7 +281,7 @@ class Matrix(_core.Law):
         method: Literal["inverse", "mle", "simplex", "shrunk"] = "inverse",
         population: Literal["sampled", "fixed"] = "sampled",
         classes: bool = False,
-        labels: object = None,
+        categories: object = None,
         records: int | None = None,
         weights: ArrayLike | None = None,
         progress: Progress = None,
@@ -302,7 +316,7 @@ class Matrix(_core.Law):
         ``classes=True`` estimates only the totals of the classes of :func:`blocks`,
         :func:`k_anonymous` and the like, which are reported as they are.
 
-        ``labels`` names the categories: a list, or a dict with a list for each column of a joint
+        ``categories`` are their names: a list, or a dict with a list for each column of a joint
         table. The result prints and exports them.
 
         ``weights`` are survey weights, one per report. The errors are then those of a sample drawn
@@ -324,7 +338,7 @@ class Matrix(_core.Law):
         >>> m = bs.randomized_response(3, epsilon=2)
         >>> m.estimate([0, 0, 1, 2, 0, 1, 0, 0]).counts.round(2)
         array([6.1 , 1.69, 0.22])
-        >>> m.estimate([0, 0, 1, 2], weights=[1, 2, 1, 1], labels=["no", "yes", "?"])
+        >>> m.estimate([0, 0, 1, 2], weights=[1, 2, 1, 1], categories=["no", "yes", "?"])
         <Estimate: inverse from 4 records with weights of 5, 3 degrees of freedom (sampled)>
         category  reported  frequency  count  standard_error     low    high
         --------  --------  ---------  -----  --------------  ------  ------
@@ -336,7 +350,7 @@ class Matrix(_core.Law):
 
         return estimate.estimate(
             self, codes, counts=counts, method=method, population=population, classes=classes,
-            labels=labels, records=records, weights=weights, progress=progress, gap=gap,
+            categories=categories, records=records, weights=weights, progress=progress, gap=gap,
             seconds=seconds,
         )  # fmt: skip
 

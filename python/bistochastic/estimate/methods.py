@@ -9,7 +9,7 @@ import numpy as np
 
 from bistochastic import _core, arguments, families, operators, structure
 from bistochastic.estimate import likelihood, shrinkage, tallies
-from bistochastic.estimate.axes import of_labels
+from bistochastic.estimate.axes import of_categories
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
 from bistochastic.estimate.result import Estimate
@@ -37,7 +37,7 @@ def estimate(
     method: object = "inverse",
     population: object = "sampled",
     classes: object = False,
-    labels: object = None,
+    categories: object = None,
     records: object = None,
     weights: object = None,
     progress: object = None,
@@ -49,7 +49,7 @@ def estimate(
     who = arguments.one_of("population", population, POPULATIONS)
     by_class = _core.as_flag("classes", classes)
     asked = Patience.of(how, progress, gap, seconds)
-    axes = () if labels is None or by_class else of_labels(labels, matrix.size)
+    axes = () if categories is None or by_class else of_categories(categories, matrix.size)
     limit = None if records is None else _core.as_whole("records", records, 1)
     if weights is not None and (by_class or limit is not None):
         other = "classes" if by_class else "records"
@@ -110,7 +110,7 @@ def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> 
     """Tables of weights, and the map back, where one matrix is all there is."""
     if codes is None or counts is not None:
         raise TypeError("`weights` must be given with codes; got counts")
-    array = np.ascontiguousarray(tallies.code_array(codes).reshape(-1))
+    array = np.ascontiguousarray(tallies.code_array(codes, matrix.size).reshape(-1))
     given = weight_array("weights", weights, len(array))
     if array.dtype.kind == "i":
         low = array < 0

@@ -10,6 +10,7 @@ from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import date
 
     from bistochastic.plan.certificate import Certificate
     from bistochastic.sources import KeySource
@@ -33,7 +34,7 @@ class Survey(TypedDict, total=False):
 class ReleaseOptions(TypedDict, total=False):
     """What is said of a release beside its key: see :meth:`bistochastic.Plan.protect`."""
 
-    release: str | None
+    release_name: str | None
     id_column: str | None
     after: Certificate | Literal["first"] | None
     redraw: bool
@@ -46,10 +47,20 @@ class _Keyed(TypedDict):
 
 
 class EngineOptions(ReleaseOptions, _Keyed, total=False):
-    """The same on an engine: see :meth:`bistochastic.Plan.function`."""
+    """The same on an engine: see :meth:`bistochastic.Plan.batch_function`."""
 
     row_columns: Sequence[str] | None
     shuffle: bool
+
+
+class ReportOptions(TypedDict, total=False):
+    """What is said on the cover of a report: see :meth:`bistochastic.Release.report`."""
+
+    title: str | None
+    publisher: str | None
+    date: date | str | None
+    contact: str | None
+    design_effect: float
 
 
 def taking(bundle: type) -> Callable[[Callable[Given, Found]], Callable[Given, Found]]:
@@ -67,7 +78,7 @@ def taking(bundle: type) -> Callable[[Callable[Given, Found]], Callable[Given, F
     def taken(method: Callable[Given, Found]) -> Callable[Given, Found]:
         plain = inspect.signature(method)
         *own, _ = plain.parameters.values()
-        unset = {"bool": False}
+        unset = {"bool": False, "float": 1}
         own += [
             inspect.Parameter(
                 name,
