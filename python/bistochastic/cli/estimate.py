@@ -1,4 +1,4 @@
-"""``estimate``: a table of the original from a protected file, read piece by piece."""
+"""``estimate``: a table of the original from a protected file, read in batches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 
 from bistochastic.cli.columns import columns_named, condition
 from bistochastic.cli.dialects import reads_csv
-from bistochastic.cli.group import main, say
+from bistochastic.cli.group import main, say, say_json
 from bistochastic.cli.numbers import number
 from bistochastic.labels import plain_integer
 from bistochastic.progress import steps
@@ -36,7 +36,7 @@ def _scale(_context: object, _option: object, typed: str | None) -> float | None
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
-@main.command()
+@main.command(short_help="Estimate tables of the original.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--plan", required=True, type=click.Path(path_type=Path),
               help="The plan that protected the file, or the certificate.")  # fmt: skip
@@ -45,29 +45,29 @@ _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
     required=True,
     multiple=True,
     metavar="COLUMNS",
-    help="Columns of the table, as sex,education. May be given several times. A column "
-    "with a comma in its name: alone, or in quotes as 'sex,\"a,b\"'.",
+    help="Columns of the table, e.g. sex,education. Repeatable. Quote a name that has a comma: "
+    "'sex,\"a,b\"'.",
 )
 @click.option(
     "--where",
     multiple=True,
-    help="A condition, as sex=F,M, with a level in quotes if "
-    "it has a comma. May be given several times.",
+    help="A condition, e.g. sex=F,M. Repeatable. Quote a category that has a comma.",
 )
 @click.option("--weights", help="A column of survey weights.")
 @click.option("--strata", help="A column of strata of the sample.")
-@click.option("--cluster", help="A column of clusters of the sample: those drawn first, or the ids "
-              "of people with several rows.")  # fmt: skip
+@click.option("--cluster", help="A column of clusters of the sample (primary sampling units), or "
+              "the ids of people with several rows.")  # fmt: skip
 @click.option("--replicates", multiple=True,
-              help="Columns of replicate weights, as r1,r2,r3, in place of strata and clusters. "
-              "May be given several times.")  # fmt: skip
+              help="Columns of replicate weights, e.g. r1,r2,r3, in place of strata and "
+              "clusters. Repeatable.")  # fmt: skip
 @click.option("--replicate-scale", metavar="NUMBER", callback=_scale,
-              help="What the squared differences of replicates are multiplied by, as 79/80 for a "
-              "jackknife of 80; 1 over their number by default.")  # fmt: skip
+              help="Factor of the squared differences of replicates, e.g. 79/80 for a jackknife "
+              "of 80.  [default: 1 / their number]")  # fmt: skip
 @click.option("--method", default="inverse", help="inverse, mle, simplex or shrunk.")
 @click.option("--population", default="sampled", help="sampled, or fixed if the file is everyone.")
 @click.option("--format", default="table", type=click.Choice(["table", "csv", "json"]),
               help="How the table is printed.")  # fmt: skip
+@click.option("--json", "format", flag_value="json", help="The same as --format json.")
 @reads_csv
 def estimate(
     file: Path,
@@ -86,9 +86,9 @@ def estimate(
 ) -> None:
     """Estimate a table of the original from FILE, a protected CSV, Parquet or Arrow file.
 
-    The file is read piece by piece, so that it may be larger than memory. With --strata, --cluster
-    or --replicates the columns that are needed are held in memory. Rows in messages are counted
-    from 0, without the header of a CSV file.
+    The file is read in batches, so it can be larger than memory. With --strata, --cluster or
+    --replicates, the columns that are needed must fit in memory. Messages count rows from 0,
+    without the header of a CSV file.
 
     \b
     bistochastic estimate protected.csv --plan plan.toml --by sex,education
@@ -158,8 +158,8 @@ def _check(file: Path, plan: Plan) -> Certificate | None:
 
     certificate = certificate_beside(file)
     if certificate is None:
-        say("note: there is no certificate beside the file, so that nobody checked whether "
-                   "this plan protected it", err=True)  # fmt: skip
+        say("Note: there is no certificate next to the file, so it was not checked that this plan "
+            "protected it", err=True)  # fmt: skip
         return None
 
     def laws(given: Plan) -> dict[tuple[str, ...], Attribute]:
@@ -170,7 +170,7 @@ def _check(file: Path, plan: Plan) -> Certificate | None:
         must = "`plan` must be the one that protected the file, as its certificate says"
         other = next(c for c in (*then, *now) if then.get(c) != now.get(c))
         listed = ", ".join(f"`{shown(column)}`" for column in other)
-        raise ValueError(f"{must}; got one whose law of {listed} differs")
+        raise ValueError(f"{must}; got one whose matrix of {listed} differs")
     return certificate
 
 
@@ -236,7 +236,6 @@ def _print(found: Estimate, form: str) -> None:
         return
     import csv
     import io
-    import json
 
     columns: dict[str, Any] = {**found._levels(), **found._columns()}
     plain = {k: v if isinstance(v, list) else v.tolist() for k, v in columns.items()}
@@ -251,9 +250,8 @@ def _print(found: Estimate, form: str) -> None:
         return
     finite = [{k: None if isinstance(v, float) and not math.isfinite(v) else v
                for k, v in row.items()} for row in rows]  # fmt: skip
-    facts = {
+    say_json({
         "method": found.method, "population": found.population, "records": found.records,
         "total": found.records if found.total is None else found.total, "gap": found.gap,
         "notes": found._remarks(), "cells": finite,
-    }  # fmt: skip
-    say(json.dumps(facts, indent=1, default=str))
+    })  # fmt: skip

@@ -1,4 +1,4 @@
-"""``Profile`` and ``Entry``: each number exact, a bound, or not computed and why."""
+"""``Profile`` and ``Entry``: each number exact, a bound, or not computed, with the reason."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     Status = Literal["exact", "bound", "not computed"]
 
-# What each measure is called in words, and in which direction it is rounded: +1 up, -1 down.
+# The name of each measure in words, and the direction of rounding: +1 up, -1 down.
 _WORDS: dict[str, tuple[str, int]] = {
     "entropy_rate": ("entropy rate, bits", -1),
     "beta": ("beta", -1),
-    "worst_row": ("beta of the worst row", -1),
-    "worst_column": ("beta of the worst column", -1),
+    "worst_row": ("beta, least protected category", -1),
+    "worst_column": ("beta, most revealing reported value", -1),
     "mutual_information": ("mutual information, uniform prior, bits", +1),
     "capacity": ("channel capacity, any prior, bits", +1),
     "guessing_probability": ("best guess, uniform prior", +1),
@@ -30,31 +30,31 @@ _WORDS: dict[str, tuple[str, int]] = {
     "guaranteed_max_leakage": ("maximal leakage that beta alone allows", +1),
     "epsilon": ("epsilon", +1),
     "metric_epsilon": ("epsilon per unit of cost", +1),
-    "expected_cost": ("expected cost of a report", 0),
-    "deniability_1": ("truths deniable at gamma 1", 0),
-    "deniability_2": ("truths deniable at gamma 2", 0),
-    "deniability_epsilon": ("truths deniable at gamma e^epsilon", 0),
+    "expected_cost": ("expected cost of a reported value", 0),
+    "deniability_1": ("true values deniable at gamma 1", 0),
+    "deniability_2": ("true values deniable at gamma 2", 0),
+    "deniability_epsilon": ("true values deniable at gamma e^epsilon", 0),
     "truthfulness": ("truthfulness", 0),
     "is_ergodic": ("ergodic", 0),
     "rank": ("rank", 0),
     "condition": ("condition, 2-norm", +1),
-    "varah_bound": ("condition by the diagonal alone (Varah)", +1),
+    "varah_bound": ("condition by the diagonal only (Varah)", +1),
     "remaining_uncertainty": ("attacker's uncertainty H(X|Y), bits", -1),
     "effective_alternatives": ("effective alternatives 2^H(X|Y)", -1),
     "best_guess": ("best guess under the prior", +1),
 }
 
-# What is between 0 and 1, and so is drawn.
+# Measures between 0 and 1, which are drawn.
 _SHARES = ("beta", "worst_row", "worst_column", "guessing_probability", "truthfulness")
 _TO_THE_DIGIT = ("entropy_rate", "beta", "worst_row", "worst_column", "epsilon")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One measure: its value, how that is known, and what else is to say.
+    """One measure: its value, whether that is exact or a bound, and a note.
 
-    ``before`` is what the measure would be without any report, where that makes sense: the entropy
-    of the prior, or the best guess by the prior alone.
+    ``before`` is the measure without a reported value, if it has one: the entropy of the prior, or
+    the best guess by the prior.
 
     >>> import bistochastic as bs
     >>> bs.uniform(4).profile()["max_leakage"]
@@ -69,17 +69,17 @@ class Entry:
 
     @property
     def words(self) -> str:
-        """What it is, in words.
+        """The name of the measure in words.
 
         >>> import bistochastic as bs
         >>> bs.uniform(3).profile()["worst_row"].words
-        'beta of the worst row'
+        'beta, least protected category'
         """
         return _WORDS[self.name][0]
 
     @property
     def text(self) -> str:
-        """The value in short, rounded so that privacy is never overstated.
+        """The value in six digits, rounded so that privacy is never overstated.
 
         >>> import bistochastic as bs
         >>> bs.uniform(3).profile()["guessing_probability"].text
@@ -90,12 +90,12 @@ class Entry:
     def _repr_html_(self) -> str:
         from bistochastic.markup import facts, fragment
 
-        pairs = [("value", self.text), ("known", self.status), ("note", self.note or "none")]
+        pairs = [("value", self.text), ("status", self.status), ("note", self.note or "none")]
         return fragment(facts(pairs, caption=self.words))
 
 
 def shortened(entry: Entry, digits: int) -> str:
-    """A value in so many digits, rounded so that privacy is never overstated.
+    """Write a value in this many digits, rounded so that privacy is never overstated.
 
     >>> import bistochastic as bs
     >>> shortened(bs.uniform(3).profile()["guessing_probability"], 2)
@@ -108,8 +108,8 @@ def shortened(entry: Entry, digits: int) -> str:
         return "yes" if x else "no"
     if isinstance(x, int):
         return str(x)
-    # A unit in the last place, by which a value may have been moved to be safe, is not shown.
-    # Zero was not moved: nothing is below it.
+    # A value may have been moved by a unit in the last place, to be safe; that is not shown. Zero
+    # was not moved: nothing is below it.
     moved = x != 0 and math.isfinite(x) and entry.name not in _TO_THE_DIGIT
     unit = 4 * math.ulp(x) if moved else 0.0
     if direction > 0:
@@ -119,15 +119,15 @@ def shortened(entry: Entry, digits: int) -> str:
 
 @dataclass(frozen=True)
 class Profile:
-    """What an attacker can do with a matrix, and what an analyst can still learn.
+    """The measures of a matrix: what an attacker can learn, and what an analyst can.
 
-    ``profile.capacity`` is a value. ``profile["capacity"]`` is the :class:`Entry` that also says
-    how it is known: exact, a bound, or not computed, with the reason.
+    ``profile.capacity`` is a value. ``profile["capacity"]`` is the :class:`Entry`, which also says
+    whether the value is exact, a bound, or not computed, with the reason.
 
-    Deniability at gamma counts the truths that explain a report about as well as the true one does:
-    at gamma 2 at least half as well. Maximal leakage is the most bits that a report can add to the
-    chance of a right guess, whatever is believed beforehand. Capacity is the most bits that a
-    report tells on average, whatever the true shares.
+    Deniability at gamma counts the true values that explain a reported value about as well as the
+    actual one does: at gamma 2, at least half as well. Maximal leakage is the most bits that a
+    reported value can add to the probability of a right guess, for any prior. Capacity is the most
+    bits that a reported value reveals on average, for any true proportions.
 
     >>> import bistochastic as bs
     >>> p = bs.randomized_response(12, epsilon=3).profile()
@@ -155,7 +155,7 @@ class Profile:
         return iter(self.entries)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Plain values for JSON: name to value, status and note.
+        """Return plain values for JSON: a value, status and note for each name.
 
         >>> import bistochastic as bs
         >>> bs.uniform(4).profile().to_dict()["rank"]
@@ -164,7 +164,7 @@ class Profile:
         return {e.name: {"value": e.value, "status": e.status, "note": e.note} for e in self}
 
     def rows(self) -> list[list[str]]:
-        """One row of text per measure.
+        """Return one row of text per measure.
 
         >>> import bistochastic as bs
         >>> bs.uniform(4).profile().rows()[1]
@@ -173,7 +173,7 @@ class Profile:
         return [[e.words, e.text, e.status, e.note] for e in self]
 
     def __repr__(self) -> str:
-        header = ["measure", "value", "known", "note"]
+        header = ["Measure", "Value", "Status", "Note"]
         n = self.matrix.size
         title = f"<Profile of {self.matrix.family} {n} x {n}>"
         return f"{title}\n{table(header, self.rows(), left=(0, 2, 3))}"
@@ -187,15 +187,15 @@ class Profile:
             for entry in self
             if entry.name in _SHARES and entry.value is not None
         ]
-        header = ["measure", "value", "known", "note"]
+        header = ["Measure", "Value", "Status", "Note"]
         title = f"Profile of {self.matrix.family}, {n} x {n}"
         return markup.fragment(
             markup.table(header, self.rows(), caption=title, left=(0, 2, 3), scroll=False),
-            markup.titled(markup.bars(shares, title="Those that are shares", most=1.0)),
+            markup.titled(markup.bars(shares, title="Measures between 0 and 1", most=1.0)),
         )
 
     def plot(self, *, axes: object = None) -> Figure:
-        """The profile as a picture (needs the extra ``plot``); returns the matplotlib figure.
+        """Plot the profile (needs the extra ``plot``) and return the matplotlib figure.
 
         See :func:`bistochastic.plot.profile`.
 
@@ -210,10 +210,10 @@ class Profile:
 
 
 def status_of(exact: bool) -> Status:
-    """How a number is known: exactly, or as a bound."""
+    """Say whether a number is exact or a bound."""
     return "exact" if exact else "bound"
 
 
 def missing(name: str, why: str) -> Entry:
-    """A measure that was not computed, and why."""
+    """Make a measure that was not computed, with the reason."""
     return Entry(name, None, "not computed", why)

@@ -40,11 +40,11 @@ def facts(matrix: Matrix) -> list[tuple[str, str]]:
         ("size", str(matrix.size)),
         ("entropy_rate", f"{down(matrix.entropy_rate)} of {matrix.max_bits:.6g}"),
         ("beta", down(matrix.beta)),
-        ("epsilon", "infinite: some reports exclude some truths"
+        ("epsilon", "infinite: some reported values rule out some true values"
          if math.isinf(matrix.epsilon) else up(matrix.epsilon)),
         ("truthfulness", _share(matrix.truthfulness)),
         ("is_ergodic", _yes(matrix.is_ergodic)),
-        ("numbers are", _known(matrix)),
+        ("status", _known(matrix)),
         ("parameters", _short(matrix.parameters)),
         ("requested", _short(matrix.requested)),
     ]  # fmt: skip
