@@ -94,7 +94,7 @@ def _average(matrix: Matrix, mean: measures.Average) -> list[Entry]:
     known = status_of(mean.exact)
     return [
         Entry("entropy_rate", mean.bits, known, f"of {matrix.max_bits:.6g}"),
-        Entry("beta", mean.beta, known, "an average over the true values"),
+        Entry("beta", mean.beta, known, "an average over the categories"),
     ]
 
 
