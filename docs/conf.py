@@ -1,0 +1,48 @@
+"""How the pages of this folder become a site: ``make docs``. Nothing is fetched from the network."""
+
+from __future__ import annotations
+
+from importlib.metadata import version as installed
+
+project = "bistochastic"
+author = "The bistochastic developers"
+copyright = "the bistochastic developers, MIT or Apache-2.0"
+version = release = installed("bistochastic")
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx_click",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 4
+# The notebooks are stored with their outputs; `make tutorials` runs them.
+nb_execution_mode = "off"
+
+# Examples of pages and docstrings start with a prompt, which is not copied.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+autodoc_member_order = "groupwise"
+autodoc_typehints = "signature"
+autodoc_default_options = {"members": True, "undoc-members": False}
+autosummary_generate = False
+python_use_unqualified_type_names = True
+napoleon_google_docstring = False
+add_module_names = False
+
+html_theme = "furo"
+html_title = f"bistochastic {version}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {
+    "source_repository": "https://github.com/bistochastic/bistochastic/",
+    "source_branch": "main",
+    "source_directory": "docs/",
+}
