@@ -132,18 +132,18 @@ bench: build-bench
 # Needs adult.csv (UCI) in the folder that BISTOCHASTIC_DATA names.
 adult: build-bench
 	$(BIN)/python benches/adult.py --plot docs/pictures/adult.png > .venv/adult.md
-	mv .venv/adult.md docs/adult.md
+	mv .venv/adult.md docs/explanation/adult.md
 
 # Coverage of intervals over keys and resamples of Adult; needs adult.csv in the same folder.
 study: build-test
 	$(BIN)/python benches/coverage.py
 
-# Needs census.csv (CASC) in the same folder; writes the table of docs/numeric.md.
+# Needs census.csv (CASC) in the same folder; writes the table of docs/howto/numeric.md.
 census: build-bench
 	$(BIN)/python benches/census.py
 
 paper: build
-	$(BIN)/bistochastic paper --markdown > docs/paper.md
+	$(BIN)/bistochastic paper --markdown > docs/explanation/paper.md
 
 pictures: build-test
 	$(BIN)/python examples/pictures.py docs/pictures

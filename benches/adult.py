@@ -1,6 +1,6 @@
 """Joint tables of the Adult census from attributes randomized one by one: ``make adult``.
 
-Writes a Markdown page: docs/adult.md.
+Writes a Markdown page: docs/explanation/adult.md.
 
 Each of eight attributes is randomized on its own: the truth with probability p, otherwise a
 uniform category. Of every pair the table is estimated, and random subsets of its cells are

@@ -1,7 +1,7 @@
 """The paper's tables, theorems and propositions, recomputed on the spot.
 
 N. Ruiz and J. Domingo-Ferrer, "Bistochastic privacy", MDAI 2022. ``statements`` computes every
-number that is shown, ``page.md`` has the words around them, and ``docs/paper.md`` is
+number that is shown, ``page.md`` has the words around them, and ``docs/explanation/paper.md`` is
 :func:`markdown`.
 
 >>> markdown().splitlines()[4]
@@ -50,7 +50,7 @@ _WIDTH = 92
 
 
 def markdown() -> str:
-    """Make everything as the page ``docs/paper.md``."""
+    """Make everything as the page ``docs/explanation/paper.md``."""
     page = Path(__file__).with_name("page.md").read_text(encoding="utf-8")
     return page.rstrip("\n").format(**_tables(), **_numbers())
 
