@@ -12,7 +12,9 @@ from test_pages import PAGES, run_examples
 SKIPPED = "# doctest: +SKIP"
 
 
-@pytest.mark.parametrize(("engine", "module"), [("spark", "pyspark"), ("ray", "ray"), ("dask", "dask")])
+@pytest.mark.parametrize(
+    ("engine", "module"), [("spark", "pyspark"), ("ray", "ray"), ("dask", "dask")]
+)
 def test_examples_of_heavy_engines_give_what_is_shown(
     engine: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,7 +32,9 @@ class Page(HTMLParser):
         if tag == "a":
             file = named.get("href", "").partition("#")[0]
             if file.endswith(".html") and "://" not in file:
-                self.links.add((self._folder / file).resolve().relative_to(SITE.resolve()).as_posix())
+                self.links.add(
+                    (self._folder / file).resolve().relative_to(SITE.resolve()).as_posix()
+                )
         elif tag == "link" and named.get("rel") in ("stylesheet", "icon", "preload"):
             self.loads.append(named["href"])
         elif "src" in named:
