@@ -242,12 +242,12 @@ def draw_picture(path: Path, betas: list[float], medians: dict[str, list[float]]
 
 HEAD = """# Compare estimation methods on census data
 
-`make adult` writes this page from eight columns of the Adult census (1994, {records:,} records). Each
-column is randomized separately: the true value with probability p, otherwise a random category. The
-joint table of every pair of columns is then estimated from the reported values. The error is
-|estimate - true count| / true count, for counts of random sets of cells. The table shows its median
-over {runs} randomizations x {pairs} pairs x {queries} queries, each for a tenth of the cells, and the
-standard error of the median. The reported values come from `Matrix.randomize` under
+`make adult` writes this page from eight columns of the Adult census (1994, {records:,} records).
+Each column is randomized separately: the true value with probability p, otherwise a random
+category. The joint table of every pair of columns is then estimated from the reported values.
+The error is |estimate - true count| / true count, for counts of random sets of cells. The table
+shows its median over {runs} randomizations x {pairs} pairs x {queries} queries, each for a tenth
+of the cells, and its standard error. The reported values come from `Matrix.randomize` under
 `Key.insecure({seed})`. Other seeds change the numbers by about these errors. The design follows
 Domingo-Ferrer and Soria-Comas, "Multi-Dimensional Randomized Response" (IEEE TKDE 34(10), 2022).
 

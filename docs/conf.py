@@ -1,4 +1,4 @@
-"""How the pages of this folder become a site: ``make docs``. Nothing is fetched from the network."""
+"""How the pages of this folder become a site: ``make docs``. Nothing comes from the network."""
 
 from __future__ import annotations
 

@@ -162,9 +162,10 @@ def broken_links(path: Path, text: str) -> list[str]:
             target = source_of(file)
         elif re.match(r"[a-z]+:", link):
             continue
-        if target is None or not target.exists():
-            found.append(link)
-        elif anchor and target.suffix == ".md" and anchor not in anchors(target.read_text()):
+        exists = target is not None and target.exists()
+        if exists and anchor and target is not None and target.suffix == ".md":
+            exists = anchor in anchors(target.read_text())
+        if not exists:
             found.append(link)
     return found
 
