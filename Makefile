@@ -151,7 +151,7 @@ pictures: build-test
 # The site, in .venv/site: offline, and any warning is an error. Tests look at it if it is there.
 docs: build-test
 	rm -rf .venv/site
-	$(BIN)/python -m sphinx -q -W --keep-going -j 2 -b html -d .venv/doctrees docs .venv/site
+	$(BIN)/python -m sphinx -q -E -W --keep-going -j 2 -b html -d .venv/doctrees docs .venv/site
 
 # Runs the tutorials and compares what they show with what is stored in them.
 tutorials: build-test

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from importlib.metadata import version as installed
 
+from click import Context
+from sphinx.application import Sphinx
+
 project = "bistochastic"
 author = "The bistochastic developers"
 copyright = "the bistochastic developers, MIT or Apache-2.0"
@@ -35,6 +38,9 @@ python_use_unqualified_type_names = True
 napoleon_google_docstring = False
 add_module_names = False
 
+# Options start with two hyphens, which are not a dash.
+smartquotes = False
+
 html_theme = "furo"
 html_title = f"bistochastic {version}"
 html_static_path = ["static"]
@@ -46,3 +52,18 @@ html_theme_options = {
     "source_branch": "main",
     "source_directory": "docs/",
 }
+
+
+def show_commands_as_code(_app: Sphinx, _context: Context, lines: list[str]) -> None:
+    """Turn the sample commands of a command's help into blocks of code."""
+    shown: list[str] = []
+    for line, before in zip(lines, ["", *lines[:-1]], strict=True):
+        if line.startswith("| "):
+            shown += [] if before.startswith("| ") else [".. code-block:: sh", ""]
+        shown.append("   " + line[2:] if line.startswith("| ") else line)
+    lines[:] = shown
+
+
+def setup(app: Sphinx) -> None:
+    """Register what is done to the help of commands."""
+    app.connect("sphinx-click-process-description", show_commands_as_code)
