@@ -42,6 +42,7 @@ add_module_names = False
 smartquotes = False
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"
 html_title = f"bistochastic {version}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
