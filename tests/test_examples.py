@@ -32,7 +32,7 @@ def test_there_are_tutorials_without_pages_of_another_kind() -> None:
 def test_it_is_a_notebook_that_reads_well(name: str) -> None:
     found = stored(name)
     assert (found["nbformat"], found["nbformat_minor"]) == (4, 5)
-    assert (TUTORIALS / name).read_text() == notebooks.written(found)
+    assert (TUTORIALS / name).read_text() == notebooks.serialize(found)
     cells = found["cells"]
     assert len({cell["id"] for cell in cells}) == len(cells)
     assert cells[0]["source"][0].startswith("# ")
@@ -106,7 +106,7 @@ def test_the_runner_wants_errors_where_they_are_announced() -> None:
 
 def test_a_stale_output_is_seen() -> None:
     fresh = notebooks.run(notebook("import bistochastic as bs\nbs.uniform(2)", "print('one')"))
-    assert not notebooks.compared(fresh, copy.deepcopy(fresh))
+    assert not notebooks.compare(fresh, copy.deepcopy(fresh))
     for change in ("text", "html", "none"):
         old = copy.deepcopy(fresh)
         if change == "text":
@@ -115,11 +115,11 @@ def test_a_stale_output_is_seen() -> None:
             old["cells"][0]["outputs"][0]["data"]["text/html"][-1] += "<p>more</p>"
         else:
             old["cells"][1]["outputs"] = []
-        assert notebooks.compared(old, fresh), change
+        assert notebooks.compare(old, fresh), change
     for cell in fresh["cells"]:
         cell["metadata"]["tags"] = [notebooks.VARIES]
     old = copy.deepcopy(fresh)
     old["cells"][1]["outputs"][0]["text"] = ["two\n"]
-    assert not notebooks.compared(old, fresh)
+    assert not notebooks.compare(old, fresh)
     old["cells"][1]["outputs"] = []
-    assert notebooks.compared(old, fresh)
+    assert notebooks.compare(old, fresh)
