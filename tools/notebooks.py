@@ -4,7 +4,7 @@
     python tools/notebooks.py --check docs/tutorials/*.ipynb    run them, and compare
 
 It needs no Jupyter. A notebook is JSON. Its code cells are run in order, in a process of their own
-and an empty folder. What a cell prints and its last expression are stored as Jupyter stores them, as
+and an empty folder. What a cell prints and its last expression are stored as in Jupyter, as
 text and as HTML. The shell runs lines that start with ``!``.
 
 The output of a cell with the tag ``varies`` contains noise or a time, and is not compared. A cell
