@@ -171,7 +171,7 @@ def _epsilon(matrix: Matrix, found: measures.Lines | None) -> Entry:
     note = ""
     if witness is not None and matrix.epsilon > 0:
         u, w, v = witness
-        note = f"reported value {v} favours true value {u} over {w}"
+        note = f"reported {v} favours true {u} over true {w}"
     return Entry("epsilon", matrix.epsilon, known, note)
 
 
@@ -221,7 +221,7 @@ def _analyst(matrix: Matrix, found: measures.Lines | None, *, full: bool) -> lis
     ergodic = matrix.is_ergodic
     return [
         missing("truthfulness", _TOO_LARGE) if truth is None
-        else Entry("truthfulness", truth, "exact", "proportion reported truthfully, uniform prior"),
+        else Entry("truthfulness", truth, "exact", "under a uniform prior"),
         missing("is_ergodic", _TOO_LARGE) if ergodic is None
         else Entry("is_ergodic", ergodic, "exact"),
         *conditioning(matrix, full=full),
