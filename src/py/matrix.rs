@@ -110,13 +110,23 @@ impl Matrix {
         self.measured(py, law::Matrix::entropy_rate)
     }
 
-    /// The most bits a row can hold: ``log2(size)``.
+    /// The most bits a row can hold: ``log2(size)``, of the categories that can be true.
     ///
     /// >>> bs.blocks([4, 4]).max_bits
     /// 3.0
     #[getter]
     fn max_bits(&self) -> f64 {
-        bits::max_bits(self.family().size())
+        bits::max_bits(self.family().true_size())
+    }
+
+    /// How many codes are reported and never true: those from ``size - padding`` on. 0 except for
+    /// :func:`bistochastic.difference_set`.
+    ///
+    /// >>> bs.difference_set(1000, epsilon=1).padding, bs.uniform(5).padding
+    /// (365, 0)
+    #[getter]
+    fn padding(&self) -> u64 {
+        self.family().size() - self.family().true_size()
     }
 
     /// Definition 1: ``entropy_rate / max_bits``. 0 hides nothing, 1 hides everything.
