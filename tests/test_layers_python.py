@@ -28,6 +28,7 @@ ROOMS = (
     "structure",
     "operators",
     "matrix",
+    "designs",
     "families",
     "exchange",
     "measures",

@@ -23,6 +23,7 @@ from bistochastic.families import (
     build,
     circulant,
     dense,
+    difference_set,
     geometric,
     gibbs,
     identity,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Categorical", "Certificate", "Joint", "Key", "KeySource", "Matrix", "Numeric", "Plan",
     "audit", "balance", "blocks", "build", "circulant", "compare", "decompose_all", "dense",
-    "entropy_rate", "errors", "explore", "geometric", "gibbs", "identity", "k_anonymous",
+    "difference_set", "entropy_rate", "errors", "explore", "geometric", "gibbs", "identity", "k_anonymous",
     "kron", "masking", "mix", "permutation", "plot", "randomized_response", "reflected",
     "results", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, measures, operators
+from bistochastic import _core, measures, operators, structure
 from bistochastic.errors import SingularMatrixError
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.structure import Kron, composition, is_certain, shift_invariant, wide_factors
@@ -27,12 +27,12 @@ _DENSE = 1500
 
 def standard_error(matrix: Matrix, prior: object, records: object) -> Array:
     """See :meth:`bistochastic.Matrix.standard_error`."""
-    law = measures.distribution("prior", matrix.size, prior)
+    law = measures.prior_of(matrix, prior)
     count = _core.as_whole("records", records, 1)
     reports = np.maximum(operators.apply(matrix, law), 0.0)
     with operators.said_of("standard_error", matrix):
         spread, _ = intervals.scatter(matrix, reports, law)
-    return np.sqrt(spread / count)
+    return np.sqrt(spread / count)[structure.true_codes(matrix)]
 
 
 def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
@@ -67,6 +67,10 @@ def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
     count, r = _core.as_whole("records", records, 1), matrix.size
     if operators.is_singular(matrix):
         raise SingularMatrixError(operators.singular_sentence("standard_error", matrix))
+    if matrix.padding:
+        many = r - matrix.padding
+        each = standard_error(matrix, np.full(many, 1 / many), count)
+        return math.sqrt(float((each**2).mean()))
     total = _inverse_squares(matrix)
     if total is None or not math.isfinite(total):
         return None

@@ -22,7 +22,13 @@ from bistochastic.measures.costs import (
     ordinal_epsilon,
 )
 from bistochastic.measures.leakage import guaranteed_max_leakage
-from bistochastic.measures.priors import best_guess, distribution, posterior, remaining_uncertainty
+from bistochastic.measures.priors import (
+    best_guess,
+    distribution,
+    posterior,
+    prior_of,
+    remaining_uncertainty,
+)
 from bistochastic.measures.survey import TABLE, Lines, deniability, lines
 
 __all__ = [
@@ -49,5 +55,6 @@ __all__ = [
     "ordinal_cost",
     "ordinal_epsilon",
     "posterior",
+    "prior_of",
     "remaining_uncertainty",
 ]

@@ -158,14 +158,18 @@ impl Family for DifferenceSet {
         for (y, &j) in (0u64..).zip(&explained) {
             first[j as usize].get_or_insert(y);
         }
-        let seen = || (0u64..).zip(&first).filter_map(|(j, y)| Some((j, (*y)?)));
+        let [inside, outside] = self.counts;
+        // Codes that can be reported.
+        let seen = || {
+            let codes = (0u64..).zip(&first).filter_map(|(j, y)| Some((j, (*y)?)));
+            codes.filter(|&(j, _)| j * inside + (self.size - j) * outside > 0)
+        };
         survey.worst_row = (0, self.entropy_rate().bits_down());
         survey.worst_column = seen()
             .map(|(j, y)| (y, bits(j)))
             .reduce(|a, b| if b.1 < a.1 { b } else { a })?;
-        let [inside, outside] = self.counts;
         let top = |j: u64| {
-            let there = split(j).map(u64::from).map(|n| n > 0);
+            let there = split(j).map(|n| n > 0);
             (inside * u64::from(there[0])).max(outside * u64::from(there[1]))
         };
         survey.peaks.0 = explained.iter().map(|&j| u128::from(top(j))).sum();
