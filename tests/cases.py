@@ -290,7 +290,7 @@ def _balanced(table: Any) -> Matrix:
 _DESIGNS = st.sampled_from([(3, [0]), (4, [1, 2, 3]), (7, [0, 1, 3]), (13, [0, 1, 3, 9])])
 
 
-def _designed(design: tuple[int, list[int]], **asked: float) -> Matrix:
+def _designed(design: tuple[int, list[int]], **asked: Any) -> Matrix:
     return difference_set(design[0], set=design, **asked)
 
 

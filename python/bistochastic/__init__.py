@@ -42,6 +42,7 @@ from bistochastic.permutations.decomposition import decompose_all
 
 if TYPE_CHECKING:
     from bistochastic import masking, plot, results, theory
+    from bistochastic.choose.optimal import optimal
     from bistochastic.choose.tradeoff import tradeoff
     from bistochastic.plan import Categorical, Certificate, Joint, Numeric, Plan
     from bistochastic.report import compare
@@ -54,9 +55,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Categorical", "Certificate", "Joint", "Key", "KeySource", "Matrix", "Numeric", "Plan",
     "audit", "balance", "blocks", "build", "circulant", "compare", "decompose_all", "dense",
-    "difference_set", "entropy_rate", "errors", "explore", "geometric", "gibbs", "identity", "k_anonymous",
-    "kron", "masking", "mix", "permutation", "plot", "randomized_response", "reflected",
-    "results", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
+    "difference_set", "entropy_rate", "errors", "explore", "geometric", "gibbs", "identity",
+    "k_anonymous", "kron", "masking", "mix", "optimal", "permutation", "plot",
+    "randomized_response", "reflected", "results", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
 # What few need and takes a while to import waits until it is asked for.
@@ -69,6 +70,7 @@ _LATER = {
     "Plan": "bistochastic.plan",
     "compare": "bistochastic.report",
     "explore": "bistochastic.report.explorer",
+    "optimal": "bistochastic.choose.optimal",
     "titanic": "bistochastic.samples",
     "tradeoff": "bistochastic.choose.tradeoff",
 }

@@ -1,4 +1,4 @@
-"""Cyclic difference sets, constructed: every shift of such a set shares equally many residues with it.
+"""Cyclic difference sets, constructed: sets that share equally many residues with every shift.
 
 A set of k residues modulo v is a difference set ``(v, k, lambda)`` if every residue except 0 is a
 difference of two of its members exactly lambda times. Three constructions give all that are used:
@@ -87,9 +87,9 @@ def designs(least: int, most: int) -> Iterator[Design]:
 def error(size: int, epsilon: float, v: object, k: object) -> NDArray[np.float64]:
     """Compute n times the squared error of all ``size`` shares, summed, at a uniform truth.
 
-    A report counts for category x if it is a shift of x in the set. That has probability ``p`` under
-    x and ``q`` under every other truth, so a share of 1 / size is seen as ``s = q + (p - q) / size``
-    and estimated with variance ``s (1 - s) / (n (p - q)^2)``.
+    A reported value counts for category x if it is a shift of x in the set. Its probability is
+    ``p`` under x and ``q`` under every other true category. So a share of 1 / size is seen as
+    ``s = q + (p - q) / size`` and estimated with variance ``s (1 - s) / (n (p - q)^2)``.
 
     >>> float(error(100, 1, 100, 1) / error(100, 1, 341, 85))
     9.4...
@@ -199,9 +199,9 @@ def _primes(most: int) -> Residues:
 def _singer(v: int, p: int, m: int, n: int) -> Residues:
     """The i below v for which ``x^i`` is in a hyperplane over ``p^m``, x primitive.
 
-    A coordinate of ``x^i`` is a linear function f over p. Those of ``w x^i``, with w from a basis of
-    the field of ``p^m`` over p, vanish together just in a hyperplane over that field. Its elements
-    are powers of ``x^v``, so all are read off one sequence ``f(x^i)`` of m v numbers.
+    A coordinate of ``x^i`` is a linear function f over p. Those of ``w x^i``, with w from a basis
+    of the field of ``p^m`` over p, vanish together just in a hyperplane over that field. Its
+    elements are powers of ``x^v``, so all are read off one sequence ``f(x^i)`` of m v numbers.
     """
     degree = m * n
     step = _primitive(p, degree)
@@ -220,7 +220,7 @@ def _singer(v: int, p: int, m: int, n: int) -> Residues:
 
 
 def _primitive(p: int, degree: int) -> NDArray[np.int64]:
-    """Multiplication by x modulo the first primitive polynomial over p: x has order p^degree - 1."""
+    """Multiplication by x modulo the first primitive polynomial over p: its order is the most."""
     order = p**degree - 1
     proper = [order // r for r in _factors(order)]
     one = np.eye(degree, dtype=np.int64)

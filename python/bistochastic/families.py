@@ -270,14 +270,14 @@ def difference_set(
     """For many unordered categories: the least error of estimated proportions at an epsilon.
 
     A circulant (Expression 6) with two values: ``e^epsilon`` on the shifts of a cyclic difference
-    set of k residues modulo v, and 1 on all others. Every report counts for about ``v / (1 +
-    e^epsilon)`` categories. At epsilon 1 it needs 9 times fewer records than randomized response
+    set of k residues modulo v, and 1 on all others. Every reported value counts for about ``v / (1
+    + e^epsilon)`` categories. At epsilon 1 it needs 9 times fewer records than randomized response
     for 100 categories and 92 times fewer for 1,000.
 
     The matrix has v codes. Those from ``size`` on are reported and never true: ``m.padding`` of
-    them. ``m.max_bits`` is ``log2(size)``, and beta is ``1 - (log2 v - H) / log2(size)``, with H the
-    entropy of a row: a report reveals at most ``log2 v - H`` bits under any prior. ``mix`` and ``@``
-    reject such a matrix, because their input could be any of the v codes.
+    them. ``m.max_bits`` is ``log2(size)``, and beta is ``1 - (log2 v - H) / log2(size)``, with H
+    the entropy of a row: a reported value reveals at most ``log2 v - H`` bits under any prior.
+    :func:`mix` and ``@`` reject such a matrix, because their input could be any of the v codes.
 
     Give exactly one of
 
@@ -287,8 +287,8 @@ def difference_set(
     * ``epsilon`` or ``beta``, with a ``set=(v, residues)`` of your own
     * ``modulus``, ``residues`` and ``counts``, as they stand in ``parameters``
 
-    What it is not: a single report says almost nothing (truthfulness is about ``(1 + e^epsilon) /
-    v``), and at the same *beta* randomized response has the smaller error.
+    What it is not: a single reported value says almost nothing (truthfulness is about ``(1 +
+    e^epsilon) / v``), and at the same *beta* randomized response has the smaller error.
 
     >>> import bistochastic as bs
     >>> m = bs.difference_set(1000, epsilon=1)
@@ -332,10 +332,10 @@ def difference_set(
 
     def holds(inside: int, outside: int) -> bool:
         if beta is not None:
-            return made(inside, outside).beta >= plain.requested["beta"]
+            return made(inside, outside).beta >= limit
         return _core.build("circulant", {"first_row": [inside, outside]}).epsilon <= limit
 
-    limit = 0.0 if epsilon is None else plain.requested["epsilon"]
+    (limit,) = (float(plain.requested[name]) for name in asked)
     return made(*designs.counts(v, len(members), holds))
 
 

@@ -116,8 +116,8 @@ class Map:
             if factor.matrix is not None:
                 moved = np.moveaxis(found, axis, -1)
                 rows = np.ascontiguousarray(moved).reshape(-1, moved.shape[-1])
-                done = factor.whole(rows, kind).reshape(*moved.shape[:-1], -1)
-                found = np.moveaxis(done, -1, axis)
+                whole = factor.whole(rows, kind).reshape(*moved.shape[:-1], -1)
+                found = np.moveaxis(whole, -1, axis)
                 continue
             if arrays is None:
                 continue
@@ -139,7 +139,8 @@ class Map:
         for factor, size in zip(self.factors, self.shape, strict=True):
             if factor.matrix is not None:
                 true = slice(size - factor.matrix.padding)
-                low, high = (each[true] for each in intervals.extremes(factor.matrix))
+                ends = intervals.extremes(factor.matrix)
+                low, high = ends[0][true], ends[1][true]
             elif factor.back is None:
                 low, high = np.zeros(size), np.ones(size)
             else:

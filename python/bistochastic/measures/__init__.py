@@ -29,6 +29,7 @@ from bistochastic.measures.priors import (
     prior_of,
     remaining_uncertainty,
 )
+from bistochastic.measures.require import line_betas, require
 from bistochastic.measures.survey import TABLE, Lines, deniability, lines
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "entropy",
     "expected_cost",
     "guaranteed_max_leakage",
+    "line_betas",
     "lines",
     "log2_up",
     "mean_distance",
@@ -57,4 +59,5 @@ __all__ = [
     "posterior",
     "prior_of",
     "remaining_uncertainty",
+    "require",
 ]

@@ -101,28 +101,14 @@ def _average(matrix: Matrix, mean: measures.Average) -> list[Entry]:
 
 
 def _lines(matrix: Matrix, mean: measures.Average, found: measures.Lines | None) -> list[Entry]:
-    from fractions import Fraction
-
     if found is None:
         return [missing("worst_row", _TOO_LARGE), missing("worst_column", _TOO_LARGE)]
-
-    def share(bits: float) -> float:
-        # The worst line is perfect just when all are.
-        if mean.beta == 1:
-            return 1.0
-        if bits == mean.bits:
-            return mean.beta
-        most = measures.log2_up(matrix.size - matrix.padding)
-        beta = min(bits / most, math.nextafter(1.0, 0.0))
-        return (
-            beta if Fraction(beta) * Fraction(most) <= Fraction(bits) else math.nextafter(beta, 0)
-        )
-
+    betas = measures.line_betas(matrix, found, mean.bits, mean.beta)
     pairs = [("row", found.worst_row), ("column", found.worst_column)]
     known = status_of(found.worst_exact)
     return [
-        Entry(f"worst_{line}", share(bits), known, f"{line} {place}: {down(bits)} bits")
-        for line, (place, bits) in pairs
+        Entry(f"worst_{line}", beta, known, f"{line} {place}: {down(bits)} bits")
+        for (line, (place, bits)), beta in zip(pairs, betas, strict=True)
     ]
 
 
