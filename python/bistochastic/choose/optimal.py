@@ -1,9 +1,9 @@
 """``bs.optimal``: the least expected cost under several requirements at once.
 
-The cost is linear in the entries and every requirement is convex, so this is a convex program, which
-Clarabel solves. With ``m_v`` the least entry of column v, epsilon is ``m_v <= p_uv <= e^epsilon
-m_v``: two inequalities per entry. Entropies are sums of ``t_uv <= -p_uv ln p_uv``, an exponential
-cone each.
+The cost is linear in the entries and every requirement is convex, so this is a convex program,
+which Clarabel solves. With ``m_v`` the least entry of column v, epsilon is ``m_v <= p_uv <=
+e^epsilon m_v``: two inequalities per entry. Entropies are sums of ``t_uv <= -p_uv ln p_uv``, one
+exponential cone per entry.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class _Problem:
 
         by_row = sparse.csc_matrix((ones, (us, np.arange(n))), (r, n))
         by_column = sparse.csc_matrix((ones, (vs, np.arange(n))), (r, n))
-        # Each part is (A, b, cone), for b - A x in the cone. The last column sum follows from others.
+        # Each part is (A, b, cone), for b - A x in the cone. The last column sum follows.
         sums = sparse.vstack([by_row, by_column[:-1]])
         parts = [(block(p=sums), np.ones(2 * r - 1), clarabel.ZeroConeT(2 * r - 1))]
         if minima:
