@@ -11,6 +11,7 @@ difference of two of its members exactly lambda times. Three constructions give 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Residues = NDArray[np.int64]
+    Array = NDArray[np.float64]
 
 # A set serves if its error is not above the least by more than this factor.
 _NEAR = 1.01
@@ -84,7 +86,15 @@ def designs(least: int, most: int) -> Iterator[Design]:
             m += 1
 
 
-def error(size: int, epsilon: float, v: object, k: object) -> NDArray[np.float64]:
+def _seen(epsilon: float, v: object, k: object) -> tuple[Array, Array]:
+    """How often a report counts for its true category, and for any other."""
+    v, k = np.asarray(v, float), np.asarray(k, float)
+    shared, low = k * (k - 1) / np.maximum(v - 1, 1), math.exp(-epsilon)
+    total = k + (v - k) * low
+    return k / total, (shared + (k - shared) * low) / total
+
+
+def error(size: int, epsilon: float, v: object, k: object) -> Array:
     """Compute n times the squared error of all ``size`` shares, summed, at a uniform truth.
 
     A reported value counts for category x if it is a shift of x in the set. Its probability is
@@ -94,10 +104,7 @@ def error(size: int, epsilon: float, v: object, k: object) -> NDArray[np.float64
     >>> float(error(100, 1, 100, 1) / error(100, 1, 341, 85))
     9.4...
     """
-    v, k = np.asarray(v, float), np.asarray(k, float)
-    shared, low = k * (k - 1) / np.maximum(v - 1, 1), math.exp(-epsilon)
-    total = k + (v - k) * low
-    p, q = k / total, (shared + (k - shared) * low) / total
+    p, q = _seen(epsilon, v, k)
     s = q + (p - q) / size
     with np.errstate(divide="ignore"):
         return np.asarray(size * s * (1 - s) / (p - q) ** 2)
@@ -112,10 +119,26 @@ def best(size: int, epsilon: float) -> Design:
     if epsilon > math.log(size) or epsilon == 0:
         return Design(size, 1)
     _core.require_memory("difference_set", 4, size, 64)
-    known = [Design(size, 1), *designs(size, 4 * size)]
-    errors = error(size, epsilon, [d.v for d in known], [d.k for d in known])
+    known, vs, ks = _known(size)
+    errors = error(size, epsilon, vs, ks)
     within = np.flatnonzero(errors <= _NEAR * errors.min())
     return min((known[i].v, errors[i], known[i]) for i in within)[2]
+
+
+def spread(size: int, epsilon: float, share: float | None) -> float:
+    """Compute n times the largest variance of an estimated share with the chosen set.
+
+    It is ``s (1 - s) / (p - q)^2`` as in :func:`error`, for the given share or the worst one.
+    """
+    p, q = (float(x) for x in _seen(epsilon, *best(size, epsilon)[:2]))
+    s = min(max(q, 0.5), p) if share is None else q + (p - q) * share
+    return s * (1 - s) / (p - q) ** 2
+
+
+@lru_cache(maxsize=16)
+def _known(size: int) -> tuple[list[Design], Residues, Residues]:
+    known = [Design(size, 1), *designs(size, 4 * size)]
+    return known, np.array([d.v for d in known]), np.array([d.k for d in known])
 
 
 def overlap(v: int, residues: Residues) -> int | None:

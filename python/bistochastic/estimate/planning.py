@@ -120,8 +120,10 @@ def required_records(matrix: Matrix, tolerance: object, confidence: object = 0.9
     return max(1, math.ceil(exact * (1 - 1e-12)))
 
 
-def largest_variance(matrix: Matrix) -> float:
+def largest_variance(matrix: Matrix, share: float | None = None) -> float:
     """The largest variance of a pseudo-response over all shares and all true distributions.
+
+    With ``share`` only over those distributions that give the share in question this value.
 
     With ``g`` row v of the inverse and ``h = P g^2`` the variance is ``sum of pi_u h_u - pi_v^2``:
     linear but for ``pi_v``, so the rest of the mass goes to the largest other ``h``, and what goes
@@ -132,7 +134,7 @@ def largest_variance(matrix: Matrix) -> float:
     if matrix.size == 1:
         return 0.0
     own, other = _mean_squares(matrix)
-    t = np.clip((own - other) / 2, 0.0, 1.0)
+    t = np.clip((own - other) / 2, 0.0, 1.0) if share is None else share
     return float(np.max(t * own + (1 - t) * other - t * t))
 
 
