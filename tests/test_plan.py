@@ -42,7 +42,7 @@ def everything() -> bs.Plan:
             bs.Categorical(
                 "votes",
                 [True, False],
-                strata=("region", {"n": bs.uniform(3), "s": bs.k_anonymous(3, k=2)}),
+                groups=("region", {"n": bs.uniform(3), "s": bs.k_anonymous(3, k=2)}),
                 missing="category",
             ),
             bs.Categorical(
@@ -52,10 +52,10 @@ def everything() -> bs.Plan:
                     [bs.kron(bs.uniform(2), bs.geometric(2, beta=0.3)), bs.dense([[0.25] * 4] * 4)],
                     weights=[Fraction(1, 3), Fraction(2, 3)],
                 ),
-                domain_from_data=True,
+                categories_from_data=True,
             ),
             bs.Numeric("income", "k_anonymous", k=5),
-            bs.Numeric("age", "uniform", release="average", order=None),
+            bs.Numeric("age", "uniform", how="average", order=None),
         ],
         name="survey",
         keep=["region"],
@@ -120,8 +120,8 @@ def test_large_numbers_are_texts_in_json() -> None:
             r"column `sex`: `attributes\[0\].matrix.x` must be one of format, version, family",
         ),
         (
-            lambda d: d["attributes"][2]["strata"]["matrices"][1].update(y=1),
-            r"`attributes\[2\].strata.matrices\[1\].y` must be one of",
+            lambda d: d["attributes"][2]["groups"]["matrices"][1].update(y=1),
+            r"`attributes\[2\].groups.matrices\[1\].y` must be one of",
         ),
         (
             lambda d: d.update(version=2),
@@ -143,7 +143,7 @@ def test_large_numbers_are_texts_in_json() -> None:
             "declared categories of `race`",
         ),
         (lambda d: d.update(keep=["sex"]), "column `sex`: must be named once"),
-        (lambda d: d.update(keep=[]), "`strata` must be by a column that stays in clear"),
+        (lambda d: d.update(keep=[]), "`groups` must be by a column that the plan keeps"),
         (lambda d: d.update(attributes=[]), "`attributes` must hold at least one"),
         (lambda d: d.update(keep="all"), "`keep` must be a list; got text"),
     ],
@@ -153,7 +153,7 @@ def test_what_is_unknown_is_refused_with_its_path(change: Any, path: str) -> Non
     change(data)
     with pytest.raises(ValueError, match=path):
         bs.Plan.from_json(json.dumps(data))
-    semantic = ("declared categories", "named once", "strata", "a fraction")
+    semantic = ("declared categories", "named once", "groups", "a fraction")
     if not any(word in path for word in semantic):
         with pytest.raises(jsonschema.ValidationError):
             judge().validate(data)
@@ -230,7 +230,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
         st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=5, unique=True),
         st.lists(st.booleans(), min_size=1, max_size=2, unique=True),
     ),
-    missing=st.sampled_from(["refuse", "keep", "category"]),
+    missing=st.sampled_from(["raise", "keep", "category"]),
     epsilon=st.floats(0, 30),
 )
 def test_any_names_and_labels_go_through_files(
@@ -315,7 +315,7 @@ def test_perfect_secrecy_is_one() -> None:
     sizes = [3, 7, 11, 13]
     plan = bs.Plan([bs.Categorical(f"c{n}", range(n), "uniform") for n in sizes])
     assert plan.beta == plan.min_beta == 1.0
-    plan.require(beta=1, floor=1, epsilon=0)
+    plan.require(beta=1, min_beta=1, epsilon=0)
 
 
 @given(beta=st.floats(0.01, 0.99), sizes=st.lists(st.integers(2, 40), min_size=1, max_size=5))
@@ -326,12 +326,12 @@ def test_require_on_the_boundary(beta: float, sizes: list[int]) -> None:
     ]
     plan = bs.Plan(made)
     # What was asked of each attribute is kept by all together.
-    plan.require(beta=beta, floor=beta)
-    plan.require(beta=plan.beta, floor=plan.min_beta, epsilon=plan.epsilon)
+    plan.require(beta=beta, min_beta=beta)
+    plan.require(beta=plan.beta, min_beta=plan.min_beta, epsilon=plan.epsilon)
     with pytest.raises(GuaranteeError, match=r"`beta` must be at least .* over all attributes"):
         plan.require(beta=math.nextafter(plan.beta, 2))
     with pytest.raises(GuaranteeError, match=r"column `c[0-9]`: `beta` must be at least"):
-        plan.require(floor=math.nextafter(plan.min_beta, 2))
+        plan.require(min_beta=math.nextafter(plan.min_beta, 2))
     with pytest.raises(GuaranteeError, match=r"`epsilon` must be at most .* for a record"):
         plan.require(epsilon=math.nextafter(plan.epsilon, 0))
 
@@ -347,12 +347,12 @@ def test_require_names_what_fails() -> None:
     with pytest.raises(
         GuaranteeError, match=r"^column `bad`: `beta` must be at least 0.5; got 0.2"
     ):
-        plan.require(floor=0.5)
+        plan.require(min_beta=0.5)
     with pytest.raises(GuaranteeError, match="in column `bad`"):
         plan.require(beta=0.99)
     with pytest.raises(GuaranteeError, match="column `kept`: it is in clear who is missing"):
         plan.require(epsilon=100)
-    with pytest.raises(ValueError, match="must be given beta, floor or epsilon"):
+    with pytest.raises(ValueError, match="must be given beta, min_beta or epsilon"):
         plan.require()
     for wrong in (math.nan, 2.0):
         with pytest.raises(GuaranteeError):
@@ -364,7 +364,7 @@ def test_require_names_what_fails() -> None:
 def test_numeric_attributes_wait_for_the_number_of_records() -> None:
     sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
     plan = bs.Plan([sex, bs.Numeric("income", "k_anonymous", k=5)])
-    assert not plan.is_bound
+    assert not plan.has_records
     assert plan.numeric is None
     assert plan.beta == plan.min_beta == plan.by_attribute["sex"].beta
     assert repr(plan) == "<Plan `plan`, 2 attributes: beta 0.6 of categories, least 0.6>"
@@ -372,7 +372,7 @@ def test_numeric_attributes_wait_for_the_number_of_records() -> None:
     with pytest.raises(GuaranteeError, match="column `income`: `records` must be known"):
         plan.require(beta=0.1)
     bound = plan.for_records(1000)
-    assert bound.is_bound
+    assert bound.has_records
     assert bound.categorical is not None
     assert bound.numeric is not None
     assert bound.numeric.max_bits == pytest.approx(math.log2(1000))
@@ -389,7 +389,7 @@ def test_numeric_attributes_wait_for_the_number_of_records() -> None:
 
 
 def test_averages_count_no_bits() -> None:
-    plan = bs.Plan([bs.Numeric("income", "k_anonymous", k=5, release="average")]).for_records(100)
+    plan = bs.Plan([bs.Numeric("income", "k_anonymous", k=5, how="average")]).for_records(100)
     each = plan.by_attribute["income"]
     assert each.deterministic
     assert (each.bits, each.beta) == (0.0, 0.0)
@@ -398,25 +398,25 @@ def test_averages_count_no_bits() -> None:
     assert "no noise" in str(plan.preview())
 
 
-def test_strata_count_as_the_weakest() -> None:
+def test_groups_count_as_the_weakest() -> None:
     strong, weak = bs.randomized_response(4, beta=0.9), bs.randomized_response(4, beta=0.3)
-    attribute = bs.Categorical("x", range(4), strata=("region", {"n": strong, "s": weak}))
+    attribute = bs.Categorical("x", range(4), groups=("region", {"n": strong, "s": weak}))
     plan = bs.Plan([attribute], keep=["region"])
     assert plan.beta == weak.beta
     assert plan.epsilon == weak.epsilon
     assert bs.Plan([attribute], keep="*").beta == weak.beta
-    with pytest.raises(ValueError, match="must be by a column that stays in clear; got `region`"):
+    with pytest.raises(ValueError, match="must be by a column that the plan keeps; got `region`"):
         bs.Plan([attribute])
-    with pytest.raises(ValueError, match="`strata` must have size 4 for 's'; got 5"):
-        bs.Categorical("x", range(4), strata=("region", {"n": strong, "s": bs.uniform(5)}))
+    with pytest.raises(ValueError, match="`groups` must have size 4 for 's'; got 5"):
+        bs.Categorical("x", range(4), groups=("region", {"n": strong, "s": bs.uniform(5)}))
 
 
-def test_the_epsilon_of_strata_is_the_largest_and_not_that_of_the_smallest_beta() -> None:
+def test_the_epsilon_of_groups_is_the_largest_and_not_that_of_the_smallest_beta() -> None:
     # Most reports are true under the first; under the second some truths are all but excluded.
     true, far = bs.randomized_response(9, beta=0.5), bs.geometric(9, beta=0.6)
     assert true.beta < far.beta
     assert true.epsilon < far.epsilon - 3
-    attribute = bs.Categorical("x", range(9), strata=("region", {"n": true, "s": far}))
+    attribute = bs.Categorical("x", range(9), groups=("region", {"n": true, "s": far}))
     plan = bs.Plan([attribute], keep=["region"])
     assert (plan.beta, plan.epsilon) == (true.beta, far.epsilon)
     assert plan.by_attribute["x"].epsilon == far.epsilon
@@ -475,11 +475,11 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
         (lambda: loose.Categorical("x", ["\ud800"], "uniform"), "surrogate"),
         (
             lambda: loose.Categorical("x", [0, 1]),
-            "must be given by one of family, matrix and strata; got none",
+            "must be given by one of family, matrix and groups; got none",
         ),
         (
             lambda: loose.Categorical("x", [0, 1], "uniform", matrix=bs.uniform(2)),
-            "must be given by one of family, matrix and strata; got family and matrix",
+            "must be given by one of family, matrix and groups; got family and matrix",
         ),
         (lambda: loose.Categorical("x", [0, 1], "unifrom"), "`family` must be one of"),
         (
@@ -496,7 +496,7 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
             lambda: loose.Categorical("x", [0], "uniform", missing="drop"),
             "`missing` must be one of",
         ),
-        (lambda: loose.Categorical("x", [0], strata="region"), "`strata` must be"),
+        (lambda: loose.Categorical("x", [0], groups="region"), "`groups` must be"),
         (lambda: loose.Joint(("a",), [[0]], "uniform"), "two or more different names"),
         (lambda: loose.Joint("ab", [[0]], "uniform"), "two or more names; got str"),
         (lambda: loose.Joint(("a", "b"), [[0]], "uniform"), "for each of 2 columns; got 1"),
@@ -507,7 +507,7 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
         (lambda: loose.Numeric("x"), "must be given by one of family and matrix; got none"),
         (lambda: loose.Numeric("x", "nothing"), "column `x`: `family` must be one of"),
         (lambda: loose.Numeric("x", [3]), "`family` must be the name of one; got list"),
-        (lambda: loose.Numeric("x", "uniform", release="sell"), "`release` must be one of"),
+        (lambda: loose.Numeric("x", "uniform", how="sell"), "`how` must be one of"),
         *(
             (
                 lambda given=given: loose.Numeric("x", *given[0], **given[1]),

@@ -45,7 +45,7 @@ def write(path: Path) -> list[Path]:
     levels = [(column, level) for column, listed in TITANIC.items() for level in listed]
     rows: dict[Path, list[Sequence[str]]] = {
         path: [list(people), *zip(*people.values(), strict=True)],
-        codebook: [("column", "level"), *levels],
+        codebook: [("column", "category"), *levels],
     }
     for target, lines in rows.items():
         try:
@@ -97,8 +97,8 @@ def report(beta: float = 0.6) -> str:
             "",
             "3. The certificate says what the table hides, and what it does not.",
             f"   {certificate._line[0].upper()}{certificate._line[1:]}.",
-            f"   Published unchanged: {'; '.join(certificate.in_clear)}.",
-            *(f"   {sentence}" for sentence in certificate.statements),
+            f"   Published unchanged: {'; '.join(certificate.published_unchanged)}.",
+            *(f"   {sentence}" for sentence in certificate.notes),
             "",
             *_learned(plan, release.data),
             "",

@@ -8,6 +8,7 @@ its variance is theirs over the number of records.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -111,10 +112,11 @@ class Estimate:
         """How many levels each column has; without labels, how many categories there are.
 
         >>> import bistochastic as bs
-        >>> bs.identity(4).estimate(counts=[3, 1, 2, 2], labels={"a": [0, 1], "b": [0, 1]}).shape
+        >>> two = {"a": [0, 1], "b": [0, 1]}
+        >>> bs.identity(4).estimate(counts=[3, 1, 2, 2], categories=two).shape
         (2, 2)
         """
-        return tuple(len(axis.levels) for axis in self.axes) or (len(self.frequencies),)
+        return tuple(len(axis.categories) for axis in self.axes) or (len(self.frequencies),)
 
     @property
     def degrees(self) -> float:
@@ -375,14 +377,13 @@ class Estimate:
         return self._framed(columns, library)
 
     def _framed(self, columns: dict[str, Any], library: str | None) -> Any:
+        from bistochastic.adapters.results import made_by
+
         if self._make is not None and library is None:
             return self._make(columns)
         for name in ("pandas", "polars") if library is None else (library,):
-            try:
-                module = __import__(name)
-            except ImportError:
-                continue
-            return module.DataFrame(columns)
+            with suppress(ImportError):
+                return made_by(name, columns)
         if library is None:
             raise ImportError("`to_frame` must find pandas or polars; got neither")
         raise ImportError(f"`to_frame` must find {library}; got none: install it")
@@ -392,7 +393,7 @@ class Estimate:
 
         >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, keep=0.75)
-        >>> figure = m.estimate(counts=[60, 40], labels=["no", "yes"]).plot()
+        >>> figure = m.estimate(counts=[60, 40], categories=["no", "yes"]).plot()
         >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
         ['no', 'yes']
         """
@@ -404,7 +405,7 @@ class Estimate:
         """The level of every cell, a list for each column."""
         places = np.unravel_index(np.arange(len(self.frequencies)), self.shape)
         return {
-            axis.name: [axis.levels[i] for i in place.tolist()]
+            axis.name: [axis.categories[i] for i in place.tolist()]
             for axis, place in zip(self.axes, places, strict=False)
         }
 
