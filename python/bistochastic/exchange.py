@@ -185,8 +185,8 @@ def _built(here: Here, made: list[Matrix], held: set[int]) -> Matrix:
         if name in requested:
             try:
                 matrix.require(**{name: requested[name]})
-            except ValueError as error:
-                got = f"{name} {str(error).rpartition('; got ')[2]}"
+            except ValueError:
+                got = f"{name} {getattr(matrix, name, 'below it')}"
                 cure = "leave `format`, `version` and `parameters` out to ask for another"
                 must = "be what the matrix keeps"
                 raise asked[name].refuse(must, f"{got}: {cure}") from None

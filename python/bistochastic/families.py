@@ -106,7 +106,7 @@ def build(family: str, **parameters: object) -> Matrix:
         ...
     TypeError: `Size` must be a parameter of uniform (size); got a name it does not have
     """
-    if family == "difference_set" and "counts" not in parameters:
+    if isinstance(family, str) and family == "difference_set" and "counts" not in parameters:
         return difference_set(**parameters)  # type: ignore[arg-type]
     return _core.build(family, parameters)
 

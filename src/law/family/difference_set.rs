@@ -32,7 +32,10 @@ struct DifferenceSet {
 }
 
 pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    arguments.known(&["size", "modulus", "residues", "counts"])?;
+    // The package finds the last three from those before them.
+    arguments.known(&[
+        "size", "epsilon", "beta", "set", "modulus", "residues", "counts",
+    ])?;
     let size = arguments.size()?;
     let modulus = arguments.whole("modulus", size, MAX_SIZE)?.unwrap_or(size);
     let must = "be rising whole numbers from 0 to below the modulus";
