@@ -450,3 +450,37 @@ def respond(plan: dict[str, Any], key: bytes, record: dict[str, Any], id: Id) ->
                 reported[column["name"]] = spelled(column, digit - (more and digit > n), x)
     drop = plan["drop"]
     return {name: reported.get(name, x) for name, x in record.items() if name not in drop}
+
+
+# A plan by position, and what else a plan derives.
+def block_key(
+    key: bytes, plan: str, release_name: str, columns: Sequence[dict[str, Any]]
+) -> bytes:
+    """The key of a block of rows; each column has ``codes``, ``size`` and maybe ``missing``, ``groups``."""
+    held = [size_of(len(columns[0]["codes"])), size_of(len(columns))]
+    for column in columns:
+        n = column["size"]
+        width = 1 if n <= 2**8 else 2 if n <= 2**16 else 4 if n <= 2**32 else 8
+        held += [bytes([width]), joined(column["codes"], width)]
+        missing, groups = column.get("missing"), column.get("groups")
+        held += [b"\0"] if missing is None else [b"\1", bytes(missing)]
+        held += [b"\0"] if groups is None else [b"\1", joined(groups)]
+    secret = derive(key, "plan block", ["plan", plan, release_name], [], NO_MATRIX)
+    return blake3(b"".join(held), words(secret), KEYED)
+
+
+def row_key(key: bytes, plan: str, release_name: str) -> bytes:
+    """The key of rows that an engine addresses by what they hold."""
+    return derive(key, "plan rows", ["plan", plan, release_name], [], NO_MATRIX)
+
+
+def unit_key(key: bytes, plan: str, unit: str) -> bytes:
+    """The key of a unit column; draws and pseudonyms by unit follow the law of ids under it."""
+    return derive(key, "plan units", ["plan", plan, unit], [], NO_MATRIX)
+
+
+def pseudonym(key: bytes, plan: str, id: Id) -> str:
+    secret = derive(key, "plan pseudonym", ["plan", plan], [], NO_MATRIX)
+    kinds = {int: b"\0", str: b"\1", bytes: b"\2"}
+    raw = wide(id) if isinstance(id, int) else id.encode() if isinstance(id, str) else id
+    return blake3(kinds[type(id)] + raw, words(secret), KEYED, 16).hex()
