@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 MASK = 0xFFFFFFFF
@@ -134,9 +135,14 @@ def matrix_digest(family: str, parameters: dict[str, Any]) -> bytes:
     return blake3(head + b"".join(pairs))
 
 
-def derive(key: bytes, purpose: str, labels: Any, path: Sequence[int], digest: bytes) -> bytes:
+@lru_cache(maxsize=1000)
+def derive_material(material: bytes) -> bytes:
     context = words(blake3(CONTEXT.encode(), flags=CONTEXT_FLAG))
-    return blake3(key + encode([purpose, labels, list(path), digest]), context, MATERIAL)
+    return blake3(material, context, MATERIAL)
+
+
+def derive(key: bytes, purpose: str, labels: Any, path: Sequence[int], digest: bytes) -> bytes:
+    return derive_material(key + encode([purpose, labels, list(path), digest]))
 
 
 NO_MATRIX = bytes(32)
@@ -180,10 +186,11 @@ def below(n: int, more: Iterator[int]) -> int:
 
 
 # Tables.
-def alias_table(slots: list[int], bits: int) -> tuple[list[tuple[int, int]], int]:
+@lru_cache(maxsize=1000)
+def alias_table(slots: tuple[int, ...], bits: int) -> tuple[list[tuple[int, int]], int]:
     """(threshold, alias) of each column, and the number of decided words."""
     k = max(4, (len(slots) - 1).bit_length())
-    mass = slots + [0] * (2**k - len(slots))
+    mass = [*slots] + [0] * (2**k - len(slots))
     decided, full = sum(slots), 2 ** (bits - k)
     room = [min(max(decided - j * full, 0), full) for j in range(2**k)]
     table = [(0, j) for j in range(2**k)]
@@ -213,7 +220,7 @@ def from_counts(
 ) -> int:
     """An outcome with probability count / total."""
     slots = [slots_of(count, total, bits) for count in counts]
-    table, decided = alias_table(slots, bits)
+    table, decided = alias_table(tuple(slots), bits)
     if word < decided:
         column, low = divmod(word, 2**bits // len(table))
         threshold, alias = table[column]
@@ -265,7 +272,7 @@ def truth(form: dict[str, Any], u: int, word: int, more: Iterator[int]) -> int:
         t = (word - decided) * d + below(d, more)
         j = 0 if t < (n << bits) - stay * d else 1 + below(size - 1, more)
     elif size <= 256:
-        table, _ = alias_table([stay] + [each] * (size - 1), bits)
+        table, _ = alias_table((stay,) + (each,) * (size - 1), bits)
         column, low = divmod(word, 2**bits // len(table))
         j = column if low < table[column][0] else table[column][1]
     else:
