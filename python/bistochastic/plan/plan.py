@@ -610,6 +610,22 @@ class Plan(_Fields):
 
         return respond(self, record, key=key, id=id, allow_insecure=allow_insecure)
 
+    def client_json(self) -> str:
+        """Write what a device needs to answer for itself, as JSON for clients in any language.
+
+        The text holds columns, categories, names, digests and the integers of each draw. No client
+        computes with floating point. ``docs/protocol.md`` says how a client uses it, and
+        ``schemas/client.json`` is the schema. Numeric columns and composites raise.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> plan.client_json()[:40]
+        '{"protocol":1,"name":"plan","digest":"66'
+        """
+        from bistochastic.plan.client import client_json
+
+        return client_json(self)
+
     def tabulate(self, rows: object, *columns: str, count: str = "count") -> Counts:
         """Counts of reports, as a group-by of an engine gives them, in the declared table.
 
