@@ -1,7 +1,8 @@
 """The protocol of ``docs/protocol.md`` in plain Python: a second implementation of every draw.
 
-It follows the page and uses nothing of the package, so two programs have to agree on every reported
-value. ``tools/vectors.py`` writes ``vectors.json`` with it; ``test_words.py`` compares it with the core.
+It follows the page and uses nothing of the package, so two programs have to agree on every
+reported value. ``tools/vectors.py`` writes ``vectors.json`` with it, and ``test_words.py`` compares
+it with the core.
 """
 
 from __future__ import annotations
@@ -110,7 +111,11 @@ def encode(item: Any) -> bytes:
 
 
 def vector(numbers: Sequence[int]) -> bytes:
-    return b"\x07" + size_of(len(numbers)) + b"".join(n.to_bytes(8, "little", signed=True) for n in numbers)
+    return (
+        b"\x07"
+        + size_of(len(numbers))
+        + b"".join(n.to_bytes(8, "little", signed=True) for n in numbers)
+    )
 
 
 def value(item: Any) -> bytes:
@@ -148,6 +153,11 @@ def derive(key: bytes, purpose: str, labels: Any, path: Sequence[int], digest: b
 NO_MATRIX = bytes(32)
 
 
+def response_digest(size: int, keep: Fraction) -> bytes:
+    """The digest of a randomized response."""
+    return matrix_digest("randomized_response", {"size": size, "keep": keep})
+
+
 # ChaCha20 with a counter and a nonce of 64 bits each.
 def chacha(key: bytes, counter: int, nonce: int) -> bytes:
     start = [
@@ -182,7 +192,7 @@ def below(n: int, more: Iterator[int]) -> int:
     while True:
         number, scale = number * 2**64 + next(more), scale * 2**64
         if number * n // scale == ((number + 1) * n - 1) // scale:
-            return number * n // scale
+            return int(number * n // scale)
 
 
 # Tables.
@@ -253,7 +263,7 @@ def fold(form: dict[str, Any], u: int, word: int, more: Iterator[int]) -> int:
     size = len(kernel) - 1
     even = [kernel[min(j, 2 * size - j)] for j in range(2 * size)]
     v = (u + from_counts(even, form["total"], bits_of(size), word, more)) % (2 * size)
-    return min(v, 2 * size - 1 - v)
+    return int(min(v, 2 * size - 1 - v))
 
 
 def swap(form: dict[str, Any], u: int, word: int, more: Iterator[int]) -> int:
@@ -277,7 +287,7 @@ def truth(form: dict[str, Any], u: int, word: int, more: Iterator[int]) -> int:
         j = column if low < table[column][0] else table[column][1]
     else:
         j = 0 if word < stay else 1 + (word - stay) // each
-    return (u + j) % size
+    return int((u + j) % size)
 
 
 def classes(form: dict[str, Any], u: int, word: int, more: Iterator[int]) -> int:
@@ -333,7 +343,16 @@ def bits_in(form: dict[str, Any]) -> int:
 class Address:
     """Where the words of one record come from: a row, or an id with the record's code."""
 
-    def __init__(self, key: bytes, labels: Any, digest: bytes, *, row: int | None = None, id: Id = 0, code: int = 0) -> None:
+    def __init__(
+        self,
+        key: bytes,
+        labels: Any,
+        digest: bytes,
+        *,
+        row: int | None = None,
+        id: Id = 0,
+        code: int = 0,
+    ) -> None:
         self.key, self.labels, self.digest = key, labels, digest
         self.row, self.id, self.code = row, id, code
 
@@ -460,10 +479,8 @@ def respond(plan: dict[str, Any], key: bytes, record: dict[str, Any], id: Id) ->
 
 
 # A plan by position, and what else a plan derives.
-def block_key(
-    key: bytes, plan: str, release_name: str, columns: Sequence[dict[str, Any]]
-) -> bytes:
-    """The key of a block of rows; each column has ``codes``, ``size`` and maybe ``missing``, ``groups``."""
+def block_key(key: bytes, plan: str, release_name: str, columns: Sequence[dict[str, Any]]) -> bytes:
+    """The key of a block; columns have ``codes`` and ``size``, maybe ``missing`` and ``groups``."""
     held = [size_of(len(columns[0]["codes"])), size_of(len(columns))]
     for column in columns:
         n = column["size"]

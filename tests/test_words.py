@@ -11,13 +11,13 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-import protocol
 import pytest
-from tools import vectors
 
 import bistochastic as bs
+import protocol
 from bistochastic import _core
 from bistochastic.plan.client import draw_of
+from tools import vectors
 
 VECTORS: dict[str, Any] = json.loads(
     files("bistochastic").joinpath("schemas/vectors.json").read_text("utf-8")

@@ -11,16 +11,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 HERE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(HERE / "tests"))
 
-import protocol  # noqa: E402
-
 import bistochastic as bs  # noqa: E402
+import protocol  # noqa: E402
 from bistochastic.plan.client import draw_of  # noqa: E402
 
 FILE = HERE / "python" / "bistochastic" / "schemas" / "vectors.json"
@@ -36,6 +35,8 @@ def matrices() -> list[bs.Matrix]:
     uneven = np.random.default_rng(20261118).random((5, 5))
     costs = [[0, 1, 4], [1, 0, 1], [4, 1, 0]]
     response = bs.randomized_response(3, beta=0.5)
+    none, half = Fraction(0), Fraction(1, 2)
+    third, rest = Fraction(1, 3), Fraction(2, 3)
     return [
         bs.identity(4),
         bs.permutation([2, 0, 1]),
@@ -66,9 +67,9 @@ def matrices() -> list[bs.Matrix]:
         bs.balance(uneven),
         bs.t_transform(4, 1, 2, keep=Fraction(1, 3)),
         bs.kron(response, bs.identity(2), bs.uniform(3)),
-        bs.mix([response, bs.identity(3), bs.uniform(3)], weights=[Fraction(1, 3), 0, Fraction(2, 3)]),
+        bs.mix([response, bs.identity(3), bs.uniform(3)], weights=[third, none, rest]),
         response @ bs.tridiagonal(0.2, size=3),
-        bs.mix([bs.kron(response, response), bs.uniform(9)], weights=[Fraction(1, 2), Fraction(1, 2)]),
+        bs.mix([bs.kron(response, response), bs.uniform(9)], weights=[half, half]),
     ]  # fmt: skip
 
 
@@ -81,6 +82,7 @@ def parameters_of(matrix: bs.Matrix) -> dict[str, Any]:
 
 
 def digest_of(matrix: bs.Matrix) -> bytes:
+    """The digest of section 3."""
     return protocol.matrix_digest(matrix.family, parameters_of(matrix))
 
 
@@ -90,6 +92,7 @@ class Watched(protocol.Address):
     undecided = False
 
     def words(self, path: Sequence[int], bits: int) -> tuple[int, Iterator[int]]:
+        """The same words, watched."""
         first, more = super().words(path, bits)
 
         def watched() -> Iterator[int]:
@@ -136,7 +139,7 @@ def answers(matrix: bs.Matrix) -> dict[str, Any]:
 def plans() -> list[bs.Plan]:
     """Plans with everything that a client plan can hold."""
     laws = {"north": bs.uniform(2), "south": bs.randomized_response(2, beta=0.5)}
-    response = "randomized_response"
+    response: Literal["randomized_response"] = "randomized_response"
     return [
         bs.Plan(
             [
@@ -155,6 +158,7 @@ def plans() -> list[bs.Plan]:
 
 
 def records() -> list[tuple[dict[str, Any], protocol.Id]]:
+    """True records with ids, some of which are negative."""
     found: list[tuple[dict[str, Any], protocol.Id]] = []
     cells = [("x", 1), ("x", 3), ("y", 1), ("y", 2)]
     for i in range(60):
@@ -253,6 +257,7 @@ def make() -> dict[str, Any]:
 
 
 def main() -> None:
+    """Write the file."""
     found = make()
     lists = (rows for m in found["matrices"] for rows in m["reported"].values())
     count = sum(map(len, lists)) + sum(len(plan["records"]) for plan in found["plans"])

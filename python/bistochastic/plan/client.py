@@ -116,14 +116,13 @@ def draw_of(matrix: Matrix) -> dict[str, Any]:
         return form | {"form": "neighbours", "alphas": alphas, "total": str(steps.total)}
     swap = structure.swap(matrix)
     if swap is not None:
-        counts = [swap.keep.numerator, swap.keep.denominator - swap.keep.numerator]
-        codes = _strings([swap.i, swap.j])
-        return form | {"form": "swap", "codes": codes, "counts": _strings(counts)}
+        keep = swap.keep
+        both = _strings([keep.numerator, keep.denominator - keep.numerator])
+        return form | {"form": "swap", "codes": _strings([swap.i, swap.j]), "counts": both}
     rows = structure.counts(matrix)
     if rows is not None:
-        total = str(int(rows[0].sum()))
-        return form | {"form": "rows", "counts": [_strings(row) for row in rows.tolist()],
-                       "total": total}  # fmt: skip
+        listed = [_strings(row) for row in rows.tolist()]
+        return form | {"form": "rows", "counts": listed, "total": str(int(rows[0].sum()))}
     # Only randomized response is left: the truth, or any other category.
     keep = matrix.parameters["keep"]
     return form | {"form": "truth", "keep": _strings([keep.numerator, keep.denominator])}

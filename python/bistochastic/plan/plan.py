@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.stream import ProtectedBatches
     from bistochastic.progress import Progress
     from bistochastic.sources import KeySource
+    from bistochastic.tables.collector import Collector
 
     class _Scanned(Protocol):
         """A dataset or a scanner of pyarrow."""
@@ -649,6 +650,29 @@ class Plan(_Fields):
         from bistochastic.tables.tabulate import tabulate
 
         return tabulate(self, rows, columns, count)
+
+    def collector(self, *tables: str | Sequence[str]) -> Collector:
+        """Make an empty collector, which counts reported records as they arrive.
+
+        ``tables`` are columns, or lists of columns that are counted together. Without ``tables``
+        each attribute is counted on its own. :class:`~bistochastic.results.Collector` has ``add``,
+        ``update``, ``merge``, ``+``, ``to_json``, ``from_json``, ``estimate``, ``count`` and
+        ``ratio``. Its memory does not grow with the number of records.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> collector = plan.collector("sex")
+        >>> collector.add({"sex": "F"})
+        >>> collector
+        <Collector of 1 records: sex>
+        >>> collector.add({"sex": "X"})
+        Traceback (most recent call last):
+            ...
+        ValueError: column `sex`: must hold a declared category; got an undeclared one
+        """
+        from bistochastic.tables.collector import Collector
+
+        return Collector(self, tables)
 
     @taking(Survey)
     def estimate(
