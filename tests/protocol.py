@@ -234,7 +234,7 @@ def from_counts(
     if word < decided:
         column, low = divmod(word, 2**bits // len(table))
         threshold, alias = table[column]
-        return column if low < threshold else alias
+        return int(column if low < threshold else alias)
     t = (word - decided) * total + below(total, more)
     for outcome, (count, own) in enumerate(zip(counts, slots, strict=True)):
         t -= (count << bits) - own * total
@@ -255,7 +255,7 @@ def certain(form: dict[str, Any], u: int, word: int, more: Iterator[int]) -> int
 def shift(form: dict[str, Any], u: int, word: int, more: Iterator[int]) -> int:
     counts = form["counts"]
     j = from_counts(counts, form["total"], bits_of(len(counts)), word, more)
-    return (u + j) % len(counts)
+    return int((u + j) % len(counts))
 
 
 def fold(form: dict[str, Any], u: int, word: int, more: Iterator[int]) -> int:
