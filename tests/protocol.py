@@ -222,7 +222,7 @@ def alias_table(slots: tuple[int, ...], bits: int) -> tuple[list[tuple[int, int]
 
 
 def slots_of(count: int, total: int, bits: int) -> int:
-    return min((count << bits) // total, 2**bits - 1)
+    return int(min((count << bits) // total, 2**bits - 1))
 
 
 def from_counts(

@@ -620,8 +620,8 @@ class Plan(_Fields):
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
-        >>> plan.client_json()[:40]
-        '{"protocol":1,"name":"plan","digest":"66'
+        >>> plan.client_json()[:27]
+        '{"protocol":1,"name":"plan"'
         """
         from bistochastic.plan.client import client_json
 
@@ -650,6 +650,34 @@ class Plan(_Fields):
         from bistochastic.tables.tabulate import tabulate
 
         return tabulate(self, rows, columns, count)
+
+    def sql(self, dialect: Literal["duckdb", "sqlite"], *, table: str = "protected") -> str:
+        """Write a view that corrects a protected ``table`` in a database, and macros for DuckDB.
+
+        The view ``<table>_corrected`` has all columns of the table, and a column
+        ``"column=category"`` for each category of a protected column. Its sum estimates how many
+        true values are that category, in any group of unprotected columns. Products of columns of
+        different attributes estimate combinations. Columns of integers also get ``"column score"``,
+        for totals and means.
+
+        DuckDB gets ``bs_count(x)``, ``bs_se(x)``, ``bs_mean(x)``, ``bs_mean_se(x)``,
+        ``bs_ratio(x, y)`` and ``bs_ratio_se(x, y)``. They agree with :meth:`count`, :meth:`mean` and
+        :meth:`ratio`. SQLite has no functions in SQL: use ``sum`` of the columns.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> print(plan.sql("sqlite"))
+        CREATE VIEW "protected_corrected" AS SELECT
+          t.*,
+          (SELECT count(*) FROM "protected") AS bs_n,
+          CASE WHEN t."sex" = 'M' THEN -0.5e0 ELSE 1.5e0 END AS "sex=F",
+          CASE WHEN t."sex" = 'M' THEN 1.5e0 ELSE -0.5e0 END AS "sex=M"
+        FROM "protected" AS t;
+        <BLANKLINE>
+        """
+        from bistochastic.tables.sql import sql
+
+        return sql(self, dialect, table)
 
     def collector(self, *tables: str | Sequence[str]) -> Collector:
         """Make an empty collector, which counts reported records as they arrive.
