@@ -661,8 +661,8 @@ class Plan(_Fields):
         for totals and means.
 
         DuckDB gets ``bs_count(x)``, ``bs_se(x)``, ``bs_mean(x)``, ``bs_mean_se(x)``,
-        ``bs_ratio(x, y)`` and ``bs_ratio_se(x, y)``. They agree with :meth:`count`, :meth:`mean` and
-        :meth:`ratio`. SQLite has no functions in SQL: use ``sum`` of the columns.
+        ``bs_ratio(x, y)`` and ``bs_ratio_se(x, y)``. They agree with :meth:`count`, :meth:`mean`
+        and :meth:`ratio`. SQLite has no functions in SQL: use ``sum`` of the columns.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
@@ -670,7 +670,7 @@ class Plan(_Fields):
         CREATE VIEW "protected_corrected" AS SELECT
           t.*,
           (SELECT count(*) FROM "protected") AS bs_n,
-          CASE WHEN t."sex" = 'M' THEN -0.5e0 ELSE 1.5e0 END AS "sex=F",
+          CASE WHEN t."sex" = 'F' THEN 1.5e0 ELSE -0.5e0 END AS "sex=F",
           CASE WHEN t."sex" = 'M' THEN 1.5e0 ELSE -0.5e0 END AS "sex=M"
         FROM "protected" AS t;
         <BLANKLINE>

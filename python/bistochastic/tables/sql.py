@@ -34,16 +34,15 @@ _MOST = 2000
 
 # n / (n - 1) times the sum of squares about the mean, with n the records of the whole table: rows
 # that a condition leaves out count as 0.
-_SPREAD = "({n} / ({n} - 1.0) * ({squares} - ({total}) * ({total}) / {n}))"
+_MORE = "max(bs_n) / (max(bs_n) - 1.0)"
 _MACROS = {
     "bs_count(x)": "sum(x)",
-    "bs_se(x)": f"sqrt{_SPREAD.format(n='max(bs_n)', squares='sum(x * x)', total='sum(x)')}",
+    "bs_se(x)": f"sqrt({_MORE} * (sum(x * x) - sum(x) * sum(x) / max(bs_n)))",
     "bs_mean(x)": "sum(x) / count(x)",
-    "bs_mean_se(x)": "sqrt(max(bs_n) / (max(bs_n) - 1.0) * (sum(x * x) - sum(x) * sum(x) / count(x))) "
-    "/ count(x)",
+    "bs_mean_se(x)": f"sqrt({_MORE} * (sum(x * x) - sum(x) * sum(x) / count(x))) / count(x)",
     "bs_ratio(x, y)": "sum(x) / sum(y)",
-    "bs_ratio_se(x, y)": "sqrt(max(bs_n) / (max(bs_n) - 1.0) * (sum(x * x) - 2 * sum(x) / sum(y) * "
-    "sum(x * y) + (sum(x) / sum(y)) * (sum(x) / sum(y)) * sum(y * y))) / abs(sum(y))",
+    "bs_ratio_se(x, y)": f"sqrt({_MORE} * (sum(x * x) - 2 * sum(x) / sum(y) * sum(x * y) "
+    "+ sum(x) / sum(y) * sum(x) / sum(y) * sum(y * y))) / abs(sum(y))",
 }
 
 
