@@ -61,6 +61,14 @@ class _Table:
         names = [*self.columns, *(name for name in beside(question) if name not in self.columns)]
         self.axes = tuple(Axis(name, known[name]) for name in names)
         self.shape = tuple(len(axis.categories) for axis in self.axes)
+        if math.prod(self.shape) > _CELLS:
+            must = "`tables` must have at most 2^27 cells together"
+            raise ValueError(f"{must}; got {math.prod(self.shape)}")
+        self.banned = [
+            (a.columns, {tuple(map(_spell, cell)) for cell in a.impossible})
+            for a in question.coded
+            if a.impossible
+        ]
         self.keeps = {name for a in question.coded if a.missing == "keep" for name in a.columns}
         # Index of each category along the flat array, however it is spelled.
         self.places: list[tuple[str, dict[Any, int]]] = []
@@ -90,6 +98,10 @@ class _Table:
                 absent = True
             else:
                 cell += index
+        for columns, cells in self.banned:
+            if tuple(_spell(record[name]) for name in columns) in cells:
+                must = "must hold no combination declared impossible"
+                raise ValueError(f"{prefix(columns)}{must}; got one")
         return None if absent else cell
 
     def total(self) -> Counts:
