@@ -253,7 +253,28 @@ def make() -> dict[str, Any]:
             for id in ids_of(kind, 8, 2100)
         ],
         "plans": written,
+        "tables_of_clients": [of_one_table(matrix) for matrix in matrices()[:-4]],
     }
+
+
+def of_one_table(matrix: bs.Matrix) -> dict[str, Any]:
+    """A client plan of one column with this matrix, as far as a plan would list its categories."""
+    shown = min(matrix.size, 1000)
+    column = {"name": "x", "type": "integer", "categories": [str(i) for i in range(shown)]}
+    law = {"digest": digest_of(matrix).hex(), "draw": draw_of(matrix)}
+    plan = {
+        "protocol": 1, "name": "one", "digest": "0" * 64, "keep": [], "drop": [],
+        "attributes": [{"columns": [column], "missing": "raise", "matrices": [law]}],
+    }  # fmt: skip
+    if matrix.size > shown:
+        return {"plan": plan, "ids": []}
+    listed: list[list[Any]] = []
+    for kind in ("integer", "text"):
+        for i, id in enumerate(ids_of(kind, 12)):
+            value = i * 7919 % matrix.size
+            reported = protocol.respond(plan, KEY, {"x": value}, id)["x"]
+            listed.append([kind, str(id), value, reported])
+    return {"plan": plan, "ids": listed}
 
 
 def main() -> None:
