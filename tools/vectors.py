@@ -261,7 +261,7 @@ def of_one_table(matrix: bs.Matrix) -> dict[str, Any]:
     """A client plan of one column with this matrix, as far as a plan would list its categories."""
     shown = min(matrix.size, 1000)
     column = {"name": "x", "type": "integer", "categories": [str(i) for i in range(shown)]}
-    law = {"digest": digest_of(matrix).hex(), "draw": draw_of(matrix)}
+    law: dict[str, Any] = {"digest": digest_of(matrix).hex(), "draw": draw_of(matrix)}
     plan = {
         "protocol": 1, "name": "one", "digest": "0" * 64, "keep": [], "drop": [],
         "attributes": [{"columns": [column], "missing": "raise", "matrices": [law]}],
