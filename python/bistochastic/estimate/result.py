@@ -379,7 +379,8 @@ class Estimate:
         """Return the table as plain Python values, for JSON; numbers that are unknown are None.
 
         >>> import bistochastic as bs
-        >>> bs.identity(2).estimate(counts=[3, 1], categories={"a": ["x", "y"]}).to_dict()["table"][1]
+        >>> estimate = bs.identity(2).estimate(counts=[3, 1], categories={"a": ["x", "y"]})
+        >>> estimate.to_dict()["table"][1]
         {'a': 'y', 'reported': 0.25, 'frequency': 0.25, 'count': 1.0, ...}
         """
         columns: dict[str, Any] = {**self._levels(), **self._columns()}
@@ -389,6 +390,7 @@ class Estimate:
             else [x if math.isfinite(x) else None for x in values.tolist()]
             for name, values in columns.items()
         }
+        rows = zip(*plain.values(), strict=True)
         return {
             "records": self.records,
             "method": self.method,
