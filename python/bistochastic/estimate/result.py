@@ -395,9 +395,7 @@ class Estimate:
             "records": self.records,
             "method": self.method,
             "population": self.population,
-            "table": [
-                dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)
-            ],
+            "table": [dict(zip(plain, row, strict=True)) for row in rows],
             "notes": list(self.notes),
         }
 
