@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Any
 
 import bistochastic as bs
+from bistochastic.labels import Labels
 from fuzz import matrices, operations, plans
 from fuzz.parameters import Scene, counts, frame
 
@@ -53,6 +54,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Categorical": lambda s: plans.attribute(s.rng),
     "Joint": lambda s: plans.joint(s.rng),
     "Numeric": lambda s: plans.numeric(s.rng),
+    "Labels": lambda s: f"{plans.joint(s.rng)}.axes[{s.rng.randrange(2)}]",
     "Groups": lambda s: (
         "bs.Categorical('x', [0, 1], groups=('y', {'n': bs.uniform(2), 's': bs.identity(2)}))"
         ".groups"
@@ -138,8 +140,8 @@ _NOTHING = inspect.Signature()
 
 
 def classes() -> dict[str, type]:
-    """Every class of the package, results among them."""
-    return {name: getattr(bs.results, name) for name in bs.results.__all__}
+    """Every class of the package, results among them, and what attributes hold categories in."""
+    return {"Labels": Labels} | {name: getattr(bs.results, name) for name in bs.results.__all__}
 
 
 def _members(owner: str, cls: type) -> list[Target]:
