@@ -79,6 +79,7 @@ NAMED = {
     "estimate": "Estimate, which a method of Matrix returns",
     "numeric": "Displacement, which a method of Matrix returns",
     "permutations": "Decomposition, which a method of Matrix returns",
+    "tables": "Collector, which a method of Plan returns",
 }
 
 
@@ -100,7 +101,9 @@ class Import:
         if self.points_down:
             return True
         if self.when == "annotations":
-            return self.target == "matrix" or (self.source == "matrix" and self.target in NAMED)
+            return self.target == "matrix" or (
+                self.source in ("matrix", "plan") and self.target in NAMED
+            )
         return self.when == "call" and (self.source, self.target) in LATE
 
 

@@ -55,14 +55,15 @@ from bistochastic.plan import (
 )
 from bistochastic.report import Comparison
 from bistochastic.sources import KeySource
+from bistochastic.tables.collector import Collector
 from bistochastic.theory import Step, TTransforms
 
 __all__ = [
     "Allocation", "Anatomy", "Audit", "Axis", "BatchFunction", "Bits", "ByIds", "Categorical",
-    "Certificate", "Choice", "Classes", "Comparison", "Correlation", "Counts", "Decomposition",
-    "Disclosure", "Displacement", "Entry", "Estimate", "Giveaway", "Groups", "Guess", "Joint",
-    "Key", "KeySource", "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation",
-    "Neighbours", "Numeric", "PairTable", "PermutationDistance", "Plan", "Point", "Preview",
-    "Profile", "Propensity", "ProtectedBatches", "Quantity", "Rate", "Ratio", "Release", "Repeats",
-    "ReverseMap", "Step", "Strongest", "TTransforms", "Tradeoff",
+    "Certificate", "Choice", "Classes", "Collector", "Comparison", "Correlation", "Counts",
+    "Decomposition", "Disclosure", "Displacement", "Entry", "Estimate", "Giveaway", "Groups",
+    "Guess", "Joint", "Key", "KeySource", "Linkage", "Marginal", "Matrix", "Measures",
+    "Microaggregation", "Neighbours", "Numeric", "PairTable", "PermutationDistance", "Plan",
+    "Point", "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantity", "Rate", "Ratio",
+    "Release", "Repeats", "ReverseMap", "Step", "Strongest", "TTransforms", "Tradeoff",
 ]  # fmt: skip

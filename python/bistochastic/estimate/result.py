@@ -375,6 +375,30 @@ class Estimate:
             columns[word if word not in columns else f"{last}={word}"] = numbers[:, j]
         return self._framed(columns, library)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as plain Python values, for JSON; numbers that are unknown are None.
+
+        >>> import bistochastic as bs
+        >>> estimate = bs.identity(2).estimate(counts=[3, 1], categories={"a": ["x", "y"]})
+        >>> estimate.to_dict()["table"][1]
+        {'a': 'y', 'reported': 0.25, 'frequency': 0.25, 'count': 1.0, ...}
+        """
+        columns: dict[str, Any] = {**self._levels(), **self._columns()}
+        plain = {
+            name: list(values)
+            if isinstance(values, list)
+            else [x if math.isfinite(x) else None for x in values.tolist()]
+            for name, values in columns.items()
+        }
+        rows = zip(*plain.values(), strict=True)
+        return {
+            "records": self.records,
+            "method": self.method,
+            "population": self.population,
+            "table": [dict(zip(plain, row, strict=True)) for row in rows],
+            "notes": list(self.notes),
+        }
+
     def _framed(self, columns: dict[str, Any], library: str | None) -> Any:
         if self._make is not None and library is None:
             return self._make(columns)

@@ -197,7 +197,7 @@ def _deniability(matrix: Matrix, found: measures.Lines | None) -> list[Entry]:
             Entry(name, k, status_of(exact), _EXPLAINS.get(name, "")) for name, (k, exact) in pairs
         ]
     if math.isfinite(matrix.epsilon):
-        # By its definition epsilon is the gamma at which all truths are alike.
+        # By its definition epsilon is the gamma at which all true values are alike.
         entries[2:] = [Entry(names[2], matrix.size - matrix.padding, "exact")]
     elif found is not None:
         entries[2] = replace(entries[2], note="true values that stay possible")

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.stream import ProtectedBatches
     from bistochastic.progress import Progress
     from bistochastic.sources import KeySource
+    from bistochastic.tables.collector import Collector
 
     class _Scanned(Protocol):
         """A dataset or a scanner of pyarrow."""
@@ -663,6 +664,22 @@ class Plan(_Fields):
 
         return respond(self, record, key=key, id=id, allow_insecure=allow_insecure)
 
+    def client_json(self) -> str:
+        """Write what a device needs to answer for itself, as JSON for clients in any language.
+
+        The text holds columns, categories, names, digests and the integers of each draw. No client
+        computes with floating point. ``docs/protocol.md`` says how a client uses it, and
+        ``schemas/client.json`` is the schema. Numeric columns and composites raise.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> plan.client_json()[:27]
+        '{"protocol":1,"name":"plan"'
+        """
+        from bistochastic.plan.client import client_json
+
+        return client_json(self)
+
     def tabulate(self, rows: object, *columns: str, count: str = "count") -> Counts:
         """Counts of reports, as a group-by of an engine gives them, in the declared table.
 
@@ -686,6 +703,57 @@ class Plan(_Fields):
         from bistochastic.tables.tabulate import tabulate
 
         return tabulate(self, rows, columns, count)
+
+    def sql(self, dialect: Literal["duckdb", "sqlite"], *, table: str = "protected") -> str:
+        """Write a view that corrects a protected ``table`` in a database, and macros for DuckDB.
+
+        The view ``<table>_corrected`` has all columns of the table, and a column
+        ``"column=category"`` for each category of a protected column. Its sum estimates how many
+        true values are that category, in any group of unprotected columns. Products of columns of
+        different attributes estimate combinations. Columns of integers also get ``"column score"``,
+        for totals and means.
+
+        DuckDB gets ``bs_count(x)``, ``bs_se(x)``, ``bs_mean(x)``, ``bs_mean_se(x)``,
+        ``bs_ratio(x, y)`` and ``bs_ratio_se(x, y)``. They agree with :meth:`count`, :meth:`mean`
+        and :meth:`ratio`. SQLite has no functions in SQL: use ``sum`` of the columns.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> print(plan.sql("sqlite"))
+        CREATE VIEW "protected_corrected" AS SELECT
+          t.*,
+          (SELECT count(*) FROM "protected") AS bs_n,
+          CASE WHEN t."sex" = 'F' THEN 1.5e0 ELSE -0.5e0 END AS "sex=F",
+          CASE WHEN t."sex" = 'M' THEN 1.5e0 ELSE -0.5e0 END AS "sex=M"
+        FROM "protected" AS t;
+        <BLANKLINE>
+        """
+        from bistochastic.tables.sql import sql
+
+        return sql(self, dialect, table)
+
+    def collector(self, *tables: str | Sequence[str]) -> Collector:
+        """Make an empty collector, which counts reported records as they arrive.
+
+        ``tables`` are columns, or lists of columns that are counted together. Without ``tables``
+        each attribute is counted on its own. :class:`~bistochastic.results.Collector` has ``add``,
+        ``update``, ``merge``, ``+``, ``to_json``, ``from_json``, ``estimate``, ``count`` and
+        ``ratio``. Its memory does not grow with the number of records.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> collector = plan.collector("sex")
+        >>> collector.add({"sex": "F"})
+        >>> collector
+        <Collector of 1 records: sex>
+        >>> collector.add({"sex": "X"})
+        Traceback (most recent call last):
+            ...
+        ValueError: column `sex`: must hold a declared category; got an undeclared one
+        """
+        from bistochastic.tables.collector import Collector
+
+        return Collector(self, tables)
 
     @taking(Survey)
     def estimate(

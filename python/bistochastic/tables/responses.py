@@ -17,9 +17,11 @@ import numpy as np
 from bistochastic import _core, arguments, structure
 from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import opened
+from bistochastic.estimate.counts import Counts
 from bistochastic.estimate.sample import Sample
 from bistochastic.labels import key
 from bistochastic.plan.attributes import Numeric, prefix
+from bistochastic.tables import tabulate
 from bistochastic.tables.question import (
     Question,
     absent,
@@ -225,7 +227,7 @@ def respond(
     numbers = [name for name in dict.fromkeys(columns) if name not in protected]
     axes = dict.fromkeys([*where, *(name for name in columns if name in protected)])
     question = Question(plan, tuple(axes))
-    sheet = read(question, frame, design)
+    sheet = _sheet(question, frame, design)
     table = opened(frame) if numbers else None
     values = {name: _numbers(plan, table, name) for name in numbers}
     sample, codes = _rows(sheet, together=not values)
@@ -234,6 +236,16 @@ def respond(
     return Responses(
         question, sample, named, codes, values, sheet.unanswered, what, sheet.known, shared
     )
+
+
+def _sheet(question: Question, frame: object, design: Design) -> Sheet:
+    if not isinstance(frame, Counts):
+        return read(question, frame, design)
+    if not design.is_plain:
+        must = "`frame` must be a table if weights, strata or cluster are given"
+        raise TypeError(f"{must}; got Counts")
+    counts, _ = tabulate.read(question.plan, frame, question.columns)
+    return tabulate.as_sheet(question, counts)
 
 
 def _numbers(plan: Plan, table: Any, name: str) -> Array:
