@@ -139,10 +139,9 @@ OF = {
     "ByIds": (shown, as_html, equals, pickled),
     "Categorical": (shown, as_html, equals, hashed, pickled),
     "Certificate": (shown, as_html, equals, pickled),
-    "Function": (shown, as_html, equals, pickled),
+    "BatchFunction": (shown, as_html, equals, pickled),
     "Joint": (shown, as_html, equals, hashed, pickled),
     "KeySource": (shown, as_html, equals, hashed, pickled),
-    "Labels": (shown, as_html, equals, hashed, length, pickled),
     "Axis": (shown, as_html, equals, pickled),
     "Quantity": (shown, as_html, equals, pickled),
     "Ratio": (shown, as_html, equals, pickled),
@@ -152,5 +151,5 @@ OF = {
     "Preview": (shown, as_html),
     "ProtectedBatches": (shown, as_html, walked),
     "Release": (shown, as_html),
-    "Strata": (shown, as_html, equals, hashed, pickled),
+    "Groups": (shown, as_html, equals, hashed, pickled),
 }  # fmt: skip

@@ -14,14 +14,15 @@ from bistochastic.words import visible_lines
 _TYPED = {
     "`frame`": "`in`",
     "allow_insecure=True": "--allow-insecure",
-    "domain_from_data=True": "--domain-from-data",
-    "fresh=True": "--fresh",
+    "categories_from_data=True": "--categories-from-data",
+    "rerandomize_numeric=True": "--rerandomize-numeric",
     "full=True": "--full",
     "id_column": "--id-column",
     "key=None": "no --key-file",
     "max_line_ends": "--max-line-ends",
     "max_rows_per_id": "--max-rows-per-id",
     "redraw=True": "--redraw",
+    "release_name": "--release-name",
 }
 
 

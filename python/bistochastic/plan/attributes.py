@@ -19,11 +19,11 @@ from bistochastic.words import about, cut, down, prefix, shown, up
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-MISSING = ("refuse", "keep", "category")
+MISSING = ("raise", "keep", "category")
 
 # The codes of a joint attribute are drawn by the core, which counts them below this.
 _CELLS = 2**53
-# Strata, and labels of a column, that a notebook shows.
+# Groups, and labels of a column, that a notebook shows.
 _LISTED = 20
 
 
@@ -99,12 +99,12 @@ def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, repr=False)
-class Strata:
+class Groups:
     """A matrix for each value of a column that stays in clear.
 
     >>> import bistochastic as bs
     >>> laws = {"north": bs.uniform(2), "south": bs.randomized_response(2, beta=0.6)}
-    >>> bs.Categorical("sex", ["F", "M"], strata=("region", laws)).strata.column
+    >>> bs.Categorical("sex", ["F", "M"], groups=("region", laws)).groups.column
     'region'
     """
 
@@ -115,7 +115,7 @@ class Strata:
     def __repr__(self) -> str:
         betas = [matrix.beta for matrix in self.matrices]
         span = " to ".join(dict.fromkeys([down(min(betas)), down(max(betas))]))
-        return f"<Strata by `{shown(self.column)}`, {len(betas)} values: beta {span}>"
+        return f"<Groups by `{shown(self.column)}`, {len(betas)} values: beta {span}>"
 
     def _repr_html_(self) -> str:
         from bistochastic import markup
@@ -133,18 +133,18 @@ class Strata:
         )
 
 
-def _strata_of(given: Any, size: int) -> Strata:
+def _groups_of(given: Any, size: int) -> Groups:
     """``(column, {value: matrix})`` as a caller wrote it."""
-    must = "`strata` must be (column, {value: matrix})"
-    if isinstance(given, Strata):
+    must = "`groups` must be (column, {value: matrix})"
+    if isinstance(given, Groups):
         given = (given.column, dict(zip(given.labels.values, given.matrices, strict=True)))
     if not (isinstance(given, tuple | list) and len(given) == 2 and hasattr(given[1], "items")):
         raise TypeError(f"{must}; got {type(given).__name__}")
-    column, chosen = named("strata", given[0]), dict(given[1])
-    labels = Labels.of("strata", list(chosen))
+    column, chosen = named("groups", given[0]), dict(given[1])
+    labels = Labels.of("groups", list(chosen))
     for value, matrix in chosen.items():
-        _sized("strata", matrix, size, f" for {shown(repr(value))}")
-    return Strata(column, labels, tuple(chosen.values()))
+        _sized("groups", matrix, size, f" for {shown(repr(value))}")
+    return Groups(column, labels, tuple(chosen.values()))
 
 
 def _sized(name: str, matrix: object, size: int, where: str = "") -> Matrix:
@@ -171,11 +171,11 @@ def _checked(
         raise ValueError("`impossible` must leave at least one cell; got all of them")
     if size > _CELLS:
         raise ValueError(f"`categories` must make at most 2^53 cells; got {size}")
-    matrix, strata = options["matrix"], options["strata"]
-    if [family is None, matrix is None, strata is None].count(False) != 1:
-        got = [n for n, x in (("family", family), ("matrix", matrix), ("strata", strata))
+    matrix, groups = options["matrix"], options["groups"]
+    if [family is None, matrix is None, groups is None].count(False) != 1:
+        got = [n for n, x in (("family", family), ("matrix", matrix), ("groups", groups))
                if x is not None]  # fmt: skip
-        must = "`matrix` must be given by one of family, matrix and strata"
+        must = "`matrix` must be given by one of family, matrix and groups"
         raise ValueError(f"{must}; got {' and '.join(got) or 'none'}")
     if family is None and parameters:
         name = next(iter(parameters))
@@ -185,13 +185,13 @@ def _checked(
         chosen = make(family, size, parameters)
     elif matrix is not None:
         chosen = _sized("matrix", matrix, size)
-    held = None if strata is None else _strata_of(strata, size)
+    held = None if groups is None else _groups_of(groups, size)
     if impossible:
         for law in (chosen,) if held is None else held.matrices:
             if law is not None and _has_axes(law):
                 must = "`impossible` must go with one law over the remaining cells"
                 raise ValueError(f"{must}; got a product of laws, which has all cells")
-    flag = _core.as_flag("domain_from_data", options["domain_from_data"])
+    flag = _core.as_flag("categories_from_data", options["categories_from_data"])
     return columns, axes, chosen, missing, held, impossible, flag
 
 
@@ -245,10 +245,10 @@ class Categorical(Coded):
     """A column of categories, each reported by the law of its row.
 
     ``categories`` are all that may occur, in the order of their codes: texts, whole numbers or
-    truth values. The law is a family with its parameters, or a ``matrix``, or ``strata=(column,
+    truth values. The law is a family with its parameters, or a ``matrix``, or ``groups=(column,
     {value: matrix})``: a matrix for each value of another column, which the plan keeps in clear.
 
-    ``missing`` says what happens to missing values: ``"refuse"`` raises; ``"keep"`` leaves them as
+    ``missing`` says what happens to missing values: ``"raise"`` raises; ``"keep"`` leaves them as
     they are, so that everyone sees who did not answer; ``"category"`` makes them one more category,
     the last, so that not answering is protected like an answer.
 
@@ -270,15 +270,15 @@ class Categorical(Coded):
         family: families.Family | None = None,
         *,
         matrix: Matrix | None = None,
-        missing: Missing = "refuse",
-        strata: Any = None,
-        domain_from_data: bool = False,
+        missing: Missing = "raise",
+        groups: Any = None,
+        categories_from_data: bool = False,
         **parameters: Any,
     ) -> None:
         name = named("column", column)
         options = {
-            "matrix": matrix, "missing": missing, "strata": strata,
-            "domain_from_data": domain_from_data,
+            "matrix": matrix, "missing": missing, "groups": groups,
+            "categories_from_data": categories_from_data,
         }  # fmt: skip
         with about([name]):
             axes = (Labels.of("categories", categories),)
@@ -329,10 +329,10 @@ class Joint(Coded):
         family: families.Family | None = None,
         *,
         matrix: Matrix | None = None,
-        missing: Missing = "refuse",
-        strata: Any = None,
+        missing: Missing = "raise",
+        groups: Any = None,
         impossible: Iterable[Sequence[Label | None]] = (),
-        domain_from_data: bool = False,
+        categories_from_data: bool = False,
         **parameters: Any,
     ) -> None:
         if isinstance(columns, str):
@@ -343,8 +343,8 @@ class Joint(Coded):
             got = f"{len(names)}, {len(set(names))} of them different"
             raise ValueError(f"`columns` must be two or more different names; got {got}")
         options = {
-            "matrix": matrix, "missing": missing, "strata": strata, "impossible": impossible,
-            "domain_from_data": domain_from_data,
+            "matrix": matrix, "missing": missing, "groups": groups, "impossible": impossible,
+            "categories_from_data": categories_from_data,
         }  # fmt: skip
         with about(names):
             lists = arguments.items("categories", "be a list for each column", categories)
@@ -376,7 +376,7 @@ def _line(attribute: Coded) -> str:
     if attribute.impossible:
         what += f", {len(attribute.impossible)} impossible"
     law = weakest(attribute)
-    how = law.family if attribute.strata is None else f"by `{shown(attribute.strata.column)}`"
+    how = law.family if attribute.groups is None else f"by `{shown(attribute.groups.column)}`"
     return f"{listed}, {what}: {how}, beta {down(law.beta)}"
 
 
@@ -388,7 +388,7 @@ def _html(attribute: Categorical | Joint) -> str:
     from bistochastic.plan.published import missing_is_seen
     from bistochastic.report.levels import levels
 
-    law, strata = weakest(attribute), attribute.strata
+    law, groups = weakest(attribute), attribute.groups
     said = _SAID[attribute.missing]
     if attribute.missing == "category" and missing_is_seen(attribute):
         said = "one more category; everyone may see who is missing"
@@ -400,7 +400,7 @@ def _html(attribute: Categorical | Joint) -> str:
         pairs.append(("impossible", f"{len(attribute.impossible):,} cells"))
     pairs += [
         ("missing", said),
-        ("law", law.family if strata is None else f"one for each {shown(strata.column)}"),
+        ("law", law.family if groups is None else f"one for each {shown(groups.column)}"),
         ("beta", down(law.beta)),
         ("epsilon", up(max(matrix.epsilon for matrix in attribute.matrices))),
     ]
@@ -408,13 +408,13 @@ def _html(attribute: Categorical | Joint) -> str:
     name = type(attribute).__name__
     return markup.fragment(
         markup.facts(pairs, caption=f"{name} {', '.join(map(shown, attribute.columns))}"),
-        None if strata is not None else report.picture(law, labels=labels),
+        None if groups is not None else report.picture(law, labels=labels),
     )
 
 
 # What happens to missing values, in words.
 _SAID = {
-    "refuse": "an error",
+    "raise": "an error",
     "keep": "stay as they are, in clear",
     "category": "one more category, protected like the others",
 }
@@ -428,8 +428,8 @@ class Numeric(Whole):
     :meth:`Plan.for_records`, or when the data come. With ``order="rank"`` neighbours are records of
     neighbouring values, so that a family of small steps exchanges similar values.
 
-    ``release="permute"`` gives every record another's value: the set of values is published as it
-    is, so that epsilon is infinite. ``release="average"`` gives class means; nothing in it is
+    ``how="permute"`` gives every record another's value: the set of values is published as it
+    is, so that epsilon is infinite. ``how="average"`` gives class means; nothing in it is
     random, so that it counts no bits.
 
     >>> import bistochastic as bs
@@ -447,7 +447,7 @@ class Numeric(Whole):
         *,
         matrix: Matrix | None = None,
         order: Literal["rank"] | None = "rank",
-        release: Literal["permute", "average"] = "permute",
+        how: Literal["permute", "average"] = "permute",
         **parameters: Any,
     ) -> None:
         name = named("column", column)
@@ -468,9 +468,9 @@ class Numeric(Whole):
                 _refuse_at_once(family, parameters)
             if order is not None:
                 arguments.one_of("order", order, ("rank",))
-            arguments.one_of("release", release, ("permute", "average"))
+            arguments.one_of("how", how, ("permute", "average"))
         given = tuple((key, _frozen(value)) for key, value in sorted(parameters.items()))
-        super().__init__(name, family, given, matrix, order, release)
+        super().__init__(name, family, given, matrix, order, how)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -501,7 +501,7 @@ class Numeric(Whole):
         from bistochastic.plan.definitions import measures
         from bistochastic.plan.published import certain
 
-        average = self.release == "average"
+        average = self.how == "average"
         law = self.family or ("" if self.matrix is None else self.matrix.family)
         known = "takes a number of records: for_records(n)"
         beta = "none, as class means hold no noise"
@@ -512,7 +512,7 @@ class Numeric(Whole):
         if certain(self):
             moved = "published unchanged: nothing is hidden"
         pairs = [
-            ("release", "class means" if average else moved),
+            ("how", "class means" if average else moved),
             ("order", "as in the file" if self.order is None else "by rank"),
             ("law", ", ".join([law, *(f"{key}={value}" for key, value in self.given)])),
             ("records", "not known yet" if self.matrix is None else f"{self.matrix.size:,}"),
@@ -524,16 +524,16 @@ class Numeric(Whole):
     def __repr__(self) -> str:
         order = "" if self.order is None else f" by {self.order}"
         law = self.family or ("" if self.matrix is None else self.matrix.family)
-        how = ", ".join([law, *(f"{key}={value}" for key, value in self.given)])
+        drawn = ", ".join([law, *(f"{key}={value}" for key, value in self.given)])
         if self.matrix is not None:
-            how += f" of {self.matrix.size} records"
-        return f"<Numeric `{shown(self.column)}`, {self.release}{order}: {how}>"
+            drawn += f" of {self.matrix.size} records"
+        return f"<Numeric `{shown(self.column)}`, {self.how}{order}: {drawn}>"
 
 
 def bound_to(attribute: Numeric, matrix: Matrix) -> Numeric:
     """The same with this matrix over the records."""
     a, bound = attribute, object.__new__(Numeric)
-    Whole.__init__(bound, a.column, a.family, a.given, matrix, a.order, a.release)
+    Whole.__init__(bound, a.column, a.family, a.given, matrix, a.order, a.how)
     return bound
 
 
@@ -547,6 +547,14 @@ def _frozen(value: Any) -> Any:
 Attribute = Categorical | Joint | Numeric
 
 __all__ = [
-    "Attribute", "Categorical", "Joint", "Missing", "Numeric", "Strata", "about", "make", "named",
+    "Attribute",
+    "Categorical",
+    "Groups",
+    "Joint",
+    "Missing",
+    "Numeric",
+    "about",
+    "make",
+    "named",
     "prefix",
 ]  # fmt: skip

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from bistochastic.families import Family
     from bistochastic.labels import Label, Labels
     from bistochastic.matrix import Matrix
-    from bistochastic.plan.attributes import Strata
+    from bistochastic.plan.attributes import Groups
 
-Missing = Literal["refuse", "keep", "category"]
+Missing = Literal["raise", "keep", "category"]
 _KINDS = {"text": "texts", "integer": "whole numbers", "boolean": "truth values"}
 
 
@@ -37,21 +37,21 @@ class Encoded:
 
     codes: Codes
     missing: Mask | None
-    strata: NDArray[np.uint32] | None
+    groups: NDArray[np.uint32] | None
 
 
 @dataclass(frozen=True)
 class Coded:
-    """What ``Categorical`` and ``Joint`` share: codes, and a matrix or one a stratum."""
+    """What ``Categorical`` and ``Joint`` share: codes, and a matrix or one per group."""
 
     whole_column: ClassVar[Literal[False]] = False
     columns: tuple[str, ...]
     axes: tuple[Labels, ...]
     matrix: Matrix | None
     missing: Missing
-    strata: Strata | None
+    groups: Groups | None
     impossible: tuple[tuple[Label | None, ...], ...]
-    domain_from_data: bool
+    categories_from_data: bool
 
     @kept
     def size(self) -> int:
@@ -60,9 +60,9 @@ class Coded:
 
     @kept
     def matrices(self) -> tuple[Matrix, ...]:
-        """The one matrix, or those of the strata."""
-        if self.strata is not None:
-            return self.strata.matrices
+        """The one matrix, or those of the groups."""
+        if self.groups is not None:
+            return self.groups.matrices
         assert self.matrix is not None
         return (self.matrix,)
 
@@ -122,7 +122,7 @@ class Coded:
         ]
         masks = [missing for _codes, missing in parts]
         stays: Mask | None = None
-        if self.missing == "refuse":
+        if self.missing == "raise":
             for name, mask in zip(names, masks, strict=True):
                 if mask is not None:
                     raise _refused(name, mask, first)
@@ -141,7 +141,7 @@ class Coded:
             codes = solid(codes, self._least)
         if stays is not None:
             codes = np.where(stays, codes.dtype.type(0), codes)
-        return Encoded(codes, stays, _strata(table, self, first))
+        return Encoded(codes, stays, _groups(table, self, first))
 
     def _decode(self, table: Table, codes: Codes, stays: Mask | None) -> dict[str, Any]:
         """The columns with these codes, as the table's library has them."""
@@ -176,14 +176,14 @@ class Whole:
     whole_column: ClassVar[Literal[True]] = True
     """Whether no row can be drawn without all others."""
     axes: ClassVar[tuple[()]] = ()
-    missing: ClassVar[Literal["refuse"]] = "refuse"
-    strata: ClassVar[None] = None
+    missing: ClassVar[Literal["raise"]] = "raise"
+    groups: ClassVar[None] = None
     column: str
     family: Family | None
     given: tuple[tuple[str, Any], ...]
     matrix: Matrix | None
     order: Literal["rank"] | None
-    release: Literal["permute", "average"]
+    how: Literal["permute", "average"]
 
     def _read(self, table: Table) -> NDArray[Any]:
         """The values of the column in a table."""
@@ -203,7 +203,7 @@ class Whole:
                 raise ValueError(
                     f"{prefix([name])}must hold finite numbers; got an infinite one in row {first}"
                 )
-            if self.release == "average" and values.dtype.kind != "f":
+            if self.how == "average" and values.dtype.kind != "f":
                 must = "must hold floats where class means are released, as means are"
                 raise TypeError(f"{prefix([name])}{must}; got whole numbers")
             return values
@@ -321,12 +321,12 @@ def _remaining(attribute: Coded, codes: Codes, stays: Mask | None, first: int | 
     return (wide - before).astype(narrow(attribute.size))
 
 
-def _strata(table: Table, attribute: Coded, first: int | None) -> NDArray[np.uint32] | None:
-    if attribute.strata is None:
+def _groups(table: Table, attribute: Coded, first: int | None) -> NDArray[np.uint32] | None:
+    if attribute.groups is None:
         return None
-    codes, missing = read(table, attribute.strata.column, attribute.strata.labels, first)
+    codes, missing = read(table, attribute.groups.column, attribute.groups.labels, first)
     if missing is not None:
         at = row(int(np.argmax(missing)), first)
-        name = prefix([attribute.strata.column])
+        name = prefix([attribute.groups.column])
         raise ValueError(f"{name}must not be missing, as it chooses the law; got one in {at}")
     return codes.astype(np.uint32)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def weakest(attribute: Coded) -> Matrix:
-    """The matrix with the smallest beta: the only one, or that of the weakest stratum."""
+    """The matrix with the smallest beta: the only one, or that of the weakest group."""
     return min(attribute.matrices, key=lambda matrix: matrix.beta)
 
 
@@ -37,7 +37,7 @@ def weakest(attribute: Coded) -> Matrix:
 class Measures:
     """What one attribute hides.
 
-    ``bits`` of ``max_bits`` are hidden and ``beta`` is their ratio, of the weakest stratum where
+    ``bits`` of ``max_bits`` are hidden and ``beta`` is their ratio, of the weakest group where
     there are several; all three are None for a numeric attribute without a number of records.
     ``epsilon`` is of the report of this attribute, ``reason`` says why it is infinite.
     ``deterministic`` attributes hide nothing at random and count no bits.
@@ -141,7 +141,7 @@ def measures(attribute: Attribute) -> Measures:
         reasons.append("some reports exclude some truths")
     if attribute.missing == "keep":
         reasons.append("it is in clear who is missing")
-    family = law.family if attribute.strata is None else f"by {shown(attribute.strata.column)}"
+    family = law.family if attribute.groups is None else f"by {shown(attribute.groups.column)}"
     return Measures(
         columns=attribute.columns,
         kind=attribute.kind,
@@ -156,7 +156,7 @@ def measures(attribute: Attribute) -> Measures:
 
 
 def _numeric(attribute: Numeric) -> Measures:
-    average = attribute.release == "average"
+    average = attribute.how == "average"
     law = attribute.matrix
     why = "class means are a fixed function of the values"
     found = Measures(

@@ -33,7 +33,7 @@ class Survey(TypedDict, total=False):
 class ReleaseOptions(TypedDict, total=False):
     """What is said of a release beside its key: see :meth:`bistochastic.Plan.protect`."""
 
-    release: str | None
+    release_name: str | None
     id_column: str | None
     after: Certificate | Literal["first"] | None
     redraw: bool
@@ -46,7 +46,7 @@ class _Keyed(TypedDict):
 
 
 class EngineOptions(ReleaseOptions, _Keyed, total=False):
-    """The same on an engine: see :meth:`bistochastic.Plan.function`."""
+    """The same on an engine: see :meth:`bistochastic.Plan.batch_function`."""
 
     row_columns: Sequence[str] | None
     shuffle: bool

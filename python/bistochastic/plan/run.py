@@ -88,7 +88,7 @@ class Run:
         # One that is forgotten with the run, where none is given.
         self._key = _core.Key.generate() if options.key is None else options.key
         if row_columns:
-            self._key = _core.plan_row_key(self._key, plan.name, options.release or "")
+            self._key = _core.plan_row_key(self._key, plan.name, options.release_name or "")
         self.clear: tuple[str, ...] = ()
         """The columns that came out as they were."""
         self._declared: tuple[str, ...] = ()
@@ -165,10 +165,10 @@ class Run:
         if not encoded:
             return []
         given = [
-            (list(a.columns), e.codes, e.missing, e.strata, list(a.matrices))
+            (list(a.columns), e.codes, e.missing, e.groups, list(a.matrices))
             for a, e in zip(self._coded, encoded, strict=True)
         ]
-        release = self._options.release or ""
+        release = self._options.release_name or ""
         return _core.plan_blocks(self._key, self.plan.name, release, given, first, last)
 
     def _by_ids(self, encoded: list[Encoded], ids: Ids, together: bool) -> list[Codes]:
@@ -185,15 +185,15 @@ class Run:
     def _one_by_ids(
         self, attribute: Categorical | Joint, encoded: Encoded, ids: Any, room: Any
     ) -> Codes:
-        """Those of one attribute, each stratum by its own law."""
+        """Those of one attribute, each group by its own law."""
         columns, key, name = list(attribute.columns), self._key, self.plan.name
         with about(columns):
-            if encoded.strata is None:
+            if encoded.groups is None:
                 [law] = attribute.matrices
                 return _core.plan_ids(key, name, columns, law, encoded.codes, ids, out=room)
             out = np.empty_like(encoded.codes) if room is None else room
-            for stratum, law in enumerate(attribute.matrices):
-                rows = np.flatnonzero(encoded.strata == stratum)
+            for group, law in enumerate(attribute.matrices):
+                rows = np.flatnonzero(encoded.groups == group)
                 codes, some = encoded.codes[rows], _some(ids, rows)
                 out[rows] = _core.plan_ids(key, name, columns, law, codes, some)
             return out
@@ -209,10 +209,10 @@ class Run:
         return Certificate(
             plan=self.plan,
             records=records,
-            release=options.release,
-            key_kept=key is not None,
+            release_name=options.release_name,
+            key_stored=key is not None,
             key_fingerprint=None if key is None else key.fingerprint,
-            columns_in_clear=self.clear,
+            unprotected_columns=self.clear,
             shuffled=options.shuffle,
             ids=ids,
             package=_version(),
@@ -227,11 +227,11 @@ def moved(plan: Plan, options: Options, attribute: Numeric, values: NDArray[Any]
     given: dict[str, Any] = {"order": attribute.order}
     if options.key is not None:
         kind, all_words = words(values)
-        labels = plan.name, options.release or "", attribute.column
+        labels = plan.name, options.release_name or "", attribute.column
         own = _core.plan_column_key(options.key, *labels, kind, all_words)
         given |= {"key": own, "stream": "plan"}
     with about([attribute.column]):
-        move = matrix.average if attribute.release == "average" else matrix.permute
+        move = matrix.average if attribute.how == "average" else matrix.permute
         return np.asarray(move(values, **given))
 
 

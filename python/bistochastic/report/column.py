@@ -54,9 +54,9 @@ class Column:
         return ", ".join(map(shown, self.attribute.columns))
 
     @property
-    def has_strata(self) -> bool:
+    def has_groups(self) -> bool:
         """Whether the rule depends on another column."""
-        return self.attribute.strata is not None
+        return self.attribute.groups is not None
 
     @property
     def coded(self) -> Categorical | Joint:
@@ -74,7 +74,7 @@ class Column:
         if self.is_open:
             return said("The column is published unchanged: everyone knows the truth for certain.")
         if self.attribute.whole_column:
-            if self.attribute.release == "average":
+            if self.attribute.how == "average":
                 return said("Someone who knows all values of a class but one knows that one, too.")
             return said(
                 "All numbers are public, and only whose they are is hidden. There is no bound on "
@@ -118,7 +118,7 @@ class Column:
         if self.is_open:
             return ["every answer is published unchanged, or so that everyone can undo it"]
         if self.attribute.whole_column:
-            if self.attribute.release == "average":
+            if self.attribute.how == "average":
                 return [
                     "the means follow from the numbers without chance. Someone who knows all "
                     "numbers of a class but one can compute that one"
@@ -138,10 +138,10 @@ class Column:
     def _excluded(self, matrix: Matrix) -> str:
         found = measures.lines(matrix, [math.inf])
         where = ""
-        strata = self.coded.strata
-        if strata is not None:
-            value = strata.labels.values[strata.matrices.index(matrix)]
-            where = f"where `{shown(strata.column)}` is `{shown(value)}`, "
+        groups = self.coded.groups
+        if groups is not None:
+            value = groups.labels.values[groups.matrices.index(matrix)]
+            where = f"where `{shown(groups.column)}` is `{shown(value)}`, "
         if found is None or found.witness is None:
             return f"{where}some reports rule some answers out for certain"
         _, w, v = (level(self.coded, code) for code in found.witness)
@@ -191,7 +191,7 @@ class Column:
         if self.law is not None and (row := self.worst_row()) is not None:
             level = row[1] if row[1] == "all alike" else element("code", row[1])
             worst = join(down(row[0], 4), " (", level, ")")
-        family = each.family if self.has_strata else spoken(each.family)
+        family = each.family if self.has_groups else spoken(each.family)
         note = f" ({each.note})" if each.note else ""
         return [
             self.name,
@@ -209,18 +209,18 @@ class Column:
             return count(self.measured.size, "record")
         return f"{self.measured.size:,}"
 
-    def strata(self) -> Markup | None:
+    def groups(self) -> Markup | None:
         """What each rule does, where there are several."""
-        if self.attribute.strata is None:
+        if self.attribute.groups is None:
             return None
-        strata = self.attribute.strata
-        header = [shown(strata.column), "rule", "beta", "epsilon", *before()]
+        groups = self.attribute.groups
+        header = [shown(groups.column), "rule", "beta", "epsilon", *before()]
         rows = [
             [element("code", shown(value)), spoken(matrix.family), down(matrix.beta, 4),
              epsilon(matrix.epsilon), *becomes(odds(matrix))]
-            for value, matrix in zip(strata.labels.values, strata.matrices, strict=True)
+            for value, matrix in zip(groups.labels.values, groups.matrices, strict=True)
         ]  # fmt: skip
-        caption = f"{self.plain}: the rules by {shown(strata.column)}"
+        caption = f"{self.plain}: the rules by {shown(groups.column)}"
         return table(header, rows, caption=caption, left=(0, 1))
 
     def precision(self, records: int, design_effect: float = 1.0) -> Precision:
@@ -234,7 +234,7 @@ class Column:
         assert self.attribute.whole_column
         if self.is_open:
             return "everything: it is published unchanged"
-        if self.attribute.release == "average":
+        if self.attribute.how == "average":
             return (
                 "the mean is that of the original. The spread is smaller, because the "
                 "values of a class are all alike"
