@@ -192,7 +192,10 @@ def _checked(
                 must = "`impossible` must go with one law over the remaining cells"
                 raise ValueError(f"{must}; got a product of laws, which has all cells")
     flag = _core.as_flag("categories_from_data", options["categories_from_data"])
-    return columns, axes, chosen, missing, held, impossible, flag
+    unit = None if options["unit"] is None else named("unit", options["unit"])
+    if unit in columns:
+        raise ValueError("`unit` must be an unprotected column; got the column itself")
+    return columns, axes, chosen, missing, held, impossible, flag, unit
 
 
 def _has_axes(matrix: Matrix) -> bool:
@@ -273,12 +276,13 @@ class Categorical(Coded):
         missing: Missing = "raise",
         groups: Any = None,
         categories_from_data: bool = False,
+        unit: str | None = None,
         **parameters: Any,
     ) -> None:
         name = named("column", column)
         options = {
             "matrix": matrix, "missing": missing, "groups": groups,
-            "categories_from_data": categories_from_data,
+            "categories_from_data": categories_from_data, "unit": unit,
         }  # fmt: skip
         with about([name]):
             axes = (Labels.of("categories", categories),)
@@ -333,6 +337,7 @@ class Joint(Coded):
         groups: Any = None,
         impossible: Iterable[Sequence[Label | None]] = (),
         categories_from_data: bool = False,
+        unit: str | None = None,
         **parameters: Any,
     ) -> None:
         if isinstance(columns, str):
@@ -344,7 +349,7 @@ class Joint(Coded):
             raise ValueError(f"`columns` must be two or more different names; got {got}")
         options = {
             "matrix": matrix, "missing": missing, "groups": groups, "impossible": impossible,
-            "categories_from_data": categories_from_data,
+            "categories_from_data": categories_from_data, "unit": unit,
         }  # fmt: skip
         with about(names):
             lists = arguments.items("categories", "be a list for each column", categories)

@@ -15,6 +15,7 @@ from bistochastic.kept import kept
 from bistochastic.plan import exchange, formats, preview, published, stored
 from bistochastic.plan.attributes import Attribute, Numeric, prefix
 from bistochastic.plan.definitions import in_words
+from bistochastic.plan.units import Unit, drawn_by
 from bistochastic.plan.waves import ByIds
 from bistochastic.words import shown, table, visible, visible_lines
 
@@ -65,6 +66,8 @@ class Certificate:
     """What ran the work, where it was an engine."""
     declared_categories: tuple[str, ...] = ()
     """Columns that stay and whose categories are all published, in an order of their own."""
+    units: tuple[Unit, ...] = ()
+    """The units that columns were drawn by, and what their ids are."""
     files: dict[str, str] | None = field(default=None, compare=False)
     """The SHA-256 of each protected file as written, by its base name; None of a table."""
     _source: tuple[Certificate, str] | None = field(default=None, repr=False, compare=False)
@@ -102,7 +105,8 @@ class Certificate:
     def _columns(self) -> int:
         protected = sum(len(attribute.columns) for attribute in self.plan.attributes)
         pseudonym = self.ids is not None and self.ids.pseudonym is not None
-        return protected + len(self.unprotected_columns) + pseudonym
+        units = sum(unit.pseudonym is not None for unit in self.units)
+        return protected + len(self.unprotected_columns) + pseudonym + units
 
     @property
     def published_unchanged(self) -> tuple[str, ...]:
@@ -122,11 +126,34 @@ class Certificate:
                 found.append("that values of a person differ, where reports of that person differ")
             if self.ids.pseudonym is not None:
                 found.append(f"which rows are of one person, by `{shown(self.ids.pseudonym)}`")
+            if drawn_by(self.plan):
+                found.append("that a value of a unit changed, if its reported value changed")
+        found += [
+            f"which records belong to one unit of `{shown(u.column)}`, by `{shown(u.pseudonym)}`"
+            for u in self.units if u.pseudonym is not None
+        ]  # fmt: skip
         return tuple(found)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What whoever keeps the key and the releases has to know, a sentence each."""
+        found = []
+        if drawn_by(self.plan) and self.ids is not None and not self.ids.row_columns:
+            found.append(
+                "A unit that splits, or that gets a new id, is re-randomized: its epsilon adds."
+            )
+        if not all(unit.checked for unit in self.units):
+            found.append(
+                "The records of a unit were compared within each batch of the engine, not across "
+                "batches."
+            )
+        found += [
+            f"There are {unit.count:,} units by `{shown(unit.column)}`."
+            for unit in self.units if unit.count is not None
+        ]  # fmt: skip
+        return (*self._key_notes(), *found)
+
+    def _key_notes(self) -> tuple[str, ...]:
         if not self.key_stored:
             return (
                 "The key was drawn for this release and forgotten: nobody can draw the noise "

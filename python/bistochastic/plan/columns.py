@@ -52,6 +52,7 @@ class Coded:
     groups: Groups | None
     impossible: tuple[tuple[Label | None, ...], ...]
     categories_from_data: bool
+    unit: str | None = None
 
     @kept
     def size(self) -> int:
@@ -178,6 +179,7 @@ class Whole:
     axes: ClassVar[tuple[()]] = ()
     missing: ClassVar[Literal["raise"]] = "raise"
     groups: ClassVar[None] = None
+    unit: ClassVar[None] = None
     column: str
     family: Family | None
     given: tuple[tuple[str, Any], ...]

@@ -109,6 +109,8 @@ def attribute_data(attribute: Attribute) -> Fields:
         found["impossible"] = [[_label(value) for value in cell] for cell in attribute.impossible]
     if attribute.categories_from_data:
         found["categories_from_data"] = True
+    if attribute.unit is not None:
+        found["unit"] = attribute.unit
     return found
 
 
@@ -121,6 +123,7 @@ def plain(plan: Plan) -> Fields:
         "keep": plan.keep if plan.keep == "*" else list(plan.keep),
         "drop": list(plan.drop),
         **{name: list(getattr(plan, name)) for name in LATER if getattr(plan, name)},
+        **({} if plan.units is None else {"units": list(plan.units)}),
     }
 
 
@@ -209,7 +212,7 @@ def _labels(here: Here) -> list[Any]:
     return [one(item) for item in here.items()]
 
 
-_COMMON = ("matrix", "groups", "missing", "categories_from_data")
+_COMMON = ("matrix", "groups", "missing", "categories_from_data", "unit")
 
 
 def _read_coded(here: Here, kind: str) -> Categorical | Joint:
@@ -235,6 +238,8 @@ def _read_coded(here: Here, kind: str) -> Categorical | Joint:
         options: Fields = {"missing": missing}
         if "categories_from_data" in here:
             options["categories_from_data"] = here["categories_from_data"].flag()
+        if "unit" in here:
+            options["unit"] = here["unit"].text()
         if "matrix" in here:
             options["matrix"] = _matrix(here["matrix"], size)
         if "groups" in here:
@@ -299,7 +304,7 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         # In TOML, attributes that there are none of cannot be written so that some can be added.
         data = {"attributes": [], **data}
     here = Here(data, path)
-    here.keys(("version", "attributes"), ("name", "keep", "drop", *LATER))
+    here.keys(("version", "attributes"), ("name", "keep", "drop", *LATER, "units"))
     version = here["version"]
     if type(version.value) is not int or version.value != VERSION:
         raise version.refuse(f"be {VERSION}, the version this package reads")
@@ -310,7 +315,7 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         keep = here["keep"].value
         if keep != "*":
             keep = here["keep"].texts()
-    lists: Fields = {name: here[name].texts() for name in ("drop", *LATER) if name in here}
+    lists: Fields = {name: here[name].texts() for name in ("drop", *LATER, "units") if name in here}
     return kind(attributes, name=name, keep=keep, **lists)
 
 

@@ -55,6 +55,7 @@ class _Fields:
     keep: tuple[str, ...] | Literal["*"]
     drop: tuple[str, ...]
     undecided: tuple[str, ...] = ()
+    units: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -70,6 +71,11 @@ class Plan(_Fields):
     ``undecided`` names columns of a first plan that :meth:`for_frame` cannot decide. Nothing is
     protected by the plan until each of them is an attribute, kept or dropped; beta and epsilon are
     those of the other columns.
+
+    ``units`` names unprotected columns that group records, such as a household's number. Records of
+    one unit may share true values, so their reported values can be pooled: preview, certificate and
+    report state the bound for several records of a unit. ``unit=`` of an attribute implies it. A
+    plan that keeps columns and says nothing of units gets a warning; ``units=[]`` silences it.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan(
@@ -93,6 +99,7 @@ class Plan(_Fields):
         keep: Iterable[str] | Literal["*"] = (),
         drop: Iterable[str] = (),
         undecided: Iterable[str] = (),
+        units: Iterable[str] | None = None,
     ) -> None:
         listed = arguments.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
@@ -104,7 +111,11 @@ class Plan(_Fields):
             raise ValueError("`attributes` must hold at least one; got none")
         kept = every("keep", keep)
         label, left_out = named("name", name), _columns("drop", drop)
-        super().__init__(tuple(listed), label, kept, left_out, open_ones)
+        implied = [a.unit for a in listed if a.unit is not None]
+        grouping = None if units is None and not implied else tuple(
+            dict.fromkeys([*_columns("units", units or ()), *implied])
+        )  # fmt: skip
+        super().__init__(tuple(listed), label, kept, left_out, open_ones, grouping)
         self._check()
 
     @kept
@@ -137,6 +148,11 @@ class Plan(_Fields):
                 got = f"{seen[column]} and {where}" if seen[column] != where else f"{where} twice"
                 raise ValueError(f"{prefix([column])}must be named once; got {got}")
             seen[column] = where
+        for column in self.units or ():
+            if seen.get(column) in ("an attribute", "`undecided`"):
+                which = "protects" if column in self._protected else "does not decide"
+                must = "`units` must name unprotected columns"
+                raise ValueError(f"{must}; got `{shown(column)}`, which the plan {which}")
         for attribute in self.attributes:
             if attribute.groups is None:
                 continue
@@ -334,7 +350,10 @@ class Plan(_Fields):
         """
         records = _core.as_whole("n", n, 1)
         bound = [attribute.for_records(records) for attribute in self.attributes]
-        return Plan(bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided)
+        return Plan(
+            bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided,
+            units=self.units,
+        )  # fmt: skip
 
     def require(
         self,
@@ -342,11 +361,15 @@ class Plan(_Fields):
         beta: float | None = None,
         min_beta: float | None = None,
         epsilon: float | None = None,
+        pooled: tuple[int, float] | None = None,
     ) -> None:
         """Raise :class:`bistochastic.errors.GuaranteeError` unless the plan keeps what is asked.
 
         ``beta`` is of all attributes together, ``min_beta`` of each of them, ``epsilon`` of a whole
         record. A numeric column without a number of records keeps no promise.
+
+        ``pooled=(m, epsilon)`` is of all columns of ``m`` records of one unit: the epsilon of the
+        columns drawn by the unit, plus ``m`` times the epsilon of the others.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("a", [0, 1], "randomized_response", beta=0.9),
@@ -363,8 +386,9 @@ class Plan(_Fields):
             for name, x in asked.items()
             if x is not None
         }
-        if not wanted:
-            raise ValueError("`require` must be given beta, min_beta or epsilon; got none")
+        many = None if pooled is None else _pair_of(pooled)
+        if not wanted and many is None:
+            raise ValueError("`require` must be given beta, min_beta, epsilon or pooled; got none")
         self._refuse_undecided(GuaranteeError)
         parts = list(self.by_attribute.values())
         unbound = [each for each in parts if each.beta is None]
@@ -386,6 +410,9 @@ class Plan(_Fields):
             why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
             got = _exact(self.epsilon)
             raise GuaranteeError(f"{most}; got {got}, the largest part{why}")
+        if many is not None and not (got := definitions.pooled(self, many[0])) <= many[1]:
+            most = f"`pooled` must be at most {_exact(many[1])} for {many[0]} records of a unit"
+            raise GuaranteeError(f"{most}; got {_exact(got)}")
 
     def preview(self, records: int | None = None) -> Preview:
         """What the plan does and hides, as a table, before any data are seen.
@@ -435,6 +462,7 @@ class Plan(_Fields):
         rerandomize_numeric: bool = False,
         shuffle: bool = False,
         max_rows_per_id: int = 1,
+        count_units: bool = False,
         progress: Progress = None,
         **options: Unpack[ReleaseOptions],
     ) -> Release[FrameT]:
@@ -458,6 +486,11 @@ class Plan(_Fields):
         ``rerandomize_numeric=True`` and a ``release_name``. Otherwise ``release_name`` does not
         change reported values by ids, or without a key; it is noted in the certificate.
 
+        Columns with ``unit=`` are drawn once per unit: with ids, or without a key. All records of a
+        unit must agree in such a column. The unit's own column is kept or dropped, as the plan
+        says; ``unit_pseudonym={"household": "home"}`` writes a keyed hash in its place.
+        ``count_units=True`` adds the number of units to the certificate.
+
         ``shuffle=True`` puts the rows in a random order. Otherwise the order stays in clear, and a
         sorted file gives its neighbours away. ``allow_insecure`` admits ``Key.insecure``.
         ``progress`` is that of :meth:`Matrix.decompose`.
@@ -477,6 +510,7 @@ class Plan(_Fields):
             rerandomize_numeric=rerandomize_numeric,
             shuffle=shuffle,
             max_rows_per_id=max_rows_per_id,
+            count_units=count_units,
             **options,
         )
         return protect(self, frame, said, progress)
@@ -488,6 +522,7 @@ class Plan(_Fields):
         *,
         key: _core.Key | KeySource | None = None,
         max_rows_per_id: int = 1,
+        count_units: bool = False,
         **options: Unpack[ReleaseOptions],
     ) -> ProtectedBatches:
         """The same for a table that comes in record batches of Arrow, in bounded memory.
@@ -509,7 +544,9 @@ class Plan(_Fields):
         from bistochastic.plan.options import Options
         from bistochastic.plan.stream import protect_batches
 
-        said = Options.of(self, key=key, max_rows_per_id=max_rows_per_id, **options)
+        said = Options.of(
+            self, key=key, max_rows_per_id=max_rows_per_id, count_units=count_units, **options
+        )
         return protect_batches(self, reader, said)
 
     @taking(EngineOptions)
@@ -923,6 +960,14 @@ def _columns(name: str, given: object) -> tuple[str, ...]:
     if isinstance(given, str):
         raise TypeError(f"`{name}` must be a list of names; got str")
     return tuple(named(name, x) for x in arguments.items(name, "be a list of names", given))
+
+
+def _pair_of(given: object) -> tuple[int, float]:
+    """A number of records and an epsilon."""
+    must = "`pooled` must be (m, epsilon), a number of records and a bound"
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    return _core.as_whole("pooled", given[0], 1), _core.as_real("pooled", "be a number", given[1])
 
 
 def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:

@@ -11,7 +11,7 @@ from bistochastic.plan.options import Options
 from bistochastic.plan.run import Run
 from bistochastic.plan.waves import Ids
 from bistochastic.sources import secret_of
-from bistochastic.words import prefix
+from bistochastic.words import prefix, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +31,10 @@ def respond(
     if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
         raise TypeError(f"`record` must map columns to values; got {type(record).__name__}")
     options = Options(secret_of(key, allow_insecure), None, None, False)
+    for coded in plan._coded:
+        if coded.unit is not None:
+            must = "must not be drawn by unit for one record, as a client holds no other record"
+            raise ValueError(f"{prefix(coded.columns)}{must}; got unit `{shown(coded.unit)}`")
     table: Any = Record({name: record[name] for name in record.keys()})  # noqa: SIM118 - any mapping
     run = Run(plan, table.names, options, argument="record", narrowed=False)
     for attribute in run.numeric:

@@ -21,6 +21,7 @@ from bistochastic.kept import kept
 from bistochastic.plan import waves
 from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, prefix
 from bistochastic.plan.certificate import BLOCK, Certificate
+from bistochastic.plan.units import Met, certified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
     from bistochastic.plan.waves import ByIds, Ids
+
+    Drawn = tuple[Categorical | Joint, Encoded]
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Piece:
     encoded: list[Encoded]
     values: dict[str, NDArray[Any]]
     ids: Ids | None
+    units: dict[str, Ids]
 
 
 class Run:
@@ -89,6 +93,10 @@ class Run:
         self._key = _core.Key.generate() if options.key is None else options.key
         if row_columns:
             self._key = _core.plan_row_key(self._key, plan.name, options.release_name or "")
+        self._met = {
+            column: Met(plan, _core.plan_unit_key(self._key, plan.name, column), column)
+            for column in options.units(plan)
+        }
         self.clear: tuple[str, ...] = ()
         """The columns that came out as they were."""
         self._declared: tuple[str, ...] = ()
@@ -97,6 +105,11 @@ class Run:
     def _people(self) -> waves.People:
         """Who was met so far."""
         return waves.People(1 if self._options.wave is None else self._options.wave.max_rows_per_id)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """What the ids of units are, by their column."""
+        return self._people.units
 
     def read(
         self, table: Table, first: int | None = 0, last: bool = True, ids: Ids | None = None
@@ -114,7 +127,12 @@ class Run:
             if number.column not in self._numbers:
                 values[number.column] = number._read(table)
                 self._done(1)
-        return Piece(table, first, last, encoded, values, ids or self._ids(table, first))
+        units = {}
+        for column, met in self._met.items():
+            units[column] = met.read(table, first, hashed=column in self._options.unit_pseudonym)
+            met.check(units[column], encoded, first)
+            self.units[column] = met.kind
+        return Piece(table, first, last, encoded, values, ids or self._ids(table, first), units)
 
     def _ids(self, table: Table, first: int | None) -> Ids | None:
         """What stands for each row, if its position does not."""
@@ -132,10 +150,7 @@ class Run:
     def drawn(self, piece: Piece, order: NDArray[Any] | None = None) -> Any:
         """The rows protected, as the library of the table has them; in order, if there is one."""
         table, start = piece.table, piece.first or 0
-        if piece.ids is not None:
-            drawn = self._by_ids(piece.encoded, piece.ids, piece.first is None and table.together)
-        else:
-            drawn = self._by_blocks(piece.encoded, start // BLOCK, piece.last)
+        drawn = self._codes(piece, start)
         self._done(len(drawn))
         new: dict[str, Any] = {}
         for attribute, codes, source in zip(self._coded, drawn, piece.encoded, strict=True):
@@ -152,6 +167,8 @@ class Run:
         wave = self._options.wave
         if wave is not None and wave.pseudonym is not None and piece.ids is not None:
             new[wave.pseudonym] = table.texts(piece.ids.pseudonyms())
+        for column, name in self._options.unit_pseudonym.items():
+            new[name] = table.texts(piece.units[column].pseudonyms())
         self.clear = tuple(name for name in self._layout if name not in new)
         self._declared = tuple(name for name in self.clear if table.is_declared(name))
         return table.made({name: new.get(name) for name in self._layout}, order)
@@ -160,33 +177,47 @@ class Run:
         """Some rows protected."""
         return self.drawn(self.read(table, first, last))
 
-    def _by_blocks(self, encoded: list[Encoded], first: int, last: bool) -> list[Codes]:
+    def _codes(self, piece: Piece, start: int) -> list[Codes]:
+        """Draw all attributes: those with a unit by it, the others by ids or by position."""
+        every = list(zip(self._coded, piece.encoded, strict=True))
+        own = [(a, each) for a, each in every if a.unit is None]
+        if piece.ids is not None:
+            together = piece.first is None and piece.table.together
+            drawn = iter(self._by_ids(own, piece.ids, together))
+        else:
+            drawn = iter(self._by_blocks(own, start // BLOCK, piece.last))
+        return [
+            next(drawn) if a.unit is None
+            else self._one_by_ids(a, each, piece.units[a.unit].values, None, self._met[a.unit].key)
+            for a, each in every
+        ]  # fmt: skip
+
+    def _by_blocks(self, every: list[Drawn], first: int, last: bool) -> list[Codes]:
         """Reports by position, from block number ``first`` on, up to the end where ``last``."""
-        if not encoded:
+        if not every:
             return []
         given = [
-            (list(a.columns), e.codes, e.missing, e.groups, list(a.matrices))
-            for a, e in zip(self._coded, encoded, strict=True)
+            (list(a.columns), e.codes, e.missing, e.groups, list(a.matrices)) for a, e in every
         ]
         release = self._options.release_name or ""
         return _core.plan_blocks(self._key, self.plan.name, release, given, first, last)
 
-    def _by_ids(self, encoded: list[Encoded], ids: Ids, together: bool) -> list[Codes]:
+    def _by_ids(self, every: list[Drawn], ids: Ids, together: bool) -> list[Codes]:
         """Reports by ids; ``together``: in one array, where all codes are of one type."""
-        room: Any = [None] * len(encoded)
-        types = {each.codes.dtype for each in encoded}
+        room: Any = [None] * len(every)
+        types = {each.codes.dtype for _, each in every}
         if together and len(types) == 1:
-            room = np.empty((len(encoded), len(encoded[0].codes)), types.pop())
-        every = zip(self._coded, encoded, room, strict=True)
+            room = np.empty((len(every), len(every[0][1].codes)), types.pop())
         return [
-            self._one_by_ids(attribute, each, ids.values, out) for attribute, each, out in every
+            self._one_by_ids(attribute, each, ids.values, out, self._key)
+            for (attribute, each), out in zip(every, room, strict=True)
         ]
 
     def _one_by_ids(
-        self, attribute: Categorical | Joint, encoded: Encoded, ids: Any, room: Any
+        self, attribute: Categorical | Joint, encoded: Encoded, ids: Any, room: Any, key: _core.Key
     ) -> Codes:
         """Those of one attribute, each group by its own law."""
-        columns, key, name = list(attribute.columns), self._key, self.plan.name
+        columns, name = list(attribute.columns), self.plan.name
         with about(columns):
             if encoded.groups is None:
                 [law] = attribute.matrices
@@ -218,7 +249,12 @@ class Run:
             package=_version(),
             engine=engine,
             declared_categories=self._declared,
-        )
+            units=certified(
+                self.plan, options, self.units,
+                {column: met.count for column, met in self._met.items()},
+                () if ids is None else ids.carried, checked=engine is None,
+            ),
+        )  # fmt: skip
 
 
 def moved(plan: Plan, options: Options, attribute: Numeric, values: NDArray[Any]) -> NDArray[Any]:

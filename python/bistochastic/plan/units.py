@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core
+from bistochastic.plan.attributes import named
 from bistochastic.plan.waves import Ids, kind_of, kinds, read_ids
 from bistochastic.words import prefix, row, shown
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Table
-    from bistochastic.plan.columns import Encoded
+    from bistochastic.plan.columns import Coded, Encoded
+    from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
 
     Values = list[NDArray[Any]]
@@ -54,6 +56,22 @@ class Unit:
 def drawn_by(plan: Plan) -> tuple[str, ...]:
     """The columns that attributes are drawn by, each once."""
     return tuple(dict.fromkeys(a.unit for a in plan._coded if a.unit is not None))
+
+
+def replaced(plan: Plan, given: object) -> dict[str, str]:
+    """The names of the columns that hold hashes in the place of units, as a caller gave them."""
+    if given is None:
+        return {}
+    must = "`unit_pseudonym` must be a dict from columns of units to new names"
+    if not hasattr(given, "items"):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    found = {named("unit_pseudonym", k): named("unit_pseudonym", v) for k, v in given.items()}
+    for column in found:
+        if column not in (plan.units or ()):
+            raise ValueError(f"{must}; got `{shown(column)}`, which the plan does not name in units")
+        if plan.keep != "*" and column in plan.keep:
+            raise ValueError(f"{must}; got `{shown(column)}`, which the plan keeps")
+    return found
 
 
 class Met:
@@ -98,9 +116,9 @@ class Met:
             none = np.zeros(len(each.codes), bool) if each.missing is None else each.missing
             names += [attribute.columns] * 2
             every += [each.codes, none]
-            if each.strata is not None and attribute.strata is not None:
-                names.append((attribute.strata.column,))
-                every.append(each.strata)
+            if each.groups is not None and attribute.groups is not None:
+                names.append((attribute.groups.column,))
+                every.append(each.groups)
         known = [values[at] for values in every]
         new = np.ones(len(keys), bool)
         for before, values in self._held:
@@ -139,24 +157,24 @@ def _words(ids: Ids) -> NDArray[np.uint64]:
 
 
 def certified(
-    met: dict[str, Met],
-    pseudonyms: dict[str, str],
-    earlier: Iterable[Unit],
+    plan: Plan,
+    options: Options,
+    kinds: dict[str, str],
+    counts: dict[str, int],
+    carried: Iterable[Coded],
     *,
-    counted: bool,
     checked: bool,
 ) -> tuple[Unit, ...]:
-    """What the certificate says of all units; those of earlier waves are carried."""
-    before = {unit.column: unit for unit in earlier}
-    found = [
-        Unit(
-            column,
+    """What the certificate says of the units that were read, and of those of carried attributes."""
+    wave = options.wave
+    before = {} if wave is None or wave.after == "first" else {u.column: u for u in wave.after.units}
+    found = []
+    for column in options.units(plan):
+        kind = kinds.get(column, "none")
+        if kind == "none" and column in before:
             # A wave without anyone does not forget what ids are.
-            before[column].kind if each.kind == "none" and column in before else each.kind,
-            checked,
-            pseudonyms.get(column),
-            each.count if counted else None,
-        )
-        for column, each in met.items()
-    ]
-    return (*found, *(Unit(u.column, u.kind, True) for c, u in before.items() if c not in met))
+            kind = before[column].kind
+        count = counts.get(column) if options.count_units else None
+        found.append(Unit(column, kind, checked, options.unit_pseudonym.get(column), count))
+    gone = {a.unit for a in carried} - {unit.column for unit in found}
+    return (*found, *(Unit(u.column, u.kind, True) for u in before.values() if u.column in gone))
