@@ -44,6 +44,8 @@ def convert(source: str, out: str, *, separator: str | None = None, decimal: str
     known = {column: kind for column, kind in kinds(certificate.plan).items() if kind != "number"}
     if certificate.ids is not None and certificate.ids.id_column:
         known.setdefault(certificate.ids.id_column, "text")
+    for unit in certificate.units:
+        known.setdefault(unit.column, "text")
     protected = {c for attribute in certificate.plan.attributes for c in attribute.columns}
     table = opened(path, "source", known, dialect=dialect)
     try:

@@ -56,6 +56,8 @@ def protect_file(
     places = [column for column, kind in known.items() if kind == "text"]
     if options.wave is not None:
         known.setdefault(options.wave.id_column, "text")
+    for unit in options.units(plan):
+        known.setdefault(unit, "text")
     table = opened(source, "in", known, places if form == ".parquet" else (), dialect)
     try:
         if form == ".parquet":

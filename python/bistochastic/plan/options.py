@@ -74,7 +74,7 @@ class Options:
         return cls(held, label, wave, flags["shuffle"], replaced, flags["count_units"])
 
     def units(self, plan: Plan) -> tuple[str, ...]:
-        """The columns of units that are read: those of draws and pseudonyms, or all to be counted."""
+        """The columns of units that are read: for draws and pseudonyms, or all to be counted."""
         more = (plan.units or ()) if self.count_units else ()
         return tuple(dict.fromkeys([*units.drawn_by(plan), *self.unit_pseudonym, *more]))
 

@@ -410,9 +410,9 @@ class Plan(_Fields):
             why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
             got = _exact(self.epsilon)
             raise GuaranteeError(f"{most}; got {got}, the largest part{why}")
-        if many is not None and not (got := definitions.pooled(self, many[0])) <= many[1]:
+        if many is not None and not (sum_ := definitions.pooled(self, many[0])) <= many[1]:
             most = f"`pooled` must be at most {_exact(many[1])} for {many[0]} records of a unit"
-            raise GuaranteeError(f"{most}; got {_exact(got)}")
+            raise GuaranteeError(f"{most}; got {_exact(sum_)}")
 
     def preview(self, records: int | None = None) -> Preview:
         """What the plan does and hides, as a table, before any data are seen.

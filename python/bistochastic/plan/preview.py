@@ -275,8 +275,8 @@ def _pooled(plan: Plan, one: str) -> list[str]:
     """The bound of the reported values of several records of one unit."""
     by = ", ".join(f"`{shown(unit)}`" for unit in plan.units or ())
     found = [
-        f"{one}. Reported values of m records of one unit, by {by}, can be pooled: columns drawn by "
-        "the unit count once, the epsilon of each other column m times."
+        f"{one}. Reported values of m records of one unit, by {by}, can be pooled: columns drawn "
+        "by the unit count once, the epsilon of each other column m times."
     ]
     single = [
         part for a, part in zip(plan.attributes, plan.by_attribute.values(), strict=True)

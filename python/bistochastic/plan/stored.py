@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from dataclasses import asdict, fields, is_dataclass, replace
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bistochastic.exchange import Here
@@ -84,7 +84,7 @@ def later(thing: object, names: dict[str, Callable[[Here], Any]]) -> Fields:
     """What is set of fields that came later, as plain data."""
     found = {name: getattr(thing, name) for name in names if getattr(thing, name)}
     return {
-        name: [asdict(x) if is_dataclass(x) else x for x in v] if isinstance(v, tuple) else v
+        name: [asdict(x) if isinstance(x, Unit) else x for x in v] if isinstance(v, tuple) else v
         for name, v in found.items()
     }  # fmt: skip
 

@@ -68,7 +68,9 @@ def replaced(plan: Plan, given: object) -> dict[str, str]:
     found = {named("unit_pseudonym", k): named("unit_pseudonym", v) for k, v in given.items()}
     for column in found:
         if column not in (plan.units or ()):
-            raise ValueError(f"{must}; got `{shown(column)}`, which the plan does not name in units")
+            raise ValueError(
+                f"{must}; got `{shown(column)}`, which the plan does not name in units"
+            )
         if plan.keep != "*" and column in plan.keep:
             raise ValueError(f"{must}; got `{shown(column)}`, which the plan keeps")
     return found
@@ -167,7 +169,9 @@ def certified(
 ) -> tuple[Unit, ...]:
     """What the certificate says of the units that were read, and of those of carried attributes."""
     wave = options.wave
-    before = {} if wave is None or wave.after == "first" else {u.column: u for u in wave.after.units}
+    before = (
+        {} if wave is None or wave.after == "first" else {u.column: u for u in wave.after.units}
+    )
     found = []
     for column in options.units(plan):
         kind = kinds.get(column, "none")

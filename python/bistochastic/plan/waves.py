@@ -455,6 +455,7 @@ def _laws(attribute: Categorical | Joint) -> Any:
 
 
 def kinds(values: Any) -> set[str]:
+    """What ids are: whole numbers, texts, bytes, or several of these."""
     if isinstance(values, _core.SpelledIds):
         return {"texts" if values.text else "bytes"} if len(values) else set()
     if isinstance(values, np.ndarray):

@@ -15,7 +15,7 @@ from bistochastic import arguments
 from bistochastic.estimate.quantities import Quantity, Ratio
 from bistochastic.plan.attributes import named
 from bistochastic.progress import watched
-from bistochastic.tables.estimates import SILENT, designed, people
+from bistochastic.tables.estimates import SILENT, designed, people, refuse_fixed
 from bistochastic.tables.question import Question, ask
 from bistochastic.tables.responses import Function, Responses, numeric, respond, slope
 from bistochastic.words import shown
@@ -129,6 +129,7 @@ def _totals(rows: Responses, functions: Sequence[Function], who: str) -> tuple[A
     totals = rows.sample.totals(values)
     if who == "sampled":
         return values, totals, rows.sample.covariance(values)
+    refuse_fixed(who, rows.sample.clusters)
     k = len(functions)
     products = np.empty((k, k, values.shape[1]))
     for i in range(k):

@@ -226,11 +226,13 @@ def respond(
     axes = dict.fromkeys([*where, *(name for name in columns if name in protected)])
     question = Question(plan, tuple(axes))
     sheet = read(question, frame, design)
+    if sheet.lost:
+        raise ValueError(sheet.lost)
     table = opened(frame) if numbers else None
     values = {name: _numbers(plan, table, name) for name in numbers}
     sample, codes = _rows(sheet, together=not values)
     named = {axis.name: axis.values for axis in sheet.axes}
-    shared = shared_noise(certificate, design) if question.coded else ()
+    shared = (*sheet.notes, *(shared_noise(certificate, design) if question.coded else ()))
     return Responses(
         question, sample, named, codes, values, sheet.unanswered, what, sheet.known, shared
     )
