@@ -91,12 +91,12 @@ def brute_linkage(
 
 
 # One of everything: strata, a joint attribute with an impossible cell, both kinds of missing.
-STRATA = (
+GROUPS = (
     "town",
     {"N": bs.randomized_response(2, keep=0.7), "S": bs.randomized_response(2, keep=0.9)},
 )
 MIXED = plan_of(
-    bs.Categorical("sex", ["F", "M"], strata=STRATA),
+    bs.Categorical("sex", ["F", "M"], groups=GROUPS),
     bs.Joint(
         ("job", "level"), [["a", "b"], [1, 2]], RR, keep=0.6, impossible=[("a", 2)]
     ),
@@ -416,7 +416,7 @@ def test_what_has_another_law_or_was_missing_was_not_redrawn() -> None:
         return found.redrawn
 
     ids = {"id": [1, 1, 2, 2]}
-    by_town = plan_of(bs.Categorical("sex", ["F", "M"], strata=STRATA))
+    by_town = plan_of(bs.Categorical("sex", ["F", "M"], groups=GROUPS))
     table = {**ids, "sex": ["F", "F", "M", "M"], "town": ["N", "S", "S", "S"]}
     # The first person has two laws, and two reports; the second has one law.
     assert redrawn(by_town, table, ["F", "M", "M", "M"]) == 0

@@ -398,7 +398,7 @@ def test_averages_count_no_bits() -> None:
     assert "no noise" in str(plan.preview())
 
 
-def test_strata_count_as_the_weakest() -> None:
+def test_groups_count_as_the_weakest() -> None:
     strong, weak = bs.randomized_response(4, beta=0.9), bs.randomized_response(4, beta=0.3)
     attribute = bs.Categorical("x", range(4), groups=("region", {"n": strong, "s": weak}))
     plan = bs.Plan([attribute], keep=["region"])
@@ -411,7 +411,7 @@ def test_strata_count_as_the_weakest() -> None:
         bs.Categorical("x", range(4), groups=("region", {"n": strong, "s": bs.uniform(5)}))
 
 
-def test_the_epsilon_of_strata_is_the_largest_and_not_that_of_the_smallest_beta() -> None:
+def test_the_epsilon_of_groups_is_the_largest_and_not_that_of_the_smallest_beta() -> None:
     # Most reports are true under the first; under the second some truths are all but excluded.
     true, far = bs.randomized_response(9, beta=0.5), bs.geometric(9, beta=0.6)
     assert true.beta < far.beta
