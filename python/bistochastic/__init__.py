@@ -42,7 +42,7 @@ from bistochastic.permutations.decomposition import decompose_all
 if TYPE_CHECKING:
     from bistochastic import masking, plot, results, theory
     from bistochastic.choose.tradeoff import tradeoff
-    from bistochastic.plan import Categorical, Certificate, Joint, Numeric, Plan
+    from bistochastic.plan import Binned, Categorical, Certificate, Joint, Numeric, Plan
     from bistochastic.report import compare
     from bistochastic.report.explorer import explore
     from bistochastic.samples import titanic
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Categorical", "Certificate", "Joint", "Key", "KeySource", "Matrix", "Numeric", "Plan",
+    "Binned", "Categorical", "Certificate", "Joint", "Key", "KeySource", "Matrix", "Numeric", "Plan",
     "audit", "balance", "blocks", "build", "circulant", "compare", "decompose_all", "dense",
     "entropy_rate", "errors", "explore", "geometric", "gibbs", "identity", "k_anonymous",
     "kron", "masking", "mix", "permutation", "plot", "randomized_response", "reflected",
@@ -60,6 +60,7 @@ __all__ = [
 
 # What few need and takes a while to import waits until it is asked for.
 _LATER = {
+    "Binned": "bistochastic.plan",
     "Categorical": "bistochastic.plan",
     "Certificate": "bistochastic.plan",
     "Joint": "bistochastic.plan",

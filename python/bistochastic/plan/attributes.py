@@ -7,17 +7,21 @@ of a numeric column comes later. All are frozen, and equal where they do the sam
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic import _core, arguments, families, structure
 from bistochastic.labels import Label, Labels
+from bistochastic.kept import kept
 from bistochastic.matrix import Matrix
-from bistochastic.plan.columns import Coded, Missing, Whole
-from bistochastic.words import about, cut, down, prefix, shown, up
+from bistochastic.plan.bins import Bins, clipped
+from bistochastic.plan.columns import Coded, Missing, Whole, read_numbers
+from bistochastic.words import about, cut, down, prefix, row, shown, up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from bistochastic.adapters.frames import Codes, Mask, Table
 
 MISSING = ("raise", "keep", "category")
 
@@ -371,6 +375,153 @@ class Joint(Coded):
         return _html(self)
 
 
+@dataclass(frozen=True, init=False, repr=False)
+class Binned(Categorical):
+    """A column of numbers or dates in public classes, each reported by the law of its row.
+
+    Unlike :class:`Numeric`, every record is drawn for itself: epsilon is finite, and a binned column
+    can be drawn in batches, on engines, by ids and on clients.
+
+    ``breaks`` are the ends of the classes, ``[low, high)``, the last one closed. In their place,
+    ``width``, ``low`` and ``high`` make classes of equal width; for dates without a time zone
+    ``width`` is ``"month"``, ``"quarter"`` or ``"year"``, and ``high`` is the day after the last
+    class. ``open=("low", "high")`` adds classes beyond the breaks; other values outside raise.
+    ``top`` and ``bottom`` replace larger and smaller values first. The matrix is given as for
+    :class:`Categorical`; ordinal families such as ``"geometric"`` prefer classes that are near.
+
+    ``output`` says what is published for a reported class:
+
+    * ``"interval"``: its label, such as ``[18, 65)``;
+    * ``"midpoint"``: the middle of the class;
+    * ``"number"``: a random multiple of ``step`` in the class, all with the same probability. It is
+      drawn from the reported class alone, so it reveals nothing more. Open classes have none.
+
+    >>> import bistochastic as bs
+    >>> age = bs.Binned("age", breaks=[0, 18, 65, 120], family="geometric", epsilon=2)
+    >>> age
+    <Binned `age`, 3 classes: geometric, beta 0.6...>
+    >>> age.categories
+    ('[0, 18)', '[18, 65)', '[65, 120]')
+    >>> bs.Binned("age", breaks=[0, 65, 18], family="geometric", epsilon=2)
+    Traceback (most recent call last):
+        ...
+    ValueError: column `age`: `breaks` must increase; got one that does not at 2
+    """
+
+    bins: Bins = field(default_factory=lambda: Bins((0, 1)))
+    output: Literal["interval", "midpoint", "number"] = "interval"
+    step: int | float | None = None
+    top: Any = None
+    bottom: Any = None
+
+    def __init__(
+        self,
+        column: str,
+        breaks: Iterable[Any] | None = None,
+        family: families.Family | None = None,
+        *,
+        width: Any = None,
+        low: Any = None,
+        high: Any = None,
+        open: Iterable[str] = (),
+        output: Literal["interval", "midpoint", "number"] = "interval",
+        step: float | None = None,
+        top: Any = None,
+        bottom: Any = None,
+        matrix: Matrix | None = None,
+        missing: Missing = "raise",
+        groups: Any = None,
+        unit: str | None = None,
+        **parameters: Any,
+    ) -> None:
+        name = named("column", column)
+        options = {
+            "matrix": matrix, "missing": missing, "groups": groups, "categories_from_data": False,
+            "unit": unit,
+        }  # fmt: skip
+        with about([name]):
+            bins = Bins.of(breaks, width, low, high, open)
+            axes = (Labels(bins.names, "text"),)
+            held = _checked((name,), axes, family, options, parameters)
+            given = arguments.one_of("output", output, ("interval", "midpoint", "number"))
+            if given != "interval" and bins.open:
+                must = '`output` must be "interval" with open classes, which have no number'
+                raise ValueError(f"{must}; got {given}: top and bottom code values beyond a break")
+            ends = clipped(bottom, top, bins)
+        Coded.__init__(self, *held)
+        set_ = object.__setattr__
+        for key, value in (
+            ("bins", bins),
+            ("output", given),
+            ("bottom", ends[0]),
+            ("top", ends[1]),
+        ):
+            set_(self, key, value)
+        with about([name]):
+            set_(self, "step", _step(step, given, bins))
+            if given == "number":
+                _ = self.numbers
+
+    @kept
+    def numbers(self) -> tuple[Any, Any, Any]:
+        """All numbers that may be reported, where those of each class begin, and how many."""
+        assert self.step is not None
+        return self.bins.numbers(self.step)
+
+    def _part(
+        self, at: int, table: Table, first: int | None, *, narrowed: bool, released: bool
+    ) -> tuple[Codes, Mask | None]:
+        if released and self.output == "interval":
+            return super()._part(at, table, first, narrowed=narrowed, released=released)
+        ends = (None, None) if released else (self.bottom, self.top)
+        values, missing = read_numbers(table, self.column, first, ends, dated=self.bins.dated)
+        codes, outside = self.bins.codes(values)
+        if outside is not None and missing is not None:
+            outside &= ~missing
+        if outside is not None and outside.any():
+            many = int(outside.sum())
+            got = f"{many} row{'s' * (many > 1)} outside, the first {row(int(outside.argmax()), first)}"
+            raise ValueError(f"{prefix(self.columns)}must lie within the breaks; got {got}")
+        return codes, missing
+
+    @property
+    def _has_numbers(self) -> bool:
+        return self.output == "number"
+
+    def _is_relabelled(self, name: str) -> bool:
+        return self.output == "interval"
+
+    def _made(
+        self, table: Table, name: str, codes: Codes, missing: Mask | None, places: Any
+    ) -> Any:
+        if self.output == "interval":
+            return table.relabelled(name, self.axes[0], codes, missing)
+        values = self.bins.midpoints if self.output == "midpoint" else self.numbers[0]
+        found = values[codes if self.output == "midpoint" else places]
+        own = not self.bins.dated and values.dtype.kind == "f"
+        return table.numbered(name, found, missing, own=own)
+
+    def __repr__(self) -> str:
+        return f"<Binned {_line(self).replace('categories', 'classes', 1)}>"
+
+
+def _step(given: Any, output: str, bins: Bins) -> int | float | None:
+    """The step between numbers inside a class: 1 for whole numbers and days, if none is given."""
+    if output != "number":
+        if given is not None:
+            raise TypeError('`step` must go with output="number"; got another output')
+        return None
+    if given is None:
+        if not bins.dated and not all(isinstance(x, int) for x in bins.breaks):
+            raise TypeError("`step` must be given, as the breaks are no whole numbers; got none")
+        return 1
+    step = _core.as_real("step", "be a positive number", given)
+    if not 0 < step < math.inf or (bins.dated and step != int(step)):
+        days = ", of whole days" * bins.dated
+        raise ValueError(f"`step` must be a positive number{days}; got {step:g}")
+    return int(step) if step == int(step) and step < 2**53 else step
+
+
 def _line(attribute: Coded) -> str:
     from bistochastic.plan.definitions import weakest
 
@@ -553,6 +704,7 @@ Attribute = Categorical | Joint | Numeric
 
 __all__ = [
     "Attribute",
+    "Binned",
     "Categorical",
     "Groups",
     "Joint",

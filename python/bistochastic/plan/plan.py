@@ -104,7 +104,7 @@ class Plan(_Fields):
         listed = arguments.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
             if not isinstance(attribute, Categorical | Joint | Numeric):
-                must = "`attributes` must hold Categorical, Joint and Numeric"
+                must = "`attributes` must hold Categorical, Joint, Binned and Numeric"
                 raise TypeError(f"{must}; got {type(attribute).__name__}")
         open_ones = _columns("undecided", undecided)
         if not listed and not open_ones:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from bistochastic.adapters.arrays import Arrays
+from bistochastic.adapters.frames import WrongType
 from bistochastic.labels import like
 from bistochastic.plan.options import Options
 from bistochastic.plan.run import Run
@@ -75,6 +77,33 @@ class Record:
         if missing is not None:
             return [None]
         return [(self._spelled.get(name) or labels.values)[int(codes[0])]]
+
+    def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
+        """The category of a code; None if it is missing."""
+        return [None if missing is not None else labels.values[int(codes[0])]]
+
+    def numbers(self, name: str) -> tuple[Any, Mask | None]:
+        """The number, 0 if it is missing, and whether it is."""
+        return self._one(name, Arrays.numbers)
+
+    def dates(self, name: str) -> tuple[Any, Mask | None]:
+        """The date, and whether it is missing."""
+        return self._one(name, Arrays.dates)
+
+    def _one(self, name: str, read: Any) -> tuple[Any, Mask | None]:
+        value = self._given[name]
+        if value is None or (isinstance(value, float) and value != value):
+            return np.zeros(1, "M8[D]" if read is Arrays.dates else np.int64), _MISSING
+        if isinstance(value, bool):
+            raise WrongType("bool")
+        found: tuple[Any, Mask | None] = read(Arrays({name: [value]}), name)
+        return found
+
+    def numbered(
+        self, name: str, values: Any, missing: Mask | None = None, *, own: bool = False
+    ) -> Any:
+        """The number; None if it is missing."""
+        return [None] if missing is not None else values.tolist()
 
     def can_be_missing(self, name: str) -> bool:
         """Whether a value can be missing: any can."""

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core
-from bistochastic.adapters.arrays import words
+from bistochastic.adapters.arrays import narrow, words
+from bistochastic.families import uniform
 from bistochastic.kept import kept
 from bistochastic.plan import waves
-from bistochastic.plan.attributes import Categorical, Joint, Numeric, about, prefix
+from bistochastic.plan.attributes import Numeric, about, prefix
 from bistochastic.plan.certificate import BLOCK, Certificate
 from bistochastic.plan.units import Met, certified
 
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Table
-    from bistochastic.plan.columns import Encoded
+    from bistochastic.plan.columns import Coded, Encoded
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
     from bistochastic.plan.waves import ByIds, Ids
 
-    Drawn = tuple[Categorical | Joint, Encoded]
+    Drawn = tuple[Coded, Encoded]
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,8 @@ class Run:
         self._done(len(drawn))
         new: dict[str, Any] = {}
         for attribute, codes, source in zip(self._coded, drawn, piece.encoded, strict=True):
-            new.update(attribute._decode(table, codes, source.missing))
+            places = self._places(attribute, codes, piece) if attribute._has_numbers else None
+            new.update(attribute._decode(table, codes, source.missing, places))
             self._done(1)
         for each in self.numeric:
             found = self._numbers.get(each.column)
@@ -214,7 +216,7 @@ class Run:
         ]
 
     def _one_by_ids(
-        self, attribute: Categorical | Joint, encoded: Encoded, ids: Any, room: Any, key: _core.Key
+        self, attribute: Coded, encoded: Encoded, ids: Any, room: Any, key: _core.Key
     ) -> Codes:
         """Those of one attribute, each group by its own law."""
         columns, name = list(attribute.columns), self.plan.name
@@ -228,6 +230,33 @@ class Run:
                 codes, some = encoded.codes[rows], _some(ids, rows)
                 out[rows] = _core.plan_ids(key, name, columns, law, codes, some)
             return out
+
+    def _places(self, attribute: Any, codes: Codes, piece: Piece) -> NDArray[np.int64]:
+        """Where the number of each row stands among all numbers of the classes.
+
+        It is uniform in the reported class, and depends on this class, the address and the column.
+        """
+        name, columns = self.plan.name, list(attribute.columns)
+        if attribute.unit is not None:
+            key, ids = self._met[attribute.unit].key, piece.units[attribute.unit].values
+        elif piece.ids is not None:
+            key, ids = self._key, piece.ids.values
+        else:
+            # By position: another file under the same label shares them, and shows nothing by it.
+            key = _core.plan_row_key(self._key, name, self._options.release_name or "")
+            ids = np.arange(piece.table.rows) + (piece.first or 0)
+        _, starts, counts = attribute.numbers
+        found = np.zeros(len(codes), np.int64)
+        order = np.argsort(codes, kind="stable")
+        ends = np.searchsorted(codes[order], np.arange(len(counts) + 1))
+        for place, many in enumerate(counts.tolist()):
+            rows = order[ends[place] : ends[place + 1]]
+            found[rows] = starts[place]
+            if many > 1 and len(rows):
+                own = _core.plan_number_key(key, name, columns, place)
+                law, none = uniform(many), np.zeros(len(rows), narrow(many))
+                found[rows] += _core.plan_ids(own, name, columns, law, none, _some(ids, rows))
+        return found
 
     def certificate(
         self, records: int, *, ids: ByIds | None = None, engine: str | None = None
