@@ -8,7 +8,7 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ import test_words as law
 from bistochastic.errors import GuaranteeError
 from bistochastic.plan.definitions import pooled
 
-RR = "randomized_response"
+RR: Literal["randomized_response"] = "randomized_response"
 KEY = bytes(range(32))
 ROOFS, WATERS = ["tin", "clay", "straw"], [1, 2, 3, 4]
 SHARED = ("roof", "water", "wall")
@@ -181,7 +181,7 @@ def containers(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def as_lists(frame: Any) -> dict[str, list[Any]]:
+def as_lists(frame: Any) -> dict[Any, list[Any]]:
     if isinstance(frame, dict):
         return {k: list(v) for k, v in frame.items()}
     if isinstance(frame, pd.DataFrame):
@@ -336,9 +336,10 @@ def test_records_far_apart_in_a_stream_are_compared(rows: int, kind: Any) -> Non
         made.protect_batches(wrong.to_reader(max_chunksize=20_000)).read_all()
 
 
+WRONG: Any = 3
 REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: bs.Categorical("a", [0, 1], RR, beta=0.6, unit="a"), "`unit` must be an unprotected"),
-    (lambda: bs.Categorical("a", [0, 1], RR, beta=0.6, unit=3), "`unit` must be a"),
+    (lambda: bs.Categorical("a", [0, 1], RR, beta=0.6, unit=WRONG), "`unit` must be a"),
     (lambda: plan(keep=[], drop=["hid"]).protect(
         homes(), key=key("r"), release_name="x"),
      "`id_column` must be given with a key to draw by unit"),
@@ -359,10 +360,10 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
      "columns? `roof`: must not be drawn by unit for one record"),
     (lambda: plan().protect(homes(), unit_pseudonym={"hid": "h"}), "`hid`, which the plan keeps"),
     (lambda: plan().protect(homes(), unit_pseudonym={"sex": "h"}), "does not name in units"),
-    (lambda: plan().protect(homes(), unit_pseudonym="h"), "must be a dict"),
+    (lambda: plan().protect(homes(), unit_pseudonym=WRONG), "must be a dict"),
     (lambda: plan(keep=[], drop=["hid", "person"]).protect(homes(), unit_pseudonym={"hid": "roof"}),
      "must be the name of a new column"),
-    (lambda: plan().require(pooled=3), "`pooled` must be"),
+    (lambda: plan().require(pooled=WRONG), "`pooled` must be"),
     (lambda: plan().require(pooled=(0, 1)), "`pooled` must be"),
 ]  # fmt: skip
 
@@ -499,7 +500,7 @@ def test_analyses_take_units_as_clusters_and_say_so() -> None:
         lambda **more: plan().mean(out.data, "water", **more).standard_error,
         lambda **more: plan().ratio(out.data, {"sex": "F"}, {"roof": "tin"}, **more).standard_error,
     ):
-        assert np.array_equal(call(), call(cluster="hid"))  # type: ignore[no-untyped-call]
+        assert np.array_equal(call(), call(cluster="hid"))
     found = plan().estimate(out, "roof")
     assert found.notes == ("records of one `hid` share noise: they are taken as clusters",)
     assert found.degrees == 199
@@ -537,7 +538,8 @@ def test_clusters_and_strata_must_hold_whole_units() -> None:
     coarse = out.assign(village=out["hid"] // 10, half=np.arange(len(out)) % 2)
     errors = plan().estimate(coarse, "roof", cluster="village").standard_errors
     assert np.isfinite(errors).all()
-    for options in ({"cluster": "half"}, {"strata": "half"}):
+    split: list[Any] = [{"cluster": "half"}, {"strata": "half"}]
+    for options in split:
         with pytest.raises(ValueError, match="column `half`: must hold whole"):
             plan().estimate(coarse, "roof", **options)
     stratified = coarse.assign(region=out["hid"] % 2)
@@ -589,7 +591,7 @@ def test_pooling_the_members_of_a_household_gains_nothing_over_one_reported_valu
         out = made.protect(data, key=key("pooled"), id_column="person", after="first").data
         for a in attributes:
             reported = np.searchsorted(a.categories, out[a.column])
-            likelihood = np.log(a.matrix.to_dense())[:, reported].T
+            likelihood = np.log(a.matrices[0].to_dense())[:, reported].T
             pooled_ = pd.DataFrame(likelihood).groupby(out["ori_hid"].to_numpy()).sum()
             # The attacker knows how common each value is, and takes the likeliest.
             truth = frame.groupby("ori_hid")[a.column].first()

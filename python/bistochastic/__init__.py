@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Binned", "Categorical", "Certificate", "Joint", "Key", "KeySource", "Matrix", "Numeric", "Plan",
-    "audit", "balance", "blocks", "build", "circulant", "compare", "decompose_all", "dense",
+    "Binned", "Categorical", "Certificate", "Joint", "Key", "KeySource", "Matrix", "Numeric",
+    "Plan", "audit", "balance", "blocks", "build", "circulant", "compare", "decompose_all", "dense",
     "entropy_rate", "errors", "explore", "geometric", "gibbs", "identity", "k_anonymous",
     "kron", "masking", "mix", "permutation", "plot", "randomized_response", "reflected",
     "results", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",

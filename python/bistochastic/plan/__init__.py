@@ -20,9 +20,9 @@ from bistochastic.plan.waves import ByIds
 
 __all__ = [
     "BatchFunction",
+    "Binned",
     "Bits",
     "ByIds",
-    "Binned",
     "Categorical",
     "Certificate",
     "EngineOptions",

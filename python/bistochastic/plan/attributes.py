@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic import _core, arguments, families, structure
-from bistochastic.labels import Label, Labels
 from bistochastic.kept import kept
+from bistochastic.labels import Label, Labels
 from bistochastic.matrix import Matrix
 from bistochastic.plan.bins import Bins, clipped
 from bistochastic.plan.columns import Coded, Missing, Whole, read_numbers
@@ -379,8 +379,8 @@ class Joint(Coded):
 class Binned(Categorical):
     """A column of numbers or dates in public classes, each reported by the law of its row.
 
-    Unlike :class:`Numeric`, every record is drawn for itself: epsilon is finite, and a binned column
-    can be drawn in batches, on engines, by ids and on clients.
+    Unlike :class:`Numeric`, every record is drawn for itself: epsilon is finite, and a binned
+    column can be drawn in batches, on engines, by ids and on clients.
 
     ``breaks`` are the ends of the classes, ``[low, high)``, the last one closed. In their place,
     ``width``, ``low`` and ``high`` make classes of equal width; for dates without a time zone
@@ -479,8 +479,8 @@ class Binned(Categorical):
         if outside is not None and missing is not None:
             outside &= ~missing
         if outside is not None and outside.any():
-            many = int(outside.sum())
-            got = f"{many} row{'s' * (many > 1)} outside, the first {row(int(outside.argmax()), first)}"
+            many, at = int(outside.sum()), row(int(outside.argmax()), first)
+            got = f"{many} row{'s' * (many > 1)} outside, the first {at}"
             raise ValueError(f"{prefix(self.columns)}must lie within the breaks; got {got}")
         return codes, missing
 

@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bistochastic.adapters.frames import Codes, Table
-    from bistochastic.plan.columns import Coded, Encoded
+    from bistochastic.plan.attributes import Categorical, Joint
+    from bistochastic.plan.columns import Encoded
     from bistochastic.plan.options import Options
     from bistochastic.plan.plan import Plan
     from bistochastic.plan.waves import ByIds, Ids
 
-    Drawn = tuple[Coded, Encoded]
+    Drawn = tuple[Categorical | Joint, Encoded]
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,7 @@ class Run:
         ]
 
     def _one_by_ids(
-        self, attribute: Coded, encoded: Encoded, ids: Any, room: Any, key: _core.Key
+        self, attribute: Categorical | Joint, encoded: Encoded, ids: Any, room: Any, key: _core.Key
     ) -> Codes:
         """Those of one attribute, each group by its own law."""
         columns, name = list(attribute.columns), self.plan.name
