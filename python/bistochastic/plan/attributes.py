@@ -479,8 +479,8 @@ class Binned(Categorical):
         if outside is not None and missing is not None:
             outside &= ~missing
         if outside is not None and outside.any():
-            many, at = int(outside.sum()), row(int(outside.argmax()), first)
-            got = f"{many} row{'s' * (many > 1)} outside, the first {at}"
+            many, there = int(outside.sum()), row(int(outside.argmax()), first)
+            got = f"{many} row{'s' * (many > 1)} outside, the first {there}"
             raise ValueError(f"{prefix(self.columns)}must lie within the breaks; got {got}")
         return codes, missing
 
