@@ -8,6 +8,7 @@ its variance is theirs over the number of records.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -376,14 +377,13 @@ class Estimate:
         return self._framed(columns, library)
 
     def _framed(self, columns: dict[str, Any], library: str | None) -> Any:
+        from bistochastic.adapters.results import made_by
+
         if self._make is not None and library is None:
             return self._make(columns)
         for name in ("pandas", "polars") if library is None else (library,):
-            try:
-                module = __import__(name)
-            except ImportError:
-                continue
-            return module.DataFrame(columns)
+            with suppress(ImportError):
+                return made_by(name, columns)
         if library is None:
             raise ImportError("`to_frame` must find pandas or polars; got neither")
         raise ImportError(f"`to_frame` must find {library}; got none: install it")
