@@ -398,7 +398,7 @@ def test_beside_ids_a_release_is_a_name_for_the_certificate_alone(key_file: Path
     release = plan().protect(table, key=source, release_name="may", **first)
     assert release.data.equals(plain)
     assert said.release_name == release.certificate.release_name == "may"
-    assert "release: may" in str(said)
+    assert "release name: may" in str(said)
 
 
 def test_an_insecure_key_is_asked_for_by_name(

@@ -264,7 +264,7 @@ def test_what_is_missing_and_the_stratum_enter_the_noise() -> None:
 
 
 def test_reports_follow_the_law_of_each_stratum() -> None:
-    """Chi-square over all cells of both strata; false alarm 1e-6 by a key from the name."""
+    """Chi-square over all cells of both groups; false alarm 1e-6 by a key from the name."""
     from scipy.stats import chi2
 
     rows = 40_000
@@ -403,8 +403,8 @@ def test_a_source_of_another_key_or_of_an_insecure_one_is_refused(
     ("options", "match"),
     [
         ({"key": KEY}, "`release_name` must name what a key is used for; got none"),
-        ({"key": KEY, "release": ""}, "`release_name` must not be empty"),
-        ({"key": KEY, "release": 3}, "`release_name` must be a text; got int"),
+        ({"key": KEY, "release_name": ""}, "`release_name` must not be empty"),
+        ({"key": KEY, "release_name": 3}, "`release_name` must be a text; got int"),
         ({"key": "secret"}, "`key` must be a Key or a KeySource; got str"),
         (
             {"key": bs.Key.insecure(1), "release_name": "w"},
@@ -568,8 +568,8 @@ def test_a_certificate_says_what_can_be_said() -> None:
     certificate = release.certificate
     data = json.loads(certificate.to_json())
     assert data["records"] == 300
-    assert data["release"] == "wave 1"
-    assert data["key"] == {"kept": True, "fingerprint": KEY.fingerprint}
+    assert data["release_name"] == "wave 1"
+    assert data["key"] == {"stored": True, "fingerprint": KEY.fingerprint}
     assert data["plan"] == json.loads(plan("keep").to_json())
     assert data["plan_digest"] == plan("keep").digest
     assert data["definition"] == 2
@@ -585,12 +585,12 @@ def test_a_certificate_says_what_can_be_said() -> None:
     ]
     digests = [m["digest"] for each in data["attributes"] for m in each["matrices"]]
     assert len(set(digests)) == 4
-    strata = data["attributes"][2]["matrices"]
-    assert [each["stratum"] for each in strata] == ["n", "s"]
+    groups = data["attributes"][2]["matrices"]
+    assert [each["group"] for each in groups] == ["n", "s"]
     for each in data["attributes"]:
         assert each["worst_row_beta"] <= each["beta"]
         assert each["worst_column_beta"] <= each["beta"]
-    # The laws of the strata are in it, so that the release can be inverted.
+    # The matrices of the groups are in it, so that the release can be inverted.
     again = bs.Certificate.from_json(certificate.to_json())
     assert again == certificate
     assert again.plan.attributes[2].matrices == plan("keep").attributes[2].matrices  # type: ignore[union-attr]

@@ -256,7 +256,7 @@ def designs(frame: dict[str, Any]) -> dict[str, tuple[dict[str, Any], Any, Any, 
     n = len(rows)
     return {
         "weights": ({"weights": "w"}, one, rows, n - 1),
-        "groups": ({"weights": "w", "strata": "stratum"}, frame["stratum"], rows, n - 2),
+        "strata": ({"weights": "w", "strata": "stratum"}, frame["stratum"], rows, n - 2),
         "clusters": ({"weights": "w", "cluster": "psu"}, one, frame["psu"], 11),
         "both": (
             {"weights": "w", "strata": "stratum", "cluster": "psu"},

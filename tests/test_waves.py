@@ -175,7 +175,7 @@ def test_a_wave_without_anyone_does_not_forget_the_kind_of_ids() -> None:
         protect(people(300, ids="text"), after=second.certificate)
 
 
-def test_who_moves_to_another_stratum_is_drawn_anew_and_that_is_said() -> None:
+def test_who_moves_to_another_group_is_drawn_anew_and_that_is_said() -> None:
     columns = people(4000)
     first = protect(columns)
     moved = {**columns, "region": ["s"] * 4000}
@@ -183,7 +183,7 @@ def test_who_moves_to_another_stratum_is_drawn_anew_and_that_is_said() -> None:
     stayed = [i for i, region in enumerate(columns["region"]) if region == "s"]
     assert [second.data["votes"][i] for i in stayed] == [first.data["votes"][i] for i in stayed]
     assert second.data["votes"] != first.data["votes"]
-    assert "whose stratum changed is drawn anew" in str(first.certificate)
+    assert "whose group changed is drawn anew" in str(first.certificate)
 
 
 def test_a_new_or_left_out_attribute_draws_nobody_anew() -> None:

@@ -128,6 +128,7 @@ OF = {
     "Disclosure": (shown, as_html, equals, pickled),
     "Giveaway": (shown, as_html, equals, pickled),
     "Guess": (shown, as_html, equals, pickled),
+    "Labels": (shown, as_html, equals, hashed, length, pickled),
     "Linkage": (shown, as_html, equals, pickled),
     "Marginal": (shown, as_html, equals, pickled),
     "Neighbours": (shown, as_html, equals, pickled),

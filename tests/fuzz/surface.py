@@ -53,6 +53,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Categorical": lambda s: plans.attribute(s.rng),
     "Joint": lambda s: plans.joint(s.rng),
     "Numeric": lambda s: plans.numeric(s.rng),
+    "Labels": lambda s: f"{plans.joint(s.rng)}.axes[{s.rng.randrange(2)}]",
     "Groups": lambda s: (
         "bs.Categorical('x', [0, 1], groups=('y', {'n': bs.uniform(2), 's': bs.identity(2)}))"
         ".groups"

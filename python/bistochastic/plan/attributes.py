@@ -129,8 +129,8 @@ class Groups:
             for value, matrix in zip(self.labels.values, self.matrices, strict=True)
         ][:_LISTED]
         more = len(self.matrices) - len(rows)
-        header = ["value", "law", "beta", "epsilon"]
-        title = f"A law for each value of {shown(self.column)}"
+        header = ["Value", "Family", "Beta", "Epsilon"]
+        title = f"A matrix for each value of {shown(self.column)}"
         return markup.fragment(
             markup.table(header, rows, caption=title, left=(0, 1), scroll=False),
             markup.element("p", f"and {more} more") if more else None,
@@ -556,7 +556,7 @@ def _html(attribute: Categorical | Joint) -> str:
         pairs.append(("impossible", f"{len(attribute.impossible):,} cells"))
     pairs += [
         ("missing", said),
-        ("law", law.family if groups is None else f"one for each {shown(groups.column)}"),
+        ("family", law.family if groups is None else f"one for each {shown(groups.column)}"),
         ("beta", down(law.beta)),
         ("epsilon", up(max(matrix.epsilon for matrix in attribute.matrices))),
     ]
@@ -670,7 +670,7 @@ class Numeric(Whole):
         pairs = [
             ("how", "class means" if average else moved),
             ("order", "as in the file" if self.order is None else "by rank"),
-            ("law", ", ".join([law, *(f"{key}={value}" for key, value in self.given)])),
+            ("family", ", ".join([law, *(f"{key}={value}" for key, value in self.given)])),
             ("records", "not known yet" if self.matrix is None else f"{self.matrix.size:,}"),
             ("beta", beta),
             ("epsilon", "inf"),

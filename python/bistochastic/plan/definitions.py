@@ -79,7 +79,7 @@ class Measures:
         return "one record" if self.kind == "numeric" else "one level"
 
     def _facts(self) -> list[tuple[str, str]]:
-        found = [("kind", self.kind), ("law", self.family)]
+        found = [("kind", self.kind), ("family", self.family)]
         if self.deterministic:
             found.append(("noise", "none"))
         if self.size is not None:

@@ -195,7 +195,7 @@ def _policies(
     given: object, known: Container[str], clear: Container[str]
 ) -> Callable[[str], Missing]:
     """What happens to missing values, by column; one word is for all of them."""
-    must = "be one of refuse, keep and category, or a dict of these by column"
+    must = "be one of raise, keep and category, or a dict of these by column"
     if isinstance(given, str):
         word: Any = arguments.one_of("missing", given, MISSING)
         return lambda _column: word
@@ -215,7 +215,7 @@ def _policies(
 
 def _refuse_of_numbers(column: str, policy: Missing) -> None:
     if policy != "raise":
-        must = "`missing` must be refuse for numbers, as they are exchanged among all records"
+        must = "`missing` must be raise for numbers, as they are exchanged among all records"
         raise ValueError(f"{prefix([column])}{must}; got {policy}")
 
 
