@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, SupportsFloat
 
 from bistochastic import families
-from bistochastic.paper.notes import (
+from bistochastic.paper.statements import (
     SIZE,
     average,
     decompositions,
