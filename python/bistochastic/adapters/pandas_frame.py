@@ -144,7 +144,10 @@ class PandasFrame(Frame):
         self, name: str, values: np.ndarray, missing: Mask | None = None, *, own: bool = False
     ) -> pd.Series:
         """A column like that one, with these numbers or dates; ``own``: of the values' type."""
-        found = pd.array(values, dtype=values.dtype if own else self.column(name).dtype)
+        kind: Any = values.dtype if own else self.column(name).dtype
+        if own and missing is not None and values.dtype.kind == "i":
+            kind = "Int64"
+        found = pd.array(values, dtype=kind)
         if missing is not None:
             found = found.take(np.where(missing, -1, np.arange(len(found))), allow_fill=True)
         return pd.Series(found)

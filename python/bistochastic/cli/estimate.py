@@ -106,7 +106,7 @@ def estimate(
     law, certified = _plan(plan)
     certificate = _check(file, law) or certified
     how = arguments.one_of("method", method, METHODS)
-    types = kinds(law)
+    types = kinds(law, released=True)
     names = _names(file, dialect)
     listed = columns_named("replicates", replicates, names)
     design = designed(law, {

@@ -7,7 +7,7 @@ of a numeric column comes later. All are frozen, and equal where they do the sam
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic import _core, arguments, families, structure
@@ -199,7 +199,36 @@ def _checked(
     unit = None if options["unit"] is None else named("unit", options["unit"])
     if unit in columns:
         raise ValueError("`unit` must be an unprotected column; got the column itself")
-    return columns, axes, chosen, missing, held, impossible, flag, unit
+    recode = _recoded(columns, axes, missing, options.get("recode"))
+    return columns, axes, chosen, missing, held, impossible, flag, unit, recode
+
+
+def _recoded(
+    columns: tuple[str, ...], axes: tuple[Labels, ...], missing: str, given: Any
+) -> tuple[tuple[tuple[Label, Label | None], ...], ...]:
+    """For each column, values of the data and the categories that they become; None is missing."""
+    if not given:
+        return ()
+    must = "`recode` must be a dict from values to categories"
+    if not hasattr(given, "items"):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    unknown = [column for column in given if column not in columns]
+    if unknown:
+        raise ValueError(f"`recode` must be by column; got `{shown(unknown[0])}`, which is none")
+    found = []
+    for column, labels in zip(columns, axes, strict=True):
+        pairs = given.get(column) or {}
+        if not hasattr(pairs, "items"):
+            raise TypeError(f"{must}; got {type(pairs).__name__}")
+        codes = [None if to is None else labels.code(to) for to in pairs.values()]
+        for code, to in zip(codes, pairs.values(), strict=True):
+            if code is None and (to is not None or missing == "raise"):
+                what = "a missing value" if to is None else "an undeclared one"
+                raise ValueError(f"`recode` must lead to declared categories; got {what}")
+        raw = Labels.of("recode", list(pairs)).values if pairs else ()
+        to_ = [None if code is None else labels.values[code] for code in codes]
+        found.append(tuple(zip(raw, to_, strict=True)))
+    return tuple(found)
 
 
 def _has_axes(matrix: Matrix) -> bool:
@@ -259,6 +288,10 @@ class Categorical(Coded):
     they are, so that everyone sees who did not answer; ``"category"`` makes them one more category,
     the last, so that not answering is protected like an answer.
 
+    ``unit`` names a column of units, such as households: the column is drawn once per unit, and all
+    records of a unit must agree in it. ``recode={"01": "north", "99": None}`` maps values of the
+    data to categories before anything is checked; None makes them missing. Other values stay.
+
     >>> import bistochastic as bs
     >>> bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
     <Categorical `sex`, 2 categories: randomized_response, beta 0.6>
@@ -281,12 +314,14 @@ class Categorical(Coded):
         groups: Any = None,
         categories_from_data: bool = False,
         unit: str | None = None,
+        recode: Mapping[Label, Label | None] | None = None,
         **parameters: Any,
     ) -> None:
         name = named("column", column)
-        options = {
+        options: dict[str, Any] = {
             "matrix": matrix, "missing": missing, "groups": groups,
             "categories_from_data": categories_from_data, "unit": unit,
+            "recode": recode and {name: recode},
         }  # fmt: skip
         with about([name]):
             axes = (Labels.of("categories", categories),)
@@ -320,7 +355,7 @@ class Joint(Coded):
     ``impossible`` lists combinations that cannot occur. The law is then one over those that remain,
     in the same order, and beta is of log2 of their number; such a combination in the data is an
     error. ``missing="category"`` gives each column one more category. ``missing="keep"`` needs all
-    columns of a row missing together.
+    columns of a row missing together. ``unit`` is one for all columns; ``recode`` is by column.
 
     >>> import bistochastic as bs
     >>> bs.Joint(("a", "b"), [["x", "y"], [1, 2, 3]], "randomized_response", beta=0.7)
@@ -342,6 +377,7 @@ class Joint(Coded):
         impossible: Iterable[Sequence[Label | None]] = (),
         categories_from_data: bool = False,
         unit: str | None = None,
+        recode: Mapping[str, Mapping[Label, Label | None]] | None = None,
         **parameters: Any,
     ) -> None:
         if isinstance(columns, str):
@@ -353,7 +389,7 @@ class Joint(Coded):
             raise ValueError(f"`columns` must be two or more different names; got {got}")
         options = {
             "matrix": matrix, "missing": missing, "groups": groups, "impossible": impossible,
-            "categories_from_data": categories_from_data, "unit": unit,
+            "categories_from_data": categories_from_data, "unit": unit, "recode": recode,
         }  # fmt: skip
         with about(names):
             lists = arguments.items("categories", "be a list for each column", categories)
@@ -498,8 +534,7 @@ class Binned(Categorical):
             return table.relabelled(name, self.axes[0], codes, missing)
         values = self.bins.midpoints if self.output == "midpoint" else self.numbers[0]
         found = values[codes if self.output == "midpoint" else places]
-        own = not self.bins.dated and values.dtype.kind == "f"
-        return table.numbered(name, found, missing, own=own)
+        return table.numbered(name, found, missing, own=not self.bins.dated)
 
     def __repr__(self) -> str:
         return f"<Binned {_line(self).replace('categories', 'classes', 1)}>"
@@ -584,6 +619,12 @@ class Numeric(Whole):
     :meth:`Plan.for_records`, or when the data come. With ``order="rank"`` neighbours are records of
     neighbouring values, so that a family of small steps exchanges similar values.
 
+    ``within="region"`` permutes inside the groups of an unprotected column: the mean of each group
+    is published, and stays exact. ``missing="keep"`` leaves missing numbers as they are. In both
+    cases a group with fewer than ``min_group`` numbers raises, and the stated bits are the least
+    that any group from this size on has. Say ``k``, ``keep`` or ``epsilon`` then, not ``beta``.
+    ``top`` and ``bottom`` replace larger and smaller numbers first.
+
     ``how="permute"`` gives every record another's value: the set of values is published as it
     is, so that epsilon is infinite. ``how="average"`` gives class means; nothing in it is
     random, so that it counts no bits.
@@ -604,6 +645,11 @@ class Numeric(Whole):
         matrix: Matrix | None = None,
         order: Literal["rank"] | None = "rank",
         how: Literal["permute", "average"] = "permute",
+        within: str | None = None,
+        min_group: int = 10,
+        missing: Literal["raise", "keep"] = "raise",
+        bottom: float | None = None,
+        top: float | None = None,
         **parameters: Any,
     ) -> None:
         name = named("column", column)
@@ -625,8 +671,18 @@ class Numeric(Whole):
             if order is not None:
                 arguments.one_of("order", order, ("rank",))
             arguments.one_of("how", how, ("permute", "average"))
+            arguments.one_of("missing", missing, ("raise", "keep"))
+            by = None if within is None else named("within", within)
+            least = _core.as_whole("min_group", min_group, 2)
+            low, high = clipped(bottom, top)
+            if by == name:
+                raise ValueError("`within` must be an unprotected column; got the column itself")
+            if by is not None or missing == "keep":
+                _check_grouped(family, parameters, least)
         given = tuple((key, _frozen(value)) for key, value in sorted(parameters.items()))
-        super().__init__(name, family, given, matrix, order, how)
+        super().__init__(
+            name, family, given, matrix, order, how, by, least, missing, low, high
+        )  # fmt: skip
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -648,9 +704,21 @@ class Numeric(Whole):
                 assert self.matrix is not None
                 must = f"`matrix` must have a row for each of {n} records"
                 raise ValueError(f"{must}; got {self.matrix.size}")
-            given = {key: list(value) if isinstance(value, tuple) else value
-                     for key, value in self.given}  # fmt: skip
-            return bound_to(self, make(family, n, given))
+            return bound_to(self, self._matrix_for(n))
+
+    def _matrix_for(self, n: int) -> Matrix:
+        """The matrix over ``n`` records."""
+        given = {key: list(value) if isinstance(value, tuple) else value
+                 for key, value in self.given}  # fmt: skip
+        return make(self.family or "", n, given)
+
+    @property
+    def least_bits(self) -> float:
+        """The bits of the smallest group, or of any larger one: see :func:`_check_grouped`."""
+        k = dict(self.given).get("k")
+        if k is not None:
+            return families.uniform(int(k)).entropy_rate
+        return self._matrix_for(self.min_group).entropy_rate
 
     def _repr_html_(self) -> str:
         from bistochastic.markup import facts, fragment
@@ -679,6 +747,7 @@ class Numeric(Whole):
 
     def __repr__(self) -> str:
         order = "" if self.order is None else f" by {self.order}"
+        order += "" if self.within is None else f" within `{shown(self.within)}`"
         law = self.family or ("" if self.matrix is None else self.matrix.family)
         drawn = ", ".join([law, *(f"{key}={value}" for key, value in self.given)])
         if self.matrix is not None:
@@ -686,10 +755,35 @@ class Numeric(Whole):
         return f"<Numeric `{shown(self.column)}`, {self.how}{order}: {drawn}>"
 
 
+def _check_grouped(family: Any, parameters: Mapping[str, Any], least: int) -> None:
+    """Refuse what has no known least bits over all sizes of groups from the smallest on.
+
+    Classes of at least k records hide log2 k bits or more in a group of any size. Of randomized
+    response the bits grow with the size n of the group: they are ``h(p) + (1 - p) log2(n - 1)`` for
+    a fixed truthful probability p, and ``log2(e + n - 1) - p epsilon log2(exp 1)`` for a fixed
+    epsilon, with e its exponential and p = e / (e + n - 1), which falls. So the smallest group has
+    the least.
+    """
+    for name in ("beta", "share"):
+        if parameters.get(name) is not None:
+            must = f"`{name}` must not be given where the sizes of groups come from the data"
+            cure = "use k, keep or epsilon"
+            raise TypeError(f'{must}, as with within and missing="keep"; got it: {cure}')
+    if family is None:
+        raise TypeError("`matrix` must be given by a family for groups of any size; got a matrix")
+    k = parameters.get("k")
+    if k is not None and not least >= _core.as_whole("k", k, 1):
+        raise ValueError(f"`min_group` must be at least k; got {least}")
+    if k is None and structure.two_valued(make(family, least, parameters)) is None:
+        must = "`family` must have k, or be randomized_response or uniform, for groups of any size"
+        raise ValueError(f"{must}; got {shown(family)}")
+
+
 def bound_to(attribute: Numeric, matrix: Matrix) -> Numeric:
     """The same with this matrix over the records."""
-    a, bound = attribute, object.__new__(Numeric)
-    Whole.__init__(bound, a.column, a.family, a.given, matrix, a.order, a.how)
+    bound = object.__new__(Numeric)
+    held = {each.name: getattr(attribute, each.name) for each in fields(Whole)}
+    Whole.__init__(bound, **{**held, "matrix": matrix})
     return bound
 
 

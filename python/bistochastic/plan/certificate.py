@@ -397,6 +397,8 @@ def _described(attribute: Attribute, each: Measures) -> Fields:
 def _moves(attribute: Numeric) -> Displacement | None:
     """How far values move, from the matrix alone; None where it is too large to be looked at."""
     assert attribute.matrix is not None
+    if attribute.grouped:
+        return None
     try:
         return attribute.matrix.displacement()
     except ValueError:
@@ -405,7 +407,7 @@ def _moves(attribute: Numeric) -> Displacement | None:
 
 def _moved(attribute: Attribute) -> list[str]:
     """The same in a sentence, for neighbours in rank, among whom a beta says little."""
-    if not attribute.whole_column or attribute.order is None:
+    if not attribute.whole_column or attribute.order is None or attribute.grouped:
         return []
     moves = _moves(attribute)
     if moves is None or attribute.how == "average":

@@ -53,7 +53,7 @@ class Coded:
     impossible: tuple[tuple[Label | None, ...], ...]
     categories_from_data: bool
     unit: str | None = None
-    recode: tuple[tuple[tuple[Label, Label], ...], ...] = ()
+    recode: tuple[tuple[tuple[Label, Label | None], ...], ...] = ()
     """Values of the data and the categories that they become, for each column."""
 
     @kept
@@ -112,8 +112,10 @@ class Coded:
                 continue
             rest = [x for x in labels.values if given.code(x) is None] * (given.kind == labels.kind)
             codes = [labels.code(x) for x in (*(to for _, to in pairs), *rest)]
+            # What is recoded to a missing value comes behind all categories.
+            places = [len(labels) if code is None else code for code in codes]
             held = Labels((*given.values, *rest), given.kind)
-            found.append((held, np.array(codes, narrow(len(labels)))))
+            found.append((held, np.array(places, narrow(len(labels) + 1))))
         return tuple(found)
 
     def _part(
@@ -124,7 +126,12 @@ class Coded:
         if raw is None:
             return read(table, self.columns[at], self.axes[at], first, narrowed=narrowed)
         codes, missing = read(table, self.columns[at], raw[0], first)
-        return raw[1][codes], missing
+        codes, size = raw[1][codes], len(self.axes[at])
+        none = codes == size
+        if none.any():
+            missing = none if missing is None else missing | none
+            codes[none] = 0
+        return codes, missing
 
     def _encode(
         self,
@@ -234,7 +241,6 @@ class Whole:
     whole_column: ClassVar[Literal[True]] = True
     """Whether no row can be drawn without all others."""
     axes: ClassVar[tuple[()]] = ()
-    missing: ClassVar[Literal["raise"]] = "raise"
     groups: ClassVar[None] = None
     unit: ClassVar[None] = None
     column: str
@@ -243,20 +249,75 @@ class Whole:
     matrix: Matrix | None
     order: Literal["rank"] | None
     how: Literal["permute", "average"]
+    within: str | None = None
+    min_group: int = 10
+    missing: Literal["raise", "keep"] = "raise"
+    bottom: Any = None
+    top: Any = None
 
-    def _read(self, table: Table) -> NDArray[Any]:
-        """The values of the column in a table."""
+    @property
+    def grouped(self) -> bool:
+        """Whether numbers are permuted among some of the records, of which the data say how many:
+        those of a group, or those that are not missing."""
+        return self.within is not None or self.missing == "keep"
+
+    def _read(self, table: Table, by: Table | None = None) -> Numbers:
+        """The values of the column in a table; groups may be in a table of their own."""
         name = self.column
-        values, missing = read_numbers(table, name, 0, (None, None))
-        if missing is not None:
+        values, missing = read_numbers(table, name, 0, (self.bottom, self.top))
+        if missing is not None and self.missing == "raise":
             first = int(np.argmax(missing))
             got = f"{int(missing.sum())}, the first in row {first}"
-            cure = "leave such rows out, or fill them in, before they are protected"
+            cure = 'leave such rows out, fill them in, or keep them: missing="keep"'
             raise ValueError(f"{prefix([name])}must hold no missing values; got {got}: {cure}")
         if self.how == "average" and values.dtype.kind != "f":
             must = "must hold floats where class means are released, as means are"
             raise TypeError(f"{prefix([name])}{must}; got whole numbers")
-        return values
+        codes = (
+            None if self.within is None else _groups_of(table if by is None else by, self.within)
+        )
+        found = Numbers(values, missing, codes)
+        if self.grouped:
+            few = [n for n in map(len, found.parts()) if 0 < n < self.min_group]
+            if few:
+                by_ = "" if self.within is None else f" in each group of `{shown(self.within)}`"
+                must = f"must hold {self.min_group} or more numbers{by_}, as min_group says"
+                raise ValueError(f"{prefix([name])}{must}; got {min(few)}")
+        return found
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of numbers: the values, which are missing, and the code of each row's group."""
+
+    values: NDArray[Any]
+    missing: Mask | None = None
+    groups: NDArray[np.intp] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def parts(self) -> list[NDArray[np.intp]]:
+        """The rows that numbers are permuted among: those of each group that are not missing."""
+        rows = (
+            np.arange(len(self.values)) if self.missing is None else np.flatnonzero(~self.missing)
+        )
+        if self.groups is None:
+            return [rows]
+        codes = self.groups[rows]
+        order = np.argsort(codes, kind="stable")
+        ends = np.cumsum(np.bincount(codes, minlength=int(self.groups.max(initial=-1)) + 1))
+        return np.split(rows[order], ends[:-1])
+
+
+def _groups_of(table: Table, column: str) -> NDArray[np.intp]:
+    """The code of each row's group, in the order of the values; none may be missing."""
+    codes, values = levels(table, column)
+    if None in values:
+        at = int(np.argmax(codes == values.index(None)))
+        must = "must not be missing, as numbers are permuted within its groups"
+        raise ValueError(f"{prefix([column])}{must}; got one in row {at}")
+    return codes
 
 
 def read_numbers(

@@ -174,6 +174,11 @@ def _numeric(attribute: Numeric) -> Measures:
     )
     if law is None:
         return found
+    if attribute.grouped:
+        # The least over all groups that there may be, of all records.
+        bits = 0.0 if average else min(attribute.least_bits, law.max_bits)
+        beta = _down(Fraction(bits) / Fraction(log2_up(law.size))) if law.size > 1 else 1.0
+        return replace(found, size=law.size, bits=bits, max_bits=law.max_bits, beta=beta)
     # One permutation serves the whole column, so that a mixture hides what its weakest part hides.
     beta = 0.0 if average and law.size > 1 else column_beta(law)
     bits = law.entropy_rate if beta == law.beta else _down(Fraction(beta) * Fraction(law.max_bits))

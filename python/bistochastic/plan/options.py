@@ -131,6 +131,7 @@ def _needed(plan: Plan, id_column: str | None, argument: str) -> list[str]:
     needed += plan.keep if plan.keep != "*" else []
     needed += plan.drop if argument == "frame" else ()
     needed += [a.groups.column for a in plan.attributes if a.groups is not None]
+    needed += [a.within for a in plan._numeric if a.within is not None]
     return needed if id_column is None else [*needed, id_column]
 
 

@@ -100,6 +100,7 @@ class Plan(_Fields):
         drop: Iterable[str] = (),
         undecided: Iterable[str] = (),
         units: Iterable[str] | None = None,
+        impossible: Iterable[Mapping[str, Any]] = (),
     ) -> None:
         listed = arguments.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
@@ -111,6 +112,10 @@ class Plan(_Fields):
             raise ValueError("`attributes` must hold at least one; got none")
         kept = every("keep", keep)
         label, left_out = named("name", name), _columns("drop", drop)
+        if impossible:
+            from bistochastic.plan.rules import joined
+
+            listed = joined(listed, impossible)
         implied = [a.unit for a in listed if a.unit is not None]
         grouping = None if units is None and not implied else tuple(
             dict.fromkeys([*_columns("units", units or ()), *implied])
@@ -153,13 +158,12 @@ class Plan(_Fields):
                 which = "protects" if column in self._protected else "does not decide"
                 must = "`units` must name unprotected columns"
                 raise ValueError(f"{must}; got `{shown(column)}`, which the plan {which}")
-        for attribute in self.attributes:
-            if attribute.groups is None:
-                continue
-            column = attribute.groups.column
+        by = [(a, "groups", a.groups.column) for a in self.attributes if a.groups is not None]
+        within = [(a, "within", a.within) for a in self._numeric if a.within is not None]
+        for attribute, name, column in (*by, *within):
             clear = column in self.keep or (self.keep == "*" and column not in seen)
             if not clear:
-                must = f"`groups` must be by a column that the plan keeps; got `{shown(column)}`"
+                must = f"`{name}` must be by a column that the plan keeps; got `{shown(column)}`"
                 raise ValueError(f"{prefix(attribute.columns)}{must}, which is not in `keep`")
 
     @classmethod

@@ -56,6 +56,7 @@ class Fact:
     * ``"categories"``: some categories of a column, whenever they are true; ``"sometimes"``: after
       some reports;
     * ``"missing"``: who is missing; ``"units"``: records that belong to one unit of ``by``;
+    * ``"groups"``: the mean of the numbers in every group of ``by``;
     * ``"values"``: the set of all numbers; ``"means"``: those of classes; ``"places"``: whose
       number it is, in so many of the places;
     * ``"order"``: the order of the rows;
@@ -160,6 +161,10 @@ def _of_numbers(attribute: Numeric, shuffled: bool) -> list[Fact]:
     column = attribute.column
     average = attribute.how == "average"
     seen = Fact("means" if average else "values", column)
+    if attribute.grouped:
+        by = attribute.within or ""
+        missing = [Fact("missing", column)] if attribute.missing == "keep" else []
+        return [seen, *[Fact("groups", column, by=by)] * bool(by), *missing]
     matrix = attribute.matrix
     if matrix is None:
         try:
@@ -507,6 +512,7 @@ def _said(fact: Fact, columns: list[str]) -> str:
         f"same reported value in {names}",
         "missing": f"who is missing in column{s} {names}{where}",
         "values": f"the set of all numbers in {names}, and how often each occurs",
+        "groups": f"the mean and the set of the numbers of {names} in every group of `{shown(by)}`",
         "means": f"the mean of every class of numbers in {names}",
         "places": f"whose number it is in {names}, for {places[0]:,} of {places[1]:,} places",
         "order": "the order of the rows",

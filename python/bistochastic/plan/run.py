@@ -22,6 +22,7 @@ from bistochastic.kept import kept
 from bistochastic.plan import waves
 from bistochastic.plan.attributes import Numeric, about, prefix
 from bistochastic.plan.certificate import BLOCK, Certificate
+from bistochastic.plan.columns import Numbers
 from bistochastic.plan.units import Met, certified
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Piece:
     """The number of the first row; None in a batch of an engine, which does not say it."""
     last: bool
     encoded: list[Encoded]
-    values: dict[str, NDArray[Any]]
+    values: dict[str, Numbers]
     ids: Ids | None
     units: dict[str, Ids]
 
@@ -70,7 +71,7 @@ class Run:
         options: Options,
         *,
         rows: int | None = None,
-        numbers: Mapping[str, NDArray[Any]] | None = None,
+        numbers: Mapping[str, Numbers] | None = None,
         row_columns: tuple[str, ...] = (),
         narrowed: bool | None = None,
         argument: str = "frame",
@@ -164,9 +165,9 @@ class Run:
             if found is None:
                 found = moved(self.plan, self._options, each, piece.values[each.column])
                 self._done(1)
-            else:
-                found = found[start : start + table.rows]
-            new[each.column] = table.numbered(each.column, found)
+            here = slice(start, start + table.rows) if each.column in self._numbers else slice(None)
+            none = None if found.missing is None else found.missing[here]
+            new[each.column] = table.numbered(each.column, found.values[here], none)
         wave = self._options.wave
         if wave is not None and wave.pseudonym is not None and piece.ids is not None:
             new[wave.pseudonym] = table.texts(piece.ids.pseudonyms())
@@ -287,18 +288,36 @@ class Run:
         )  # fmt: skip
 
 
-def moved(plan: Plan, options: Options, attribute: Numeric, values: NDArray[Any]) -> NDArray[Any]:
+def moved(plan: Plan, options: Options, attribute: Numeric, numbers: Numbers) -> Numbers:
     """A numeric column, permuted or averaged under a key that depends on all of it."""
-    matrix: Any = attribute.matrix
+    values = numbers.values
     given: dict[str, Any] = {"order": attribute.order}
     if options.key is not None:
         kind, all_words = words(values)
+        if attribute.grouped:
+            # Who is missing and which groups there are enters, too: no two draws share words.
+            none = np.zeros(len(values), bool) if numbers.missing is None else numbers.missing
+            groups = np.zeros(len(values), np.intp) if numbers.groups is None else numbers.groups
+            more = [part.astype(np.uint64) for part in (none, groups)]
+            kind, all_words = f"{kind} in groups", np.concatenate([all_words, *more])
         labels = plan.name, options.release_name or "", attribute.column
         own = _core.plan_column_key(options.key, *labels, kind, all_words)
         given |= {"key": own, "stream": "plan"}
     with about([attribute.column]):
-        move = matrix.average if attribute.how == "average" else matrix.permute
-        return np.asarray(move(values, **given))
+        if not attribute.grouped:
+            return Numbers(_move(attribute, attribute.matrix, values, given))
+        found = values.copy()
+        for group, rows in enumerate(numbers.parts()):
+            if len(rows):
+                stream = {"stream": f"plan group {group}"} if "key" in given else {}
+                law = attribute._matrix_for(len(rows))
+                found[rows] = _move(attribute, law, values[rows], given | stream)
+        return Numbers(found, numbers.missing)
+
+
+def _move(attribute: Numeric, law: Any, values: NDArray[Any], given: dict[str, Any]) -> Any:
+    move = law.average if attribute.how == "average" else law.permute
+    return np.asarray(move(values, **given))
 
 
 @cache

@@ -244,7 +244,7 @@ def _numbers(plan: Plan, table: Any, name: str) -> Array:
         raise ValueError(f"`frame` must have the column `{shown(name)}`; got none of that name")
     attribute = numeric(plan, name)
     if attribute is not None:
-        return np.asarray(attribute._read(table), dtype=np.float64)
+        return np.asarray(attribute._read(table).values, dtype=np.float64)
     must = f"{prefix([name])}must hold finite numbers, none missing"
     try:
         values, missing = table.numbers(name)
