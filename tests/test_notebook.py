@@ -235,7 +235,7 @@ def test_plain_reprs_can_be_read(name: str, objects: dict[str, Any]) -> None:
     found = objects[name]
     lines = repr(found).splitlines()
     assert len(lines) <= 40
-    assert max(map(len, lines)) <= 220
+    assert max(map(len, lines)) <= 240
     # Made by hand, or of so few fields that names and values are enough.
     assert repr(found).startswith("<") or name in (
         "Axis", "Comparison", "Entry", "Preview", "Step", "Tradeoff",

@@ -405,7 +405,7 @@ def test_groups_count_as_the_weakest() -> None:
     assert plan.beta == weak.beta
     assert plan.epsilon == weak.epsilon
     assert bs.Plan([attribute], keep="*").beta == weak.beta
-    with pytest.raises(ValueError, match="must be by a column that stays in clear; got `region`"):
+    with pytest.raises(ValueError, match="must be by a column that the plan keeps; got `region`"):
         bs.Plan([attribute])
     with pytest.raises(ValueError, match="`groups` must have size 4 for 's'; got 5"):
         bs.Categorical("x", range(4), groups=("region", {"n": strong, "s": bs.uniform(5)}))

@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Any
 
 import bistochastic as bs
+from bistochastic.labels import Labels
 from fuzz import matrices, operations, plans
 from fuzz.parameters import Scene, counts, frame
 
@@ -139,8 +140,8 @@ _NOTHING = inspect.Signature()
 
 
 def classes() -> dict[str, type]:
-    """Every class of the package, results among them."""
-    return {name: getattr(bs.results, name) for name in bs.results.__all__}
+    """Every class of the package, results among them, and what attributes hold categories in."""
+    return {"Labels": Labels} | {name: getattr(bs.results, name) for name in bs.results.__all__}
 
 
 def _members(owner: str, cls: type) -> list[Target]:
