@@ -24,7 +24,7 @@ from bistochastic.choose.tradeoff import Point, Tradeoff
 from bistochastic.estimate import Estimate
 from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.counts import Counts
-from bistochastic.estimate.quantities import Quantity, Ratio
+from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
 from bistochastic.masking import (
     Anatomy,
     Classes,
@@ -38,6 +38,7 @@ from bistochastic.numeric.displacement import Displacement
 from bistochastic.permutations.decomposition import Decomposition
 from bistochastic.plan import (
     BatchFunction,
+    Binned,
     Bits,
     ByIds,
     Categorical,
@@ -56,11 +57,11 @@ from bistochastic.sources import KeySource
 from bistochastic.theory import Step, TTransforms
 
 __all__ = [
-    "Anatomy", "Audit", "Axis", "BatchFunction", "Bits", "ByIds", "Categorical", "Certificate",
-    "Classes", "Comparison", "Correlation", "Counts", "Decomposition", "Disclosure", "Displacement",
+    "Anatomy", "Audit", "Axis", "BatchFunction", "Binned", "Bits", "ByIds", "Categorical",
+    "Certificate", "Classes", "Comparison", "Correlation", "Counts", "Decomposition", "Disclosure", "Displacement",
     "Entry", "Estimate", "Giveaway", "Groups", "Guess", "Joint", "Key", "KeySource",
     "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation", "Neighbours", "Numeric",
     "PairTable", "PermutationDistance", "Plan", "Point", "Preview", "Profile", "Propensity",
-    "ProtectedBatches", "Quantity", "Rate", "Ratio", "Release", "Repeats", "ReverseMap", "Step",
-    "TTransforms", "Tradeoff",
+    "ProtectedBatches", "Quantile", "Quantity", "Rate", "Ratio", "Release", "Repeats", "ReverseMap",
+    "Step", "TTransforms", "Tradeoff",
 ]  # fmt: skip

@@ -713,6 +713,11 @@ class Numeric(Whole):
         return make(self.family or "", n, given)
 
     @property
+    def _example(self) -> Matrix:
+        """A matrix of the family, over its own records or a few."""
+        return self.matrix or self._matrix_for(max(self.min_group, 100))
+
+    @property
     def least_bits(self) -> float:
         """The bits of the smallest group, or of any larger one: see :func:`_check_grouped`."""
         k = dict(self.given).get("k")

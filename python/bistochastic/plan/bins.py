@@ -99,6 +99,12 @@ class Bins:
             found.append((self.breaks[-1], None))
         return found
 
+    @property
+    def ends(self) -> tuple[Any, ...]:
+        """The ends of all classes in their order, infinite beyond the open ones."""
+        low, high = (-math.inf,) * ("low" in self.open), (math.inf,) * ("high" in self.open)
+        return (*low, *self.breaks, *high)
+
     @kept
     def names(self) -> tuple[str, ...]:
         """A label for each class."""

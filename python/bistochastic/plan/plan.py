@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.counts import Counts
-    from bistochastic.estimate.quantities import Quantity, Ratio
+    from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
     from bistochastic.plan.attributes import Missing
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.function import BatchFunction
@@ -794,9 +794,13 @@ class Plan(_Fields):
         """The mean of a column of a protected ``frame``, also inside a domain.
 
         ``scores`` are numbers for the categories: a list in their order, or a dict. Categories that
-        are numbers need none, nor do columns of numbers. A permuted column keeps its mean; inside a
-        domain or under weights it has to be permuted by randomized response, and the ``frame`` has
-        to be the whole release.
+        are numbers need none, nor do columns of numbers. For a :class:`Binned` column they are the
+        middles of the classes.
+
+        A permuted column keeps its mean. In a subgroup or under weights, the mean has no bias if
+        the column was permuted by randomized response; otherwise a bound is stated for how far it
+        may have moved. The ``frame`` has to be the whole release then. :meth:`Quantity.original` has
+        bounds for the mean of the original.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("smokes", ["no", "yes"], "randomized_response",
@@ -807,6 +811,32 @@ class Plan(_Fields):
         from bistochastic.tables import moments
 
         return moments.mean(self, frame, column, scores, where, population, survey)
+
+    @taking(Survey)
+    def quantile(
+        self,
+        frame: object,
+        column: str,
+        q: float = 0.5,
+        *,
+        where: Mapping[str, object] | None = None,
+        population: Literal["sampled", "fixed"] = "sampled",
+        **survey: Unpack[Survey],
+    ) -> Quantile:
+        """Estimate in which class of a :class:`Binned` column the quantile ``q`` lies.
+
+        The quantile of the original is in the same class as the quantile of the binned column. The
+        bounds are the ends of all classes that it may be in, by Woodruff's interval.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Binned("age", [0, 18, 65, 120], "randomized_response", keep=0.8)])
+        >>> ages = ["[0, 18)"] * 30 + ["[18, 65)"] * 60 + ["[65, 120]"] * 10
+        >>> plan.quantile({"age": ages}, "age")
+        <quantile 0.5 of `age` in [18, 65), 95 % from 18 to 65; 100 records (sampled)>
+        """
+        from bistochastic.tables import moments
+
+        return moments.quantile(self, frame, column, q, where, population, survey)
 
     @taking(Survey)
     def covariance(
