@@ -58,8 +58,8 @@ from bistochastic.theory import Step, TTransforms
 
 __all__ = [
     "Anatomy", "Audit", "Axis", "BatchFunction", "Binned", "Bits", "ByIds", "Categorical",
-    "Certificate", "Classes", "Comparison", "Correlation", "Counts", "Decomposition", "Disclosure", "Displacement",
-    "Entry", "Estimate", "Giveaway", "Groups", "Guess", "Joint", "Key", "KeySource",
+    "Certificate", "Classes", "Comparison", "Correlation", "Counts", "Decomposition", "Disclosure",
+    "Displacement", "Entry", "Estimate", "Giveaway", "Groups", "Guess", "Joint", "Key", "KeySource",
     "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation", "Neighbours", "Numeric",
     "PairTable", "PermutationDistance", "Plan", "Point", "Preview", "Profile", "Propensity",
     "ProtectedBatches", "Quantile", "Quantity", "Rate", "Ratio", "Release", "Repeats", "ReverseMap",

@@ -799,8 +799,8 @@ class Plan(_Fields):
 
         A permuted column keeps its mean. In a subgroup or under weights, the mean has no bias if
         the column was permuted by randomized response; otherwise a bound is stated for how far it
-        may have moved. The ``frame`` has to be the whole release then. :meth:`Quantity.original` has
-        bounds for the mean of the original.
+        may have moved. The ``frame`` has to be the whole release then. :meth:`Quantity.original`
+        has bounds for the mean of the original.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("smokes", ["no", "yes"], "randomized_response",
