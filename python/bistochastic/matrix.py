@@ -6,6 +6,7 @@ Laws, measures and draws are inherited from the core.
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -33,6 +34,16 @@ def _refused(sign: str) -> Callable[[object, object], NoReturn]:
         raise TypeError(f"`{sign}` must {must}; got a Matrix")
 
     return refuse
+
+
+def _randomize(matrix: Matrix, codes: Any, **options: Any) -> Any:
+    """Draw as the core does; a column of another library comes back as one."""
+    if type(codes) is np.ndarray or type(codes) is list:
+        return _core.Law.randomize(matrix, codes, **options)
+    from bistochastic.adapters import door, values
+
+    plain = values.codes_of(codes, matrix.size)
+    return door.recoded(codes, _core.Law.randomize(matrix, plain, **options))
 
 
 class Matrix(_core.Law):
@@ -83,6 +94,9 @@ class Matrix(_core.Law):
             return numbers
         _core.require_memory("to_dense", self.size, self.size, np.dtype(dtype).itemsize)
         return numbers.astype(dtype)
+
+    if not TYPE_CHECKING:
+        randomize = wraps(_core.Law.randomize)(_randomize)
 
     __add__ = __radd__ = _refused("+")
     __sub__ = __rsub__ = _refused("-")
