@@ -410,7 +410,11 @@ class Arrays:
     def numbers(self, name: str) -> tuple[np.ndarray, Mask | None]:
         """A numeric column, and which rows are missing, if any."""
         column = self._given[name]
-        array = np.asarray(column) if isinstance(column, list) else column
+        array = column
+        if isinstance(column, list):
+            none = [each is None for each in column]
+            array = np.asarray([0 if each is None else each for each in column])
+            array = np.ma.array(array, mask=none) if any(none) else array
         missing, plain = _masked(array), np.ma.getdata(array)
         if plain.ndim != 1:
             raise WrongType("lists")
