@@ -72,9 +72,11 @@ __all__ = [
     "plan_blocks",
     "plan_column_key",
     "plan_ids",
+    "plan_number_key",
     "plan_pseudonyms",
     "plan_recode",
     "plan_row_key",
+    "plan_unit_key",
     "processor",
     "product_of",
     "quick_rate",
@@ -402,7 +404,9 @@ class SpelledIds:
 
 def plan_pseudonyms(key: Key, plan: str, ids: Any) -> NDArray[np.uint8]: ...
 def plan_recode(values: NDArray[Any], size: int, dtype: Any) -> NDArray[Any] | None: ...
+def plan_number_key(key: Key, plan: str, columns: list[str], place: int) -> Key: ...
 def plan_row_key(key: Key, plan: str, release: str) -> Key: ...
+def plan_unit_key(key: Key, plan: str, column: str) -> Key: ...
 
 @final
 class Texts:

@@ -26,7 +26,7 @@ from bistochastic.choose.tradeoff import Point, Tradeoff
 from bistochastic.estimate import Estimate
 from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.counts import Counts
-from bistochastic.estimate.quantities import Quantity, Ratio
+from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
 from bistochastic.masking import (
     Anatomy,
     Classes,
@@ -40,6 +40,7 @@ from bistochastic.numeric.displacement import Displacement
 from bistochastic.permutations.decomposition import Decomposition
 from bistochastic.plan import (
     BatchFunction,
+    Binned,
     Bits,
     ByIds,
     Categorical,
@@ -59,11 +60,11 @@ from bistochastic.tables.collector import Collector
 from bistochastic.theory import Step, TTransforms
 
 __all__ = [
-    "Allocation", "Anatomy", "Audit", "Axis", "BatchFunction", "Bits", "ByIds", "Categorical",
-    "Certificate", "Choice", "Classes", "Collector", "Comparison", "Correlation", "Counts",
-    "Decomposition", "Disclosure", "Displacement", "Entry", "Estimate", "Giveaway", "Groups",
-    "Guess", "Joint", "Key", "KeySource", "Linkage", "Marginal", "Matrix", "Measures",
+    "Allocation", "Anatomy", "Audit", "Axis", "BatchFunction", "Binned", "Bits", "ByIds",
+    "Categorical", "Certificate", "Choice", "Classes", "Collector", "Comparison", "Correlation",
+    "Counts", "Decomposition", "Disclosure", "Displacement", "Entry", "Estimate", "Giveaway",
+    "Groups", "Guess", "Joint", "Key", "KeySource", "Linkage", "Marginal", "Matrix", "Measures",
     "Microaggregation", "Neighbours", "Numeric", "PairTable", "PermutationDistance", "Plan",
-    "Point", "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantity", "Rate", "Ratio",
-    "Release", "Repeats", "ReverseMap", "Step", "Strongest", "TTransforms", "Tradeoff",
+    "Point", "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantile", "Quantity", "Rate",
+    "Ratio", "Release", "Repeats", "ReverseMap", "Step", "Strongest", "TTransforms", "Tradeoff",
 ]  # fmt: skip

@@ -106,7 +106,7 @@ def estimate(
     law, certified = _plan(plan)
     certificate = _check(file, law) or certified
     how = arguments.one_of("method", method, METHODS)
-    types = kinds(law)
+    types = kinds(law, released=True)
     names = _names(file, dialect)
     listed = columns_named("replicates", replicates, names)
     design = designed(law, {
@@ -130,6 +130,7 @@ def estimate(
             needed = dict.fromkeys([*question.columns, *question.where, *question.protected,
                                     *question.groups, *design.columns])  # fmt: skip
             _refuse_missing(needed, names)
+            needed |= dict.fromkeys(unit for unit in question.units if unit in names)
             running = Running(question, design)
             for batch in source.batches(list(needed)):
                 running.add(batch)
@@ -139,7 +140,7 @@ def estimate(
     finally:
         source.close()
     shared = shared_noise(certificate, design) if question.coded else ()
-    _print(told_in(found, None, running.unanswered, shared), format)
+    _print(told_in(found, None, running.unanswered, (*running.notes, *shared)), format)
 
 
 def _plan(path: Path) -> tuple[Plan, Certificate | None]:

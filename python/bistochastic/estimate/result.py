@@ -449,7 +449,9 @@ class Estimate:
 
     @property
     def _is_quick(self) -> bool:
-        return self._linear is not None or intervals.is_quick(self._law)
+        if self._linear is not None:
+            return not self._linear.tallies.lost
+        return intervals.is_quick(self._law)
 
     def _rows(self, most: int = 20) -> tuple[list[str], list[list[str]]]:
         # What is only to be looked at must not take long.
@@ -483,7 +485,8 @@ class Estimate:
         records = "1 record" if self.records == 1 else f"{self.records:,} records"
         if self._linear is not None and self._linear.tallies.weighted:
             records += f" with weights of {self.total:,.6g}"
-        if self._linear is not None and not self._linear.tallies.is_plain:
+        lost = self._linear is not None and self._linear.tallies.lost
+        if self._linear is not None and not self._linear.tallies.is_plain and not lost:
             records += f", {self.degrees:,.0f} degrees of freedom"
         later = "95% intervals" if self._is_quick else "intervals on request"
         people = ", a fixed population" if self.population == "fixed" else ""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.counts import Counts
-    from bistochastic.estimate.quantities import Quantity, Ratio
+    from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
     from bistochastic.plan.attributes import Missing
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.function import BatchFunction
@@ -70,6 +70,7 @@ class _Fields:
     drop: tuple[str, ...]
     undecided: tuple[str, ...] = ()
     _required: tuple[tuple[str, float], ...] = ()
+    units: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -88,6 +89,11 @@ class Plan(_Fields):
 
     ``requirement`` is the publisher's own, with the arguments of :meth:`require`. It is stored with
     the plan and shown in reports, and nothing is protected by a plan that does not meet it.
+
+    ``units`` names unprotected columns that group records, such as a household's number. Records of
+    one unit may share true values, so their reported values can be pooled: preview, certificate and
+    report state the bound for several records of a unit. ``unit=`` of an attribute implies it. A
+    plan that keeps columns and says nothing of units gets a warning; ``units=[]`` silences it.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan(
@@ -112,19 +118,29 @@ class Plan(_Fields):
         drop: Iterable[str] = (),
         undecided: Iterable[str] = (),
         requirement: Mapping[str, float] | None = None,
+        units: Iterable[str] | None = None,
+        impossible: Iterable[Mapping[str, Any]] = (),
     ) -> None:
         listed = arguments.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
             if not isinstance(attribute, Categorical | Joint | Numeric):
-                must = "`attributes` must hold Categorical, Joint and Numeric"
+                must = "`attributes` must hold Categorical, Joint, Binned and Numeric"
                 raise TypeError(f"{must}; got {type(attribute).__name__}")
         open_ones = _columns("undecided", undecided)
         if not listed and not open_ones:
             raise ValueError("`attributes` must hold at least one; got none")
         kept = every("keep", keep)
         label, left_out = named("name", name), _columns("drop", drop)
+        if impossible:
+            from bistochastic.plan.rules import joined
+
+            listed = joined(listed, impossible)
+        implied = [a.unit for a in listed if a.unit is not None]
+        grouping = None if units is None and not implied else tuple(
+            dict.fromkeys([*_columns("units", units or ()), *implied])
+        )  # fmt: skip
         required = () if requirement is None else _requirement(requirement)
-        super().__init__(tuple(listed), label, kept, left_out, open_ones, required)
+        super().__init__(tuple(listed), label, kept, left_out, open_ones, required, grouping)
         self._check()
 
     @kept
@@ -157,13 +173,17 @@ class Plan(_Fields):
                 got = f"{seen[column]} and {where}" if seen[column] != where else f"{where} twice"
                 raise ValueError(f"{prefix([column])}must be named once; got {got}")
             seen[column] = where
-        for attribute in self.attributes:
-            if attribute.groups is None:
-                continue
-            column = attribute.groups.column
+        for column in self.units or ():
+            if seen.get(column) in ("an attribute", "`undecided`"):
+                which = "protects" if column in self._protected else "does not decide"
+                must = "`units` must name unprotected columns"
+                raise ValueError(f"{must}; got `{shown(column)}`, which the plan {which}")
+        by = [(a, "groups", a.groups.column) for a in self.attributes if a.groups is not None]
+        within = [(a, "within", a.within) for a in self._numeric if a.within is not None]
+        for attribute, name, column in (*by, *within):
             clear = column in self.keep or (self.keep == "*" and column not in seen)
             if not clear:
-                must = f"`groups` must be by a column that the plan keeps; got `{shown(column)}`"
+                must = f"`{name}` must be by a column that the plan keeps; got `{shown(column)}`"
                 raise ValueError(f"{prefix(attribute.columns)}{must}, which is not in `keep`")
 
     @classmethod
@@ -354,8 +374,10 @@ class Plan(_Fields):
         """
         records = _core.as_whole("n", n, 1)
         bound = [attribute.for_records(records) for attribute in self.attributes]
-        return Plan(bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided,
-                    requirement=self.requirement or None)  # fmt: skip
+        return Plan(
+            bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided,
+            requirement=self.requirement or None, units=self.units,
+        )  # fmt: skip
 
     @property
     def requirement(self) -> dict[str, float]:
@@ -394,12 +416,16 @@ class Plan(_Fields):
         beta: float | None = None,
         min_beta: float | None = None,
         epsilon: float | None = None,
+        pooled: tuple[int, float] | None = None,
     ) -> None:
         """Raise :class:`bistochastic.errors.GuaranteeError` unless the plan keeps what is asked.
 
         ``beta`` is of all attributes together, ``min_beta`` of each of them, ``epsilon`` of a whole
         record. Without arguments, :attr:`requirement` is checked. A numeric column without a number
         of records keeps no promise.
+
+        ``pooled=(m, epsilon)`` is of all columns of ``m`` records of one unit: the epsilon of the
+        columns drawn by the unit, plus ``m`` times the epsilon of the others.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("a", [0, 1], "randomized_response", beta=0.9),
@@ -416,10 +442,12 @@ class Plan(_Fields):
             for name, x in asked.items()
             if x is not None
         }
-        wanted = wanted or self.requirement
-        if not wanted:
-            must = "`require` must be given beta, min_beta or epsilon, or the plan a requirement"
-            raise ValueError(f"{must}; got neither")
+        many = None if pooled is None else _pair_of(pooled)
+        if not wanted and many is None:
+            wanted = self.requirement
+            if not wanted:
+                must = "`require` must be given beta, min_beta, epsilon or pooled"
+                raise ValueError(f"{must}, or the plan a requirement; got neither")
         self._refuse_undecided(GuaranteeError)
         parts = list(self.by_attribute.values())
         unbound = [each for each in parts if each.beta is None]
@@ -441,6 +469,9 @@ class Plan(_Fields):
             why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
             got = _exact(self.epsilon)
             raise GuaranteeError(f"{most}; got {got}, the largest part{why}")
+        if many is not None and not (sum_ := definitions.pooled(self, many[0])) <= many[1]:
+            most = f"`pooled` must be at most {_exact(many[1])} for {many[0]} records of a unit"
+            raise GuaranteeError(f"{most}; got {_exact(sum_)}")
 
     def preview(self, records: int | None = None) -> Preview:
         """What the plan does and hides, as a table, before any data are seen.
@@ -489,6 +520,7 @@ class Plan(_Fields):
         rerandomize_numeric: bool = False,
         shuffle: bool = False,
         max_rows_per_id: int = 1,
+        count_units: bool = False,
         progress: Progress = None,
         **options: Unpack[ReleaseOptions],
     ) -> Release[FrameT]:
@@ -512,6 +544,11 @@ class Plan(_Fields):
         ``rerandomize_numeric=True`` and a ``release_name``. Otherwise ``release_name`` does not
         change reported values by ids, or without a key; it is noted in the certificate.
 
+        Columns with ``unit=`` are drawn once per unit: with ids, or without a key. All records of a
+        unit must agree in such a column. The unit's own column is kept or dropped, as the plan
+        says; ``unit_pseudonym={"household": "home"}`` writes a keyed hash in its place.
+        ``count_units=True`` adds the number of units to the certificate.
+
         ``shuffle=True`` puts the rows in a random order. Otherwise the order stays in clear, and a
         sorted file gives its neighbours away. ``allow_insecure`` admits ``Key.insecure``.
         ``progress`` is that of :meth:`Matrix.decompose`.
@@ -531,6 +568,7 @@ class Plan(_Fields):
             rerandomize_numeric=rerandomize_numeric,
             shuffle=shuffle,
             max_rows_per_id=max_rows_per_id,
+            count_units=count_units,
             **options,
         )
         return protect(self, frame, said, progress)
@@ -542,6 +580,7 @@ class Plan(_Fields):
         *,
         key: _core.Key | KeySource | None = None,
         max_rows_per_id: int = 1,
+        count_units: bool = False,
         **options: Unpack[ReleaseOptions],
     ) -> ProtectedBatches:
         """The same for a table that comes in record batches of Arrow, in bounded memory.
@@ -563,7 +602,9 @@ class Plan(_Fields):
         from bistochastic.plan.options import Options
         from bistochastic.plan.stream import protect_batches
 
-        said = Options.of(self, key=key, max_rows_per_id=max_rows_per_id, **options)
+        said = Options.of(
+            self, key=key, max_rows_per_id=max_rows_per_id, count_units=count_units, **options
+        )
         return protect_batches(self, reader, said)
 
     @taking(EngineOptions)
@@ -874,9 +915,13 @@ class Plan(_Fields):
         """The mean of a column of a protected ``frame``, also inside a domain.
 
         ``scores`` are numbers for the categories: a list in their order, or a dict. Categories that
-        are numbers need none, nor do columns of numbers. A permuted column keeps its mean; inside a
-        domain or under weights it has to be permuted by randomized response, and the ``frame`` has
-        to be the whole release.
+        are numbers need none, nor do columns of numbers. For a :class:`Binned` column they are the
+        middles of the classes.
+
+        A permuted column keeps its mean. In a subgroup or under weights, the mean has no bias if
+        the column was permuted by randomized response; otherwise a bound is stated for how far it
+        may have moved. The ``frame`` has to be the whole release then. :meth:`Quantity.original`
+        has bounds for the mean of the original.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("smokes", ["no", "yes"], "randomized_response",
@@ -887,6 +932,32 @@ class Plan(_Fields):
         from bistochastic.tables import moments
 
         return moments.mean(self, frame, column, scores, where, population, survey)
+
+    @taking(Survey)
+    def quantile(
+        self,
+        frame: object,
+        column: str,
+        q: float = 0.5,
+        *,
+        where: Mapping[str, object] | None = None,
+        population: Literal["sampled", "fixed"] = "sampled",
+        **survey: Unpack[Survey],
+    ) -> Quantile:
+        """Estimate in which class of a :class:`Binned` column the quantile ``q`` lies.
+
+        The quantile of the original is in the same class as the quantile of the binned column. The
+        bounds are the ends of all classes that it may be in, by Woodruff's interval.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Binned("age", [0, 18, 65, 120], "randomized_response", keep=0.8)])
+        >>> ages = ["[0, 18)"] * 30 + ["[18, 65)"] * 60 + ["[65, 120]"] * 10
+        >>> plan.quantile({"age": ages}, "age")
+        <quantile 0.5 of `age` in [18, 65), 95 % from 18 to 65; 100 records (sampled)>
+        """
+        from bistochastic.tables import moments
+
+        return moments.quantile(self, frame, column, q, where, population, survey)
 
     @taking(Survey)
     def covariance(
@@ -1044,6 +1115,14 @@ def _columns(name: str, given: object) -> tuple[str, ...]:
     if isinstance(given, str):
         raise TypeError(f"`{name}` must be a list of names; got str")
     return tuple(named(name, x) for x in arguments.items(name, "be a list of names", given))
+
+
+def _pair_of(given: object) -> tuple[int, float]:
+    """A number of records and an epsilon."""
+    must = "`pooled` must be (m, epsilon), a number of records and a bound"
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    return _core.as_whole("pooled", given[0], 1), _core.as_real("pooled", "be a number", given[1])
 
 
 def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
