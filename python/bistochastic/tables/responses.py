@@ -86,7 +86,7 @@ class Responses:
         for name, scores in function.scores.items():
             codes, attribute = self.codes[name], self._attribute(name)
             if attribute is None:
-                found = found * scores[codes]
+                found = found * self._moved_back(name, scores[codes])
                 continue
             tables = pseudo(attribute, scores[None], self.what)
             if attribute.strata is None:
@@ -96,7 +96,7 @@ class Responses:
                 strata = self.codes[attribute.strata.column].astype(np.int64)
                 found = found * stacked[strata * attribute.size + codes]
         for name, power in function.powers.items():
-            found = found * self._power(name, power)
+            found = found * self._moved_back(name, self.numbers[name] ** power)
         return found
 
     def _attribute(self, name: str) -> Coded | None:
@@ -105,8 +105,11 @@ class Responses:
                 return attribute
         return None
 
-    def _power(self, name: str, power: int) -> Array:
-        values = self.numbers[name] ** power
+    def _moved_back(self, name: str, values: Array) -> Array:
+        """Functions of a permuted number without the part that other records have in them.
+
+        Whatever the function f, ``E f(reported) = a f(true) + (1 - a) mean f``.
+        """
         attribute = numeric(self.question.plan, name)
         if attribute is None:
             return values
@@ -227,8 +230,8 @@ def respond(
     question = Question(plan, tuple(axes))
     sheet = read(question, frame, design)
     table = opened(frame) if numbers else None
-    values = {name: _numbers(plan, table, name) for name in numbers}
-    sample, codes = _rows(sheet, together=not values)
+    values = {name: numbers_of(plan, table, name) for name in numbers}
+    sample, codes = rows_of(sheet, together=not values)
     named = {axis.name: axis.values for axis in sheet.axes}
     shared = shared_noise(certificate, design) if question.coded else ()
     return Responses(
@@ -236,7 +239,8 @@ def respond(
     )
 
 
-def _numbers(plan: Plan, table: Any, name: str) -> Array:
+def numbers_of(plan: Plan, table: Any, name: str) -> Array:
+    """The numbers of a column, permuted or unprotected; none missing or infinite."""
     refuse_undecided("columns", plan, name)
     if name not in table.names:
         raise ValueError(f"`frame` must have the column `{shown(name)}`; got none of that name")
@@ -257,7 +261,7 @@ def _numbers(plan: Plan, table: Any, name: str) -> Array:
     return found
 
 
-def _rows(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, np.ndarray]]:
+def rows_of(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, np.ndarray]]:
     """The sample, and the codes of every axis on its rows."""
     names = [axis.name for axis in sheet.axes]
     cells = math.prod(sheet.shape)
