@@ -146,7 +146,16 @@ class Grid:
         return found
 
     @kept
-    def _pairs(self) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], Array, Array]:
+    def kinds(self) -> tuple[list[list[int]], NDArray[np.intp]]:
+        """The combinations of matrices that rows of the grid have, and which one each row has."""
+        if not self.axes:
+            return [[]], np.zeros(len(self.across), np.intp)
+        every = np.stack([self.matrices(name) for name in self.axes])
+        found, which = np.unique(every, axis=1, return_inverse=True)
+        return found.T.tolist(), which.reshape(-1)
+
+    @kept
+    def pairs(self) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], Array, Array]:
         """All pairs of columns, their products across rows, and inside."""
         pairs = np.triu_indices(self.inside.shape[1])
         return (
@@ -157,7 +166,7 @@ class Grid:
 
     def second(self, weights: Array, part: slice) -> Array:
         """``sum over rows and cells of weight D D^T``."""
-        (one, other), across, inside = self._pairs
+        (one, other), across, inside = self.pairs
         sums = np.einsum("ij,ij->j", weights @ inside, across[part])
         found = np.empty((self.inside.shape[1],) * 2)
         found[one, other] = found[other, one] = sums
@@ -202,7 +211,7 @@ class Corrected:
             self._held = found
         return found
 
-    def _predictors(self, theta: Array, part: slice) -> list[Array]:
+    def predictors(self, theta: Array, part: slice) -> list[Array]:
         """The linear predictor of every class but the first, over rows and cells."""
         spread = theta.reshape(self.classes, -1)[:, self.design.to]
         return [(self.grid.across[part] * row) @ self.grid.inside.T for row in spread]
@@ -211,7 +220,7 @@ class Corrected:
         """The corrected likelihood."""
         found = float((theta * self.moments.ravel()).sum())
         for part, sample in self.grid.batches():
-            eta = self._predictors(theta, part)
+            eta = self.predictors(theta, part)
             found -= float(np.vdot(self.table(part, sample), _log_sum(eta)))
         return found
 
@@ -220,22 +229,27 @@ class Corrected:
         return self._slopes(theta, None)
 
     def _slopes(self, theta: Array, weights: Array | None) -> tuple[Array, Array]:
-        k, m = self.design.size, self.classes
-        gradient = self.moments.copy()
-        information = np.zeros((m, k, m, k))
-        grid, collect = self.grid, self.design.collect_both
-        for part, sample in grid.batches():
-            table = self.table(part, sample, weights)
-            chances = _chances(self._predictors(theta, part))
-            for a in range(m):
-                mine = table * chances[a]
-                first = np.einsum("ij,ij->j", mine @ grid.inside, grid.across[part])
-                gradient[a] -= self.design.collect(first)
-                for b in range(a, m):
-                    own = mine * (1 - chances[a]) if a == b else -mine * chances[b]
-                    information[a, :, b] += collect(grid.second(own, part))
-                    information[b, :, a] = information[a, :, b]
-        return gradient.ravel(), information.reshape(m * k, m * k)
+        gradient, information = self.moments.ravel().copy(), np.zeros((self.size, self.size))
+        for part, sample in self.grid.batches():
+            first, second = self.sums(theta, self.table(part, sample, weights), part)
+            gradient += first
+            information += second
+        return gradient, information
+
+    def sums(self, theta: Array, table: Array, part: slice) -> tuple[Array, Array]:
+        """``- sum T p D`` for every class, and the information, over some rows of the grid."""
+        k, m, grid = self.design.size, self.classes, self.grid
+        first, second = np.zeros((m, k)), np.zeros((m, k, m, k))
+        chances = chances_of(self.predictors(theta, part))
+        for a in range(m):
+            mine = table * chances[a]
+            sums = np.einsum("ij,ij->j", mine @ grid.inside, grid.across[part])
+            first[a] = -self.design.collect(sums)
+            for b in range(a, m):
+                own = mine * (1 - chances[a]) if a == b else -mine * chances[b]
+                second[a, :, b] = self.design.collect_both(grid.second(own, part))
+                second[b, :, a] = second[a, :, b]
+        return first.ravel(), second.reshape(m * k, m * k)
 
     def spread(self, theta: Array, squares: Array) -> Array:
         """What the covariance of the total score would be without noise, if the model is true."""
@@ -247,7 +261,7 @@ class Corrected:
         found = np.stack([self._of(m, j) for m in range(self.classes) for j in range(k)])
         for part, sample in grid.batches():
             rows, cells = grid.rows[sample] - part.start, grid.reported[sample]
-            chances = _chances(self._predictors(theta, part))
+            chances = chances_of(self.predictors(theta, part))
             for m, chance in enumerate(chances):
                 for j in range(k):
                     pseudo = grid.through(chance * grid.inside[:, j], part, back=True)
@@ -272,7 +286,7 @@ def _log_sum(eta: list[Array]) -> Array:
     return np.asarray(np.log(total, out=total) + most)
 
 
-def _chances(eta: list[Array]) -> list[Array]:
+def chances_of(eta: list[Array]) -> list[Array]:
     """The probability of every class but the first."""
     most = np.maximum(eta[0], 0.0)
     for each in eta[1:]:
