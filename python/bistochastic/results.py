@@ -35,6 +35,7 @@ from bistochastic.masking import (
 )
 from bistochastic.matrix import Matrix
 from bistochastic.measures.profile import Entry, Profile
+from bistochastic.models.result import Regression, Wald
 from bistochastic.numeric.displacement import Displacement
 from bistochastic.permutations.decomposition import Decomposition
 from bistochastic.plan import (
@@ -62,6 +63,6 @@ __all__ = [
     "Entry", "Estimate", "Function", "Giveaway", "Guess", "Joint", "Key", "KeySource", "Labels",
     "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation", "Neighbours", "Numeric",
     "PairTable", "PermutationDistance", "Plan", "Point", "Preview", "Profile", "Propensity",
-    "ProtectedBatches", "Quantity", "Rate", "Ratio", "Release", "Repeats", "ReverseMap", "Step",
-    "Strata", "TTransforms", "Tradeoff",
+    "ProtectedBatches", "Quantity", "Rate", "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Step",
+    "Strata", "TTransforms", "Tradeoff", "Wald",
 ]  # fmt: skip

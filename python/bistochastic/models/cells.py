@@ -25,12 +25,13 @@ from bistochastic.models.records import UNPROTECTED
 from bistochastic.plan.attributes import about
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from bistochastic.models.formula import Terms
     from bistochastic.models.records import Records
+    from bistochastic.tables.question import Coded
     from bistochastic.tables.responses import Function
 
     Array = NDArray[np.float64]
@@ -164,6 +165,15 @@ class Grid:
             self.inside[:, pairs[0]] * self.inside[:, pairs[1]],
         )
 
+    def dense(self, kind: list[int], of: Callable[[Coded, int], Array]) -> Array:
+        """One matrix over all cells from a matrix of every attribute."""
+        attributes = [self.records.attributes[name] for name in self.axes]
+        parts = [of(each, k) for each, k in zip(attributes, kind, strict=True)]
+        found: Array = np.ones((1, 1))
+        for part in parts:
+            found = np.kron(found, part)
+        return found
+
     def second(self, weights: Array, part: slice) -> Array:
         """``sum over rows and cells of weight D D^T``."""
         (one, other), across, inside = self.pairs
@@ -193,13 +203,16 @@ class Corrected:
         self.classes = len(classes)
         self.size = self.classes * self.design.size
         self._weights = records.sample.sums
-        # The rows of a class and a function: their total here, their scores later.
-        self._of = lambda m, j: records.of(classes[m] * self.design.functions[j])
+        self._classes, self._records = classes, records
         k = len(self.design.functions)
         sums = [[math.fsum(self._weights * self._of(m, j)) for j in range(k)]
                 for m in range(self.classes)]  # fmt: skip
         self.moments = self.design.collect(np.array(sums).T).T
         self._held: Array | None = None
+
+    def _of(self, m: int, j: int) -> Array:
+        """The pseudo-responses of a class and a function, on every row of the sample."""
+        return self._records.of(self._classes[m] * self.design.functions[j])
 
     def table(self, part: slice, sample: NDArray[np.intp], weights: Array | None = None) -> Array:
         """The corrected table of some rows of the grid."""

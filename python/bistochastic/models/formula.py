@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,12 +43,31 @@ class Sides:
     @property
     def outcome(self) -> set[str]:
         """The columns of the outcome."""
-        return set(map(str, self.left.required_variables))
+        return columns_of(self.left)
 
     @property
     def covariates(self) -> set[str]:
         """The columns of the covariates."""
-        return set(map(str, self.right.required_variables))
+        return columns_of(self.right)
+
+
+def columns_of(formula: Any) -> set[str]:
+    """The columns that a formula needs."""
+    return {name for term in formula for factor in term.factors for name in _columns(factor)}
+
+
+def _columns(factor: Any) -> set[str]:
+    """The columns of a factor; formulaic's own list leaves out those of stateful transforms."""
+    from formulaic.transforms import TRANSFORMS
+    from formulaic.utils.variables import get_required_variables
+
+    if factor.eval_method.value == "lookup":
+        return {factor.expr}
+    if factor.eval_method.value == "literal":
+        return set()
+    every = get_required_variables(factor.expr)
+    named = [name for name in every if "value" in name.roles or "." in name]
+    return {str(name.root) for name in named} - set(TRANSFORMS)
 
 
 def parse(given: object) -> Sides:
@@ -63,8 +83,7 @@ def parse(given: object) -> Sides:
         read = Formula(_QUOTED.sub(r"`\2`", text))
         left, right = read.lhs, read.rhs
         assert len(list(left)) == 1
-        required = right.required_variables
-        del required
+        assert list(right) is not None
     except Exception as error:
         kind = type(error).__name__
         raise ValueError(f"{must}; got one that formulaic cannot read ({kind})") from None
@@ -119,7 +138,7 @@ def terms_of(records: Records, side: Any, axis: str) -> Terms:
 
 def _times(parts: list[tuple[Function, ...]]) -> tuple[Function, ...]:
     """The product of sums of functions, as a sum of functions."""
-    found = (Function(),)
+    found: tuple[Function, ...] = (Function(),)
     for part in parts:
         found = tuple(one * other for one in found for other in part)
     return found
@@ -135,13 +154,12 @@ def _factor(
 
     factor = scoped.factor.factor
     expression = shown(factor.expr)
-    columns = {str(name) for name in scoped.factor.variables}
-    axes = records.axes_of(columns, side)
+    axes = records.axes_of(_columns(factor), side)
     protected = [name for name in axes if name != side]
     cells = math.prod(len(records.frames[name]) for name in protected)
     if len(axes) > 1 and cells > _MIXED:
-        must = f"`formula` must combine protected columns in terms such as a:b beyond {_MIXED} cells"
-        raise ValueError(f"{must}; got `{expression}`, which needs {cells} at once")
+        must = f"`formula` must combine columns of more than {_MIXED} protected cells as a:b"
+        raise ValueError(f"{must}; got `{expression}`, which has {cells}")
     whole = SimpleFormula([*(Formula("1") if scoped.reduced else ()), Term([factor])])
     made = _evaluated(whole, records.frame(axes), expression)
     spec = made.model_spec
@@ -173,6 +191,12 @@ def _apart(
         return (Function({axes[0]: values}),)
     sizes = [len(records.frames[name]) for name in protected]
     table = values.reshape(math.prod(sizes), -1)
+    if len(protected) == 1 and table.any():
+        # A product of both axes, such as a:b written I(a * b), needs no sum.
+        cell, at = divmod(int(np.argmax(np.abs(table))), table.shape[1])
+        inside, across = table[:, at] / table[cell, at], table[cell]
+        if np.allclose(table, np.outer(inside, across), rtol=1e-13, atol=0):
+            return (Function({protected[0]: inside, side: across}),)
     found = []
     for place, row in zip(np.ndindex(*sizes), table, strict=True):
         scores = {
@@ -190,7 +214,9 @@ def _evaluated(formula: Any, frame: Any, expression: str = "") -> Any:
     """A model matrix of formulaic; what fails is said without its words, which may quote values."""
     where = f" in `{expression}`" * bool(expression)
     try:
-        return formula.get_model_matrix(frame, context={}, na_action="raise")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return formula.get_model_matrix(frame, context={}, na_action="ignore")
     except Exception as error:
         kind = type(error).__name__
     must = "`formula` must hold factors that can be computed from the columns"

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +20,7 @@ from bistochastic.models.cells import Corrected, chances_of
 from bistochastic.models.fitting import Fitted, limits, maximize
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -172,14 +171,13 @@ def _outcome(records: Records, classes: Sequence[Function]) -> tuple[str | None,
     return (None if attribute is None else name), own[records.responses.codes[name]]
 
 
-def _matrices(records: Records, model: Latent):  # type: ignore[no-untyped-def]
+def _matrices(records: Records, model: Latent) -> Iterator[tuple[NDArray[np.intp], Array, Array]]:
     """Rows of the grid that share their matrices: those of the covariates, and of the outcome."""
     grid, name = model.grid, model.attribute
     kinds, which = grid.kinds
     mine = np.zeros(len(grid.across), np.intp) if name is None else grid.matrices(name)
     for k, kind in enumerate(kinds):
-        laws = [records.attributes[axis].matrices[i] for axis, i in zip(grid.axes, kind, strict=True)]
-        inside = reduce(np.kron, [law.to_dense() for law in laws], np.ones((1, 1)))
+        inside = grid.dense(kind, lambda each, i: each.matrices[i].to_dense())
         for own in np.unique(mine[which == k]).tolist():
             outside = np.eye(model.classes + 1)
             if name is not None:
@@ -187,9 +185,7 @@ def _matrices(records: Records, model: Latent):  # type: ignore[no-untyped-def]
             yield np.flatnonzero((which == k) & (mine == own)), inside, outside
 
 
-def fit(
-    records: Records, terms: Terms, classes: Sequence[Function], start: Array | None
-) -> Fitted:
+def fit(records: Records, terms: Terms, classes: Sequence[Function], start: Array | None) -> Fitted:
     """Fit by maximum likelihood, from the coefficients of the corrected score or from 0."""
     model = Latent(records, terms, classes)
     most = np.tile(limits(model.grid.scales(model.plain.design)), len(classes))
@@ -199,7 +195,7 @@ def fit(
     here = _Point.of(model, np.full((len(model.totals), model.grid.cells), 1 / model.grid.cells),
                      zero if start is None else start)  # fmt: skip
     step = 0
-    for step in range(_ROUNDS):  # noqa: B007
+    for step in range(_ROUNDS):
         new = _accelerated(model, here)
         moved = float(np.abs(new.theta - here.theta).max())
         here = new

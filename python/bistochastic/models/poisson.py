@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from bistochastic.models.formula import Terms
     from bistochastic.models.records import Records
+    from bistochastic.tables.question import Coded
     from bistochastic.tables.responses import Function
 
     Array = NDArray[np.float64]
@@ -52,19 +53,15 @@ class Block:
     @classmethod
     def of(cls, records: Records, every: Expanded, axes: set[str]) -> Block:
         """The block of some axes; without axes, that of the unprotected columns alone."""
-        mine = [j for j, f in enumerate(every.functions)
-                if set(f.scores) & axes or (not axes and not set(f.scores) - {UNPROTECTED})]  # fmt: skip
+        own = [set(function.scores) - {UNPROTECTED} for function in every.functions]
+        mine = [j for j, each in enumerate(own) if each & axes or each == axes]
         grid = Grid.of(records, [every.functions[j] for j in mine])
         if grid.cells > _CELLS:
             must = f"`formula` must put at most {_CELLS} protected cells together in its terms"
             raise ValueError(f"{must}; got {grid.cells}")
         alike = bool((grid.across == grid.across[:1]).all())
         kinds, which = grid.kinds
-        undo = [
-            reduce(np.kron, [_inverse(records, *each) for each in zip(grid.axes, kind, strict=True)],
-                   np.ones((1, 1)))
-            for kind in kinds
-        ]  # fmt: skip
+        undo = [grid.dense(kind, _same if records.raw else _inverse) for kind in kinds]
         place = which[grid.rows] * grid.cells + grid.reported
         return cls(np.array(mine, np.intp), grid, np.concatenate(undo), place, alike)
 
@@ -93,12 +90,13 @@ class Block:
         return [part * times[at] for part, times in zip(parts, across, strict=True)]
 
 
-def _inverse(records: Records, name: str, matrix: int) -> Array:
+def _same(attribute: Coded, _matrix: int) -> Array:
+    return np.eye(attribute.size)
+
+
+def _inverse(attribute: Coded, matrix: int) -> Array:
     """The inverse of a matrix of an attribute: a row for each report."""
-    attribute = records.attributes[name]
     law = attribute.matrices[matrix]
-    if records.raw:
-        return np.eye(attribute.size)
     with about(attribute.columns), operators.said_of("regress", law):
         return np.ascontiguousarray(operators.solve_back(law, np.eye(attribute.size)).T)
 
@@ -211,8 +209,9 @@ def fit(records: Records, terms: Terms, outcome: tuple[Function, ...]) -> Fitted
     model = Corrected(records, terms, outcome)
     scales = np.zeros(model.size)
     for block in model.blocks:
-        own = Expanded(model.design.functions, np.arange(len(block.functions)), len(block.functions))
-        np.add.at(scales, model.design.to[block.functions], block.grid.scales(own))
+        k = len(block.functions)
+        own = block.grid.scales(Expanded(model.design.functions[:k], np.arange(k), k))
+        np.add.at(scales, model.design.to[block.functions], own)
     most = limits(scales)
 
     def starts() -> Iterator[Array]:

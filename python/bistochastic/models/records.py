@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bistochastic.adapters.results import opened
+from bistochastic.adapters.results import levels, opened
+from bistochastic.plan import columns as coding
+from bistochastic.plan.attributes import prefix
 from bistochastic.tables.estimates import designed
 from bistochastic.tables.question import ask, digits, levels_of
 from bistochastic.tables.responses import Responses, numbers_of, numeric, rows_of
-from bistochastic.tables.sheet import certificate_of, read, shared_noise, table_of
+from bistochastic.tables.sheet import certificate_of, read, require, shared_noise, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,9 +76,8 @@ class Records:
 
     def axes_of(self, columns: set[str], side: str) -> tuple[str, ...]:
         """The axes that hold these columns; unprotected ones are on the axis ``side``."""
-        found = [name for name, frame in self.frames.items()
-                 if name not in (OUTCOME, UNPROTECTED) and columns & set(frame.columns)]  # fmt: skip
-        return (*found, side) if columns & set(self.frames[side].columns) else tuple(found)
+        every = [name for name in self.frames if name not in (OUTCOME, UNPROTECTED)]
+        return tuple(name for name in (*every, side) if columns & set(self.frames[name].columns))
 
     def frame(self, axes: Sequence[str]) -> pd.DataFrame:
         """All combinations of the values of some axes, the last axis running fastest."""
@@ -110,8 +111,8 @@ def read_records(
     for attribute in question.coded:
         frames[", ".join(attribute.columns)] = _declared(attribute)
     for name in permuted:
-        values, codes[name] = np.unique(numbers[name], return_inverse=True)
-        frames[name] = _frame({name: values})
+        different, codes[name] = np.unique(numbers[name], return_inverse=True)
+        frames[name] = _frame({name: different})
     choosing = set(question.strata)
     unprotected = [axis for axis in sheet.axes if axis.values is not None]
     learned = {}
@@ -150,14 +151,18 @@ def _declared(attribute: Coded) -> pd.DataFrame:
     """The categories of each column of an attribute, for every code."""
     import pandas as pd
 
-    found = {}
-    for column, place in zip(attribute.columns, digits(attribute), strict=True):
-        levels = [MISSING if level is None else level for level in levels_of(attribute, column)]
-        if all(isinstance(level, str) for level in levels) or MISSING in levels:
-            found[column] = pd.Categorical.from_codes(place, [str(each) for each in levels])
-        else:
-            found[column] = np.array(levels)[place]
-    return pd.DataFrame(found)
+    places = zip(attribute.columns, digits(attribute), strict=True)
+    return pd.DataFrame({column: _categories(attribute, column, at) for column, at in places})
+
+
+def _categories(attribute: Coded, column: str, codes: NDArray[np.intp]) -> Any:
+    """A column of an attribute: numbers if all categories are, else text with all categories."""
+    import pandas as pd
+
+    known = [MISSING if level is None else level for level in levels_of(attribute, column)]
+    if not any(isinstance(level, str) for level in known):
+        return np.array(known)[codes]
+    return pd.Categorical.from_codes(codes, [str(level) for level in known])
 
 
 def _frame(columns: dict[str, Any], rows: int = 1) -> pd.DataFrame:
@@ -185,3 +190,25 @@ def _combined(codes: list[Any], rows: int) -> tuple[list[Any], NDArray[np.intp]]
         whole = whole * (int(each.max(initial=0)) + 1) + each
     _, first, which = np.unique(whole, return_index=True, return_inverse=True)
     return [each[first] for each in codes], which
+
+
+def scenario(plan: Plan, frame: object, columns: set[str], spec: Any) -> Array:
+    """The design of a model for records with known true values of some columns."""
+    table = opened(table_of(frame))
+    found: dict[str, Any] = {}
+    attributes = {column: each for each in plan._coded for column in each.columns}
+    for name in sorted(columns):
+        require(table, "frame", name)
+        if name in attributes:
+            attribute = attributes[name]
+            labels = attribute.axes[attribute.columns.index(name)]
+            codes, missing = coding.read(table, name, labels)
+            found[name] = _categories(attribute, name, np.asarray(codes, np.intp))
+        else:
+            which, values = levels(table, name)
+            missing = which == values.index(None) if None in values else None
+            found[name] = _values(tuple(values))[which]
+        if missing is not None and missing.any():
+            at = int(np.argmax(missing))
+            raise ValueError(f"{prefix([name])}must hold no missing values; got one in row {at}")
+    return np.asarray(spec.get_model_matrix(_frame(found, table.rows)), dtype=np.float64)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.counts import Counts
     from bistochastic.estimate.quantities import Quantity, Ratio
+    from bistochastic.models.result import Regression
     from bistochastic.plan.attributes import Missing
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.function import Function
@@ -815,6 +816,48 @@ class Plan(_Fields):
         return moments.covariance(
             self, frame, columns, scores, where, population, survey, "correlation"
         )
+
+    @taking(Survey)
+    def regress(
+        self,
+        frame: object,
+        formula: str,
+        *,
+        model: Literal["linear", "logistic", "multinomial", "poisson"],
+        method: Literal["corrected", "likelihood"] | None = None,
+        **survey: Unpack[Survey],
+    ) -> Regression:
+        """Estimate the coefficients of a regression on the original, from a protected ``frame``.
+
+        ``formula`` is like ``"income ~ education + sex"``; formulaic reads it (extra ``models``).
+        Outcome and covariates may be protected or not. Protected columns with numbers as categories
+        enter as numbers, others as categories; ``C(education)`` makes categories of numbers. Names
+        with other characters than letters are in backticks.
+
+        * ``"linear"``: corrected moments. The outcome is a number, or whether a column of two
+          categories has the second one. It takes numbers permuted by randomized response, too.
+        * ``"logistic"``, ``"multinomial"``: the corrected score. Coefficients compare each category
+          with the first. If only the outcome is protected, the default is its likelihood.
+        * ``"poisson"``: the corrected score, with a log link.
+
+        ``method="likelihood"`` treats the true values as latent (logistic and multinomial models).
+        It has smaller errors if the model is true. If the model is an approximation, it estimates
+        another number than the original table would give: Hausman's test is a hint.
+
+        ``weights``, ``strata``, ``cluster`` and ``replicates`` are those of :meth:`estimate`. It
+        raises ``ValueError`` if a matrix is singular, or if no maximum is found at which the
+        information is positive definite.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("x", [0, 1, 2], "randomized_response", keep=0.8)],
+        ...                keep=["y"])
+        >>> frame = {"x": [0, 1, 2, 0, 1, 2, 2, 0] * 20, "y": [1, 2, 4, 0, 3, 5, 4, 1] * 20}
+        >>> plan.regress(frame, "y ~ x", model="linear").coefficients.round(3)
+        array([0.095, 2.414])
+        """
+        from bistochastic.models.regression import regress
+
+        return regress(self, frame, formula, model, method, survey)
 
     def weights(self, frame: object, *, weights: str | None = None) -> Any:
         """A weight per record, for other software: protected columns get their likeliest margins.
