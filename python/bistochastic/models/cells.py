@@ -205,7 +205,7 @@ class Corrected:
         self._weights = records.sample.sums
         self._classes, self._records = classes, records
         k = len(self.design.functions)
-        sums = [[math.fsum(self._weights * self._of(m, j)) for j in range(k)]
+        sums = [[float(self._weights @ self._of(m, j)) for j in range(k)]
                 for m in range(self.classes)]  # fmt: skip
         self.moments = self.design.collect(np.array(sums).T).T
         self._held: Array | None = None

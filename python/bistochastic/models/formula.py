@@ -102,9 +102,13 @@ class Terms:
 
 def terms_of(records: Records, side: Any, axis: str) -> Terms:
     """Find the columns of one side of a formula, of which ``axis`` has the unprotected columns."""
-    sizes = [len(frame) for frame in records.frames.values()]
     import pandas as pd
 
+    alone = list(list(side)[0].factors)[0]
+    number = _number(records, alone, axis) if len(list(side)) == 1 else None
+    if number is not None and axis == OUTCOME:
+        return Terms((alone.expr,), ((number,),), None)
+    sizes = [len(frame) for frame in records.frames.values()]
     # Every value of every axis occurs here, so formulaic sees all categories.
     every = pd.concat(
         [
@@ -154,6 +158,9 @@ def _factor(
 
     factor = scoped.factor.factor
     expression = shown(factor.expr)
+    plain = _number(records, factor, side)
+    if plain is not None:
+        return {factor.expr: (plain,)}
     axes = records.axes_of(_columns(factor), side)
     protected = [name for name in axes if name != side]
     cells = math.prod(len(records.frames[name]) for name in protected)
@@ -181,6 +188,17 @@ def _factor(
             raise ValueError(f"{must}; got others in `{expression}`")
         found[str(name)] = _apart(values, axes, protected, side, records)
     return found
+
+
+def _number(records: Records, factor: Any, side: str) -> Function | None:
+    """A column of numbers as it is, which formulaic need not be asked about; None if it is none."""
+    axes = records.axes_of({factor.expr}, side)
+    if factor.eval_method.value != "lookup" or not axes:
+        return None
+    values = records.frames[axes[0]][factor.expr]
+    if values.dtype.kind not in "iufb":
+        return None
+    return Function({axes[0]: values.to_numpy(np.float64)})
 
 
 def _apart(

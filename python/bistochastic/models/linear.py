@@ -6,7 +6,6 @@ was reported, ``theta = (sum w_i M_i)^-1 sum w_i c_i`` and ``psi_i = c_i - M_i t
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,11 +35,11 @@ def fit(records: Records, terms: Terms, outcome: tuple[Function, ...]) -> Fitted
     alone = [of(column) for column in columns]
     for i in range(k):
         scores[i] = sum(of(columns[i] * each) for each in outcome)
-        right[i] = math.fsum(weights * scores[i])
+        right[i] = float(weights @ scores[i])
         for j in range(i, k):
             both = _product(records, columns, alone, i, j)
-            moments[i, j] = moments[j, i] = math.fsum(weights * both)
-            spread[i, j] = spread[j, i] = math.fsum(squares * both)
+            moments[i, j] = moments[j, i] = float(weights @ both)
+            spread[i, j] = spread[j, i] = float(squares @ both)
     whole = design.collect_both(moments)
     scale = np.sqrt(np.abs(np.diag(whole)))
     scale[scale == 0] = 1.0
@@ -53,7 +52,7 @@ def fit(records: Records, terms: Terms, outcome: tuple[Function, ...]) -> Fitted
         for j in range(k):
             scores[i] -= theta[design.to[j]] * _product(records, columns, alone, i, j)
     square = sum(of(one * other) for one in outcome for other in outcome)
-    variance = (math.fsum(weights * square) - float(theta @ total)) / float(weights.sum())
+    variance = (float(weights @ square) - float(theta @ total)) / float(weights.sum())
     return Fitted(
         theta, whole, design.collect(scores), variance * design.collect_both(spread), 0
     )  # fmt: skip

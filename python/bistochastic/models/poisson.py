@@ -7,7 +7,6 @@ corrected score is ``sum y D - E(D exp(eta))``, each part by its pseudo-response
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -113,8 +112,7 @@ class Corrected:
             np.sum([records.of(each * function) for each in outcome], axis=0)
             for function in self.design.functions
         ])  # fmt: skip
-        sums = np.array([math.fsum(self._weights * row) for row in self._first])
-        self.moments = self.design.collect(sums)
+        self.moments = self.design.collect(self._first @ self._weights)
 
     def _batches(self, order: int) -> Iterator[slice]:
         width = sum(

@@ -114,7 +114,7 @@ class Responses:
         if attribute is None:
             return values
         a = slope(attribute, len(values), self.what)
-        return np.asarray((values - (1 - a) * (math.fsum(values) / len(values))) / a)
+        return np.asarray((values - (1 - a) * float(values.mean())) / a)
 
     def ends(self, function: Function) -> tuple[float, float]:
         """The least and the most that a row can add."""
