@@ -35,6 +35,7 @@ from bistochastic.masking import (
 )
 from bistochastic.matrix import Matrix
 from bistochastic.measures.profile import Entry, Profile
+from bistochastic.models.panels import Transitions
 from bistochastic.models.result import Regression, Wald
 from bistochastic.numeric.displacement import Displacement
 from bistochastic.permutations.decomposition import Decomposition
@@ -64,5 +65,5 @@ __all__ = [
     "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation", "Neighbours", "Numeric",
     "PairTable", "PermutationDistance", "Plan", "Point", "Preview", "Profile", "Propensity",
     "ProtectedBatches", "Quantity", "Rate", "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Step",
-    "Strata", "TTransforms", "Tradeoff", "Wald",
+    "Strata", "TTransforms", "Tradeoff", "Transitions", "Wald",
 ]  # fmt: skip

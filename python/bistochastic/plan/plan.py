@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.counts import Counts
     from bistochastic.estimate.quantities import Quantity, Ratio
+    from bistochastic.models.panels import Transitions
     from bistochastic.models.result import Regression
     from bistochastic.plan.attributes import Missing
     from bistochastic.plan.definitions import Bits, Measures
@@ -858,6 +859,80 @@ class Plan(_Fields):
         from bistochastic.models.regression import regress
 
         return regress(self, frame, formula, model, method, survey)
+
+    @taking(Survey)
+    def transitions(
+        self,
+        wave1: object,
+        wave2: object,
+        *,
+        columns: Sequence[str] | str,
+        id_column: str | None = None,
+        pseudonym: str | None = None,
+        plan2: Plan | None = None,
+        **survey: Unpack[Survey],
+    ) -> Transitions:
+        """Estimate how many people moved between categories from one protected wave to the next.
+
+        ``id_column`` or ``pseudonym`` names the column that both waves have in common. The plan
+        draws by ids, so people with the same true value have the same reported value in both
+        waves, and the table takes that into account. If the second wave has another plan, name it
+        as ``plan2``; a release brings its own. Where matrix or key differ, the noise is unrelated.
+
+        ``weights``, ``strata``, ``cluster`` and ``replicates`` are columns of the second wave. It
+        raises :class:`bistochastic.errors.SingularMatrixError` if pairs cannot be told apart.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("job", ["no", "yes"], "randomized_response", keep=0.75)],
+        ...                keep=["person"])
+        >>> one = {"person": [1, 2, 3, 4] * 1, "job": ["no", "no", "yes", "yes"]}
+        >>> two = {"person": [4, 3, 2, 1], "job": ["yes", "yes", "yes", "no"]}
+        >>> plan.transitions(one, two, columns="job", id_column="person").counts.round(2)
+        array([[0.6, 0.8],
+               [0.3, 2.3]])
+        """
+        from bistochastic.models.panels import transitions
+
+        return transitions(self, wave1, wave2, columns, id_column, pseudonym, plan2, survey)
+
+    @taking(Survey)
+    def change(
+        self,
+        wave1: object,
+        wave2: object,
+        *,
+        where: Mapping[str, object] | None = None,
+        given: Mapping[str, object] | None = None,
+        column: str | None = None,
+        scores: object = None,
+        id_column: str | None = None,
+        pseudonym: str | None = None,
+        plan2: Plan | None = None,
+        **survey: Unpack[Survey],
+    ) -> Quantity:
+        """Estimate by how much a proportion, a ratio or a mean changed between two waves.
+
+        ``where`` asks for the proportion of records that meet the conditions, among those that meet
+        ``given`` if there is one. ``column`` and ``scores`` ask for a mean, as in :meth:`mean`.
+        ``id_column`` or ``pseudonym`` says which records are of the same people: true values and
+        memoised noise that they have in common make the error of the change smaller.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("job", ["no", "yes"], "randomized_response", keep=0.75)],
+        ...                keep=["person"])
+        >>> one = {"person": range(100), "job": ["no", "yes"] * 50}
+        >>> two = {"person": range(100), "job": ["no", "yes", "yes", "yes"] * 25}
+        >>> plan.change(one, two, where={"job": "yes"}, id_column="person")
+        <change 0.5, standard error 0.0870388, 95 % from 0.327297 to 0.672703; 200 records ...
+        note: from 0.5 to 1
+        note: 100 of 100 and 100 records are of the same ids
+        """
+        from bistochastic.models.panels import change
+
+        return change(
+            self, wave1, wave2, where=where, given=given, column=column, scores=scores,
+            id_column=id_column, pseudonym=pseudonym, later=plan2, survey=survey,
+        )  # fmt: skip
 
     def weights(self, frame: object, *, weights: str | None = None) -> Any:
         """A weight per record, for other software: protected columns get their likeliest margins.
