@@ -104,9 +104,7 @@ def test_reference_numbers_of_the_likelihood(adult: Any) -> None:
     # Only the outcome is protected: the likelihood of the reports, by default.
     part = bs.Plan([plan.attributes[2]], name="adult", keep="*")
     mixed = data.assign(**{name: frame[name] for name in ("education-num", "sex")})
-    found = part.regress(
-        mixed, "`salary-class` ~ `education-num` + sex + hours", model="logistic"
-    )
+    found = part.regress(mixed, "`salary-class` ~ `education-num` + sex + hours", model="logistic")
     assert found.method == "likelihood"
     assert_numbers(found, [-6.463492, 0.355117, 1.200700, 0.478475],
                    [0.107370, 0.008048, 0.046056, 0.019725])  # fmt: skip
@@ -141,7 +139,12 @@ def made(n: int, seed: int) -> pd.DataFrame:
 
 def plan_of(frame: pd.DataFrame, how: Any) -> bs.Plan:
     """``how`` gives the matrix of so many categories."""
-    sizes = {"x": [0, 1, 2, 3], "s": ["a", "b", "c"], "bit": [0, 1], "three": [0, 1, 2]}
+    sizes: dict[str, list[Any]] = {
+        "x": [0, 1, 2, 3],
+        "s": ["a", "b", "c"],
+        "bit": [0, 1],
+        "three": [0, 1, 2],
+    }
     return bs.Plan(
         [bs.Categorical(name, each, matrix=how(len(each))) for name, each in sizes.items()],
         keep=[name for name in frame.columns if name not in sizes],
@@ -204,6 +207,7 @@ def releases(plan: bs.Plan, frame: dict[str, list[Any]]) -> Any:
     rows = []
     for i in range(n):
         options = []
+        attribute: Any
         for attribute in plan.attributes:
             cells = list(itertools.product(*(axis.values for axis in attribute.axes)))
             law = attribute.matrices[0]
@@ -217,7 +221,8 @@ def releases(plan: bs.Plan, frame: dict[str, list[Any]]) -> Any:
                 for v, cell in enumerate(cells)
             ])  # fmt: skip
         rows.append([
-            (math.prod(chance for chance, _ in each), {k: v for _, cell in each for k, v in cell.items()})
+            (math.prod(chance for chance, _ in each),
+             {k: v for _, cell in each for k, v in cell.items()})
             for each in itertools.product(*options)
         ])  # fmt: skip
     for each in itertools.product(*rows):
@@ -241,9 +246,17 @@ def test_moments_are_exactly_unbiased_over_all_releases(case: str) -> None:
     else:
         attributes = [one, two]
     plan = bs.Plan(attributes, keep=["town", "z"])
-    frame = {"a": ["p", "q"], "b": [2, 0], "town": ["N", "S"], "z": [0.5, 2.0]}
+    frame: dict[str, list[Any]] = {
+        "a": ["p", "q"],
+        "b": [2, 0],
+        "town": ["N", "S"],
+        "z": [0.5, 2.0],
+    }
     identity = bs.Plan(
-        [bs.Categorical("a", a, matrix=bs.identity(2)), bs.Categorical("b", b, matrix=bs.identity(3))],
+        [
+            bs.Categorical("a", a, matrix=bs.identity(2)),
+            bs.Categorical("b", b, matrix=bs.identity(3)),
+        ],
         keep=["town", "z"],
     )
     text = "a ~ b * z + I(b * b) + np.log(b + z) + town"
@@ -269,7 +282,7 @@ def test_scores_of_all_models_are_exactly_unbiased_over_all_releases() -> None:
                     bs.Categorical("y", [0, 1], RR, keep=0.8)], keep=["z"])  # fmt: skip
     plain = bs.Plan([bs.Categorical("a", [0, 1, 2], matrix=bs.identity(3)),
                      bs.Categorical("y", [0, 1], matrix=bs.identity(2))], keep=["z"])  # fmt: skip
-    frame = {"a": [2, 0], "y": [1, 0], "z": [0.3, -1.0]}
+    frame: dict[str, list[Any]] = {"a": [2, 0], "y": [1, 0], "z": [0.3, -1.0]}
     theta = np.array([0.2, -0.4, 0.7, 0.1])
 
     def score(law: bs.Plan, table: Any, which: Any) -> np.ndarray:
@@ -367,7 +380,9 @@ def test_weights_strata_and_clusters() -> None:
         frame, "bit ~ x + town", model="logistic", method="likelihood", cluster="village",
         strata="half",
     )  # fmt: skip
-    score = plan.regress(frame, "bit ~ x + town", model="logistic", cluster="village", strata="half")
+    score = plan.regress(
+        frame, "bit ~ x + town", model="logistic", cluster="village", strata="half"
+    )
     assert likely.degrees == 58
     np.testing.assert_allclose(likely.coefficients, score.coefficients, atol=1e-6)
     np.testing.assert_allclose(likely.standard_errors, score.standard_errors, rtol=1e-4)
@@ -441,9 +456,9 @@ def test_a_result_shows_itself() -> None:
     with pytest.raises(ValueError, match="read-only"):
         found.coefficients[0] = 1
     new = {"s": ["a", None], "z": [0.0, 1.0]}
-    with pytest.raises(ValueError, match="^column `s`: must hold no missing values; got one in row 1$"):
+    with pytest.raises(ValueError, match=r"^column `s`: must hold no missing values; got one"):
         found.predict(new)
-    with pytest.raises(ValueError, match="^`frame` must have the column `z`; got none of that name$"):
+    with pytest.raises(ValueError, match=r"^`frame` must have the column `z`; got"):
         found.predict({"s": ["a"]})
 
 
@@ -462,26 +477,26 @@ def test_bad_input_is_one_sentence() -> None:
         drop=["count"],
     )
     for text, model, wrong in (
-        ("number ~ nobody", "linear", "`frame` must have the column `nobody`; got none of that name"),
-        ("number ~ count", "linear", "`columns` must name columns of the plan; got `count`, which it"),
-        ("number ~ income", "logistic", "column `income`: must not be a permuted number unless the"),
+        ("number ~ nobody", "linear", "`frame` must have the column `nobody`; got none"),
+        ("number ~ count", "linear", "`columns` must name columns of the plan; got `count`"),
+        ("number ~ income", "logistic", "column `income`: must not be a permuted number"),
         ("number ~ income", "linear", "column `income`: `regress` must .*; got k_anonymous"),
-        ("number ~ s", "linear", "column `s`: `regress` must be asked of an invertible matrix; got "),
-        ("bit ~ s", "logistic", "column `s`: `regress` must be asked of an invertible matrix; got "),
-        ("three ~ s", "poisson", "column `s`: `regress` must be asked of an invertible matrix; got "),
+        ("number ~ s", "linear", "column `s`: `regress` must be asked of an invertible"),
+        ("bit ~ s", "logistic", "column `s`: `regress` must be asked of an invertible"),
+        ("three ~ s", "poisson", "column `s`: `regress` must be asked of an invertible"),
         ("number ~", "linear", None),
         ("number + bit ~ x", "linear", "`formula` must be like outcome ~ a . b; got one that"),
         ("~ x", "linear", "`formula` must be like outcome ~ a . b; got one that"),
         ("number ~ x +", "linear", "`formula` must be like outcome ~ a . b; got one that"),
         ("number ~ np.log(word)", "linear", "`formula` must hold factors that can be computed"),
-        ("number ~ np.log(x)", "linear", "`formula` must give finite numbers; got others in `np.log"),
-        ("number ~ center(x)", "linear", "`formula` must use transforms that learn from data on un"),
+        ("number ~ np.log(x)", "linear", "`formula` must give finite numbers; got others in"),
+        ("number ~ center(x)", "linear", "`formula` must use transforms that learn from data"),
         ("three ~ x", "logistic", "`formula` must have an outcome of two categories; got 3"),
         ("number ~ x", "logistic", "`formula` must have an outcome of two categories; got "),
         ("word ~ x", "poisson", "`formula` must have an outcome of numbers; got 2 categories"),
-        ("number ~ z + I(2 * z)", "linear", "`regress` must find a moment matrix that is positive"),
-        ("bit ~ z + I(2 * z)", "logistic", "`regress` must find a maximum at which the information"),
-        ("number ~ x", "quadratic", "`model` must be one of linear, logistic, multinomial, poisson; g"),
+        ("number ~ z + I(2 * z)", "linear", "`regress` must find a moment matrix that"),
+        ("bit ~ z + I(2 * z)", "logistic", "`regress` must find a maximum at which"),
+        ("number ~ x", "quadratic", "`model` must be one of linear, logistic, multinomial, po"),
     ):  # fmt: skip
         if wrong is None:
             assert plan.regress(frame, text, model=model).terms == ("Intercept",)  # type: ignore[arg-type]
@@ -491,16 +506,18 @@ def test_bad_input_is_one_sentence() -> None:
         assert "secret" not in str(error.value)
         assert "hidden" not in str(error.value)
         assert "\n" not in str(error.value)
-    with pytest.raises(ValueError, match="^`method` must be corrected for a linear model; got like"):
+    with pytest.raises(
+        ValueError, match=r"^`method` must be corrected for a linear model; got like"
+    ):
         plan.regress(frame, "number ~ x", model="linear", method="likelihood")
-    with pytest.raises(TypeError, match="^`formula` must be "):
+    with pytest.raises(TypeError, match=r"^`formula` must be "):
         plan.regress(frame, 3, model="linear")  # type: ignore[arg-type]
 
 
 def test_separated_outcomes_are_refused() -> None:
     frame = {"x": [0] * 50 + [1] * 50, "y": [0] * 50 + [1] * 50}
     plan = bs.Plan([bs.Categorical("x", [0, 1], matrix=bs.identity(2))], keep=["y"])
-    with pytest.raises(ValueError, match="^`regress` must find a maximum"):
+    with pytest.raises(ValueError, match=r"^`regress` must find a maximum"):
         plan.regress(frame, "y ~ x", model="logistic")
 
 
@@ -510,8 +527,10 @@ def test_intervals_cover_the_coefficients_of_the_original() -> None:
     plan = plan_of(frame, lambda size: bs.randomized_response(size, beta=0.5))
     tries, models = 60, {"linear": "number", "logistic": "bit", "poisson": "count"}
     hits = {kind: np.zeros(4) for kind in models}
-    truths = {kind: regress(plan, frame, f"{outcome} ~ x + s", kind, None, {}, raw=True).coefficients
-              for kind, outcome in models.items()}  # fmt: skip
+    truths = {
+        kind: regress(plan, frame, f"{outcome} ~ x + s", kind, None, {}, raw=True).coefficients
+        for kind, outcome in models.items()
+    }
     rng = np.random.default_rng(12)
     key = key_of("cover")
     for i in range(tries):

@@ -42,6 +42,7 @@ from bistochastic.permutations.decomposition import decompose_all
 if TYPE_CHECKING:
     from bistochastic import masking, plot, results, theory
     from bistochastic.choose.tradeoff import tradeoff
+    from bistochastic.models.ledger import Ledger
     from bistochastic.plan import Categorical, Certificate, Joint, Numeric, Plan
     from bistochastic.report import compare
     from bistochastic.report.explorer import explore
@@ -51,11 +52,12 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Categorical", "Certificate", "Joint", "Key", "KeySource", "Matrix", "Numeric", "Plan",
-    "audit", "balance", "blocks", "build", "circulant", "compare", "decompose_all", "dense",
-    "entropy_rate", "errors", "explore", "geometric", "gibbs", "identity", "k_anonymous",
-    "kron", "masking", "mix", "permutation", "plot", "randomized_response", "reflected",
-    "results", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
+    "Categorical", "Certificate", "Joint", "Key", "KeySource", "Ledger", "Matrix", "Numeric",
+    "Plan", "audit", "balance", "blocks", "build", "circulant", "compare", "decompose_all",
+    "dense", "entropy_rate", "errors", "explore", "geometric", "gibbs", "identity",
+    "k_anonymous", "kron", "masking", "mix", "permutation", "plot", "randomized_response",
+    "reflected", "results", "t_transform", "theory", "titanic", "tradeoff", "tridiagonal",
+    "uniform",
 ]  # fmt: skip
 
 # What few need and takes a while to import waits until it is asked for.
@@ -64,6 +66,7 @@ _LATER = {
     "Certificate": "bistochastic.plan",
     "Joint": "bistochastic.plan",
     "KeySource": "bistochastic.sources",
+    "Ledger": "bistochastic.models.ledger",
     "Numeric": "bistochastic.plan",
     "Plan": "bistochastic.plan",
     "compare": "bistochastic.report",

@@ -35,6 +35,7 @@ from bistochastic.masking import (
 )
 from bistochastic.matrix import Matrix
 from bistochastic.measures.profile import Entry, Profile
+from bistochastic.models.ledger import Ledger, Spent
 from bistochastic.models.panels import Transitions
 from bistochastic.models.result import Regression, Wald
 from bistochastic.numeric.displacement import Displacement
@@ -62,8 +63,9 @@ __all__ = [
     "Anatomy", "Audit", "Axis", "Bits", "ByIds", "Categorical", "Certificate", "Classes",
     "Comparison", "Correlation", "Counts", "Decomposition", "Disclosure", "Displacement",
     "Entry", "Estimate", "Function", "Giveaway", "Guess", "Joint", "Key", "KeySource", "Labels",
-    "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation", "Neighbours", "Numeric",
-    "PairTable", "PermutationDistance", "Plan", "Point", "Preview", "Profile", "Propensity",
-    "ProtectedBatches", "Quantity", "Rate", "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Step",
-    "Strata", "TTransforms", "Tradeoff", "Transitions", "Wald",
+    "Ledger", "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation", "Neighbours",
+    "Numeric", "PairTable", "PermutationDistance", "Plan", "Point", "Preview", "Profile",
+    "Propensity", "ProtectedBatches", "Quantity", "Rate", "Ratio", "Regression", "Release",
+    "Repeats", "ReverseMap", "Spent", "Step", "Strata", "TTransforms", "Tradeoff",
+    "Transitions", "Wald",
 ]  # fmt: skip

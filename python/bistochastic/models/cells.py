@@ -171,7 +171,7 @@ class Grid:
         parts = [of(each, k) for each, k in zip(attributes, kind, strict=True)]
         found: Array = np.ones((1, 1))
         for part in parts:
-            found = np.kron(found, part)
+            found = np.asarray(np.kron(found, part), dtype=np.float64)
         return found
 
     def second(self, weights: Array, part: slice) -> Array:

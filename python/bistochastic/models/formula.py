@@ -104,10 +104,11 @@ def terms_of(records: Records, side: Any, axis: str) -> Terms:
     """Find the columns of one side of a formula, of which ``axis`` has the unprotected columns."""
     import pandas as pd
 
-    alone = list(list(side)[0].factors)[0]
-    number = _number(records, alone, axis) if len(list(side)) == 1 else None
-    if number is not None and axis == OUTCOME:
-        return Terms((alone.expr,), ((number,),), None)
+    if axis == OUTCOME:
+        ((alone, *_),) = (term.factors for term in side)
+        number = _number(records, alone, axis)
+        if number is not None:
+            return Terms((alone.expr,), ((number,),), None)
     sizes = [len(frame) for frame in records.frames.values()]
     # Every value of every axis occurs here, so formulaic sees all categories.
     every = pd.concat(

@@ -82,7 +82,7 @@ class Transitions:
     @property
     def counts(self) -> Array:
         """Estimated numbers of people: a row for each category of the first wave."""
-        return self.table.counts.reshape(self.shape)
+        return np.asarray(self.table.counts.reshape(self.shape))
 
     @property
     def rates(self) -> Array:
@@ -186,7 +186,8 @@ def _matched(one: _Wave, other: _Wave) -> tuple[Places, Places]:
     else:
         where = {each: i for i, each in enumerate(_listed(other))}
         pairs = [(i, where[each]) for i, each in enumerate(_listed(one)) if each in where]
-        found = tuple(np.array(pairs, np.intp).reshape(-1, 2).T)
+        both = np.array(pairs, np.intp).reshape(-1, 2)
+        found = both[:, 0], both[:, 1]
     if not len(found[0]):
         got = f"0 that match of {len(one.ids):,} and {len(other.ids):,}"
         raise ValueError(f"`wave2` must have ids of wave1; got {got}")
@@ -198,7 +199,7 @@ def _whole(wave: _Wave) -> bool:
 
 
 def _listed(wave: _Wave) -> list[Any]:
-    return wave.ids.tolist() if isinstance(wave.ids, np.ndarray) else wave.ids
+    return list(wave.ids.tolist() if isinstance(wave.ids, np.ndarray) else wave.ids)
 
 
 @watched("estimating")
@@ -223,11 +224,9 @@ def transitions(
         raise ValueError("`columns` must name one or more; got none")
     design = designed(other.plan, survey)
     rows = _matched(one, other)
-    parts = [
-        sheets.of_table(questions[0], one.table, sheets.Design(), "wave1"),
-        sheets.of_table(questions[1], other.table, design, "wave2"),
-    ]
-    pair = _Pair(one, other, questions, *parts, *rows)
+    first = sheets.of_table(questions[0], one.table, sheets.Design(), "wave1")
+    second = sheets.of_table(questions[1], other.table, design, "wave2")
+    pair = _Pair(one, other, questions, first, second, *rows)
     back, axes = pair.way_back()
     whole = pair.sheet()
     if not whole.records:
@@ -386,8 +385,9 @@ class _Pair:
 
     def _factor(self, axis: int, mine: Coded, theirs: Coded, where: dict[str, int]) -> Factor:
         """The pseudo-responses of pairs, for every pair of groups that people may be in."""
-        told = np.kron(_cells(mine, self.questions[0].columns),
-                       _cells(theirs, self.questions[1].columns))  # fmt: skip
+        told = _kron(
+            _cells(mine, self.questions[0].columns), _cells(theirs, self.questions[1].columns)
+        )
         same = self._same(mine, theirs)
         groups = [a.strata for a in (mine, theirs)]
         chosen = next((each.column for each in groups if each is not None), None)
@@ -425,7 +425,12 @@ def _cells(attribute: Coded, columns: tuple[str, ...]) -> Array:
     code = np.zeros(attribute.size, np.intp)
     for place, size in places:
         code = code * size + place
-    return (code == np.arange(math.prod(size for _, size in places))[:, None]).astype(float)
+    every = np.arange(math.prod(size for _, size in places))
+    return np.asarray(code == every[:, None], dtype=np.float64)
+
+
+def _kron(one: Array, other: Array) -> Array:
+    return np.asarray(np.kron(one, other), dtype=np.float64)
 
 
 def pair_responses(first: Matrix, second: Matrix, memoised: bool) -> Array:
@@ -441,17 +446,17 @@ def pair_responses(first: Matrix, second: Matrix, memoised: bool) -> Array:
     """
     one, other = _inverse(first), _inverse(second)
     if not memoised:
-        return np.kron(one, other)
+        return _kron(one, other)
     r = len(one)
     squares = one * one
     values = np.linalg.svd(squares, compute_uv=False)
     if not values[-1] > 1e-12 * values[0]:
-        must = "`transitions` must be asked of a matrix whose inverse has squares that can be undone"
-        got = "one under which people who stay look like some who move"
+        must = "`transitions` must be asked of a matrix under which moves can be told from stays"
+        got = "one whose inverse has squares that are singular"
         raise SingularMatrixError(f"{must}; got {got}")
     diagonal = (one[:, :, None] * one[:, None, :]).reshape(r, r * r)
     weights = np.linalg.solve(squares, diagonal)
-    found = np.kron(one, one)
+    found = _kron(one, one)
     found -= (one[:, None, :] * one[None, :, :]).reshape(r * r, r) @ weights
     found[np.arange(r) * (r + 1)] += operators.solve(first, weights)
     return found
@@ -529,7 +534,8 @@ def _residuals(
     top, below = weights * rows.of(base * what), weights * rows.of(base)
     total = float(below.sum())
     if not total > 0:
-        raise ValueError(f"`change` must be asked of a domain with records; got none in {wave.name}")
+        must = f"`change` must be asked of a subgroup with records in {wave.name}"
+        raise ValueError(f"{must}; got none")
     value = float(top.sum()) / total
     return value, (top - value * below) / total
 

@@ -12,6 +12,7 @@ from bistochastic.sources import secret_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
+    from bistochastic.models.ledger import Spending
     from bistochastic.plan.plan import Plan
 
 # A file of one row would make its report a fixed function of the value, under a key that is kept.
@@ -30,6 +31,12 @@ class Options:
     release: str | None
     wave: waves.Wave | None
     shuffle: bool
+    spending: Spending | None = None
+
+    def spend(self) -> None:
+        """Enter the release in the ledger, if there is one: before the first draw, and once."""
+        if self.spending is not None:
+            self.spending()
 
     @classmethod
     def of(
@@ -46,8 +53,12 @@ class Options:
         shuffle: object = False,
         max_rows_per_id: object = 1,
         allow_insecure: object = False,
+        ledger: object = None,
+        dataset: object = None,
     ) -> Options:
         """The options of ``protect``, under their names there."""
+        from bistochastic.models.ledger import spending
+
         plan._refuse_undecided()
         given = {"redraw": redraw, "fresh": fresh, "shuffle": shuffle,
                  "allow_insecure": allow_insecure}  # fmt: skip
@@ -57,10 +68,12 @@ class Options:
         ids = (after, flags["redraw"], pseudonym, flags["fresh"], max_rows_per_id)
         if id_column is None:
             waves.refuse_without_ids(*ids)
-            return cls(held, label, None, flags["shuffle"])
+            spent = spending(ledger, dataset, plan, label, held, ids=False)
+            return cls(held, label, None, flags["shuffle"], spent)
         wave = waves.Wave.of(id_column, *ids)
         wave.check_plan(plan, label)
-        return cls(held, label, wave, flags["shuffle"])
+        spent = spending(ledger, dataset, plan, label, held, ids=True)
+        return cls(held, label, wave, flags["shuffle"], spent)
 
     def check_rows(self, plan: Plan, rows: int) -> None:
         """Refuse a table that is too short for what the plan does with it."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.counts import Counts
     from bistochastic.estimate.quantities import Quantity, Ratio
+    from bistochastic.models.ledger import Ledger
     from bistochastic.models.panels import Transitions
     from bistochastic.models.result import Regression
     from bistochastic.plan.attributes import Missing
@@ -435,6 +436,8 @@ class Plan(_Fields):
         fresh: bool = False,
         shuffle: bool = False,
         max_rows_per_id: int = 1,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
         progress: Progress = None,
         **options: Unpack[ReleaseOptions],
     ) -> Release[FrameT]:
@@ -460,7 +463,8 @@ class Plan(_Fields):
 
         ``shuffle=True`` puts the rows in a random order. Otherwise the order stays in clear, and a
         sorted file gives its neighbours away. ``allow_insecure`` admits ``Key.insecure``.
-        ``progress`` is that of :meth:`Matrix.decompose`.
+        ``progress`` is that of :meth:`Matrix.decompose`. ``ledger`` is a :class:`Ledger`, in which
+        the release is entered before anything is drawn; ``dataset`` names the people it is about.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -472,8 +476,9 @@ class Plan(_Fields):
         from bistochastic.plan.protect import protect
 
         said = Options.of(
-            self, key=key, fresh=fresh, shuffle=shuffle, max_rows_per_id=max_rows_per_id, **options
-        )
+            self, key=key, fresh=fresh, shuffle=shuffle, max_rows_per_id=max_rows_per_id,
+            ledger=ledger, dataset=dataset, **options,
+        )  # fmt: skip
         return protect(self, frame, said, progress)
 
     @taking(ReleaseOptions)
@@ -483,6 +488,8 @@ class Plan(_Fields):
         *,
         key: _core.Key | KeySource | None = None,
         max_rows_per_id: int = 1,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
         **options: Unpack[ReleaseOptions],
     ) -> ProtectedBatches:
         """The same for a table that comes in record batches of Arrow, in bounded memory.
@@ -493,7 +500,8 @@ class Plan(_Fields):
 
         Rows are drawn as they are read, so that an error may come after some of them: nothing of
         a release may be used that has not come to its end. A numeric column cannot be permuted
-        before all of it is known, so that a plan with one is refused.
+        before all of it is known, so that a plan with one is refused. A ``ledger`` is that of
+        :meth:`protect`; the release is entered when the first rows are drawn.
 
         >>> import bistochastic as bs, pyarrow as pa
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -504,7 +512,14 @@ class Plan(_Fields):
         from bistochastic.plan.options import Options
         from bistochastic.plan.stream import protect_batches
 
-        said = Options.of(self, key=key, max_rows_per_id=max_rows_per_id, **options)
+        said = Options.of(
+            self,
+            key=key,
+            max_rows_per_id=max_rows_per_id,
+            ledger=ledger,
+            dataset=dataset,
+            **options,
+        )
         return protect_batches(self, reader, said)
 
     @taking(EngineOptions)

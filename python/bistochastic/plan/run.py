@@ -132,6 +132,8 @@ class Run:
     def drawn(self, piece: Piece, order: NDArray[Any] | None = None) -> Any:
         """The rows protected, as the library of the table has them; in order, if there is one."""
         table, start = piece.table, piece.first or 0
+        if table.rows:
+            self._options.spend()
         if piece.ids is not None:
             drawn = self._by_ids(piece.encoded, piece.ids, piece.first is None and table.together)
         else:
@@ -223,6 +225,7 @@ class Run:
 
 def moved(plan: Plan, options: Options, attribute: Numeric, values: NDArray[Any]) -> NDArray[Any]:
     """A numeric column, permuted or averaged under a key that depends on all of it."""
+    options.spend()
     matrix: Any = attribute.matrix
     given: dict[str, Any] = {"order": attribute.order}
     if options.key is not None:
