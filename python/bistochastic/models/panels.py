@@ -89,7 +89,9 @@ class Transitions:
         """Each row of :attr:`counts` as shares of its sum; NaN if that is not positive."""
         rows = self.table.frequencies.reshape(self.shape)
         sums = rows.sum(axis=1, keepdims=True)
-        return np.divide(rows, sums, out=np.full_like(rows, np.nan), where=sums > 0)
+        found = np.full_like(rows, np.nan)
+        np.divide(rows, sums, out=found, where=sums > 0)
+        return found
 
     @kept
     def rate_errors(self) -> Array:
@@ -269,7 +271,10 @@ class _Pair:
     @kept
     def memoised(self) -> bool:
         """Whether noise is the same for people who did not change, in every attribute."""
-        return all(self._same(a, b) for a, b in self.attributes)
+        return all(
+            self._same(a, b) and list(map(_digest, a.matrices)) == list(map(_digest, b.matrices))
+            for a, b in self.attributes
+        )
 
     @kept
     def attributes(self) -> list[tuple[Coded, Coded]]:
