@@ -20,7 +20,6 @@ ROOMS = (
     "kept",
     "words",
     "markup",
-    "spelled",
     "arguments",
     "progress",
     "pipeline",
@@ -56,6 +55,8 @@ ROOMS = (
 )
 # What is imported inside a function when it is called, upwards all the same, and why.
 LATE = {
+    ("arguments", "adapters"): "columns and tables of other libraries are read there",
+    ("operators", "adapters"): "labels of rows are looked at there",
     ("matrix", "measures"): "profile, deniability and posterior are methods of a matrix",
     ("matrix", "estimate"): "estimate, required_records and standard_error are methods of a matrix",
     ("matrix", "exchange"): "to_json and from_json are methods of a matrix",
@@ -63,6 +64,7 @@ LATE = {
     ("matrix", "report"): "a matrix shows itself",
     ("measures", "plot"): "a profile draws itself",
     ("estimate", "plot"): "an estimate draws itself",
+    ("estimate", "adapters"): "counts have labels, and estimates become frames of other libraries",
     ("numeric", "adapters"): "what permute and anatomize hand out goes through the door",
     ("permutations", "files"): "a decomposition writes itself to a file",
     ("plan", "report"): "a plan, a certificate and a release write a report of themselves",

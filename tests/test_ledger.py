@@ -77,7 +77,7 @@ def test_the_best_guess_is_that_of_all_sequences(own: float) -> None:
 
 def test_sums_are_per_data_set_and_column(tmp_path: Path) -> None:
     ledger = bs.Ledger(tmp_path / "ledger.jsonl")
-    assert ledger.spent == ()
+    assert not ledger.spent
     assert repr(ledger) == "<Ledger of 0 releases>"
     plan_of(1).protect(FRAME, ledger=ledger, dataset="a")
     plan_of(2).protect(FRAME, ledger=ledger, dataset="a")
@@ -284,11 +284,12 @@ def test_a_lock_that_stays_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_bad_input_is_one_sentence(tmp_path: Path) -> None:
     plan, ledger = plan_of(1), bs.Ledger(tmp_path / "ledger")
+    text: Any = "x"
     calls: list[tuple[Any, str]] = [
         (lambda: plan.protect(FRAME, ledger=ledger), "`dataset` must say with a ledger whose"),
         (lambda: plan.protect(FRAME, dataset="d"), "`ledger` must be a Ledger; got NoneType"),
         (
-            lambda: plan.protect(FRAME, ledger="x", dataset="d"),
+            lambda: plan.protect(FRAME, ledger=text, dataset="d"),
             "`ledger` must be a Ledger; got str",
         ),  # type: ignore[arg-type]
         (lambda: plan.protect(FRAME, ledger=ledger, dataset=""), "`dataset` must not be empty"),
@@ -298,7 +299,7 @@ def test_bad_input_is_one_sentence(tmp_path: Path) -> None:
             lambda: bs.Ledger(tmp_path).entries,
             "`ledger` must be a file that can be written; got Is",
         ),
-        (lambda: ledger.add(plan, dataset="d"), "`certificate` must be a certificate; got Plan"),  # type: ignore[arg-type]
+        (lambda: ledger.add(text, dataset="d"), "`certificate` must be a certificate; got str"),
     ]
     for call, wrong in calls:
         with pytest.raises((ValueError, TypeError), match=f"^{wrong}"):

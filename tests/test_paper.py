@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from hypothesis import given
 import bistochastic as bs
 from bistochastic import paper
 from bistochastic.paper import reference
-from bistochastic.paper.table import peak_alpha
+from bistochastic.paper.statements import peak_alpha
 
 
 def test_seven_cells_follow_from_the_text_and_five_have_another_reading() -> None:
@@ -108,7 +107,7 @@ def test_the_decompositions_of_section_2_2() -> None:
             assert mixed.exact_row(u) == found.matrix.exact_row(u)
     # The paper's matrices, its second and third term.
     assert strict.permutations == ((0, 1, 2), (1, 2, 0), (2, 0, 1))
-    wrong = replace(lax, weights=(Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)))
+    wrong = lax._replace(weights=(Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)))
     assert not wrong.is_exact
 
 

@@ -125,15 +125,17 @@ def test_no_more_rows_are_held_than_are_drawn_at_a_time() -> None:
     given = taken = 0
     own = plan()
     stream = Stream(own, table.schema, Options.of(own, key=KEY, release="w"))
-    for batch in table.to_batches(max_chunksize=10_000):
-        given += batch.num_rows
-        taken += sum(part.num_rows for part in stream.batch(batch))
-        assert given - taken < FULL + BLOCK
-    taken += sum(part.num_rows for part in stream.finish())
-    assert taken == given
-    assert stream.finish() == []
-    with pytest.raises(ValueError, match=r"^`batch` must come before the end"):
-        stream.batch(table.to_batches()[0])
+
+    def batches() -> Iterator[Any]:
+        nonlocal given
+        for batch in table.to_batches(max_chunksize=10_000):
+            assert given - taken < FULL + BLOCK
+            given += batch.num_rows
+            yield batch
+
+    for piece in stream.pieces(batches()):
+        taken += sum(part.num_rows for part in stream.drawn(piece))
+    assert taken == given == len(table)
 
 
 def test_rows_are_read_only_as_they_are_asked_for() -> None:
@@ -216,9 +218,9 @@ def test_columns_and_types_are_checked_before_a_row_is_read() -> None:
     own = plan()
     stream = Stream(own, table.schema, Options.of(own))
     with pytest.raises(ValueError, match=r"^`batch` must have the columns that were said, in "):
-        stream.batch(pa.record_batch({"sex": ["F"]}))
+        list(stream.pieces([pa.record_batch({"sex": ["F"]})]))
     with pytest.raises(TypeError, match=r"^`batch` must be a RecordBatch; got Table"):
-        stream.batch(table)
+        list(stream.pieces([table]))
 
 
 def test_a_numeric_column_takes_two_passes() -> None:
@@ -231,10 +233,9 @@ def test_a_numeric_column_takes_two_passes() -> None:
     options = Options.of(own, key=KEY, release="w", shuffle=True)
     numbers = {"income": permuted(own, options, "income", income)}
     stream = Stream(own, table.schema, options, numbers=numbers)
-    parts: list[Any] = []
-    for batch in in_pieces(table, [10, 400]):
-        parts += stream.batch(batch)
-    parts += stream.finish()
+    cut = in_pieces(table, [10, 400])
+    parts = [ready for piece in stream.pieces(cut) for ready in stream.drawn(piece)]
+    stream.close()
     want = own.protect(table, key=KEY, release="w")
     assert values_of(pa.Table.from_batches(parts)) == values_of(want.data)
     assert stream.certificate.shuffled
@@ -242,4 +243,4 @@ def test_a_numeric_column_takes_two_passes() -> None:
     # Numbers for another number of rows are no numbers of this table.
     short = Stream(own, table.schema, options, numbers={"income": numbers["income"][:999]})
     with pytest.raises(ValueError, match=r"^column `income`: must have a number for each of 1000"):
-        [short.batch(batch) for batch in table.to_batches()] and short.finish()
+        list(short.pieces(table.to_batches()))

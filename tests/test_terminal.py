@@ -238,11 +238,11 @@ def test_a_foreign_certificate_is_shown_harmlessly(folder: Path) -> None:
 
 
 def test_progress_is_harmless() -> None:
-    from bistochastic.progress import _State
+    from bistochastic.progress import _Work
 
-    state = _State(EVIL)
-    state.note_is(EVIL)
-    harmless(state.line)
+    work = _Work(EVIL)
+    work.note = EVIL
+    harmless(work.line)
 
 
 def test_data_on_a_screen_are_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

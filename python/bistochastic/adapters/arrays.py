@@ -182,31 +182,20 @@ class Entries:
 
     def at(self, indices: np.ndarray, nulls: Mask | None) -> tuple[Codes, Mask | None]:
         """The codes of rows, any index below null; which are missing, if any."""
-        codes, missing, others = self.split(indices, nulls)
-        if others is not None:
-            check(others, None)
-        return codes, missing
-
-    def split(
-        self, indices: np.ndarray, nulls: Mask | None
-    ) -> tuple[Codes, Mask | None, Mask | None]:
-        """The same, and which rows hold no category, if any might."""
         missing = nulls
         places = indices if nulls is None else np.where(nulls, indices.dtype.type(0), indices)
         if self.missing is not None and len(places):
             none = self.missing[places]
             missing = none if nulls is None else none | nulls
             missing = missing if missing.any() else None
-        others = None
         if self.unknown is not None and len(places):
-            others = self.unknown[places]
-            others = others if missing is None else others & ~missing
+            check(self.unknown[places], missing)
         if self.in_order and nulls is None:
             codes = recoded(indices, max(len(self.codes), 1), self.codes.dtype)
             if codes is None:
                 raise Undeclared((indices < 0) | (indices >= len(self.codes)))
-            return codes, missing, others
-        return np.take(self.codes, places, mode="clip"), missing, others
+            return codes, missing
+        return np.take(self.codes, places, mode="clip"), missing
 
 
 # What arrays hold, by the kind of their type, and what Python calls it.
@@ -343,6 +332,10 @@ class Arrays:
     def rows(self) -> int:
         """The number of rows."""
         return self._rows
+
+    def column(self, name: str) -> Any:
+        """A column, as it was given."""
+        return self._given[name]
 
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
         """The code of every row, and which rows are missing, if any."""

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bistochastic.adapters.arrays import in_order, one_nan
+from bistochastic.adapters.arrays import in_order, one_nan, solid
 
 if TYPE_CHECKING:
-    pass
+    from bistochastic.adapters.frames import Mask
 
     # A column of Arrow, in one piece or in several.
     Cells: TypeAlias = pa.Array | pa.ChunkedArray
@@ -24,6 +24,39 @@ if TYPE_CHECKING:
 # Bytes that the offsets of a column of texts count, and rows of a chunk where there are more.
 _MOST, _ROWS = (1 << 31) - 1, 1 << 16
 _VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+_STRINGS = (pa.string(), pa.large_string(), pa.string_view())
+_BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
+
+
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """The type of the values of a dictionary; of any other type, itself."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def is_string(kind: pa.DataType) -> bool:
+    """Whether a type holds strings, however they lie in memory."""
+    return kind in _STRINGS
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Whether a type holds bytes, however they lie in memory."""
+    return kind in _BYTES or pa.types.is_fixed_size_binary(kind)
+
+
+def nulls(column: Cells) -> Mask | None:
+    """Find which cells are null; None if none is."""
+    if not column.null_count:
+        return None
+    return np.asarray(column.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def memory(buffer: pa.Buffer | None, kind: str) -> np.ndarray:
+    """Read a buffer as an array over the same memory; empty if there is no buffer."""
+    if not buffer:
+        return np.empty(0, kind)
+    array = np.frombuffer(buffer, kind, buffer.size // np.dtype(kind).itemsize)
+    # What came out of a message of another process may lie at an odd address.
+    return solid(array, array.dtype)
 
 
 def declared(kind: pa.DataType) -> pa.DataType:

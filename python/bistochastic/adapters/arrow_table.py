@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bistochastic.adapters import arrays, arrow_cells
+from bistochastic.adapters.arrow_cells import is_string, memory, nulls, value_type
 from bistochastic.adapters.frames import Frame, WrongType, distinct
 from bistochastic.words import shown
 
@@ -59,8 +60,8 @@ class ArrowTable(Frame):
     def spelled_out(self, name: str) -> Cells:
         """A column without a dictionary: whole numbers in it stay whole numbers."""
         column = self.column(name)
-        kind = column.type
-        return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+        kind = value_type(column.type)
+        return column if kind is column.type else column.cast(kind)
 
     def numbered(self, name: str, values: np.ndarray) -> Cells:
         """A column like that one, with these numbers."""
@@ -103,10 +104,8 @@ class PlacedTable(ArrowTable):
         kind = self.column(name).type
         holds, labels = _respelled(kind, labels)
         if holds == "text":
-            kind = pa.dictionary(pa.int32(), pa.string())
-        elif pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        return labelled_as(kind, labels, codes, missing)
+            return labelled_as(pa.dictionary(pa.int32(), pa.string()), labels, codes, missing)
+        return labelled_as(value_type(kind), labels, codes, missing)
 
 
 class Batch(ArrowTable):
@@ -141,8 +140,8 @@ def codes_of(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
     kind = column.type
     holds, labels = _respelled(kind, labels)
     if pa.types.is_dictionary(kind):
-        return _of_dictionaries(column, labels)
-    missing = _nulls(column)
+        return _of_dictionary(column, labels)
+    missing = nulls(column)
     if holds == "text":
         known = codes_of_views(_views(column), labels, missing)
         if known is not None:
@@ -152,7 +151,7 @@ def codes_of(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
             column = column.cast(pa.string())
         found = pc.index_in(column, value_set=pa.array(labels.values, column.type))
         if found.null_count > column.null_count:
-            arrays.check(_nulls(found), missing)  # type: ignore[arg-type]
+            arrays.check(nulls(found), missing)  # type: ignore[arg-type]
         codes = found.fill_null(0).to_numpy()
         return codes.astype(arrays.narrow(len(labels))), missing
     if holds == "boolean":
@@ -186,9 +185,9 @@ def codes_of_views(
     parts, start = [np.empty(0, dtype)], 0
     for chunk in chunks:
         _valid, first, *rest = chunk.buffers()
-        views = _words(first, "u8")[2 * chunk.offset :][: 2 * len(chunk)]
+        views = memory(first, "u8")[2 * chunk.offset :][: 2 * len(chunk)]
         none = None if missing is None else missing[start : start + len(chunk)]
-        data = [_words(buffer, "u1") for buffer in rest]
+        data = [memory(buffer, "u1") for buffer in rest]
         codes = labels._texts.codes_of_views(views, data, none, dtype)
         if codes is None:
             return None
@@ -197,21 +196,12 @@ def codes_of_views(
     return parts[-1] if len(parts) == 2 else np.concatenate(parts)
 
 
-def _words(buffer: pa.Buffer | None, kind: str) -> np.ndarray:
-    """A buffer of Arrow as an array over the same memory; empty if there is no buffer."""
-    if not buffer:
-        return np.empty(0, kind)
-    array = np.frombuffer(buffer, kind, buffer.size // np.dtype(kind).itemsize)
-    # What came out of a message of another process may lie at an odd address.
-    return arrays.solid(array, array.dtype)
-
-
 def _respelled(kind: pa.DataType, labels: Labels) -> tuple[arrays.Holds, Labels]:
     """What a column of this type holds, and the categories spelled so."""
-    values = kind.value_type if pa.types.is_dictionary(kind) else kind
+    values = value_type(kind)
     what = kind if values is kind else f"categories of {str(values).split('<')[0]}"
     holds: arrays.Holds
-    if _is_text(values):
+    if is_string(values):
         holds = "text"
     elif pa.types.is_integer(values):
         holds = "integer"
@@ -227,37 +217,19 @@ def _respelled(kind: pa.DataType, labels: Labels) -> tuple[arrays.Holds, Labels]
     return holds, labels
 
 
-def _of_dictionaries(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
-    """The same, chunk by chunk: each may have a dictionary of its own, mostly all have one."""
-    known: dict[Any, arrays.Entries] = {}
-    if column.num_chunks == 1 and not column.null_count:
-        [chunk] = column.chunks
-        return _entries(chunk.dictionary, labels).at(chunk.indices.to_numpy(), None)
-    codes = np.zeros(len(column), arrays.narrow(len(labels)))
-    missing: Mask | None = None
-    others: Mask | None = None
-    start = 0
-    for chunk in column.chunks:
-        here = slice(start, start + len(chunk))
-        start = here.stop
-        entries = chunk.dictionary
-        places = [None if buffer is None else buffer.address for buffer in entries.buffers()]
-        same = (entries.offset, len(entries), *places)
-        if same not in known:
-            known[same] = _entries(entries, labels)
-        indices = chunk.indices
-        nulls = _nulls(indices)
-        plain = (indices if nulls is None else indices.fill_null(0)).to_numpy(zero_copy_only=False)
-        codes[here], none, unknown = known[same].split(plain, nulls)
-        if none is not None:
-            missing = np.zeros(len(column), bool) if missing is None else missing
-            missing[here] = none
-        if unknown is not None:
-            others = np.zeros(len(column), bool) if others is None else others
-            others[here] = unknown
-    if others is not None:
-        arrays.check(others, None)
-    return codes, missing
+def _of_dictionary(column: Cells, labels: Labels) -> tuple[Codes, Mask | None]:
+    """The same of a column of categories; chunks may have dictionaries of their own."""
+    if not len(column):
+        return np.zeros(0, arrays.narrow(len(labels))), None
+    try:
+        several = column.num_chunks > 1
+        chunk = column.unify_dictionaries().combine_chunks() if several else column.chunk(0)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        # Dictionaries with nulls among them, say, are spelled out.
+        return codes_of(column.cast(column.type.value_type), labels)
+    missing = nulls(chunk.indices)
+    indices = chunk.indices if missing is None else chunk.indices.fill_null(0)
+    return _entries(chunk.dictionary, labels).at(indices.to_numpy(zero_copy_only=False), missing)
 
 
 def _entries(dictionary: pa.Array, labels: Labels) -> arrays.Entries:
@@ -291,19 +263,6 @@ def labelled_as(kind: pa.DataType, labels: Labels, codes: Codes, missing: Mask |
             found = pa.Array.from_buffers(plain, len(found), [None, *found.buffers()[1:]])
         found = found if found.type == kind else found.cast(kind)
     return pa.chunked_array([found])
-
-
-def _nulls(column: Cells) -> Mask | None:
-    if not column.null_count:
-        return None
-    return np.asarray(column.is_null().to_numpy(zero_copy_only=False), dtype=bool)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return any(
-        is_one(kind)
-        for is_one in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    )
 
 
 def _texts(labels: Labels, kind: pa.DataType) -> pa.Array:

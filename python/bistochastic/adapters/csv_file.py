@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from bistochastic.adapters import csv_numbers
+from bistochastic.adapters.arrow_cells import is_string
 from bistochastic.adapters.csv_bytes import CsvBytes
 from bistochastic.adapters.csv_dialect import Dialect
 from bistochastic.adapters.frames import distinct
@@ -416,14 +417,9 @@ class CsvSink:
 
 def _field(column: Cells, dialect: Dialect) -> Cells:
     """A column as the texts of fields."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-    is_text = any(
-        is_one(column.type)
-        for is_one in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    )
-    if not is_text:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not is_string(column.type):
         texts = column.cast(pa.string()).cast(pa.large_string())
         if pa.types.is_floating(column.type):
             # It is then read as a float again.

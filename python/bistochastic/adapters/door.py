@@ -1,4 +1,4 @@
-"""The door: whatever leaves a call is made anew from its visible cells, whichever library it is of.
+"""The door: whatever leaves a call is made from its visible cells, whichever library it is of.
 
 Each library has its door in the file of its tables, and tables of a plan go through it by ``made``.
 Here are columns and tables that a caller handed over without a plan.
@@ -6,13 +6,32 @@ Here are columns and tables that a caller handed over without a plan.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bistochastic.adapters.frames import library
+
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Mapping
+
+_MUST = "be an array, a list, a series, a frame or an Arrow array with a row for each individual"
+
+
+def rows_of(values: Any, size: int) -> None:
+    """Check that there is a row for each of so many individuals.
+
+    >>> rows_of([3, 1, 2], 4)
+    Traceback (most recent call last):
+        ...
+    ValueError: `values` must be one for each of the 4 individuals; got 3
+    """
+    if not is_known(values) or (isinstance(values, np.ndarray) and values.ndim == 0):
+        got = "a single number" if isinstance(values, np.ndarray) else type(values).__name__
+        raise TypeError(f"`values` must {_MUST}; got {got}")
+    if len(values) != size:
+        must = f"`values` must be one for each of the {size} individuals"
+        raise ValueError(f"{must}; got {len(values)}")
 
 
 def is_known(given: object) -> bool:
@@ -25,9 +44,9 @@ def is_known(given: object) -> bool:
 
 
 def leaving(given: object, order: np.ndarray | None = None) -> Any:
-    """The cells of a column or a table as a new one of its kind, rows in order.
+    """Make a new column or table of its kind from the cells of this one, rows in order.
 
-    An index of pandas is no part of it; :func:`labelled` puts one on.
+    A pandas index is not part of it; :func:`labelled` adds one.
 
     >>> leaving((3, 1, 2), np.array([2, 0, 1]))
     (2, 3, 1)
@@ -43,33 +62,67 @@ def leaving(given: object, order: np.ndarray | None = None) -> Any:
 
 
 def labelled(made: Any, given: Any) -> Any:
-    """What was made, with the labels that rows of pandas had: those stay in their places."""
-    if hasattr(type(given), "iloc"):
+    """Label what was made as the rows of a pandas object were: labels stay in their places."""
+    if library(given) == "pandas":
         from bistochastic.adapters.pandas_frame import labels_made
 
         made.index = labels_made(given.index)
     return made
 
 
+def numbered(given: Any, numbers: np.ndarray) -> Any:
+    """Make a container of the same kind that holds these numbers instead.
+
+    >>> numbered([1, 2], np.array([1.5, 1.5]))
+    [1.5, 1.5]
+    """
+    if isinstance(given, list | tuple):
+        return type(given)(numbers.tolist())
+    found, single = library(given), not hasattr(type(given), "columns")
+    if found == "pandas":
+        import pandas as pd
+
+        if single:
+            return labelled(pd.Series(numbers, name=given.name), given)
+        return labelled(pd.DataFrame(numbers, columns=given.columns.tolist()), given)
+    if found == "polars":
+        import polars as pl
+
+        if single:
+            return pl.Series(given.name, numbers)
+        return pl.DataFrame(dict(zip(given.columns, np.ascontiguousarray(numbers.T), strict=True)))
+    if found == "pyarrow":
+        import pyarrow as pa
+
+        if single:
+            column = pa.array(numbers)
+            return pa.chunked_array([column]) if hasattr(given, "chunks") else column
+        return pa.table(list(np.ascontiguousarray(numbers.T)), names=given.schema.names)
+    return numbers
+
+
+def table(given: Any, columns: Mapping[Any, object]) -> Any:
+    """Make a table like this one from columns that have left."""
+    if isinstance(given, dict):
+        return dict(columns)
+    kind = type(given)
+    return (kind.from_pydict if hasattr(kind, "from_pydict") else kind)(dict(columns))
+
+
 def _maker(given: object) -> Any:
-    """What makes a column or table of its library anew; None where none is known."""
-    # A library whose object this is has been imported.
-    pd, pl, pa = (sys.modules.get(name) for name in ("pandas", "polars", "pyarrow"))
-    if pd is not None and isinstance(given, pd.Series | pd.DataFrame):
+    """Find what makes a new column or table of this library; None if none is known."""
+    found, table = library(given), hasattr(type(given), "columns")
+    if found == "pandas":
         from bistochastic.adapters import pandas_frame
 
-        single = isinstance(given, pd.Series)
-        return pandas_frame.made if single else pandas_frame.table_made
-    if pl is not None and isinstance(given, pl.Series | pl.DataFrame):
+        return pandas_frame.table_made if table else pandas_frame.made
+    if found == "polars":
         from bistochastic.adapters import polars_frame
 
-        single = isinstance(given, pl.Series)
-        return polars_frame.made if single else polars_frame.table_made
-    if pa is not None and isinstance(given, pa.Array | pa.ChunkedArray | pa.Table | pa.RecordBatch):
+        return polars_frame.table_made if table else polars_frame.made
+    if found == "pyarrow":
         from bistochastic.adapters import arrow_cells, arrow_table
 
-        if isinstance(given, pa.Array):
-            return arrow_cells.made
-        single = isinstance(given, pa.ChunkedArray)
-        return arrow_cells.column if single else arrow_table.table_made
+        single = arrow_cells.column if hasattr(given, "chunks") else arrow_cells.made
+        return arrow_table.table_made if table else single
     return None

@@ -1,11 +1,12 @@
 """A caller's table, whatever holds it: opened, read a column at a time, put together again.
 
-Libraries are found out through narwhals, which imports none of them. Each of the files beside this
-one reads and writes the columns of one library; what is common is here.
+Each of the files beside this one reads and writes the columns of one library, and is imported once
+an object of that library is here; what is common is here.
 """
 
 from __future__ import annotations
 
+import sys
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar
 
@@ -95,6 +96,9 @@ class Table(Protocol):
     def rows(self) -> int:
         """The number of rows."""
 
+    def column(self, name: str) -> Any:
+        """A column, as its library has it."""
+
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
         """The code of every row, of any width, 0 where it is missing; which are missing, if any."""
 
@@ -126,7 +130,7 @@ class Table(Protocol):
         """
 
 
-def opened(frame: object) -> Table:
+def opened(frame: Any) -> Table:
     """The caller's table.
 
     >>> opened({"sex": ["F", "M"]}).names
@@ -136,30 +140,26 @@ def opened(frame: object) -> Table:
         ...
     TypeError: `frame` must be a frame of pandas or polars, ... or a dict of arrays; got list
     """
-    if _is_record_batch(frame):
-        # Engines hand over many of them, so that nothing else is asked first.
-        from bistochastic.adapters.arrow_table import Batch
-
-        return Batch(frame)
-    from narwhals.stable.v2 import dependencies
-
     if isinstance(frame, dict):
         from bistochastic.adapters.arrays import Arrays
 
         return Arrays(frame)
-    if dependencies.is_pandas_dataframe(frame):
-        from bistochastic.adapters.pandas_frame import PandasFrame
+    found = library(frame)
+    if found and hasattr(type(frame), "columns"):
+        if found == "pandas":
+            from bistochastic.adapters.pandas_frame import PandasFrame
 
-        return PandasFrame(frame)
-    if dependencies.is_polars_dataframe(frame):
-        from bistochastic.adapters.polars_frame import PolarsFrame
+            return PandasFrame(frame)
+        if found == "polars":
+            from bistochastic.adapters.polars_frame import PolarsFrame
 
-        return PolarsFrame(frame)
-    if dependencies.is_pyarrow_table(frame):
-        from bistochastic.adapters.arrow_table import ArrowTable
+            return PolarsFrame(frame)
+        from bistochastic.adapters import arrow_table
 
-        return ArrowTable(frame)
-    if _is_relation(frame):
+        # Engines hand over many record batches.
+        batch = is_arrow(frame, "RecordBatch")
+        return arrow_table.Batch(frame) if batch else arrow_table.ArrowTable(frame)
+    if module_of(frame) == "duckdb" and hasattr(type(frame), "query"):
         from bistochastic.adapters.duckdb_relation import Relation
 
         return Relation(frame)
@@ -168,22 +168,43 @@ def opened(frame: object) -> Table:
         "or a dict of arrays"
     )
     got = type(frame).__name__
-    if dependencies.is_polars_lazyframe(frame):
+    if (module_of(frame), got) == ("polars", "LazyFrame"):
         got += ", which collect() makes one"
     raise TypeError(f"`frame` must {must}; got {got}")
 
 
-def _module(frame: object) -> str:
+# Columns and tables of each library.
+_KINDS = {
+    "pandas": ("DataFrame", "Series"),
+    "polars": ("DataFrame", "Series"),
+    "pyarrow": ("RecordBatch", "Table", "Array", "ChunkedArray"),
+}
+
+
+def library(given: object) -> str:
+    """Name the library that a column or a table is of: pandas, polars, pyarrow, or none.
+
+    >>> import polars as pl
+    >>> library(pl.Series([1, 2])), library([1, 2])
+    ('polars', '')
+    """
+    for name, kinds in _KINDS.items():
+        # A library whose object this is has been imported.
+        module = sys.modules.get(name)
+        if module is not None and isinstance(given, tuple(getattr(module, k) for k in kinds)):
+            return name
+    return ""
+
+
+def module_of(given: object) -> str:
+    """Name the package that the class of an object is of."""
     # A class made by `type` may have none.
-    return str(getattr(type(frame), "__module__", "")).split(".")[0]
+    return str(getattr(type(given), "__module__", "")).split(".")[0].lstrip("_")
 
 
-def _is_record_batch(frame: object) -> bool:
-    return _module(frame) == "pyarrow" and type(frame).__name__ == "RecordBatch"
-
-
-def _is_relation(frame: object) -> bool:
-    return _module(frame) in ("duckdb", "_duckdb") and hasattr(type(frame), "query")
+def is_arrow(given: object, kind: str) -> bool:
+    """Whether this is a Table, a RecordBatch or a Schema of pyarrow."""
+    return module_of(given) == "pyarrow" and type(given).__name__ == kind
 
 
 class Frame:
@@ -249,13 +270,15 @@ class Frame:
         """Ids as an array of whole numbers, texts or bytes, or a list; which are missing."""
         import narwhals.stable.v2 as nw
 
-        from bistochastic import spelled
         from bistochastic.adapters.arrays import id_list, whole
+        from bistochastic.adapters.values import strings_of
 
-        column = spelled.column_of(self.column(name))
+        column = strings_of(self.column(name))
         if column is not None:
+            from bistochastic.adapters import spelled
+
             none = spelled.nulls(column)
-            return (spelled.of_column(column) if none is None else []), none
+            return (spelled.ids_of(column) if none is None else []), none
         series = nw.from_native(self.spelled_out(name), series_only=True)
         missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
         if missing.any():

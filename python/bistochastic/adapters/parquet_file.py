@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bistochastic.adapters.arrow_cells import declared
+from bistochastic.adapters.arrow_cells import declared, is_string
 from bistochastic.adapters.frames import distinct
 from bistochastic.adapters.table_files import said
 
@@ -81,8 +81,8 @@ class ParquetSource:
 
 def _is_listed(file: pq.ParquetFile, name: str) -> bool:
     """Whether all groups of rows hold a column as a dictionary of texts and places in it."""
-    schema, texts = file.schema_arrow, (pa.string(), pa.large_string(), pa.string_view())
-    if name not in schema.names or schema.field(name).type not in texts:
+    schema = file.schema_arrow
+    if name not in schema.names or not is_string(schema.field(name).type):
         return False
     metadata = file.metadata
     paths = [metadata.schema.column(i).path for i in range(metadata.num_columns)]

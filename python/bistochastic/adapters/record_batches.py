@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from bistochastic.adapters.arrow_cells import is_string, value_type
 from bistochastic.adapters.arrow_table import ArrowTable, PlacedTable
 from bistochastic.adapters.frames import distinct, unchanged
 from bistochastic.words import shown
@@ -43,12 +44,10 @@ def gathered(batches: Sequence[pa.RecordBatch]) -> pa.Table:
 
 def id_kind(kind: pa.DataType) -> str:
     """What ids of a column are, in a word, as its type says."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
+    kind = value_type(kind)
     if pa.types.is_integer(kind):
         return "whole numbers"
-    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return "texts" if any(is_one(kind) for is_one in texts) else "bytes"
+    return "texts" if is_string(kind) else "bytes"
 
 
 def check_schema(found: pa.Schema, expected: pa.Schema) -> None:

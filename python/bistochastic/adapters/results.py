@@ -6,20 +6,20 @@ A column in clear has no declared levels: those that occur are found here.
 from __future__ import annotations
 
 from functools import partial, wraps
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
 from bistochastic.adapters import frames
+from bistochastic.adapters.frames import library
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import duckdb
     import pandas as pd
     import polars as pl
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from bistochastic.adapters.arrow_cells import Cells
@@ -37,8 +37,9 @@ def opened(frame: object) -> Table:
     >>> opened({"sex": ["F", "M"]}).rows
     2
     """
-    if _library(frame) == "pandas" and hasattr(frame, "reset_index") and hasattr(frame, "columns"):
-        frame = frame.reset_index(drop=True)
+    if library(frame) == "pandas" and hasattr(type(frame), "columns"):
+        pandas: Any = frame
+        frame = pandas.reset_index(drop=True)
     return frames.opened(frame)
 
 
@@ -56,14 +57,9 @@ def _compared(find: Callable[_P, _R]) -> Callable[_P, _R]:
         # Outside, so that the other error is no part of this one.
         table, name = cast("tuple[Table, str]", given)
         must = f"column `{shown(name)}`: must hold values that can be compared and sorted"
-        raise TypeError(f"{must}; got {frames.kind_of(_column(table, name))}")
+        raise TypeError(f"{must}; got {frames.kind_of(table.column(name))}")
 
     return found
-
-
-def _library(frame: object) -> str:
-    # A class made by `type` may have none.
-    return str(getattr(type(frame), "__module__", "")).split(".")[0].lstrip("_")
 
 
 @_compared
@@ -95,37 +91,32 @@ def declared(table: Table, name: str) -> tuple[Any, ...]:
     >>> declared(opened({"smokes": np.array([True, True])}), "smokes")
     (False, True)
     """
+    column = table.column(name)
     if not isinstance(table, frames.Frame):
-        given: Any = table
-        column = given.column(name) if hasattr(given, "column") else given._given[name]
         truths = getattr(getattr(column, "dtype", None), "kind", "") == "b"
         return (False, True) if truths else ()
     from bistochastic.adapters.schemas import columns_of
 
-    column = table.column(name)
-    if _library(column) == "pandas" and getattr(column.dtype, "ordered", False):
+    found = library(column)
+    if found == "pandas" and getattr(column.dtype, "ordered", False):
         return tuple(column.cat.categories.tolist())
-    if _library(column) == "pyarrow" and getattr(column.type, "ordered", False):
+    if found == "pyarrow" and getattr(column.type, "ordered", False):
         return tuple(v for chunk in column.chunks for v in chunk.dictionary.to_pylist())
-    (found,) = columns_of(table._frame.select(name).head(0).to_native())
-    return found.levels or () if found.declared else ()
+    [listed] = columns_of(table._frame.select(name).head(0).to_native())
+    return listed.levels or () if listed.declared else ()
 
 
 def _found(table: Table, name: str) -> tuple[NDArray[np.intp], list[Any]]:
     """Codes, -1 where missing, and the levels in some order."""
-    column = _column(table, name)
-    if not isinstance(table, frames.Frame):
-        return _of_array(column)
-    library = _library(column)
-    if library == "pandas":
-        return _of_pandas(column)
-    if library == "polars":
-        return _of_polars(column)
-    return _of_arrow(column)
-
-
-def _column(table: Any, name: str) -> Any:
-    return table.column(name) if hasattr(table, "column") else table._given[name]
+    column = table.column(name)
+    match library(column):
+        case "pandas":
+            return _of_pandas(column)
+        case "polars":
+            return _of_polars(column)
+        case "pyarrow":
+            return _of_arrow(column)
+    return _of_array(column)
 
 
 def _of_array(column: np.ndarray) -> tuple[NDArray[np.intp], list[Any]]:
@@ -185,59 +176,35 @@ def _of_arrow(column: Cells) -> tuple[NDArray[np.intp], list[Any]]:
 
 
 def maker(frame: object) -> Maker:
-    """What makes a table of the library that ``frame`` is of, from columns by name."""
-    library = _library(frame)
-    if library in ("pandas", "polars"):
-        return partial(_frame, library)
-    if library == "pyarrow":
-        return _arrow
-    return _relation if library == "duckdb" else _dict
+    """Find what makes a table of the library that ``frame`` is of, from columns by name."""
+    name = library(frame) or frames.module_of(frame)
+    return partial(made_by, name if name in ("pandas", "polars", "pyarrow", "duckdb") else "")
 
 
-def _dict(columns: Mapping[str, object]) -> dict[str, Any]:
-    found = {}
-    for name, values in columns.items():
-        plain = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
-        found[name] = plain
-    return found
-
-
-def _frame(library: str, columns: Mapping[str, Any]) -> Any:
-    from importlib import import_module
-
+def made_by(name: str, columns: Mapping[str, Any]) -> Any:
+    """Make a table of this library; without one, a dict of arrays."""
     listed = {k: v if isinstance(v, np.ndarray) else list(v) for k, v in columns.items()}
-    return import_module(library).DataFrame(listed)
+    if name in ("pandas", "polars"):
+        return import_module(name).DataFrame(listed)
+    if name in ("pyarrow", "duckdb"):
+        import pyarrow as pa
 
-
-def _arrow(columns: Mapping[str, object]) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.table({name: pa.array(values) for name, values in columns.items()})
-
-
-def _relation(columns: Mapping[str, object]) -> duckdb.DuckDBPyRelation:
-    import duckdb
-
-    return duckdb.connect().from_arrow(_arrow(columns))
+        table = pa.table({k: pa.array(v) for k, v in listed.items()})
+        return import_module(name).connect().from_arrow(table) if name == "duckdb" else table
+    return {k: v if isinstance(v, np.ndarray) else np.array(v, object) for k, v in listed.items()}
 
 
 def column(frame: Any, values: NDArray[np.float64]) -> Any:
-    """Numbers as a column that can be put into ``frame``.
+    """Make a column of numbers that can be put into ``frame``.
 
     >>> column({"sex": ["F", "M"]}, np.array([1.0, 2.0]))
     array([1., 2.])
     """
-    library = _library(frame)
-    if library == "pandas":
-        import pandas as pd
-
-        return pd.Series(values, index=frame.index, name="weight")
-    if library == "polars":
-        import polars as pl
-
-        return pl.Series("weight", values)
-    if library in ("pyarrow", "duckdb"):
-        import pyarrow as pa
-
-        return pa.chunked_array([values])
+    name = library(frame) or frames.module_of(frame)
+    if name == "pandas":
+        return import_module(name).Series(values, index=frame.index, name="weight")
+    if name == "polars":
+        return import_module(name).Series("weight", values)
+    if name in ("pyarrow", "duckdb"):
+        return import_module("pyarrow").chunked_array([values])
     return values

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.adapters import results
+from bistochastic.adapters.frames import module_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def opened(rows: Any) -> Table:
         said = str(error)
         if not said.startswith("`frame` must be"):
             raise
-        cure = _CURES.get(type(rows).__module__.split(".")[0])
+        cure = _CURES.get(module_of(rows))
         must = "`rows` must be a frame, a relation of DuckDB, a dict of columns or a list of rows"
         made = "" if cure is None else f", of which {cure} makes rows"
     raise TypeError(f"{must}; got {type(rows).__name__}{made}")

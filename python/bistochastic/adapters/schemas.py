@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from bistochastic.adapters.frames import distinct
+from bistochastic.adapters.frames import distinct, library, module_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,10 +41,11 @@ def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
      Column(name='age', holds='whole numbers', type='Int8', levels=None, declared=False)]
     """
     import narwhals.stable.v2 as nw
-    from narwhals.stable.v2 import dependencies
 
     native = _empty_frame(schema)
-    if dependencies.is_pandas_dataframe(native):
+    # The categories of a pandas frame are those that occur, even if they are ordered.
+    declares = library(native) != "pandas"
+    if not declares and hasattr(type(native), "columns"):
         distinct(list(native.columns))
     try:
         frame = nw.from_native(native)
@@ -53,8 +54,6 @@ def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
         more = "schema of polars, a relation of DuckDB, a codebook or a dict of levels"
         raise TypeError(f"{must}{more}; got {type(schema).__name__}") from None
     listed = frame.collect_schema() if isinstance(frame, nw.LazyFrame) else frame.schema
-    # The categories of a frame of pandas are those that occur, even where they are ordered.
-    declares = not dependencies.is_pandas_dataframe(native)
     found = []
     for name, dtype in listed.items():
         word = str(dtype).split("(")[0]
@@ -80,7 +79,7 @@ def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
 
 def _empty_frame(schema: Any) -> Any:
     """A schema alone as a frame without rows; what is a frame as it is."""
-    module, name = type(schema).__module__.split(".")[0], type(schema).__name__
+    module, name = module_of(schema), type(schema).__name__
     if (module, name) == ("polars", "Schema"):
         return schema.to_frame()
     if (module, name) == ("pyarrow", "Schema"):
@@ -105,7 +104,7 @@ def declares(schema: Any, name: str) -> bool:
 
 def _enum_of_polars(native: Any, name: str) -> tuple[str, ...] | None:
     """The levels of an Enum of polars that an Arrow schema carries, as in a file polars wrote."""
-    if type(native).__module__.split(".")[0] != "pyarrow":
+    if module_of(native) != "pyarrow":
         return None
     schema = getattr(native, "schema", native)
     noted = schema.field(name).metadata or {}

@@ -206,11 +206,12 @@ def held_in(source: Source) -> dict[str, str]:
     """The columns whose type says that they hold ``"text"`` or ``"floats"``, with that word."""
     import pyarrow as pa
 
-    texts = (pa.string(), pa.large_string(), pa.string_view())
+    from bistochastic.adapters.arrow_cells import is_string, value_type
+
     found: dict[str, str] = {}
     for field in source.schema:
-        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        if kind in texts:
+        kind = value_type(field.type)
+        if is_string(kind):
             found[field.name] = "text"
         elif pa.types.is_floating(kind):
             found[field.name] = "floats"

@@ -55,6 +55,8 @@ def code_array(codes: object) -> np.ndarray:
 
 
 def _of_counts(matrix: Matrix, counts: object) -> Array:
+    from bistochastic.adapters.values import refuse_other_order
+
     r = matrix.size
     must = f"`counts` must hold {r} non-negative numbers"
     numbers = arguments.array("counts", f"hold {r} non-negative numbers", counts)
@@ -68,8 +70,7 @@ def _of_counts(matrix: Matrix, counts: object) -> Array:
     if numbers.shape not in shapes:
         wanted = " or ".join(str(shape) for shape in sorted(shapes, key=len))
         raise ValueError(f"{must}, of shape {wanted}; got shape {numbers.shape}")
-    _refuse_another_order(counts, r)
-    arguments.refuse_unsorted_labels("counts", counts)
+    refuse_other_order("counts", counts, size=r)
     flat = arguments.doubles("counts", numbers).reshape(-1)
     wrong = ~((flat >= 0) & np.isfinite(flat))
     if wrong.any():
@@ -88,14 +89,3 @@ def _axes(matrix: Matrix) -> tuple[int, ...]:
     if not isinstance(kron, Kron):
         return (matrix.size,)
     return tuple(size for factor in kron.factors for size in _axes(factor))
-
-
-def _refuse_another_order(counts: object, size: int) -> None:
-    """A labelled column (pandas) sorted by frequency would be taken for another table."""
-    labels = getattr(counts, "index", None)
-    if labels is None or callable(labels) or len(labels) != size:
-        return
-    order = np.asarray(labels)
-    if order.dtype.kind in "iu" and not np.array_equal(order, np.arange(size)):
-        must = "`counts` must be in the order of the codes"
-        raise ValueError(f"{must}; got labels that are not sorted, which sort_index() puts right")

@@ -15,12 +15,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.adapters import table_files
 from bistochastic.adapters.table_files import created, ending, opened
 from bistochastic.files.whole import Whole, locked, room
-from bistochastic.pipeline import Behind, abreast, ahead
+from bistochastic.pipeline import abreast, ahead
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,13 +152,12 @@ def _written(
         protected = plan._protected
         sink = created(part, form, stream.schema, protected, dialect)
         first = sink.write if scatter is None else scatter.write
-        with Behind(first) as behind:
-            # Codes are read ahead, too, so that nothing but draws is done between two of them.
-            for batches in abreast(stream.drawn, ahead(stream.pieces(table.batches()))):
-                for ready in batches:
-                    behind.put(ready)
+        # Codes are read ahead, too, so nothing but draws is done between two of them.
+        pieces = ahead(stream.pieces(table.batches()))
+        with contextlib.closing(abreast(stream.drawn, pieces)) as drawn:
+            for _done in abreast(first, chain.from_iterable(drawn), threads=1):
                 progress("protecting", table.share())
-            stream.close()
+        stream.close()
         if scatter is not None:
             progress("shuffling", None)
             for ready in scatter.batches():

@@ -8,7 +8,6 @@ import numpy as np
 
 from bistochastic import _core, arguments, operators
 from bistochastic.errors import InvertibleReleaseError
-from bistochastic.numeric import containers
 from bistochastic.numeric import order as orders
 from bistochastic.progress import watched
 from bistochastic.structure import Kron, classes, composition, wide_factors
@@ -35,23 +34,22 @@ def average(
     stream: str | None,
 ) -> Any:
     """``P.T @ values``, where individuals are counted in ``order``."""
+    from bistochastic.adapters import door
+
     if not allow_invertible:
         _refuse(matrix)
+    door.rows_of(values, matrix.size)
     numbers = _numbers(matrix, values)
     rows = orders.rows(matrix, numbers, order, key, stream)
     if rows is None:
-        return containers.with_numbers(values, _averaged(matrix, numbers))
+        return door.numbered(values, _averaged(matrix, numbers))
     out = np.empty_like(numbers)
     out[rows] = _averaged(matrix, numbers[rows])
-    return containers.with_numbers(values, out)
+    return door.numbered(values, out)
 
 
 def _numbers(matrix: Matrix, values: object) -> Array:
-    size = matrix.size
-    given = containers.length(values)
-    if given != size:
-        raise ValueError(f"`values` must be one for each of the {size} individuals; got {given}")
-    must = "hold finite numbers, one column or several"
+    size, must = matrix.size, "hold finite numbers, one column or several"
     plain = arguments.array("values", must, values)
     if plain.ndim not in (1, 2):
         raise ValueError(f"`values` must {must}; got {plain.ndim} axes")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bistochastic import _core, arguments
-from bistochastic.numeric.frames import Frame, is_frame
+from bistochastic.numeric.frames import Frame
 from bistochastic.numeric.numbers import finite
 from bistochastic.progress import watched
 
@@ -155,9 +155,9 @@ def _microaggregated(table_given: object, k: int) -> Microaggregation:
 
 def _numbers(given: object) -> np.ndarray:
     """A table of numbers; of a frame, the column that holds none is named."""
-    if not is_frame(given):
+    frame = Frame.of_any("X", given)
+    if frame is None:
         return finite("X", given)
-    frame = Frame.of("X", given)
     found = []
     for name in frame.columns:
         try:

@@ -1,8 +1,4 @@
-"""A caller's frame, whatever library it is of: its columns by name, and new frames of that library.
-
-Frames are known by what they can do, so that no library of theirs is imported here: pandas, polars,
-pyarrow, and dictionaries of columns.
-"""
+"""A caller's frame of any library: its columns by name, and new frames of that library."""
 
 from __future__ import annotations
 
@@ -24,20 +20,6 @@ _MUST = "be a frame (pandas, polars, pyarrow) or a dictionary of columns"
 _NUMBERS = frozenset((int, float))
 
 
-def is_frame(given: object) -> bool:
-    """Whether it has columns by name.
-
-    >>> is_frame({"age": [1, 2]}), is_frame([[1, 2]])
-    (True, False)
-    """
-    kind = type(given)
-    if isinstance(given, dict):
-        return True
-    if hasattr(kind, "iloc"):
-        return getattr(given, "ndim", 1) == 2
-    return callable(getattr(kind, "get_columns", None)) or hasattr(kind, "column_names")
-
-
 @dataclass(frozen=True)
 class Frame:
     """Columns by name, all of one length."""
@@ -48,7 +30,7 @@ class Frame:
     records: int
 
     def title(self, name: object) -> str:
-        """A column in a sentence: its name, or where it stands if that is no text or number.
+        """Name a column in a sentence, by its position if its name is not a string or a number.
 
         >>> Frame.of("frame", {"age": [1, 2]}).title("age")
         "frame['age']"
@@ -59,34 +41,44 @@ class Frame:
 
     @staticmethod
     def of(argument: str, given: Any) -> Frame:
-        """The columns of a frame; ``argument`` is what the caller calls it."""
-        if not is_frame(given):
+        """Read the columns of a frame; ``argument`` is what the caller calls it."""
+        found = Frame.of_any(argument, given)
+        if found is None:
             raise TypeError(f"`{argument}` must {_MUST}; got {type(given).__name__}")
-        if isinstance(given, dict):
-            columns = dict(given)
-        else:
-            names = getattr(given, "columns" if hasattr(given, "iloc") else "column_names", None)
-            names = list(given.columns if names is None else names)
-            columns = dict(zip(names, arguments.columns_of(given), strict=True))
-            if len(columns) != len(names):
-                must = "have columns of different names"
-                raise ValueError(f"`{argument}` must {must}; got one name several times")
+        return found
+
+    @staticmethod
+    def of_any(argument: str, given: Any) -> Frame | None:
+        """Read the columns of a frame; None if it is not one.
+
+        >>> Frame.of_any("X", [[1, 2]]) is None
+        True
+        """
+        from bistochastic.adapters.values import columns_of
+
+        pairs = list(given.items()) if isinstance(given, dict) else columns_of(given)
+        if pairs is None:
+            return None
+        columns = dict(pairs)
+        if len(columns) < len(pairs):
+            must = f"`{argument}` must have columns of different names"
+            raise ValueError(f"{must}; got one name several times")
         if not columns:
             raise ValueError(f"`{argument}` must {_MUST}; got no columns")
         try:
-            lengths = [len(column) for column in columns.values()]
+            lengths = {len(column) for column in columns.values()}
         except TypeError:
             raise TypeError(f"`{argument}` must {_MUST}; got a column without a length") from None
-        if len(set(lengths)) > 1:
+        if len(lengths) > 1:
             got = f"{min(lengths)} and {max(lengths)}"
             raise ValueError(f"`{argument}` must hold columns of one length; got {got}")
-        return Frame(given, argument, columns, lengths[0])
+        return Frame(given, argument, columns, lengths.pop())
 
     def plain(self, name: Any) -> np.ndarray:
-        """A column as a plain array with one axis and nothing missing."""
+        """Read a column as an array with one axis and nothing missing."""
         title, column = self.title(name), self.columns[name]
         if isinstance(column, list | tuple) and not _NUMBERS.issuperset(map(type, column)):
-            # NumPy would make texts of numbers that stand beside texts.
+            # NumPy would make strings of numbers that stand next to strings.
             found = np.empty(len(column), dtype=object)
             for i, item in enumerate(column):
                 found[i] = item
@@ -108,7 +100,7 @@ class Frame:
         return found
 
     def numbers(self, name: Any) -> np.ndarray:
-        """A column of finite numbers, of the type it came in."""
+        """Read a column of finite numbers, of the type it came in."""
         found = finite(self.title(name), self.columns[name])
         self._check(name, found)
         return found
@@ -119,7 +111,7 @@ class Frame:
             raise ValueError(f"{must}; got shape {found.shape}")
 
     def codes(self, name: Any) -> tuple[NDArray[np.int64], int]:
-        """A column as codes from 0 on, and how many there are.
+        """Read a column as codes from 0 on, and count them.
 
         >>> Frame.of("frame", {"town": ["b", "a", "b"]}).codes("town")
         (array([0, 1, 0]), 2)
@@ -138,25 +130,21 @@ class Frame:
                 raise TypeError(f"{must}; got {type(value).__name__} at position {i}") from None
         return codes, len(known)
 
+    def like(self, columns: Mapping[Any, object], *, labels: bool = False) -> Any:
+        """Make a frame of the same library; ``labels`` keeps the labels of pandas rows."""
+        from bistochastic.adapters import door
+
+        made = door.table(self.given, columns)
+        return door.labelled(made, self.given) if labels else made
+
     def taken(self, name: Any, order: NDArray[np.int64]) -> Any:
-        """A column in another order, as its library has it, without the labels of its rows."""
+        """Take the rows of a column in another order, without the labels of pandas rows."""
         from bistochastic.adapters import door
 
         return door.leaving(self.columns[name], order)
 
-    def like(self, columns: Mapping[Any, object], *, labels: bool = False) -> Any:
-        """A frame of these columns, of the same library; ``labels`` keeps those of the rows."""
-        kind = type(self.given)
-        if isinstance(self.given, dict):
-            return dict(columns)
-        if hasattr(kind, "from_pydict"):
-            return kind.from_pydict(dict(columns))
-        if labels and hasattr(kind, "iloc"):
-            return kind(dict(columns), index=self.given.index)
-        return kind(dict(columns))
-
     def named(self, argument: str, given: Any) -> list[Any]:
-        """Names of columns that a caller gave: one, several, or a mapping from them."""
+        """Check the names of columns that a caller gave: one, several, or a mapping from them."""
         must = f"`{argument}` must name columns of `{self.argument}`"
         single = isinstance(given, str) or (not hasattr(type(given), "__iter__"))
         names = [given] if single else arguments.items(argument, "name columns", given)
@@ -169,15 +157,11 @@ class Frame:
             except TypeError:
                 raise TypeError(f"{must}; got {type(name).__name__} at position {i}") from None
             if not known:
-                raise ValueError(f"{must}; got {_name(name)} at position {i}")
+                # Python does not write numbers of thousands of digits.
+                short = type(name) is str or (type(name) is int and abs(name) < 1 << 64)
+                got = shown(repr(name)) if short else type(name).__name__
+                raise ValueError(f"{must}; got {got} at position {i}")
             if name in seen:
                 raise ValueError(f"{must}, each once; got one again at position {i}")
             seen.add(name)
         return names
-
-
-def _name(name: object) -> str:
-    """A column that a caller named, in a sentence."""
-    # Python writes no number of thousands of digits.
-    short = type(name) is str or (type(name) is int and abs(name) < 1 << 64)
-    return shown(repr(name)) if short else type(name).__name__

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core
-from bistochastic.numeric import containers
 from bistochastic.numeric import order as orders
 from bistochastic.progress import watched
 
@@ -29,10 +28,10 @@ def permute(
     allow_shift: bool,
 ) -> Any:
     """``out[s[u]] = values[u]``, where individuals are counted in ``order``."""
+    from bistochastic.adapters import door
+
     size = matrix.size
-    given = containers.length(values)
-    if given != size:
-        raise ValueError(f"`values` must be one for each of the {size} individuals; got {given}")
+    door.rows_of(values, size)
     rows = orders.rows(matrix, values, order, key, stream)
     if type(values) is np.ndarray and _is_plain(values):
         if rows is None:
@@ -41,11 +40,12 @@ def permute(
         out[rows] = _moved(matrix, values[rows], key, stream, allow_shift)
         return out
     origins = _core.origins(matrix, allow_shift, key, stream)
-    if rows is None:
-        return containers.take(values, origins)
-    places = np.empty(size, dtype=np.int64)
-    places[rows] = rows[origins]
-    return containers.take(values, places)
+    places = origins
+    if rows is not None:
+        places = np.empty(size, dtype=np.int64)
+        places[rows] = rows[origins]
+    # Labels (pandas) stay in their places.
+    return door.labelled(door.leaving(values, places), values)
 
 
 def _width(values: np.ndarray) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bistochastic import _core
-from bistochastic.numeric.frames import Frame, is_frame
+from bistochastic.numeric.frames import Frame
 from bistochastic.numeric.numbers import finite
 from bistochastic.words import shown, table
 
@@ -164,8 +164,9 @@ def permutation_distance(x: object, y: Any) -> PermutationDistance:
     made: list[Floats] = []
     wrap = _each(x, y, lambda a, b: made.append(_distance(a, b)))
     names: tuple[object, ...] = tuple(range(len(made)))
-    if is_frame(x) and is_frame(y):
-        names = tuple(Frame.of("y", y).columns)
+    frame = Frame.of_any("y", y) if Frame.of_any("x", x) else None
+    if frame is not None:
+        names = tuple(frame.columns)
     elif len(made) == 1 and isinstance(getattr(y, "name", None), str):
         names = (y.name,)
     return PermutationDistance(wrap(made), len(made[0]), names, np.stack(made, axis=1))
@@ -195,8 +196,8 @@ def _each(
 ) -> Callable[[list[np.ndarray]], Any]:
     """Calls for each column of both; what makes one thing of columns, as ``y`` came."""
     _same_rows(x, y)
-    if is_frame(x) and is_frame(y):
-        left, right = Frame.of("x", x), Frame.of("y", y)
+    left, right = Frame.of_any("x", x), Frame.of_any("y", y)
+    if left is not None and right is not None:
         if set(left.columns) != set(right.columns):
             got = f"{len(set(left.columns) ^ set(right.columns))} in one of them only"
             raise ValueError(f"`y` must have the columns of `x`; got {got}")

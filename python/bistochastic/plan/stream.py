@@ -36,15 +36,17 @@ class Stream:
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
     >>> batch = pa.record_batch({"sex": ["F", "M", "M"]})
     >>> stream = Stream(plan, batch.schema, Options.of(plan))
-    >>> ready = [*stream.batch(batch), *stream.finish()]
-    >>> sum(part.num_rows for part in ready), stream.certificate.records
-    (3, 3)
+    >>> [ready.num_rows for piece in stream.pieces([batch]) for ready in stream.drawn(piece)]
+    [3]
+    >>> stream.close()
+    >>> stream.certificate.records
+    3
 
     1. Make it with the schema of the input. Columns and types are checked here, before any row is
        read; ``schema`` is that of the output.
-    2. Give each batch to :meth:`batch`, in order, and write what it returns: the rows that are
-       ready, often none, in the order of the input.
-    3. Call :meth:`finish` once, and write what it returns. Then ``certificate`` can be asked for.
+    2. Give all batches to :meth:`pieces`, and each piece to :meth:`drawn`, which may run in another
+       thread; write what it returns, in the order of the input.
+    3. Call :meth:`close` once. Then ``certificate`` can be asked for.
 
     An error may come after rows were returned. Then they must not be used: under a key, a part of
     a release is what nobody was promised.
@@ -80,29 +82,26 @@ class Stream:
         self.schema = self._run.piece(self._held.take(0)).schema
         """The schema of the output."""
 
-    def batch(self, batch: Any) -> list[Any]:
-        """Take one more batch; the rows that are ready now, as record batches."""
-        if self._certificate is not None:
-            raise ValueError("`batch` must come before the end; got one after finish()")
-        return [ready for piece in self._taken(batch) for ready in self.drawn(piece)]
-
-    def finish(self) -> list[Any]:
-        """The rows that waited for the end."""
-        if self._certificate is not None:
-            return []
-        ready = [ready for piece in self._left() for ready in self.drawn(piece)]
-        self.close()
-        return ready
-
     def pieces(self, batches: Iterable[Any]) -> Iterator[Piece]:
-        """All rows as codes, to be drawn by :meth:`drawn`, which may go on in another thread.
-
-        This is :meth:`batch` and :meth:`finish` in two halves. Once all of it was drawn, call
-        :meth:`close`.
-        """
+        """Read all rows as codes, a piece as soon as it can be drawn."""
         for batch in batches:
-            yield from self._taken(batch)
-        yield from self._left()
+            self._held.add(batch)
+            yield from self._full()
+        rows = self._held.taken + self._held.rows
+        self._options.check_rows(self._run.plan, rows)
+        for column, values in self._numbers.items():
+            if len(values) != rows:
+                must = f"must have a number for each of {rows} rows"
+                raise ValueError(f"{prefix([column])}{must}; got {len(values)}")
+        # Whole blocks first, so that the last piece is no longer than the others.
+        yield from self._full()
+        if self._held.rows:
+            yield self._read(self._held.rows, last=True)
+
+    def _full(self) -> Iterator[Piece]:
+        """Read pieces of whole blocks while one more block is held."""
+        while self._held.rows >= (_TOGETHER + 1) * BLOCK:
+            yield self._read(_TOGETHER * BLOCK)
 
     def drawn(self, piece: Piece) -> list[Any]:
         """A piece protected, as record batches; pieces come in their order."""
@@ -112,26 +111,6 @@ class Stream:
     def close(self) -> None:
         """All rows are drawn: from now on there is a certificate."""
         self._certificate = self._run.certificate(self._held.taken)
-
-    def _taken(self, batch: Any) -> Iterator[Piece]:
-        """One more batch: the pieces that can be drawn now."""
-        self._held.add(batch)
-        while self._held.rows >= (_TOGETHER + 1) * BLOCK:
-            yield self._read(_TOGETHER * BLOCK)
-
-    def _left(self) -> Iterator[Piece]:
-        """The pieces that waited for the end."""
-        rows = self._held.taken + self._held.rows
-        self._options.check_rows(self._run.plan, rows)
-        for column, values in self._numbers.items():
-            if len(values) != rows:
-                must = f"must have a number for each of {rows} rows"
-                raise ValueError(f"{prefix([column])}{must}; got {len(values)}")
-        # Whole blocks first, so that the last piece is no longer than the others.
-        while self._held.rows >= (_TOGETHER + 1) * BLOCK:
-            yield self._read(_TOGETHER * BLOCK)
-        if self._held.rows:
-            yield self._read(self._held.rows, last=True)
 
     @property
     def certificate(self) -> Certificate:
@@ -199,9 +178,9 @@ class ProtectedBatches:
         return self._stream.certificate
 
     def _drawn(self) -> Iterator[Any]:
-        for batch in self._source:
-            yield from self._stream.batch(batch)
-        yield from self._stream.finish()
+        for piece in self._stream.pieces(self._source):
+            yield from self._stream.drawn(piece)
+        self._stream.close()
 
     def __iter__(self) -> Iterator[Any]:
         return self._batches
