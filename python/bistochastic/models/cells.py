@@ -59,7 +59,7 @@ class Grid:
         """The grid of the functions of a design."""
         axes = tuple(a for a in records.attributes if any(a in f.scores for f in functions))
         shape = tuple(records.attributes[name].size for name in axes)
-        cells, rows = math.prod(shape), len(records.frames[UNPROTECTED])
+        cells, rows = math.prod(shape), records.frames[UNPROTECTED].rows
         across, inside = np.ones((rows, len(functions))), np.ones((cells, len(functions)))
         places = np.unravel_index(np.arange(cells), shape) if shape else ()
         for i, function in enumerate(functions):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bistochastic.adapters.formulas import Codes, Columns
 from bistochastic.models.records import OUTCOME, UNPROTECTED, Records
 from bistochastic.plan.attributes import named
 from bistochastic.tables.responses import Function
@@ -102,23 +103,18 @@ class Terms:
 
 def terms_of(records: Records, side: Any, axis: str) -> Terms:
     """Find the columns of one side of a formula, of which ``axis`` has the unprotected columns."""
-    import pandas as pd
-
     if axis == OUTCOME:
         ((alone, *_),) = (term.factors for term in side)
         number = _number(records, alone, axis)
         if number is not None:
             return Terms((alone.expr,), ((number,),), None)
-    sizes = [len(frame) for frame in records.frames.values()]
+    longest = max(frame.rows for frame in records.frames.values())
     # Every value of every axis occurs here, so formulaic sees all categories.
-    every = pd.concat(
-        [
-            frame.iloc[np.arange(max(sizes)) % len(frame)].reset_index(drop=True)
-            for name, frame in records.frames.items()
-            if name not in (OUTCOME, UNPROTECTED) or name == axis
-        ],
-        axis=1,
-    )
+    every = Columns.beside([
+        frame.take(np.arange(longest) % frame.rows)
+        for name, frame in records.frames.items()
+        if name not in (OUTCOME, UNPROTECTED) or name == axis
+    ])  # fmt: skip
     spec = _evaluated(side, every).model_spec
     encoded: dict[tuple[str, bool], dict[str, tuple[Function, ...]]] = {}
     names: list[str] = []
@@ -135,7 +131,7 @@ def terms_of(records: Records, side: Any, axis: str) -> Terms:
             # As formulaic and R have it, the first factor runs fastest.
             for product in itertools.product(*(part.items() for part in reversed(factors))):
                 names.append(":".join(name for name, _ in reversed(product)) or "Intercept")
-                scale = Function({axis: np.full(len(records.frames[axis]), float(scoped.scale))})
+                scale = Function({axis: np.full(records.frames[axis].rows, float(scoped.scale))})
                 parts = [functions for _, functions in product]
                 columns.append(_times(parts if scoped.scale == 1 else [*parts, (scale,)]))
     return Terms(tuple(names), tuple(columns), replace(spec, **state))
@@ -164,19 +160,20 @@ def _factor(
         return {factor.expr: (plain,)}
     axes = records.axes_of(_columns(factor), side)
     protected = [name for name in axes if name != side]
-    cells = math.prod(len(records.frames[name]) for name in protected)
+    cells = math.prod(records.frames[name].rows for name in protected)
     if len(axes) > 1 and cells > _MIXED:
         must = f"`formula` must combine columns of more than {_MIXED} protected cells as a:b"
         raise ValueError(f"{must}; got `{expression}`, which has {cells}")
     whole = SimpleFormula([*(Formula("1") if scoped.reduced else ()), Term([factor])])
-    made = _evaluated(whole, records.frame(axes), expression)
+    here = Columns.crossed([records.frames[name] for name in axes])
+    made = _evaluated(whole, here, expression)
     spec = made.model_spec
     if any(spec.transform_state.values()):
         if protected:
             must = "`formula` must use transforms that learn from data on unprotected columns"
             raise ValueError(f"{must}; got `{expression}`")
         spec = _evaluated(whole, records.learned[side], expression).model_spec
-        made = _evaluated(spec, records.frame(axes), expression)
+        made = _evaluated(spec, here, expression)
     state["transform_state"].update(spec.transform_state)
     state["encoder_state"].update(spec.encoder_state)
     found = {}
@@ -196,10 +193,10 @@ def _number(records: Records, factor: Any, side: str) -> Function | None:
     axes = records.axes_of({factor.expr}, side)
     if factor.eval_method.value != "lookup" or not axes:
         return None
-    values = records.frames[axes[0]][factor.expr]
-    if values.dtype.kind not in "iufb":
+    values = records.frames[axes[0]].values[factor.expr]
+    if isinstance(values, Codes) or values.dtype.kind not in "iufb":
         return None
-    return Function({axes[0]: values.to_numpy(np.float64)})
+    return Function({axes[0]: values.astype(np.float64)})
 
 
 def _apart(
@@ -208,7 +205,7 @@ def _apart(
     """Values over the combinations of axes, as a function of one axis or a sum of products."""
     if len(axes) == 1:
         return (Function({axes[0]: values}),)
-    sizes = [len(records.frames[name]) for name in protected]
+    sizes = [records.frames[name].rows for name in protected]
     table = values.reshape(math.prod(sizes), -1)
     if len(protected) == 1 and table.any():
         # A product of both axes, such as a:b written I(a * b), needs no sum.
@@ -229,13 +226,13 @@ def _apart(
     return tuple(found)
 
 
-def _evaluated(formula: Any, frame: Any, expression: str = "") -> Any:
+def _evaluated(formula: Any, columns: Columns, expression: str = "") -> Any:
     """A model matrix of formulaic; what fails is said without its words, which may quote values."""
     where = f" in `{expression}`" * bool(expression)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return formula.get_model_matrix(frame, context={}, na_action="ignore")
+            return columns.matrix(formula)
     except Exception as error:
         kind = type(error).__name__
     must = "`formula` must hold factors that can be computed from the columns"

@@ -8,12 +8,12 @@ combinations). :class:`bistochastic.tables.responses.Function` is a product over
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bistochastic.adapters.formulas import Codes, Columns
 from bistochastic.adapters.results import levels, opened
 from bistochastic.plan import columns as coding
 from bistochastic.plan.attributes import prefix
@@ -23,9 +23,6 @@ from bistochastic.tables.responses import Responses, numbers_of, numeric, rows_o
 from bistochastic.tables.sheet import certificate_of, read, require, shared_noise, table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
     from numpy.typing import NDArray
 
     from bistochastic.estimate.sample import Sample
@@ -47,9 +44,9 @@ class Records:
     """Rows with their codes on every axis, and what each code of an axis stands for."""
 
     responses: Responses
-    frames: dict[str, pd.DataFrame]
+    frames: dict[str, Columns]
     """For each axis, the true values that its codes stand for, a row for each code."""
-    learned: dict[str, pd.DataFrame]
+    learned: dict[str, Columns]
     """The same for unprotected axes, but a row for each record: transforms learn from it."""
     notes: tuple[str, ...]
     raw: bool = False
@@ -77,21 +74,7 @@ class Records:
     def axes_of(self, columns: set[str], side: str) -> tuple[str, ...]:
         """The axes that hold these columns; unprotected ones are on the axis ``side``."""
         every = [name for name in self.frames if name not in (OUTCOME, UNPROTECTED)]
-        return tuple(name for name in (*every, side) if columns & set(self.frames[name].columns))
-
-    def frame(self, axes: Sequence[str]) -> pd.DataFrame:
-        """All combinations of the values of some axes, the last axis running fastest."""
-        import pandas as pd
-
-        sizes = [len(self.frames[name]) for name in axes]
-        places = np.unravel_index(np.arange(math.prod(sizes)), sizes)
-        return pd.concat(
-            [
-                self.frames[name].iloc[place].reset_index(drop=True)
-                for name, place in zip(axes, places, strict=True)
-            ],
-            axis=1,
-        )
+        return tuple(name for name in (*every, side) if columns & set(self.frames[name].values))
 
 
 def read_records(
@@ -107,12 +90,12 @@ def read_records(
     table = opened(frame) if permuted else None
     numbers = {name: numbers_of(plan, table, name) for name in permuted}
     sample, codes = rows_of(sheet, together=not permuted)
-    frames: dict[str, Any] = {}
+    frames: dict[str, Columns] = {}
     for attribute in question.coded:
         frames[", ".join(attribute.columns)] = _declared(attribute)
     for name in permuted:
         different, codes[name] = np.unique(numbers[name], return_inverse=True)
-        frames[name] = _frame({name: different})
+        frames[name] = Columns({name: different}, len(different))
     choosing = set(question.strata)
     unprotected = [axis for axis in sheet.axes if axis.values is not None]
     learned = {}
@@ -120,12 +103,13 @@ def read_records(
         axes = [axis for axis in unprotected if axis.name in wanted]
         places, codes[side] = _combined([codes[axis.name] for axis in axes], len(sample.sums))
         values = {axis.name: _values(axis.values) for axis in axes}
-        frames[side] = _frame(
+        frames[side] = Columns(
             {name: each[place] for (name, each), place in zip(values.items(), places, strict=True)},
             len(places[0]) if axes else 1,
         )
         inside = slice(None) if sheet.inside is None else sheet.inside
-        learned[side] = _frame({axis.name: values[axis.name][axis.codes[inside]] for axis in axes})
+        every = {axis.name: values[axis.name][axis.codes[inside]] for axis in axes}
+        learned[side] = Columns(every, sheet.records)
     left_out = sheet.unanswered + missing
     notes = (f"{left_out:,} record{'s' * (left_out > 1)} with missing values left out",)
     shared = shared_noise(certificate, design) if question.coded else ()
@@ -147,28 +131,20 @@ def _complete(sheet: Sheet) -> tuple[Sheet, int]:
     return (replace(sheet, inside=inside) if left_out else sheet), left_out
 
 
-def _declared(attribute: Coded) -> pd.DataFrame:
+def _declared(attribute: Coded) -> Columns:
     """The categories of each column of an attribute, for every code."""
-    import pandas as pd
-
     places = zip(attribute.columns, digits(attribute), strict=True)
-    return pd.DataFrame({column: _categories(attribute, column, at) for column, at in places})
+    return Columns(
+        {column: _categories(attribute, column, at) for column, at in places}, attribute.size
+    )
 
 
 def _categories(attribute: Coded, column: str, codes: NDArray[np.intp]) -> Any:
     """A column of an attribute: numbers if all categories are, else text with all categories."""
-    import pandas as pd
-
     known = [MISSING if level is None else level for level in levels_of(attribute, column)]
     if not any(isinstance(level, str) for level in known):
         return np.array(known)[codes]
-    return pd.Categorical.from_codes(codes, [str(level) for level in known])
-
-
-def _frame(columns: dict[str, Any], rows: int = 1) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(columns, index=None if columns else range(rows))
+    return Codes(codes, [str(level) for level in known])
 
 
 def _values(values: tuple[Any, ...] | None) -> Any:
@@ -211,4 +187,4 @@ def scenario(plan: Plan, frame: object, columns: set[str], spec: Any) -> Array:
         if missing is not None and missing.any():
             at = int(np.argmax(missing))
             raise ValueError(f"{prefix([name])}must hold no missing values; got one in row {at}")
-    return np.asarray(spec.get_model_matrix(_frame(found, table.rows)), dtype=np.float64)
+    return np.asarray(Columns(found, table.rows).matrix(spec), dtype=np.float64)
