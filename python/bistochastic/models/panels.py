@@ -111,9 +111,11 @@ class Transitions:
         """The table as a data frame, with ``rate`` and ``rate_error`` beside counts and errors."""
         from bistochastic.estimate.result import framed
 
-        table = self.table
+        return framed(self._columns(), self.table._make, library)
+
+    def _columns(self) -> dict[str, Any]:
         more = {"rate": self.rates.ravel(), "rate_error": self.rate_errors.ravel()}
-        return framed({**table._levels(), **table._columns(), **more}, table._make, library)
+        return {**self.table._levels(), **self.table._columns(), **more}
 
     def __repr__(self) -> str:
         what = "memoised noise" if self.memoised else "noise of its own in each wave"
