@@ -72,7 +72,7 @@ def drawn(columns: list[NDArray[Any]]) -> float:
 
 
 def report(what: str, table: Any, own: bs.Plan, floor: float, limit: str) -> None:
-    options: dict[str, Any] = {"key": KEY, "release": "bench", "allow_insecure": True}
+    options: dict[str, Any] = {"key": KEY, "release_name": "bench", "allow_insecure": True}
     seconds = best(lambda: own.protect(table, **options), 3)
     cell = 1e9 * seconds / (N * COLUMNS)
     print(f"{what:<44} {cell:8.2f} ns a cell  {seconds / floor:6.2f} x the draws  {limit}")

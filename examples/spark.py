@@ -44,7 +44,7 @@ def main() -> None:
         # The key is made once. Workers read the file themselves, at the same path on each of them.
         bs.Key.generate().to_file(folder / "survey.key")
         key = bs.KeySource.file(folder / "survey.key")
-        f = plan.function(key=key, id_column="person", after="first")
+        f = plan.batch_function(key=key, id_column="person", after="first")
         observed = Observation("rows")
         out = plan.on(people, observation=observed, key=key, id_column="person", after="first")
         out.write.parquet(str(folder / "protected"))

@@ -55,7 +55,7 @@ def survey(*more: Any, **options: Any) -> bs.Plan:
     attributes: list[Any] = [
         bs.Categorical("sex", ["F", "M"], RR, beta=0.6),
         bs.Joint(("race", "year"), [ABC, [3, 1]], RR, epsilon=2.0),
-        bs.Categorical("votes", [True, False], strata=("region", {
+        bs.Categorical("votes", [True, False], groups=("region", {
             "n": bs.randomized_response(2, beta=0.3), "s": bs.randomized_response(2, beta=0.9)})),
     ]  # fmt: skip
     return bs.Plan([*attributes, *more], **{"name": "survey", "keep": ["region"], **options})
@@ -73,8 +73,8 @@ def household() -> bs.Plan:
             bs.Categorical("owner", [False, True], RR, beta=0.4, missing="keep"),
             bs.Categorical("water", ["well", "täp ✓", "\u202e`x`"], RR, beta=0.4,
                            missing="category"),
-            bs.Categorical("seen", ["p", "q"], RR, beta=0.4, domain_from_data=True),
-            bs.Categorical("tenure", [1, 2, 3], strata=("code", {
+            bs.Categorical("seen", ["p", "q"], RR, beta=0.4, categories_from_data=True),
+            bs.Categorical("tenure", [1, 2, 3], groups=("code", {
                 1: bs.uniform(3), large: bs.geometric(3, beta=0.5)})),
         ],
         name="household", keep="*", drop=["name"],
@@ -87,7 +87,7 @@ def numbers() -> bs.Plan:
         [
             bs.Numeric("income", "k_anonymous", k=5),
             bs.Numeric("age", RR, keep=0.7, order=None),
-            bs.Numeric("rent", "blocks", sizes=[100, 200], release="average"),
+            bs.Numeric("rent", "blocks", sizes=[100, 200], how="average"),
             bs.Categorical("sex", ["F", "M"], RR, beta=0.6),
         ],
         name="numbers", drop=["person"],
@@ -141,17 +141,17 @@ def incomes() -> dict[str, Any]:
 def certificates(folder: Path) -> dict[str, bs.Certificate]:
     """A certificate of every kind, in the order in which waves follow; a key goes to the folder."""
     key = bs.Key.from_bytes(KEY)
-    keyed: Any = {"key": key, "release": "2026"}
+    keyed: Any = {"key": key, "release_name": "2026"}
     ids: Any = {"key": key, "id_column": "person"}
     dropped = survey(drop=["person"])
     found = {
         "forgotten": dropped.protect(people()).certificate,
         "forgotten named shuffled": dropped.protect(
-            people(), release="mai\u0308", shuffle=True
+            people(), release_name="mai\u0308", shuffle=True
         ).certificate,
         "position": dropped.protect(people(), **keyed).certificate,
         "insecure": dropped.protect(
-            people(), key=bs.Key.insecure(5), release="test", allow_insecure=True
+            people(), key=bs.Key.insecure(5), release_name="test", allow_insecure=True
         ).certificate,
         "files": dataclasses.replace(
             dropped.protect(people()).certificate,
@@ -182,7 +182,7 @@ def certificates(folder: Path) -> dict[str, bs.Certificate]:
         "ids after redrawn": other.protect(people(), **ids, after=redrawn).certificate,
         "ids redrawn before": other.protect(people(), **ids, after=redrawn).certificate,
         "ids pseudonym": survey().protect(
-            people(), **ids, after=first, pseudonym="who", release="second", shuffle=True
+            people(), **ids, after=first, pseudonym="who", release_name="second", shuffle=True
         ).certificate,
         "ids kept": survey(keep=["region", "person"]).protect(
             people(kind=str), **ids, after="first"
@@ -193,15 +193,15 @@ def certificates(folder: Path) -> dict[str, bs.Certificate]:
         "ids numbers": bs.Plan(
             [bs.Numeric("age", RR, keep=0.7), bs.Categorical("sex", ["F", "M"], RR, beta=0.6)],
             name="numbers", drop=["income", "rent"],
-        ).protect(incomes(), **ids, after="first", fresh=True, release="w1").certificate,
+        ).protect(incomes(), **ids, after="first", rerandomize_numeric=True, release_name="w1").certificate,
     }  # fmt: skip
     import pyarrow as pa
 
     if not (folder / "key").exists():
         key.to_file(folder / "key")
     source = bs.KeySource.file(folder / "key")
-    by_person = survey().function(key=source, id_column="person", after="first")
-    by_rows = dropped.function(key=source, row_columns=["person", "region"], release="2026")
+    by_person = survey().batch_function(key=source, id_column="person", after="first")
+    by_rows = dropped.batch_function(key=source, row_columns=["person", "region"], release_name="2026")
     engine: Any = {"records": 300, "engine": "spark 4.3", "schema": pa.table(people(2)).schema}
     found |= {
         "engine ids": by_person.certificate(**engine),

@@ -143,9 +143,9 @@ def chance(plan: bs.Plan, truth: dict[str, Any], report: dict[str, Any], clear: 
             found *= own == said
             continue
         law = attribute.matrices[0]
-        if attribute.strata is not None:
-            found *= truth[attribute.strata.column] == report[attribute.strata.column]
-            code = attribute.strata.labels.code(report[attribute.strata.column])
+        if attribute.groups is not None:
+            found *= truth[attribute.groups.column] == report[attribute.groups.column]
+            code = attribute.groups.labels.code(report[attribute.groups.column])
             law = attribute.matrices[code or 0]
         found *= law.exact_row(labels.index(own))[labels.index(said)]
     return float(found)
@@ -213,7 +213,7 @@ def test_what_is_predicted_is_what_happens_on_average_over_all_releases() -> Non
 def test_guesses_are_those_of_bayes() -> None:
     table = people(500)
     plan = plan_of(SEX, JOB)
-    release = plan.protect(table, key=own_key(), release="w")
+    release = plan.protect(table, key=own_key(), release_name="w")
     found = bs.audit(table, release, plan)
     for guess, attribute in zip(found.guesses, (SEX, JOB), strict=True):
         (column,) = attribute.columns
@@ -261,7 +261,7 @@ def test_many_releases_agree_with_the_law() -> None:
     far = dict.fromkeys(("sex", "job", "first"), 0.0)
     scale = dict.fromkeys(far, 0.0)
     for i in range(40):
-        release = plan.protect(table, key=own_key(), release=str(i))
+        release = plan.protect(table, key=own_key(), release_name=str(i))
         found = bs.audit(table, release, plan, targets=400, seed=i)
         rates = {g.columns[0]: g.rate for g in found.guesses} | {"first": found.linkages[0].first}
         for name, rate in rates.items():
@@ -283,19 +283,19 @@ def test_adult_agrees_with_the_law_and_a_bad_plan_is_caught() -> None:
     good = bs.Plan(attributes, keep=["age"], drop=[*rest, "education-num"], name="adult")
     bad = bs.Plan(attributes, keep=["age", "education-num"], drop=rest, name="adult")
     key = own_key()
-    found = bs.audit(frame, good.protect(frame, key=key, release="good"), good, targets=500)
+    found = bs.audit(frame, good.protect(frame, key=key, release_name="good"), good, targets=500)
     # Each rate is outside of its margin once in a million releases, by Bernstein's bound.
     assert all(guess.rate.agrees for guess in found.guesses)
     assert len(found.guesses) == len(names)
     for link in found.linkages:
         assert link.first.agrees
         assert link.five.agrees
-    assert not any(g.outdoes_the_report for g in found.giveaways if g.column == "education")
-    caught = bs.audit(frame, bad.protect(frame, key=key, release="bad"), bad, targets=500)
+    assert not any(g.beats_reported_value for g in found.giveaways if g.column == "education")
+    caught = bs.audit(frame, bad.protect(frame, key=key, release_name="bad"), bad, targets=500)
     worst = caught.giveaways[0]
     assert (worst.seen, worst.column) == ("education-num", "education")
     assert worst.rate.observed == 1.0
-    assert worst.outdoes_the_report
+    assert worst.beats_reported_value
     first = caught.findings[0]
     assert "whoever sees `education-num` guesses `education` right in 100 % of the rows" in first
     assert first.endswith("): drop it, or protect both as one Joint")
@@ -307,7 +307,7 @@ def test_intervals_cover_what_was_predicted() -> None:
     plan = plan_of(SEX, JOB, keep=[], drop=["town", "age", "income"])
     covered = 0
     for i in range(60):
-        release = plan.protect(table, key=own_key(), release=str(i))
+        release = plan.protect(table, key=own_key(), release_name=str(i))
         found = bs.audit(table, release, plan, confidence=0.9, targets=1)
         for guess in found.guesses:
             assert guess.rate.predicted is not None
@@ -324,9 +324,9 @@ def test_columns_without_repetitions_give_nothing_away() -> None:
     found = bs.audit(table, plan.protect(table), plan)
     by = {(g.seen, g.column): g for g in found.giveaways}
     assert by["name", "job"].rate.gain == 0
-    assert not by["name", "job"].outdoes_the_report
+    assert not by["name", "job"].beats_reported_value
     assert by["copy", "job"].rate.observed == 1.0
-    assert by["copy", "job"].outdoes_the_report
+    assert by["copy", "job"].beats_reported_value
     # Long columns of numbers are cut into classes of ranks, which say nothing here.
     assert by["number", "job"].rate.observed < 0.5
 
@@ -503,7 +503,7 @@ def test_permuted_numbers_join_the_posterior() -> None:
 def test_marginals_and_pairs_are_those_of_estimate() -> None:
     table = people(800)
     law = {"N": bs.randomized_response(5, keep=0.6), "S": bs.randomized_response(5, keep=0.8)}
-    by_town = bs.Categorical("job", list("abcde"), strata=("town", law))
+    by_town = bs.Categorical("job", list("abcde"), groups=("town", law))
     plan = plan_of(SEX, by_town, keep=["town"], drop=["age", "income"])
     release = plan.protect(table)
     found = bs.audit(table, release, plan)
@@ -536,13 +536,13 @@ def test_a_propensity_score_sees_shifted_shares_and_nothing_else() -> None:
     n = 5000
     even = {f"c{i}": draw.integers(0, 6, n).tolist() for i in range(6)}
     plan = bs.Plan([bs.Categorical(f"c{i}", range(6), "uniform") for i in range(6)])
-    alike = bs.audit(even, plan.protect(even, key=own_key(), release="a"), plan, targets=1)
+    alike = bs.audit(even, plan.protect(even, key=own_key(), release_name="a"), plan, targets=1)
     assert alike.propensity is not None
     # Thirty coefficients: chi-square over its 30 degrees is between 0.2 and 2.7, false alarm 1e-6.
     assert 0.2 < alike.propensity.ratio < 2.7
     assert alike.propensity.parameters == 31
     uneven = {name: [x // 2 for x in column] for name, column in even.items()}
-    shifted = bs.audit(uneven, plan.protect(uneven, key=own_key(), release="b"), plan, targets=1)
+    shifted = bs.audit(uneven, plan.protect(uneven, key=own_key(), release_name="b"), plan, targets=1)
     assert shifted.propensity is not None
     assert shifted.propensity.ratio > 100
     assert shifted.propensity.auc > 0.9
@@ -672,7 +672,7 @@ def test_columns_that_the_plan_does_not_release_are_found_first() -> None:
     found = bs.audit(table, copied, plan)
     assert found.findings[0] == "`sx` is in the release, but not in the original"
     worst = max((g for g in found.giveaways if g.column == "sex"), key=lambda g: g.rate.observed)
-    assert (worst.seen, worst.rate.observed, worst.outdoes_the_report) == ("sx", 1.0, True)
+    assert (worst.seen, worst.rate.observed, worst.beats_reported_value) == ("sx", 1.0, True)
     assert any(
         s.startswith("whoever sees `sx` guesses `sex` right in 100 %") for s in found.findings
     )
@@ -835,7 +835,7 @@ def test_large_domains_are_attacked_without_a_table() -> None:
     draw = np.random.default_rng(2)
     columns = {name: draw.integers(0, 2000, n).tolist() for name in ("a", "b")}
     plan = bs.Plan([bs.Joint(("a", "b"), [range(2000), range(2000)], RR, epsilon=14)])
-    found = bs.audit(columns, plan.protect(columns, key=own_key(), release="w"), plan, targets=50)
+    found = bs.audit(columns, plan.protect(columns, key=own_key(), release_name="w"), plan, targets=50)
     (guess,) = found.guesses
     # exp(14) is a third of the 4,000,000 cells' weight: about one report in four is true.
     assert guess.rate.agrees

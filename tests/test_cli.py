@@ -90,7 +90,7 @@ def test_the_demo_writes_its_data_once(tmp_path: Path) -> None:
     assert lines[0] == "class,sex,age,survived"
     assert len(lines) == 2202
     codebook = (tmp_path / "titanic.codebook.csv").read_text().splitlines()
-    assert codebook[:2] == ["column,level", "class,1st"]
+    assert codebook[:2] == ["column,category", "class,1st"]
     assert "`data` must be a new file" in refusal("demo", "--data", str(path))
     assert "got No such file" in refusal("demo", "--data", str(tmp_path / "no" / "x.csv"))
 
@@ -115,7 +115,7 @@ def test_inspect() -> None:
     assert re.search(r"^channel capacity, any prior, bits +1\.43399 +exact", text, re.M)
     assert str(m.parameters["keep"]) in text
     assert "a report excludes a truth" in run("inspect", "blocks", "--sizes", "2,3")
-    assert "2/3" in run("inspect", "randomized_response", "--size", "4", "--keep", "2/3")
+    assert "2/3" in run("inspect", "randomized_response", "--size", "4", "--truthfulness", "2/3")
     assert "first_row=[3, 1], total=4" in run("inspect", "circulant", "--first-row", "3,1")
     assert "size         3" in run("inspect", "tridiagonal", "--alphas", "0.1,0.2")
     none = run("inspect", "randomized_response", "--size", "3", "--epsilon", "0")
@@ -166,7 +166,7 @@ def test_every_family_can_be_inspected() -> None:
     assert "0.555556  exact" in run("inspect", "mix", *parts, "--weights", "2/3,1/3")
     assert re.search(r"^beta +1 +exact", run("inspect", "product", *parts), re.M)
     assert "size         5" in run(
-        "inspect", "t_transform", *["--size", "5", "--i", "0", "--j", "3", "--keep", "0.5"]
+        "inspect", "t_transform", *["--size", "5", "--i", "0", "--j", "3", "--truthfulness", "0.5"]
     )
     ordered = ["inspect", "geometric", "--size", "12", "--beta", "0.6"]
     assert re.search(r"^beta +0\.6 +exact", run(*ordered), re.M)

@@ -24,7 +24,7 @@ from bistochastic.tables.sheet import Design
 PLAN = bs.Plan(
     [
         bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75),
-        bs.Categorical("job", [1, 2, 3], strata=("region", {"S": bs.uniform(3),
+        bs.Categorical("job", [1, 2, 3], groups=("region", {"S": bs.uniform(3),
                                                             "N": bs.tridiagonal(0.2, size=3)})),
         bs.Categorical("edu", ["lo", "hi"], "randomized_response", keep=0.8, missing="keep"),
     ],
@@ -77,7 +77,7 @@ def test_a_file_gives_what_python_gives(
 ) -> None:
     if "job" in columns:
         plan = bs.Plan(
-            [bs.Categorical("job", [1, 2, 3], strata=("region", {
+            [bs.Categorical("job", [1, 2, 3], groups=("region", {
                 "S": bs.tridiagonal(0.1, size=3), "N": bs.tridiagonal(0.2, size=3)}))],
             keep="*",
         )  # fmt: skip

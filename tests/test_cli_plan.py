@@ -32,7 +32,7 @@ def run(*words: str | Path) -> str:
 def survey(tmp_path: Path) -> Path:
     rows = [f"{i},{'FM'[i % 2]},{20 + i},{i / 2},secret {i}" for i in range(40)]
     (tmp_path / "survey.csv").write_text("\n".join(["id,sex,age,income,name", *rows]) + "\n")
-    (tmp_path / "codebook.csv").write_text("column,level\nsex,M\nsex,F\nsex,X\n")
+    (tmp_path / "codebook.csv").write_text("column,category\nsex,M\nsex,F\nsex,X\n")
     return tmp_path
 
 
@@ -47,16 +47,16 @@ def test_a_codebook_and_a_header_make_a_plan(survey: Path) -> None:
     assert isinstance(income, bs.Numeric)
     assert (plan.name, plan.keep, plan.drop) == ("wave", ("age",), ("id", "name"))
     assert done.stderr.startswith("column `name`: left out: no levels are declared; a codebook can")
-    assert "--domain-from-data reads them off the data" in done.stderr
+    assert "--categories-from-data reads them off the data" in done.stderr
     assert "secret" not in done.output
 
 
 def test_levels_are_read_off_the_data_when_asked(survey: Path) -> None:
-    done = invoke("plan", survey / "survey.csv", "--domain-from-data", "--drop", "id")
+    done = invoke("plan", survey / "survey.csv", "--categories-from-data", "--drop", "id")
     plan = bs.Plan.from_toml(done.stdout)
     sex = plan.attributes[0]
     assert isinstance(sex, bs.Categorical)
-    assert (sex.categories, sex.domain_from_data) == (("F", "M"), True)
+    assert (sex.categories, sex.categories_from_data) == (("F", "M"), True)
     assert plan.drop == ("id", "name")
     assert "secret" not in done.output
 
@@ -70,10 +70,10 @@ def test_types_of_a_parquet_file_declare_levels(tmp_path: Path) -> None:
     assert [a.columns[0] for a in plan.attributes] == ["a", "b"]
     first = plan.attributes[0]
     assert isinstance(first, bs.Categorical)
-    assert (first.categories, first.domain_from_data) == (("é", "x", "z"), False)
+    assert (first.categories, first.categories_from_data) == (("é", "x", "z"), False)
     pq.write_table(pa.table({"d": pa.array(["v", "u", "v"]).dictionary_encode()}), path)
     assert "`schema` must have a column that can be protected" in invoke("plan", path).stderr
-    [read] = bs.Plan.from_toml(run("plan", path, "--domain-from-data")).attributes
+    [read] = bs.Plan.from_toml(run("plan", path, "--categories-from-data")).attributes
     assert isinstance(read, bs.Categorical)
     assert read.categories == ("u", "v")
 
@@ -104,7 +104,7 @@ def test_what_is_left_out_is_said_last(survey: Path) -> None:
 
 def test_blanks_around_levels_are_told(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("sex,age\n" + " F,1\n M,2\n" * 9)
-    done = invoke("plan", tmp_path / "in.csv", "--domain-from-data")
+    done = invoke("plan", tmp_path / "in.csv", "--categories-from-data")
     assert done.exit_code == 0, done.output
     assert "column `sex`: levels that start or end with a blank" in done.stderr
 
@@ -194,7 +194,7 @@ def test_a_broken_certificate_is_named_by_its_path(tmp_path: Path) -> None:
 
 def test_missing_values_get_the_policy_that_was_typed(survey: Path) -> None:
     words = ("plan", "--codebook", survey / "codebook.csv")
-    for policy in ("refuse", "keep", "category"):
+    for policy in ("raise", "keep", "category"):
         plan = bs.Plan.from_toml(run(*words, "--missing", policy))
         assert [a.missing for a in plan.attributes if isinstance(a, bs.Categorical)] == [policy]
     assert invoke(*words, "--missing", "other").exit_code == 2
@@ -211,7 +211,7 @@ def test_household_ids_weights_and_region_codes_are_not_permuted(tmp_path: Path)
     frame = pl.read_csv(people).head(400)
     codes = [f"0{1 + i % 7}1{i % 5}" for i in range(frame.height)]
     frame.with_columns(pl.Series("region", codes)).write_csv(tmp_path / "in.csv")
-    (tmp_path / "book.csv").write_text("column,level\nsex,1\nsex,2\n")
+    (tmp_path / "book.csv").write_text("column,category\nsex,1\nsex,2\n")
     words = ("plan", tmp_path / "in.csv", "--codebook", tmp_path / "book.csv")
     plan = bs.Plan.from_toml(run(*words))
     assert [a.columns for a in plan.attributes] == [("sex",)]

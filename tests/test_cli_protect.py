@@ -112,7 +112,7 @@ class Folder:
         return str(done.stderr)
 
     def keyed(self, *more: str) -> list[str]:
-        return ["--key-file", str(self.path / "key"), "--release", "2026", *more]
+        return ["--key-file", str(self.path / "key"), "--release-name", "2026", *more]
 
     def certificate(self, out: str) -> bs.Certificate:
         return bs.Certificate.from_json((self.path / f"{out}.certificate.json").read_text())
@@ -132,7 +132,7 @@ def test_a_file_is_protected_as_the_table_in_it(tmp_path: Path, rows: int, numer
     folder = Folder(tmp_path, plan, table)
     folder.run("in.parquet", "out.parquet", *folder.keyed())
     folder.run("in.csv", "out.csv", *folder.keyed())
-    release = plan.protect(table, key=bs.Key.from_bytes(KEY), release="2026")
+    release = plan.protect(table, key=bs.Key.from_bytes(KEY), release_name="2026")
     found = pq.read_table(tmp_path / "out.parquet")
     # A file holds cells: no dictionary is in it.
     expected = release.data.set_column(0, "sex", release.data["sex"].cast(pa.string()))
@@ -211,7 +211,7 @@ def test_shuffled_rows_are_the_same_rows(
     for out in (f"out.{form}", f"again.{form}"):
         folder.run(f"in.{form}", out, *folder.keyed("--shuffle"))
         assert folder.certificate(out).shuffled
-        assert "the order of the rows" not in folder.certificate(out).in_clear
+        assert "the order of the rows" not in folder.certificate(out).published_unchanged
     folder.run(f"in.{form}", f"order.{form}", *folder.keyed())
     kept, shuffled, again = ((tmp_path / f"{name}.{form}") for name in ("order", "out", "again"))
     if form == "csv":
@@ -254,7 +254,7 @@ def test_waves_by_ids(tmp_path: Path) -> None:
     table = people(1000).append_column("id", pa.array([f"p{i}" for i in range(1000)]))
     plan = plan_of(numeric=True)
     folder = Folder(tmp_path, plan, table)
-    ids = ["--id-column", "id", "--pseudonym", "person", "--fresh"]
+    ids = ["--id-column", "id", "--pseudonym", "person", "--rerandomize-numeric"]
     folder.run("in.csv", "one.csv", *folder.keyed(*ids, "--after", "first"))
     before = str(tmp_path / "one.csv.certificate.json")
     pq.write_table(table.take(np.arange(1000)[::-1]), tmp_path / "in.parquet")
@@ -263,11 +263,11 @@ def test_waves_by_ids(tmp_path: Path) -> None:
     first = plan.protect(
         table,
         key=key,
-        release="2026",
+        release_name="2026",
         id_column="id",
         after="first",
         pseudonym="person",
-        fresh=True,
+        rerandomize_numeric=True,
     )
     two = pq.read_table(tmp_path / "two.parquet")
     for name in ("sex", "degree", "grade", "smokes", "person"):
@@ -327,11 +327,11 @@ def refusals(folder: Folder) -> dict[str, tuple[tuple[str, ...], str]]:
         "the same": (("in.csv", "in.csv"), "`out` must be another file than `in`"),
         "the plan": (("in.csv", "out.csv", "--certificate", str(path / "plan.toml")),
                      "`certificate` must be another file than `plan`"),
-        "no key there": (("in.csv", "out.csv", "--key-file", str(path / "none"), "--release", "x"),
+        "no key there": (("in.csv", "out.csv", "--key-file", str(path / "none"), "--release-name", "x"),
                          "must be a file that can be read"),
-        "a short key": (("in.csv", "out.csv", "--key-file", str(path / "short"), "--release", "x"),
+        "a short key": (("in.csv", "out.csv", "--key-file", str(path / "short"), "--release-name", "x"),
                         "must hold 64 hexadecimal digits"),
-        "no label": (("in.csv", "out.csv", "--key-file", key), "`release` must name what"),
+        "no label": (("in.csv", "out.csv", "--key-file", key), "`release_name` must name what"),
         "ids without a key": (("in.csv", "out.csv", "--id-column", "town", "--after", "first"),
                               "`key` must be given with --id-column"),
         "ids without after": (("in.csv", "out.csv", *folder.keyed("--id-column", "town")),
@@ -584,7 +584,7 @@ def test_adult_is_protected_from_the_shell(tmp_path: Path) -> None:
         pytest.skip("adult.csv is not in BISTOCHASTIC_DATA")
     source = str(Path(data) / "adult.csv")
     plan, out = str(tmp_path / "adult.toml"), str(tmp_path / "protected.csv")
-    words = ["plan", source, "--domain-from-data", "--beta", "0.6", "--drop", "fnlwgt",
+    words = ["plan", source, "--categories-from-data", "--beta", "0.6", "--drop", "fnlwgt",
              "--numeric", "*"]  # fmt: skip
     done = CliRunner().invoke(cli.main, [*words, "--out", plan])
     assert done.exit_code == 0, done.output
@@ -594,7 +594,7 @@ def test_adult_is_protected_from_the_shell(tmp_path: Path) -> None:
         (tmp_path / "protected.csv.certificate.json").read_text()
     )
     assert certificate.records == 32_561
-    certificate.plan.require(beta=0.6, floor=0.6)
+    certificate.plan.require(beta=0.6, min_beta=0.6)
     before, after = (Path(path).read_text().splitlines() for path in (source, out))
     assert len(after) == len(before)
     assert "fnlwgt" not in after[0]

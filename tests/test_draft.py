@@ -65,9 +65,9 @@ def test_declared_levels_are_taken_from_types(name: str) -> None:
     degree = plan.attributes[0]
     assert isinstance(degree, bs.Categorical)
     assert degree.categories == tuple(LEVELS)
-    assert not degree.domain_from_data
+    assert not degree.categories_from_data
     assert plan.drop == ("name", "town")
-    plan.for_records(1000).require(beta=0.6, floor=0.6)
+    plan.for_records(1000).require(beta=0.6, min_beta=0.6)
 
 
 def test_a_draft_protects_what_it_was_drafted_for() -> None:
@@ -92,13 +92,13 @@ def test_levels_that_happen_to_occur_must_be_asked_for(name: str) -> None:
     frame = OCCURRING[name]()
     plan = bs.Plan.for_frame(frame, beta=0.6)
     assert "degree" in plan.drop
-    asked = bs.Plan.for_frame(frame, beta=0.6, domain_from_data=True, numeric="*")
+    asked = bs.Plan.for_frame(frame, beta=0.6, categories_from_data=True, numeric="*")
     assert kinds(asked)["degree"] == kinds(asked)["town"] == "categorical"
     degree, smokes = asked.attributes[:2]
     assert isinstance(degree, bs.Categorical)
-    assert degree.domain_from_data
+    assert degree.categories_from_data
     assert isinstance(smokes, bs.Categorical)
-    assert not smokes.domain_from_data
+    assert not smokes.categories_from_data
     assert "read off the data" in str(asked.preview())
     certificate = asked.protect(frame).certificate
     assert any("read off the data" in warning for warning in certificate.warnings)
@@ -109,7 +109,7 @@ def test_levels_that_happen_to_occur_must_be_asked_for(name: str) -> None:
 
 def test_a_schema_alone_has_no_levels_to_read() -> None:
     schema = pa.schema({"degree": pa.dictionary(pa.int8(), pa.string()), "age": pa.int8()})
-    plan = bs.Plan.for_frame(schema, beta=0.6, domain_from_data=True)
+    plan = bs.Plan.for_frame(schema, beta=0.6, categories_from_data=True)
     assert plan.drop == ("degree",)
 
 
@@ -124,13 +124,13 @@ def test_levels_in_a_dict() -> None:
 
 def test_keep_drop_name_and_floor() -> None:
     schema = {"sex": ["F", "M"], "age": int, "id": int}
-    plan = bs.Plan.for_frame(schema, beta=0.5, floor=0.7, keep=["age"], drop=["id"], name="s")
+    plan = bs.Plan.for_frame(schema, beta=0.5, min_beta=0.7, keep=["age"], drop=["id"], name="s")
     assert (plan.keep, plan.drop, plan.name) == (("age",), ("id",), "s")
     assert plan.min_beta >= 0.7
 
 
 CODEBOOKS = {
-    "book.csv": 'column,level\ndegree,low\ndegree,"hi,gh"\nage,1\nage,2\n',
+    "book.csv": 'column,category\ndegree,low\ndegree,"hi,gh"\nage,1\nage,2\n',
     "book.toml": 'degree = ["low", "hi,gh"]\nage = [1, 2]\n',
     "book.json": '{"fields": [{"name": "degree", "type": "string", "constraints": {"enum": '
     '["low", "hi,gh"]}}, {"name": "age", "type": "integer", "constraints": {"enum": [1, 2]}}]}',
@@ -166,9 +166,9 @@ def test_a_table_schema_has_types_too(tmp_path: Path) -> None:
 
 WRONG: dict[str, tuple[str, str]] = {
     "book.csv": ("column,code\nsex,F\n", "`column` and `level` in its header"),
-    "short.csv": ("column,level\nsex\n", "2 fields in every line; got 1 in line 2"),
-    "twice.csv": ("column,level\nsex,secret\nsex,secret\n", "each level once"),
-    "empty.csv": ("column,level\n", "at least one column"),
+    "short.csv": ("column,category\nsex\n", "2 fields in every line; got 1 in line 2"),
+    "twice.csv": ("column,category\nsex,secret\nsex,secret\n", "each level once"),
+    "empty.csv": ("column,category\n", "at least one column"),
     "book.toml": ("sex = ", "must be TOML"),
     "kinds.toml": ('sex = ["F", 1]', "of one kind; got int and str"),
     "text.toml": ('sex = "secret"', "must have a list of levels; got str"),
@@ -199,8 +199,8 @@ def test_a_wrong_codebook_is_one_sentence(name: str, tmp_path: Path) -> None:
         ({"sex": ["F", "M"]}, {"beta": 2}, "`beta` must be from 0 to 1; got 2"),
         ({"age": int}, {"beta": 1.5}, "`beta` must be from 0 to 1; got 1.5"),
         ({"age": int}, {"beta": float("nan")}, "`beta` must be from 0 to 1; got NaN"),
-        ({"age": int}, {"floor": float("nan")}, "`floor` must be from 0 to 1; got NaN"),
-        ({"sex": ["F"]}, {"domain_from_data": 3}, "`domain_from_data` must be"),
+        ({"age": int}, {"min_beta": float("nan")}, "`min_beta` must be from 0 to 1; got NaN"),
+        ({"sex": ["F"]}, {"categories_from_data": 3}, "`categories_from_data` must be"),
         ([1, 2], {}, "`schema` must be a frame of pandas"),
         ("none.csv", {}, "`codebook` must be a file to read; got No such file"),
     ],
@@ -213,7 +213,7 @@ def test_bad_input_is_one_sentence(schema: Any, options: dict[str, Any], sentenc
 
 
 def test_whole_numbers_are_asked_of_a_codebook(tmp_path: Path) -> None:
-    (tmp_path / "b.csv").write_text("column,level\nage,old\n")
+    (tmp_path / "b.csv").write_text("column,category\nage,old\n")
     with pytest.raises(ValueError, match="must be whole numbers, as the column holds such"):
         bs.Plan.for_frame(pa.schema({"age": pa.int8()}), beta=0.6, codebook=tmp_path / "b.csv")
 
@@ -222,7 +222,7 @@ def test_whole_numbers_are_asked_of_a_codebook(tmp_path: Path) -> None:
 def test_blanks_around_levels_are_told(make: Any) -> None:
     frame = make({"sex": [" F", " M", " F"] * 9, "town": ["a", "b", "a"] * 9})
     with pytest.warns(UserWarning, match="finds blanks: column `sex`: levels that start or end"):
-        plan = bs.Plan.for_frame(frame, beta=0.6, domain_from_data=True)
+        plan = bs.Plan.for_frame(frame, beta=0.6, categories_from_data=True)
     plan.protect(frame)
     declared = bs.Plan.for_frame({"sex": ["F", "M"], "town": ["a", "b"]}, beta=0.6)
     asked = r"declared categories only; got 27 other values, .*\(are there blanks around the values"
@@ -244,12 +244,12 @@ def test_missing_values_get_one_policy_or_one_by_column() -> None:
         return {a.column: a.missing for a in plan.attributes if isinstance(a, bs.Categorical)}
 
     assert bs.Plan.for_frame(levels, beta=0.6) == bs.Plan.for_frame(
-        levels, beta=0.6, missing="refuse"
+        levels, beta=0.6, missing="raise"
     )
-    assert of({}) == {"sex": "refuse", "town": "refuse"}
+    assert of({}) == {"sex": "raise", "town": "raise"}
     assert of("keep") == {"sex": "keep", "town": "keep"}
-    assert of({"town": "category"}) == {"sex": "refuse", "town": "category"}
-    assert of({"age": "refuse", "sex": "keep"}) == {"sex": "keep", "town": "refuse"}
+    assert of({"town": "category"}) == {"sex": "raise", "town": "category"}
+    assert of({"age": "raise", "sex": "keep"}) == {"sex": "keep", "town": "raise"}
     plan = bs.Plan.for_frame(levels, beta=0.6, missing="category", drop=["age"])
     assert [attribute.size for attribute in plan.attributes] == [3, 4]  # type: ignore[union-attr]
     assert plan.min_beta >= 0.6
@@ -270,7 +270,7 @@ def test_missing_values_get_one_policy_or_one_by_column() -> None:
 
 
 def test_what_is_left_out_is_named_and_a_codebook_may_know_more(tmp_path: Path) -> None:
-    (tmp_path / "b.csv").write_text("column,level\nsex,F\nsex,M\nother,x\n")
+    (tmp_path / "b.csv").write_text("column,category\nsex,F\nsex,M\nother,x\n")
     schema = pa.schema({"sex": pa.string(), "name": pa.string()})
     with pytest.warns(UserWarning, match="`for_frame` leaves columns out: column `name`: left out"):
         plan = bs.Plan.for_frame(schema, beta=0.6, codebook=tmp_path / "b.csv")
@@ -338,7 +338,7 @@ REFUSING: dict[str, Any] = {
     "protect": lambda: UNDECIDED.protect(TABLE),
     "protect_batches": lambda: UNDECIDED.protect_batches(pa.table(TABLE)),
     "respond": lambda: UNDECIDED.respond({"sex": "F"}, key=bs.Key.insecure(1), id=1),
-    "function": lambda: UNDECIDED.function(key=None, id_column="hh"),  # type: ignore[arg-type]
+    "function": lambda: UNDECIDED.batch_function(key=None, id_column="hh"),  # type: ignore[arg-type]
     "report": lambda: UNDECIDED.report("report.html"),
     "audit": lambda: bs.audit(TABLE, TABLE, UNDECIDED),
     "require": lambda: UNDECIDED.require(beta=0.1),
@@ -445,7 +445,7 @@ def test_no_column_is_undecided_and_decided(options: Any, match: str) -> None:
         ({"a": int}, {"beta": 0.5, "epsilon": 1}, "`beta` must be given, or epsilon; got both"),
         ({"a": int}, {"epsilon": -1}, "`epsilon` must be at least 0; got -1"),
         ({"a": int}, {"epsilon": float("nan")}, "`epsilon` must be at least 0; got NaN"),
-        ({"a": [1, 2]}, {"epsilon": 1, "floor": 0.5}, "`floor` must be given with beta; got epsil"),
+        ({"a": [1, 2]}, {"epsilon": 1, "min_beta": 0.5}, "`min_beta` must be given with beta; got epsil"),
         ({"a": int}, {"epsilon": 1, "numeric": ["a"]}, "column `a`: `beta` must be asked for"),
         ({"a": str}, {"beta": 0.5, "numeric": ["a"]}, "column `a`: must hold numbers without"),
         ({"a": [1, 2]}, {"beta": 0.5, "numeric": ["a"]}, "`numeric`; got declared categories"),
@@ -473,7 +473,7 @@ def test_a_plan_by_epsilon(epsilon: float) -> None:
 
 
 def test_a_codebook_with_leading_zeros_is_none_of_whole_numbers(tmp_path: Path) -> None:
-    (tmp_path / "b.csv").write_text("column,level\nregion,01\nregion,02\n")
+    (tmp_path / "b.csv").write_text("column,category\nregion,01\nregion,02\n")
     with pytest.raises(ValueError, match=r"must be whole numbers, .*; got 2 others"):
         bs.Plan.for_frame(pa.schema({"region": pa.int8()}), beta=0.6, codebook=tmp_path / "b.csv")
     plan = bs.Plan.for_frame({"region": ["1", "2"]}, beta=0.6)

@@ -77,7 +77,7 @@ def test_the_release_is_that_of_one_machine(
     os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
     assert rows_of(future.result()) == release
     # An exception that goes away when it is tried again.
-    f = plan().function(**options)
+    f = plan().batch_function(**options)
     failing = frame.map_partitions(Once(f, tmp_path / "mark").frame, meta=out._meta)
     assert rows_of(client.compute(failing, retries=2).result()) == release
     assert (tmp_path / "mark").exists()

@@ -58,7 +58,7 @@ def test_the_release_is_that_of_one_machine(
     assert out.count() == world.ROWS
     assert rows_of(plan().on(given.repartition(5), **options)) == release
     # A worker that dies. An exception ends the work, which can be done again.
-    f = plan().function(**options)
+    f = plan().batch_function(**options)
     dies = Dies(f, tmp_path / "dead").table
     assert rows_of(given.repartition(3).map_batches(dies, batch_format="pyarrow")) == release
     assert (tmp_path / "dead").exists()

@@ -93,7 +93,7 @@ def test_the_release_is_that_of_one_machine(
     found = written(plan().on(turned, **options), tmp_path / "turned")
     assert found == [{name: row[name] for name in found[0]} for row in release]
     # An exception in the middle, after which the task is tried again.
-    f = plan().function(**options)
+    f = plan().batch_function(**options)
     failing = frame.repartition(3).mapInArrow(Once(f, tmp_path / "mark"), out.schema)
     assert written(failing, tmp_path / "four") == release
     assert (tmp_path / "mark").exists()
@@ -111,7 +111,7 @@ def test_workers_that_are_killed_change_nothing(
 ) -> None:
     frame = frame_of(spark, people(world.ROWS), tmp_path).repartition(4)
     out = plan().on(frame, **options)
-    f = plan().function(**options)
+    f = plan().batch_function(**options)
     killed: list[int] = []
     observed = sql.Observation("rows")
 
@@ -174,7 +174,7 @@ def test_a_stream_that_is_started_again_releases_every_row_once(
     assert told["observedMetrics"]["rows"]["records"] == half
     pq.write_table(table.slice(half), tmp_path / "in" / "two.parquet")
     # It breaks down in the middle, and is then started again.
-    f = plan().function(
+    f = plan().batch_function(
         **{**options, "key": bs.KeySource.file(tmp_path / "no", fingerprint="0" * 16)}
     )
     broken = source.parquet(str(tmp_path / "in")).mapInArrow(f, stream.schema)

@@ -87,7 +87,7 @@ def test_batches_of_duckdb_come_back_in_order(options: dict[str, Any]) -> None:
         return duckdb.connect().sql(f"select {said} from range(700000)")
 
     found = votes.on(rows(-1), **options).to_arrow_table()
-    wanted = votes.function(**options).table(rows(-1).to_arrow_table())
+    wanted = votes.batch_function(**options).table(rows(-1).to_arrow_table())
     assert found.equals(wanted)
     # Whoever wants few rows leaves the others alone.
     assert votes.on(rows(-1), **options).limit(3).to_arrow_table().equals(wanted[:3])
@@ -116,7 +116,7 @@ def test_what_spark_refuses_is_cast_and_its_columns_are_held_in_order(
     options: dict[str, Any], release: pa.Table
 ) -> None:
     table = people(ROWS)
-    f = plan().function(**options)
+    f = plan().batch_function(**options)
     race = table["race"].dictionary_encode()
     batches = table.set_column(1, "race", race).to_batches(max_chunksize=900)
     ordered = Ordered(f, tuple(table.column_names))
@@ -166,7 +166,7 @@ def test_bad_input_stops_the_work_in_one_sentence(
 def test_a_schema_that_changes_between_batches_stops_the_work(options: dict[str, Any]) -> None:
     table = people(40)
     small = table.set_column(0, "person", table["person"].cast(pa.int32()))
-    f = plan().function(**options)
+    f = plan().batch_function(**options)
     with pytest.raises(TypeError, match="column `person`: must stay of type int64; got int32"):
         list(f([*table.to_batches(), *small.to_batches()]))
     texts = table.set_column(0, "person", table["person"].cast(pa.string()))

@@ -135,7 +135,7 @@ def test_the_page_is_small_and_complete(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_sizes_are_one_sentence(tmp_path: Path, given: Any, error: type) -> None:
-    with pytest.raises(error, match=r"`size_or_labels` must .*; got "):
+    with pytest.raises(error, match=r"`size_or_categories` must .*; got "):
         written(tmp_path, given)
     assert not list(tmp_path.iterdir())
 

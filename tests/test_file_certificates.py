@@ -39,7 +39,7 @@ def test_a_certificate_holds_the_digest_of_its_file(tmp_path: Path, out: str) ->
     assert list(certificate.to_dict())[-1] == "files"
     assert sha(tmp_path / "in.csv") not in certificate.to_json()
     # It is the certificate of the same table in memory, which has no file.
-    table = plan_of().protect(people(300), key=bs.Key.from_bytes(KEY), release="2026")
+    table = plan_of().protect(people(300), key=bs.Key.from_bytes(KEY), release_name="2026")
     assert table.certificate.files is None
     assert table.certificate == certificate
     assert table.certificate.digest == certificate.digest
@@ -151,19 +151,19 @@ def test_waves_by_ids_are_no_second_draw(tmp_path: Path) -> None:
     key = ["--key-file", str(tmp_path / "key")]
     assert warned(folder, "in.csv", "one.csv", *key, *ids, "first") == ""
     before = str(tmp_path / f"one.csv{ENDING}")
-    assert warned(folder, "in.csv", "two.csv", *key, *ids, before, "--release", "two") == ""
+    assert warned(folder, "in.csv", "two.csv", *key, *ids, before, "--release-name", "two") == ""
     bs.Key.generate().to_file(tmp_path / "new")
     key = ["--key-file", str(tmp_path / "new")]
     assert "epsilon adds" in warned(folder, "in.csv", "three.csv", *key, *ids, "first")
 
 
 def test_numbers_are_permuted_anew_under_every_name(tmp_path: Path) -> None:
-    ids = ["--id-column", "person", "--fresh", "--after", "first"]
+    ids = ["--id-column", "person", "--rerandomize-numeric", "--after", "first"]
     table = people(300).append_column("person", [list(range(300))])
     folder = Folder(tmp_path, plan_of(numeric=True), table)
     assert warned(folder, "in.csv", "one.csv", *folder.keyed(*ids)) == ""
     assert warned(folder, "in.csv", "two.csv", *folder.keyed(*ids)) == ""
-    other = ["--key-file", str(tmp_path / "key"), "--release", "2027"]
+    other = ["--key-file", str(tmp_path / "key"), "--release-name", "2027"]
     assert "epsilon adds" in warned(folder, "in.csv", "three.csv", *other, *ids)
 
 
@@ -204,7 +204,7 @@ def test_the_warning_says_how_to_convert_and_that_works(tmp_path: Path, first: s
     assert words[0] == "python"
     subprocess.run([sys.executable, *words[1:]], check=True)
     # The same cells as those of one draw in memory.
-    want = plan.protect(table, key=bs.Key.from_bytes(KEY), release="2026").data
+    want = plan.protect(table, key=bs.Key.from_bytes(KEY), release_name="2026").data
     made = tmp_path / second
     read = _cells(made, plan) if second == "two.csv" else pq.read_table(made)
     for name in want.column_names:

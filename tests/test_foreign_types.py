@@ -109,7 +109,7 @@ def with_y(frame: Any) -> Any:
 KEPT = bs.Plan([bs.Categorical("y", [0, 1], RR, keep=0.9)], keep=["x"])
 BY = ("x", {0: bs.uniform(2), 1: bs.uniform(2)})
 DOMAINS: list[list[Any]] = [[0, 1], ["0", "1"], [False, True]]
-MISSING: list[Any] = ["refuse", "keep", "category"]
+MISSING: list[Any] = ["raise", "keep", "category"]
 CALLS: dict[str, Callable[[Any], Any]] = {
     **{
         f"protect {values[0]!r} {missing}": bs.Plan(
@@ -145,7 +145,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     ),
     "audit ids": lambda f: bs.audit(f, f, KEPT, id_column="x"),
     "for_frame": lambda f: bs.Plan.for_frame(f, beta=0.5),
-    "for_frame looks": lambda f: bs.Plan.for_frame(f, beta=0.5, domain_from_data=True),
+    "for_frame looks": lambda f: bs.Plan.for_frame(f, beta=0.5, categories_from_data=True),
     "randomize": lambda f: bs.uniform(2).randomize(f["x"]),
     "estimate": lambda f: bs.identity(2).estimate(f["x"]),
     "average": lambda f: bs.uniform(N).average(f["x"]),

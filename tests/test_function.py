@@ -30,7 +30,7 @@ def plan(**changes: Any) -> bs.Plan:
             bs.Categorical(
                 "votes",
                 [True, False],
-                strata=("region", {"n": bs.uniform(2), "s": bs.randomized_response(2, beta=0.4)}),
+                groups=("region", {"n": bs.uniform(2), "s": bs.randomized_response(2, beta=0.4)}),
             ),
         ],
         **{"name": "survey", "keep": ["region"], **changes},
@@ -57,9 +57,9 @@ def key_file(tmp_path: Path) -> Path:
     return path
 
 
-def by_person(path: Path, **changes: Any) -> bs.results.Function:
+def by_person(path: Path, **changes: Any) -> bs.results.BatchFunction:
     options: dict[str, Any] = {"id_column": "person", "after": "first", **changes}
-    return plan().function(key=bs.KeySource.file(path), **options)
+    return plan().batch_function(key=bs.KeySource.file(path), **options)
 
 
 def test_it_gives_the_release_of_one_machine_however_rows_are_cut(key_file: Path) -> None:
@@ -76,7 +76,7 @@ def test_it_gives_the_release_of_one_machine_however_rows_are_cut(key_file: Path
     assert parts.equals(whole.data.take(order))
     assert f.schema(table.schema).equals(parts.schema)
     # Done again by another process that was sent the function alone.
-    again: bs.results.Function = pickle.loads(pickle.dumps(f))
+    again: bs.results.BatchFunction = pickle.loads(pickle.dumps(f))
     assert again == f
     assert again.batch(cut[0]).equals(f.batch(cut[0]))
 
@@ -104,7 +104,7 @@ def test_a_table_of_long_pieces_is_done_in_them_and_refused_as_a_whole(key_file:
 WHOLE = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 
 
-@pytest.mark.parametrize("missing", ["refuse", "keep", "category"])
+@pytest.mark.parametrize("missing", ["raise", "keep", "category"])
 def test_reports_do_not_depend_on_the_width_of_a_column(key_file: Path, missing: Any) -> None:
     rng = np.random.default_rng(6)
     levels = {"few": list(range(5)), "byte": list(range(128)), "from": list(range(3, 90))}
@@ -112,8 +112,8 @@ def test_reports_do_not_depend_on_the_width_of_a_column(key_file: Path, missing:
         [bs.Categorical(name, values, "randomized_response", beta=0.4, missing=missing)
          for name, values in levels.items()],
     )  # fmt: skip
-    f = given.function(key=bs.KeySource.file(key_file), id_column="person", after="first")
-    mask = np.zeros(2000, bool) if missing == "refuse" else rng.random(2000) < 0.2
+    f = given.batch_function(key=bs.KeySource.file(key_file), id_column="person", after="first")
+    mask = np.zeros(2000, bool) if missing == "raise" else rng.random(2000) < 0.2
     columns: dict[str, Any] = {"person": np.arange(2000)}
     for name, values in levels.items():
         columns[name] = pa.array(rng.choice(values, 2000), mask=mask)
@@ -150,7 +150,7 @@ def test_columns_of_one_type_lie_together_in_a_frame_of_pandas(key_file: Path) -
                 for name in columns
             ]
         )
-        f = here.function(key=source, id_column="person", after="first")
+        f = here.batch_function(key=source, id_column="person", after="first")
         frame = given[["person", *columns]]
         found = f.frame(frame)
         wanted = f.table(pa.Table.from_pandas(frame, preserve_index=False)).to_pandas()
@@ -186,7 +186,7 @@ def test_reports_are_drawn_into_an_array_like_the_codes(key_file: Path) -> None:
 def test_256_categories_and_missing_ones_fit_in_a_column_of_bytes(key_file: Path) -> None:
     column = bs.Categorical("c", list(range(256)), "randomized_response", beta=0.4,
                             missing="category")  # fmt: skip
-    f = bs.Plan([column]).function(
+    f = bs.Plan([column]).batch_function(
         key=bs.KeySource.file(key_file), id_column="person", after="first"
     )
     # With 50,000 records, none reported as missing is rarer than 1e-20.
@@ -220,12 +220,12 @@ def test_the_certificate_says_what_was_not_checked(key_file: Path) -> None:
     assert certificate.ids.rows_per_id_checked is None
     assert "How many rows an id has was not checked" in str(certificate)
     differ = "that values of a person differ, where reports of that person differ"
-    assert differ in certificate.in_clear
+    assert differ in certificate.published_unchanged
     for count in ({"records": 10**30}, {"records": 3, "rows_per_id": 2**53 + 1}):
         with pytest.raises(ValueError, match="must be at most 2\\^53; got "):
             f.certificate(engine="x", **count)
     counted = [f.certificate(records=300, engine="x", rows_per_id=most) for most in (1, 2)]
-    assert [differ in each.in_clear for each in counted] == [False, True]
+    assert [differ in each.published_unchanged for each in counted] == [False, True]
     assert bs.Certificate.from_json(certificate.to_json()) == certificate
     # A later wave on one machine goes on from it, and finds what changed.
     later = {"key": bs.Key.from_file(key_file), "id_column": "person", "after": certificate}
@@ -245,24 +245,24 @@ def test_rows_are_addressed_by_several_columns_without_collisions(key_file: Path
     both = bs.Plan(plan().attributes, name="survey", keep=["region"], drop=["file", "person"])
 
     def rows(label: str, columns: list[str]) -> Any:
-        return both.function(key=source, row_columns=columns, release=label).table(table)
+        return both.batch_function(key=source, row_columns=columns, release_name=label).table(table)
 
     first = rows("may", ["file", "person"])
     assert first.equals(rows("may", ["file", "person"]))
     for other in (rows("june", ["file", "person"]), rows("may", ["person", "file"])):
         same = np.mean(np.array(first["sex"]) == np.array(other["sex"]))
         assert same < 0.9
-    f = both.function(key=source, row_columns=["file", "person"], release="may")
+    f = both.batch_function(key=source, row_columns=["file", "person"], release_name="may")
     certificate = f.certificate(records=400, engine="duckdb", schema=table.schema)
     assert "One label, one file" in str(certificate)
     assert bs.Certificate.from_json(certificate.to_json()) == certificate
     # Rows that are addressed by one column of ids are no wave of people either.
-    one = both.function(key=source, row_columns=["person"], release="may")
+    one = both.batch_function(key=source, row_columns=["person"], release_name="may")
     rows_only = one.certificate(records=400, engine="duckdb", schema=table.schema)
     with pytest.raises(ValueError, match=r"`after` must be .* by ids; got one by rows"):
-        both.function(key=source, id_column="person", after=rows_only)
+        both.batch_function(key=source, id_column="person", after=rows_only)
     # People under the same key share no words with rows.
-    people_too = both.function(key=source, id_column="person", after="first")
+    people_too = both.batch_function(key=source, id_column="person", after="first")
     with pytest.raises(ValueError, match="must be in `frame`"):
         people_too.table(table.drop_columns(["file"]))
 
@@ -330,7 +330,7 @@ def test_a_temporary_key_is_gone_after_its_block(tmp_path: Path) -> None:
         [path] = tmp_path.iterdir()
         if os.name == "posix":
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        f = plan().function(key=source, id_column="person", after="first")
+        f = plan().batch_function(key=source, id_column="person", after="first")
         first = f.table(table)
         assert first.equals(f.table(table))
     assert list(tmp_path.iterdir()) == []
@@ -360,12 +360,12 @@ def test_what_an_engine_cannot_do_safely_is_refused(key_file: Path) -> None:
         ),
         (plan(), {"key": source, "row_columns": ["a"], **first}, ValueError, "got both"),
         (plan(), {"key": source, "id_column": "person"}, ValueError, "`after` must be"),
-        (plan(), {"key": source, "row_columns": ["a"]}, ValueError, "`release` must name the file"),
+        (plan(), {"key": source, "row_columns": ["a"]}, ValueError, "`release_name` must name the file"),
         (plan(), {"key": source, "row_columns": []}, ValueError, "at least one column"),
-        (plan(), {"key": source, "row_columns": "a", "release": "r"}, TypeError, "list of names"),
+        (plan(), {"key": source, "row_columns": "a", "release_name": "r"}, TypeError, "list of names"),
         (
             plan(),
-            {"key": source, "row_columns": ["a"], "release": "r", "after": "first"},
+            {"key": source, "row_columns": ["a"], "release_name": "r", "after": "first"},
             ValueError,
             "`after` must go with id_column",
         ),
@@ -373,21 +373,21 @@ def test_what_an_engine_cannot_do_safely_is_refused(key_file: Path) -> None:
     ]
     for given, options, kind, sentence in cases:
         with pytest.raises(kind, match=sentence) as caught:
-            given.function(**options)
+            given.batch_function(**options)
         assert "\n" not in str(caught.value)
 
 
 def test_beside_ids_a_release_is_a_name_for_the_certificate_alone(key_file: Path) -> None:
     table, source = people(300), bs.KeySource.file(key_file)
     first: dict[str, Any] = {"id_column": "person", "after": "first"}
-    plain = plan().function(key=source, **first).table(table)
-    f = plan().function(key=source, release="may", **first)
+    plain = plan().batch_function(key=source, **first).table(table)
+    f = plan().batch_function(key=source, release_name="may", **first)
     assert f.table(table).equals(plain)
     said = f.certificate(records=300, engine="none", schema=table.schema)
     # As in `protect`.
-    release = plan().protect(table, key=source, release="may", **first)
+    release = plan().protect(table, key=source, release_name="may", **first)
     assert release.data.equals(plain)
-    assert said.release == release.certificate.release == "may"
+    assert said.release_name == release.certificate.release_name == "may"
     assert "release: may" in str(said)
 
 
@@ -399,8 +399,8 @@ def test_an_insecure_key_is_asked_for_by_name(
     monkeypatch.syspath_prepend(str(tmp_path))
     source = bs.KeySource.call("insecure_of_test:key")
     with pytest.raises(ValueError, match="`key` must be a secret, or allow_insecure=True be said"):
-        plan().function(key=source, id_column="person", after="first")
-    f = plan().function(key=source, id_column="person", after="first", allow_insecure=True)
+        plan().batch_function(key=source, id_column="person", after="first")
+    f = plan().batch_function(key=source, id_column="person", after="first", allow_insecure=True)
     assert f.table(people(3)).num_rows == 3
     with pytest.raises(TypeError, match="`key` must be a Key; got int from insecure_of_test:other"):
         bs.KeySource.call("insecure_of_test:other")

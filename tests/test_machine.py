@@ -110,7 +110,7 @@ calls = {
     "pickle": lambda m: pickle.loads(pickle.dumps(m)),
     "parameters": lambda m: (m.parameters, hash(m), m == m, repr(m)),
     "row": lambda m: m.row(0),
-    "law": lambda m: m.same_law(m),
+    "law": lambda m: m.same_probabilities(m),
 }
 
 def status(name):

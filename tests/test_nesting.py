@@ -115,7 +115,7 @@ def test_every_question_of_shared_parts_is_answered_or_refused(name: str) -> Non
     m, again = SHARED[name](), SHARED[name]()
     assert m == again
     assert hash(m) == hash(again)
-    assert m.same_law(again)
+    assert m.same_probabilities(again)
     for measure in ("entropy_rate", "beta", "epsilon", "truthfulness", "is_ergodic", "is_exact"):
         getattr(m, measure)
     assert repr(m) == repr(again)

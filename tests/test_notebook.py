@@ -76,7 +76,7 @@ def objects(source: bs.KeySource) -> dict[str, Any]:
         people(), key=source.read(), id_column="person", after="first", pseudonym="who"
     )
     strata = bs.Categorical(
-        "sex", ["F", "M"], strata=(NASTY, {NASTY: bs.uniform(2), "s": bs.identity(2)})
+        "sex", ["F", "M"], groups=(NASTY, {NASTY: bs.uniform(2), "s": bs.identity(2)})
     )
     released = plan().protect(table())
     records = {"age": [NUMBER, 61, 31, 60], "ill": [SECRET, SECRET, "x", "x"]}
@@ -97,7 +97,7 @@ def objects(source: bs.KeySource) -> dict[str, Any]:
         "Rate": audited.guesses[0].rate,
         "Repeats": audited.repeats,
         "Anatomy": bs.masking.anatomize(records, quasi_identifiers=["age"], sensitive=["ill"], k=2),
-        "Axis": m.estimate(counts=[3, 2, 1], labels=labelled()).axes[0],
+        "Axis": m.estimate(counts=[3, 2, 1], categories=labelled()).axes[0],
         "Bits": plan().categorical,
         "ByIds": by_ids.certificate.ids,
         "Categorical": plan().attributes[0],
@@ -107,8 +107,8 @@ def objects(source: bs.KeySource) -> dict[str, Any]:
         "Decomposition": bs.dense([[5, 2, 1], [1, 4, 3], [2, 2, 4]]).decompose(),
         "Displacement": bs.k_anonymous(1000, share=0.05).displacement(),
         "Entry": m.profile()["epsilon"],
-        "Estimate": m.estimate(counts=[60, 20, 10], labels={NASTY: labelled()}),
-        "Function": simple().function(key=source, id_column="person", after="first"),
+        "Estimate": m.estimate(counts=[60, 20, 10], categories={NASTY: labelled()}),
+        "Function": simple().batch_function(key=source, id_column="person", after="first"),
         "Joint": plan().attributes[1],
         "Key": source.read(),
         "KeySource": source,
@@ -129,7 +129,7 @@ def objects(source: bs.KeySource) -> dict[str, Any]:
         "Release": released,
         "ReverseMap": bs.masking.reverse_map(masked, masked),
         "Step": bs.theory.t_transforms([5, 3, 1], [4, 3, 2]).steps[0],
-        "Strata": strata.strata,
+        "Groups": strata.groups,
         "TTransforms": bs.theory.t_transforms([5, 3, 1], [4, 3, 2]),
     }
 
@@ -226,7 +226,7 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, objects: dict[str, 
     # Where a label of that name is shown at all, it is shown as it is spelled.
     named = {"Audit", "Axis", "Categorical", "Certificate", "Counts", "Estimate", "Guess",
              "Joint", "Labels", "Linkage", "Marginal", "Measures", "Neighbours", "PairTable",
-             "PermutationDistance", "Plan", "Point", "Preview", "Release", "Strata",
+             "PermutationDistance", "Plan", "Point", "Preview", "Release", "Groups",
              "Tradeoff"}  # fmt: skip
     assert ("&lt;script&gt;" in page) == (name in named)
 
@@ -248,10 +248,10 @@ def test_long_lists_are_cut() -> None:
     levels = [f"level {i}" for i in range(5000)]
     attribute = bs.Categorical("x", levels, "randomized_response", beta=0.6)
     strata = {f"s{i}": bs.uniform(2) for i in range(500)}
-    by = bs.Categorical("y", ["F", "M"], strata=("region", strata))
+    by = bs.Categorical("y", ["F", "M"], groups=("region", strata))
     m = bs.randomized_response(5000, beta=0.6)
-    estimate = m.estimate(counts=np.arange(5000), labels=levels)
-    shown = [attribute, attribute.axes[0], by, by.strata, m, estimate, estimate.axes[0],
+    estimate = m.estimate(counts=np.arange(5000), categories=levels)
+    shown = [attribute, attribute.axes[0], by, by.groups, m, estimate, estimate.axes[0],
              bs.uniform(400).decompose(), bs.Plan([attribute, by], keep=["region"])]  # fmt: skip
     for each in shown:
         assert len(repr(each)) < 4000
@@ -305,6 +305,6 @@ def test_importing_the_package_stays_light() -> None:
 def test_a_release_shows_its_certificate(source: bs.KeySource, objects: dict[str, Any]) -> None:
     release = objects["Release"]
     page = release._repr_html_()
-    for sentence in (*release.certificate.statements, "the order of the rows"):
+    for sentence in (*release.certificate.notes, "the order of the rows"):
         assert sentence in Read(page).text
     assert Path(source.place).read_text().strip() not in page

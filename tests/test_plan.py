@@ -42,7 +42,7 @@ def everything() -> bs.Plan:
             bs.Categorical(
                 "votes",
                 [True, False],
-                strata=("region", {"n": bs.uniform(3), "s": bs.k_anonymous(3, k=2)}),
+                groups=("region", {"n": bs.uniform(3), "s": bs.k_anonymous(3, k=2)}),
                 missing="category",
             ),
             bs.Categorical(
@@ -52,10 +52,10 @@ def everything() -> bs.Plan:
                     [bs.kron(bs.uniform(2), bs.geometric(2, beta=0.3)), bs.dense([[0.25] * 4] * 4)],
                     weights=[Fraction(1, 3), Fraction(2, 3)],
                 ),
-                domain_from_data=True,
+                categories_from_data=True,
             ),
             bs.Numeric("income", "k_anonymous", k=5),
-            bs.Numeric("age", "uniform", release="average", order=None),
+            bs.Numeric("age", "uniform", how="average", order=None),
         ],
         name="survey",
         keep=["region"],
@@ -230,7 +230,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
         st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=5, unique=True),
         st.lists(st.booleans(), min_size=1, max_size=2, unique=True),
     ),
-    missing=st.sampled_from(["refuse", "keep", "category"]),
+    missing=st.sampled_from(["raise", "keep", "category"]),
     epsilon=st.floats(0, 30),
 )
 def test_any_names_and_labels_go_through_files(
@@ -315,7 +315,7 @@ def test_perfect_secrecy_is_one() -> None:
     sizes = [3, 7, 11, 13]
     plan = bs.Plan([bs.Categorical(f"c{n}", range(n), "uniform") for n in sizes])
     assert plan.beta == plan.min_beta == 1.0
-    plan.require(beta=1, floor=1, epsilon=0)
+    plan.require(beta=1, min_beta=1, epsilon=0)
 
 
 @given(beta=st.floats(0.01, 0.99), sizes=st.lists(st.integers(2, 40), min_size=1, max_size=5))
@@ -326,12 +326,12 @@ def test_require_on_the_boundary(beta: float, sizes: list[int]) -> None:
     ]
     plan = bs.Plan(made)
     # What was asked of each attribute is kept by all together.
-    plan.require(beta=beta, floor=beta)
-    plan.require(beta=plan.beta, floor=plan.min_beta, epsilon=plan.epsilon)
+    plan.require(beta=beta, min_beta=beta)
+    plan.require(beta=plan.beta, min_beta=plan.min_beta, epsilon=plan.epsilon)
     with pytest.raises(GuaranteeError, match=r"`beta` must be at least .* over all attributes"):
         plan.require(beta=math.nextafter(plan.beta, 2))
     with pytest.raises(GuaranteeError, match=r"column `c[0-9]`: `beta` must be at least"):
-        plan.require(floor=math.nextafter(plan.min_beta, 2))
+        plan.require(min_beta=math.nextafter(plan.min_beta, 2))
     with pytest.raises(GuaranteeError, match=r"`epsilon` must be at most .* for a record"):
         plan.require(epsilon=math.nextafter(plan.epsilon, 0))
 
@@ -347,7 +347,7 @@ def test_require_names_what_fails() -> None:
     with pytest.raises(
         GuaranteeError, match=r"^column `bad`: `beta` must be at least 0.5; got 0.2"
     ):
-        plan.require(floor=0.5)
+        plan.require(min_beta=0.5)
     with pytest.raises(GuaranteeError, match="in column `bad`"):
         plan.require(beta=0.99)
     with pytest.raises(GuaranteeError, match="column `kept`: it is in clear who is missing"):
@@ -364,7 +364,7 @@ def test_require_names_what_fails() -> None:
 def test_numeric_attributes_wait_for_the_number_of_records() -> None:
     sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
     plan = bs.Plan([sex, bs.Numeric("income", "k_anonymous", k=5)])
-    assert not plan.is_bound
+    assert not plan.has_records
     assert plan.numeric is None
     assert plan.beta == plan.min_beta == plan.by_attribute["sex"].beta
     assert repr(plan) == "<Plan `plan`, 2 attributes: beta 0.6 of categories, least 0.6>"
@@ -372,7 +372,7 @@ def test_numeric_attributes_wait_for_the_number_of_records() -> None:
     with pytest.raises(GuaranteeError, match="column `income`: `records` must be known"):
         plan.require(beta=0.1)
     bound = plan.for_records(1000)
-    assert bound.is_bound
+    assert bound.has_records
     assert bound.categorical is not None
     assert bound.numeric is not None
     assert bound.numeric.max_bits == pytest.approx(math.log2(1000))
@@ -389,7 +389,7 @@ def test_numeric_attributes_wait_for_the_number_of_records() -> None:
 
 
 def test_averages_count_no_bits() -> None:
-    plan = bs.Plan([bs.Numeric("income", "k_anonymous", k=5, release="average")]).for_records(100)
+    plan = bs.Plan([bs.Numeric("income", "k_anonymous", k=5, how="average")]).for_records(100)
     each = plan.by_attribute["income"]
     assert each.deterministic
     assert (each.bits, each.beta) == (0.0, 0.0)
@@ -400,7 +400,7 @@ def test_averages_count_no_bits() -> None:
 
 def test_strata_count_as_the_weakest() -> None:
     strong, weak = bs.randomized_response(4, beta=0.9), bs.randomized_response(4, beta=0.3)
-    attribute = bs.Categorical("x", range(4), strata=("region", {"n": strong, "s": weak}))
+    attribute = bs.Categorical("x", range(4), groups=("region", {"n": strong, "s": weak}))
     plan = bs.Plan([attribute], keep=["region"])
     assert plan.beta == weak.beta
     assert plan.epsilon == weak.epsilon
@@ -408,7 +408,7 @@ def test_strata_count_as_the_weakest() -> None:
     with pytest.raises(ValueError, match="must be by a column that stays in clear; got `region`"):
         bs.Plan([attribute])
     with pytest.raises(ValueError, match="`strata` must have size 4 for 's'; got 5"):
-        bs.Categorical("x", range(4), strata=("region", {"n": strong, "s": bs.uniform(5)}))
+        bs.Categorical("x", range(4), groups=("region", {"n": strong, "s": bs.uniform(5)}))
 
 
 def test_the_epsilon_of_strata_is_the_largest_and_not_that_of_the_smallest_beta() -> None:
@@ -416,7 +416,7 @@ def test_the_epsilon_of_strata_is_the_largest_and_not_that_of_the_smallest_beta(
     true, far = bs.randomized_response(9, beta=0.5), bs.geometric(9, beta=0.6)
     assert true.beta < far.beta
     assert true.epsilon < far.epsilon - 3
-    attribute = bs.Categorical("x", range(9), strata=("region", {"n": true, "s": far}))
+    attribute = bs.Categorical("x", range(9), groups=("region", {"n": true, "s": far}))
     plan = bs.Plan([attribute], keep=["region"])
     assert (plan.beta, plan.epsilon) == (true.beta, far.epsilon)
     assert plan.by_attribute["x"].epsilon == far.epsilon
@@ -507,7 +507,7 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
         (lambda: loose.Numeric("x"), "must be given by one of family and matrix; got none"),
         (lambda: loose.Numeric("x", "nothing"), "column `x`: `family` must be one of"),
         (lambda: loose.Numeric("x", [3]), "`family` must be the name of one; got list"),
-        (lambda: loose.Numeric("x", "uniform", release="sell"), "`release` must be one of"),
+        (lambda: loose.Numeric("x", "uniform", release_name="sell"), "`how` must be one of"),
         *(
             (
                 lambda given=given: loose.Numeric("x", *given[0], **given[1]),

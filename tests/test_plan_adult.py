@@ -43,7 +43,7 @@ def test_the_adult_file_is_protected() -> None:
         keep=KEEP,
         drop=DROP,
     )
-    plan.for_records(len(frame)).require(floor=0.2)
+    plan.for_records(len(frame)).require(min_beta=0.2)
     release = plan.protect(frame)
     data = release.data
     assert list(data.columns) == [name for name in frame.columns if name not in DROP]

@@ -28,7 +28,7 @@ def incomes(rows: int, seed: int = 1) -> np.ndarray[Any, Any]:
 def test_a_permuted_column_has_the_same_values(order: Any, family: Any) -> None:
     values = incomes(600)
     own = plan(family[0], order=order, **family[1])
-    release = own.protect({"income": values}, key=KEY, release="w")
+    release = own.protect({"income": values}, key=KEY, release_name="w")
     assert sorted(release.data["income"]) == sorted(values)
     assert (release.data["income"] != values).mean() > 0.4
     if order == "rank":
@@ -37,7 +37,7 @@ def test_a_permuted_column_has_the_same_values(order: Any, family: Any) -> None:
         far = np.abs(ranks[0] - ranks[1]).max()
         assert far < (5 * 2 if family[0] == "k_anonymous" else 300)
     certificate = release.certificate
-    assert certificate.plan.is_bound
+    assert certificate.plan.has_records
     assert certificate.plan.epsilon == math.inf
     assert certificate.plan.reasons == ("column `income`: the set of values is published",)
     assert certificate == bs.Certificate.from_json(certificate.to_json())
@@ -48,7 +48,7 @@ def test_sorted_files_under_one_label_share_no_permutation_and_no_ties() -> None
     rows = 4000
     own = plan("k_anonymous", k=10)
     values = np.sort(incomes(rows))
-    options: dict[str, Any] = {"key": KEY, "release": "w"}
+    options: dict[str, Any] = {"key": KEY, "release_name": "w"}
     one = own.protect({"income": values}, **options).data["income"]
     places = np.searchsorted(values, one)
     # All but the first value are the same: ranks do not change.
@@ -62,15 +62,15 @@ def test_sorted_files_under_one_label_share_no_permutation_and_no_ties() -> None
     assert (again == one).all()
     # Ties are broken by the column, too: only their order could be shared.
     tied = np.repeat([1.0, 2.0], rows // 2)
-    means = plan("k_anonymous", k=10, release="average")
+    means = plan("k_anonymous", k=10, how="average")
     assert (means.protect({"income": tied}, **options).data["income"] == tied).all()
 
 
 def test_class_means_are_deterministic_and_count_no_bits() -> None:
     values = incomes(300)
-    own = plan("k_anonymous", k=3, release="average")
+    own = plan("k_anonymous", k=3, how="average")
     release = own.protect({"income": values})
-    again = own.protect({"income": values}, key=KEY, release="w")
+    again = own.protect({"income": values}, key=KEY, release_name="w")
     assert (release.data["income"] == again.data["income"]).all()
     ranked = np.sort(release.data["income"])
     assert np.allclose(ranked, np.repeat(np.sort(values).reshape(-1, 3).mean(axis=1), 3))
@@ -82,7 +82,7 @@ def test_class_means_are_deterministic_and_count_no_bits() -> None:
     with pytest.raises(TypeError, match=r"^column `income`: must hold floats where class means"):
         own.protect({"income": np.arange(300)})
     with pytest.raises(bs.errors.InvertibleReleaseError, match=r"^column `income`: "):
-        plan("geometric", beta=0.3, release="average").protect({"income": values})
+        plan("geometric", beta=0.3, how="average").protect({"income": values})
 
 
 def test_a_mixture_hides_what_its_weakest_part_hides() -> None:
@@ -115,7 +115,7 @@ def test_a_certificate_says_how_far_values_move() -> None:
     assert f"half of the records move by at most {half} of {want.size} ranks" in str(certificate)
     assert "where many records have the same value, most keep theirs" in str(certificate)
     numbers = "the set of all numbers in `income`, and how often each occurs"
-    assert certificate.in_clear == (numbers, "the order of the rows")
+    assert certificate.published_unchanged == (numbers, "the order of the rows")
     assert numbers in str(own.preview())
     assert own.beta == own.categorical.beta  # type: ignore[union-attr]
     bound = own.for_records(500)
@@ -146,7 +146,7 @@ def test_classes_need_as_many_records_as_they_hold() -> None:
 def test_columns_that_share_a_sentence_share_a_line() -> None:
     numbers = [bs.Numeric(f"n{i}", "k_anonymous", k=5) for i in range(6)]
     answers = [bs.Categorical(f"c{i}", ["a", "b", "c"], "blocks", sizes=[2, 1], missing="keep",
-                              domain_from_data=i > 0) for i in range(3)]  # fmt: skip
+                              categories_from_data=i > 0) for i in range(3)]  # fmt: skip
     plan = bs.Plan([*numbers, *answers])
     said = str(plan.preview(100)).split("Mind:\n")[1].splitlines()
     assert len(said) == 7
@@ -158,6 +158,6 @@ def test_columns_that_share_a_sentence_share_a_line() -> None:
         {**{f"n{i}": list(range(9)) for i in range(6)}, **{f"c{i}": ["a"] * 9 for i in range(3)}}
     ).certificate
     assert [f"  {line}" for line in certificate.warnings] == said
-    assert "who is missing in columns `c0`, `c1`, `c2`" in certificate.in_clear
+    assert "who is missing in columns `c0`, `c1`, `c2`" in certificate.published_unchanged
     assert "(columns `n0`, `n1`, " in str(certificate)
     assert bs.Certificate.from_json(certificate.to_json()) == certificate

@@ -589,18 +589,18 @@ def test_examples_run(
 
 def test_a_heat_map_has_the_names_of_the_categories() -> None:
     names = ["red", "green", "blue"]
-    ax = bs.plot.heatmap(bs.uniform(3), labels=names).axes[0]
+    ax = bs.plot.heatmap(bs.uniform(3), categories=names).axes[0]
     assert [text.get_text() for text in ax.get_xticklabels()] == names
     assert [text.get_text() for text in ax.get_yticklabels()] == names
     assert ax.get_yticks().tolist() == [0, 1, 2]
     many = [f"level {i}" for i in range(90)]
-    ax = bs.plot.heatmap(bs.geometric(90, beta=0.6), labels=many).axes[0]
+    ax = bs.plot.heatmap(bs.geometric(90, beta=0.6), categories=many).axes[0]
     shown = [text.get_text() for text in ax.get_yticklabels()]
     assert shown == [many[int(at)] for at in ax.get_yticks()]
     assert 10 < len(shown) <= 30
     loose: Any = bs.plot
     with pytest.raises(ValueError, match="`labels` must hold 3 names, one for each category; got"):
-        bs.plot.heatmap(bs.uniform(3), labels=names[:2])
+        bs.plot.heatmap(bs.uniform(3), categories=names[:2])
     for bad in ("abc", 3):
         with pytest.raises(TypeError, match="`labels` must hold 3 names"):
-            loose.heatmap(bs.uniform(3), labels=bad)
+            loose.heatmap(bs.uniform(3), categories=bad)

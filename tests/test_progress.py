@@ -245,7 +245,7 @@ SILENT: dict[str, Callable[[], object]] = {
     "ratio": lambda: PLAN.ratio(TABLE, {"sex": "F"}),
     "mean": lambda: PLAN.mean(TABLE, "sex", [0, 1]),
     "covariance": lambda: PLAN.covariance(TABLE, ["sex", "sex"], {"sex": [0, 1]}),
-    "weights": lambda: PLAN.weights(TABLE),
+    "weights": lambda: PLAN.calibration_weights(TABLE),
     "for_frame": lambda: bs.Plan.for_frame({"sex": ["F", "M"]}, beta=0.5),
     "solve": lambda: bs.dense(np.eye(600)).solve(np.ones(600)),
 }
@@ -512,7 +512,7 @@ def test_ctrl_c_leaves_no_half_file(
 
     from bistochastic.permutations import decomposition
 
-    (tmp_path / "book.csv").write_text("column,level\nsex,F\nsex,M\n")
+    (tmp_path / "book.csv").write_text("column,category\nsex,F\nsex,M\n")
     (tmp_path / "in.csv").write_text("sex\n" + "F\nM\n" * 20)
     (tmp_path / "plan.json").write_text(PLAN.to_json())
     target = tmp_path / f"out{ENDINGS.get(name, '.csv')}"

@@ -29,7 +29,7 @@ KEY = bs.Key.from_bytes(bytes(range(32)))
 BLOCK = 65_536
 
 
-def plan(missing: Any = "refuse") -> bs.Plan:
+def plan(missing: Any = "raise") -> bs.Plan:
     return bs.Plan(
         [
             bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6, missing=missing),
@@ -45,7 +45,7 @@ def plan(missing: Any = "refuse") -> bs.Plan:
                 "votes",
                 [True, False],
                 matrix=None,
-                strata=(
+                groups=(
                     "region",
                     {
                         "n": bs.randomized_response(2 + (missing == "category"), beta=0.3),
@@ -89,13 +89,13 @@ def people(rows: int, *, missing: bool = False, seed: int = 1) -> Columns:
 
 
 @every_table
-@pytest.mark.parametrize("missing", ["refuse", "keep", "category"])
+@pytest.mark.parametrize("missing", ["raise", "keep", "category"])
 def test_every_table_gives_the_same_release_of_its_own_kind(name: str, missing: str) -> None:
-    columns = people(700, missing=missing != "refuse")
-    want = values_of(plan(missing).protect(TABLES["lists"](columns), key=KEY, release="w").data)
+    columns = people(700, missing=missing != "raise")
+    want = values_of(plan(missing).protect(TABLES["lists"](columns), key=KEY, release_name="w").data)
     given = TABLES[name](columns)
     before = values_of(given)
-    release = plan(missing).protect(given, key=KEY, release="w")
+    release = plan(missing).protect(given, key=KEY, release_name="w")
     assert type(release.data) is type(given)
     assert values_of(release.data) == want
     assert list(want) == ["race", "sex", "region", "year", "votes"]
@@ -165,8 +165,8 @@ def test_round_trips_over_types(data: st.DataObject) -> None:
         "boolean": st.booleans(),
     }[kind]
     labels = data.draw(st.lists(pool, min_size=1, max_size=6, unique=True))
-    missing: Any = data.draw(st.sampled_from(["refuse", "keep", "category"]))
-    several = st.sampled_from(labels) if missing == "refuse" else st.sampled_from([*labels, None])
+    missing: Any = data.draw(st.sampled_from(["raise", "keep", "category"]))
+    several = st.sampled_from(labels) if missing == "raise" else st.sampled_from([*labels, None])
     values = data.draw(st.lists(several, min_size=1, max_size=20))
     if all(value is None for value in values):
         values.append(labels[0])
@@ -187,13 +187,13 @@ def test_chunks_of_any_length_give_the_same_release(rows: int) -> None:
     attribute = bs.Categorical("x", range(7), "randomized_response", beta=0.6)
     one = bs.Plan([attribute])
     codes = rng.integers(0, 7, rows)
-    want = one.protect({"x": codes}, key=KEY, release="w").data["x"]
+    want = one.protect({"x": codes}, key=KEY, release_name="w").data["x"]
     cuts = [0, *sorted(rng.integers(0, rows, 5).tolist()), rows]
     pieces = [pa.array(codes[a:b]) for a, b in pairwise(cuts)]
     table = pa.table({"x": pa.chunked_array(pieces)})
-    assert (one.protect(table, key=KEY, release="w").data["x"].to_numpy() == want).all()
+    assert (one.protect(table, key=KEY, release_name="w").data["x"].to_numpy() == want).all()
     frame = pl.concat([pl.DataFrame({"x": codes[a:b]}) for a, b in pairwise(cuts)])
-    assert (one.protect(frame, key=KEY, release="w").data["x"].to_numpy() == want).all()
+    assert (one.protect(frame, key=KEY, release_name="w").data["x"].to_numpy() == want).all()
 
 
 def agreement(attribute: bs.Categorical, code: int) -> float:
@@ -215,8 +215,8 @@ def test_two_files_under_one_label_share_no_noise() -> None:
     x, y = np.full(rows, 2), np.arange(rows) % 4
     other = y.copy()
     other[[5, rows - 1]] = (other[[5, rows - 1]] + 1) % 4
-    one = both.protect({"x": x, "y": y}, key=KEY, release="w").data["x"]
-    two = both.protect({"x": x, "y": other}, key=KEY, release="w").data["x"]
+    one = both.protect({"x": x, "y": y}, key=KEY, release_name="w").data["x"]
+    two = both.protect({"x": x, "y": other}, key=KEY, release_name="w").data["x"]
     share, expected = float((one == two).mean()), agreement(first, 2)
     error = math.sqrt(expected * (1 - expected) / rows)
     assert abs(share - expected) < 6.2 * error
@@ -227,11 +227,11 @@ def test_two_files_under_one_label_share_no_noise() -> None:
     # One block changed: the other is seen to be unchanged, as the certificate says.
     later = y.copy()
     later[-1] = (later[-1] + 1) % 4
-    third = both.protect({"x": x, "y": later}, key=KEY, release="w").data["x"]
+    third = both.protect({"x": x, "y": later}, key=KEY, release_name="w").data["x"]
     assert (third[:BLOCK] == one[:BLOCK]).all()
     assert (third[BLOCK:] != one[BLOCK:]).any()
     # The same file is the same release; under another label, key or name it is not.
-    again = both.protect({"x": x, "y": y}, key=KEY, release="w").data["x"]
+    again = both.protect({"x": x, "y": y}, key=KEY, release_name="w").data["x"]
     assert (again == one).all()
     named = bs.Plan(both.attributes, name="other")
     for changed, key, release in (
@@ -240,24 +240,24 @@ def test_two_files_under_one_label_share_no_noise() -> None:
         (named, KEY, "w"),
         (both, None, None),
     ):
-        found = changed.protect({"x": x, "y": y}, key=key, release=release).data["x"]
+        found = changed.protect({"x": x, "y": y}, key=key, release_name=release).data["x"]
         assert abs(float((found == one).mean()) - expected) < 6.2 * error
 
 
 def test_what_is_missing_and_the_stratum_enter_the_noise() -> None:
     columns = people(1000, missing=True)
-    base = plan("keep").protect(columns, key=KEY, release="w").data
+    base = plan("keep").protect(columns, key=KEY, release_name="w").data
     i = next(i for i, sex in enumerate(columns["sex"]) if sex is None)
     filled = {**columns, "sex": [*columns["sex"][:i], "F", *columns["sex"][i + 1 :]]}
-    assert plan("keep").protect(filled, key=KEY, release="w").data["votes"] != base["votes"]
+    assert plan("keep").protect(filled, key=KEY, release_name="w").data["votes"] != base["votes"]
     moved = {**columns, "region": ["n", *columns["region"][1:]]}
     also = {**columns, "region": ["s", *columns["region"][1:]]}
-    found = [plan("keep").protect(c, key=KEY, release="w").data["sex"] for c in (moved, also)]
+    found = [plan("keep").protect(c, key=KEY, release_name="w").data["sex"] for c in (moved, also)]
     assert found[0] != found[1]
     # A column that only stays in clear does not.
     wide = bs.Plan(plan("keep").attributes, name="survey", keep=["region", "name"])
     renamed = {**columns, "name": ["x"] * 1000}
-    found = [wide.protect(c, key=KEY, release="w").data["sex"] for c in (columns, renamed)]
+    found = [wide.protect(c, key=KEY, release_name="w").data["sex"] for c in (columns, renamed)]
     assert found[0] == found[1]
 
 
@@ -267,13 +267,13 @@ def test_reports_follow_the_law_of_each_stratum() -> None:
 
     rows = 40_000
     laws = {"n": bs.randomized_response(3, beta=0.3), "s": bs.geometric(3, beta=0.8)}
-    attribute = bs.Categorical("x", ["a", "b", "c"], strata=("region", laws))
+    attribute = bs.Categorical("x", ["a", "b", "c"], groups=("region", laws))
     rng = np.random.default_rng(3)
     regions = rng.choice(["n", "s"], rows)
     values = rng.choice(["a", "b", "c"], rows)
     key = bs.Key.insecure(sum(b"test_reports_follow_the_law_of_each_stratum"))
     release = bs.Plan([attribute], keep=["region"]).protect(
-        {"x": values, "region": regions}, key=key, release="w", allow_insecure=True
+        {"x": values, "region": regions}, key=key, release_name="w", allow_insecure=True
     )
     total, freedom = 0.0, 0
     for region, law in laws.items():
@@ -300,21 +300,21 @@ def test_a_composite_is_drawn_over_joint_codes() -> None:
 
 def test_shuffled_rows_are_the_same_rows() -> None:
     columns = people(500, missing=True)
-    straight = plan("keep").protect(columns, key=KEY, release="w")
+    straight = plan("keep").protect(columns, key=KEY, release_name="w")
     for name in ("lists", "pandas", "polars", "arrow chunks", "duckdb"):
-        found = plan("keep").protect(TABLES[name](columns), key=KEY, release="w", shuffle=True)
+        found = plan("keep").protect(TABLES[name](columns), key=KEY, release_name="w", shuffle=True)
         rows = list(zip(*values_of(found.data).values(), strict=True))
         before = list(zip(*straight.data.values(), strict=True))
         assert sorted(rows, key=str) == sorted(before, key=str)
         assert rows != before
-        assert "the order of the rows" not in found.certificate.in_clear
-    assert "the order of the rows" in straight.certificate.in_clear
+        assert "the order of the rows" not in found.certificate.published_unchanged
+    assert "the order of the rows" in straight.certificate.published_unchanged
 
 
 def test_shuffles_are_fresh() -> None:
     columns = people(300)
     orders = {
-        tuple(plan().protect(columns, key=KEY, release="w", shuffle=True).data["region"])
+        tuple(plan().protect(columns, key=KEY, release_name="w", shuffle=True).data["region"])
         for _ in range(3)
     }
     assert len(orders) == 3
@@ -339,13 +339,13 @@ def test_few_rows_need_no_key(rows: int) -> None:
         with pytest.raises(
             ValueError, match="at least 256 rows by position under a key that is kept"
         ):
-            small.protect({"x": ["a", "b"][:rows]}, key=KEY, release="w")
+            small.protect({"x": ["a", "b"][:rows]}, key=KEY, release_name="w")
 
 
 def test_256_rows_are_enough() -> None:
-    plan().protect(people(256), key=KEY, release="w")
+    plan().protect(people(256), key=KEY, release_name="w")
     with pytest.raises(ValueError, match="got 255: use ids, or key=None"):
-        plan().protect(people(255), key=KEY, release="w")
+        plan().protect(people(255), key=KEY, release_name="w")
 
 
 def test_a_source_does_in_the_place_of_its_key(tmp_path: Path) -> None:
@@ -353,7 +353,7 @@ def test_a_source_does_in_the_place_of_its_key(tmp_path: Path) -> None:
     source = bs.KeySource.file(tmp_path / "survey.key")
     table = pa.table({**people(300), "id": range(300)})
     by_ids: dict[str, Any] = {"id_column": "id", "after": "first"}
-    by_position: dict[str, Any] = {"release": "w"}
+    by_position: dict[str, Any] = {"release_name": "w"}
     for options in (by_position, by_ids):
         given = table if options is by_ids else table.drop_columns(["id"])
         want = plan().protect(given, key=KEY, **options)
@@ -382,10 +382,10 @@ def test_a_source_of_another_key_or_of_an_insecure_one_is_refused(
     for protect in (plan().protect, plan().protect_batches):
         table: Any = pa.table(columns)
         with pytest.raises(ValueError, match=must):
-            protect(table, key=other, release="w")
+            protect(table, key=other, release_name="w")
         with pytest.raises(ValueError, match="allow_insecure=True be said; got one that anyone"):
-            protect(table, key=insecure, release="w")
-        protect(table, key=insecure, release="w", allow_insecure=True)
+            protect(table, key=insecure, release_name="w")
+        protect(table, key=insecure, release_name="w", allow_insecure=True)
     with pytest.raises(ValueError, match=must):
         plan().respond({}, key=other, id=1)
     with pytest.raises(ValueError, match="allow_insecure=True be said; got one that anyone"):
@@ -400,18 +400,18 @@ def test_a_source_of_another_key_or_of_an_insecure_one_is_refused(
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"key": KEY}, "`release` must name what a key is used for; got none"),
-        ({"key": KEY, "release": ""}, "`release` must not be empty"),
-        ({"key": KEY, "release": 3}, "`release` must be a text; got int"),
+        ({"key": KEY}, "`release_name` must name what a key is used for; got none"),
+        ({"key": KEY, "release": ""}, "`release_name` must not be empty"),
+        ({"key": KEY, "release": 3}, "`release_name` must be a text; got int"),
         ({"key": "secret"}, "`key` must be a Key or a KeySource; got str"),
         (
-            {"key": bs.Key.insecure(1), "release": "w"},
+            {"key": bs.Key.insecure(1), "release_name": "w"},
             "allow_insecure=True be said; got one that anyone can guess",
         ),
         ({"after": "first"}, "`after` must go with id_column"),
         ({"pseudonym": "p"}, "`pseudonym` must go with id_column"),
         ({"redraw": True}, "`redraw` must go with id_column"),
-        ({"fresh": True}, "`fresh` must go with id_column"),
+        ({"rerandomize_numeric": True}, "`rerandomize_numeric` must go with id_column"),
         ({"max_rows_per_id": 2}, "`max_rows_per_id` must go with id_column"),
         ({"shuffle": 1}, "`shuffle` must be True or False"),
         ({"id_column": "name"}, "`key` must be given with id_column; got none"),
@@ -439,7 +439,7 @@ def test_keep_all_keeps_all() -> None:
     wide = bs.Plan(plan().attributes, keep="*", drop=["name"])
     found = wide.protect({**columns, "more": columns["sex"]})
     assert found.data["more"] == columns["sex"]
-    assert found.certificate.columns_in_clear == ("region", "more")
+    assert found.certificate.unprotected_columns == ("region", "more")
     assert any("does not name" in warning for warning in found.certificate.warnings)
 
 
@@ -562,7 +562,7 @@ def test_what_was_noted_about_a_table_is_left_out() -> None:
 
 
 def test_a_certificate_says_what_can_be_said() -> None:
-    release = plan("keep").protect(people(300, missing=True), key=KEY, release="wave 1")
+    release = plan("keep").protect(people(300, missing=True), key=KEY, release_name="wave 1")
     certificate = release.certificate
     data = json.loads(certificate.to_json())
     assert data["records"] == 300
@@ -574,7 +574,7 @@ def test_a_certificate_says_what_can_be_said() -> None:
     assert data["beta"] == plan("keep").beta
     assert data["epsilon"] == "inf"
     assert len(data["epsilon_is_infinite_because"]) == 3
-    assert data["columns_in_clear"] == ["region"]
+    assert data["unprotected_columns"] == ["region"]
     assert data["columns_left_out"] == ["name"]
     assert [each["columns"] for each in data["attributes"]] == [
         ["sex"],
@@ -598,7 +598,7 @@ def test_a_certificate_says_what_can_be_said() -> None:
     for sentence in ("unchanged block", "test a guess", "epsilon adds", "can undo the release"):
         assert sentence in text
     fresh = plan("keep").protect(people(300, missing=True)).certificate
-    assert not fresh.key_kept
+    assert not fresh.key_stored
     assert fresh.key_fingerprint is None
     assert "nobody can draw the noise again" in str(fresh)
 
@@ -606,7 +606,7 @@ def test_a_certificate_says_what_can_be_said() -> None:
 def test_a_certificate_depends_on_no_value() -> None:
     """Other people, other values, the same certificate."""
     made = [
-        plan("keep").protect(people(300, missing=True, seed=seed), key=KEY, release="w").certificate
+        plan("keep").protect(people(300, missing=True, seed=seed), key=KEY, release_name="w").certificate
         for seed in (1, 2)
     ]
     assert made[0] == made[1]
@@ -646,11 +646,11 @@ def test_planted_secrets_are_in_no_message(name: str) -> None:
         for column, secret in cases:
             columns = {**good, column: [secret, *good[column][1:]]}
             with pytest.raises((ValueError, TypeError)) as refused:
-                plan().protect(TABLES[name](columns), key=KEY, release="w")
+                plan().protect(TABLES[name](columns), key=KEY, release_name="w")
             heard += traceback.format_exception(refused.value)
             heard.append(repr(refused.value))
         columns = {**good, "name": ["S3CRET"] * 300}
-        release = plan().protect(TABLES[name](columns), key=KEY, release="w")
+        release = plan().protect(TABLES[name](columns), key=KEY, release_name="w")
         heard += [repr(release), str(release.certificate), release.certificate.to_json()]
         heard += [repr(release.certificate), repr(plan()), str(plan().preview())]
         heard += [str(values_of(release.data))]
@@ -682,7 +682,7 @@ def test_the_key_of_a_numeric_column_depends_on_its_values() -> None:
     assert of([1, 2, 4]) != base
     assert of([1.0, 2.0, 3.0]) != base
     assert of(np.array([1, 2, 3], np.float32)) == of([1.0, 2.0, 3.0])
-    assert of([1, 2, 3], release="v") != base
+    assert of([1, 2, 3], release_name="v") != base
     assert of([1, 2, 3], column="age") != base
     assert of([-1]) != of(np.array([2**64 - 1], dtype=np.uint64))
     assert base.fingerprint != KEY.fingerprint
@@ -714,14 +714,14 @@ def test_numbers_are_permuted_alike_in_every_table(name: str) -> None:
     rng = random.Random(5)
     columns: Columns = {"income": [rng.randrange(10**6) for _ in range(500)]}
     numeric = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
-    want = numeric.protect(columns, key=KEY, release="w").data["income"]
+    want = numeric.protect(columns, key=KEY, release_name="w").data["income"]
     table = TABLES[name](columns)
-    found = numeric.protect(table, key=KEY, release="w")
+    found = numeric.protect(table, key=KEY, release_name="w")
     assert values_of(found.data)["income"] == want
     assert sorted(want) == sorted(columns["income"])
     assert want != columns["income"]
     assert kinds_of(found.data) == kinds_of(table)
-    assert found.certificate.plan.is_bound
+    assert found.certificate.plan.has_records
 
 
 @needs_permute
@@ -730,18 +730,18 @@ def test_two_numeric_files_under_one_label_share_no_permutation() -> None:
     rows = 3000
     numeric = bs.Plan([bs.Numeric("income", "uniform")])
     values = np.arange(rows)
-    one = numeric.protect({"income": values}, key=KEY, release="w").data["income"]
-    two = numeric.protect({"income": values + 10**6}, key=KEY, release="w").data["income"] - 10**6
+    one = numeric.protect({"income": values}, key=KEY, release_name="w").data["income"]
+    two = numeric.protect({"income": values + 10**6}, key=KEY, release_name="w").data["income"] - 10**6
     # Expected one row in common by chance; 30 have probability below 1e-30.
     assert (one == two).sum() < 30
-    again = numeric.protect({"income": values}, key=KEY, release="w").data["income"]
+    again = numeric.protect({"income": values}, key=KEY, release_name="w").data["income"]
     assert (one == again).all()
 
 
 @needs_permute
 def test_averages_are_class_means() -> None:
-    numeric = bs.Plan([bs.Numeric("income", "k_anonymous", k=2, release="average")])
+    numeric = bs.Plan([bs.Numeric("income", "k_anonymous", k=2, how="average")])
     values = np.array([1.0, 10.0, 3.0, 30.0] * 100)
-    release = numeric.protect({"income": values}, key=KEY, release="w")
+    release = numeric.protect({"income": values}, key=KEY, release_name="w")
     assert release.data["income"].sum() == pytest.approx(values.sum())
     assert release.certificate.plan.bits == 0

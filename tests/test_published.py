@@ -78,7 +78,7 @@ def _split(rng: random.Random, size: int) -> list[int]:
 
 
 def _coded(rng: random.Random, name: str, grouped: bool) -> bs.Categorical | bs.Joint:
-    missing: Any = rng.choice(["refuse", "refuse", "keep", "category"])
+    missing: Any = rng.choice(["raise", "raise", "keep", "category"])
     more = missing == "category"
     joint = rng.random() < 0.4
     axes: list[list[Any]] = [["a", "b", "c"][: rng.randint(1, 3)]]
@@ -105,7 +105,7 @@ def _coded(rng: random.Random, name: str, grouped: bool) -> bs.Categorical | bs.
 
     try:
         if grouped and rng.random() < 0.6:
-            return made(strata=("g", {"n": law(), "s": law()}))
+            return made(groups=("g", {"n": law(), "s": law()}))
         return made(matrix=law())
     except ValueError:  # a product of laws has all cells
         return made(matrix=bs.k_anonymous(size, k=1))
@@ -115,7 +115,7 @@ def _numeric(rng: random.Random, name: str, records: int) -> bs.Numeric:
     order: Any = rng.choice(["rank", None])
     if rng.random() < 0.2:
         classes = bs.blocks(_split(rng, records))
-        return bs.Numeric(name, matrix=classes, release="average", order=order)
+        return bs.Numeric(name, matrix=classes, how="average", order=order)
     return bs.Numeric(name, matrix=_law(rng, records), order=order)
 
 
@@ -148,8 +148,8 @@ def _truths(attribute: Any) -> list[tuple[Any, ...]]:
 def _reports(attribute: Any, group: Any) -> dict[tuple[Any, ...], list[tuple[Any, ...]]]:
     cells = _truths(attribute)
     matrix = attribute.matrix
-    if attribute.strata is not None:
-        matrix = dict(zip(attribute.strata.labels.values, attribute.strata.matrices, strict=True))[
+    if attribute.groups is not None:
+        matrix = dict(zip(attribute.groups.labels.values, attribute.groups.matrices, strict=True))[
             group
         ]
     found = {
@@ -170,7 +170,7 @@ def _moved(attribute: bs.Numeric, values: tuple[float, ...]) -> list[tuple[float
     ranked = [values[i] for i in order]
     rows = [matrix.exact_row(u) for u in range(n)]
     found = []
-    if attribute.release == "average":
+    if attribute.how == "average":
         means = [float(sum(rows[u][v] * ranked[u] for u in range(n))) for v in range(n)]
         found = [means]
     else:
@@ -266,7 +266,7 @@ def _of_numbers(
     column = attribute.column
     if whole:
         return {Fact("column" if same else "renamed", column)}
-    if attribute.release == "average":
+    if attribute.how == "average":
         found = {Fact("means", column)}
     else:
         assert all(len(each) == 1 for (_, name), each in sets.items() if name == column)
@@ -298,7 +298,7 @@ def _of_column(
             truth = original[column][record]
             if truth is None and attribute.missing == "keep":
                 continue
-            group = original["g"][record] if attribute.strata is not None else None
+            group = original["g"][record] if attribute.groups is not None else None
             certain = len(behind[release, row, column]) == 1
             always.setdefault(group, {}).setdefault(truth, True)
             always[group][truth] &= certain
@@ -317,7 +317,7 @@ def _of_column(
                 told.setdefault((kind, () if kind == "missing" else tuple(each)), []).append(group)
     for (kind, each), groups in told.items():
         everywhere = len(groups) == len(always)
-        by = "" if everywhere else attribute.strata.column
+        by = "" if everywhere else attribute.groups.column
         in_order = () if everywhere else tuple(g for g in ("n", "s") if g in groups)
         seen.add(Fact(kind, column, each, by, in_order))
     return seen
@@ -359,7 +359,7 @@ def test_the_worlds_are_those_of_protect() -> None:
             assert any(tuple(rows) == each for o, each, _ in worlds if o == original)
         listed = published.facts(plan, kept=(), shuffled=True)
         kept = [f"column `{c}`" for c in plan.keep]
-        assert list(release.certificate.in_clear) == kept + published.phrases(listed)
+        assert list(release.certificate.published_unchanged) == kept + published.phrases(listed)
     assert drawn > 50
 
 

@@ -63,7 +63,7 @@ def test_a_column_of_beta_0_is_never_called_protected(law: str, tmp_path: Path) 
     plan = bs.Plan([bs.Categorical("edu", ["a", "b", "c"], **OPEN[law])])
     assert plan.beta == 0
     release = plan.protect({"edu": ["a", "b"]}, shuffle=True)
-    assert release.certificate.in_clear[0].startswith("column `edu`: its matrix changes ")
+    assert release.certificate.published_unchanged[0].startswith("column `edu`: its matrix changes ")
     for place, text in shown_everywhere(plan, tmp_path, {"edu": ["a", "b"]}).items():
         if place not in ("plan", "release", "line"):
             assert "its matrix changes" in text, place
@@ -111,7 +111,7 @@ def test_numbers_that_stay_are_not_called_protected(tmp_path: Path) -> None:
     assert mixed.beta == 0
     assert published.unprotected(mixed) == ("x",)
     assert "with some chance all values stay where they are" in str(mixed.preview())
-    means = bs.Plan([bs.Numeric("x", "k_anonymous", k=3, release="average")])
+    means = bs.Plan([bs.Numeric("x", "k_anonymous", k=3, how="average")])
     assert published.unprotected(means) == published.unprotected(means.for_records(9)) == ("x",)
 
 
@@ -120,7 +120,7 @@ def test_many_categories_are_cut_in_sentences() -> None:
     plan = bs.Plan([bs.Categorical("x", names, "t_transform", i=0, j=1, keep=0.5)])
     [fact, _] = published.facts(plan)
     assert len(fact.categories) == 498
-    [phrase] = preview.in_clear(plan)
+    [phrase] = preview.published_unchanged(plan)
     assert phrase == "categories `c2`, `c3`, `c4`, `c5`, ..., `c499` of `x`"
     alike = [published.Fact("categories", "a", (1,)), published.Fact("categories", "b", (True,))]
     assert published.phrases(alike) == ["category `1` of `a`", "category `True` of `b`"]
@@ -128,9 +128,9 @@ def test_many_categories_are_cut_in_sentences() -> None:
 
 def test_groups_are_named() -> None:
     laws = {"north": bs.identity(2), "south": bs.uniform(2)}
-    grouped = bs.Categorical("sex", ["F", "M"], strata=("region", laws), missing="keep")
+    grouped = bs.Categorical("sex", ["F", "M"], groups=("region", laws), missing="keep")
     plan = bs.Plan([grouped], keep=["region"])
-    assert preview.in_clear(plan) == [
+    assert preview.published_unchanged(plan) == [
         "column `region`",
         "who is missing in column `sex`",
         "categories `F`, `M` of `sex` where `region` is `north`",
@@ -273,14 +273,14 @@ def test_shared_noise_asks_for_clusters(tmp_path: Path) -> None:
 
 def test_every_warning_names_the_audit_that_measures_it() -> None:
     plans = [
-        bs.Plan([bs.Categorical("a", [1], "identity", missing="keep", domain_from_data=True)]),
-        bs.Plan([bs.Categorical("a", [1, 2], "identity", domain_from_data=True)], keep="*"),
+        bs.Plan([bs.Categorical("a", [1], "identity", missing="keep", categories_from_data=True)]),
+        bs.Plan([bs.Categorical("a", [1, 2], "identity", categories_from_data=True)], keep="*"),
         bs.Plan([bs.Joint(("a", "b"), [[1, 2], [1, 2]],
                           matrix=bs.kron(bs.identity(2), bs.uniform(2)))], keep=["c"]),
         bs.Plan([bs.Numeric("x", "k_anonymous", k=2)]).for_records(1000),
         bs.Plan([bs.Numeric("x", "uniform", order=None)]).for_records(1),
         bs.Plan([bs.Numeric("x", "identity"), bs.Numeric("y", "uniform")]).for_records(20),
-        bs.Plan([bs.Numeric("x", "uniform", release="average")]).for_records(20),
+        bs.Plan([bs.Numeric("x", "uniform", how="average")]).for_records(20),
         bs.Plan([bs.Numeric("x", matrix=bs.mix([bs.identity(5), bs.uniform(5)],
                                                weights=[0.5, 0.5]))]),
         bs.Plan([bs.Categorical("a", [1, 2], "randomized_response", beta=0.1),
@@ -322,7 +322,7 @@ def test_heat_maps_have_names_on_both_axes(tmp_path: Path) -> None:
 def test_missing_answers_that_everyone_sees_are_not_called_protected(tmp_path: Path) -> None:
     law = bs.blocks([2, 1])
     plan = bs.Plan([bs.Categorical("a", [1, 2], matrix=law, missing="category")])
-    assert preview.in_clear(plan) == ["who is missing in column `a`"]
+    assert preview.published_unchanged(plan) == ["who is missing in column `a`"]
     for text in (text_of(written(plan, tmp_path)), plan.attributes[0]._repr_html_()):
         assert "protected like the others" not in text
         assert "see who" in text

@@ -58,7 +58,7 @@ class Folder:
         return str(said).removeprefix("Error: ")
 
     def protect(self, source: str, out: str, *more: str) -> str:
-        keyed = ("--key-file", "key", "--release", "2026")
+        keyed = ("--key-file", "key", "--release-name", "2026")
         return self.run("protect", source, out, "--plan", "plan.toml", *keyed, *more)
 
     def estimate(self, file: str, *words: str) -> dict[Any, Any]:
@@ -74,7 +74,7 @@ def every_command(source: str) -> list[tuple[str, ...]]:
     plan = ("--plan", "plan.toml")
     return [
         ("plan", source),
-        ("plan", source, "--domain-from-data"),
+        ("plan", source, "--categories-from-data"),
         ("protect", source, "out.csv", *plan),
         ("protect", source, "out.parquet", *plan),
         ("estimate", source, *plan, "--by", "sex"),
@@ -149,7 +149,7 @@ def test_a_quote_inside_a_field_is_a_character(tmp_path: Path) -> None:
 
 def test_line_ends_are_admitted_in_columns_that_are_not_protected(tmp_path: Path) -> None:
     laws = {"n": bs.randomized_response(2, beta=0.5), "s": bs.randomized_response(2, beta=0.7)}
-    sex = bs.Categorical("sex", ["F", "M"], strata=("region", laws))
+    sex = bs.Categorical("sex", ["F", "M"], groups=("region", laws))
     plan = bs.Plan([sex], keep=["region", "note"], drop=["more"])
     folder = Folder(tmp_path, plan)
     rows = ['F,n,"a\r\nb",x,1', 'M,s,"a\rb\nc","x\ny",2', "F,s,,,3", *["M,n,x,y,4"] * 300]
@@ -169,7 +169,7 @@ def test_line_ends_are_admitted_in_columns_that_are_not_protected(tmp_path: Path
     assert notes[:3] == ["a\r\nb", "a\rb\nc", ""]
     folder.estimate("out.csv", "--by", "sex", "--max-line-ends", "2")
     folder.run("audit", "in.csv", "out.csv", "--plan", "plan.toml", "--max-line-ends", "2")
-    folder.run("plan", "in.csv", "--domain-from-data", "--max-line-ends", "2")
+    folder.run("plan", "in.csv", "--categories-from-data", "--max-line-ends", "2")
     (tmp_path / "plan.toml").write_text(
         bs.Plan([sex], keep=["region", "note"], drop=["more"]).to_toml()
     )
@@ -214,7 +214,7 @@ def truth(rows: list[str | None]) -> dict[tuple[Any, ...], float]:
     return {(each,): rows.count(each) / len(rows) for each in dict.fromkeys(rows)}
 
 
-@pytest.mark.parametrize("missing", ["refuse", "keep", "category"])
+@pytest.mark.parametrize("missing", ["raise", "keep", "category"])
 @pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
 def test_an_empty_text_is_not_missing_in_any_command(
     tmp_path: Path, out: str, missing: Any
@@ -224,7 +224,7 @@ def test_an_empty_text_is_not_missing_in_any_command(
     folder = Folder(tmp_path, bs.Plan([column], keep=["n"], name=missing + out))
     draw = np.random.default_rng(7)
     values: list[str | None] = [
-        None if u < 0.2 and missing != "refuse" else words[int(u < 0.4)] for u in draw.random(3000)
+        None if u < 0.2 and missing != "raise" else words[int(u < 0.4)] for u in draw.random(3000)
     ]
     shown = {None: "", "": '""', "x": "x"}
     folder.write("in.csv", "a,n\n" + "".join(f"{shown[v]},1\n" for v in values))
@@ -258,7 +258,7 @@ def test_zeros_in_front_make_another_level(tmp_path: Path) -> None:
     folder.protect("in.csv", "out.parquet")
     types = {field.name: str(field.type) for field in pq.read_schema(tmp_path / "out.parquet")}
     assert types == {"sex": "string", "zip": "string", "plain": "int64", "mixed": "double"}
-    told = folder.run("plan", "in.csv", "--domain-from-data")
+    told = folder.run("plan", "in.csv", "--categories-from-data")
     assert '"01234"' in told
     # Numbers are no categories in a first plan.
     assert '"7"' not in told
@@ -397,7 +397,7 @@ def test_all_commands_chain_over_files_of_any_dialect(
     folder.write("in.csv", spelled([list(names), *rows], plain, end), encoding)
     how = ("--separator", mark, "--decimal", decimal)
     coded = (*how, "--encoding", encoding)
-    drafted = folder.run("plan", "in.csv", "--domain-from-data", "--missing", "category", *coded)
+    drafted = folder.run("plan", "in.csv", "--categories-from-data", "--missing", "category", *coded)
     assert "kvinna" in drafted
     assert '"01"' in drafted
     reports = []
@@ -438,7 +438,7 @@ def test_the_commands_do_not_care_which_file_a_table_is_in(tmp_path: Path) -> No
     for source in ("in.parquet", "in.arrow", "in.feather", "in.csv"):
         if source != "in.csv":
             # A CSV file does not say that digits are texts.
-            drafts.add(folder.run("plan", source, "--domain-from-data"))
+            drafts.add(folder.run("plan", source, "--categories-from-data"))
         for out in ("out.csv", "out.parquet"):
             folder.protect(source, out)
             told.add(folder.run("estimate", out, "--plan", "plan.toml", "--by", "sex,n"))

@@ -45,7 +45,7 @@ def wide() -> bs.Plan:
             bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6),
             bs.Categorical("age", [f"{i}0s" for i in range(9)], "geometric", beta=0.5),
             bs.Categorical("town", list(range(20)), "k_anonymous", k=5, missing="category"),
-            bs.Categorical("mood", ["a", "b", "c"], strata=("region", region)),
+            bs.Categorical("mood", ["a", "b", "c"], groups=("region", region)),
             bs.Categorical("shy", [True, False], "randomized_response", beta=0.7, missing="keep"),
             bs.Joint(("x", "y"), [["p", "q"], [1, 2, 3]], "randomized_response", beta=0.7,
                      impossible=[("p", 2)]),
@@ -54,7 +54,7 @@ def wide() -> bs.Plan:
             bs.Categorical("code", list(range(500)), "randomized_response", epsilon=3),
             bs.Categorical("swap", ["a", "b", "c"], matrix=bs.t_transform(3, 0, 2, keep=0.4)),
             bs.Numeric("income", "k_anonymous", k=5),
-            bs.Numeric("weight", "k_anonymous", k=3, release="average"),
+            bs.Numeric("weight", "k_anonymous", k=3, how="average"),
         ],
         name="everything",
         keep=["region"],
@@ -254,7 +254,7 @@ def test_no_share_of_people_who_keep_their_number_is_claimed(tmp_path: Path) -> 
     assert "%" not in told
     assert "expected to keep" not in text
     assert "Nothing but the number of records" not in text
-    assert release.certificate.in_clear == (
+    assert release.certificate.published_unchanged == (
         "the set of all numbers in `age`, and how often each occurs",
     )
     unordered = bs.Plan([bs.Numeric("age", "k_anonymous", k=5, order=None)])
@@ -284,7 +284,7 @@ def test_measures_are_those_of_the_plan(tmp_path: Path) -> None:
 def test_a_certificate_gives_the_page_of_its_release(tmp_path: Path) -> None:
     for release in (
         wide().protect(rows(), shuffle=True),
-        simple().protect({"sex": ["F", "M"] * 200}, key=bs.Key.generate(), release="w"),
+        simple().protect({"sex": ["F", "M"] * 200}, key=bs.Key.generate(), release_name="w"),
     ):
         first = written(release, tmp_path)
         again = bs.Certificate.from_json(release.certificate.to_json())
@@ -314,7 +314,7 @@ def test_keys_ids_rows_and_engines_are_told(tmp_path: Path) -> None:
     table = pa.table({"file": ["a"] * 3, "row": [1, 2, 3], "sex": ["F", "M", "M"]})
     own = simple(drop=["file", "row"])
     with bs.KeySource.temporary(tmp_path) as source:
-        f = own.function(key=source, row_columns=["file", "row"], release="w")
+        f = own.batch_function(key=source, row_columns=["file", "row"], release_name="w")
         f.table(table)
         certificate = f.certificate(records=3, engine="an <engine>", schema=table.schema)
     text = text_of(written(certificate, tmp_path))
@@ -323,7 +323,7 @@ def test_keys_ids_rows_and_engines_are_told(tmp_path: Path) -> None:
 
 
 def test_a_key_that_anyone_can_guess_stands_above_everything(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"key": bs.Key.insecure(1), "release": "w", "allow_insecure": True}
+    options: dict[str, Any] = {"key": bs.Key.insecure(1), "release_name": "w", "allow_insecure": True}
     text = text_of(written(simple().protect({"sex": ["F", "M"] * 200}, **options), tmp_path))
     assert "anyone can guess it and undo the release. Nothing on this page is guaranteed." in text
     assert text.index("Nothing on this page is guaranteed") < text.index("In short")
@@ -342,7 +342,7 @@ def test_a_plan_without_records_gives_examples(tmp_path: Path) -> None:
 
 
 def test_levels_that_were_read_off_the_data_are_owned_up_to(tmp_path: Path) -> None:
-    read = bs.Categorical("sex", ["F", "M"], "uniform", domain_from_data=True)
+    read = bs.Categorical("sex", ["F", "M"], "uniform", categories_from_data=True)
     text = text_of(written(bs.Plan([read]), tmp_path))
     assert (
         "This page was made from the plan alone, without looking at any answer. The plan itself "
@@ -370,7 +370,7 @@ def test_columns_that_bound_nothing_together_say_so_first(tmp_path: Path) -> Non
 
 
 def test_what_only_a_technician_needs_stands_at_the_end(tmp_path: Path) -> None:
-    release = simple().protect({"sex": ["F", "M"] * 200}, key=bs.Key.generate(), release="w")
+    release = simple().protect({"sex": ["F", "M"] * 200}, key=bs.Key.generate(), release_name="w")
     text = text_of(written(release, tmp_path))
     assert text.count("can test a guess of a whole block") == 1
     assert text.index("How to verify") < text.index("can test a guess of a whole block")
@@ -446,7 +446,7 @@ def test_labels_are_text_everywhere(tmp_path: Path) -> None:
         laws = {level: bs.randomized_response(4, beta=0.5) for level in levels}
         plan = bs.Plan(
             [bs.Categorical(names[0], levels, "k_anonymous", k=2),
-             bs.Categorical(names[1], levels, strata=(names[2], laws))],
+             bs.Categorical(names[1], levels, groups=(names[2], laws))],
             name=names[3], keep=[names[2]], drop=[names[3]],
         )  # fmt: skip
         return written(plan, tmp_path, 100)

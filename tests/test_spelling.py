@@ -49,7 +49,7 @@ def plan(declared: str, missing: Any = "keep") -> bs.Plan:
     }
     return bs.Plan(
         [bs.Categorical("job", [make(code) for code in (2, -3, 12, 0, 1)], matrix=None,
-                        strata=("region", laws), missing=missing)],
+                        groups=("region", laws), missing=missing)],
         keep=["region"],
     )  # fmt: skip
 
@@ -62,7 +62,7 @@ def plainly(values: list[Any]) -> list[Any]:
 def truth(missing: str = "keep") -> list[Any]:
     """What the same people report, spelled as their categories are."""
     frame: Any = people("integer")
-    found = plan("integer", missing).protect(frame, key=KEY, release="w").data
+    found = plan("integer", missing).protect(frame, key=KEY, release_name="w").data
     return plainly(found["job"])
 
 
@@ -74,7 +74,7 @@ def test_the_same_codes_get_the_same_noise(
     name: str, held: str, declared: str, missing: str
 ) -> None:
     table = TABLES[name](people(held))
-    release = plan(declared, missing).protect(table, key=KEY, release="w")
+    release = plan(declared, missing).protect(table, key=KEY, release_name="w")
     reports = values_of(release.data)
     assert plainly(reports["job"]) == truth(missing)
     given = {type(value) for value in values_of(table)["job"] if value == value} - {type(None)}
@@ -87,12 +87,12 @@ def test_pandas_with_missing_values(declared: str) -> None:
     """The usual case: a column of codes that became floats, since some are missing."""
     frame = pd.DataFrame(people("integer"))
     assert frame["job"].dtype == np.float64
-    release = plan(declared).protect(frame, key=KEY, release="w")
+    release = plan(declared).protect(frame, key=KEY, release_name="w")
     assert release.data["job"].dtype == np.float64
     assert release.data["job"].isna().equals(frame["job"].isna())
     assert plainly(release.data["job"].tolist()) == truth()
     estimate = plan(declared).estimate(release, "job")
-    assert estimate.axes[0].levels == plan(declared).attributes[0].categories  # type: ignore[union-attr]
+    assert estimate.axes[0].categories == plan(declared).attributes[0].categories  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -103,13 +103,13 @@ def test_pandas_with_missing_values(declared: str) -> None:
 @every_category
 def test_types_of_pandas_stay(dtype: str, declared: str) -> None:
     frame = pd.DataFrame(people("integer", missing=False)).astype({"job": dtype})
-    found = plan(declared).protect(frame, key=KEY, release="w").data["job"]
+    found = plan(declared).protect(frame, key=KEY, release_name="w").data["job"]
     if dtype == "category":
         assert found.dtype.categories.dtype == frame["job"].dtype.categories.dtype
     else:
         assert found.dtype == frame["job"].dtype
     again = pd.DataFrame(people("integer", missing=False))
-    other = plan("integer").protect(again, key=KEY, release="w").data["job"]
+    other = plan("integer").protect(again, key=KEY, release_name="w").data["job"]
     assert plainly(found.tolist()) == plainly(other.tolist())
 
 
@@ -118,12 +118,12 @@ def test_types_of_pandas_stay(dtype: str, declared: str) -> None:
 def test_dictionaries_are_spelled_as_they_came(held: str, declared: str) -> None:
     column = pa.array(people(held)["job"]).dictionary_encode()
     table = pa.table({"job": column, "region": people("integer")["region"]})
-    found = plan(declared).protect(table, key=KEY, release="w").data["job"]
+    found = plan(declared).protect(table, key=KEY, release_name="w").data["job"]
     assert found.type == column.type
     assert plainly(found.to_pylist()) == truth()
     categories = pd.Categorical(people(held, missing=False)["job"])
     frame = pd.DataFrame({"job": categories, "region": people("integer")["region"]})
-    out = plan(declared).protect(frame, key=KEY, release="w").data["job"]
+    out = plan(declared).protect(frame, key=KEY, release_name="w").data["job"]
     assert out.dtype.categories.dtype == categories.categories.dtype
 
 
@@ -137,7 +137,7 @@ def test_polars_with_nan_and_null(held: str, declared: str) -> None:
         frame = frame.with_columns(
             pl.when(pl.arange(ROWS) % 2 == 0).then(pl.col("job").fill_null(float("nan")))
             .otherwise(pl.col("job")).alias("job"))  # fmt: skip
-    found = plan(declared).protect(frame, key=KEY, release="w").data["job"]
+    found = plan(declared).protect(frame, key=KEY, release_name="w").data["job"]
     assert found.dtype == frame["job"].dtype
     assert found.null_count() == plainly(columns["job"]).count(None)
     assert plainly(found.to_list()) == truth()
@@ -151,7 +151,7 @@ def test_batches_functions_and_files(held: str, declared: str, tmp_path: Path) -
 
     table = pa.table({**people(held), "person": list(range(ROWS))})
     own = bs.Plan(plan(declared).attributes, keep=["region"], drop=["person"])
-    batches = own.protect_batches(table.to_reader(max_chunksize=77), key=KEY, release="w")
+    batches = own.protect_batches(table.to_reader(max_chunksize=77), key=KEY, release_name="w")
     found = batches.read_all()["job"]
     assert found.type == table["job"].type
     assert plainly(found.to_pylist()) == truth()
@@ -159,14 +159,14 @@ def test_batches_functions_and_files(held: str, declared: str, tmp_path: Path) -
     with bs.KeySource.temporary(tmp_path) as source:
         for kind in SPELLED:
             some = pa.record_batch({**people(kind), "person": list(range(ROWS))})
-            f = plan(declared).function(key=source, id_column="person", after="first")
+            f = plan(declared).batch_function(key=source, id_column="person", after="first")
             reports[kind] = f.batch(some).column("job")
     assert reports[held].type == table["job"].type
     assert plainly(reports[held].to_pylist()) == plainly(reports["integer"].to_pylist())
     import pyarrow.parquet as pq
 
     pq.write_table(table, tmp_path / "in.parquet")
-    options = Options.of(own, key=KEY, release="w")
+    options = Options.of(own, key=KEY, release_name="w")
     out = tmp_path / "out.parquet"
     protect_file(own, tmp_path / "in.parquet", out, tmp_path / "c.json", options)
     assert plainly(pq.read_table(out)["job"].to_pylist()) == truth()
@@ -197,16 +197,16 @@ def test_one_record_that_cannot_be_written_so() -> None:
 def test_estimates_conditions_and_audits(held: str, declared: str) -> None:
     make = SPELLED[held]
     table = pl.DataFrame(people(held, missing=False))
-    release = plan(declared).protect(table, key=KEY, release="w")
+    release = plan(declared).protect(table, key=KEY, release_name="w")
     plain = pl.DataFrame(people("integer", missing=False))
-    other = plan("integer").protect(plain, key=KEY, release="w")
+    other = plan("integer").protect(plain, key=KEY, release_name="w")
     for where in ({"job": [make(2), make(0)]}, {"region": make(1)}):
         one = plan(declared).estimate(release, "job", where=where)
         two = plan("integer").estimate(other, "job", where={
             k: [int(x) for x in (v if isinstance(v, list) else [v])] for k, v in where.items()
         })  # fmt: skip
         assert np.array_equal(one.frequencies, two.frequencies)
-        assert plainly(list(one.axes[0].levels)) == plainly(list(two.axes[0].levels))
+        assert plainly(list(one.axes[0].categories)) == plainly(list(two.axes[0].categories))
     share = plan(declared).ratio(release, where={"job": make(2)}, given={"region": make(2)})
     assert share == plan("integer").ratio(other, where={"job": 2}, given={"region": 2})
     scores = {make(code): code for code in (2, -3, 12, 0, 1)}
@@ -262,7 +262,7 @@ def test_row_columns_are_never_matched_so(tmp_path: Path) -> None:
             rows = [make(row) for row in range(ROWS)]
             batch = pa.record_batch({**people("integer", missing=False), "row": rows})
             kept = bs.Plan(plan("integer").attributes, keep=["region", "row"])
-            f = kept.function(key=source, row_columns=["row"], release="w")
+            f = kept.batch_function(key=source, row_columns=["row"], release_name="w")
             reports.append(f.batch(batch).column("job").to_pylist())
     # Of 600 reports, 40 or more differ, but for a chance below 1e-20.
     assert sum(one != other for one, other in zip(*reports, strict=True)) > 40
@@ -296,7 +296,7 @@ def test_the_rule(one: Any, other: Any, equal: bool) -> None:
                 own.protect(frame)
     if equal:
         one_level = own.estimate({"a": [other] * 2}, "a", where={"a": other})
-        assert one_level.axes[0].levels == (category,)
+        assert one_level.axes[0].categories == (category,)
     else:
         with pytest.raises(ValueError, match="`where` must hold declared categories"):
             own.estimate({"a": [category]}, "a", where={"a": [other]})

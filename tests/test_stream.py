@@ -32,7 +32,7 @@ def plan(*more: Any) -> bs.Plan:
             bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6),
             bs.Joint(("a", "b"), [[3, 1], [False, True]], "randomized_response", beta=0.5),
             bs.Categorical(
-                "vote", ["x", "y"], strata=("region", laws), missing="category"
+                "vote", ["x", "y"], groups=("region", laws), missing="category"
             ),
             *more,
         ],
@@ -84,7 +84,7 @@ def in_pieces(table: pa.Table, cuts: list[int]) -> pa.RecordBatchReader:
 )
 def test_pieces_make_the_release_of_the_whole(rows: int, cuts: list[int]) -> None:
     table, own = people(rows), plan()
-    options: dict[str, Any] = {"key": KEY, "release": "w"} if rows >= 256 else {}
+    options: dict[str, Any] = {"key": KEY, "release_name": "w"} if rows >= 256 else {}
     want = own.protect(table, **options)
     got = own.protect_batches(in_pieces(table, cuts), **options)
     assert got.schema == want.data.schema
@@ -124,7 +124,7 @@ def test_no_more_rows_are_held_than_are_drawn_at_a_time() -> None:
     table = people(3 * FULL + 17)
     given = taken = 0
     own = plan()
-    stream = Stream(own, table.schema, Options.of(own, key=KEY, release="w"))
+    stream = Stream(own, table.schema, Options.of(own, key=KEY, release_name="w"))
 
     def batches() -> Iterator[Any]:
         nonlocal given
@@ -155,7 +155,7 @@ def test_rows_are_read_only_as_they_are_asked_for() -> None:
 
 def test_whatever_reads_an_arrow_stream_reads_the_release() -> None:
     table, own = people(1000), plan()
-    options: dict[str, Any] = {"key": KEY, "release": "w"}
+    options: dict[str, Any] = {"key": KEY, "release_name": "w"}
     want = values_of(own.protect(table, **options).data)
     frame: Any = pl.DataFrame(own.protect_batches(table, **options))
     assert values_of(frame) == want
@@ -212,7 +212,7 @@ def test_columns_and_types_are_checked_before_a_row_is_read() -> None:
         plan().protect_batches(pa.chunked_array([["F", "M"]]))
     with pytest.raises(TypeError, match=r"^`reader` must be a RecordBatchReader .*; got list$"):
         plan().protect_batches([1])
-    few = plan().protect_batches(people(255), key=KEY, release="w")
+    few = plan().protect_batches(people(255), key=KEY, release_name="w")
     with pytest.raises(ValueError, match=r"^`frame` must have at least 256 rows .*; got 255"):
         list(few)
     own = plan()
@@ -230,13 +230,13 @@ def test_a_numeric_column_takes_two_passes() -> None:
     must = "^column `income`: must not be numeric in batches, as numbers are permuted"
     with pytest.raises(ValueError, match=must):
         own.protect_batches(table)
-    options = Options.of(own, key=KEY, release="w", shuffle=True)
+    options = Options.of(own, key=KEY, release_name="w", shuffle=True)
     numbers = {"income": permuted(own, options, "income", income)}
     stream = Stream(own, table.schema, options, numbers=numbers)
     cut = in_pieces(table, [10, 400])
     parts = [ready for piece in stream.pieces(cut) for ready in stream.drawn(piece)]
     stream.close()
-    want = own.protect(table, key=KEY, release="w")
+    want = own.protect(table, key=KEY, release_name="w")
     assert values_of(pa.Table.from_batches(parts)) == values_of(want.data)
     assert stream.certificate.shuffled
     assert stream.certificate.plan == want.certificate.plan

@@ -27,7 +27,7 @@ PLAN = bs.Plan(
         bs.Categorical(
             "job",
             ["x", "y", "z"],
-            strata=("region", {"N": bs.dense([[4, 1, 1], [1, 4, 1], [1, 1, 4]]),
+            groups=("region", {"N": bs.dense([[4, 1, 1], [1, 4, 1], [1, 1, 4]]),
                                "S": bs.dense([[5, 1, 2], [1, 6, 1], [2, 1, 5]])}),
         ),
     ],
@@ -411,7 +411,7 @@ def test_a_table_comes_back_in_the_library_of_the_frame(kind: str) -> None:
     plain = PLAN.estimate(frame, "region", "sex", "age")
     assert np.array_equal(found.frequencies, plain.frequencies)
     assert [axis.name for axis in found.axes] == ["region", "sex", "age"]
-    assert found.axes[2].levels == (20, 30, 40)
+    assert found.axes[2].categories == (20, 30, 40)
     long, wide = found.to_frame(), found.to_frame(wide=True, value="count")
     want = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table, "dict": dict}
     want |= {"categories": pd.DataFrame, "filtered": pd.DataFrame, "batch": pa.Table}
@@ -435,10 +435,10 @@ def test_missing_values_are_a_level_or_left_out() -> None:
     plan = bs.Plan([bs.Categorical("a", ["x", "y"], matrix=law, missing="category")], keep=["b"])
     frame = {"a": ["x", None, "y", "x", None] * 20, "b": ["u", None, "u", "v", "v"] * 20}
     found = plan.estimate(frame, "a", "b")
-    assert [axis.levels for axis in found.axes] == [("x", "y", None), ("u", "v", None)]
+    assert [axis.categories for axis in found.axes] == [("x", "y", None), ("u", "v", None)]
     assert "(missing)" in repr(found)
     only = plan.estimate(frame, "a", where={"a": [None, "x"]})
-    assert only.axes[0].levels == ("x", None)
+    assert only.axes[0].categories == ("x", None)
     whole = found.counts.reshape(3, 3).sum(axis=1)
     assert only.counts == pytest.approx(whole[[0, 2]])
     kept = bs.Plan([bs.Categorical("a", ["x", "y"], matrix=RESPONSE, missing="keep")])
@@ -459,9 +459,9 @@ def test_labels_of_a_matrix() -> None:
     ]  # fmt: skip
     assert list(found.to_frame(wide=True)) == ["sex", "1", "2", "3"]
     with pytest.raises(ValueError, match=r"`labels` must hold 6 labels, or .*; got 2 x 2"):
-        m.estimate(counts=range(6), labels={"a": [1, 2], "b": [1, 2]})
+        m.estimate(counts=range(6), categories={"a": [1, 2], "b": [1, 2]})
     with pytest.raises(ValueError, match="`labels` must be distinct"):
-        RESPONSE.estimate(counts=[1, 2], labels=["a", "a"])
+        RESPONSE.estimate(counts=[1, 2], categories=["a", "a"])
 
 
 def test_weighted_sums_are_not_taken_for_records() -> None:
@@ -539,18 +539,18 @@ def test_fieller_covers_near_zero_denominators() -> None:
 @pytest.mark.parametrize("kind", ["dict", "pandas", "polars", "pyarrow"])
 def test_raking_weights_have_the_likeliest_margins(kind: str) -> None:
     frame = large()
-    found = np.asarray(PLAN.weights(makers(frame)[kind]), dtype=float)
+    found = np.asarray(PLAN.calibration_weights(makers(frame)[kind]), dtype=float)
     assert found.sum() == pytest.approx(600)
     assert (found >= 0).all()
     for name in ("sex", "job"):
         likely = PLAN.estimate(frame, name, method="mle")
-        sums = [found[frame[name] == level].sum() for level in likely.axes[0].levels]
+        sums = [found[frame[name] == level].sum() for level in likely.axes[0].categories]
         assert sums == pytest.approx(likely.counts, rel=1e-6)
     # Within the strata, each of which has a law of its own.
     cells = PLAN.estimate(frame, "region", "job", method="mle").counts.reshape(2, 3)
     south = found[(frame["region"] == "S") & (frame["job"] == "z")].sum()
     assert south == pytest.approx(cells[1, 2], rel=1e-6)
-    weighted = PLAN.weights(frame, weights="w")
+    weighted = PLAN.calibration_weights(frame, weights="w")
     assert weighted.sum() == pytest.approx(frame["w"].sum())
     share = weighted[frame["sex"] == "F"].sum() / weighted.sum()
     again = PLAN.estimate(frame, "sex", method="mle", weights="w")
@@ -559,7 +559,7 @@ def test_raking_weights_have_the_likeliest_margins(kind: str) -> None:
 
 def test_raking_leaves_alone_who_did_not_answer() -> None:
     plan = bs.Plan([bs.Categorical("a", ["x", "y"], matrix=RESPONSE, missing="keep")])
-    found = plan.weights({"a": ["x"] * 60 + ["y"] * 40 + [None] * 10})
+    found = plan.calibration_weights({"a": ["x"] * 60 + ["y"] * 40 + [None] * 10})
     assert found[100:] == pytest.approx(np.ones(10))
     assert found[:60].sum() == pytest.approx(70)
 
@@ -692,7 +692,7 @@ plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.
                 bs.Categorical("town", list(range(9)), "geometric", beta=0.5)], keep=["w"])
 table = {"sex": np.array(["F", "M"])[rng.integers(0, 2, n)], "town": rng.integers(0, 9, n),
          "w": rng.lognormal(0, 1, n)}
-data = plan.protect(table, key=bs.Key.insecure(1), release="r", allow_insecure=True).data
+data = plan.protect(table, key=bs.Key.insecure(1), release_name="r", allow_insecure=True).data
 found = plan.estimate(data, "sex", "town", weights="w")
 seen = b"".join(x.tobytes() for x in (*map(np.asarray, data.values()), found.frequencies,
                                       found.standard_errors))
@@ -728,7 +728,7 @@ def test_a_release_is_taken_for_its_table() -> None:
         assert ask(release, ["sex", "age"], scores=scores) == ask(
             table, ["sex", "age"], scores=scores
         )
-    assert list(plan.weights(release)) == list(plan.weights(table))
+    assert list(plan.calibration_weights(release)) == list(plan.calibration_weights(table))
 
 
 def test_cells_below_0_are_told_of_the_inverse_alone() -> None:
@@ -758,7 +758,7 @@ def test_weights_whose_squares_no_number_holds_are_refused(weight: float) -> Non
         lambda: PLAN.estimate(frame, "sex", weights="w"),
         lambda: PLAN.estimate(frame, "sex", weights="w", where={"job": "x"}),
         lambda: PLAN.mean(frame, "age", weights="w"),
-        lambda: PLAN.weights(frame, weights="w"),
+        lambda: PLAN.calibration_weights(frame, weights="w"),
         lambda: PLAN.estimate({**frame, "v": np.ones(40)}, "sex", weights="v",
                               replicates=["w", "v"]),
     ]  # fmt: skip

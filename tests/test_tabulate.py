@@ -31,7 +31,7 @@ def plan() -> bs.Plan:
                 beta=0.4,
                 impossible=[("b", "M")],
             ),
-            bs.Categorical("votes", [True, False], strata=("region", LAW)),
+            bs.Categorical("votes", [True, False], groups=("region", LAW)),
             bs.Categorical("smokes", [0, 1, 7], "randomized_response", beta=0.5, missing="keep"),
             bs.Categorical("pet", ["cat"], "randomized_response", keep=0.7, missing="category"),
         ],
@@ -122,11 +122,11 @@ def test_cells_are_in_their_declared_places() -> None:
     found = plan().tabulate(rows, "sex", "race")
     # Rows of a cell are added up; the impossible cell is there, and empty.
     assert found.counts.tolist() == [[0, 2, 0], [0, 0, 6]]
-    assert [axis.levels for axis in found.axes] == [("F", "M"), ("a", "b", "c")]
+    assert [axis.categories for axis in found.axes] == [("F", "M"), ("a", "b", "c")]
     assert repr(found) == "<Counts of 8 records: sex 2 x race 3>"
     # A level in clear of which there is nobody does not occur.
     towns = plan().tabulate({"town": [4, 3], "smokes": [7, 1], "count": [0, 2]}, "town", "smokes")
-    assert towns.axes[0].levels == (3,)
+    assert towns.axes[0].categories == (3,)
     assert towns.counts.tolist() == [[0, 2, 0]]
 
 
@@ -193,7 +193,7 @@ def test_counts_may_be_an_array_of_declared_levels() -> None:
     own = bs.Plan(
         [
             bs.Categorical("sex", SEXES, "randomized_response", keep=0.75),
-            bs.Categorical("votes", [True, False], strata=("region", LAW)),
+            bs.Categorical("votes", [True, False], groups=("region", LAW)),
         ],
         keep=["region"],
     )

@@ -48,7 +48,7 @@ def plan_of(column: str = "c") -> bs.Plan:
     return bs.Plan(
         [
             bs.Categorical(f"{EVIL}{column}", [EVIL, "b", "c"], "randomized_response", beta=0.6),
-            bs.Categorical(f"{EVIL}g", [EVIL, "b"], strata=(f"{EVIL}k", laws), missing="keep"),
+            bs.Categorical(f"{EVIL}g", [EVIL, "b"], groups=(f"{EVIL}k", laws), missing="keep"),
             bs.Joint(
                 (f"{EVIL}u", f"{EVIL}v"), [[EVIL, "b"], ["x", "y"]], "blocks", sizes=[2, 1, 1]
             ),
@@ -78,14 +78,14 @@ def everything() -> Iterator[tuple[str, Any]]:
     for attribute in plan.attributes:
         yield "attribute", attribute
         if not isinstance(attribute, bs.Numeric):
-            yield "strata", attribute.strata
+            yield "strata", attribute.groups
             yield "labels", attribute.axes
     yield from plan.by_attribute.items()
     numeric = bs.Plan([bs.Numeric(EVIL, "k_anonymous", k=3)], name=EVIL)
     yield "numeric", numeric
     yield "numeric", numeric.attributes[0]
     yield "numeric", numeric.preview(20)
-    release = plan.protect(rows(), key=KEY, release=EVIL)
+    release = plan.protect(rows(), key=KEY, release_name=EVIL)
     yield "release", release
     yield "certificate", release.certificate
     options: dict[str, Any] = {"id_column": f"{EVIL}id", "after": "first", "pseudonym": f"{EVIL}p"}
@@ -144,7 +144,7 @@ def folder(tmp_path: Path) -> Path:
     (place / "bad.toml").write_text(f'version = 1\nname = "{visible(EVIL)}"', encoding="utf-8")
     other = plan_of("other").to_toml()
     (place / "other.toml").write_text(other, encoding="utf-8")
-    book = "column,level\n" + "".join(f'"{EVIL}{c}","{EVIL}"\n"{EVIL}{c}",b\n' for c in "cguvk")
+    book = "column,category\n" + "".join(f'"{EVIL}{c}","{EVIL}"\n"{EVIL}{c}",b\n' for c in "cguvk")
     (place / f"{EVIL}book.csv").write_text(book, encoding="utf-8", newline="")
     return place
 
@@ -165,7 +165,7 @@ def test_the_shell_shows_foreign_text_harmlessly(folder: Path) -> None:
     book, plan = folder / f"{EVIL}book.csv", folder / "plan.toml"
     assert run("plan", source, "--codebook", book).exit_code == 0
     assert run("plan", source, "--codebook", book, "--out", folder / "new.toml").exit_code == 0
-    assert run("plan", source, "--domain-from-data", "--name", EVIL).exit_code == 0
+    assert run("plan", source, "--categories-from-data", "--name", EVIL).exit_code == 0
     assert run("inspect", plan).exit_code == 0
     made = run("protect", source, out, "--plan", plan)
     assert made.exit_code == 0, made.output
@@ -206,7 +206,7 @@ def test_errors_show_foreign_text_harmlessly(folder: Path) -> None:
         ("report", plan, "--out", folder / f"x.{EVIL}"),
         ("plan", folder / f"{EVIL}.none"),
         ("plan", source, "--codebook", source),
-        ("plan", source, "--domain-from-data", "--keep", f"{EVIL}?"),
+        ("plan", source, "--categories-from-data", "--keep", f"{EVIL}?"),
         ("compare", EVIL),
         (EVIL,),
         ("inspect", f"--{EVIL}"),
@@ -220,7 +220,7 @@ def test_errors_show_foreign_text_harmlessly(folder: Path) -> None:
 
 
 def test_a_foreign_certificate_is_shown_harmlessly(folder: Path) -> None:
-    certificate = plan_of().protect(rows(), key=KEY, release=EVIL).certificate
+    certificate = plan_of().protect(rows(), key=KEY, release_name=EVIL).certificate
     data = json.loads(certificate.to_json())
     data |= {"package": f"bistochastic {EVIL}", "engine": EVIL}
     data["key"]["fingerprint"] = EVIL

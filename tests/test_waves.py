@@ -25,7 +25,7 @@ KEY = bs.Key.from_bytes(bytes(range(32)))
 def plan(**changes: Any) -> bs.Plan:
     options: dict[str, Any] = {
         "levels": ["a", "b", "c"], "epsilon": 2.0, "name": "survey", "keep": ["region"],
-        "missing": "refuse", "south": 0.9,
+        "missing": "raise", "south": 0.9,
     }  # fmt: skip
     options |= changes
     size = 2 + (options["missing"] == "category")
@@ -41,7 +41,7 @@ def plan(**changes: Any) -> bs.Plan:
             bs.Categorical(
                 "votes",
                 [True, False],
-                strata=(
+                groups=(
                     "region",
                     {
                         "n": bs.randomized_response(size, beta=0.3),
@@ -217,7 +217,7 @@ def test_strata_of_another_column_are_another_law() -> None:
     laws = {"n": bs.randomized_response(2, beta=0.3), "s": bs.randomized_response(2, beta=0.9)}
 
     def by(column: str) -> bs.Plan:
-        votes = bs.Categorical("votes", [True, False], strata=(column, laws))
+        votes = bs.Categorical("votes", [True, False], groups=(column, laws))
         return bs.Plan([votes], name="survey", keep="*")
 
     columns = people(300)
@@ -309,7 +309,7 @@ def test_a_redraw_is_never_forgotten() -> None:
     assert certificate.ids.redrawn_before == (law, law)
     assert list(certificate.to_dict()["ids"])[-1] == "redrawn_before"
     said = f"People were drawn anew in an earlier wave, too: {law}. Epsilon adds."
-    assert certificate.statements.count(said) == 2
+    assert certificate.notes.count(said) == 2
     assert str(certificate).count(law) == 2
     assert law in certificate.ids._repr_html_()
 
@@ -322,11 +322,11 @@ def test_values_of_a_person_may_differ_wherever_an_id_may_have_two_rows() -> Non
     certificate = protect(table, simple("sex")).certificate
     assert certificate.ids.max_rows_per_id == 1
     assert certificate.ids.rows_per_id_checked == 2
-    assert differ in certificate.in_clear
+    assert differ in certificate.published_unchanged
     one = protect({"person": [1, 2], "sex": ["F", "M"]}, simple("sex"))
-    assert differ not in one.certificate.in_clear
+    assert differ not in one.certificate.published_unchanged
     twice = protect({"person": [1, 1], "sex": ["F", "M"]}, simple("sex"), max_rows_per_id=5)
-    assert differ in twice.certificate.in_clear
+    assert differ in twice.certificate.published_unchanged
 
 
 def test_strata_in_another_order_draw_nobody_anew() -> None:
@@ -334,10 +334,10 @@ def test_strata_in_another_order_draw_nobody_anew() -> None:
     first = protect(columns)
     old = plan().attributes[1]
     assert isinstance(old, bs.Categorical)
-    assert old.strata is not None
-    laws = dict(zip(old.strata.labels.values, old.strata.matrices, strict=True))
+    assert old.groups is not None
+    laws = dict(zip(old.groups.labels.values, old.groups.matrices, strict=True))
     turned = bs.Categorical(
-        "votes", [True, False], strata=("region", {k: laws[k] for k in ("s", "n")})
+        "votes", [True, False], groups=("region", {k: laws[k] for k in ("s", "n")})
     )
     other = bs.Plan([plan().attributes[0], turned], name="survey", keep=["region"])
     second = protect(columns, other, after=first.certificate)
@@ -374,7 +374,7 @@ def test_a_certificate_of_another_plan_is_refused() -> None:
         protect(people(300), after=other, redraw=True)
     columns = people(300)
     columns.pop("person")
-    by_position = plan().protect(columns, key=KEY, release="w").certificate
+    by_position = plan().protect(columns, key=KEY, release_name="w").certificate
     with pytest.raises(ValueError, match="got one by position"):
         protect(people(300), after=by_position)
 
@@ -391,7 +391,7 @@ def test_the_id_column_is_left_out_unless_kept_by_name() -> None:
     found = protect(columns, kept, pseudonym="who")
     assert list(found.data)[:3] == ["region", "person", "who"]
     assert found.data["person"] == columns["person"]
-    assert "column `person`" in found.certificate.in_clear
+    assert "column `person`" in found.certificate.published_unchanged
 
 
 def test_pseudonyms_are_the_same_in_every_wave_and_no_others() -> None:
@@ -423,7 +423,7 @@ def test_ids_with_more_rows_than_declared_are_refused() -> None:
         protect(columns)
     found = protect(columns, max_rows_per_id=2)
     assert found.certificate.ids.rows_per_id_checked == 2
-    assert any("that person differ" in each for each in found.certificate.in_clear)
+    assert any("that person differ" in each for each in found.certificate.published_unchanged)
     columns["person"][250] = columns["person"][100]
     with pytest.raises(ValueError, match=r"at most 2 rows per id.*seen in row 250"):
         protect(columns, max_rows_per_id=2)
@@ -608,16 +608,16 @@ def test_numeric_columns_are_fresh_and_said_to_be() -> None:
         keep=["region"],
     )
     columns = {**people(300), "income": list(range(300))}
-    with pytest.raises(ValueError, match="column `income`: `fresh` must be True"):
+    with pytest.raises(ValueError, match="column `income`: `rerandomize_numeric` must be True"):
         protect(columns, wide)
-    with pytest.raises(ValueError, match="column `income`: `release` must name the wave"):
-        protect(columns, wide, fresh=True)
+    with pytest.raises(ValueError, match="column `income`: `release_name` must name the wave"):
+        protect(columns, wide, rerandomize_numeric=True)
     few = {name: values[:200] for name, values in columns.items()}
     with pytest.raises(ValueError, match="at least 256 rows by position"):
-        protect(few, wide, fresh=True, release="w")
+        protect(few, wide, rerandomize_numeric=True, release_name="w")
     if not hasattr(bs.Matrix, "permute"):
         pytest.skip("Matrix.permute is not there yet")
-    first = protect(columns, wide, fresh=True, release="w")
+    first = protect(columns, wide, rerandomize_numeric=True, release_name="w")
     assert first.data["votes"] == protect(people(300)).data["votes"]
     assert sorted(first.data["income"]) == columns["income"]
     assert "drawn anew in every wave" in str(first.certificate)
@@ -626,13 +626,13 @@ def test_numeric_columns_are_fresh_and_said_to_be() -> None:
 # One record on a client.
 
 
-@pytest.mark.parametrize("missing", ["refuse", "keep", "category"])
+@pytest.mark.parametrize("missing", ["raise", "keep", "category"])
 @pytest.mark.parametrize("kind", ["integer", "text", "bytes"])
 def test_a_client_answers_as_protect_by_ids_does(missing: str, kind: str) -> None:
     server = plan(missing=missing)
     client = bs.Plan.from_json(server.to_json())
     columns = people(60, ids=kind)
-    if missing != "refuse":
+    if missing != "raise":
         for i in (3, 30):
             for name in ("race", "year", "votes"):
                 columns[name][i] = None

@@ -20,7 +20,7 @@ PLAN = bs.Plan(
     [
         bs.Categorical("v", [0, 1, 2], "randomized_response", keep=0.7),
         bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75),
-        bs.Categorical("job", ["x", "y"], strata=("region", {
+        bs.Categorical("job", ["x", "y"], groups=("region", {
             1: bs.randomized_response(2, keep=0.8), 2: bs.randomized_response(2, keep=0.9)})),
         bs.Categorical("edu", ["lo", "hi"], "randomized_response", keep=0.8, missing="keep"),
         bs.Categorical("pet", ["cat"], "randomized_response", keep=0.7, missing="category"),
@@ -99,11 +99,11 @@ def test_levels_may_be_held_by_anything(frame: str, holder: str) -> None:
 
 def test_a_scalar_of_numpy_beside_one_of_python_is_its_level() -> None:
     found = PLAN.estimate(table(), "v", where={"v": [0, np.int64(1)]})
-    assert found.axes[0].levels == (0, 1)
+    assert found.axes[0].categories == (0, 1)
     assert found.frequencies.max() < 1
     assert found.standard_errors.min() > 0
     for one in (np.int64(1), np.uint8(1), np.array(1), [np.int64(1), 1]):
-        assert PLAN.estimate(table(), "v", where={"v": one}).axes[0].levels == (1,)
+        assert PLAN.estimate(table(), "v", where={"v": one}).axes[0].categories == (1,)
 
 
 MISSING = [None, np.nan, float("nan"), pd.NA, pd.NaT, np.ma.masked, np.datetime64("NaT")]

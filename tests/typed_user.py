@@ -84,7 +84,7 @@ def on_engines(source: bs.KeySource, lazy: pl.LazyFrame, relation: duckdb.DuckDB
     assert_type(made, pl.LazyFrame)
     assert_type(PLAN.on(relation, key=source, id_column="person", after="first"),
                 duckdb.DuckDBPyRelation)  # fmt: skip
-    assert_type(PLAN.function(key=source, **WAVE), Function)
+    assert_type(PLAN.batch_function(key=source, **WAVE), Function)
     assert made.collect().height == 3
 
 

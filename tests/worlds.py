@@ -23,9 +23,9 @@ def _reports(attribute: Any, record: dict[str, Any]) -> list[tuple[Fraction, dic
         own = [names[place[code]] for names, place in zip(levels, places, strict=True)]
         cells.append(dict(zip(attribute.columns, own, strict=True)))
     law = attribute.matrix
-    if attribute.strata is not None:
-        law = attribute.strata.matrices[
-            attribute.strata.labels.code(record[attribute.strata.column])
+    if attribute.groups is not None:
+        law = attribute.groups.matrices[
+            attribute.groups.labels.code(record[attribute.groups.column])
         ]
     true = {column: record[column] for column in attribute.columns}
     row = law.exact_row(cells.index(true))

@@ -279,7 +279,7 @@ def tridiagonal(
     array([[0.75, 0.25, 0.  ],
            [0.25, 0.25, 0.5 ],
            [0.  , 0.5 , 0.5 ]])
-    >>> bs.tridiagonal([1, 2], total=4).same_law(bs.tridiagonal([0.25, 0.5]))
+    >>> bs.tridiagonal([1, 2], total=4).same_probabilities(bs.tridiagonal([0.25, 0.5]))
     True
     >>> bs.tridiagonal(size=12, beta=0.6)
     Traceback (most recent call last):

@@ -324,7 +324,7 @@ class Matrix(_core.Law):
         >>> m = bs.randomized_response(3, epsilon=2)
         >>> m.estimate([0, 0, 1, 2, 0, 1, 0, 0]).counts.round(2)
         array([6.1 , 1.69, 0.22])
-        >>> m.estimate([0, 0, 1, 2], weights=[1, 2, 1, 1], labels=["no", "yes", "?"])
+        >>> m.estimate([0, 0, 1, 2], weights=[1, 2, 1, 1], categories=["no", "yes", "?"])
         <Estimate: inverse from 4 records with weights of 5, 3 degrees of freedom (sampled)>
         category  reported  frequency  count  standard_error     low    high
         --------  --------  ---------  -----  --------------  ------  ------

@@ -53,7 +53,7 @@ from bistochastic.plan import (
     Preview,
     ProtectedBatches,
     Release,
-    Strata,
+    Groups,
 )
 from bistochastic.report import Comparison
 from bistochastic.sources import KeySource
@@ -66,6 +66,6 @@ __all__ = [
     "Ledger", "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation", "Neighbours",
     "Numeric", "PairTable", "PermutationDistance", "Plan", "Point", "Preview", "Profile",
     "Propensity", "ProtectedBatches", "Quantity", "Rate", "Ratio", "Regression", "Release",
-    "Repeats", "ReverseMap", "Spent", "Step", "Strata", "TTransforms", "Tradeoff",
+    "Repeats", "ReverseMap", "Spent", "Step", "Groups", "TTransforms", "Tradeoff",
     "Transitions", "Wald",
 ]  # fmt: skip

@@ -98,11 +98,11 @@ class Chain:
             levels = rng.sample(_TEXTS, rng.randint(2, 5))
         elif kind == "integer":
             levels = rng.sample([-3, 0, 1, 2, 7, 10**18], rng.randint(2, 4))
-        missing: Any = rng.choice(["refuse", "keep", "category"])
+        missing: Any = rng.choice(["raise", "keep", "category"])
         cells = [str(level).lower() if kind == "boolean" else str(level) for level in levels]
         usual = rng.random()
         self.table[name] = [
-            None if missing != "refuse" and rng.random() < 0.15
+            None if missing != "raise" and rng.random() < 0.15
             else cells[0] if rng.random() < usual else rng.choice(cells)
             for _ in range(self.rows)
         ]  # fmt: skip
@@ -113,7 +113,7 @@ class Chain:
 
         given: dict[str, Any] = {"matrix": law()}
         if groups is not None:
-            given = {"strata": (groups, {"n": law(), "s": law()})}
+            given = {"groups": (groups, {"n": law(), "s": law()})}
         self.protected.append(bs.Categorical(name, levels, missing=missing, **given))
 
     def _numeric(self) -> None:
@@ -162,9 +162,9 @@ class Chain:
         read = [*self.dialect.words, "--encoding", self.dialect.encoding]
         read += ["--max-line-ends", str(self.lines)]
         source, plan = self.path("in.csv"), ["--plan", self.path("plan.toml")]
-        key = ["--key-file", self.path("key"), "--release", "2026"]
+        key = ["--key-file", self.path("key"), "--release-name", "2026"]
         return [
-            ["plan", source, "--domain-from-data", "--missing", "category", *read],
+            ["plan", source, "--categories-from-data", "--missing", "category", *read],
             ["protect", source, self.path("out.csv"), *plan, *key, *read],
             ["protect", source, self.path("out.parquet"), *plan, *key, *read],
         ]

@@ -94,7 +94,7 @@ def survives_a_round_trip(m: Any, rng: Random) -> None:
     hold(read == m and read.to_json() == text, "JSON gives another")
     hold(repr(read.requested) == repr(m.requested), "JSON forgets what was requested")
     hold(repr(thawed) == repr(m), "repr")
-    hold(m.same_law(again), "same_law of itself")
+    hold(m.same_probabilities(again), "same_probabilities of itself")
 
 
 def requests_are_kept(m: Any, rng: Random) -> None:

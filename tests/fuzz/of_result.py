@@ -117,11 +117,11 @@ def of_plan(p: Any, rng: Random) -> None:
         hold(bool(p.undecided), "a plan without columns")
         return
     hold(p.epsilon >= 0 and bool(p.epsilon == np.inf) == bool(p.reasons), "epsilon")
-    if p.is_bound:
+    if p.has_records:
         hold(0 <= p.min_beta <= p.beta <= 1, "beta")
         hold(p.bits <= p.max_bits, "more bits than there are")
-    if p.is_bound and not p.undecided:
-        p.require(beta=p.beta, floor=p.min_beta, epsilon=p.epsilon)
+    if p.has_records and not p.undecided:
+        p.require(beta=p.beta, min_beta=p.min_beta, epsilon=p.epsilon)
 
 
 def of_certificate(c: Any, rng: Random) -> None:

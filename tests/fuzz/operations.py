@@ -152,5 +152,5 @@ OF = {
     "Preview": (shown, as_html),
     "ProtectedBatches": (shown, as_html, walked),
     "Release": (shown, as_html),
-    "Strata": (shown, as_html, equals, hashed, pickled),
+    "Groups": (shown, as_html, equals, hashed, pickled),
 }  # fmt: skip

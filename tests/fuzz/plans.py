@@ -13,13 +13,13 @@ TOWNS = ["A", "B", "C"]
 
 def attribute(rng: Random) -> str:
     """Of the column ``sex``: by a family, a matrix or a law by region."""
-    missing = rng.choice(["refuse", "refuse", "keep", "category"])
+    missing = rng.choice(["raise", "raise", "keep", "category"])
     size = 2 + (missing == "category")
     law = rng.choice([
         "'randomized_response', beta=0.6",
         "'uniform'",
         f"matrix=bs.randomized_response({size}, epsilon=1)",
-        f"strata=('region', {{'n': bs.uniform({size}), 's': bs.identity({size})}})",
+        f"groups=('region', {{'n': bs.uniform({size}), 's': bs.identity({size})}})",
     ])  # fmt: skip
     return f"bs.Categorical('sex', {SEXES}, {law}, missing={missing!r})"
 
@@ -39,7 +39,7 @@ def numeric(rng: Random) -> str:
     """Of the column ``income``."""
     how = rng.choice([
         "'k_anonymous', k=2", "'geometric', beta=0.3", "'uniform', order=None",
-        "'k_anonymous', k=3, release='average'",
+        "'k_anonymous', k=3, how='average'",
     ])  # fmt: skip
     return f"bs.Numeric('income', {how})"
 
@@ -152,11 +152,11 @@ def function(rng: Random) -> str:
     """What an engine calls, by people or by rows."""
     by = rng.choice([
         "id_column='id', after='first'", "id_column='id', after='first', pseudonym='who'",
-        "row_columns=['id'], release='w'",
+        "row_columns=['id'], release_name='w'",
     ])  # fmt: skip
     drop = "['id']" if "row" in by else "[]"
     attributes = f"{SIMPLE}.attributes"
-    return f"bs.Plan({attributes}, drop={drop}).function(key=bs.KeySource.file(path('key')), {by})"
+    return f"bs.Plan({attributes}, drop={drop}).batch_function(key=bs.KeySource.file(path('key')), {by})"
 
 
 def counts(rng: Random) -> str:

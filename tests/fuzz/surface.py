@@ -54,11 +54,11 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Joint": lambda s: plans.joint(s.rng),
     "Numeric": lambda s: plans.numeric(s.rng),
     "Labels": lambda s: f"{plans.joint(s.rng)}.axes[{s.rng.randrange(2)}]",
-    "Strata": lambda s: (
-        "bs.Categorical('x', [0, 1], strata=('y', {'n': bs.uniform(2), 's': bs.identity(2)}))"
+    "Groups": lambda s: (
+        "bs.Categorical('x', [0, 1], groups=('y', {'n': bs.uniform(2), 's': bs.identity(2)}))"
         ".strata"
     ),
-    "Axis": lambda s: "bs.identity(2).estimate(counts=[3, 1], labels=['a', 'b']).axes[0]",
+    "Axis": lambda s: "bs.identity(2).estimate(counts=[3, 1], categories=['a', 'b']).axes[0]",
     "Quantity": lambda s: (
         f"{plans.SIMPLE}.count({{'sex': ['F', 'M', 'M']}}, {{'sex': 'F'}}, population={_people(s)})"
     ),
@@ -86,7 +86,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Repeats": lambda s: f"{plans.audit(s.rng, ids=True)}.repeats",
     "Counts": lambda s: f"{plans.SIMPLE}.tabulate({{'sex': ['M', 'F'], 'count': [2, 3]}}, 'sex')",
     "KeySource": lambda s: "bs.KeySource.file(path('key'))",
-    "Function": lambda s: plans.function(s.rng),
+    "Function": lambda s: plans.batch_function(s.rng),
     "ProtectedBatches": lambda s: (
         f"{plans.SIMPLE}.protect_batches(pa.table({{'sex': ['F', 'M', 'M']}}))"
     ),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     class Protecting(Protocol):
-        """What :meth:`bistochastic.Plan.function` makes."""
+        """What :meth:`bistochastic.Plan.batch_function` makes."""
 
         def __call__(  # noqa: D102
             self, batches: Iterable[pa.RecordBatch]

@@ -55,7 +55,7 @@ def audit(
     ...           "age": str, "survived": str}
     >>> plan = bs.Plan.for_frame(levels, beta=0.6, keep=["age"], drop=["survived"])
     >>> key = bs.Key.insecure(1)
-    >>> release = plan.protect(people, key=key, release="demo", allow_insecure=True)
+    >>> release = plan.protect(people, key=key, release_name="demo", allow_insecure=True)
     >>> found = bs.audit(people, release, plan)
     >>> [round(x, 2) for x in (found.guesses[1].rate.observed, found.guesses[1].rate.predicted)]
     [0.86, 0.85]

@@ -162,7 +162,7 @@ def gathered(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidenc
             unforeseen.append(
                 f"`{shown(name)}` is in the release, though the plan does not keep it"
             )
-    strata = [e.strata.column for e in plan.attributes if e.strata is not None]
+    strata = [e.groups.column for e in plan.attributes if e.groups is not None]
     return Evidence(
         rows, tuple(channels), tuple(clear), tuple(numbers), tuple(dict.fromkeys(strata)),
         tuple(notes), tuple(added), tuple(unforeseen),
@@ -174,8 +174,8 @@ def _present(pairs: Pairs, plan: Plan) -> None:
     for table, where in ((pairs.original, "original"), (pairs.released, "released")):
         for attribute in plan.attributes:
             needed = list(attribute.columns)
-            if attribute.strata is not None:
-                needed.append(attribute.strata.column)
+            if attribute.groups is not None:
+                needed.append(attribute.groups.column)
             for column in needed:
                 if column not in table.names:
                     raise ValueError(
@@ -200,7 +200,7 @@ def _numbers(pairs: Pairs, attribute: Numeric) -> Numbers:
         true = pairs.moved(attribute._read(pairs.original)).astype(np.float64)
     with _meant("released"):
         released = attribute._read(pairs.released).astype(np.float64)
-    if attribute.release == "permute" and not np.array_equal(np.sort(true), np.sort(released)):
+    if attribute.how == "permute" and not np.array_equal(np.sort(true), np.sort(released)):
         must = "must hold the numbers of `original` in `released`, as they were permuted"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got different ones")
     far = _far(true)
@@ -318,7 +318,7 @@ def moved_among_classes(numbers: Numbers) -> Channel | None:
     class ``c`` has a value of class ``d`` with the mean over ``v`` in ``c`` of ``(P^T 1_d)_v``.
     """
     attribute = numbers.attribute
-    if attribute.release != "permute" or attribute.order is None:
+    if attribute.how != "permute" or attribute.order is None:
         return None
     rows = len(numbers.true)
     law: Any = attribute.for_records(rows).matrix

@@ -102,7 +102,7 @@ class Giveaway(Part):
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform")], keep=["title"])
     >>> people = {"sex": ["F", "M"] * 20, "title": ["Ms", "Mr"] * 20}
     >>> worst = bs.audit(people, plan.protect(people), plan).giveaways[0]
-    >>> worst.seen, worst.column, worst.rate.observed, worst.outdoes_the_report
+    >>> worst.seen, worst.column, worst.rate.observed, worst.beats_reported_value
     ('title', 'sex', 1.0, True)
     """
 
@@ -112,7 +112,7 @@ class Giveaway(Part):
     report: float | None
 
     @property
-    def outdoes_the_report(self) -> bool:
+    def beats_reported_value(self) -> bool:
         """Whether it tells more of the column than the protected report does."""
         better = self.report is None or self.rate.low > self.report
         return better and self.rate.low > self.rate.chance

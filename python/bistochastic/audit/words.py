@@ -78,7 +78,7 @@ def findings(audit: Audit) -> Iterator[str]:
     yield from audit.unforeseen
     told: set[str] = set()
     for each in audit.giveaways:
-        if not each.outdoes_the_report or each.rate.gain < _GAIN or each.column in told:
+        if not each.beats_reported_value or each.rate.gain < _GAIN or each.column in told:
             continue
         told.add(each.column)
         beside = f"without it: {percent(each.rate.chance)}"

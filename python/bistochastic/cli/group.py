@@ -14,8 +14,8 @@ from bistochastic.words import visible_lines
 _TYPED = {
     "`frame`": "`in`",
     "allow_insecure=True": "--allow-insecure",
-    "domain_from_data=True": "--domain-from-data",
-    "fresh=True": "--fresh",
+    "categories_from_data=True": "--categories-from-data",
+    "rerandomize_numeric=True": "--rerandomize-numeric",
     "full=True": "--full",
     "id_column": "--id-column",
     "key=None": "no --key-file",

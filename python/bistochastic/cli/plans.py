@@ -117,9 +117,9 @@ def is_certificate(path: Path, name: str) -> bool:
     "--beta", type=float, help="Beta that every column reaches; 0.6 if none is asked for."
 )
 @click.option("--epsilon", type=float, help="Largest epsilon of a column, in the place of beta.")
-@click.option("--floor", type=float, help="Least beta of a column, where that is larger.")
+@click.option("--min-beta", type=float, help="Least beta of a column, where that is larger.")
 @click.option(
-    "--domain-from-data",
+    "--categories-from-data",
     is_flag=True,
     help="Read the levels of texts off the data. Plan and certificate then say so.",
 )
@@ -138,8 +138,8 @@ def is_certificate(path: Path, name: str) -> bool:
 @click.option("--drop", multiple=True, metavar="COLUMNS", help="Columns to leave out.")
 @click.option(
     "--missing",
-    type=click.Choice(["refuse", "keep", "category"]),
-    default="refuse",
+    type=click.Choice(["raise", "keep", "category"]),
+    default="raise",
     show_default=True,
     help="What happens to missing values of categories: category protects who is missing.",
 )
@@ -155,7 +155,7 @@ def _plan(
     file: Path | None,
     codebook: Path | None,
     out: Path | None,
-    domain_from_data: bool,
+    categories_from_data: bool,
     numeric: Sequence[str],
     keep: Sequence[str],
     drop: Sequence[str],
@@ -173,7 +173,7 @@ def _plan(
     0.7}}.
 
     Levels have to be declared: by a codebook, by a type that lists them (an Enum), or by saying
-    --domain-from-data. Columns without levels that are no numbers are left out.
+    --categories-from-data. Columns without levels that are no numbers are left out.
 
     Columns of numbers without levels may be ids, weights or codes. They are undecided, and the plan
     protects nothing until each of them is named in --numeric, --keep or --drop, or has levels.
@@ -181,7 +181,7 @@ def _plan(
 
     \b
     bistochastic plan survey.csv --codebook codebook.csv --beta 0.6 --out plan.toml
-    bistochastic plan survey.parquet --domain-from-data --keep region --out plan.toml
+    bistochastic plan survey.parquet --categories-from-data --keep region --out plan.toml
     bistochastic plan survey.csv --numeric age,income --keep weight --drop household
     """
     from bistochastic.plan import draft
@@ -192,14 +192,14 @@ def _plan(
         raise ValueError(f"`out` must end in .toml; got {shown(out.suffix) or 'no ending'}")
     if out is not None and out.exists():
         raise ValueError(f"`out` must be a new file; got one that there is: {shown(out)}")
-    columns = _columns(file, domain_from_data, dialect) if file is not None else None
+    columns = _columns(file, categories_from_data, dialect) if file is not None else None
     book = None if codebook is None else draft.columns(codebook, look=False)
     listed = columns if columns is not None else book or []
     known = [column.name for column in listed]
     made = draft.of_columns(
         listed,
         book=book or () if columns is not None else (),
-        look=domain_from_data,
+        look=categories_from_data,
         beta=_BETA if beta is None and epsilon is None else beta,
         epsilon=epsilon,
         numeric=_star_or_columns("numeric", numeric, known),

@@ -32,7 +32,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--after", metavar="first|FILE", help="Certificate of the wave before, or first.")
 @click.option("--redraw", is_flag=True, help="Go on though people are drawn anew since then.")
 @click.option("--pseudonym", metavar="COLUMN", help="Write a keyed hash of the id, so named.")
-@click.option("--fresh", is_flag=True, help="Draw numeric columns anew in this wave.")
+@click.option("--rerandomize-numeric", is_flag=True, help="Draw numeric columns anew in this wave.")
 @click.option("--max-rows-per-id", default=1, show_default=True, help="Rows that an id may have.")
 @click.option("--shuffle", is_flag=True, help="Put the rows in a random order.")
 @click.option(
@@ -114,7 +114,7 @@ def protect(
     except MemoryError as error:
         raise ValueError(str(error) or "`in` must fit in memory; got a larger one") from None
     say(f"{shown(out)}: {found._line.removeprefix('of ')}")
-    say(f"Published unchanged: {'; '.join(found.in_clear) or 'nothing'}")
+    say(f"Published unchanged: {'; '.join(found.published_unchanged) or 'nothing'}")
     several = len(found.warnings)
     mind = f", with {several} thing{'s' * (several > 1)} to mind" if several else ""
     say(f"{shown(target)}: the certificate{mind}; `bistochastic inspect` shows it")

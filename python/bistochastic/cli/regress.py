@@ -70,7 +70,7 @@ def regress(
     asked = sides.outcome | sides.covariates
     coded = [each for each in law._coded if asked & set(each.columns)]
     beside = {column for each in coded for column in each.columns}
-    beside |= {each.strata.column for each in coded if each.strata is not None}
+    beside |= {each.groups.column for each in coded if each.groups is not None}
     needed = dict.fromkeys([*sorted(asked | beside), *named.columns])
     refuse_missing(needed, names)
     types = kinds(law)

@@ -15,7 +15,7 @@ class Axis:
     """A column of an estimated table: its name, and its levels in the order of the table.
 
     >>> Axis("sex", ("F", "M"))
-    Axis(name='sex', levels=('F', 'M'))
+    Axis(name='sex', categories=('F', 'M'))
     """
 
     name: str
@@ -40,7 +40,7 @@ def of_labels(labels: Any, size: int) -> tuple[Axis, ...]:
     """Labels as a caller gave them: a list for all categories, or a list for each of some columns.
 
     >>> of_labels(["F", "M"], 2)
-    (Axis(name='category', levels=('F', 'M')),)
+    (Axis(name='category', categories=('F', 'M')),)
     >>> [axis.name for axis in of_labels({"sex": ["F", "M"], "age": [1, 2, 3]}, 6)]
     ['sex', 'age']
     """
@@ -65,7 +65,7 @@ def of_labels(labels: Any, size: int) -> tuple[Axis, ...]:
         if not distinct:
             raise ValueError(f"`labels` must be distinct; got one twice in `{shown(name)}`")
         axes.append(Axis(name, listed))
-    if math.prod(len(axis.levels) for axis in axes) != size or not axes:
-        got = " x ".join(str(len(axis.levels)) for axis in axes) or "none"
+    if math.prod(len(axis.categories) for axis in axes) != size or not axes:
+        got = " x ".join(str(len(axis.categories)) for axis in axes) or "none"
         raise ValueError(f"{must}; got {got}")
     return tuple(axes)

@@ -53,7 +53,7 @@ class Counts(_Cells):
     >>> table.counts, table.records
     (array([60, 40]), 100)
     >>> table.axes
-    (Axis(name='sex', levels=('F', 'M')),)
+    (Axis(name='sex', categories=('F', 'M')),)
     >>> table == plan.tabulate({"sex": ["F", "M"], "count": [60, 40]}, "sex")
     True
     >>> bs.results.Counts(table.columns, table.axes, 2 * table.counts, digest=table.digest).records
@@ -110,13 +110,13 @@ class Counts(_Cells):
     def _repr_html_(self) -> str:
         from bistochastic.markup import facts, fragment
 
-        pairs = [(axis.name, f"{len(axis.levels)} levels") for axis in self.axes]
+        pairs = [(axis.name, f"{len(axis.categories)} levels") for axis in self.axes]
         pairs += [("records", f"{self.records:,}"), ("without an answer", f"{self.unanswered:,}")]
         return fragment(facts(pairs, caption="Counts"))
 
 
 def _sizes(axes: tuple[Axis, ...]) -> str:
-    return " x ".join(f"{shown(axis.name)} {len(axis.levels)}" for axis in axes)
+    return " x ".join(f"{shown(axis.name)} {len(axis.categories)}" for axis in axes)
 
 
 def _texts(given: object) -> tuple[str, ...]:
@@ -137,15 +137,15 @@ def _axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
     for axis in given:
         if not isinstance(axis, Axis):
             raise TypeError(f"{must}; got {type(axis).__name__}")
-        if not isinstance(axis.name, str) or not isinstance(axis.levels, tuple):
-            kinds = f"{type(axis.name).__name__} and {type(axis.levels).__name__}"
+        if not isinstance(axis.name, str) or not isinstance(axis.categories, tuple):
+            kinds = f"{type(axis.name).__name__} and {type(axis.categories).__name__}"
             raise TypeError(f"{must}, with a name and a tuple of levels each; got {kinds}")
-        for level in axis.levels:
+        for level in axis.categories:
             if type(level).__hash__ is None:
                 got = f"{type(level).__name__} in `{shown(axis.name)}`"
                 raise TypeError(f"{must}, of texts or numbers; got {got}")
         # True and 1 are different levels.
-        if len({(type(level), level) for level in axis.levels}) < len(axis.levels):
+        if len({(type(level), level) for level in axis.categories}) < len(axis.categories):
             raise ValueError(f"{must}, of different levels; got one twice in `{shown(axis.name)}`")
     names = [axis.name for axis in given]
     if not columns or names[: len(columns)] != list(columns):
@@ -159,7 +159,7 @@ def _axes(given: object, columns: tuple[str, ...]) -> tuple[Axis, ...]:
 
 def _cells(given: object, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
     """The counts as whole numbers; a sentence about what are none."""
-    shape = tuple(len(axis.levels) for axis in axes)
+    shape = tuple(len(axis.categories) for axis in axes)
     must = f"`counts` must have a cell for each level of {_sizes(axes)}, of shape {shape}"
     if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
         raise TypeError(f"{must}, as an array of NumPy; got {type(given).__name__}")

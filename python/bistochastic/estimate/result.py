@@ -112,10 +112,10 @@ class Estimate:
         """How many levels each column has; without labels, how many categories there are.
 
         >>> import bistochastic as bs
-        >>> bs.identity(4).estimate(counts=[3, 1, 2, 2], labels={"a": [0, 1], "b": [0, 1]}).shape
+        >>> bs.identity(4).estimate(counts=[3, 1, 2, 2], categories={"a": [0, 1], "b": [0, 1]}).shape
         (2, 2)
         """
-        return tuple(len(axis.levels) for axis in self.axes) or (len(self.frequencies),)
+        return tuple(len(axis.categories) for axis in self.axes) or (len(self.frequencies),)
 
     @property
     def degrees(self) -> float:
@@ -375,7 +375,7 @@ class Estimate:
 
         >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, keep=0.75)
-        >>> figure = m.estimate(counts=[60, 40], labels=["no", "yes"]).plot()
+        >>> figure = m.estimate(counts=[60, 40], categories=["no", "yes"]).plot()
         >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
         ['no', 'yes']
         """
@@ -387,7 +387,7 @@ class Estimate:
         """The level of every cell, a list for each column."""
         places = np.unravel_index(np.arange(len(self.frequencies)), self.shape)
         return {
-            axis.name: [axis.levels[i] for i in place.tolist()]
+            axis.name: [axis.categories[i] for i in place.tolist()]
             for axis, place in zip(self.axes, places, strict=False)
         }
 

@@ -85,7 +85,7 @@ def _has_same_noise(one: Certificate, other: Certificate) -> bool:
     by_ids = one.ids is not None and not one.ids.row_columns
     numeric = one.plan._numeric
     # Numbers are permuted anew under every name of a release.
-    return one.release == other.release or (by_ids and not numeric)
+    return one.release_name == other.release_name or (by_ids and not numeric)
 
 
 def describe_draws(

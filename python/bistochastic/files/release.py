@@ -101,8 +101,8 @@ def kinds(plan: Plan) -> dict[str, str]:
             continue
         for column, labels in zip(attribute.columns, attribute.axes, strict=True):
             found[column] = labels.kind
-        if attribute.strata is not None:
-            found[attribute.strata.column] = attribute.strata.labels.kind
+        if attribute.groups is not None:
+            found[attribute.groups.column] = attribute.groups.labels.kind
     return found
 
 

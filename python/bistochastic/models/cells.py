@@ -140,10 +140,10 @@ class Grid:
     def matrices(self, name: str) -> NDArray[np.intp]:
         """Which matrix of an attribute each row of the grid has."""
         attribute, rows = self.records.attributes[name], len(self.across)
-        if attribute.strata is None:
+        if attribute.groups is None:
             return np.zeros(rows, np.intp)
         found = np.zeros(rows, np.intp)
-        found[self.rows] = self.records.responses.codes[attribute.strata.column]
+        found[self.rows] = self.records.responses.codes[attribute.groups.column]
         return found
 
     @kept

@@ -133,7 +133,7 @@ class Ledger:
         if not isinstance(certificate, Certificate):
             got = type(certificate).__name__
             raise TypeError(f"`certificate` must be a certificate; got {got}")
-        entry = _entry(certificate.plan, named("dataset", dataset), certificate.release,
+        entry = _entry(certificate.plan, named("dataset", dataset), certificate.release_name,
                        certificate.key_fingerprint, certificate._addressing)  # fmt: skip
         self._enter(entry, late=True)
 

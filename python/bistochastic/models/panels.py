@@ -396,7 +396,7 @@ class _Pair:
             _cells(mine, self.questions[0].columns), _cells(theirs, self.questions[1].columns)
         )
         same = self._same(mine, theirs)
-        groups = [a.strata for a in (mine, theirs)]
+        groups = [a.groups for a in (mine, theirs)]
         chosen = next((each.column for each in groups if each is not None), None)
         if any(each is not None and each.column != chosen for each in groups):
             must = "`columns` must have their matrices chosen by one column in both waves"
@@ -413,7 +413,7 @@ class _Pair:
 
     def _laws(self, attribute: Coded, chosen: str | None, wave: int) -> tuple[Matrix, ...]:
         """A matrix for each value of the column that chooses them."""
-        if attribute.strata is not None or chosen is None:
+        if attribute.groups is not None or chosen is None:
             return attribute.matrices
         sheet = (self.first, self.second)[wave]
         size = next(axis.size for axis in sheet.axes if axis.name == chosen)

@@ -21,5 +21,5 @@ from bistochastic.plan.waves import ByIds
 __all__ = [
     "Bits", "ByIds", "Categorical", "Certificate", "EngineOptions", "Function", "Joint",
     "Measures", "Numeric", "Plan", "Preview", "ProtectedBatches", "Release", "ReleaseOptions",
-    "Strata", "Survey",
+    "Groups", "Survey",
 ]  # fmt: skip

@@ -19,11 +19,11 @@ from bistochastic.words import about, cut, down, prefix, shown, up
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-MISSING = ("refuse", "keep", "category")
+MISSING = ("raise", "keep", "category")
 
 # The codes of a joint attribute are drawn by the core, which counts them below this.
 _CELLS = 2**53
-# Strata, and labels of a column, that a notebook shows.
+# Groups, and labels of a column, that a notebook shows.
 _LISTED = 20
 
 
@@ -99,12 +99,12 @@ def _refuse_at_once(family: str, parameters: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, repr=False)
-class Strata:
+class Groups:
     """A matrix for each value of a column that stays in clear.
 
     >>> import bistochastic as bs
     >>> laws = {"north": bs.uniform(2), "south": bs.randomized_response(2, beta=0.6)}
-    >>> bs.Categorical("sex", ["F", "M"], strata=("region", laws)).strata.column
+    >>> bs.Categorical("sex", ["F", "M"], groups=("region", laws)).groups.column
     'region'
     """
 
@@ -115,7 +115,7 @@ class Strata:
     def __repr__(self) -> str:
         betas = [matrix.beta for matrix in self.matrices]
         span = " to ".join(dict.fromkeys([down(min(betas)), down(max(betas))]))
-        return f"<Strata by `{shown(self.column)}`, {len(betas)} values: beta {span}>"
+        return f"<Groups by `{shown(self.column)}`, {len(betas)} values: beta {span}>"
 
     def _repr_html_(self) -> str:
         from bistochastic import markup
@@ -133,7 +133,7 @@ class Strata:
         )
 
 
-def _strata_of(given: Any, size: int) -> Strata:
+def _strata_of(given: Any, size: int) -> Groups:
     """``(column, {value: matrix})`` as a caller wrote it."""
     must = "`strata` must be (column, {value: matrix})"
     if isinstance(given, Strata):
@@ -144,7 +144,7 @@ def _strata_of(given: Any, size: int) -> Strata:
     labels = Labels.of("strata", list(chosen))
     for value, matrix in chosen.items():
         _sized("strata", matrix, size, f" for {shown(repr(value))}")
-    return Strata(column, labels, tuple(chosen.values()))
+    return Groups(column, labels, tuple(chosen.values()))
 
 
 def _sized(name: str, matrix: object, size: int, where: str = "") -> Matrix:
@@ -191,7 +191,7 @@ def _checked(
             if law is not None and _has_axes(law):
                 must = "`impossible` must go with one law over the remaining cells"
                 raise ValueError(f"{must}; got a product of laws, which has all cells")
-    flag = _core.as_flag("domain_from_data", options["domain_from_data"])
+    flag = _core.as_flag("categories_from_data", options["categories_from_data"])
     return columns, axes, chosen, missing, held, impossible, flag
 
 
@@ -245,10 +245,10 @@ class Categorical(Coded):
     """A column of categories, each reported by the law of its row.
 
     ``categories`` are all that may occur, in the order of their codes: texts, whole numbers or
-    truth values. The law is a family with its parameters, or a ``matrix``, or ``strata=(column,
+    truth values. The law is a family with its parameters, or a ``matrix``, or ``groups=(column,
     {value: matrix})``: a matrix for each value of another column, which the plan keeps in clear.
 
-    ``missing`` says what happens to missing values: ``"refuse"`` raises; ``"keep"`` leaves them as
+    ``missing`` says what happens to missing values: ``"raise"`` raises; ``"keep"`` leaves them as
     they are, so that everyone sees who did not answer; ``"category"`` makes them one more category,
     the last, so that not answering is protected like an answer.
 
@@ -270,15 +270,15 @@ class Categorical(Coded):
         family: families.Family | None = None,
         *,
         matrix: Matrix | None = None,
-        missing: Missing = "refuse",
+        missing: Missing = "raise",
         strata: Any = None,
-        domain_from_data: bool = False,
+        categories_from_data: bool = False,
         **parameters: Any,
     ) -> None:
         name = named("column", column)
         options = {
             "matrix": matrix, "missing": missing, "strata": strata,
-            "domain_from_data": domain_from_data,
+            "categories_from_data": categories_from_data,
         }  # fmt: skip
         with about([name]):
             axes = (Labels.of("categories", categories),)
@@ -329,10 +329,10 @@ class Joint(Coded):
         family: families.Family | None = None,
         *,
         matrix: Matrix | None = None,
-        missing: Missing = "refuse",
+        missing: Missing = "raise",
         strata: Any = None,
         impossible: Iterable[Sequence[Label | None]] = (),
-        domain_from_data: bool = False,
+        categories_from_data: bool = False,
         **parameters: Any,
     ) -> None:
         if isinstance(columns, str):
@@ -344,7 +344,7 @@ class Joint(Coded):
             raise ValueError(f"`columns` must be two or more different names; got {got}")
         options = {
             "matrix": matrix, "missing": missing, "strata": strata, "impossible": impossible,
-            "domain_from_data": domain_from_data,
+            "categories_from_data": categories_from_data,
         }  # fmt: skip
         with about(names):
             lists = arguments.items("categories", "be a list for each column", categories)
@@ -376,7 +376,7 @@ def _line(attribute: Coded) -> str:
     if attribute.impossible:
         what += f", {len(attribute.impossible)} impossible"
     law = weakest(attribute)
-    how = law.family if attribute.strata is None else f"by `{shown(attribute.strata.column)}`"
+    how = law.family if attribute.groups is None else f"by `{shown(attribute.groups.column)}`"
     return f"{listed}, {what}: {how}, beta {down(law.beta)}"
 
 
@@ -388,7 +388,7 @@ def _html(attribute: Categorical | Joint) -> str:
     from bistochastic.plan.published import missing_is_seen
     from bistochastic.report.levels import levels
 
-    law, strata = weakest(attribute), attribute.strata
+    law, strata = weakest(attribute), attribute.groups
     said = _SAID[attribute.missing]
     if attribute.missing == "category" and missing_is_seen(attribute):
         said = "one more category; everyone may see who is missing"
@@ -414,7 +414,7 @@ def _html(attribute: Categorical | Joint) -> str:
 
 # What happens to missing values, in words.
 _SAID = {
-    "refuse": "an error",
+    "raise": "an error",
     "keep": "stay as they are, in clear",
     "category": "one more category, protected like the others",
 }
@@ -428,8 +428,8 @@ class Numeric(Whole):
     :meth:`Plan.for_records`, or when the data come. With ``order="rank"`` neighbours are records of
     neighbouring values, so that a family of small steps exchanges similar values.
 
-    ``release="permute"`` gives every record another's value: the set of values is published as it
-    is, so that epsilon is infinite. ``release="average"`` gives class means; nothing in it is
+    ``how="permute"`` gives every record another's value: the set of values is published as it
+    is, so that epsilon is infinite. ``how="average"`` gives class means; nothing in it is
     random, so that it counts no bits.
 
     >>> import bistochastic as bs
@@ -501,7 +501,7 @@ class Numeric(Whole):
         from bistochastic.plan.definitions import measures
         from bistochastic.plan.published import certain
 
-        average = self.release == "average"
+        average = self.how == "average"
         law = self.family or ("" if self.matrix is None else self.matrix.family)
         known = "takes a number of records: for_records(n)"
         beta = "none, as class means hold no noise"
@@ -547,6 +547,6 @@ def _frozen(value: Any) -> Any:
 Attribute = Categorical | Joint | Numeric
 
 __all__ = [
-    "Attribute", "Categorical", "Joint", "Missing", "Numeric", "Strata", "about", "make", "named",
+    "Attribute", "Categorical", "Joint", "Missing", "Numeric", "Groups", "about", "make", "named",
     "prefix",
 ]  # fmt: skip

@@ -46,7 +46,7 @@ class Certificate:
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
     >>> certificate = plan.protect({"sex": ["F", "M", "M"]}).certificate
-    >>> certificate.records, certificate.key_kept
+    >>> certificate.records, certificate.key_stored
     (3, False)
     >>> bs.Certificate.from_json(certificate.to_json()) == certificate
     True
@@ -55,9 +55,9 @@ class Certificate:
     plan: Plan
     records: int
     release: str | None
-    key_kept: bool
+    key_stored: bool
     key_fingerprint: str | None
-    columns_in_clear: tuple[str, ...]
+    unprotected_columns: tuple[str, ...]
     shuffled: bool
     ids: ByIds | None
     package: str
@@ -74,7 +74,7 @@ class Certificate:
     def _line(self) -> str:
         """The release in one line."""
         several = "s" * (self._columns != 1)
-        open_ = len(self.columns_in_clear) + len(published.unprotected(self.plan))
+        open_ = len(self.unprotected_columns) + len(published.unprotected(self.plan))
         what = f"of {self.records} records, {self._columns} column{several}"
         what += f" ({open_} unprotected)" if open_ else ""
         return f"{what}: plan `{shown(self.plan.name)}`, {preview.headline(self.plan)}"
@@ -98,12 +98,12 @@ class Certificate:
     def _columns(self) -> int:
         protected = sum(len(attribute.columns) for attribute in self.plan.attributes)
         pseudonym = self.ids is not None and self.ids.pseudonym is not None
-        return protected + len(self.columns_in_clear) + pseudonym
+        return protected + len(self.unprotected_columns) + pseudonym
 
     @property
-    def in_clear(self) -> tuple[str, ...]:
+    def published_unchanged(self) -> tuple[str, ...]:
         """What stays as it was, a phrase each."""
-        found = [f"column `{shown(column)}`" for column in self.columns_in_clear]
+        found = [f"column `{shown(column)}`" for column in self.unprotected_columns]
         found += [
             f"the declared categories of `{shown(column)}`, in their order"
             for column in self.declared_categories
@@ -121,9 +121,9 @@ class Certificate:
         return tuple(found)
 
     @property
-    def statements(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What whoever keeps the key and the releases has to know, a sentence each."""
-        if not self.key_kept:
+        if not self.key_stored:
             return (
                 "The key was drawn for this release and forgotten: nobody can draw the noise "
                 "again.",
@@ -149,7 +149,7 @@ class Certificate:
             "The same person with the same value has the same report in every wave, and one with "
             "another value an unrelated one."
         )
-        if any(attribute.strata is not None for attribute in self.plan.attributes):
+        if any(attribute.groups is not None for attribute in self.plan.attributes):
             found.append(
                 "A person whose stratum changed is drawn anew, by the law of the new one: there "
                 "epsilon adds."
@@ -205,7 +205,7 @@ class Certificate:
             "package": f"bistochastic {self.package}",
             "records": self.records,
             "release": self.release,
-            "key": {"kept": self.key_kept, "fingerprint": self.key_fingerprint},
+            "key": {"kept": self.key_stored, "fingerprint": self.key_fingerprint},
             "engine": self.engine,
             "addressing": self._addressing,
             "block_rows": BLOCK if self.ids is None else None,
@@ -224,10 +224,10 @@ class Certificate:
                 _described(attribute, each)
                 for attribute, each in zip(plan.attributes, plan.by_attribute.values(), strict=True)
             ],
-            "columns_in_clear": list(self.columns_in_clear),
-            "in_clear": list(self.in_clear),
+            "unprotected_columns": list(self.unprotected_columns),
+            "published_unchanged": list(self.published_unchanged),
             "columns_left_out": list(plan.drop),
-            "statements": list(self.statements),
+            "statements": list(self.notes),
             "warnings": list(self.warnings),
             "plan_digest": plan.digest,
             "plan": exchange.plain(plan),
@@ -266,7 +266,7 @@ class Certificate:
     def __str__(self) -> str:
         plan = self.plan
         lines = [f"Certificate: plan `{shown(plan.name)}`, {self.records} records", ""]
-        kept = f"kept, {self.key_fingerprint}" if self.key_kept else "forgotten"
+        kept = f"kept, {self.key_fingerprint}" if self.key_stored else "forgotten"
         lines.append(f"package: bistochastic {shown(self.package)}; key: {kept}; release: "
                      f"{'none' if self.release is None else shown(self.release)}")  # fmt: skip
         if self.engine is not None:
@@ -285,8 +285,8 @@ class Certificate:
         lines += [*preview.totals(plan)]
         lines += [line for attribute in plan.attributes for line in _moved(attribute)]
         lines += ["", "Published unchanged:"]
-        lines += [f"  {each}" for each in self.in_clear or ("nothing",)]
-        lines += ["", *self.statements]
+        lines += [f"  {each}" for each in self.published_unchanged or ("nothing",)]
+        lines += ["", *self.notes]
         if self.warnings:
             lines += ["", "Mind:", *(f"  {each}" for each in self.warnings)]
         return visible_lines("\n".join(lines))
@@ -307,7 +307,7 @@ class Certificate:
         pairs = [
             ("records", f"{self.records:,}"),
             ("release", "none" if self.release is None else shown(self.release)),
-            ("key", f"kept, {self.key_fingerprint}" if self.key_kept else "forgotten"),
+            ("key", f"kept, {self.key_fingerprint}" if self.key_stored else "forgotten"),
             ("order of the rows", "random" if self.shuffled else "as in the original"),
             ("package", f"bistochastic {shown(self.package)}"),
             ("plan", f"{shown(plan.name)}, {plan.digest[:16]}"),
@@ -321,8 +321,8 @@ class Certificate:
             markup.facts(pairs, caption="Certificate"),
             preview.laws(plan, f"What is hidden, by Definition {plan.definition}"),
             [markup.element("p", line) for line in [*preview.totals(plan), *moved]],
-            preview.listed("Published unchanged", self.in_clear or ("nothing",)),
-            preview.listed("To know", self.statements),
+            preview.listed("Published unchanged", self.published_unchanged or ("nothing",)),
+            preview.listed("To know", self.notes),
             preview.listed("Mind", self.warnings),
         ]
 
@@ -355,12 +355,12 @@ def _described(attribute: Attribute, each: Measures) -> Fields:
         return {**found, "matrices": [{"digest": _core.digest_of(attribute.matrix)}]}
     found |= _worst(attribute.matrices)
     digests = [{"digest": _core.digest_of(matrix)} for matrix in attribute.matrices]
-    if attribute.strata is not None:
-        values = attribute.strata.labels.values
+    if attribute.groups is not None:
+        values = attribute.groups.labels.values
         digests = [{"stratum": str(value), **each_digest}
                    for value, each_digest in zip(values, digests, strict=True)]  # fmt: skip
     return {**found, "matrices": digests, "missing": attribute.missing,
-            "domain_from_data": attribute.domain_from_data}  # fmt: skip
+            "categories_from_data": attribute.categories_from_data}  # fmt: skip
 
 
 def _moves(attribute: Numeric) -> Displacement | None:
@@ -377,7 +377,7 @@ def _moved(attribute: Attribute) -> list[str]:
     if not attribute.whole_column or attribute.order is None:
         return []
     moves = _moves(attribute)
-    if moves is None or attribute.release == "average":
+    if moves is None or attribute.how == "average":
         return []
     half, most = (round(share * moves.size) for share in (moves.p50, moves.p90))
     far = (

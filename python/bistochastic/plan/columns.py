@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bistochastic.matrix import Matrix
     from bistochastic.plan.attributes import Strata
 
-Missing = Literal["refuse", "keep", "category"]
+Missing = Literal["raise", "keep", "category"]
 _KINDS = {"text": "texts", "integer": "whole numbers", "boolean": "truth values"}
 
 
@@ -51,7 +51,7 @@ class Coded:
     missing: Missing
     strata: Strata | None
     impossible: tuple[tuple[Label | None, ...], ...]
-    domain_from_data: bool
+    categories_from_data: bool
 
     @kept
     def size(self) -> int:
@@ -122,7 +122,7 @@ class Coded:
         ]
         masks = [missing for _codes, missing in parts]
         stays: Mask | None = None
-        if self.missing == "refuse":
+        if self.missing == "raise":
             for name, mask in zip(names, masks, strict=True):
                 if mask is not None:
                     raise _refused(name, mask, first)
@@ -176,7 +176,7 @@ class Whole:
     whole_column: ClassVar[Literal[True]] = True
     """Whether no row can be drawn without all others."""
     axes: ClassVar[tuple[()]] = ()
-    missing: ClassVar[Literal["refuse"]] = "refuse"
+    missing: ClassVar[Literal["raise"]] = "raise"
     strata: ClassVar[None] = None
     column: str
     family: Family | None
@@ -203,7 +203,7 @@ class Whole:
                 raise ValueError(
                     f"{prefix([name])}must hold finite numbers; got an infinite one in row {first}"
                 )
-            if self.release == "average" and values.dtype.kind != "f":
+            if self.how == "average" and values.dtype.kind != "f":
                 must = "must hold floats where class means are released, as means are"
                 raise TypeError(f"{prefix([name])}{must}; got whole numbers")
             return values
@@ -322,11 +322,11 @@ def _remaining(attribute: Coded, codes: Codes, stays: Mask | None, first: int | 
 
 
 def _strata(table: Table, attribute: Coded, first: int | None) -> NDArray[np.uint32] | None:
-    if attribute.strata is None:
+    if attribute.groups is None:
         return None
-    codes, missing = read(table, attribute.strata.column, attribute.strata.labels, first)
+    codes, missing = read(table, attribute.groups.column, attribute.groups.labels, first)
     if missing is not None:
         at = row(int(np.argmax(missing)), first)
-        name = prefix([attribute.strata.column])
+        name = prefix([attribute.groups.column])
         raise ValueError(f"{name}must not be missing, as it chooses the law; got one in {at}")
     return codes.astype(np.uint32)

@@ -141,7 +141,7 @@ def measures(attribute: Attribute) -> Measures:
         reasons.append("some reports exclude some truths")
     if attribute.missing == "keep":
         reasons.append("it is in clear who is missing")
-    family = law.family if attribute.strata is None else f"by {shown(attribute.strata.column)}"
+    family = law.family if attribute.groups is None else f"by {shown(attribute.groups.column)}"
     return Measures(
         columns=attribute.columns,
         kind=attribute.kind,
@@ -156,7 +156,7 @@ def measures(attribute: Attribute) -> Measures:
 
 
 def _numeric(attribute: Numeric) -> Measures:
-    average = attribute.release == "average"
+    average = attribute.how == "average"
     law = attribute.matrix
     why = "class means are a fixed function of the values"
     found = Measures(

@@ -49,7 +49,7 @@ def draft(
     beta: float | None,
     epsilon: float | None,
     floor: float | None,
-    domain_from_data: bool,
+    categories_from_data: bool,
     codebook: object,
     numeric: Iterable[str] | Literal["*"],
     keep: Iterable[str] | Literal["*"],
@@ -58,12 +58,12 @@ def draft(
     name: str,
 ) -> Draft:
     """What :meth:`Plan.for_frame` makes, with the reasons for what is left out."""
-    look = _core.as_flag("domain_from_data", domain_from_data)
+    look = _core.as_flag("categories_from_data", categories_from_data)
     return of_columns(
         columns(schema, look=look),
         beta=beta,
         epsilon=epsilon,
-        floor=floor,
+        min_beta=floor,
         look=look,
         book=() if codebook is None else columns(codebook, look=False),
         numeric=every("numeric", numeric),
@@ -105,7 +105,7 @@ def of_columns(
     numeric: tuple[str, ...] | Literal["*"] = (),
     keep: tuple[str, ...] | Literal["*"] = (),
     drop: tuple[str, ...] = (),
-    missing: Any = "refuse",
+    missing: Any = "raise",
     name: str = "plan",
 ) -> Draft:
     """A plan for these columns; what a codebook says of one of them goes first."""
@@ -166,7 +166,7 @@ def _wanted(beta: object, epsilon: object, floor: object) -> dict[str, Any]:
         )
     if epsilon is not None:
         if floor is not None:
-            raise TypeError("`floor` must be given with beta; got epsilon")
+            raise TypeError("`min_beta` must be given with beta; got epsilon")
         most = _core.as_real("epsilon", "be a number", epsilon)
         if not most >= 0:
             raise ValueError(f"`epsilon` must be at least 0; got {'NaN' if most != most else most}")
@@ -179,7 +179,7 @@ def _wanted(beta: object, epsilon: object, floor: object) -> dict[str, Any]:
         least = _core.as_real("floor", "be a number", floor)
         if not 0 <= least <= 1:
             got = "NaN" if least != least else f"{least:g}"
-            raise ValueError(f"`floor` must be from 0 to 1; got {got}")
+            raise ValueError(f"`min_beta` must be from 0 to 1; got {got}")
         wanted = max(wanted, least)
     return {"beta": wanted}
 
@@ -210,11 +210,11 @@ def _policies(
             raise ValueError(f"{prefix([column])}{must}; got {got}")
         with about([column]):
             found[column] = arguments.one_of("missing", given[key], MISSING)
-    return lambda column: found.get(column, "refuse")
+    return lambda column: found.get(column, "raise")
 
 
 def _refuse_of_numbers(column: str, policy: Missing) -> None:
-    if policy != "refuse":
+    if policy != "raise":
         must = "`missing` must be refuse for numbers, as they are exchanged among all records"
         raise ValueError(f"{prefix([column])}{must}; got {policy}")
 
@@ -224,7 +224,7 @@ def _padded(attributes: Sequence[Attribute]) -> tuple[str, ...]:
     found = [
         each.column
         for each in attributes
-        if isinstance(each, Categorical) and each.domain_from_data
+        if isinstance(each, Categorical) and each.categories_from_data
         if any(isinstance(level, str) and level != level.strip() for level in each.categories)
     ]
     if not found:
@@ -243,17 +243,17 @@ def _attribute(
             column.levels,
             "randomized_response",
             missing=missing,
-            domain_from_data=not column.declared,
+            categories_from_data=not column.declared,
             **wanted,
         )
     if column.holds == "something else":
         return f"left out: {shown(column.type)} holds neither categories nor numbers"
     if column.holds == "levels" and column.levels is not None:
         return f"left out: its levels are those that happen to occur; {cure}, and so can " \
-               "domain_from_data=True"  # fmt: skip
+               "categories_from_data=True"  # fmt: skip
     if look:
         return f"left out: free text or ids, and not a few levels; {cure}"
-    more = "domain_from_data=True reads them off the data"
+    more = "categories_from_data=True reads them off the data"
     return f"left out: no levels are declared; {cure}, and {more}"
 
 

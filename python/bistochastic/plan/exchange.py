@@ -97,18 +97,18 @@ def attribute_data(attribute: Attribute) -> Fields:
         found = {"kind": "joint", "columns": list(attribute.columns), "categories": lists}
     else:
         found = {"kind": "categorical", "column": attribute.columns[0], "categories": lists[0]}
-    if attribute.strata is None:
+    if attribute.groups is None:
         assert attribute.matrix is not None
         found["matrix"] = exchange.plain(attribute.matrix)
     else:
-        pairs = zip(attribute.strata.labels.values, attribute.strata.matrices, strict=True)
+        pairs = zip(attribute.groups.labels.values, attribute.groups.matrices, strict=True)
         each = [{"value": _label(value), "matrix": exchange.plain(law)} for value, law in pairs]
-        found["strata"] = {"column": attribute.strata.column, "matrices": each}
+        found["strata"] = {"column": attribute.groups.column, "matrices": each}
     found["missing"] = attribute.missing
     if attribute.impossible:
         found["impossible"] = [[_label(value) for value in cell] for cell in attribute.impossible]
-    if attribute.domain_from_data:
-        found["domain_from_data"] = True
+    if attribute.categories_from_data:
+        found["categories_from_data"] = True
     return found
 
 
@@ -209,7 +209,7 @@ def _labels(here: Here) -> list[Any]:
     return [one(item) for item in here.items()]
 
 
-_COMMON = ("matrix", "strata", "missing", "domain_from_data")
+_COMMON = ("matrix", "strata", "missing", "categories_from_data")
 
 
 def _read_coded(here: Here, kind: str) -> Categorical | Joint:
@@ -227,12 +227,12 @@ def _read_coded(here: Here, kind: str) -> Categorical | Joint:
         impossible = [_labels(cell) for cell in here["impossible"].items()] if (
             "impossible" in here
         ) else []  # fmt: skip
-        missing = here["missing"].text() if "missing" in here else "refuse"
+        missing = here["missing"].text() if "missing" in here else "raise"
         each = [len(axis) for axis in lists] if joint else [len(lists)]
         size = math.prod(n + (missing == "category") for n in each) - len(impossible)
         options: Fields = {"missing": missing}
-        if "domain_from_data" in here:
-            options["domain_from_data"] = here["domain_from_data"].flag()
+        if "categories_from_data" in here:
+            options["categories_from_data"] = here["categories_from_data"].flag()
         if "matrix" in here:
             options["matrix"] = _matrix(here["matrix"], size)
         if "strata" in here:

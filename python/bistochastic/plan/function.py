@@ -1,4 +1,4 @@
-"""``plan.function``: what an engine calls for each of its batches.
+"""``plan.batch_function``: what an engine calls for each of its batches.
 
 On an engine a row has no lasting position: partitions are cut anew, workers are lost and their work
 is done again, two actions compute everything twice. So rows are addressed by ids alone. Then each
@@ -44,7 +44,7 @@ class Function:
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
     >>> batch = pa.record_batch({"person": [7, 8], "sex": ["F", "M"]})
     >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
-    ...     f = plan.function(key=source, id_column="person", after="first")
+    ...     f = plan.batch_function(key=source, id_column="person", after="first")
     ...     f.batch(batch).schema.names, f.batch(batch) == f.batch(batch)
     (['sex'], True)
     """
@@ -218,7 +218,7 @@ def function(
     shuffle: object = False,
     allow_insecure: object = False,
 ) -> Function:
-    """What :meth:`Plan.function` does."""
+    """What :meth:`Plan.batch_function` does."""
     plan._refuse_undecided()
     if _core.as_flag("shuffle", shuffle):
         must = "`shuffle` must be False, as no worker of an engine sees all rows"
@@ -248,7 +248,7 @@ def function(
         )  # fmt: skip
     columns = _names(row_columns)
     if label is None:
-        raise ValueError("`release` must name the file whose rows are addressed; got none")
+        raise ValueError("`release_name` must name the file whose rows are addressed; got none")
     waves.refuse_without_ids(after, again, pseudonym, False, 1)
     return Function(plan, key, None, columns, label, None, False, None)
 

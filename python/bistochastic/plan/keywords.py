@@ -46,7 +46,7 @@ class _Keyed(TypedDict):
 
 
 class EngineOptions(ReleaseOptions, _Keyed, total=False):
-    """The same on an engine: see :meth:`bistochastic.Plan.function`."""
+    """The same on an engine: see :meth:`bistochastic.Plan.batch_function`."""
 
     row_columns: Sequence[str] | None
     shuffle: bool

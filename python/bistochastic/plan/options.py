@@ -125,7 +125,7 @@ def _needed(plan: Plan, id_column: str | None, argument: str) -> list[str]:
     needed = [column for attribute in plan.attributes for column in attribute.columns]
     needed += plan.keep if plan.keep != "*" else []
     needed += plan.drop if argument == "frame" else ()
-    needed += [a.strata.column for a in plan.attributes if a.strata is not None]
+    needed += [a.groups.column for a in plan.attributes if a.groups is not None]
     return needed if id_column is None else [*needed, id_column]
 
 
@@ -139,5 +139,5 @@ def _checked(key: object, release: object, id_column: object, insecure: bool) ->
         return None
     held = secret_of(key, insecure)
     if id_column is None and release is None:
-        raise ValueError("`release` must name what a key is used for; got none")
+        raise ValueError("`release_name` must name what a key is used for; got none")
     return held

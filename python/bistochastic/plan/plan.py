@@ -83,7 +83,7 @@ class Plan(_Fields):
     (2, 0.7, 2.901784)
     >>> plan.by_attribute["sex"].beta >= 0.6
     True
-    >>> plan.require(beta=0.7, floor=0.6)
+    >>> plan.require(beta=0.7, min_beta=0.6)
     >>> bs.Plan.from_json(plan.to_json()) == plan
     True
     """
@@ -141,9 +141,9 @@ class Plan(_Fields):
                 raise ValueError(f"{prefix([column])}must be named once; got {got}")
             seen[column] = where
         for attribute in self.attributes:
-            if attribute.strata is None:
+            if attribute.groups is None:
                 continue
-            column = attribute.strata.column
+            column = attribute.groups.column
             clear = column in self.keep or (self.keep == "*" and column not in seen)
             if not clear:
                 must = f"`strata` must be by a column that stays in clear; got `{shown(column)}`"
@@ -157,12 +157,12 @@ class Plan(_Fields):
         beta: float | None = None,
         epsilon: float | None = None,
         floor: float | None = None,
-        domain_from_data: bool = False,
+        categories_from_data: bool = False,
         codebook: object = None,
         numeric: Iterable[str] | Literal["*"] = (),
         keep: Iterable[str] | Literal["*"] = (),
         drop: Iterable[str] = (),
-        missing: Missing | Mapping[str, Missing] = "refuse",
+        missing: Missing | Mapping[str, Missing] = "raise",
         name: str = "plan",
     ) -> Plan:
         """A first plan from names, types and declared levels. Look at its :meth:`preview`.
@@ -173,7 +173,7 @@ class Plan(_Fields):
 
         Declared are the levels of an Enum (polars, DuckDB), of truth values and of a codebook. The
         levels of texts, of a Categorical and of an Arrow dictionary are those that happen to occur:
-        they are read only with ``domain_from_data=True``, and plan and certificate then say so.
+        they are read only with ``categories_from_data=True``, and plan and certificate then say so.
 
         Categories get randomized response. Each column reaches ``beta``, or ``floor`` if that is
         larger. Ask for ``epsilon`` in the place of beta, and every matrix has at most that epsilon.
@@ -187,7 +187,7 @@ class Plan(_Fields):
         Columns without levels that hold no numbers are left out, with a warning that names them.
         Columns of ``codebook`` that the frame does not have are passed over.
 
-        ``missing`` is that of :class:`Categorical` for all columns of categories: ``"refuse"``,
+        ``missing`` is that of :class:`Categorical` for all columns of categories: ``"raise"``,
         ``"keep"`` or ``"category"``. A dict has it by column, and refuses in the others. Columns of
         numbers take no missing values.
 
@@ -203,7 +203,7 @@ class Plan(_Fields):
         >>> levels = {"sex": ["F", "M"], "smokes": bool}
         >>> plan = bs.Plan.for_frame(levels, beta=0.6, missing={"smokes": "category"})
         >>> [attribute.missing for attribute in plan.attributes]
-        ['refuse', 'category']
+        ['raise', 'category']
         >>> first = bs.Plan.for_frame({"sex": ["F", "M"], "household": int}, epsilon=1)
         >>> first.undecided, round(first.epsilon, 6)
         (('household',), 1.0)
@@ -216,8 +216,8 @@ class Plan(_Fields):
             schema,
             beta=beta,
             epsilon=epsilon,
-            floor=floor,
-            domain_from_data=domain_from_data,
+            min_beta=floor,
+            categories_from_data=categories_from_data,
             codebook=codebook,
             numeric=numeric,
             keep=keep,
@@ -243,7 +243,7 @@ class Plan(_Fields):
         return {each.name: each for each in found}
 
     @property
-    def is_bound(self) -> bool:
+    def has_records(self) -> bool:
         """Whether the number of records is known wherever it is needed: see :meth:`for_records`."""
         return all(each.bits is not None for each in self.by_attribute.values())
 
@@ -290,7 +290,7 @@ class Plan(_Fields):
 
     @property
     def beta(self) -> float:
-        """``bits / max_bits``, never above the truth. While :attr:`is_bound` is false it covers the
+        """``bits / max_bits``, never above the truth. While :attr:`has_records` is false it covers the
         categorical part alone: a numeric column has bits once the number of records is known.
 
         One attribute may be sold out for another: look at :attr:`min_beta`, too.
@@ -299,7 +299,7 @@ class Plan(_Fields):
 
     @property
     def min_beta(self) -> float:
-        """The smallest beta of an attribute; of the categorical ones while not :attr:`is_bound`."""
+        """The smallest beta of an attribute; of the categorical ones while not :attr:`has_records`."""
         self._together()
         betas = [each.beta for each in self.by_attribute.values() if each.beta is not None]
         return min(betas)
@@ -330,7 +330,7 @@ class Plan(_Fields):
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Numeric("income", "k_anonymous", k=5)])
-        >>> plan.is_bound, round(plan.for_records(1000).beta, 6)
+        >>> plan.has_records, round(plan.for_records(1000).beta, 6)
         (False, 0.23299)
         """
         records = _core.as_whole("n", n, 1)
@@ -353,7 +353,7 @@ class Plan(_Fields):
         >>> plan = bs.Plan([bs.Categorical("a", [0, 1], "randomized_response", beta=0.9),
         ...                 bs.Categorical("b", [0, 1], "randomized_response", beta=0.5)])
         >>> plan.require(beta=0.7)
-        >>> plan.require(beta=0.7, floor=0.6)
+        >>> plan.require(beta=0.7, min_beta=0.6)
         Traceback (most recent call last):
             ...
         bistochastic.errors.GuaranteeError: column `b`: `beta` must be at least 0.6; got 0.5...
@@ -373,8 +373,8 @@ class Plan(_Fields):
             must = "`records` must be known; got none, which for_records(n) sets"
             raise GuaranteeError(f"{prefix(unbound[0].columns)}{must}")
         weakest = min(parts, key=lambda each: each.beta or 0.0)
-        if "floor" in wanted and not (weakest.beta or 0.0) >= wanted["floor"]:
-            least = f"`beta` must be at least {_exact(wanted['floor'])}"
+        if "floor" in wanted and not (weakest.beta or 0.0) >= wanted["min_beta"]:
+            least = f"`beta` must be at least {_exact(wanted['min_beta'])}"
             got = _exact(weakest.beta or 0.0)
             raise GuaranteeError(f"{prefix(weakest.columns)}{least}; got {got}")
         if "beta" in wanted and not self.beta >= wanted["beta"]:
@@ -457,7 +457,7 @@ class Plan(_Fields):
         in every wave. Then ``after`` is ``"first"`` or the certificate of the wave before; what
         would draw anew is refused, unless ``redraw=True``. The id column is left out unless the
         plan keeps it; ``pseudonym`` is the name of a column with a keyed hash in its place. An id
-        may have ``max_rows_per_id`` rows. Numeric columns beside ids need ``fresh=True`` and a
+        may have ``max_rows_per_id`` rows. Numeric columns beside ids need ``rerandomize_numeric=True`` and a
         ``release``. Without them ``release`` changes no report by ids, and none without a key: the
         certificate notes it as the name of the release.
 
@@ -543,7 +543,7 @@ class Plan(_Fields):
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> table = pa.table({"person": [7, 8, 9], "sex": ["F", "M", "M"]})
         >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
-        ...     f = plan.function(key=source, id_column="person", after="first")
+        ...     f = plan.batch_function(key=source, id_column="person", after="first")
         ...     released = f.table(table)
         ...     certificate = f.certificate(
         ...         records=released.num_rows, engine="pyarrow", schema=table.schema
@@ -593,7 +593,7 @@ class Plan(_Fields):
         """
         from bistochastic.adapters.engines import on
 
-        return on(self.function(**options), obj, observation)
+        return on(self.batch_function(**options), obj, observation)
 
     def respond(
         self,
@@ -958,7 +958,7 @@ class Plan(_Fields):
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
-        >>> plan.weights({"sex": ["F"] * 6 + ["M"] * 4}).round(3)
+        >>> plan.calibration_weights({"sex": ["F"] * 6 + ["M"] * 4}).round(3)
         array([1.167, 1.167, 1.167, 1.167, 1.167, 1.167, 0.75 , 0.75 , 0.75 ,
                0.75 ])
         """
@@ -1032,7 +1032,7 @@ class Plan(_Fields):
         what = f"<Plan `{shown(self.name)}`, {count} attribute{'s' * (count != 1)}"
         if self.attributes:
             what += f": {headline(self)}"
-            if self.is_bound or self.categorical is not None:
+            if self.has_records or self.categorical is not None:
                 what += f", least {down(self.min_beta)}"
         none = len(unprotected(self))
         what += f", {none} column{'s' * (none > 1)} unprotected" * bool(none)

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 ROW_ORDER = "the order of the rows, unless they are shuffled"
 
 
-def in_clear(plan: Plan) -> list[str]:
+def published_unchanged(plan: Plan) -> list[str]:
     """What the plan publishes unchanged, a phrase each; the order of the rows is no part of it.
 
     >>> import bistochastic as bs
-    >>> in_clear(bs.Plan([bs.Numeric("age", "k_anonymous", k=5)]))
+    >>> published_unchanged(bs.Plan([bs.Numeric("age", "k_anonymous", k=5)]))
     ['the set of all numbers in `age`, and how often each occurs']
     """
     return published.phrases(fact for fact in published.facts(plan) if fact.kind != "order")
@@ -54,7 +54,7 @@ def _minded(attribute: Attribute) -> list[tuple[str, str]]:
                      "disclosures")]  # fmt: skip
         if whole:
             return [("published unchanged, not protected", "disclosures")]
-        if attribute.release == "average":
+        if attribute.how == "average":
             return [("class means hold no noise and hide no bits", "disclosures")]
         found = [("the set of values is published as it is; only who has which is hidden",
                   "linkages")]  # fmt: skip
@@ -72,7 +72,7 @@ def _minded(attribute: Attribute) -> list[tuple[str, str]]:
     if attribute.size == 1:
         found.append(("one level: there is nothing to hide, and beta is 1 for that reason alone",
                       "guesses"))  # fmt: skip
-    if attribute.domain_from_data:
+    if attribute.categories_from_data:
         found.append(("the categories were read off the data, which tells that they occur", ""))
     if attribute.missing == "keep":
         found.append(("everyone sees who is missing", "linkages"))
@@ -124,7 +124,7 @@ def betas(plan: Plan) -> list[tuple[str, Bits | None, list[Measures]]]:
     [('categories', 0.6), ('permuted numbers', 0.233)]
     """
     every = list(plan.by_attribute.values())
-    averaged = {a.column for a in plan._numeric if a.release == "average"}
+    averaged = {a.column for a in plan._numeric if a.how == "average"}
     coded = [each for each in every if each.kind != "numeric"]
     moved = [each for each in every if each.kind == "numeric" and each.name not in averaged]
     both = (("categories", coded), ("permuted numbers", moved))
@@ -197,10 +197,10 @@ def totals(plan: Plan) -> list[str]:
             lines.append("Permuted numbers: their beta takes a number of records")
         if name == "permuted numbers":
             lines.append(LINKED)
-    means = [a.column for a in plan._numeric if a.release == "average"]
+    means = [a.column for a in plan._numeric if a.how == "average"]
     if means:
         lines.append(f"Class means in {', '.join(f'`{shown(c)}`' for c in means)}: no noise")
-    if plan.is_bound or plan.categorical is not None:
+    if plan.has_records or plan.categorical is not None:
         lines.append(f"smallest beta of an attribute: {down(plan.min_beta)}")
     why = "; ".join(grouped((e.columns, e.reason) for e in plan.by_attribute.values() if e.reason))
     count = len(plan.attributes)
@@ -269,7 +269,7 @@ class Preview:
         lines = [f"Plan `{shown(plan.name)}`, {in_words(plan.definition)}", ""]
         lines += [table(HEADER, rows(list(plan.by_attribute.values())), left=(0, 1, 2)), ""]
         lines += [*totals(plan), "", "Published unchanged:"]
-        lines += [f"  {each}" for each in [*in_clear(plan), ROW_ORDER]]
+        lines += [f"  {each}" for each in [*published_unchanged(plan), ROW_ORDER]]
         if plan.drop:
             listed = ", ".join(f"`{shown(column)}`" for column in plan.drop)
             lines += ["", f"Left out: columns {listed}"]
@@ -291,7 +291,7 @@ class Preview:
         return markup.fragment(
             laws(plan, f"Plan {shown(plan.name)}, Definition {plan.definition}"),
             [markup.element("p", line) for line in totals(plan)],
-            listed("Published unchanged", [*in_clear(plan), ROW_ORDER]),
+            listed("Published unchanged", [*published_unchanged(plan), ROW_ORDER]),
             listed("Left out", left if plan.drop else []),
             listed("Undecided, so nothing can be protected yet", undecided(plan)),
             listed("Mind", warnings(plan)),

@@ -157,7 +157,7 @@ def protected(plan: Plan) -> tuple[str, ...]:
 
 def _of_numbers(attribute: Numeric, shuffled: bool) -> list[Fact]:
     column = attribute.column
-    average = attribute.release == "average"
+    average = attribute.how == "average"
     seen = Fact("means" if average else "values", column)
     matrix = attribute.matrix
     if matrix is None:
@@ -242,7 +242,7 @@ def _of_column(attribute: Categorical | Joint, column: str, each: list[_Read | N
         return found
     labels = attribute.axes[attribute.columns.index(column)].values
     names: tuple[Label | None, ...] = (*labels, *[None] * (attribute.missing == "category"))
-    strata = attribute.strata
+    strata = attribute.groups
     groups: Sequence[Label | None] = (None,) if strata is None else strata.labels.values
     told: dict[tuple[str, tuple[Label | None, ...]], list[Label | None]] = {}
     for group, one in zip(groups, read, strict=True):

@@ -88,7 +88,7 @@ class Run:
         # One that is forgotten with the run, where none is given.
         self._key = _core.Key.generate() if options.key is None else options.key
         if row_columns:
-            self._key = _core.plan_row_key(self._key, plan.name, options.release or "")
+            self._key = _core.plan_row_key(self._key, plan.name, options.release_name or "")
         self.clear: tuple[str, ...] = ()
         """The columns that came out as they were."""
         self._declared: tuple[str, ...] = ()
@@ -167,10 +167,10 @@ class Run:
         if not encoded:
             return []
         given = [
-            (list(a.columns), e.codes, e.missing, e.strata, list(a.matrices))
+            (list(a.columns), e.codes, e.missing, e.groups, list(a.matrices))
             for a, e in zip(self._coded, encoded, strict=True)
         ]
-        release = self._options.release or ""
+        release = self._options.release_name or ""
         return _core.plan_blocks(self._key, self.plan.name, release, given, first, last)
 
     def _by_ids(self, encoded: list[Encoded], ids: Ids, together: bool) -> list[Codes]:
@@ -211,10 +211,10 @@ class Run:
         return Certificate(
             plan=self.plan,
             records=records,
-            release=options.release,
-            key_kept=key is not None,
+            release_name=options.release_name,
+            key_stored=key is not None,
             key_fingerprint=None if key is None else key.fingerprint,
-            columns_in_clear=self.clear,
+            unprotected_columns=self.clear,
             shuffled=options.shuffle,
             ids=ids,
             package=_version(),
@@ -230,11 +230,11 @@ def moved(plan: Plan, options: Options, attribute: Numeric, values: NDArray[Any]
     given: dict[str, Any] = {"order": attribute.order}
     if options.key is not None:
         kind, all_words = words(values)
-        labels = plan.name, options.release or "", attribute.column
+        labels = plan.name, options.release_name or "", attribute.column
         own = _core.plan_column_key(options.key, *labels, kind, all_words)
         given |= {"key": own, "stream": "plan"}
     with about([attribute.column]):
-        move = matrix.average if attribute.release == "average" else matrix.permute
+        move = matrix.average if attribute.how == "average" else matrix.permute
         return np.asarray(move(values, **given))
 
 

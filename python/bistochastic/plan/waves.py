@@ -237,10 +237,10 @@ class Wave:
         for attribute in plan._numeric:
             before = prefix(attribute.columns)
             if not self.fresh:
-                must = "`fresh` must be True, as numbers are permuted anew in every wave"
+                must = "`rerandomize_numeric` must be True, as numbers are permuted anew in every wave"
                 raise ValueError(f"{before}{must}; got False")
             if release is None:
-                must = "`release` must name the wave where fresh=True"
+                must = "`release_name` must name the wave where rerandomize_numeric=True"
                 raise ValueError(f"{before}{must}; got none")
         if self.after != "first":
             earlier: Certificate = self.after
@@ -438,12 +438,12 @@ def _cells(attribute: Categorical | Joint) -> list[list[Any]]:
 
 def laws_of(attribute: Categorical | Joint) -> Any:
     """What tells the matrices of an attribute from others, groups in any order."""
-    if attribute.strata is None:
+    if attribute.groups is None:
         return _core.digest_of(attribute.matrices[0])
-    digests = [_core.digest_of(matrix) for matrix in attribute.strata.matrices]
-    pairs = zip(map(spelling, attribute.strata.labels.values), digests, strict=True)
+    digests = [_core.digest_of(matrix) for matrix in attribute.groups.matrices]
+    pairs = zip(map(spelling, attribute.groups.labels.values), digests, strict=True)
     # Their order does not matter: a row is drawn by the law of its own stratum.
-    return attribute.strata.column, sorted(pairs, key=str)
+    return attribute.groups.column, sorted(pairs, key=str)
 
 
 def _kinds(values: Any) -> set[str]:

@@ -56,7 +56,7 @@ class Column:
     @property
     def has_strata(self) -> bool:
         """Whether the rule depends on another column."""
-        return self.attribute.strata is not None
+        return self.attribute.groups is not None
 
     @property
     def coded(self) -> Categorical | Joint:
@@ -74,7 +74,7 @@ class Column:
         if self.is_open:
             return said("The column is published unchanged: everyone knows the truth for certain.")
         if self.attribute.whole_column:
-            if self.attribute.release == "average":
+            if self.attribute.how == "average":
                 return said("Someone who knows all values of a class but one knows that one, too.")
             return said(
                 "All numbers are public, and only whose they are is hidden. There is no bound on "
@@ -118,7 +118,7 @@ class Column:
         if self.is_open:
             return ["every answer is published unchanged, or so that everyone can undo it"]
         if self.attribute.whole_column:
-            if self.attribute.release == "average":
+            if self.attribute.how == "average":
                 return [
                     "the means follow from the numbers without chance. Someone who knows all "
                     "numbers of a class but one can compute that one"
@@ -211,9 +211,9 @@ class Column:
 
     def strata(self) -> Markup | None:
         """What each rule does, where there are several."""
-        if self.attribute.strata is None:
+        if self.attribute.groups is None:
             return None
-        strata = self.attribute.strata
+        strata = self.attribute.groups
         header = [shown(strata.column), "rule", "beta", "epsilon", *before()]
         rows = [
             [element("code", shown(value)), spoken(matrix.family), down(matrix.beta, 4),
@@ -234,7 +234,7 @@ class Column:
         assert self.attribute.whole_column
         if self.is_open:
             return "everything: it is published unchanged"
-        if self.attribute.release == "average":
+        if self.attribute.how == "average":
             return (
                 "the mean is that of the original. The spread is smaller, because the "
                 "values of a class are all alike"

@@ -29,8 +29,8 @@ def attribute_deeds(attribute: Attribute) -> list[str]:
     if attribute.whole_column:
         return _numeric(attribute)
     found = [_domain(attribute)]
-    if attribute.strata is not None:
-        column = shown(attribute.strata.column)
+    if attribute.groups is not None:
+        column = shown(attribute.groups.column)
         many = len(attribute.matrices)
         found.append(
             f"How often the truth is exchanged depends on `{column}`, which stays in clear: there "
@@ -133,7 +133,7 @@ def _domain(attribute: Categorical | Joint) -> str:
         said = f"An answer is one of {n} levels: {listed}." if n > 1 else f"An answer is {listed}."
     else:
         said = f"An answer is one of {n:,} levels."
-    if attribute.domain_from_data:
+    if attribute.categories_from_data:
         said += " The levels were read off the data, which tells that they occur."
     return said
 
@@ -170,7 +170,7 @@ def _numeric(attribute: Numeric) -> list[str]:
             "The numbers are exchanged between people in a fixed way, which everyone can undo. "
             "Nothing is hidden."
         ]
-    if attribute.release == "average":
+    if attribute.how == "average":
         among = " of neighbouring values" if attribute.order == "rank" else ""
         found = [
             f"Every number is replaced by the mean of its class{among}. Chance has no part in "

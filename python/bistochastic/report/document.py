@@ -176,7 +176,7 @@ class Report:
         """What the page was made from, and whether a plan took levels from the data."""
         source = "plan" if self.certificate is None else "plan and the certificate"
         made = f"This page was made from the {source} alone, without looking at any answer."
-        read = [c for c in self.columns if c.law is not None and c.coded.domain_from_data]
+        read = [c for c in self.columns if c.law is not None and c.coded.categories_from_data]
         if not read:
             return made
         many = count(len(read), "column")
@@ -196,7 +196,7 @@ class Report:
             self._in_clear(),
         ]
         if self.certificate is not None:
-            lines.append(said(self.certificate.statements[0]))
+            lines.append(said(self.certificate.notes[0]))
         lines += self._one_record()
         lines += self._left()
         see = element("a", "audit", href="#audit")
@@ -232,14 +232,14 @@ class Report:
                 "chances are public; who was exchanged is not."
             )
         for order, near, most in (("rank", " near in rank", "most"), (None, "", "many")):
-            moved = [a.column for a in numeric if a.release == "permute" and a.order == order]
+            moved = [a.column for a in numeric if a.how == "permute" and a.order == order]
             if moved:
                 among = f" are exchanged by chance among people{near}. Where many people have the "
                 same = f"same number, {most} keep theirs. All numbers that occur are published."
                 found.append(join("The numbers in ", names(moved), among, same))
-        if any(a.release == "permute" for a in numeric):
+        if any(a.how == "permute" for a in numeric):
             found.append(preview.LINKED)
-        means = [a.column for a in numeric if a.release == "average"]
+        means = [a.column for a in numeric if a.how == "average"]
         if means:
             by = " are replaced by means of classes, without chance."
             found.append(join("The numbers in ", names(means), by))
@@ -413,7 +413,7 @@ class Report:
     def _insiders(self) -> str:
         if self.certificate is None:
             return "the original, or the key if there is one"
-        return "the key or the original" if self.certificate.key_kept else "the original"
+        return "the key or the original" if self.certificate.key_stored else "the original"
 
     def _example(self) -> Markup | None:
         """A row as a sentence, for those who do not read tables."""
@@ -425,7 +425,7 @@ class Report:
 
     def _not_guaranteed(self) -> list[str]:
         numeric = [c.attribute for c in self.columns if c.attribute.whole_column]
-        moved = [a.column for a in numeric if a.release == "permute"]
+        moved = [a.column for a in numeric if a.how == "permute"]
         found = []
         if moved:
             found.append(
@@ -488,7 +488,7 @@ class Report:
         for name, part, _ in preview.betas(plan):
             told = "takes a number of records" if part is None else _bits(part)
             found.append((f"Beta of {name}", told))
-        if plan.is_bound or plan.categorical is not None:
+        if plan.has_records or plan.categorical is not None:
             found.append(("Smallest beta of a column", down(plan.min_beta, 4)))
         found.append(("Epsilon", epsilon(plan.epsilon)))
         return found
@@ -497,8 +497,8 @@ class Report:
 
     def _clear_phrases(self) -> list[str]:
         if self.certificate is not None:
-            return list(self.certificate.in_clear)
-        return [*preview.in_clear(self.plan), preview.ROW_ORDER]
+            return list(self.certificate.published_unchanged)
+        return [*preview.published_unchanged(self.plan), preview.ROW_ORDER]
 
     def _clear(self) -> Markup:
         phrases = self._clear_phrases()
@@ -517,7 +517,7 @@ class Report:
 
     def _key(self) -> Markup:
         if self.certificate is not None:
-            return listed([each for each in self.certificate.statements if each not in BLOCKS])
+            return listed([each for each in self.certificate.notes if each not in BLOCKS])
         return listed(
             [
                 "Nothing has been drawn yet. If a release is made without a key, nobody can draw "
@@ -675,7 +675,7 @@ class Report:
         steps = [element("li", step) for step in self._verify()]
         found += [element("h3", "How to verify"), element("ol", steps)]
         if self.certificate is not None:
-            technical = [each for each in self.certificate.statements if each in BLOCKS]
+            technical = [each for each in self.certificate.notes if each in BLOCKS]
             if technical:
                 found += [element("h3", "Technical notes on the key"), listed(technical)]
         return join(found)
@@ -694,10 +694,10 @@ class Report:
         if certificate is None:
             return found
         label: object = "none"
-        if certificate.release is not None:
-            label = element("code", shown(certificate.release))
+        if certificate.release_name is not None:
+            label = element("code", shown(certificate.release_name))
         key: object = "drawn for this release and forgotten"
-        if certificate.key_kept:
+        if certificate.key_stored:
             key = join("kept, fingerprint ", element("code", certificate.key_fingerprint or ""))
         found += [
             ("Digest of the certificate", element("code", certificate.digest)),
@@ -734,7 +734,7 @@ class Report:
                  "Python, ", element("code", "bs.Plan.from_json(text).attributes"),
                  " has them: each attribute has a matrix with ", element("code", "exact_row"), "."),
         ]  # fmt: skip
-        if self.certificate is not None and self.certificate.key_kept:
+        if self.certificate is not None and self.certificate.key_stored:
             found.append("Whoever has the key and the original can draw the release again, and "
                          "compare.")  # fmt: skip
         return found

@@ -42,7 +42,7 @@ _BELIEFS = (Fraction(1, 100), Fraction(1, 10))
 
 
 def explore(
-    size_or_labels: int | Iterable[object],
+    size_or_categories: int | Iterable[object],
     path: str | PathLike[str],
     *,
     families: Iterable[str] | Mapping[str, Make] | None = None,
@@ -54,7 +54,7 @@ def explore(
     reports are true, how far they are from the truth, and the standard error of an estimated share
     at so many ``records``. All numbers are of the exact core, for 41 values of beta.
 
-    * ``size_or_labels`` is the number of levels, from 2 to 32, or a list of their names.
+    * ``size_or_categories`` is the number of levels, from 2 to 32, or a list of their names.
     * ``path`` is the file, which ends in ``.html``. It needs nothing else, and opens offline.
     * ``families`` are names or functions, as in :func:`bistochastic.tradeoff`; by default all that
       a size and a beta are enough for.
@@ -68,7 +68,7 @@ def explore(
     from bistochastic.report.document import checked, write
 
     target = checked(path)
-    levels = _levels(size_or_labels)
+    levels = _levels(size_or_categories)
     count = _core.as_whole("records", records, 1)
     made = makers(BY_BETA if families is None else families)
     n = len(levels)
@@ -322,17 +322,17 @@ def _levels(given: object) -> list[str] | range:
     """The names of the levels, or their codes where there are no names."""
     must = f"be a number from 2 to {LARGEST}, or a list of 2 to {LARGEST} names"
     if isinstance(given, str | bytes):
-        raise TypeError(f"`size_or_labels` must {must}; got {type(given).__name__}")
+        raise TypeError(f"`size_or_categories` must {must}; got {type(given).__name__}")
     if hasattr(given, "__index__"):
-        size = _core.as_whole("size_or_labels", given, 2)
+        size = _core.as_whole("size_or_categories", given, 2)
         if size > LARGEST:
-            raise ValueError(f"`size_or_labels` must {must}; got {size}")
+            raise ValueError(f"`size_or_categories` must {must}; got {size}")
         return range(size)
-    listed = items("size_or_labels", must, given)
+    listed = items("size_or_categories", must, given)
     if not 2 <= len(listed) <= LARGEST:
-        raise ValueError(f"`size_or_labels` must {must}; got {len(listed)}")
+        raise ValueError(f"`size_or_categories` must {must}; got {len(listed)}")
     names = [name(label) for label in listed]
     twice = next((each for i, each in enumerate(names) if each in names[:i]), None)
     if twice is not None:
-        raise ValueError(f"`size_or_labels` must be distinct; got '{twice}' twice")
+        raise ValueError(f"`size_or_categories` must be distinct; got '{twice}' twice")
     return names

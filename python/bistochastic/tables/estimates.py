@@ -150,7 +150,7 @@ def way_back(question: Question, sheet: Sheet) -> tuple[Map, tuple[Axis, ...]]:
             names.append("")
             levels.append((None,))
     for i, attribute in enumerate(question.coded, clear):
-        by = None if attribute.strata is None else where_is[attribute.strata.column]
+        by = None if attribute.groups is None else where_is[attribute.groups.column]
         asked = part(question, attribute, i, by)
         factors.append(asked.factor)
         names += asked.columns
@@ -197,11 +197,11 @@ def _matrices(question: Question, back: Map, at: tuple[int, ...]) -> list[Matrix
     clear = len(back.shape) - len(question.coded)
     found = [families.identity(size) for size in back.shape[len(at) if at else 0 : clear]]
     for attribute in question.coded:
-        if attribute.strata is None:
+        if attribute.groups is None:
             assert attribute.matrix is not None
             found.append(attribute.matrix)
         else:
-            found.append(attribute.strata.matrices[at[strata.index(attribute.strata.column)]])
+            found.append(attribute.groups.matrices[at[strata.index(attribute.groups.column)]])
     return found
 
 

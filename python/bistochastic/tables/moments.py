@@ -289,7 +289,7 @@ def _kept(
     rows = respond(plan, frame, design, what, {}, (attribute.column,))
     values = rows.numbers[attribute.column]
     n = len(values)
-    if attribute.release != "permute" and what != "mean":
+    if attribute.how != "permute" and what != "mean":
         slope(attribute, n, what)
     centre = math.fsum(values) / n
     away = values - centre

@@ -49,15 +49,15 @@ class Question:
         """The columns that choose the laws of these attributes, with the values they may have."""
         found = {}
         for each in self.coded:
-            if each.strata is not None:
-                found[each.strata.column] = each.strata.labels
+            if each.groups is not None:
+                found[each.groups.column] = each.groups.labels
         return found
 
     @property
     def groups(self) -> dict[str, Labels]:
         """All columns that choose laws of the plan, with the values they may have."""
         every = self.plan.attributes
-        return {e.strata.column: e.strata.labels for e in every if e.strata is not None}
+        return {e.groups.column: e.groups.labels for e in every if e.groups is not None}
 
     @property
     def protected(self) -> set[str]:
@@ -124,8 +124,8 @@ def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object,
         raise TypeError(f"{must}; got {type(where).__name__}")
     labels: dict[str, tuple[Labels, bool]] = {}
     for each in plan._coded:
-        if each.strata is not None:
-            labels[each.strata.column] = each.strata.labels, False
+        if each.groups is not None:
+            labels[each.groups.column] = each.groups.labels, False
         for column, axis in zip(each.columns, each.axes, strict=True):
             labels[column] = axis, each.missing == "category"
     found: dict[str, tuple[Any, ...]] = {}

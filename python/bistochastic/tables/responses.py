@@ -89,11 +89,11 @@ class Responses:
                 found = found * self._moved_back(name, scores[codes])
                 continue
             tables = pseudo(attribute, scores[None], self.what)
-            if attribute.strata is None:
+            if attribute.groups is None:
                 found = found * tables[0][0][codes]
             else:
                 stacked = np.concatenate([table[0] for table in tables])
-                strata = self.codes[attribute.strata.column].astype(np.int64)
+                strata = self.codes[attribute.groups.column].astype(np.int64)
                 found = found * stacked[strata * attribute.size + codes]
         for name, power in function.powers.items():
             found = found * self._moved_back(name, self.numbers[name] ** power)
@@ -172,8 +172,8 @@ def slope(attribute: Numeric, records: int, what: str) -> float:
     both = None if law is None else structure.two_valued(law)
     must = f"{prefix([attribute.column])}`{what}` must be asked of the whole table without weights"
     cure = "or of a column permuted by randomized response"
-    if attribute.release != "permute" or both is None:
-        how = attribute.family if attribute.release == "permute" else "class means"
+    if attribute.how != "permute" or both is None:
+        how = attribute.family if attribute.how == "permute" else "class means"
         raise ValueError(f"{must}, {cure}; got {how}, which cannot be undone")
     a = both[0] - both[1]
     if not a > 0:

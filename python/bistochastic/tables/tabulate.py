@@ -59,8 +59,8 @@ def _beside(question: Question) -> dict[str, str]:
         for name in attribute.columns:
             if name not in asked:
                 found[name] = f", as it is protected together with `{shown(asked[0])}`"
-        if attribute.strata is not None and attribute.strata.column not in question.columns:
-            found[attribute.strata.column] = f", as it chooses the law of `{shown(asked[0])}`"
+        if attribute.groups is not None and attribute.groups.column not in question.columns:
+            found[attribute.groups.column] = f", as it chooses the law of `{shown(asked[0])}`"
     return found
 
 
@@ -98,7 +98,7 @@ def _placed(question: Question, sheet: sheets.Sheet) -> Counts:
             others = tuple(k for k in range(counted.ndim) if k != i)
             seen = np.flatnonzero(counted.sum(axis=others))
             counted = np.take(counted, seen, axis=i)
-            axes[i] = Axis(axis.name, tuple(axis.levels[k] for k in seen.tolist()))
+            axes[i] = Axis(axis.name, tuple(axis.categories[k] for k in seen.tolist()))
     for attribute in question.coded:
         at = len(axes)
         before, after = counted.shape[:at], counted.shape[at + 1 :]
@@ -152,11 +152,11 @@ def as_sheet(question: Question, table: Counts) -> sheets.Sheet:
     """The same as rows, one for each cell with somebody in it."""
     filled = np.nonzero(table.counts)
     rows: dict[str, Any] = {
-        axis.name: [axis.levels[i] for i in place.tolist()]
+        axis.name: [axis.categories[i] for i in place.tolist()]
         for axis, place in zip(table.axes, filled, strict=True)
     }
     times = table.counts[filled].astype(np.float64)
-    others = {axis.name: axis.levels for axis in table.axes}
+    others = {axis.name: axis.categories for axis in table.axes}
     return sheets.of_table(
         question, opened(rows), sheets.Design(), "counts", times=times, others=others
     )
@@ -165,7 +165,7 @@ def as_sheet(question: Question, table: Counts) -> sheets.Sheet:
 def _check_levels(plan: Plan, axis: Axis) -> None:
     """Refuse a table that was made for another plan."""
     for attribute in ask(plan, [axis.name], None).coded:
-        if axis.levels != levels_of(attribute, axis.name):
+        if axis.categories != levels_of(attribute, axis.name):
             must = f"`counts` must be a table of plan `{shown(plan.name)}`"
             raise ValueError(f"{must}; got other levels of `{shown(axis.name)}`")
 
@@ -195,7 +195,7 @@ def _of_array(plan: Plan, given: object, names: tuple[str, ...] | None) -> Count
         array.astype(np.float64)
     except (TypeError, ValueError):
         raise TypeError(f"{must}; got {type(given).__name__}") from None
-    shape = tuple(len(axis.levels) for axis in axes)
+    shape = tuple(len(axis.categories) for axis in axes)
     if array.shape != shape:
         raise ValueError(f"{must}, of shape {shape}; got {array.shape}")
     return Counts(names, tuple(axes), array)
