@@ -193,7 +193,8 @@ def certificates(folder: Path) -> dict[str, bs.Certificate]:
         "ids numbers": bs.Plan(
             [bs.Numeric("age", RR, keep=0.7), bs.Categorical("sex", ["F", "M"], RR, beta=0.6)],
             name="numbers", drop=["income", "rent"],
-        ).protect(incomes(), **ids, after="first", rerandomize_numeric=True, release_name="w1").certificate,
+        ).protect(incomes(), **ids, after="first", rerandomize_numeric=True,
+                  release_name="w1").certificate,
     }  # fmt: skip
     import pyarrow as pa
 
@@ -201,7 +202,9 @@ def certificates(folder: Path) -> dict[str, bs.Certificate]:
         key.to_file(folder / "key")
     source = bs.KeySource.file(folder / "key")
     by_person = survey().batch_function(key=source, id_column="person", after="first")
-    by_rows = dropped.batch_function(key=source, row_columns=["person", "region"], release_name="2026")
+    by_rows = dropped.batch_function(
+        key=source, row_columns=["person", "region"], release_name="2026"
+    )
     engine: Any = {"records": 300, "engine": "spark 4.3", "schema": pa.table(people(2)).schema}
     found |= {
         "engine ids": by_person.certificate(**engine),

@@ -91,12 +91,12 @@ def brute_linkage(
 
 
 # One of everything: strata, a joint attribute with an impossible cell, both kinds of missing.
-STRATA = (
+GROUPS = (
     "town",
     {"N": bs.randomized_response(2, keep=0.7), "S": bs.randomized_response(2, keep=0.9)},
 )
 MIXED = plan_of(
-    bs.Categorical("sex", ["F", "M"], strata=STRATA),
+    bs.Categorical("sex", ["F", "M"], groups=GROUPS),
     bs.Joint(
         ("job", "level"), [["a", "b"], [1, 2]], RR, keep=0.6, impossible=[("a", 2)]
     ),
@@ -416,7 +416,7 @@ def test_what_has_another_law_or_was_missing_was_not_redrawn() -> None:
         return found.redrawn
 
     ids = {"id": [1, 1, 2, 2]}
-    by_town = plan_of(bs.Categorical("sex", ["F", "M"], strata=STRATA))
+    by_town = plan_of(bs.Categorical("sex", ["F", "M"], groups=GROUPS))
     table = {**ids, "sex": ["F", "F", "M", "M"], "town": ["N", "S", "S", "S"]}
     # The first person has two laws, and two reports; the second has one law.
     assert redrawn(by_town, table, ["F", "M", "M", "M"]) == 0
@@ -509,11 +509,11 @@ def test_marginals_and_pairs_are_those_of_estimate() -> None:
     found = bs.audit(table, release, plan)
     for marginal in found.marginals:
         (column,) = marginal.columns
-        shares = [table[column].count(level) / 800 for level in marginal.levels]
+        shares = [table[column].count(level) / 800 for level in marginal.categories]
         assert list(marginal.true) == pytest.approx(shares)
         told = plan.estimate(release.data, column).frequencies
         assert list(marginal.estimated or ()) == pytest.approx(list(told))
-        reported = [list(release.data[column]).count(level) / 800 for level in marginal.levels]
+        reported = [list(release.data[column]).count(level) / 800 for level in marginal.categories]
         assert list(marginal.reported) == pytest.approx(reported)
         gap = sum(abs(a - b) for a, b in zip(shares, reported, strict=True)) / 2
         assert marginal.reported_distance == pytest.approx(gap)
@@ -542,7 +542,9 @@ def test_a_propensity_score_sees_shifted_shares_and_nothing_else() -> None:
     assert 0.2 < alike.propensity.ratio < 2.7
     assert alike.propensity.parameters == 31
     uneven = {name: [x // 2 for x in column] for name, column in even.items()}
-    shifted = bs.audit(uneven, plan.protect(uneven, key=own_key(), release_name="b"), plan, targets=1)
+    shifted = bs.audit(
+        uneven, plan.protect(uneven, key=own_key(), release_name="b"), plan, targets=1
+    )
     assert shifted.propensity is not None
     assert shifted.propensity.ratio > 100
     assert shifted.propensity.auc > 0.9
@@ -835,7 +837,9 @@ def test_large_domains_are_attacked_without_a_table() -> None:
     draw = np.random.default_rng(2)
     columns = {name: draw.integers(0, 2000, n).tolist() for name in ("a", "b")}
     plan = bs.Plan([bs.Joint(("a", "b"), [range(2000), range(2000)], RR, epsilon=14)])
-    found = bs.audit(columns, plan.protect(columns, key=own_key(), release_name="w"), plan, targets=50)
+    found = bs.audit(
+        columns, plan.protect(columns, key=own_key(), release_name="w"), plan, targets=50
+    )
     (guess,) = found.guesses
     # exp(14) is a third of the 4,000,000 cells' weight: about one report in four is true.
     assert guess.rate.agrees

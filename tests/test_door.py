@@ -343,7 +343,9 @@ def test_batches_and_streams_leave_by_their_cells(name: str, tmp_path: Path) -> 
     parts = [list(stream) for stream in streams]
     assert [serialised(part) for part in parts[0]] == [serialised(part) for part in parts[1]]
     KEY.to_file(tmp_path / "key")
-    f = plan.batch_function(key=bs.KeySource.file(tmp_path / "key"), id_column="person", after="first")
+    f = plan.batch_function(
+        key=bs.KeySource.file(tmp_path / "key"), id_column="person", after="first"
+    )
     batches = [table.combine_chunks().to_batches()[0] for table in tables]
     made = [f.batch(batch) for batch in batches]
     assert serialised(made[0]) == serialised(made[1])
@@ -847,7 +849,9 @@ def test_declared_categories_are_listed_as_published() -> None:
 def test_engines_and_streams_say_it_by_their_schema(tmp_path: Path) -> None:
     KEY.to_file(tmp_path / "key")
     plan = plan_of()
-    f = plan.batch_function(key=bs.KeySource.file(tmp_path / "key"), id_column="person", after="first")
+    f = plan.batch_function(
+        key=bs.KeySource.file(tmp_path / "key"), id_column="person", after="first"
+    )
     kind = pa.dictionary(pa.int8(), pa.string(), ordered=True)
     schema = pa.schema({"person": pa.int64(), "answer": pa.string(), "kept": kind})
     certificate = f.certificate(records=3, engine="x", schema=schema)
@@ -1084,7 +1088,9 @@ def test_columns_of_rare_types_leave_too() -> None:
 def test_a_pickled_release_holds_no_more_than_its_cells() -> None:
     first, second = PANDAS["Int64"]
     made = [
-        plan_of().protect(pd.DataFrame({"answer": WORDS * 100, "kept": c}), key=KEY, release_name="w")
+        plan_of().protect(
+            pd.DataFrame({"answer": WORDS * 100, "kept": c}), key=KEY, release_name="w"
+        )
         for c in (first, second)
     ]
     assert str(SECRET).encode() not in pickle.dumps(made[0].data)

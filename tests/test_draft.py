@@ -165,14 +165,14 @@ def test_a_table_schema_has_types_too(tmp_path: Path) -> None:
 
 
 WRONG: dict[str, tuple[str, str]] = {
-    "book.csv": ("column,code\nsex,F\n", "`column` and `level` in its header"),
+    "book.csv": ("column,code\nsex,F\n", "`column` and `category` in its header"),
     "short.csv": ("column,category\nsex\n", "2 fields in every line; got 1 in line 2"),
-    "twice.csv": ("column,category\nsex,secret\nsex,secret\n", "each level once"),
+    "twice.csv": ("column,category\nsex,secret\nsex,secret\n", "each category once"),
     "empty.csv": ("column,category\n", "at least one column"),
     "book.toml": ("sex = ", "must be TOML"),
     "kinds.toml": ('sex = ["F", 1]', "of one kind; got int and str"),
-    "text.toml": ('sex = "secret"', "must have a list of levels; got str"),
-    "none.toml": ("sex = []", "must have a list of levels; got none"),
+    "text.toml": ('sex = "secret"', "must have a list of categories; got str"),
+    "none.toml": ("sex = []", "must have a list of categories; got none"),
     "book.json": ("{}", "must be a Table Schema"),
     "deep.json": ("[" * 100_000, "must be a Table Schema"),
     "book.txt": ("", "must end in .csv, .toml, .json; got .txt"),
@@ -256,11 +256,11 @@ def test_missing_values_get_one_policy_or_one_by_column() -> None:
     frame = pl.DataFrame({"sex": ["F", None], "town": [None, "b"], "age": [1, 2]})
     assert plan.protect(frame).data.columns == ["sex", "town"]
     for missing, kind, sentence in [
-        ("none", ValueError, "`missing` must be one of refuse, keep, category; got 'none'"),
-        (None, TypeError, "`missing` must be one of refuse, keep and category, or a dict of these"),
-        ({"sex": "none"}, ValueError, "column `sex`: `missing` must be one of refuse, keep"),
+        ("none", ValueError, "`missing` must be one of raise, keep, category; got 'none'"),
+        (None, TypeError, "`missing` must be one of raise, keep and category, or a dict of these"),
+        ({"sex": "none"}, ValueError, "column `sex`: `missing` must be one of raise, keep"),
         ({"job": "keep"}, ValueError, "column `job`: .* that is protected; got none of that name"),
-        ({"age": "keep"}, ValueError, "column `age`: `missing` must be refuse for numbers, as"),
+        ({"age": "keep"}, ValueError, "column `age`: `missing` must be raise for numbers, as"),
         ({3: "keep"}, TypeError, "`missing` must be a text; got int"),
     ]:  # fmt: skip
         with pytest.raises(kind, match=sentence):
@@ -445,7 +445,11 @@ def test_no_column_is_undecided_and_decided(options: Any, match: str) -> None:
         ({"a": int}, {"beta": 0.5, "epsilon": 1}, "`beta` must be given, or epsilon; got both"),
         ({"a": int}, {"epsilon": -1}, "`epsilon` must be at least 0; got -1"),
         ({"a": int}, {"epsilon": float("nan")}, "`epsilon` must be at least 0; got NaN"),
-        ({"a": [1, 2]}, {"epsilon": 1, "min_beta": 0.5}, "`min_beta` must be given with beta; got epsil"),
+        (
+            {"a": [1, 2]},
+            {"epsilon": 1, "min_beta": 0.5},
+            "`min_beta` must be given with beta; got epsil",
+        ),
         ({"a": int}, {"epsilon": 1, "numeric": ["a"]}, "column `a`: `beta` must be asked for"),
         ({"a": str}, {"beta": 0.5, "numeric": ["a"]}, "column `a`: must hold numbers without"),
         ({"a": [1, 2]}, {"beta": 0.5, "numeric": ["a"]}, "`numeric`; got declared categories"),

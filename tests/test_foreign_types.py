@@ -130,7 +130,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
         after="first",
         max_rows_per_id=N,
     ),
-    "strata": lambda f: bs.Plan([bs.Categorical("y", [0, 1], strata=BY)], keep=["x"]).protect(f),
+    "strata": lambda f: bs.Plan([bs.Categorical("y", [0, 1], groups=BY)], keep=["x"]).protect(f),
     "where": lambda f: KEPT.estimate(f, "y", where={"x": 1}),
     "by": lambda f: KEPT.estimate(f, "y", "x"),
     "weights": lambda f: KEPT.estimate(f, "y", weights="x"),

@@ -360,9 +360,19 @@ def test_what_an_engine_cannot_do_safely_is_refused(key_file: Path) -> None:
         ),
         (plan(), {"key": source, "row_columns": ["a"], **first}, ValueError, "got both"),
         (plan(), {"key": source, "id_column": "person"}, ValueError, "`after` must be"),
-        (plan(), {"key": source, "row_columns": ["a"]}, ValueError, "`release_name` must name the file"),
+        (
+            plan(),
+            {"key": source, "row_columns": ["a"]},
+            ValueError,
+            "`release_name` must name the file",
+        ),
         (plan(), {"key": source, "row_columns": []}, ValueError, "at least one column"),
-        (plan(), {"key": source, "row_columns": "a", "release_name": "r"}, TypeError, "list of names"),
+        (
+            plan(),
+            {"key": source, "row_columns": "a", "release_name": "r"},
+            TypeError,
+            "list of names",
+        ),
         (
             plan(),
             {"key": source, "row_columns": ["a"], "release_name": "r", "after": "first"},
@@ -388,7 +398,7 @@ def test_beside_ids_a_release_is_a_name_for_the_certificate_alone(key_file: Path
     release = plan().protect(table, key=source, release_name="may", **first)
     assert release.data.equals(plain)
     assert said.release_name == release.certificate.release_name == "may"
-    assert "release: may" in str(said)
+    assert "release name: may" in str(said)
 
 
 def test_an_insecure_key_is_asked_for_by_name(

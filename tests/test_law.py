@@ -81,7 +81,9 @@ def test_fractions_longer_than_128_bits_are_compared() -> None:
 def test_large_ones_are_compared_by_their_parameters() -> None:
     n = 10**12
     keep = Fraction(2, 3)
-    assert bs.randomized_response(n, keep=keep).same_probabilities(bs.randomized_response(n, keep=keep))
+    assert bs.randomized_response(n, keep=keep).same_probabilities(
+        bs.randomized_response(n, keep=keep)
+    )
     assert not bs.uniform(n).same_probabilities(bs.randomized_response(n, keep=keep))
     assert not bs.k_anonymous(n, k=3).same_probabilities(bs.tridiagonal(0.25, size=n))
     assert bs.blocks([5, 5, 5]).same_probabilities(bs.k_anonymous(15, k=5))

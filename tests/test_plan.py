@@ -120,8 +120,8 @@ def test_large_numbers_are_texts_in_json() -> None:
             r"column `sex`: `attributes\[0\].matrix.x` must be one of format, version, family",
         ),
         (
-            lambda d: d["attributes"][2]["strata"]["matrices"][1].update(y=1),
-            r"`attributes\[2\].strata.matrices\[1\].y` must be one of",
+            lambda d: d["attributes"][2]["groups"]["matrices"][1].update(y=1),
+            r"`attributes\[2\].groups.matrices\[1\].y` must be one of",
         ),
         (
             lambda d: d.update(version=2),
@@ -143,7 +143,7 @@ def test_large_numbers_are_texts_in_json() -> None:
             "declared categories of `race`",
         ),
         (lambda d: d.update(keep=["sex"]), "column `sex`: must be named once"),
-        (lambda d: d.update(keep=[]), "`strata` must be by a column that stays in clear"),
+        (lambda d: d.update(keep=[]), "`groups` must be by a column that the plan keeps"),
         (lambda d: d.update(attributes=[]), "`attributes` must hold at least one"),
         (lambda d: d.update(keep="all"), "`keep` must be a list; got text"),
     ],
@@ -153,7 +153,7 @@ def test_what_is_unknown_is_refused_with_its_path(change: Any, path: str) -> Non
     change(data)
     with pytest.raises(ValueError, match=path):
         bs.Plan.from_json(json.dumps(data))
-    semantic = ("declared categories", "named once", "strata", "a fraction")
+    semantic = ("declared categories", "named once", "groups", "a fraction")
     if not any(word in path for word in semantic):
         with pytest.raises(jsonschema.ValidationError):
             judge().validate(data)
@@ -352,7 +352,7 @@ def test_require_names_what_fails() -> None:
         plan.require(beta=0.99)
     with pytest.raises(GuaranteeError, match="column `kept`: it is in clear who is missing"):
         plan.require(epsilon=100)
-    with pytest.raises(ValueError, match="must be given beta, floor or epsilon"):
+    with pytest.raises(ValueError, match="must be given beta, min_beta or epsilon"):
         plan.require()
     for wrong in (math.nan, 2.0):
         with pytest.raises(GuaranteeError):
@@ -398,20 +398,20 @@ def test_averages_count_no_bits() -> None:
     assert "no noise" in str(plan.preview())
 
 
-def test_strata_count_as_the_weakest() -> None:
+def test_groups_count_as_the_weakest() -> None:
     strong, weak = bs.randomized_response(4, beta=0.9), bs.randomized_response(4, beta=0.3)
     attribute = bs.Categorical("x", range(4), groups=("region", {"n": strong, "s": weak}))
     plan = bs.Plan([attribute], keep=["region"])
     assert plan.beta == weak.beta
     assert plan.epsilon == weak.epsilon
     assert bs.Plan([attribute], keep="*").beta == weak.beta
-    with pytest.raises(ValueError, match="must be by a column that stays in clear; got `region`"):
+    with pytest.raises(ValueError, match="must be by a column that the plan keeps; got `region`"):
         bs.Plan([attribute])
-    with pytest.raises(ValueError, match="`strata` must have size 4 for 's'; got 5"):
+    with pytest.raises(ValueError, match="`groups` must have size 4 for 's'; got 5"):
         bs.Categorical("x", range(4), groups=("region", {"n": strong, "s": bs.uniform(5)}))
 
 
-def test_the_epsilon_of_strata_is_the_largest_and_not_that_of_the_smallest_beta() -> None:
+def test_the_epsilon_of_groups_is_the_largest_and_not_that_of_the_smallest_beta() -> None:
     # Most reports are true under the first; under the second some truths are all but excluded.
     true, far = bs.randomized_response(9, beta=0.5), bs.geometric(9, beta=0.6)
     assert true.beta < far.beta
@@ -475,11 +475,11 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
         (lambda: loose.Categorical("x", ["\ud800"], "uniform"), "surrogate"),
         (
             lambda: loose.Categorical("x", [0, 1]),
-            "must be given by one of family, matrix and strata; got none",
+            "must be given by one of family, matrix and groups; got none",
         ),
         (
             lambda: loose.Categorical("x", [0, 1], "uniform", matrix=bs.uniform(2)),
-            "must be given by one of family, matrix and strata; got family and matrix",
+            "must be given by one of family, matrix and groups; got family and matrix",
         ),
         (lambda: loose.Categorical("x", [0, 1], "unifrom"), "`family` must be one of"),
         (
@@ -496,7 +496,7 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
             lambda: loose.Categorical("x", [0], "uniform", missing="drop"),
             "`missing` must be one of",
         ),
-        (lambda: loose.Categorical("x", [0], strata="region"), "`strata` must be"),
+        (lambda: loose.Categorical("x", [0], groups="region"), "`groups` must be"),
         (lambda: loose.Joint(("a",), [[0]], "uniform"), "two or more different names"),
         (lambda: loose.Joint("ab", [[0]], "uniform"), "two or more names; got str"),
         (lambda: loose.Joint(("a", "b"), [[0]], "uniform"), "for each of 2 columns; got 1"),
@@ -507,7 +507,7 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
         (lambda: loose.Numeric("x"), "must be given by one of family and matrix; got none"),
         (lambda: loose.Numeric("x", "nothing"), "column `x`: `family` must be one of"),
         (lambda: loose.Numeric("x", [3]), "`family` must be the name of one; got list"),
-        (lambda: loose.Numeric("x", "uniform", release_name="sell"), "`how` must be one of"),
+        (lambda: loose.Numeric("x", "uniform", how="sell"), "`how` must be one of"),
         *(
             (
                 lambda given=given: loose.Numeric("x", *given[0], **given[1]),

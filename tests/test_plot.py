@@ -599,8 +599,8 @@ def test_a_heat_map_has_the_names_of_the_categories() -> None:
     assert shown == [many[int(at)] for at in ax.get_yticks()]
     assert 10 < len(shown) <= 30
     loose: Any = bs.plot
-    with pytest.raises(ValueError, match="`labels` must hold 3 names, one for each category; got"):
+    with pytest.raises(ValueError, match="`categories` must hold 3 names, one for each"):
         bs.plot.heatmap(bs.uniform(3), categories=names[:2])
     for bad in ("abc", 3):
-        with pytest.raises(TypeError, match="`labels` must hold 3 names"):
+        with pytest.raises(TypeError, match="`categories` must hold 3 names"):
             loose.heatmap(bs.uniform(3), categories=bad)

@@ -92,7 +92,9 @@ def people(rows: int, *, missing: bool = False, seed: int = 1) -> Columns:
 @pytest.mark.parametrize("missing", ["raise", "keep", "category"])
 def test_every_table_gives_the_same_release_of_its_own_kind(name: str, missing: str) -> None:
     columns = people(700, missing=missing != "raise")
-    want = values_of(plan(missing).protect(TABLES["lists"](columns), key=KEY, release_name="w").data)
+    want = values_of(
+        plan(missing).protect(TABLES["lists"](columns), key=KEY, release_name="w").data
+    )
     given = TABLES[name](columns)
     before = values_of(given)
     release = plan(missing).protect(given, key=KEY, release_name="w")
@@ -262,7 +264,7 @@ def test_what_is_missing_and_the_stratum_enter_the_noise() -> None:
 
 
 def test_reports_follow_the_law_of_each_stratum() -> None:
-    """Chi-square over all cells of both strata; false alarm 1e-6 by a key from the name."""
+    """Chi-square over all cells of both groups; false alarm 1e-6 by a key from the name."""
     from scipy.stats import chi2
 
     rows = 40_000
@@ -401,8 +403,8 @@ def test_a_source_of_another_key_or_of_an_insecure_one_is_refused(
     ("options", "match"),
     [
         ({"key": KEY}, "`release_name` must name what a key is used for; got none"),
-        ({"key": KEY, "release": ""}, "`release_name` must not be empty"),
-        ({"key": KEY, "release": 3}, "`release_name` must be a text; got int"),
+        ({"key": KEY, "release_name": ""}, "`release_name` must not be empty"),
+        ({"key": KEY, "release_name": 3}, "`release_name` must be a text; got int"),
         ({"key": "secret"}, "`key` must be a Key or a KeySource; got str"),
         (
             {"key": bs.Key.insecure(1), "release_name": "w"},
@@ -566,8 +568,8 @@ def test_a_certificate_says_what_can_be_said() -> None:
     certificate = release.certificate
     data = json.loads(certificate.to_json())
     assert data["records"] == 300
-    assert data["release"] == "wave 1"
-    assert data["key"] == {"kept": True, "fingerprint": KEY.fingerprint}
+    assert data["release_name"] == "wave 1"
+    assert data["key"] == {"stored": True, "fingerprint": KEY.fingerprint}
     assert data["plan"] == json.loads(plan("keep").to_json())
     assert data["plan_digest"] == plan("keep").digest
     assert data["definition"] == 2
@@ -583,12 +585,12 @@ def test_a_certificate_says_what_can_be_said() -> None:
     ]
     digests = [m["digest"] for each in data["attributes"] for m in each["matrices"]]
     assert len(set(digests)) == 4
-    strata = data["attributes"][2]["matrices"]
-    assert [each["stratum"] for each in strata] == ["n", "s"]
+    groups = data["attributes"][2]["matrices"]
+    assert [each["group"] for each in groups] == ["n", "s"]
     for each in data["attributes"]:
         assert each["worst_row_beta"] <= each["beta"]
         assert each["worst_column_beta"] <= each["beta"]
-    # The laws of the strata are in it, so that the release can be inverted.
+    # The matrices of the groups are in it, so that the release can be inverted.
     again = bs.Certificate.from_json(certificate.to_json())
     assert again == certificate
     assert again.plan.attributes[2].matrices == plan("keep").attributes[2].matrices  # type: ignore[union-attr]
@@ -606,7 +608,9 @@ def test_a_certificate_says_what_can_be_said() -> None:
 def test_a_certificate_depends_on_no_value() -> None:
     """Other people, other values, the same certificate."""
     made = [
-        plan("keep").protect(people(300, missing=True, seed=seed), key=KEY, release_name="w").certificate
+        plan("keep")
+        .protect(people(300, missing=True, seed=seed), key=KEY, release_name="w")
+        .certificate
         for seed in (1, 2)
     ]
     assert made[0] == made[1]
@@ -671,9 +675,9 @@ needs_permute = pytest.mark.skipif(
 def test_the_key_of_a_numeric_column_depends_on_its_values() -> None:
     from bistochastic.adapters.arrays import words
 
-    def of(values: Any, release: str = "w", column: str = "income") -> bs.Key:
+    def of(values: Any, release_name: str = "w", column: str = "income") -> bs.Key:
         kind, all_words = words(np.asarray(values))
-        return _core.plan_column_key(KEY, "plan", release, column, kind, all_words)
+        return _core.plan_column_key(KEY, "plan", release_name, column, kind, all_words)
 
     base = of(np.array([1, 2, 3], dtype=np.int64))
     for dtype in (np.int8, np.uint8, np.int32, np.uint64):
@@ -731,7 +735,10 @@ def test_two_numeric_files_under_one_label_share_no_permutation() -> None:
     numeric = bs.Plan([bs.Numeric("income", "uniform")])
     values = np.arange(rows)
     one = numeric.protect({"income": values}, key=KEY, release_name="w").data["income"]
-    two = numeric.protect({"income": values + 10**6}, key=KEY, release_name="w").data["income"] - 10**6
+    two = (
+        numeric.protect({"income": values + 10**6}, key=KEY, release_name="w").data["income"]
+        - 10**6
+    )
     # Expected one row in common by chance; 30 have probability below 1e-30.
     assert (one == two).sum() < 30
     again = numeric.protect({"income": values}, key=KEY, release_name="w").data["income"]

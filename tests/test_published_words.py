@@ -63,7 +63,9 @@ def test_a_column_of_beta_0_is_never_called_protected(law: str, tmp_path: Path) 
     plan = bs.Plan([bs.Categorical("edu", ["a", "b", "c"], **OPEN[law])])
     assert plan.beta == 0
     release = plan.protect({"edu": ["a", "b"]}, shuffle=True)
-    assert release.certificate.published_unchanged[0].startswith("column `edu`: its matrix changes ")
+    assert release.certificate.published_unchanged[0].startswith(
+        "column `edu`: its matrix changes "
+    )
     for place, text in shown_everywhere(plan, tmp_path, {"edu": ["a", "b"]}).items():
         if place not in ("plan", "release", "line"):
             assert "its matrix changes" in text, place

@@ -397,7 +397,9 @@ def test_all_commands_chain_over_files_of_any_dialect(
     folder.write("in.csv", spelled([list(names), *rows], plain, end), encoding)
     how = ("--separator", mark, "--decimal", decimal)
     coded = (*how, "--encoding", encoding)
-    drafted = folder.run("plan", "in.csv", "--categories-from-data", "--missing", "category", *coded)
+    drafted = folder.run(
+        "plan", "in.csv", "--categories-from-data", "--missing", "category", *coded
+    )
     assert "kvinna" in drafted
     assert '"01"' in drafted
     reports = []

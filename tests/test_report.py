@@ -323,7 +323,11 @@ def test_keys_ids_rows_and_engines_are_told(tmp_path: Path) -> None:
 
 
 def test_a_key_that_anyone_can_guess_stands_above_everything(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"key": bs.Key.insecure(1), "release_name": "w", "allow_insecure": True}
+    options: dict[str, Any] = {
+        "key": bs.Key.insecure(1),
+        "release_name": "w",
+        "allow_insecure": True,
+    }
     text = text_of(written(simple().protect({"sex": ["F", "M"] * 200}, **options), tmp_path))
     assert "anyone can guess it and undo the release. Nothing on this page is guaranteed." in text
     assert text.index("Nothing on this page is guaranteed") < text.index("In short")

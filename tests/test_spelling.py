@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import bistochastic as bs
 from bistochastic.adapters.results import levels, opened
-from bistochastic.labels import spelled_as, spelling
+from bistochastic.labels import Labels, spelled_as, spelling
 from tables import TABLES, values_of
 
 KEY = bs.Key.from_bytes(bytes(range(32)))
@@ -304,7 +304,7 @@ def test_the_rule(one: Any, other: Any, equal: bool) -> None:
 
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_digits_are_those_of_python(number: int) -> None:
-    labels = bs.results.Labels.of("categories", [number])
+    labels = Labels.of("categories", [number])
     text = spelled_as(labels, "text")
     assert text is not None
     assert text.values == (str(number),)

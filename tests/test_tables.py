@@ -448,19 +448,19 @@ def test_missing_values_are_a_level_or_left_out() -> None:
     assert kept.count({"a": frame["a"]}, {"a": "x"}).records == 60
 
 
-def test_labels_of_a_matrix() -> None:
+def test_categories_of_a_matrix() -> None:
     m = bs.kron(RESPONSE, bs.randomized_response(3, keep=0.8))
     found = m.estimate(
-        counts=[30, 20, 10, 10, 20, 30], labels={"sex": ["F", "M"], "age": [1, 2, 3]}
+        counts=[30, 20, 10, 10, 20, 30], categories={"sex": ["F", "M"], "age": [1, 2, 3]}
     )
     assert found.shape == (2, 3)
     assert repr(found).splitlines()[1].split() == [
         "sex", "age", "reported", "frequency", "count", "standard_error", "low", "high",
     ]  # fmt: skip
     assert list(found.to_frame(wide=True)) == ["sex", "1", "2", "3"]
-    with pytest.raises(ValueError, match=r"`labels` must hold 6 labels, or .*; got 2 x 2"):
+    with pytest.raises(ValueError, match=r"`categories` must hold 6 names, or .*; got 2 x 2"):
         m.estimate(counts=range(6), categories={"a": [1, 2], "b": [1, 2]})
-    with pytest.raises(ValueError, match="`labels` must be distinct"):
+    with pytest.raises(ValueError, match="`categories` must be distinct"):
         RESPONSE.estimate(counts=[1, 2], categories=["a", "a"])
 
 

@@ -175,7 +175,7 @@ def test_a_wave_without_anyone_does_not_forget_the_kind_of_ids() -> None:
         protect(people(300, ids="text"), after=second.certificate)
 
 
-def test_who_moves_to_another_stratum_is_drawn_anew_and_that_is_said() -> None:
+def test_who_moves_to_another_group_is_drawn_anew_and_that_is_said() -> None:
     columns = people(4000)
     first = protect(columns)
     moved = {**columns, "region": ["s"] * 4000}
@@ -183,7 +183,7 @@ def test_who_moves_to_another_stratum_is_drawn_anew_and_that_is_said() -> None:
     stayed = [i for i, region in enumerate(columns["region"]) if region == "s"]
     assert [second.data["votes"][i] for i in stayed] == [first.data["votes"][i] for i in stayed]
     assert second.data["votes"] != first.data["votes"]
-    assert "whose stratum changed is drawn anew" in str(first.certificate)
+    assert "whose group changed is drawn anew" in str(first.certificate)
 
 
 def test_a_new_or_left_out_attribute_draws_nobody_anew() -> None:
@@ -212,7 +212,7 @@ def test_a_new_or_left_out_attribute_draws_nobody_anew() -> None:
     assert again == second.certificate
 
 
-def test_strata_of_another_column_are_another_law() -> None:
+def test_groups_of_another_column_are_other_matrices() -> None:
     """The same matrices for the same values, read off another column."""
     laws = {"n": bs.randomized_response(2, beta=0.3), "s": bs.randomized_response(2, beta=0.9)}
 
@@ -329,7 +329,7 @@ def test_values_of_a_person_may_differ_wherever_an_id_may_have_two_rows() -> Non
     assert differ in twice.certificate.published_unchanged
 
 
-def test_strata_in_another_order_draw_nobody_anew() -> None:
+def test_groups_in_another_order_draw_nobody_anew() -> None:
     columns = people(300)
     first = protect(columns)
     old = plan().attributes[1]

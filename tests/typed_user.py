@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 import bistochastic as bs
 from bistochastic.plan import ReleaseOptions, Survey
 from bistochastic.results import (
+    BatchFunction,
     Counts,
     Decomposition,
     Estimate,
-    Function,
     ProtectedBatches,
     Quantity,
     Ratio,
@@ -84,7 +84,7 @@ def on_engines(source: bs.KeySource, lazy: pl.LazyFrame, relation: duckdb.DuckDB
     assert_type(made, pl.LazyFrame)
     assert_type(PLAN.on(relation, key=source, id_column="person", after="first"),
                 duckdb.DuckDBPyRelation)  # fmt: skip
-    assert_type(PLAN.batch_function(key=source, **WAVE), Function)
+    assert_type(PLAN.batch_function(key=source, **WAVE), BatchFunction)
     assert made.collect().height == 3
 
 

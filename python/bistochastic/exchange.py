@@ -264,6 +264,14 @@ def parsed(text: str, deepest: int) -> Any:
     raise here.refuse("be JSON", got)
 
 
+# Fields of plans and certificates that had other names once. Files under those are still read.
+OLDER = {
+    "groups": "strata", "how": "release", "categories_from_data": "domain_from_data",
+    "release_name": "release", "stored": "kept", "group": "stratum", "notes": "statements",
+    "unprotected_columns": "columns_in_clear", "published_unchanged": "in_clear",
+}  # fmt: skip
+
+
 class Here:
     """A piece of plain data, and the path that leads to it."""
 
@@ -305,20 +313,25 @@ class Here:
         """Refuse what is no object, has an unknown name, or lacks one."""
         self.table()
         known = (*needed, *more)
+        older = {OLDER[name]: name for name in known if name in OLDER}
         for name in self.value:
-            if name not in known:
+            if older.get(name) in self.value:
+                got = f"`{older[name]}`, too"
+                raise self.below(name, None).refuse("be given under one name", got)
+            if name not in known and name not in older:
                 must = f"be one of {', '.join(known)}"
                 raise self.below(name, None).refuse(must, "an unknown name")
         for name in needed:
             self[name]
 
     def __contains__(self, name: str) -> bool:
-        return name in self.value
+        return name in self.value or OLDER.get(name) in self.value
 
     def __getitem__(self, name: str) -> Here:
         self.table()
-        if name not in self.value:
+        if name not in self:
             raise self.below(name, None).refuse("be given", "nothing")
+        name = name if name in self.value else OLDER[name]
         return self.below(name, self.value[name])
 
     def items(self, must: str = "be a list") -> list[Here]:

@@ -267,7 +267,7 @@ class Matrix(_core.Law):
         method: Literal["inverse", "mle", "simplex", "shrunk"] = "inverse",
         population: Literal["sampled", "fixed"] = "sampled",
         classes: bool = False,
-        labels: object = None,
+        categories: object = None,
         records: int | None = None,
         weights: ArrayLike | None = None,
         progress: Progress = None,
@@ -302,7 +302,7 @@ class Matrix(_core.Law):
         ``classes=True`` estimates only the totals of the classes of :func:`blocks`,
         :func:`k_anonymous` and the like, which are reported as they are.
 
-        ``labels`` names the categories: a list, or a dict with a list for each column of a joint
+        ``categories`` are their names: a list, or a dict with a list for each column of a joint
         table. The result prints and exports them.
 
         ``weights`` are survey weights, one per report. The errors are then those of a sample drawn
@@ -336,7 +336,7 @@ class Matrix(_core.Law):
 
         return estimate.estimate(
             self, codes, counts=counts, method=method, population=population, classes=classes,
-            labels=labels, records=records, weights=weights, progress=progress, gap=gap,
+            categories=categories, records=records, weights=weights, progress=progress, gap=gap,
             seconds=seconds,
         )  # fmt: skip
 

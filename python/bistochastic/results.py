@@ -25,7 +25,6 @@ from bistochastic.estimate import Estimate
 from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.counts import Counts
 from bistochastic.estimate.quantities import Quantity, Ratio
-from bistochastic.labels import Labels
 from bistochastic.masking import (
     Anatomy,
     Classes,
@@ -41,11 +40,12 @@ from bistochastic.models.result import Regression, Wald
 from bistochastic.numeric.displacement import Displacement
 from bistochastic.permutations.decomposition import Decomposition
 from bistochastic.plan import (
+    BatchFunction,
     Bits,
     ByIds,
     Categorical,
     Certificate,
-    Function,
+    Groups,
     Joint,
     Measures,
     Numeric,
@@ -53,19 +53,18 @@ from bistochastic.plan import (
     Preview,
     ProtectedBatches,
     Release,
-    Groups,
 )
 from bistochastic.report import Comparison
 from bistochastic.sources import KeySource
 from bistochastic.theory import Step, TTransforms
 
 __all__ = [
-    "Anatomy", "Audit", "Axis", "Bits", "ByIds", "Categorical", "Certificate", "Classes",
-    "Comparison", "Correlation", "Counts", "Decomposition", "Disclosure", "Displacement",
-    "Entry", "Estimate", "Function", "Giveaway", "Guess", "Joint", "Key", "KeySource", "Labels",
-    "Ledger", "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation", "Neighbours",
-    "Numeric", "PairTable", "PermutationDistance", "Plan", "Point", "Preview", "Profile",
-    "Propensity", "ProtectedBatches", "Quantity", "Rate", "Ratio", "Regression", "Release",
-    "Repeats", "ReverseMap", "Spent", "Step", "Groups", "TTransforms", "Tradeoff",
+    "Anatomy", "Audit", "Axis", "BatchFunction", "Bits", "ByIds", "Categorical", "Certificate",
+    "Classes", "Comparison", "Correlation", "Counts", "Decomposition", "Disclosure",
+    "Displacement", "Entry", "Estimate", "Giveaway", "Groups", "Guess", "Joint", "Key",
+    "KeySource", "Ledger", "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation",
+    "Neighbours", "Numeric", "PairTable", "PermutationDistance", "Plan", "Point", "Preview",
+    "Profile", "Propensity", "ProtectedBatches", "Quantity", "Rate", "Ratio", "Regression",
+    "Release", "Repeats", "ReverseMap", "Spent", "Step", "TTransforms", "Tradeoff",
     "Transitions", "Wald",
 ]  # fmt: skip

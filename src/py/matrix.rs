@@ -288,13 +288,13 @@ impl Matrix {
     ///
     /// >>> from fractions import Fraction
     /// >>> m = bs.randomized_response(2, keep=Fraction(3, 4))
-    /// >>> m.same_law(bs.dense([[3, 1], [1, 3]])), m == bs.dense([[3, 1], [1, 3]])
+    /// >>> m.same_probabilities(bs.dense([[3, 1], [1, 3]])), m == bs.dense([[3, 1], [1, 3]])
     /// (True, False)
-    /// >>> bs.uniform(6).same_law(bs.k_anonymous(6, k=6))
+    /// >>> bs.uniform(6).same_probabilities(bs.k_anonymous(6, k=6))
     /// True
-    /// >>> bs.uniform(3).same_law(bs.circulant([0.33, 0.33, 0.34]))
+    /// >>> bs.uniform(3).same_probabilities(bs.circulant([0.33, 0.33, 0.34]))
     /// False
-    fn same_law(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+    fn same_probabilities(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Ok(other) = other.cast::<Matrix>() else {
             return Err(Error::type_("other", "be a Matrix", type_name(other)).into());
         };

@@ -242,7 +242,11 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "name": _of("'beta'", "'capacity'", "'no such measure'"),
     "profile.profile": lambda s: f"{s.matrix()}.profile()",
     "matrix": lambda s: s.matrix(),
-    "labels": lambda s: s.rng.choice([f"list(map(str, range({s.size})))", "['a', 'b']", "None"]),
+    **{
+        f"{name}.categories": lambda s: s.rng.choice(
+            [f"list(map(str, range({s.size})))", "['a', 'b']", "None"])
+        for name in ("heatmap", "estimate")
+    },
     "scale": _of("'linear'", "'log'"),
     "library": _of("'pandas'", "'polars'", "None"),
     "axes": _of("None", "[]", "figure_axes(1)", "figure_axes(3)"),
@@ -292,7 +296,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "ratio.given": _of("{'region': 'n'}", "{'sex': ['F']}", "None"),
     "mean.column": _of("'sex'", "'year'", "'income'"),
     "scores": _of("[0, 1]", "{'F': 0, 'M': 1}", "{'town': [1, 2, 3]}", "None"),
-    "weights.weights": _of("'income'", "None", "'region'"),
+    "calibration_weights.weights": _of("'income'", "None", "'region'"),
     **{
         f"{name}.weights": _of("'income'", "None", "[1, 2, 3]")
         for name in ("estimate", "count", "ratio", "mean", "covariance", "correlation")
@@ -309,7 +313,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "wide": _of("True", "False"),
     "to_frame.value": _of("'frequency'", "'count'", "'low'"),
     "estimate.estimate": lambda s: f"{s.matrix()}.estimate(counts={counts(s)})",
-    "function.key": _of("bs.KeySource.file(path('key'))", "bs.Key.insecure(1)", "None"),
+    "batch_function.key": _of("bs.KeySource.file(path('key'))", "bs.Key.insecure(1)", "None"),
     "on.key": _of("bs.KeySource.file(path('key'))"),
     "codebook": _of("{'sex': ['F', 'M']}", "None", "path('no.csv')"),
     "for_frame.schema": lambda s: s.rng.choice([
@@ -337,13 +341,13 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "directory": lambda s: "folder('keys')",
     "env.name": _of("'NO_SUCH_VARIABLE'", "''"),
     "call.function": _of("'no_such:key'", "'x'"),
-    "release": _of("'w'", "'2026'", "None"),
-    "Numeric.release": _of("'permute'", "'average'"),
+    "release_name": _of("'w'", "'2026'", "None"),
+    "Numeric.how": _of("'permute'", "'average'"),
     "id_column": _of("'id'", "'id'", "'no such column'"),
     "after": _of("'first'", f"{plans.SIMPLE}.protect({plans.TABLE}, {plans.BY_IDS}).certificate"),
     "redraw": _of("True", "False"),
     "pseudonym": _of("'person'", "None", "'sex'"),
-    "fresh": _of("True", "False"),
+    "rerandomize_numeric": _of("True", "False"),
     "shuffle": _of("True", "False"),
     "max_rows_per_id": _of("1", "2", "2**40"),
     "allow_insecure": _of("True", "True", "False"),
@@ -361,7 +365,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "Joint.family": _of("'randomized_response'", "'geometric'", "None"),
     "Numeric.family": _of("'randomized_response'", "'k_anonymous'", "None"),
     "missing": _of("'raise'", "'keep'", "'category'"),
-    "strata": _of("('region', {'n': bs.uniform(2), 's': bs.identity(2)})", "None"),
+    "groups": _of("('region', {'n': bs.uniform(2), 's': bs.identity(2)})", "None"),
     "impossible": _of("[('A', 1999)]", "[]"),
     "categories_from_data": _of("True", "False"),
     "Numeric.order": _of("'rank'", "None"),
@@ -393,7 +397,7 @@ TOGETHER = {
     "permute": [("key", "stream"), ()],
     "average": [("key", "stream"), ()],
     "protect": [
-        ("key", "release", "allow_insecure"),
+        ("key", "release_name", "allow_insecure"),
         ("key", "id_column", "after", "allow_insecure"),
         (),
     ],

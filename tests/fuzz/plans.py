@@ -148,7 +148,7 @@ def audit(rng: Random, ids: bool = False) -> str:
     return f"bs.audit({PEOPLE}, {AUDITED}.protect({PEOPLE}), {AUDITED}{options})"
 
 
-def function(rng: Random) -> str:
+def batch_function(rng: Random) -> str:
     """What an engine calls, by people or by rows."""
     by = rng.choice([
         "id_column='id', after='first'", "id_column='id', after='first', pseudonym='who'",
@@ -156,7 +156,8 @@ def function(rng: Random) -> str:
     ])  # fmt: skip
     drop = "['id']" if "row" in by else "[]"
     attributes = f"{SIMPLE}.attributes"
-    return f"bs.Plan({attributes}, drop={drop}).batch_function(key=bs.KeySource.file(path('key')), {by})"
+    key = "bs.KeySource.file(path('key'))"
+    return f"bs.Plan({attributes}, drop={drop}).batch_function(key={key}, {by})"
 
 
 def counts(rng: Random) -> str:

@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Any
 
 import bistochastic as bs
+from bistochastic.labels import Labels
 from fuzz import matrices, operations, plans
 from fuzz.parameters import Scene, counts, frame
 
@@ -56,7 +57,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Labels": lambda s: f"{plans.joint(s.rng)}.axes[{s.rng.randrange(2)}]",
     "Groups": lambda s: (
         "bs.Categorical('x', [0, 1], groups=('y', {'n': bs.uniform(2), 's': bs.identity(2)}))"
-        ".strata"
+        ".groups"
     ),
     "Axis": lambda s: "bs.identity(2).estimate(counts=[3, 1], categories=['a', 'b']).axes[0]",
     "Quantity": lambda s: (
@@ -86,7 +87,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Repeats": lambda s: f"{plans.audit(s.rng, ids=True)}.repeats",
     "Counts": lambda s: f"{plans.SIMPLE}.tabulate({{'sex': ['M', 'F'], 'count': [2, 3]}}, 'sex')",
     "KeySource": lambda s: "bs.KeySource.file(path('key'))",
-    "Function": lambda s: plans.batch_function(s.rng),
+    "BatchFunction": lambda s: plans.batch_function(s.rng),
     "ProtectedBatches": lambda s: (
         f"{plans.SIMPLE}.protect_batches(pa.table({{'sex': ['F', 'M', 'M']}}))"
     ),
@@ -139,8 +140,8 @@ _NOTHING = inspect.Signature()
 
 
 def classes() -> dict[str, type]:
-    """Every class of the package, results among them."""
-    return {name: getattr(bs.results, name) for name in bs.results.__all__}
+    """Every class of the package, results among them, and what attributes hold categories in."""
+    return {"Labels": Labels} | {name: getattr(bs.results, name) for name in bs.results.__all__}
 
 
 def _members(owner: str, cls: type) -> list[Target]:

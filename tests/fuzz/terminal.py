@@ -122,7 +122,7 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "numeric": _one("age", "*", "x", "age,id"),
     "missing": _one("raise", "keep", "category", "x"),
     "name": _one("survey"),
-    "release": _one("w"),
+    "release_name": _one("w"),
     "id_column": _one("id", "x"),
     "after": _one("first", "x"),
     "pseudonym": _one("who", "sex"),

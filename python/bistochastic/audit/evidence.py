@@ -41,7 +41,7 @@ CLASSES = 64
 
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """One attribute: from truths, numbered as they occur, to reports, by the law of a stratum."""
+    """One attribute: from truths, numbered as they occur, to reports, by the law of a group."""
 
     columns: tuple[str, ...]
     occurring: Codes
@@ -49,12 +49,12 @@ class Channel:
     truths: Codes
     reports: Codes
     answered: Mask | None
-    strata: Codes | None
+    groups: Codes | None
     size: int
     tables: Array | None
-    """Per stratum, truths that occur by reports."""
+    """Per group, truths that occur by reports."""
     two: tuple[tuple[float, float], ...]
-    """Per stratum the entry on the diagonal and elsewhere, where there is no table."""
+    """Per group the entry on the diagonal and elsewhere, where there is no table."""
     attribute: Categorical | Joint | None = None
 
     @property
@@ -64,14 +64,14 @@ class Channel:
 
     @property
     def laws(self) -> int:
-        """How many strata there are."""
+        """How many groups there are."""
         return len(self.two) if self.tables is None else len(self.tables)
 
-    def column(self, stratum: int, report: int) -> Array:
+    def column(self, group: int, report: int) -> Array:
         """The chance of a report under each truth."""
         if self.tables is not None:
-            return np.asarray(self.tables[stratum, :, report])
-        on, off = self.two[stratum]
+            return np.asarray(self.tables[group, :, report])
+        on, off = self.two[group]
         found = np.full(self.kinds, off)
         place = int(np.searchsorted(self.occurring, report))
         if place < self.kinds and self.occurring[place] == report:
@@ -82,10 +82,10 @@ class Channel:
         """The chance of each report under the truth of its row, where there is an answer."""
         inside = slice(None) if self.answered is None else self.answered
         truths, reports = self.truths[inside], self.reports[inside]
-        strata = 0 if self.strata is None else self.strata[inside]
+        groups = 0 if self.groups is None else self.groups[inside]
         if self.tables is not None:
-            return np.asarray(self.tables[strata, truths, reports])
-        entries = np.array(self.two)[strata]
+            return np.asarray(self.tables[groups, truths, reports])
+        entries = np.array(self.two)[groups]
         return np.where(self.occurring[truths] == reports, entries[..., 0], entries[..., 1])
 
 
@@ -162,9 +162,9 @@ def gathered(pairs: Pairs, plan: Plan, tell: Callable[[float], None]) -> Evidenc
             unforeseen.append(
                 f"`{shown(name)}` is in the release, though the plan does not keep it"
             )
-    strata = [e.groups.column for e in plan.attributes if e.groups is not None]
+    groups = [e.groups.column for e in plan.attributes if e.groups is not None]
     return Evidence(
-        rows, tuple(channels), tuple(clear), tuple(numbers), tuple(dict.fromkeys(strata)),
+        rows, tuple(channels), tuple(clear), tuple(numbers), tuple(dict.fromkeys(groups)),
         tuple(notes), tuple(added), tuple(unforeseen),
     )  # fmt: skip
 
@@ -230,7 +230,7 @@ def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Channel | None:
         must = "must be missing in the same rows of `original` and `released`"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got {_others(differ)}")
     occurring, codes = np.unique(truths, return_inverse=True)
-    strata = None if after.strata is None else after.strata.astype(np.intp)
+    groups = None if after.groups is None else after.groups.astype(np.intp)
     tables, two = None, []
     if len(attribute.matrices) * len(occurring) * attribute.size <= _ENTRIES:
         tables = np.stack([_table(matrix, occurring) for matrix in attribute.matrices])
@@ -242,7 +242,7 @@ def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Channel | None:
         two = [each for each in found if each is not None]
     return Channel(
         attribute.columns, occurring.astype(np.intp), codes.astype(np.intp),
-        after.codes.astype(np.intp), None if missing is None else ~missing, strata,
+        after.codes.astype(np.intp), None if missing is None else ~missing, groups,
         attribute.size, tables, tuple(two), attribute,
     )  # fmt: skip
 

@@ -167,7 +167,7 @@ def repeats(pairs: Pairs, evidence: Evidence) -> Repeats | None:
     for channel in evidence.channels:
         # The same person with the same value and two reports: the noise was drawn again.
         truths = channel.truths * channel.laws
-        truths = truths + (0 if channel.strata is None else channel.strata)
+        truths = truths + (0 if channel.groups is None else channel.groups)
         order = np.lexsort((channel.reports, truths, people))
         if channel.answered is not None:
             order = order[channel.answered[order]]

@@ -48,27 +48,27 @@ class Hits:
         return self.records * share * (1 - share)
 
 
-def guessed(channel: Channel, groups: Codes | None = None) -> Hits:
+def guessed(channel: Channel, alike: Codes | None = None) -> Hits:
     """Hits over all records with an answer.
 
-    ``groups`` says which truths count as one: those of one level, for a column of several.
+    ``alike`` says which truths count as one: those of one level, for a column of several.
     """
-    place = np.arange(channel.kinds) if groups is None else groups
+    place = np.arange(channel.kinds) if alike is None else alike
     many = int(place.max()) + 1
     inside = slice(None) if channel.answered is None else channel.answered
     truths, reports = channel.truths[inside], channel.reports[inside]
-    strata = np.zeros(len(truths), np.intp) if channel.strata is None else channel.strata[inside]
+    groups = np.zeros(len(truths), np.intp) if channel.groups is None else channel.groups[inside]
     if not len(truths):
         return Hits(0, 0.0, 0.0, 0.0)
     hits = expected = without = 0.0
-    for stratum in range(channel.laws):
-        mine = strata == stratum
+    for group in range(channel.laws):
+        mine = groups == group
         counts = np.bincount(truths[mine], minlength=channel.kinds).astype(np.float64)
         if not counts.any():
             continue
         without += float(_summed(counts, place, many).max())
-        hits += _hits(channel, stratum, counts, truths[mine], reports[mine], place, many)
-        expected += _expected(channel, stratum, counts, place, many)
+        hits += _hits(channel, group, counts, truths[mine], reports[mine], place, many)
+        expected += _expected(channel, group, counts, place, many)
     return Hits(len(truths), hits, expected, without)
 
 
@@ -77,35 +77,35 @@ def _summed(numbers: Array, place: Codes, many: int) -> Array:
 
 
 def _hits(
-    channel: Channel, stratum: int, counts: Array, truths: Codes, reports: Codes, place: Codes,
+    channel: Channel, group: int, counts: Array, truths: Codes, reports: Codes, place: Codes,
     many: int,
 ) -> float:  # fmt: skip
-    """Hits of one stratum; equally good guesses share them."""
+    """Hits of one group; equally good guesses share them."""
     seen, number = np.unique(reports * many + place[truths], return_counts=True)
     hits = 0.0
     best, share, last = np.zeros(many, bool), 0.0, -1
     for code, n in zip(seen.tolist(), number.tolist(), strict=True):
         report, truth = divmod(code, many)
         if report != last:
-            chances = _summed(counts * channel.column(stratum, report), place, many)
+            chances = _summed(counts * channel.column(group, report), place, many)
             best = chances >= chances.max() * (1 - TIES)
             share, last = 1 / int(best.sum()), report
         hits += n * share * bool(best[truth])
     return hits
 
 
-def _expected(channel: Channel, stratum: int, counts: Array, place: Codes, many: int) -> float:
+def _expected(channel: Channel, group: int, counts: Array, place: Codes, many: int) -> float:
     if channel.tables is not None:
-        joint = counts[:, None] * channel.tables[stratum]
+        joint = counts[:, None] * channel.tables[group]
         if many < channel.kinds:
             summed = np.zeros((many, channel.size))
             np.add.at(summed, place, joint)
             joint = summed
         return float(joint.max(axis=0).sum())
-    on, off = channel.two[stratum]
+    on, off = channel.two[group]
     if many < channel.kinds:
         return sum(
-            float(_summed(counts * channel.column(stratum, v), place, many).max())
+            float(_summed(counts * channel.column(group, v), place, many).max())
             for v in channel.occurring.tolist()
         ) + (channel.size - channel.kinds) * off * float(_summed(counts, place, many).max())
     # Of two numbers: the report itself, or else the commonest of the others.

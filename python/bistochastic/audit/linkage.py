@@ -60,14 +60,14 @@ class Group:
         found = np.zeros(1) if self._logs else np.ones(1)
         join = np.add if self._logs else np.multiply
         for channel, scaled in zip(self._channels, self._scaled, strict=True):
-            stratum = 0 if channel.strata is None else int(channel.strata[row])
+            group = 0 if channel.groups is None else int(channel.groups[row])
             report = int(channel.reports[row])
             if channel.answered is not None and not channel.answered[row]:
                 column = np.full(channel.kinds, 0.0 if self._logs else 1.0)
             elif scaled is not None:
-                column = scaled[stratum, report]
+                column = scaled[group, report]
             else:
-                column = _scaled(channel.column(stratum, report), self._logs)
+                column = _scaled(channel.column(group, report), self._logs)
             found = join.outer(found, column).ravel()
         return found
 
@@ -84,7 +84,7 @@ def _scaled(column: Array, logs: bool) -> Array:
 
 
 def _all_scaled(channel: Channel, logs: bool) -> Array | None:
-    """Those of all reports, by stratum; None where they are many, and few may be asked for."""
+    """Those of all reports, by group; None where they are many, and few may be asked for."""
     if channel.tables is None or channel.tables.size > _GROUP:
         return None
     return _scaled(np.ascontiguousarray(channel.tables.transpose(0, 2, 1)), logs)

@@ -104,17 +104,17 @@ def _picture(audit: Audit, name: str) -> Markup | None:
 
 def _levels(marginal: Marginal) -> Markup:
     """The shares of one attribute, level by level."""
-    estimated = marginal.estimated or (None,) * len(marginal.levels)
+    estimated = marginal.estimated or (None,) * len(marginal.categories)
     rows = [
         [_level(level), percent(true), percent(said), "none" if told is None else f"{told:.2%}"]
         for level, true, said, told in zip(
-            marginal.levels[:_LEVELS], marginal.true, marginal.reported, estimated, strict=False
+            marginal.categories[:_LEVELS], marginal.true, marginal.reported, estimated, strict=False
         )
     ]
     header = ("level", "true", "reported", "estimated")
     name = listed(marginal.columns)
     shares = markup.table(header, rows, caption=f"Shares of {name}")
-    more = len(marginal.levels) - len(rows)
+    more = len(marginal.categories) - len(rows)
     note = markup.element("p", f"{more} more levels are in audit.marginals.") if more else None
     return markup.element("details", markup.element("summary", f"Shares of {name}"), shares, note)
 

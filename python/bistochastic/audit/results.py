@@ -96,7 +96,7 @@ class Giveaway(Part):
 
     Each value is guessed from those of the other records with the same entry in ``seen``, so that a
     column of names or numbers without repetitions tells nothing. ``rate.chance`` is the best guess
-    without it, and ``report`` the best guess from the report itself.
+    without it, and ``reported_rate`` the best guess from the reported value itself.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform")], keep=["title"])
@@ -109,12 +109,12 @@ class Giveaway(Part):
     seen: str
     column: str
     rate: Rate
-    report: float | None
+    reported_rate: float | None
 
     @property
     def beats_reported_value(self) -> bool:
-        """Whether it tells more of the column than the protected report does."""
-        better = self.report is None or self.rate.low > self.report
+        """Whether it reveals more of the column than the reported value does."""
+        better = self.reported_rate is None or self.rate.low > self.reported_rate
         return better and self.rate.low > self.rate.chance
 
 
@@ -194,12 +194,12 @@ class Marginal(Part):
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
     >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
     >>> found = bs.audit(people, plan.protect(people), plan)
-    >>> found.marginals[0].levels, found.marginals[0].true, found.marginals[0].estimated
+    >>> found.marginals[0].categories, found.marginals[0].true, found.marginals[0].estimated
     (('F', 'M'), (0.5, 0.5), (0.5, 0.5))
     """
 
     columns: tuple[str, ...]
-    levels: tuple[object, ...]
+    categories: tuple[object, ...]
     true: tuple[float, ...]
     reported: tuple[float, ...]
     estimated: tuple[float, ...] | None

@@ -38,8 +38,8 @@ def distance(one: Array, other: Array) -> float:
     return float(np.abs(one - other).sum() / 2)
 
 
-def _strata(channel: Channel) -> Codes:
-    return np.zeros(len(channel.truths), np.intp) if channel.strata is None else channel.strata
+def _groups(channel: Channel) -> Codes:
+    return np.zeros(len(channel.truths), np.intp) if channel.groups is None else channel.groups
 
 
 def marginal(channel: Channel) -> Marginal | None:
@@ -51,9 +51,9 @@ def marginal(channel: Channel) -> Marginal | None:
         return None
     size = channel.size
     true = np.bincount(channel.occurring[channel.truths[inside]], minlength=size) / n
-    strata = _strata(channel)[inside]
+    groups = _groups(channel)[inside]
     counts = np.zeros((len(attribute.matrices), size))
-    np.add.at(counts, (strata, channel.reports[inside]), 1.0)
+    np.add.at(counts, (groups, channel.reports[inside]), 1.0)
     reported = counts.sum(axis=0) / n
     estimated, reason = None, ""
     try:
@@ -121,7 +121,7 @@ def _pair(one: Channel, other: Channel) -> PairTable | None:
     true = table(one.occurring[one.truths[inside]], other.occurring[other.truths[inside]])
     reported = table(one.reports[inside], other.reports[inside])
     estimated: float | None = None
-    both = _strata(one) * other.laws + _strata(other)
+    both = _groups(one) * other.laws + _groups(other)
     try:
         solved = np.zeros(shape)
         for law in np.unique(both[inside]).tolist():

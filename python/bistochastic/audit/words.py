@@ -82,9 +82,10 @@ def findings(audit: Audit) -> Iterator[str]:
             continue
         told.add(each.column)
         beside = f"without it: {percent(each.rate.chance)}"
-        if each.report is not None:
+        if each.reported_rate is not None:
             chance = percent(each.rate.chance)
-            beside = f"from the protected report: {percent(each.report)}; without either: {chance}"
+            own = percent(each.reported_rate)
+            beside = f"from the protected report: {own}; without either: {chance}"
         yield (
             f"whoever sees {_name(each.seen)} guesses `{shown(each.column)}` right in "
             f"{percent(each.rate.observed)} of the rows ({beside}): {_cure(audit, each.seen)}"
@@ -163,7 +164,7 @@ def _giveaways(audit: Audit) -> Section:
     some = [g for g in audit.giveaways if g.rate.gain > 0][:_SHOWN]
     rows = [
         [shown(g.seen), shown(g.column), percent(g.rate.observed), _interval(g.rate),
-         percent(g.rate.chance), "" if g.report is None else percent(g.report)]
+         percent(g.rate.chance), "" if g.reported_rate is None else percent(g.reported_rate)]
         for g in some
     ]  # fmt: skip
     more = sum(g.rate.gain > 0 for g in audit.giveaways) - len(some)

@@ -45,7 +45,7 @@ def write(path: Path) -> list[Path]:
     levels = [(column, level) for column, listed in TITANIC.items() for level in listed]
     rows: dict[Path, list[Sequence[str]]] = {
         path: [list(people), *zip(*people.values(), strict=True)],
-        codebook: [("column", "level"), *levels],
+        codebook: [("column", "category"), *levels],
     }
     for target, lines in rows.items():
         try:

@@ -111,7 +111,7 @@ def estimate(
             source.decide(clear)
             question = ask(law, asked, _conditions(typed, source, types))
             needed = dict.fromkeys([*question.columns, *question.where, *question.protected,
-                                    *question.strata, *design.columns])  # fmt: skip
+                                    *question.groups, *design.columns])  # fmt: skip
             refuse_missing(needed, names)
             running = Running(question, design)
             for batch in source.batches(list(needed)):

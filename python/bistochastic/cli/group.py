@@ -22,6 +22,7 @@ _TYPED = {
     "max_line_ends": "--max-line-ends",
     "max_rows_per_id": "--max-rows-per-id",
     "redraw=True": "--redraw",
+    "release_name": "--release-name",
 }
 
 

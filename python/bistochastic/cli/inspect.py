@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 @click.option("--size", help="Number of categories.")
 @click.option("--beta", help="Beta to reach: 0 hides nothing, 1 hides everything.")
 @click.option("--epsilon", help="Largest epsilon of local differential privacy (inf is allowed).")
-@click.option("--keep", help="Probability of the truth, as 0.65 or 2/3.")
+@click.option(
+    "--truthfulness", "keep", help="Probability of reporting the true category, e.g. 0.65 or 2/3."
+)
 @click.option("--temperature", help="Temperature of a geometric or Gibbs matrix.")
 @click.option("--k", help="Least number of codes per class.")
 @click.option("--i", help="First of the two codes that a T-transform swaps.")

@@ -111,17 +111,19 @@ def is_certificate(path: Path, name: str) -> bool:
     "--codebook",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Levels of the columns: CSV with column and level, TOML, or a Table Schema.",
+    help="Categories of the columns: CSV with column and category, TOML, or a Table Schema.",
 )
 @click.option(
     "--beta", type=float, help="Beta that every column reaches; 0.6 if none is asked for."
 )
 @click.option("--epsilon", type=float, help="Largest epsilon of a column, in the place of beta.")
-@click.option("--min-beta", type=float, help="Least beta of a column, where that is larger.")
+@click.option(
+    "--min-beta", type=float, help="Least beta of each column, if that is larger than --beta."
+)
 @click.option(
     "--categories-from-data",
     is_flag=True,
-    help="Read the levels of texts off the data. Plan and certificate then say so.",
+    help="Read the categories of text columns from the data. Plan and certificate then say so.",
 )
 @click.option(
     "--numeric",

@@ -27,12 +27,16 @@ _FILE = click.Path(path_type=Path)
 @click.argument("out", type=_FILE)
 @click.option("--plan", required=True, type=_FILE, help="The plan, TOML or JSON.")
 @click.option("--key-file", type=_FILE, help="A key that is kept, to draw the same again.")
-@click.option("--release", help="What the key is used for, as 2026-spring.")
+@click.option("--release-name", help="Name of this release, e.g. 2026-spring.")
 @click.option("--id-column", metavar="COLUMN", help="Ids of people, who are in several waves.")
 @click.option("--after", metavar="first|FILE", help="Certificate of the wave before, or first.")
-@click.option("--redraw", is_flag=True, help="Go on though people are drawn anew since then.")
+@click.option(
+    "--redraw", is_flag=True, help="Continue even if changes since --after give people new noise."
+)
 @click.option("--pseudonym", metavar="COLUMN", help="Write a keyed hash of the id, so named.")
-@click.option("--rerandomize-numeric", is_flag=True, help="Draw numeric columns anew in this wave.")
+@click.option(
+    "--rerandomize-numeric", is_flag=True, help="Re-randomize numeric columns in this wave."
+)
 @click.option("--max-rows-per-id", default=1, show_default=True, help="Rows that an id may have.")
 @click.option("--shuffle", is_flag=True, help="Put the rows in a random order.")
 @click.option(
@@ -78,8 +82,8 @@ def protect(
     header. Memory does not grow with the file, but for a numeric column, which takes about 32
     bytes per row.
 
-    Each run draws new noise, unless it has the same key and release. To publish a release in two
-    formats, protect once and convert the protected file: a second run warns, and says how.
+    Each run draws new noise, unless it has the same key and release name. To publish a release in
+    two formats, protect once and convert the protected file: a second run warns, and says how.
     """
     from bistochastic.files.earlier import describe_draws, find_draws, read_earlier
     from bistochastic.files.release import protect_file

@@ -181,4 +181,4 @@ def _cells(given: object, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
 
 
 def _same_kinds(one: Axis, other: Axis) -> bool:
-    return [type(level) for level in one.levels] == [type(level) for level in other.levels]
+    return [type(level) for level in one.categories] == [type(level) for level in other.categories]

@@ -9,7 +9,7 @@ import numpy as np
 
 from bistochastic import _core, arguments, families, operators, structure
 from bistochastic.estimate import likelihood, shrinkage, tallies
-from bistochastic.estimate.axes import of_labels
+from bistochastic.estimate.axes import of_categories
 from bistochastic.estimate.effort import Patience
 from bistochastic.estimate.linear import Factor, Linear, Map, Tallies
 from bistochastic.estimate.result import Estimate
@@ -37,7 +37,7 @@ def estimate(
     method: object = "inverse",
     population: object = "sampled",
     classes: object = False,
-    labels: object = None,
+    categories: object = None,
     records: object = None,
     weights: object = None,
     progress: object = None,
@@ -49,7 +49,7 @@ def estimate(
     who = arguments.one_of("population", population, POPULATIONS)
     by_class = _core.as_flag("classes", classes)
     asked = Patience.of(how, progress, gap, seconds)
-    axes = () if labels is None or by_class else of_labels(labels, matrix.size)
+    axes = () if categories is None or by_class else of_categories(categories, matrix.size)
     limit = None if records is None else _core.as_whole("records", records, 1)
     if weights is not None and (by_class or limit is not None):
         other = "classes" if by_class else "records"

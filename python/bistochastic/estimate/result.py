@@ -112,7 +112,8 @@ class Estimate:
         """How many levels each column has; without labels, how many categories there are.
 
         >>> import bistochastic as bs
-        >>> bs.identity(4).estimate(counts=[3, 1, 2, 2], categories={"a": [0, 1], "b": [0, 1]}).shape
+        >>> two = {"a": [0, 1], "b": [0, 1]}
+        >>> bs.identity(4).estimate(counts=[3, 1, 2, 2], categories=two).shape
         (2, 2)
         """
         return tuple(len(axis.categories) for axis in self.axes) or (len(self.frequencies),)

@@ -7,10 +7,10 @@ release, ``stream`` the same in pieces, ``waves`` one release after another, ``r
 on a client, ``certificate`` what can be said of a release.
 """
 
-from bistochastic.plan.attributes import Categorical, Joint, Numeric, Strata
+from bistochastic.plan.attributes import Categorical, Groups, Joint, Numeric
 from bistochastic.plan.certificate import Certificate
 from bistochastic.plan.definitions import Bits, Measures
-from bistochastic.plan.function import Function
+from bistochastic.plan.function import BatchFunction
 from bistochastic.plan.keywords import EngineOptions, ReleaseOptions, Survey
 from bistochastic.plan.plan import Plan
 from bistochastic.plan.preview import Preview
@@ -19,7 +19,20 @@ from bistochastic.plan.stream import ProtectedBatches
 from bistochastic.plan.waves import ByIds
 
 __all__ = [
-    "Bits", "ByIds", "Categorical", "Certificate", "EngineOptions", "Function", "Joint",
-    "Measures", "Numeric", "Plan", "Preview", "ProtectedBatches", "Release", "ReleaseOptions",
-    "Groups", "Survey",
+    "BatchFunction",
+    "Bits",
+    "ByIds",
+    "Categorical",
+    "Certificate",
+    "EngineOptions",
+    "Groups",
+    "Joint",
+    "Measures",
+    "Numeric",
+    "Plan",
+    "Preview",
+    "ProtectedBatches",
+    "Release",
+    "ReleaseOptions",
+    "Survey",
 ]  # fmt: skip

@@ -125,25 +125,25 @@ class Groups:
             for value, matrix in zip(self.labels.values, self.matrices, strict=True)
         ][:_LISTED]
         more = len(self.matrices) - len(rows)
-        header = ["value", "law", "beta", "epsilon"]
-        title = f"A law for each value of {shown(self.column)}"
+        header = ["Value", "Family", "Beta", "Epsilon"]
+        title = f"A matrix for each value of {shown(self.column)}"
         return markup.fragment(
             markup.table(header, rows, caption=title, left=(0, 1), scroll=False),
             markup.element("p", f"and {more} more") if more else None,
         )
 
 
-def _strata_of(given: Any, size: int) -> Groups:
+def _groups_of(given: Any, size: int) -> Groups:
     """``(column, {value: matrix})`` as a caller wrote it."""
-    must = "`strata` must be (column, {value: matrix})"
-    if isinstance(given, Strata):
+    must = "`groups` must be (column, {value: matrix})"
+    if isinstance(given, Groups):
         given = (given.column, dict(zip(given.labels.values, given.matrices, strict=True)))
     if not (isinstance(given, tuple | list) and len(given) == 2 and hasattr(given[1], "items")):
         raise TypeError(f"{must}; got {type(given).__name__}")
-    column, chosen = named("strata", given[0]), dict(given[1])
-    labels = Labels.of("strata", list(chosen))
+    column, chosen = named("groups", given[0]), dict(given[1])
+    labels = Labels.of("groups", list(chosen))
     for value, matrix in chosen.items():
-        _sized("strata", matrix, size, f" for {shown(repr(value))}")
+        _sized("groups", matrix, size, f" for {shown(repr(value))}")
     return Groups(column, labels, tuple(chosen.values()))
 
 
@@ -171,11 +171,11 @@ def _checked(
         raise ValueError("`impossible` must leave at least one cell; got all of them")
     if size > _CELLS:
         raise ValueError(f"`categories` must make at most 2^53 cells; got {size}")
-    matrix, strata = options["matrix"], options["strata"]
-    if [family is None, matrix is None, strata is None].count(False) != 1:
-        got = [n for n, x in (("family", family), ("matrix", matrix), ("strata", strata))
+    matrix, groups = options["matrix"], options["groups"]
+    if [family is None, matrix is None, groups is None].count(False) != 1:
+        got = [n for n, x in (("family", family), ("matrix", matrix), ("groups", groups))
                if x is not None]  # fmt: skip
-        must = "`matrix` must be given by one of family, matrix and strata"
+        must = "`matrix` must be given by one of family, matrix and groups"
         raise ValueError(f"{must}; got {' and '.join(got) or 'none'}")
     if family is None and parameters:
         name = next(iter(parameters))
@@ -185,7 +185,7 @@ def _checked(
         chosen = make(family, size, parameters)
     elif matrix is not None:
         chosen = _sized("matrix", matrix, size)
-    held = None if strata is None else _strata_of(strata, size)
+    held = None if groups is None else _groups_of(groups, size)
     if impossible:
         for law in (chosen,) if held is None else held.matrices:
             if law is not None and _has_axes(law):
@@ -271,13 +271,13 @@ class Categorical(Coded):
         *,
         matrix: Matrix | None = None,
         missing: Missing = "raise",
-        strata: Any = None,
+        groups: Any = None,
         categories_from_data: bool = False,
         **parameters: Any,
     ) -> None:
         name = named("column", column)
         options = {
-            "matrix": matrix, "missing": missing, "strata": strata,
+            "matrix": matrix, "missing": missing, "groups": groups,
             "categories_from_data": categories_from_data,
         }  # fmt: skip
         with about([name]):
@@ -330,7 +330,7 @@ class Joint(Coded):
         *,
         matrix: Matrix | None = None,
         missing: Missing = "raise",
-        strata: Any = None,
+        groups: Any = None,
         impossible: Iterable[Sequence[Label | None]] = (),
         categories_from_data: bool = False,
         **parameters: Any,
@@ -343,7 +343,7 @@ class Joint(Coded):
             got = f"{len(names)}, {len(set(names))} of them different"
             raise ValueError(f"`columns` must be two or more different names; got {got}")
         options = {
-            "matrix": matrix, "missing": missing, "strata": strata, "impossible": impossible,
+            "matrix": matrix, "missing": missing, "groups": groups, "impossible": impossible,
             "categories_from_data": categories_from_data,
         }  # fmt: skip
         with about(names):
@@ -388,7 +388,7 @@ def _html(attribute: Categorical | Joint) -> str:
     from bistochastic.plan.published import missing_is_seen
     from bistochastic.report.levels import levels
 
-    law, strata = weakest(attribute), attribute.groups
+    law, groups = weakest(attribute), attribute.groups
     said = _SAID[attribute.missing]
     if attribute.missing == "category" and missing_is_seen(attribute):
         said = "one more category; everyone may see who is missing"
@@ -400,7 +400,7 @@ def _html(attribute: Categorical | Joint) -> str:
         pairs.append(("impossible", f"{len(attribute.impossible):,} cells"))
     pairs += [
         ("missing", said),
-        ("law", law.family if strata is None else f"one for each {shown(strata.column)}"),
+        ("family", law.family if groups is None else f"one for each {shown(groups.column)}"),
         ("beta", down(law.beta)),
         ("epsilon", up(max(matrix.epsilon for matrix in attribute.matrices))),
     ]
@@ -408,7 +408,7 @@ def _html(attribute: Categorical | Joint) -> str:
     name = type(attribute).__name__
     return markup.fragment(
         markup.facts(pairs, caption=f"{name} {', '.join(map(shown, attribute.columns))}"),
-        None if strata is not None else report.picture(law, labels=labels),
+        None if groups is not None else report.picture(law, labels=labels),
     )
 
 
@@ -447,7 +447,7 @@ class Numeric(Whole):
         *,
         matrix: Matrix | None = None,
         order: Literal["rank"] | None = "rank",
-        release: Literal["permute", "average"] = "permute",
+        how: Literal["permute", "average"] = "permute",
         **parameters: Any,
     ) -> None:
         name = named("column", column)
@@ -468,9 +468,9 @@ class Numeric(Whole):
                 _refuse_at_once(family, parameters)
             if order is not None:
                 arguments.one_of("order", order, ("rank",))
-            arguments.one_of("release", release, ("permute", "average"))
+            arguments.one_of("how", how, ("permute", "average"))
         given = tuple((key, _frozen(value)) for key, value in sorted(parameters.items()))
-        super().__init__(name, family, given, matrix, order, release)
+        super().__init__(name, family, given, matrix, order, how)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -512,9 +512,9 @@ class Numeric(Whole):
         if certain(self):
             moved = "published unchanged: nothing is hidden"
         pairs = [
-            ("release", "class means" if average else moved),
+            ("how", "class means" if average else moved),
             ("order", "as in the file" if self.order is None else "by rank"),
-            ("law", ", ".join([law, *(f"{key}={value}" for key, value in self.given)])),
+            ("family", ", ".join([law, *(f"{key}={value}" for key, value in self.given)])),
             ("records", "not known yet" if self.matrix is None else f"{self.matrix.size:,}"),
             ("beta", beta),
             ("epsilon", "inf"),
@@ -524,16 +524,16 @@ class Numeric(Whole):
     def __repr__(self) -> str:
         order = "" if self.order is None else f" by {self.order}"
         law = self.family or ("" if self.matrix is None else self.matrix.family)
-        how = ", ".join([law, *(f"{key}={value}" for key, value in self.given)])
+        drawn = ", ".join([law, *(f"{key}={value}" for key, value in self.given)])
         if self.matrix is not None:
-            how += f" of {self.matrix.size} records"
-        return f"<Numeric `{shown(self.column)}`, {self.release}{order}: {how}>"
+            drawn += f" of {self.matrix.size} records"
+        return f"<Numeric `{shown(self.column)}`, {self.how}{order}: {drawn}>"
 
 
 def bound_to(attribute: Numeric, matrix: Matrix) -> Numeric:
     """The same with this matrix over the records."""
     a, bound = attribute, object.__new__(Numeric)
-    Whole.__init__(bound, a.column, a.family, a.given, matrix, a.order, a.release)
+    Whole.__init__(bound, a.column, a.family, a.given, matrix, a.order, a.how)
     return bound
 
 
@@ -547,6 +547,14 @@ def _frozen(value: Any) -> Any:
 Attribute = Categorical | Joint | Numeric
 
 __all__ = [
-    "Attribute", "Categorical", "Joint", "Missing", "Numeric", "Groups", "about", "make", "named",
+    "Attribute",
+    "Categorical",
+    "Groups",
+    "Joint",
+    "Missing",
+    "Numeric",
+    "about",
+    "make",
+    "named",
     "prefix",
 ]  # fmt: skip

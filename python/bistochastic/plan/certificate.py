@@ -54,7 +54,7 @@ class Certificate:
 
     plan: Plan
     records: int
-    release: str | None
+    release_name: str | None
     key_stored: bool
     key_fingerprint: str | None
     unprotected_columns: tuple[str, ...]
@@ -93,6 +93,10 @@ class Certificate:
     def bits(self) -> float:
         """That of :attr:`plan`, as stated: see :attr:`Plan.bits`."""
         return self.plan.bits
+
+    @property
+    def _key(self) -> str:
+        return f"stored, {self.key_fingerprint}" if self.key_stored else "discarded"
 
     @property
     def _columns(self) -> int:
@@ -151,7 +155,7 @@ class Certificate:
         )
         if any(attribute.groups is not None for attribute in self.plan.attributes):
             found.append(
-                "A person whose stratum changed is drawn anew, by the law of the new one: there "
+                "A person whose group changed is drawn anew, by the law of the new one: there "
                 "epsilon adds."
             )
         if checked is None:
@@ -204,8 +208,8 @@ class Certificate:
             "certificate_version": VERSION,
             "package": f"bistochastic {self.package}",
             "records": self.records,
-            "release": self.release,
-            "key": {"kept": self.key_stored, "fingerprint": self.key_fingerprint},
+            "release_name": self.release_name,
+            "key": {"stored": self.key_stored, "fingerprint": self.key_fingerprint},
             "engine": self.engine,
             "addressing": self._addressing,
             "block_rows": BLOCK if self.ids is None else None,
@@ -227,7 +231,7 @@ class Certificate:
             "unprotected_columns": list(self.unprotected_columns),
             "published_unchanged": list(self.published_unchanged),
             "columns_left_out": list(plan.drop),
-            "statements": list(self.notes),
+            "notes": list(self.notes),
             "warnings": list(self.warnings),
             "plan_digest": plan.digest,
             "plan": exchange.plain(plan),
@@ -266,9 +270,9 @@ class Certificate:
     def __str__(self) -> str:
         plan = self.plan
         lines = [f"Certificate: plan `{shown(plan.name)}`, {self.records} records", ""]
-        kept = f"kept, {self.key_fingerprint}" if self.key_stored else "forgotten"
-        lines.append(f"package: bistochastic {shown(self.package)}; key: {kept}; release: "
-                     f"{'none' if self.release is None else shown(self.release)}")  # fmt: skip
+        release = "none" if self.release_name is None else shown(self.release_name)
+        made = f"package: bistochastic {shown(self.package)}; key: {self._key}"
+        lines.append(f"{made}; release name: {release}")
         if self.engine is not None:
             lines.append(f"engine: {shown(self.engine)}")
         if self.ids is not None and self.ids.row_columns:
@@ -306,8 +310,8 @@ class Certificate:
         plan = self.plan
         pairs = [
             ("records", f"{self.records:,}"),
-            ("release", "none" if self.release is None else shown(self.release)),
-            ("key", f"kept, {self.key_fingerprint}" if self.key_stored else "forgotten"),
+            ("release name", "none" if self.release_name is None else shown(self.release_name)),
+            ("key", self._key),
             ("order of the rows", "random" if self.shuffled else "as in the original"),
             ("package", f"bistochastic {shown(self.package)}"),
             ("plan", f"{shown(plan.name)}, {plan.digest[:16]}"),
@@ -349,7 +353,7 @@ def _described(attribute: Attribute, each: Measures) -> Fields:
     found["reason"] = each.reason or None
     if attribute.whole_column:
         assert attribute.matrix is not None
-        found |= {"release": attribute.release, "order": attribute.order}
+        found |= {"how": attribute.how, "order": attribute.order}
         moves = _moves(attribute)
         found["displacement"] = None if moves is None else asdict(moves)
         return {**found, "matrices": [{"digest": _core.digest_of(attribute.matrix)}]}
@@ -357,7 +361,7 @@ def _described(attribute: Attribute, each: Measures) -> Fields:
     digests = [{"digest": _core.digest_of(matrix)} for matrix in attribute.matrices]
     if attribute.groups is not None:
         values = attribute.groups.labels.values
-        digests = [{"stratum": str(value), **each_digest}
+        digests = [{"group": str(value), **each_digest}
                    for value, each_digest in zip(values, digests, strict=True)]  # fmt: skip
     return {**found, "matrices": digests, "missing": attribute.missing,
             "categories_from_data": attribute.categories_from_data}  # fmt: skip
@@ -388,7 +392,7 @@ def _moved(attribute: Attribute) -> list[str]:
 
 
 def _worst(matrices: tuple[Matrix, ...]) -> Fields:
-    """The smallest beta of a row and of a column, and the largest leakage, over all strata."""
+    """The smallest beta of a row and of a column, and the largest leakage, over all groups."""
     rows, columns, leaks = [], [], []
     for matrix in matrices:
         found = measures.lines(matrix, [])

@@ -1,8 +1,8 @@
-"""Codebooks: the declared levels of columns in a file.
+"""Codebooks: the declared categories of columns in a file.
 
-A CSV file has a header with ``column`` and ``level`` and a line for each level, in their order. A
+A CSV file has a header with ``column`` and ``category`` and a line for each category, in order. A
 TOML file has a line such as ``sex = ["F", "M"]`` for each column. A JSON file is a Table Schema
-(Frictionless): fields with a type, and levels as ``constraints.enum`` or ``categories``.
+(Frictionless): fields with a type, and categories as ``constraints.enum`` or ``categories``.
 """
 
 from __future__ import annotations
@@ -57,20 +57,20 @@ def read(path: str | os.PathLike[str]) -> list[Column]:
 
 
 def declared(name: str, levels: object) -> Column:
-    """A column with these levels, each given once."""
+    """A column with these categories, each given once."""
     column = named("codebook", name)
     if not isinstance(levels, list | tuple) or not levels:
         got = "none" if isinstance(levels, list | tuple) else type(levels).__name__
-        raise ValueError(f"column `{shown(column)}`: must have a list of levels; got {got}")
+        raise ValueError(f"column `{shown(column)}`: must have a list of categories; got {got}")
     kinds = {type(level) for level in levels}
     if len(kinds) > 1 or not kinds <= {str, int, bool}:
         got = " and ".join(sorted(kind.__name__ for kind in kinds))
-        must = "must have levels that are texts, whole numbers or truth values, of one kind"
+        must = "must have categories that are strings, integers or booleans, of one kind"
         raise TypeError(f"column `{shown(column)}`: {must}; got {got}")
     if len(set(levels)) < len(levels):
         # Never which: a table handed in by mistake holds answers.
         twice = len(levels) - len(set(levels))
-        must = "must have each level once: levels are declared, data are not a schema"
+        must = "must have each category once: categories are declared, data are not a schema"
         raise ValueError(f"column `{shown(column)}`: {must}; got {twice} of {len(levels)} again")
     return Column(column, "levels", "codebook", tuple(levels), declared=True)
 
@@ -78,12 +78,14 @@ def declared(name: str, levels: object) -> Column:
 def _from_csv(text: str) -> list[Column]:
     rows = list(csv.reader(text.splitlines(keepends=True)))
     header = [cell.strip().lower() for cell in rows[0]] if rows else []
-    if "column" not in header or "level" not in header:
+    # Codebooks once had the header `level`.
+    header = ["category" if name == "level" else name for name in header]
+    if "column" not in header or "category" not in header:
         raise ValueError(
-            "`codebook` must have the columns `column` and `level` in its header; "
+            "`codebook` must have the columns `column` and `category` in its header; "
             f"got {len(header)} columns without them"
         )
-    at, level = header.index("column"), header.index("level")
+    at, category = header.index("column"), header.index("category")
     found: dict[str, list[str]] = {}
     for i, row in enumerate(rows[1:], 2):
         if not row:
@@ -91,7 +93,7 @@ def _from_csv(text: str) -> list[Column]:
         if len(row) != len(header):
             must = f"`codebook` must have {len(header)} fields in every line"
             raise ValueError(f"{must}; got {len(row)} in line {i}")
-        found.setdefault(row[at], []).append(row[level])
+        found.setdefault(row[at], []).append(row[category])
     return [declared(name, levels) for name, levels in found.items()]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bistochastic.families import Family
     from bistochastic.labels import Label, Labels
     from bistochastic.matrix import Matrix
-    from bistochastic.plan.attributes import Strata
+    from bistochastic.plan.attributes import Groups
 
 Missing = Literal["raise", "keep", "category"]
 _KINDS = {"text": "texts", "integer": "whole numbers", "boolean": "truth values"}
@@ -37,19 +37,19 @@ class Encoded:
 
     codes: Codes
     missing: Mask | None
-    strata: NDArray[np.uint32] | None
+    groups: NDArray[np.uint32] | None
 
 
 @dataclass(frozen=True)
 class Coded:
-    """What ``Categorical`` and ``Joint`` share: codes, and a matrix or one a stratum."""
+    """What ``Categorical`` and ``Joint`` share: codes, and a matrix or one per group."""
 
     whole_column: ClassVar[Literal[False]] = False
     columns: tuple[str, ...]
     axes: tuple[Labels, ...]
     matrix: Matrix | None
     missing: Missing
-    strata: Strata | None
+    groups: Groups | None
     impossible: tuple[tuple[Label | None, ...], ...]
     categories_from_data: bool
 
@@ -60,9 +60,9 @@ class Coded:
 
     @kept
     def matrices(self) -> tuple[Matrix, ...]:
-        """The one matrix, or those of the strata."""
-        if self.strata is not None:
-            return self.strata.matrices
+        """The one matrix, or those of the groups."""
+        if self.groups is not None:
+            return self.groups.matrices
         assert self.matrix is not None
         return (self.matrix,)
 
@@ -141,7 +141,7 @@ class Coded:
             codes = solid(codes, self._least)
         if stays is not None:
             codes = np.where(stays, codes.dtype.type(0), codes)
-        return Encoded(codes, stays, _strata(table, self, first))
+        return Encoded(codes, stays, _groups(table, self, first))
 
     def _decode(self, table: Table, codes: Codes, stays: Mask | None) -> dict[str, Any]:
         """The columns with these codes, as the table's library has them."""
@@ -177,13 +177,13 @@ class Whole:
     """Whether no row can be drawn without all others."""
     axes: ClassVar[tuple[()]] = ()
     missing: ClassVar[Literal["raise"]] = "raise"
-    strata: ClassVar[None] = None
+    groups: ClassVar[None] = None
     column: str
     family: Family | None
     given: tuple[tuple[str, Any], ...]
     matrix: Matrix | None
     order: Literal["rank"] | None
-    release: Literal["permute", "average"]
+    how: Literal["permute", "average"]
 
     def _read(self, table: Table) -> NDArray[Any]:
         """The values of the column in a table."""
@@ -321,7 +321,7 @@ def _remaining(attribute: Coded, codes: Codes, stays: Mask | None, first: int | 
     return (wide - before).astype(narrow(attribute.size))
 
 
-def _strata(table: Table, attribute: Coded, first: int | None) -> NDArray[np.uint32] | None:
+def _groups(table: Table, attribute: Coded, first: int | None) -> NDArray[np.uint32] | None:
     if attribute.groups is None:
         return None
     codes, missing = read(table, attribute.groups.column, attribute.groups.labels, first)

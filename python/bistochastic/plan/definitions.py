@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def weakest(attribute: Coded) -> Matrix:
-    """The matrix with the smallest beta: the only one, or that of the weakest stratum."""
+    """The matrix with the smallest beta: the only one, or that of the weakest group."""
     return min(attribute.matrices, key=lambda matrix: matrix.beta)
 
 
@@ -37,7 +37,7 @@ def weakest(attribute: Coded) -> Matrix:
 class Measures:
     """What one attribute hides.
 
-    ``bits`` of ``max_bits`` are hidden and ``beta`` is their ratio, of the weakest stratum where
+    ``bits`` of ``max_bits`` are hidden and ``beta`` is their ratio, of the weakest group where
     there are several; all three are None for a numeric attribute without a number of records.
     ``epsilon`` is of the report of this attribute, ``reason`` says why it is infinite.
     ``deterministic`` attributes hide nothing at random and count no bits.
@@ -78,7 +78,7 @@ class Measures:
         return "one record" if self.kind == "numeric" else "one level"
 
     def _facts(self) -> list[tuple[str, str]]:
-        found = [("kind", self.kind), ("law", self.family)]
+        found = [("kind", self.kind), ("family", self.family)]
         if self.deterministic:
             found.append(("noise", "none"))
         if self.size is not None:

@@ -48,7 +48,7 @@ def draft(
     *,
     beta: float | None,
     epsilon: float | None,
-    floor: float | None,
+    min_beta: float | None,
     categories_from_data: bool,
     codebook: object,
     numeric: Iterable[str] | Literal["*"],
@@ -63,7 +63,7 @@ def draft(
         columns(schema, look=look),
         beta=beta,
         epsilon=epsilon,
-        min_beta=floor,
+        min_beta=min_beta,
         look=look,
         book=() if codebook is None else columns(codebook, look=False),
         numeric=every("numeric", numeric),
@@ -99,7 +99,7 @@ def of_columns(
     *,
     beta: float | None = None,
     epsilon: float | None = None,
-    floor: float | None = None,
+    min_beta: float | None = None,
     look: bool,
     book: Sequence[Column] = (),
     numeric: tuple[str, ...] | Literal["*"] = (),
@@ -109,7 +109,7 @@ def of_columns(
     name: str = "plan",
 ) -> Draft:
     """A plan for these columns; what a codebook says of one of them goes first."""
-    wanted = _wanted(beta, epsilon, floor)
+    wanted = _wanted(beta, epsilon, min_beta)
     declared = {column.name: column for column in book}
     known = {column.name for column in listed}
     kept = () if keep == "*" else keep
@@ -158,14 +158,14 @@ def of_columns(
     return Draft(plan, sentences, _padded(attributes))
 
 
-def _wanted(beta: object, epsilon: object, floor: object) -> dict[str, Any]:
+def _wanted(beta: object, epsilon: object, min_beta: object) -> dict[str, Any]:
     """What is asked of every column: a beta or an epsilon."""
     if (beta is None) == (epsilon is None):
         raise TypeError(
             f"`beta` must be given, or epsilon; got {'neither' if beta is None else 'both'}"
         )
     if epsilon is not None:
-        if floor is not None:
+        if min_beta is not None:
             raise TypeError("`min_beta` must be given with beta; got epsilon")
         most = _core.as_real("epsilon", "be a number", epsilon)
         if not most >= 0:
@@ -175,8 +175,8 @@ def _wanted(beta: object, epsilon: object, floor: object) -> dict[str, Any]:
     if not 0 <= wanted <= 1:
         got = "NaN" if wanted != wanted else f"{wanted:g}"
         raise ValueError(f"`beta` must be from 0 to 1; got {got}")
-    if floor is not None:
-        least = _core.as_real("floor", "be a number", floor)
+    if min_beta is not None:
+        least = _core.as_real("min_beta", "be a number", min_beta)
         if not 0 <= least <= 1:
             got = "NaN" if least != least else f"{least:g}"
             raise ValueError(f"`min_beta` must be from 0 to 1; got {got}")
@@ -195,7 +195,7 @@ def _policies(
     given: object, known: Container[str], clear: Container[str]
 ) -> Callable[[str], Missing]:
     """What happens to missing values, by column; one word is for all of them."""
-    must = "be one of refuse, keep and category, or a dict of these by column"
+    must = "be one of raise, keep and category, or a dict of these by column"
     if isinstance(given, str):
         word: Any = arguments.one_of("missing", given, MISSING)
         return lambda _column: word
@@ -215,7 +215,7 @@ def _policies(
 
 def _refuse_of_numbers(column: str, policy: Missing) -> None:
     if policy != "raise":
-        must = "`missing` must be refuse for numbers, as they are exchanged among all records"
+        must = "`missing` must be raise for numbers, as they are exchanged among all records"
         raise ValueError(f"{prefix([column])}{must}; got {policy}")
 
 

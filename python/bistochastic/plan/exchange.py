@@ -91,7 +91,7 @@ def attribute_data(attribute: Attribute) -> Fields:
             found["requested"] = {name: number(value) for name, value in attribute.given}
         if attribute.matrix is not None:
             found["matrix"] = exchange.plain(attribute.matrix)
-        return {**found, "order": attribute.order or "none", "release": attribute.release}
+        return {**found, "order": attribute.order or "none", "how": attribute.how}
     lists = [[_label(value) for value in labels.values] for labels in attribute.axes]
     if len(attribute.columns) > 1:
         found = {"kind": "joint", "columns": list(attribute.columns), "categories": lists}
@@ -103,7 +103,7 @@ def attribute_data(attribute: Attribute) -> Fields:
     else:
         pairs = zip(attribute.groups.labels.values, attribute.groups.matrices, strict=True)
         each = [{"value": _label(value), "matrix": exchange.plain(law)} for value, law in pairs]
-        found["strata"] = {"column": attribute.groups.column, "matrices": each}
+        found["groups"] = {"column": attribute.groups.column, "matrices": each}
     found["missing"] = attribute.missing
     if attribute.impossible:
         found["impossible"] = [[_label(value) for value in cell] for cell in attribute.impossible]
@@ -209,7 +209,7 @@ def _labels(here: Here) -> list[Any]:
     return [one(item) for item in here.items()]
 
 
-_COMMON = ("matrix", "strata", "missing", "categories_from_data")
+_COMMON = ("matrix", "groups", "missing", "categories_from_data")
 
 
 def _read_coded(here: Here, kind: str) -> Categorical | Joint:
@@ -227,7 +227,9 @@ def _read_coded(here: Here, kind: str) -> Categorical | Joint:
         impossible = [_labels(cell) for cell in here["impossible"].items()] if (
             "impossible" in here
         ) else []  # fmt: skip
-        missing = here["missing"].text() if "missing" in here else "raise"
+        missing = formats.current(
+            "missing", here["missing"].text() if "missing" in here else "raise"
+        )
         each = [len(axis) for axis in lists] if joint else [len(lists)]
         size = math.prod(n + (missing == "category") for n in each) - len(impossible)
         options: Fields = {"missing": missing}
@@ -235,14 +237,14 @@ def _read_coded(here: Here, kind: str) -> Categorical | Joint:
             options["categories_from_data"] = here["categories_from_data"].flag()
         if "matrix" in here:
             options["matrix"] = _matrix(here["matrix"], size)
-        if "strata" in here:
-            options["strata"] = _strata(here["strata"], size)
+        if "groups" in here:
+            options["groups"] = _groups(here["groups"], size)
         if joint:
             return Joint(columns, lists, impossible=impossible, **options)
         return Categorical(columns, lists, **options)  # type: ignore[arg-type]
 
 
-def _strata(here: Here, size: int) -> tuple[str, dict[Any, Matrix]]:
+def _groups(here: Here, size: int) -> tuple[str, dict[Any, Matrix]]:
     here.keys(("column", "matrices"))
     chosen = {}
     for item in here["matrices"].items():
@@ -255,15 +257,12 @@ def _strata(here: Here, size: int) -> tuple[str, dict[Any, Matrix]]:
 
 
 def _read_numeric(here: Here) -> Numeric:
-    here.keys(("kind", "column"), ("family", "requested", "matrix", "order", "release"))
+    here.keys(("kind", "column"), ("family", "requested", "matrix", "order", "how"))
     column = here["column"].text()
     with about([column]):
         order = here["order"].text() if "order" in here else "rank"
-        release: Any = here["release"].text() if "release" in here else "permute"
-        options: Fields = {
-            "order": None if order == "none" else order,
-            "release": release,
-        }
+        how = here["how"].text() if "how" in here else "permute"
+        options: Fields = {"order": None if order == "none" else order, "how": how}
         law = _matrix(here["matrix"], None) if "matrix" in here else None
         if "family" not in here:
             return Numeric(column, matrix=law, **options)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from bistochastic.exchange import OLDER
 
 if TYPE_CHECKING:
     from bistochastic.exchange import Fields
 
-# The version of plans that is written, and that of the names a digest is made from.
+# The version of plans that is written.
 VERSION = 1
-# Fields of an attribute: how a plan is or will be written, and what format 1 calls them.
-FIELDS = {"groups": "strata", "how": "release", "categories_from_data": "domain_from_data"}
+# Fields of an attribute: the names under which a plan is written, and the names of format 1.
+FIELDS = {name: OLDER[name] for name in ("groups", "how", "categories_from_data")}
 # Values of such fields, by the field's name in format 1.
 VALUES = {"missing": {"raise": "refuse"}}
 
@@ -33,6 +35,12 @@ def _attribute(data: Fields) -> Fields:
         if name in named:
             named[name] = values.get(named[name], named[name])
     return named
+
+
+def current(field: str, value: Any) -> Any:
+    """Translate a value of format 1 to the value that is written today."""
+    older = {old: new for new, old in VALUES.get(field, {}).items()}
+    return older.get(value, value) if isinstance(value, str) else value
 
 
 def to_text(data: Fields) -> str:

@@ -34,7 +34,7 @@ _SHORT = 1 << 15
 
 
 @dataclass(frozen=True)
-class Function:
+class BatchFunction:
     """A plan, where its key is, and how rows are addressed. It can be pickled; no key is inside.
 
     A row in an error is counted from 0 within its batch, as an engine does not say which batch of
@@ -53,14 +53,14 @@ class Function:
     key: KeySource
     id_column: str | None
     row_columns: tuple[str, ...]
-    release: str | None
+    release_name: str | None
     after: Certificate | Literal["first"] | None
     redraw: bool
     pseudonym: str | None
     _expected: Any = field(default=None, repr=False)
     """The Arrow schema that batches must have, if one was said."""
 
-    def _for_schema(self, schema: Any) -> Function:
+    def _for_schema(self, schema: Any) -> BatchFunction:
         """The same for batches of this schema of pyarrow alone: others stop the work."""
         self.schema(schema)
         return dataclasses.replace(self, _expected=_schema(schema))
@@ -120,7 +120,7 @@ class Function:
 
     def _run(self, names: list[str], key: _core.Key | None) -> Run:
         """What is done with tables of these columns; without a key, for their schema."""
-        options = Options(key, self.release, _wave(self), False)
+        options = Options(key, self.release_name, _wave(self), False)
         return Run(self.plan, names, options, row_columns=self.row_columns)
 
     def _protected(self, table: Any, key: _core.Key | None) -> Any:
@@ -180,7 +180,7 @@ class Function:
 
     def __repr__(self) -> str:
         by = self.id_column if self.id_column is not None else ", ".join(self.row_columns)
-        return f"<Function of plan `{shown(self.plan.name)}` by `{shown(by)}`, {self.key!r}>"
+        return f"<BatchFunction of plan `{shown(self.plan.name)}` by `{shown(by)}`, {self.key!r}>"
 
     def _repr_html_(self) -> str:
         from bistochastic.markup import facts, fragment
@@ -191,33 +191,33 @@ class Function:
         pairs = [
             ("rows are addressed by", ", ".join(map(shown, by))),
             ("key", f"{self.key.kind} {shown(self.key.place)}, {self.key.fingerprint}"),
-            ("release", "none" if self.release is None else shown(self.release)),
+            ("release name", "none" if self.release_name is None else shown(self.release_name)),
             ("pseudonym", "none" if self.pseudonym is None else shown(self.pseudonym)),
         ]
-        title = f"Function of plan {shown(plan.name)}"
+        title = f"Batch function of plan {shown(plan.name)}"
         return fragment(facts(pairs, caption=title), laws(plan, "What is hidden"))
 
 
-def _wave(f: Function) -> waves.Wave | None:
+def _wave(f: BatchFunction) -> waves.Wave | None:
     """What is said about ids; none where rows are addressed."""
     if f.id_column is None:
         return None
     return waves.Wave(f.id_column, f.after, f.redraw, f.pseudonym, False, 1)
 
 
-def function(
+def batch_function(
     plan: Plan,
     *,
     key: object = None,
     id_column: object = None,
     row_columns: object = None,
-    release: object = None,
+    release_name: object = None,
     after: object = None,
     redraw: object = False,
     pseudonym: object = None,
     shuffle: object = False,
     allow_insecure: object = False,
-) -> Function:
+) -> BatchFunction:
     """What :meth:`Plan.batch_function` does."""
     plan._refuse_undecided()
     if _core.as_flag("shuffle", shuffle):
@@ -238,19 +238,19 @@ def function(
         got = "neither" if id_column is None else "both"
         must = "`id_column` must be given, or row_columns, as rows have no position on an engine"
         raise ValueError(f"{must}; got {got}")
-    label = None if release is None else named("release", release)
+    label = None if release_name is None else named("release_name", release_name)
     again = _core.as_flag("redraw", redraw)
     if id_column is not None:
         wave = waves.Wave.of(id_column, after, again, pseudonym, False, 1)
         wave.check_plan(plan, label)
-        return Function(
+        return BatchFunction(
             plan, key, wave.id_column, (), label, wave.after, again, wave.pseudonym
         )  # fmt: skip
     columns = _names(row_columns)
     if label is None:
         raise ValueError("`release_name` must name the file whose rows are addressed; got none")
     waves.refuse_without_ids(after, again, pseudonym, False, 1)
-    return Function(plan, key, None, columns, label, None, False, None)
+    return BatchFunction(plan, key, None, columns, label, None, False, None)
 
 
 def _names(given: Any) -> tuple[str, ...]:

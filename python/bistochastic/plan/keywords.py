@@ -33,7 +33,7 @@ class Survey(TypedDict, total=False):
 class ReleaseOptions(TypedDict, total=False):
     """What is said of a release beside its key: see :meth:`bistochastic.Plan.protect`."""
 
-    release: str | None
+    release_name: str | None
     id_column: str | None
     after: Certificate | Literal["first"] | None
     redraw: bool

@@ -28,7 +28,7 @@ class Options:
     """
 
     key: _core.Key | None
-    release: str | None
+    release_name: str | None
     wave: waves.Wave | None
     shuffle: bool
     spending: Spending | None = None
@@ -44,12 +44,12 @@ class Options:
         plan: Plan,
         *,
         key: object = None,
-        release: object = None,
+        release_name: object = None,
         id_column: object = None,
         after: object = None,
         redraw: object = False,
         pseudonym: object = None,
-        fresh: object = False,
+        rerandomize_numeric: object = False,
         shuffle: object = False,
         max_rows_per_id: object = 1,
         allow_insecure: object = False,
@@ -60,12 +60,12 @@ class Options:
         from bistochastic.models.ledger import spending
 
         plan._refuse_undecided()
-        given = {"redraw": redraw, "fresh": fresh, "shuffle": shuffle,
+        given = {"redraw": redraw, "rerandomize_numeric": rerandomize_numeric, "shuffle": shuffle,
                  "allow_insecure": allow_insecure}  # fmt: skip
         flags = {name: _core.as_flag(name, value) for name, value in given.items()}
-        held = _checked(key, release, id_column, flags["allow_insecure"])
-        label = None if release is None else named("release", release)
-        ids = (after, flags["redraw"], pseudonym, flags["fresh"], max_rows_per_id)
+        held = _checked(key, release_name, id_column, flags["allow_insecure"])
+        label = None if release_name is None else named("release_name", release_name)
+        ids = (after, flags["redraw"], pseudonym, flags["rerandomize_numeric"], max_rows_per_id)
         if id_column is None:
             waves.refuse_without_ids(*ids)
             spent = spending(ledger, dataset, plan, label, held, ids=False)
@@ -129,15 +129,17 @@ def _needed(plan: Plan, id_column: str | None, argument: str) -> list[str]:
     return needed if id_column is None else [*needed, id_column]
 
 
-def _checked(key: object, release: object, id_column: object, insecure: bool) -> _core.Key | None:
+def _checked(
+    key: object, release_name: object, id_column: object, insecure: bool
+) -> _core.Key | None:
     """What a key asks for, and what asks for a key."""
-    if release is not None:
-        named("release", release)
+    if release_name is not None:
+        named("release_name", release_name)
     if key is None:
         if id_column is not None:
             raise ValueError("`key` must be given with id_column; got none")
         return None
     held = secret_of(key, insecure)
-    if id_column is None and release is None:
+    if id_column is None and release_name is None:
         raise ValueError("`release_name` must name what a key is used for; got none")
     return held

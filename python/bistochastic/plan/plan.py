@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bistochastic.models.result import Regression
     from bistochastic.plan.attributes import Missing
     from bistochastic.plan.definitions import Bits, Measures
-    from bistochastic.plan.function import Function
+    from bistochastic.plan.function import BatchFunction
     from bistochastic.plan.preview import Preview
     from bistochastic.plan.protect import Release
     from bistochastic.plan.stream import ProtectedBatches
@@ -126,7 +126,7 @@ class Plan(_Fields):
         return frozenset(column for a in self.attributes for column in a.columns)
 
     def _check(self) -> None:
-        """No column twice; strata stay in clear."""
+        """No column twice; columns of groups stay unprotected."""
         if self.keep == "*" and self.undecided:
             must = f'must not be undecided beside keep="*", which keeps {_each(self.undecided)}'
             raise ValueError(f"{prefix(self.undecided)}{must}; got both")
@@ -146,7 +146,7 @@ class Plan(_Fields):
             column = attribute.groups.column
             clear = column in self.keep or (self.keep == "*" and column not in seen)
             if not clear:
-                must = f"`strata` must be by a column that stays in clear; got `{shown(column)}`"
+                must = f"`groups` must be by a column that the plan keeps; got `{shown(column)}`"
                 raise ValueError(f"{prefix(attribute.columns)}{must}, which is not in `keep`")
 
     @classmethod
@@ -156,7 +156,7 @@ class Plan(_Fields):
         *,
         beta: float | None = None,
         epsilon: float | None = None,
-        floor: float | None = None,
+        min_beta: float | None = None,
         categories_from_data: bool = False,
         codebook: object = None,
         numeric: Iterable[str] | Literal["*"] = (),
@@ -175,7 +175,7 @@ class Plan(_Fields):
         levels of texts, of a Categorical and of an Arrow dictionary are those that happen to occur:
         they are read only with ``categories_from_data=True``, and plan and certificate then say so.
 
-        Categories get randomized response. Each column reaches ``beta``, or ``floor`` if that is
+        Categories get randomized response. Each column reaches ``beta``, or ``min_beta`` if that is
         larger. Ask for ``epsilon`` in the place of beta, and every matrix has at most that epsilon.
 
         Columns of numbers are *undecided*, unless a codebook declares their categories: they may be
@@ -216,7 +216,7 @@ class Plan(_Fields):
             schema,
             beta=beta,
             epsilon=epsilon,
-            min_beta=floor,
+            min_beta=min_beta,
             categories_from_data=categories_from_data,
             codebook=codebook,
             numeric=numeric,
@@ -290,8 +290,10 @@ class Plan(_Fields):
 
     @property
     def beta(self) -> float:
-        """``bits / max_bits``, never above the truth. While :attr:`has_records` is false it covers the
-        categorical part alone: a numeric column has bits once the number of records is known.
+        """``bits / max_bits``, never above the true value.
+
+        Until :attr:`has_records` is true it covers the categorical columns only, as the bits of a
+        numeric column depend on the number of records.
 
         One attribute may be sold out for another: look at :attr:`min_beta`, too.
         """
@@ -299,7 +301,7 @@ class Plan(_Fields):
 
     @property
     def min_beta(self) -> float:
-        """The smallest beta of an attribute; of the categorical ones while not :attr:`has_records`."""
+        """The smallest beta of a column; of a categorical one while not :attr:`has_records`."""
         self._together()
         betas = [each.beta for each in self.by_attribute.values() if each.beta is not None]
         return min(betas)
@@ -341,12 +343,12 @@ class Plan(_Fields):
         self,
         *,
         beta: float | None = None,
-        floor: float | None = None,
+        min_beta: float | None = None,
         epsilon: float | None = None,
     ) -> None:
         """Raise :class:`bistochastic.errors.GuaranteeError` unless the plan keeps what is asked.
 
-        ``beta`` is of all attributes together, ``floor`` of each of them, ``epsilon`` of a whole
+        ``beta`` is of all attributes together, ``min_beta`` of each of them, ``epsilon`` of a whole
         record. A numeric column without a number of records keeps no promise.
 
         >>> import bistochastic as bs
@@ -358,22 +360,22 @@ class Plan(_Fields):
             ...
         bistochastic.errors.GuaranteeError: column `b`: `beta` must be at least 0.6; got 0.5...
         """
-        asked = {"beta": beta, "floor": floor, "epsilon": epsilon}
+        asked = {"beta": beta, "min_beta": min_beta, "epsilon": epsilon}
         wanted = {
             name: _core.as_real(name, "be a number", x)
             for name, x in asked.items()
             if x is not None
         }
         if not wanted:
-            raise ValueError("`require` must be given beta, floor or epsilon; got none")
+            raise ValueError("`require` must be given beta, min_beta or epsilon; got none")
         self._refuse_undecided(GuaranteeError)
         parts = list(self.by_attribute.values())
         unbound = [each for each in parts if each.beta is None]
-        if unbound and ("beta" in wanted or "floor" in wanted):
+        if unbound and ("beta" in wanted or "min_beta" in wanted):
             must = "`records` must be known; got none, which for_records(n) sets"
             raise GuaranteeError(f"{prefix(unbound[0].columns)}{must}")
         weakest = min(parts, key=lambda each: each.beta or 0.0)
-        if "floor" in wanted and not (weakest.beta or 0.0) >= wanted["min_beta"]:
+        if "min_beta" in wanted and not (weakest.beta or 0.0) >= wanted["min_beta"]:
             least = f"`beta` must be at least {_exact(wanted['min_beta'])}"
             got = _exact(weakest.beta or 0.0)
             raise GuaranteeError(f"{prefix(weakest.columns)}{least}; got {got}")
@@ -433,7 +435,7 @@ class Plan(_Fields):
         frame: FrameT,
         *,
         key: _core.Key | KeySource | None = None,
-        fresh: bool = False,
+        rerandomize_numeric: bool = False,
         shuffle: bool = False,
         max_rows_per_id: int = 1,
         ledger: Ledger | None = None,
@@ -448,7 +450,7 @@ class Plan(_Fields):
         categories of the plan. Anything wrong is an error that names column and row, never a value.
 
         Without a key the noise is drawn afresh and forgotten: the usual case for a single release.
-        With a key it can be drawn again, and ``release`` names what it is for. The noise then
+        With a key it can be drawn again, and ``release_name`` names what it is for. The noise then
         depends on the data in blocks of 65,536 rows, so that two files under one label share
         nothing; fewer than 256 rows are refused. ``key`` is a :class:`Key`, or a :class:`KeySource`
         that says where it is read and which fingerprint it must have.
@@ -457,9 +459,9 @@ class Plan(_Fields):
         in every wave. Then ``after`` is ``"first"`` or the certificate of the wave before; what
         would draw anew is refused, unless ``redraw=True``. The id column is left out unless the
         plan keeps it; ``pseudonym`` is the name of a column with a keyed hash in its place. An id
-        may have ``max_rows_per_id`` rows. Numeric columns beside ids need ``rerandomize_numeric=True`` and a
-        ``release``. Without them ``release`` changes no report by ids, and none without a key: the
-        certificate notes it as the name of the release.
+        may have ``max_rows_per_id`` rows. With ids, numeric columns need
+        ``rerandomize_numeric=True`` and a ``release_name``. Otherwise ``release_name`` does not
+        change reported values by ids, or without a key; it is noted in the certificate.
 
         ``shuffle=True`` puts the rows in a random order. Otherwise the order stays in clear, and a
         sorted file gives its neighbours away. ``allow_insecure`` admits ``Key.insecure``.
@@ -476,9 +478,15 @@ class Plan(_Fields):
         from bistochastic.plan.protect import protect
 
         said = Options.of(
-            self, key=key, fresh=fresh, shuffle=shuffle, max_rows_per_id=max_rows_per_id,
-            ledger=ledger, dataset=dataset, **options,
-        )  # fmt: skip
+            self,
+            key=key,
+            rerandomize_numeric=rerandomize_numeric,
+            shuffle=shuffle,
+            max_rows_per_id=max_rows_per_id,
+            ledger=ledger,
+            dataset=dataset,
+            **options,
+        )
         return protect(self, frame, said, progress)
 
     @taking(ReleaseOptions)
@@ -523,17 +531,17 @@ class Plan(_Fields):
         return protect_batches(self, reader, said)
 
     @taking(EngineOptions)
-    def function(self, **options: Unpack[EngineOptions]) -> Function:
+    def batch_function(self, **options: Unpack[EngineOptions]) -> BatchFunction:
         """What an engine calls on its batches: a plan and where its key is, without the key.
 
         Rows are addressed by ``id_column``, as in :meth:`protect`, and ``after`` is needed as
-        there; ``release`` is a name for the certificate, and changes no report. So a row has the
-        same report wherever and however often the engine computes it. What
+        there; ``release_name`` is a name for the certificate. So a row has the same reported value
+        wherever and however often the engine computes it. What
         cannot be had that way is refused: addresses by position, shuffles, numeric columns, and no
         key at all.
 
         Where rows rather than people are addressed, ``row_columns`` names what tells them apart, a
-        file and a number in it, say. Then ``release`` names the file: one label, one file, as
+        file and a number in it, say. Then ``release_name`` names the file: one label, one file, as
         another one under the same label shows where its rows differ.
 
         An error names a row of its batch, counted from 0: an engine does not tell which rows of the
@@ -551,9 +559,9 @@ class Plan(_Fields):
         >>> released.column_names, certificate.records
         (['sex'], 3)
         """
-        from bistochastic.plan.function import function
+        from bistochastic.plan.function import batch_function
 
-        return function(self, **options)
+        return batch_function(self, **options)
 
     @overload
     def on(
@@ -949,12 +957,12 @@ class Plan(_Fields):
             id_column=id_column, pseudonym=pseudonym, later=plan2, survey=survey,
         )  # fmt: skip
 
-    def weights(self, frame: object, *, weights: str | None = None) -> Any:
-        """A weight per record, for other software: protected columns get their likeliest margins.
+    def calibration_weights(self, frame: object, *, weights: str | None = None) -> Any:
+        """Compute calibration weights for use in other software: one per record.
 
-        By raking, attribute after attribute, and within their strata. The weights sum to the number
-        of records, or of the survey ``weights`` that they start from. They put margins right, not
-        what columns have to do with each other: that takes :meth:`estimate`.
+        Raking gives the protected columns their likeliest margins, within each group. They sum
+        to the number of records, or of the survey ``weights`` that they start from. They correct
+        margins, not correlations between columns: use :meth:`estimate` for those.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
@@ -964,7 +972,7 @@ class Plan(_Fields):
         """
         from bistochastic.tables import raking
 
-        return raking.weights(self, frame, weights)
+        return raking.calibrate(self, frame, weights)
 
     @kept
     def digest(self) -> str:

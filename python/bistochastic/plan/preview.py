@@ -149,7 +149,7 @@ def headline(plan: Plan) -> str:
     return ", ".join(f"beta {down(part.beta)} of {name}" for name, part in known)
 
 
-HEADER = ["columns", "kind", "law", "size", "bits", "beta", "epsilon"]
+HEADER = ["Columns", "Kind", "Family", "Size", "Bits", "Beta", "Epsilon"]
 
 
 def rows(parts: list[Measures]) -> list[list[str]]:

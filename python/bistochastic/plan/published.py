@@ -242,8 +242,8 @@ def _of_column(attribute: Categorical | Joint, column: str, each: list[_Read | N
         return found
     labels = attribute.axes[attribute.columns.index(column)].values
     names: tuple[Label | None, ...] = (*labels, *[None] * (attribute.missing == "category"))
-    strata = attribute.groups
-    groups: Sequence[Label | None] = (None,) if strata is None else strata.labels.values
+    by_group = attribute.groups
+    groups: Sequence[Label | None] = (None,) if by_group is None else by_group.labels.values
     told: dict[tuple[str, tuple[Label | None, ...]], list[Label | None]] = {}
     for group, one in zip(groups, read, strict=True):
         for kind, flags in (("categories", one.always), ("sometimes", one.sometimes & ~one.always)):
@@ -254,8 +254,8 @@ def _of_column(attribute: Categorical | Joint, column: str, each: list[_Read | N
             if some:
                 told.setdefault((kind, some), []).append(group)
     for (kind, some), where in told.items():
-        whole = strata is None or len(where) == len(groups)
-        by = "" if strata is None or whole else strata.column
+        whole = by_group is None or len(where) == len(groups)
+        by = "" if by_group is None or whole else by_group.column
         chosen = () if whole else tuple(group for group in where if group is not None)
         found.append(Fact(kind, column, some, by, chosen))
     return found

@@ -187,15 +187,15 @@ class Run:
     def _one_by_ids(
         self, attribute: Categorical | Joint, encoded: Encoded, ids: Any, room: Any
     ) -> Codes:
-        """Those of one attribute, each stratum by its own law."""
+        """Those of one attribute, each group by its own law."""
         columns, key, name = list(attribute.columns), self._key, self.plan.name
         with about(columns):
-            if encoded.strata is None:
+            if encoded.groups is None:
                 [law] = attribute.matrices
                 return _core.plan_ids(key, name, columns, law, encoded.codes, ids, out=room)
             out = np.empty_like(encoded.codes) if room is None else room
-            for stratum, law in enumerate(attribute.matrices):
-                rows = np.flatnonzero(encoded.strata == stratum)
+            for group, law in enumerate(attribute.matrices):
+                rows = np.flatnonzero(encoded.groups == group)
                 codes, some = encoded.codes[rows], _some(ids, rows)
                 out[rows] = _core.plan_ids(key, name, columns, law, codes, some)
             return out

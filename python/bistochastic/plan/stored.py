@@ -34,7 +34,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 _FINGERPRINT = re.compile(r"[0-9a-f]{16}|insecure")
 _KINDS = {"whole numbers", "texts", "bytes", "none"}
 # Made anew when a certificate is shown.
-_SENTENCES = {"in_clear", "statements", "warnings", "epsilon_is_infinite_because"}
+_SENTENCES = {"published_unchanged", "notes", "warnings", "epsilon_is_infinite_because"}
 # Privacy that is claimed, and privacy that is lost.
 _AT_MOST = {"beta", "min_beta", "bits", "worst_row_beta", "worst_column_beta"}
 _AT_LEAST = {"epsilon", "max_leakage_bits"}
@@ -105,32 +105,32 @@ def _certificate(cls: type[C], here: Here) -> C:
 
     plan = exchange.read(Plan, here["plan"].value, "plan")
     key = here["key"]
-    key.keys(("kept", "fingerprint"))
-    kept, fingerprint = key["kept"].flag(), key["fingerprint"].value
-    if not kept and fingerprint is not None:
-        raise key["fingerprint"].refuse("be null without a key that was kept", _short(fingerprint))
-    if kept and not _FINGERPRINT.fullmatch(key["fingerprint"].text()):
+    key.keys(("stored", "fingerprint"))
+    has_key, fingerprint = key["stored"].flag(), key["fingerprint"].value
+    if not has_key and fingerprint is not None:
+        raise key["fingerprint"].refuse("be null without a stored key", _short(fingerprint))
+    if has_key and not _FINGERPRINT.fullmatch(key["fingerprint"].text()):
         raise key["fingerprint"].refuse("be the fingerprint of a key", _short(fingerprint))
     package = here["package"].text()
     if not package.removeprefix("bistochastic ") or not package.startswith("bistochastic "):
         raise here["package"].refuse("be bistochastic and a version", _short(package))
     ids = None if here["ids"].value is None else _ids(here["ids"], plan)
-    if ids is not None and not kept:
-        raise here["ids"].refuse("be null without a key that was kept", "ids")
+    if ids is not None and not has_key:
+        raise here["ids"].refuse("be null without a stored key", "ids")
     found = cls(
         plan=plan,
         records=_records(here["records"], plan),
-        release=_optional(here["release"]),
-        key_kept=kept,
+        release_name=_optional(here["release_name"]),
+        key_stored=has_key,
         key_fingerprint=fingerprint,
-        columns_in_clear=_clear(here["columns_in_clear"], plan, ids),
+        unprotected_columns=_unprotected(here["unprotected_columns"], plan, ids),
         shuffled=here["shuffled"].flag(),
         ids=ids,
         package=package.removeprefix("bistochastic "),
         engine=_optional(here["engine"]),
         **_read_later(here, LATER),
     )
-    if not set(found.declared_categories) <= set(found.columns_in_clear):
+    if not set(found.declared_categories) <= set(found.unprotected_columns):
         must, got = "name columns that the plan keeps", "one of another name"
         raise here["declared_categories"].refuse(must, got)
     given = found.to_dict()
@@ -153,7 +153,7 @@ def _records(here: Here, plan: Plan) -> int:
     return records
 
 
-def _clear(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
+def _unprotected(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
     """The columns that left as they were: those that the plan keeps."""
     columns = [_name(item) for item in here.items()]
     if len(set(columns)) < len(columns):
@@ -163,9 +163,9 @@ def _clear(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
     else:
         own = {*plan._protected, *plan.drop, "" if ids is None else ids.id_column}
         wrong = own.intersection(columns)
-        # A column that strata are read off is in every table.
-        strata = {a.strata.column for a in plan.attributes if a.strata is not None}
-        wrong |= strata - own - set(columns)
+        # A column that groups are read from is in every table.
+        groups = {a.groups.column for a in plan.attributes if a.groups is not None}
+        wrong |= groups - own - set(columns)
     if wrong:
         raise here.refuse("hold what the plan keeps", f"a difference in `{shown(min(wrong))}`")
     return tuple(columns)
@@ -247,7 +247,7 @@ def _compare(here: Here, name: str, given: object) -> None:
     elif given is not None and name in _AT_MOST | _AT_LEAST | {"max_bits"}:
         if here.value is not None or name not in _MAY_LACK:
             _compare_bound(here, name, _measure(Here(given, here.path)))
-    elif type(here.value) is not type(given) or here.value != given:
+    elif type(here.value) is not type(given) or formats.current(name, here.value) != given:
         must = f"be {_short(given)}, as the plan and the options give"
         raise here.refuse(must, _short(here.value))
 

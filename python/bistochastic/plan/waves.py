@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 def refuse_without_ids(
-    after: object, redraw: bool, pseudonym: object, fresh: bool, max_rows: Any
+    after: object, redraw: bool, pseudonym: object, rerandomize_numeric: bool, max_rows: Any
 ) -> None:
     """Options that mean nothing by position."""
     given = {"after": after is not None, "redraw": redraw, "pseudonym": pseudonym is not None,
-             "fresh": fresh,
+             "rerandomize_numeric": rerandomize_numeric,
              "max_rows_per_id": _core.as_whole("max_rows_per_id", max_rows, 1) != 1}  # fmt: skip
     for name, is_given in given.items():
         if is_given:
@@ -204,7 +204,7 @@ class Wave:
     after: Any
     redraw: bool
     pseudonym: str | None
-    fresh: bool
+    rerandomize_numeric: bool
     max_rows_per_id: int
 
     @classmethod
@@ -214,7 +214,7 @@ class Wave:
         after: object,
         redraw: bool,
         pseudonym: object,
-        fresh: bool,
+        rerandomize_numeric: bool,
         rows: Any,
     ) -> Wave:
         """With all of it looked at."""
@@ -230,17 +230,17 @@ class Wave:
         if pseudonym is not None:
             pseudonym = named("pseudonym", pseudonym)
         limit = _core.as_whole("max_rows_per_id", rows, 1)
-        return cls(column, after, redraw, pseudonym, fresh, limit)
+        return cls(column, after, redraw, pseudonym, rerandomize_numeric, limit)
 
-    def check_plan(self, plan: Plan, release: str | None) -> None:
+    def check_plan(self, plan: Plan, release_name: str | None) -> None:
         """What can be said before the table is read."""
         for attribute in plan._numeric:
             before = prefix(attribute.columns)
-            if not self.fresh:
-                must = "`rerandomize_numeric` must be True, as numbers are permuted anew in every wave"
+            if not self.rerandomize_numeric:
+                must = "`rerandomize_numeric` must be True, as every wave permutes numbers again"
                 raise ValueError(f"{before}{must}; got False")
-            if release is None:
-                must = "`release_name` must name the wave where rerandomize_numeric=True"
+            if release_name is None:
+                must = "`release_name` must name the wave if rerandomize_numeric=True"
                 raise ValueError(f"{before}{must}; got none")
         if self.after != "first":
             earlier: Certificate = self.after
@@ -442,7 +442,7 @@ def laws_of(attribute: Categorical | Joint) -> Any:
         return _core.digest_of(attribute.matrices[0])
     digests = [_core.digest_of(matrix) for matrix in attribute.groups.matrices]
     pairs = zip(map(spelling, attribute.groups.labels.values), digests, strict=True)
-    # Their order does not matter: a row is drawn by the law of its own stratum.
+    # Their order does not matter: a row is drawn by the law of its own group.
     return attribute.groups.column, sorted(pairs, key=str)
 
 

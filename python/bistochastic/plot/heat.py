@@ -31,7 +31,7 @@ _LABELLED = 30
 
 
 def heatmap(
-    matrix: Matrix, *, scale: str = "linear", labels: object = None, axes: object = None
+    matrix: Matrix, *, scale: str = "linear", categories: object = None, axes: object = None
 ) -> Figure:
     """The probabilities of a matrix as colours: one row per truth, one column per report.
 
@@ -40,7 +40,7 @@ def heatmap(
     * ``scale`` is ``"linear"`` or ``"log"``. On the logarithmic scale small entries can be told
       apart, but a matrix that mostly tells the truth looks blurred. All entries below a millionth
       of the largest share its lightest colour.
-    * ``labels`` are the names of the categories, in the order of their codes. With more than 30
+    * ``categories`` are their names, in the order of their codes. With more than 30
       categories only some are shown.
     * ``axes`` are matplotlib axes to draw into. Without them a figure is made.
 
@@ -66,7 +66,7 @@ def heatmap(
     if not isinstance(scale, str) or scale not in ("linear", "log"):
         got = repr(scale) if isinstance(scale, str) else type(scale).__name__
         raise ValueError(f'`scale` must be "linear" or "log"; got {got}')
-    names = None if labels is None else _names(labels, matrix.size)
+    names = None if categories is None else _names(categories, matrix.size)
     if axes is None:
         side = 5.6 + max(0, min(matrix.size, _WRITTEN) - _FEW) * 0.17
         _, (ax,) = new_figure(side + 0.8, side)
@@ -126,14 +126,14 @@ def heatmap(
     return figure_of(ax)
 
 
-def _names(labels: Any, size: int) -> list[str]:
-    """The labels of the categories as text, one for each."""
+def _names(categories: Any, size: int) -> list[str]:
+    """The names of the categories, one for each."""
     must = f"hold {size} names, one for each category"
-    if isinstance(labels, str):
-        raise TypeError(f"`labels` must {must}; got str")
-    names = [str(label) for label in items("labels", must, labels)]
+    if isinstance(categories, str):
+        raise TypeError(f"`categories` must {must}; got str")
+    names = [str(each) for each in items("categories", must, categories)]
     if len(names) != size:
-        raise ValueError(f"`labels` must {must}; got {len(names)}")
+        raise ValueError(f"`categories` must {must}; got {len(names)}")
     return names
 
 

@@ -54,7 +54,7 @@ class Column:
         return ", ".join(map(shown, self.attribute.columns))
 
     @property
-    def has_strata(self) -> bool:
+    def has_groups(self) -> bool:
         """Whether the rule depends on another column."""
         return self.attribute.groups is not None
 
@@ -138,10 +138,10 @@ class Column:
     def _excluded(self, matrix: Matrix) -> str:
         found = measures.lines(matrix, [math.inf])
         where = ""
-        strata = self.coded.strata
-        if strata is not None:
-            value = strata.labels.values[strata.matrices.index(matrix)]
-            where = f"where `{shown(strata.column)}` is `{shown(value)}`, "
+        groups = self.coded.groups
+        if groups is not None:
+            value = groups.labels.values[groups.matrices.index(matrix)]
+            where = f"where `{shown(groups.column)}` is `{shown(value)}`, "
         if found is None or found.witness is None:
             return f"{where}some reports rule some answers out for certain"
         _, w, v = (level(self.coded, code) for code in found.witness)
@@ -191,7 +191,7 @@ class Column:
         if self.law is not None and (row := self.worst_row()) is not None:
             level = row[1] if row[1] == "all alike" else element("code", row[1])
             worst = join(down(row[0], 4), " (", level, ")")
-        family = each.family if self.has_strata else spoken(each.family)
+        family = each.family if self.has_groups else spoken(each.family)
         note = f" ({each.note})" if each.note else ""
         return [
             self.name,
@@ -209,18 +209,18 @@ class Column:
             return count(self.measured.size, "record")
         return f"{self.measured.size:,}"
 
-    def strata(self) -> Markup | None:
+    def groups(self) -> Markup | None:
         """What each rule does, where there are several."""
         if self.attribute.groups is None:
             return None
-        strata = self.attribute.groups
-        header = [shown(strata.column), "rule", "beta", "epsilon", *before()]
+        groups = self.attribute.groups
+        header = [shown(groups.column), "rule", "beta", "epsilon", *before()]
         rows = [
             [element("code", shown(value)), spoken(matrix.family), down(matrix.beta, 4),
              epsilon(matrix.epsilon), *becomes(odds(matrix))]
-            for value, matrix in zip(strata.labels.values, strata.matrices, strict=True)
+            for value, matrix in zip(groups.labels.values, groups.matrices, strict=True)
         ]  # fmt: skip
-        caption = f"{self.plain}: the rules by {shown(strata.column)}"
+        caption = f"{self.plain}: the rules by {shown(groups.column)}"
         return table(header, rows, caption=caption, left=(0, 1))
 
     def precision(self, records: int, design_effect: float = 1.0) -> Precision:

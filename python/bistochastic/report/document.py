@@ -479,7 +479,7 @@ class Report:
                   left=(0, 1)),
             facts(self._totals(), caption="All of them together"),
         ]  # fmt: skip
-        found += [column.strata() for column in self.columns]
+        found += [column.groups() for column in self.columns]
         return join(found)
 
     def _totals(self) -> list[tuple[object, object]]:
@@ -545,7 +545,7 @@ class Report:
             )
             found.append(self._errors(coded))
             found += self._shared()
-            if any(column.has_strata for column in coded):
+            if any(column.has_groups for column in coded):
                 found.append(
                     element(
                         "p",

@@ -1,1 +1,1 @@
-"""A protected table analysed: labels, columns in clear, strata and survey weights understood."""
+"""Analyse a protected table: categories, unprotected columns, groups and survey weights."""

@@ -144,7 +144,7 @@ def way_back(question: Question, sheet: Sheet) -> tuple[Map, tuple[Axis, ...]]:
             names.append(axis.name)
             levels.append(axis.values or ())
         else:
-            # A column that only chooses laws: its strata are added up.
+            # A column that only chooses laws: its groups are added up.
             ones = np.ones((1, axis.size))
             factors.append(Factor(i, (ones,), ones))
             names.append("")
@@ -192,8 +192,8 @@ def of_tallies(
 
 
 def _matrices(question: Question, back: Map, at: tuple[int, ...]) -> list[Matrix]:
-    """The matrix of every axis that stays, inside the strata ``at``, an index for each of them."""
-    strata = list(question.strata)
+    """The matrix of every axis that stays, inside the groups ``at``, an index for each of them."""
+    groups = list(question.groups)
     clear = len(back.shape) - len(question.coded)
     found = [families.identity(size) for size in back.shape[len(at) if at else 0 : clear]]
     for attribute in question.coded:
@@ -201,7 +201,7 @@ def _matrices(question: Question, back: Map, at: tuple[int, ...]) -> list[Matrix
             assert attribute.matrix is not None
             found.append(attribute.matrix)
         else:
-            found.append(attribute.groups.matrices[at[strata.index(attribute.groups.column)]])
+            found.append(attribute.groups.matrices[at[groups.index(attribute.groups.column)]])
     return found
 
 
@@ -212,14 +212,14 @@ def _product(matrices: list[Matrix]) -> Matrix:
 def _fitted(
     question: Question, back: Map, tallies: Tallies, how: str, patience: Patience
 ) -> tuple[Array, float, int]:
-    """Shares by another method: the table of all codes, stratum by stratum, then what is asked."""
+    """Shares by another method: the table of all codes, group by group, then what is asked."""
     sums = tallies.sums.sum(axis=0).reshape(back.shape)
     total = float(sums.sum())
     records = methods.effective(tallies)
-    strata = len(question.strata)
+    groups = len(question.groups)
     found = np.zeros(back.shape)
     gap, steps = 0.0, 0
-    for at in np.ndindex(*back.shape[:strata]):
+    for at in np.ndindex(*back.shape[:groups]):
         here = sums[at].reshape(-1)
         part = float(here.sum())
         if not part > 0:
@@ -228,7 +228,7 @@ def _fitted(
         shares, left, taken = methods.fitted(
             matrix, here / part, records * part / total, how, patience
         )
-        found[at] = shares.reshape(back.shape[strata:]) * (part / total)
+        found[at] = shares.reshape(back.shape[groups:]) * (part / total)
         # In nats per record of the whole table.
         gap += left * part / total
         steps += taken

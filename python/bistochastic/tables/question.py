@@ -45,7 +45,7 @@ class Question:
         return tuple(each for each in self.plan._coded if names & set(each.columns))
 
     @property
-    def strata(self) -> dict[str, Labels]:
+    def groups(self) -> dict[str, Labels]:
         """The columns that choose the laws of these attributes, with the values they may have."""
         found = {}
         for each in self.coded:
@@ -54,7 +54,7 @@ class Question:
         return found
 
     @property
-    def groups(self) -> dict[str, Labels]:
+    def all_groups(self) -> dict[str, Labels]:
         """All columns that choose laws of the plan, with the values they may have."""
         every = self.plan.attributes
         return {e.groups.column: e.groups.labels for e in every if e.groups is not None}
@@ -226,7 +226,7 @@ def levels_of(attribute: Coded, column: str) -> tuple[Any, ...]:
 
 
 def pseudo(attribute: Coded, scores: Array, what: str) -> tuple[Array, ...]:
-    """Pseudo-responses of rows of scores over the codes, for the matrix of every stratum."""
+    """Pseudo-responses of rows of scores over the codes, for the matrix of every group."""
     found = []
     for matrix in attribute.matrices:
         with about(attribute.columns), operators.said_of(what, matrix):

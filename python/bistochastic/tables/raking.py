@@ -32,7 +32,7 @@ _WITHIN, _ROUNDS = 1e-9, 2000
 
 
 @watched("raking")
-def weights(plan: Plan, frame: object, given: str | None) -> Any:
+def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
     """See :meth:`bistochastic.Plan.weights`."""
     frame = table_of(frame)
     table = opened(frame)
@@ -52,8 +52,8 @@ def weights(plan: Plan, frame: object, given: str | None) -> Any:
         with about(attribute.columns):
             encoded = attribute._encode(table)
             place = encoded.codes.astype(np.int64)
-            if encoded.strata is not None:
-                place += encoded.strata.astype(np.int64) * attribute.size
+            if encoded.groups is not None:
+                place += encoded.groups.astype(np.int64) * attribute.size
             if encoded.missing is not None:
                 # Who did not answer is in clear, and stays as it is.
                 place[encoded.missing] = attribute.size * len(attribute.matrices)
@@ -65,7 +65,7 @@ def weights(plan: Plan, frame: object, given: str | None) -> Any:
 
 
 def _margin(attribute: Categorical | Joint, place: NDArray[np.int64], start: Array) -> Array:
-    """The likeliest total of every category, in each stratum, of records that answered."""
+    """The likeliest total of every category, in each group, of records that answered."""
     size, laws = attribute.size, attribute.matrices
     seen = np.bincount(place, start, size * len(laws) + 1).astype(float)
     for s, matrix in enumerate(laws):

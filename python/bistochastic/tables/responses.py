@@ -93,8 +93,8 @@ class Responses:
                 found = found * tables[0][0][codes]
             else:
                 stacked = np.concatenate([table[0] for table in tables])
-                strata = self.codes[attribute.groups.column].astype(np.int64)
-                found = found * stacked[strata * attribute.size + codes]
+                groups = self.codes[attribute.groups.column].astype(np.int64)
+                found = found * stacked[groups * attribute.size + codes]
         for name, power in function.powers.items():
             found = found * self._moved_back(name, self.numbers[name] ** power)
         return found

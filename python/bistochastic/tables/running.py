@@ -52,7 +52,7 @@ class Running:
         tallies = sheet.tallies()
         if not self._axes:
             # Levels that are declared stay in their order; those in clear are found on the way.
-            declared = {*self._question.strata}
+            declared = {*self._question.groups}
             for axis in sheet.axes:
                 known = axis.values is None or axis.name in declared
                 self._axes.append((axis.name, None if known else [], axis.size if known else 0))
@@ -103,8 +103,8 @@ class Running:
                 values = [values[i] for i in order]
             orders.append(order)
             told = None if values is None else tuple(values)
-            if name in self._question.strata:
-                told = self._question.strata[name].values
+            if name in self._question.groups:
+                told = self._question.groups[name].values
             axes.append(Axis(name, told, size, np.zeros(0, narrow(max(1, size)))))
         cells = np.ix_(*orders)
         sums, squares = self._sums[cells].reshape(1, -1), self._squares[cells].reshape(1, -1)

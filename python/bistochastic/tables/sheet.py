@@ -276,14 +276,14 @@ def of_table(
     ``times`` says how many records each row stands for, ``others`` which levels a column has though
     no row may hold them.
     """
-    needed = [*question.columns, *question.where, *question.strata]
+    needed = [*question.columns, *question.where, *question.groups]
     needed += [column for each in question.coded for column in each.columns]
     for column in needed:
         require(table, what, column)
     rows = table.rows
     inside: Mask | None = None
     axes: list[Axis] = []
-    for name, labels in question.strata.items():
+    for name, labels in question.groups.items():
         codes, missing = coding.read(table, name, labels, first)
         if missing is not None:
             raise ValueError(
@@ -294,11 +294,11 @@ def of_table(
     conditions = question.clear_where
     known: dict[str, tuple[Any, ...]] = {}
     for name in dict.fromkeys([*question.clear, *conditions]):
-        if name in question.strata and name not in conditions:
+        if name in question.groups and name not in conditions:
             continue
         found, values = levels(table, name)
-        if name in question.groups:
-            known[name] = question.groups[name].values
+        if name in question.all_groups:
+            known[name] = question.all_groups[name].values
         else:
             known[name] = (*values, *declared(table, name), *(others or {}).get(name, ()))
         if name in conditions:
@@ -306,12 +306,12 @@ def of_table(
             wanted = [i for i, value in enumerate(values) if key(value) in keys]
             met = np.isin(found, wanted)
             inside = met if inside is None else inside & met
-            if name in question.clear and name not in question.strata:
+            if name in question.clear and name not in question.groups:
                 # Only the levels that are asked for are shown.
                 place = np.zeros(len(values) + 1, np.intp)
                 place[wanted] = np.arange(len(wanted))
                 found, values = place[found], [values[i] for i in wanted]
-        if name in question.clear and name not in question.strata:
+        if name in question.clear and name not in question.groups:
             size = max(1, len(values))
             axes.append(Axis(name, tuple(values), size, found.astype(narrow(size))))
     unanswered: Mask | None = None

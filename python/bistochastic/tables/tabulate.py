@@ -93,7 +93,7 @@ def _placed(question: Question, sheet: sheets.Sheet) -> Counts:
     clear = len(sheet.axes) - len(question.coded)
     axes = [Axis(each.name, each.values or ()) for each in sheet.axes[:clear]]
     for i, axis in enumerate(axes):
-        if axis.name not in question.strata:
+        if axis.name not in question.groups:
             # A level of which there is nobody is one that does not occur.
             others = tuple(k for k in range(counted.ndim) if k != i)
             seen = np.flatnonzero(counted.sum(axis=others))
@@ -185,11 +185,11 @@ def _of_array(plan: Plan, given: object, names: tuple[str, ...] | None) -> Count
             if name in attribute.columns:
                 axes.append(Axis(name, levels_of(attribute, name)))
         if name not in question.protected:
-            if name not in question.strata:
+            if name not in question.groups:
                 cure = "plan.tabulate finds them"
                 got = f"`{shown(name)}`, whose levels nobody declared: {cure}"
                 raise ValueError(f"`columns` must have declared levels in an array; got {got}")
-            axes.append(Axis(name, question.strata[name].values))
+            axes.append(Axis(name, question.groups[name].values))
     try:
         array = np.asarray(given)
         array.astype(np.float64)
