@@ -36,6 +36,9 @@ from bistochastic.masking import (
 )
 from bistochastic.matrix import Matrix
 from bistochastic.measures.profile import Entry, Profile
+from bistochastic.models.ledger import Ledger, Spent
+from bistochastic.models.panels import Transitions
+from bistochastic.models.result import Regression, Wald
 from bistochastic.numeric.displacement import Displacement
 from bistochastic.permutations.decomposition import Decomposition
 from bistochastic.plan import (
@@ -63,8 +66,9 @@ __all__ = [
     "Allocation", "Anatomy", "Audit", "Axis", "BatchFunction", "Binned", "Bits", "ByIds",
     "Categorical", "Certificate", "Choice", "Classes", "Collector", "Comparison", "Correlation",
     "Counts", "Decomposition", "Disclosure", "Displacement", "Entry", "Estimate", "Giveaway",
-    "Groups", "Guess", "Joint", "Key", "KeySource", "Linkage", "Marginal", "Matrix", "Measures",
-    "Microaggregation", "Neighbours", "Numeric", "PairTable", "PermutationDistance", "Plan",
-    "Point", "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantile", "Quantity", "Rate",
-    "Ratio", "Release", "Repeats", "ReverseMap", "Step", "Strongest", "TTransforms", "Tradeoff",
+    "Groups", "Guess", "Joint", "Key", "KeySource", "Ledger", "Linkage", "Marginal", "Matrix",
+    "Measures", "Microaggregation", "Neighbours", "Numeric", "PairTable", "PermutationDistance",
+    "Plan", "Point", "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantile", "Quantity",
+    "Rate", "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Spent", "Step", "Strongest",
+    "TTransforms", "Tradeoff", "Transitions", "Wald",
 ]  # fmt: skip

@@ -52,6 +52,9 @@ _FILE = click.Path(path_type=Path)
     type=_FILE,
     help="Write the certificate here.  [default: OUT.certificate.json]",
 )
+@click.option("--ledger", type=_FILE, help="Enter the release in this file before the draw.")
+@click.option("--dataset", help="Name of the data set in the ledger: one name, the same people.")
+@click.option("--budget", type=float, help="Most that epsilon of a column may sum up to there.")
 @reads_csv
 def protect(
     source: Path,
@@ -60,6 +63,8 @@ def protect(
     key_file: Path | None,
     after: str | None,
     certificate: Path | None,
+    ledger: Path | None,
+    budget: float | None,
     dialect: Dialect,
     unit_pseudonym: tuple[str, ...],
     **options: object,
@@ -89,6 +94,7 @@ def protect(
     """
     from bistochastic.files.earlier import describe_draws, find_draws, read_earlier
     from bistochastic.files.release import protect_file
+    from bistochastic.models.ledger import Ledger
     from bistochastic.plan.options import Options
 
     if not out.name:
@@ -106,8 +112,11 @@ def protect(
         raise ValueError("`certificate` must be another file than `out`; got the same")
     made = read_plan(plan, "plan")
     key = None if key_file is None else read_key(key_file)
+    if ledger is None and budget is not None:
+        raise ValueError("`--budget` must be given with --ledger; got none")
+    entries = None if ledger is None else Ledger(ledger, budget)
     settings = Options.of(
-        made, key=key, after=wave, unit_pseudonym=_named(unit_pseudonym), **options
+        made, key=key, after=wave, ledger=entries, unit_pseudonym=_named(unit_pseudonym), **options
     )
     earlier = read_earlier(out)
     try:

@@ -355,15 +355,10 @@ class Estimate:
         >>> list(found.to_frame("pandas"))  # doctest: +SKIP
         ['reported', 'frequency', 'standard_error', 'low', 'high']
         """
-        known = ("pandas", "polars")
-        if library is not None and not isinstance(library, str):
-            got = type(library).__name__
-            raise TypeError(f'`library` must be "pandas" or "polars"; got {got}')
-        if library is not None and library not in known:
-            raise ValueError(f'`library` must be "pandas" or "polars"; got {library!r}')
+        check_library(library)
         shown = arguments.one_of("value", value, VALUES)
         if not _core.as_flag("wide", wide):
-            return self._framed({**self._levels(), **self._columns()}, library)
+            return framed({**self._levels(), **self._columns()}, self._make, library)
         if len(self.axes) < 2:
             must = "`wide` must be asked of a table of two or more columns"
             raise ValueError(f"{must}; got {len(self.axes) or 'no labels'}")
@@ -373,7 +368,7 @@ class Estimate:
         last = columns.popitem()[0]
         for j, word in enumerate(self.axes[-1].words()):
             columns[word if word not in columns else f"{last}={word}"] = numbers[:, j]
-        return self._framed(columns, library)
+        return framed(columns, self._make, library)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain Python values, for JSON; numbers that are unknown are None.
@@ -398,19 +393,6 @@ class Estimate:
             "table": [dict(zip(plain, row, strict=True)) for row in rows],
             "notes": list(self.notes),
         }
-
-    def _framed(self, columns: dict[str, Any], library: str | None) -> Any:
-        if self._make is not None and library is None:
-            return self._make(columns)
-        for name in ("pandas", "polars") if library is None else (library,):
-            try:
-                module = __import__(name)
-            except ImportError:
-                continue
-            return module.DataFrame(columns)
-        if library is None:
-            raise ImportError("`to_frame` must find pandas or polars; got neither")
-        raise ImportError(f"`to_frame` must find {library}; got none: install it")
 
     def plot(self, *, axes: object = None) -> Figure:
         """Reported beside estimated shares, with error bars of 95 %; the matplotlib figure.
@@ -570,3 +552,29 @@ class Estimate:
             tuple(each[int(i)] for each, i in zip(words, at, strict=False))
             for at in zip(*places, strict=True)
         ]
+
+
+def check_library(library: object) -> None:
+    """Refuse what is no library of frames."""
+    if library is not None and not isinstance(library, str):
+        got = type(library).__name__
+        raise TypeError(f'`library` must be "pandas" or "polars"; got {got}')
+    if library is not None and library not in ("pandas", "polars"):
+        raise ValueError(f'`library` must be "pandas" or "polars"; got {library!r}')
+
+
+def framed(
+    columns: dict[str, Any], make: Callable[[dict[str, Any]], Any] | None, library: Any
+) -> Any:
+    """Columns as a data frame: of ``library``, else by ``make``, else of what is installed."""
+    from bistochastic.adapters.results import made_by
+
+    check_library(library)
+    if make is not None and library is None:
+        return make(columns)
+    for name in ("pandas", "polars") if library is None else (library,):
+        with suppress(ImportError):
+            return made_by(name, columns)
+    if library is None:
+        raise ImportError("`to_frame` must find pandas or polars; got neither")
+    raise ImportError(f"`to_frame` must find {library}; got none: install it")

@@ -38,7 +38,10 @@ if TYPE_CHECKING:
 
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.counts import Counts
-    from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
+    from bistochastic.estimate.quantities import Quantity, Ratio
+    from bistochastic.models.ledger import Ledger
+    from bistochastic.models.panels import Transitions
+    from bistochastic.models.result import Regression
     from bistochastic.plan.attributes import Missing
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.function import BatchFunction
@@ -521,6 +524,8 @@ class Plan(_Fields):
         shuffle: bool = False,
         max_rows_per_id: int = 1,
         count_units: bool = False,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
         progress: Progress = None,
         **options: Unpack[ReleaseOptions],
     ) -> Release[FrameT]:
@@ -551,7 +556,8 @@ class Plan(_Fields):
 
         ``shuffle=True`` puts the rows in a random order. Otherwise the order stays in clear, and a
         sorted file gives its neighbours away. ``allow_insecure`` admits ``Key.insecure``.
-        ``progress`` is that of :meth:`Matrix.decompose`.
+        ``progress`` is that of :meth:`Matrix.decompose`. ``ledger`` is a :class:`Ledger`, in which
+        the release is entered before anything is drawn; ``dataset`` names the people it is about.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -569,6 +575,8 @@ class Plan(_Fields):
             shuffle=shuffle,
             max_rows_per_id=max_rows_per_id,
             count_units=count_units,
+            ledger=ledger,
+            dataset=dataset,
             **options,
         )
         return protect(self, frame, said, progress)
@@ -581,6 +589,8 @@ class Plan(_Fields):
         key: _core.Key | KeySource | None = None,
         max_rows_per_id: int = 1,
         count_units: bool = False,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
         **options: Unpack[ReleaseOptions],
     ) -> ProtectedBatches:
         """The same for a table that comes in record batches of Arrow, in bounded memory.
@@ -591,7 +601,8 @@ class Plan(_Fields):
 
         Rows are drawn as they are read, so that an error may come after some of them: nothing of
         a release may be used that has not come to its end. A numeric column cannot be permuted
-        before all of it is known, so that a plan with one is refused.
+        before all of it is known, so that a plan with one is refused. A ``ledger`` is that of
+        :meth:`protect`; the release is entered when the first rows are drawn.
 
         >>> import bistochastic as bs, pyarrow as pa
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -603,8 +614,9 @@ class Plan(_Fields):
         from bistochastic.plan.stream import protect_batches
 
         said = Options.of(
-            self, key=key, max_rows_per_id=max_rows_per_id, count_units=count_units, **options
-        )
+            self, key=key, max_rows_per_id=max_rows_per_id, count_units=count_units,
+            ledger=ledger, dataset=dataset, **options,
+        )  # fmt: skip
         return protect_batches(self, reader, said)
 
     @taking(EngineOptions)
@@ -1014,6 +1026,122 @@ class Plan(_Fields):
         return moments.covariance(
             self, frame, columns, scores, where, population, survey, "correlation"
         )
+
+    @taking(Survey)
+    def regress(
+        self,
+        frame: object,
+        formula: str,
+        *,
+        model: Literal["linear", "logistic", "multinomial", "poisson"],
+        method: Literal["corrected", "likelihood"] | None = None,
+        **survey: Unpack[Survey],
+    ) -> Regression:
+        """Estimate the coefficients of a regression on the original, from a protected ``frame``.
+
+        ``formula`` is like ``"income ~ education + sex"``; formulaic reads it (extra ``models``).
+        Outcome and covariates may be protected or not. Protected columns with numbers as categories
+        enter as numbers, others as categories; ``C(education)`` makes categories of numbers. Names
+        with other characters than letters are in backticks.
+
+        * ``"linear"``: corrected moments. The outcome is a number, or whether a column of two
+          categories has the second one. It takes numbers permuted by randomized response, too.
+        * ``"logistic"``, ``"multinomial"``: the corrected score. Coefficients compare each category
+          with the first. If only the outcome is protected, the default is its likelihood.
+        * ``"poisson"``: the corrected score, with a log link.
+
+        ``method="likelihood"`` treats the true values as latent (logistic and multinomial models).
+        It has smaller errors if the model is true. If the model is an approximation, it estimates
+        another number than the original table would give: Hausman's test is a hint.
+
+        ``weights``, ``strata``, ``cluster`` and ``replicates`` are those of :meth:`estimate`. It
+        raises ``ValueError`` if a matrix is singular, or if no maximum is found at which the
+        information is positive definite.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("x", [0, 1, 2], "randomized_response", keep=0.8)],
+        ...                keep=["y"])
+        >>> frame = {"x": [0, 1, 2, 0, 1, 2, 2, 0] * 20, "y": [1, 2, 4, 0, 3, 5, 4, 1] * 20}
+        >>> plan.regress(frame, "y ~ x", model="linear").coefficients.round(3)
+        array([0.095, 2.414])
+        """
+        from bistochastic.models.regression import regress
+
+        return regress(self, frame, formula, model, method, survey)
+
+    @taking(Survey)
+    def transitions(
+        self,
+        wave1: object,
+        wave2: object,
+        *,
+        columns: Sequence[str] | str,
+        id_column: str | None = None,
+        pseudonym: str | None = None,
+        plan2: Plan | None = None,
+        **survey: Unpack[Survey],
+    ) -> Transitions:
+        """Estimate how many people moved between categories from one protected wave to the next.
+
+        ``id_column`` or ``pseudonym`` names the column that both waves have in common. The plan
+        draws by ids, so people with the same true value have the same reported value in both
+        waves, and the table takes that into account. If the second wave has another plan, name it
+        as ``plan2``; a release brings its own. Where matrix or key differ, the noise is unrelated.
+
+        ``weights``, ``strata``, ``cluster`` and ``replicates`` are columns of the second wave. It
+        raises :class:`bistochastic.errors.SingularMatrixError` if pairs cannot be told apart.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("job", ["no", "yes"], "randomized_response", keep=0.75)],
+        ...                keep=["person"])
+        >>> one = {"person": [1, 2, 3, 4] * 1, "job": ["no", "no", "yes", "yes"]}
+        >>> two = {"person": [4, 3, 2, 1], "job": ["yes", "yes", "yes", "no"]}
+        >>> plan.transitions(one, two, columns="job", id_column="person").counts.round(2)
+        array([[0.6, 0.8],
+               [0.3, 2.3]])
+        """
+        from bistochastic.models.panels import transitions
+
+        return transitions(self, wave1, wave2, columns, id_column, pseudonym, plan2, survey)
+
+    @taking(Survey)
+    def change(
+        self,
+        wave1: object,
+        wave2: object,
+        *,
+        where: Mapping[str, object] | None = None,
+        given: Mapping[str, object] | None = None,
+        column: str | None = None,
+        scores: object = None,
+        id_column: str | None = None,
+        pseudonym: str | None = None,
+        plan2: Plan | None = None,
+        **survey: Unpack[Survey],
+    ) -> Quantity:
+        """Estimate by how much a proportion, a ratio or a mean changed between two waves.
+
+        ``where`` asks for the proportion of records that meet the conditions, among those that meet
+        ``given`` if there is one. ``column`` and ``scores`` ask for a mean, as in :meth:`mean`.
+        ``id_column`` or ``pseudonym`` says which records are of the same people: true values and
+        memoised noise that they have in common make the error of the change smaller.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("job", ["no", "yes"], "randomized_response", keep=0.75)],
+        ...                keep=["person"])
+        >>> one = {"person": range(100), "job": ["no", "yes"] * 50}
+        >>> two = {"person": range(100), "job": ["no", "yes", "yes", "yes"] * 25}
+        >>> plan.change(one, two, where={"job": "yes"}, id_column="person")
+        <change 0.5, standard error 0.0870388, 95 % from 0.327297 to 0.672703; 200 records ...
+        note: from 0.5 to 1
+        note: 100 of 100 and 100 records are of the same ids
+        """
+        from bistochastic.models.panels import change
+
+        return change(
+            self, wave1, wave2, where=where, given=given, column=column, scores=scores,
+            id_column=id_column, pseudonym=pseudonym, later=plan2, survey=survey,
+        )  # fmt: skip
 
     def calibration_weights(self, frame: object, *, weights: str | None = None) -> Any:
         """Compute calibration weights for use in other software: one per record.

@@ -290,7 +290,7 @@ def several(plan: Plan) -> list[str]:
 
 def _grows(epsilon: Callable[[int], float]) -> str:
     """What a suspicion becomes by so many records, by the epsilon of all of them."""
-    from bistochastic.report.beliefs import MANY, STATED, after, exponential, percent
+    from bistochastic.report.suspicion import MANY, STATED, after, exponential, percent
 
     each = [
         f"{percent(after(STATED[0], None if math.isinf(e) else exponential(e)))} by {m}"
