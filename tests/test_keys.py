@@ -217,7 +217,7 @@ def test_what_is_no_key_is_refused_without_being_quoted(tmp_path: Path) -> None:
         with pytest.raises(TypeError, match="`key` must be 32 bytes"):
             loose.from_bytes(bad_type)
     for bad_seed, error_type in ((-1, ValueError), (2**64, ValueError), (1.5, TypeError)):
-        with pytest.raises(error_type, match="`seed` must be a whole number"):
+        with pytest.raises(error_type, match="`seed` must be an integer"):
             loose.insecure(bad_seed)
     with pytest.raises(TypeError, match="`seed`"):
         loose.insecure(True)
