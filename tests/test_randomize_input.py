@@ -40,7 +40,11 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"key": SECRET}, ValueError, "`stream` must name what a key is used for; got none"),
     ({"key": SECRET, "start": 0}, ValueError, "`stream` must name"),
     ({"key": SECRET, "stream": "a"}, ValueError, "`start` must be given with a key; got none"),
-    ({"key": SECRET, "stream": b"a", "start": 0}, TypeError, "`stream` must be a string; got bytes"),
+    (
+        {"key": SECRET, "stream": b"a", "start": 0},
+        TypeError,
+        "`stream` must be a string; got bytes",
+    ),
     (
         {"key": SECRET, "stream": "a", "start": 0, "ids": CODES},
         ValueError,

@@ -32,7 +32,6 @@ plan_option = click.option("--plan", required=True, type=click.Path(path_type=Pa
                            help="The plan that protected the file, or the certificate.")  # fmt: skip
 
 
-
 def format_option(command: Callable[..., None]) -> Callable[..., None]:
     """Add ``--format`` and ``--json`` to a command that prints a table."""
     command = click.option("--json", "format", flag_value="json",
