@@ -1,9 +1,10 @@
-"""What a report does to a belief, at worst, and in numbers that never overstate privacy.
+"""What a reported value does to a suspicion, at worst, in numbers that never overstate privacy.
 
-Someone held a truth ``u`` for likely with ``b``, and sees the report ``v``. By Bayes the belief is
-then ``b p_uv / (b p_uv + sum over w of b_w p_wv)``. It is largest where all the rest of the belief,
-``1 - b``, was on the truth ``w`` that explains ``v`` worst. So over all reports and truths the most
-is ``b k / (b k + 1 - b)``, with ``k`` the largest ratio ``p_uv / p_wv``: ``exp(epsilon)``.
+A reader suspected the true value ``u`` with probability ``b``, and sees the reported value ``v``.
+By Bayes the suspicion is then ``b p_uv / (b p_uv + sum over w of b_w p_wv)``. It is largest if all
+the rest, ``1 - b``, was on the true value ``w`` that explains ``v`` worst. So the most, over all
+true and reported values, is ``b k / (b k + 1 - b)`` with ``k`` the largest ratio ``p_uv / p_wv``:
+``exp(epsilon)``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from bistochastic.structure import Kron, composition, wide_factors
 if TYPE_CHECKING:
     from bistochastic.matrix import Matrix
 
-# The beliefs that reports speak of.
+# The suspicions that reports speak of.
 STATED = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 # The numbers of records with the same true value that they speak of.
 MANY = (1, 2, 3, 5)
@@ -32,9 +33,10 @@ _CLOSE = 6
 
 
 def odds(matrix: Matrix) -> Fraction | None:
-    """The largest factor by which a report favours one truth over another; None if infinite.
+    """Compute the largest factor by which a reported value favours one true value over another.
 
-    Exact where the core knows the reports and truths that make it, and otherwise not below it.
+    ``None`` if it is infinite. Exact if the core knows the entries that make it, and otherwise not
+    below it.
 
     >>> import bistochastic as bs
     >>> odds(bs.randomized_response(2, keep=0.75)), odds(bs.uniform(5)), odds(bs.identity(2))
@@ -46,7 +48,7 @@ def odds(matrix: Matrix) -> Fraction | None:
         return Fraction(1)
     kron = composition(matrix)
     if isinstance(kron, Kron):
-        # Truths of all factors at once: the ratios multiply.
+        # True values of all factors at once: the ratios multiply.
         each = [odds(factor) for factor in wide_factors(kron)]
         if all(part is not None for part in each):
             return math.prod((part for part in each if part is not None), start=Fraction(1))
@@ -56,36 +58,36 @@ def odds(matrix: Matrix) -> Fraction | None:
         if found is not None and found.witness is not None:
             u, w, v = found.witness
             ratio = matrix.exact_row(u)[v] / matrix.exact_row(w)[v]
-            # Epsilon is within 1e-12 of the truth, so that this is the largest ratio.
+            # Epsilon is within 1e-12 of the truth, so this is the largest ratio.
             if ratio >= bound * (1 - Fraction(1, 10**9)):
                 return ratio
     return bound
 
 
 def exponential(epsilon: float) -> Fraction:
-    """``exp(epsilon)`` of a finite epsilon, not below it."""
+    """Compute ``exp(epsilon)`` of a finite epsilon, not below it."""
     with localcontext(prec=40):
         near = Fraction(Decimal(epsilon).exp())
     # 40 digits are right to one unit in the last.
     return near * (1 + Fraction(1, 10**38))
 
 
-def after(belief: Fraction, most: Fraction | None) -> Fraction:
-    """The most that a belief can become, by the largest odds.
+def after(suspicion: Fraction, most: Fraction | None) -> Fraction:
+    """Compute the most that a suspicion can become, by the largest odds.
 
     >>> after(Fraction(1, 100), Fraction(3)), after(Fraction(1, 2), None)
     (Fraction(1, 34), Fraction(1, 1))
     """
     if most is None:
         return Fraction(1)
-    return belief * most / (belief * most + 1 - belief)
+    return suspicion * most / (suspicion * most + 1 - suspicion)
 
 
 def even_odds(matrix: Matrix) -> Fraction | None:
-    """The same odds against all other truths, if they were held for equally likely.
+    """Compute the same odds against all other true values, if these seemed equally likely.
 
-    Columns sum to 1, so that the others explain a report by ``(1 - p_uv) / (r - 1)`` on average.
-    None where that is infinite, or where the matrix is too large to be looked at.
+    Columns sum to 1, so the others explain a reported value by ``(1 - p_uv) / (r - 1)`` on average.
+    ``None`` if that is infinite, or if the matrix is too large to be looked at.
 
     >>> import bistochastic as bs
     >>> even_odds(bs.k_anonymous(6, k=3)), even_odds(bs.randomized_response(2, keep=0.75))
@@ -103,47 +105,42 @@ def even_odds(matrix: Matrix) -> Fraction | None:
 
 
 def percent(share: Fraction, digits: int = 3) -> str:
-    """A share in percent, rounded up; never 100 % unless it is.
+    """Write a proportion in percent, rounded up; never 100% unless it is.
 
     >>> percent(Fraction(3, 102)), percent(Fraction(3, 4)), percent(Fraction(9999, 10000))
-    ('2.95 %', '75 %', '99.99 %')
+    ('2.95%', '75%', '99.99%')
     >>> percent(Fraction(1)), percent(1 - Fraction(1, 10**12))
-    ('100 %', 'practically 100 %')
+    ('100%', 'practically 100%')
     """
-    if share >= 1:
-        return "100 %"
-    if share <= 0:
-        return "0 %"
-    top, bottom = 100 * share.numerator, share.denominator
-    places = digits - 1 - math.floor(math.log10(top / bottom))
+    if not 0 < share < 1:
+        return "0%" if share <= 0 else "100%"
+    hundredfold = 100 * share
+    places = digits - 1 - math.floor(math.log10(hundredfold))
     for decimals in range(max(0, places), max(places, _CLOSE) + 1):
-        whole = -(-top * 10**decimals // bottom)
+        whole = math.ceil(hundredfold * 10**decimals)
         if whole < 100 * 10**decimals:
-            return f"{_decimal(whole, decimals)} %"
-    return "practically 100 %"
+            return _decimal(whole, decimals)
+    return "practically 100%"
 
 
 def percent_down(share: Fraction, digits: int = 3) -> str:
-    """The same rounded down.
+    """Write a proportion in percent, rounded down.
 
     >>> percent_down(Fraction(1, 12)), percent_down(Fraction(1, 4)), percent_down(Fraction(0))
-    ('8.33 %', '25 %', '0 %')
+    ('8.33%', '25%', '0%')
     """
     if share <= 0:
-        return "0 %"
+        return "0%"
     hundredfold = share * 100
     decimals = max(0, digits - 1 - math.floor(math.log10(hundredfold)))
-    whole = hundredfold * 10**decimals // 1
-    return f"{_decimal(int(whole), decimals)} %"
+    return _decimal(math.floor(hundredfold * 10**decimals), decimals)
 
 
 def _decimal(whole: int, decimals: int) -> str:
-    """A whole number of the last decimal, without noughts at the end.
+    """Write a number of units of the last decimal, without noughts at the end.
 
     >>> _decimal(1250, 2), _decimal(7, 3), _decimal(40, 0)
-    ('12.5', '0.007', '40')
+    ('12.5%', '0.007%', '40%')
     """
-    if not decimals:
-        return str(whole)
-    digits = str(whole).zfill(decimals + 1)
-    return f"{digits[:-decimals]}.{digits[-decimals:]}".rstrip("0").rstrip(".")
+    text = f"{Decimal(whole).scaleb(-decimals):f}"
+    return f"{text.rstrip('0').rstrip('.') if decimals else text}%"
