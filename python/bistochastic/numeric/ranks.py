@@ -36,7 +36,7 @@ class ReverseMap(Shown):
     """
 
     z: Any
-    """The original values, put where the masked ones have the same rank: as confidential as they."""
+    """The original values, where the masked ones have the same rank; as confidential as those."""
     residual: Any
     """``y - z``: what masking did beyond moving values from one record to another."""
 
