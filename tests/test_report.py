@@ -239,6 +239,20 @@ def test_one_table_has_all_columns_worst_first_and_equal_ones_once(tmp_path: Pat
     assert rows[0][3:] == ["no limit", "no limit", "0 (no noise)", "infinite"]
 
 
+def test_each_matrix_of_a_group_is_drawn_once(tmp_path: Path) -> None:
+    half, other = bs.randomized_response(2, beta=0.5), bs.randomized_response(2, beta=0.7)
+    plan = bs.Plan(
+        [bs.Categorical("mood", ["**a**", "b"], groups=("region", {"n": half, "s": other})),
+         bs.Categorical("sex", ["F", "M"], matrix=other)],
+        keep=["region"],
+    )  # fmt: skip
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", written(plan, tmp_path))
+    assert [text_of(each) for each in captions[:2]] == [
+        "mood where region is n", "mood where region is s; the same for sex (F, M)",
+    ]  # fmt: skip
+    assert "<strong>a" not in written(plan, tmp_path)
+
+
 def test_coded_categories_stand_on_both_axes(tmp_path: Path) -> None:
     codes = [2, 4, 5, 6, 9]
     plan = bs.Plan([bs.Categorical("race", codes, "randomized_response", beta=0.6)])
