@@ -267,8 +267,8 @@ class Report:
         if not known:
             return "no proportion of a category can be estimated, or its error was not computed"
         given = "" if self.records is not None else f" from {count(many, 'record')}"
-        least = f"95 of 100 proportions{given} are within {points(max(known))} percentage points"
-        least += " of the true ones" + ": too few records" * (max(known) > _COARSE)
+        least = f"within {points(max(known))} percentage points (95 of 100 proportions{given})"
+        least += ": too few records" * (max(known) > _COARSE)
         return least + (f", except in {others}" if len(known) < len(each) else "")
 
     def _requirement(self) -> str:
