@@ -761,7 +761,7 @@ class Plan(_Fields):
         ...                keep=["town"])
         >>> frame = {"sex": ["F", "M"] * 50, "town": ["A"] * 60 + ["B"] * 40}
         >>> plan.count(frame, {"sex": "F", "town": "A"})
-        <count 30, standard error 8.16497, 95 % from 12.4392 to 48.3396; 100 records (sampled)>
+        <count 30, standard error 8.16497, 95% from 12.4392 to 48.3396; 100 records (sampled)>
         """
         from bistochastic.tables import moments
 
