@@ -244,6 +244,11 @@ def _labels(here: Here) -> list[Any]:
     return [one(item) for item in here.items()]
 
 
+def _missing(here: Here) -> str:
+    given = here["missing"].text() if "missing" in here else "raise"
+    return str(formats.current("missing", given))
+
+
 _COMMON = ("matrix", "groups", "missing", "categories_from_data", "unit")
 
 
@@ -256,7 +261,7 @@ def _read_binned(here: Here) -> Binned:
         ends = {name: given.get(name) for name in ("breaks", "width", "low", "high")}
         bins = Bins.of(**ends, open=given.get("open", ()))
         options: Fields = {name: value for name, value in given.items() if name not in ends}
-        missing: Any = here["missing"].text() if "missing" in here else "raise"
+        missing: Any = _missing(here)
         size = len(bins.names) + (missing == "category")
         if "unit" in here:
             options["unit"] = here["unit"].text()
@@ -304,9 +309,7 @@ def _read_coded(here: Here, kind: str) -> Categorical | Joint:
         impossible = [_labels(cell) for cell in here["impossible"].items()] if (
             "impossible" in here
         ) else []  # fmt: skip
-        missing = formats.current(
-            "missing", here["missing"].text() if "missing" in here else "raise"
-        )
+        missing = _missing(here)
         each = [len(axis) for axis in lists] if joint else [len(lists)]
         size = math.prod(n + (missing == "category") for n in each) - len(impossible)
         options: Fields = {"missing": missing}
@@ -351,6 +354,7 @@ def _read_numeric(here: Here) -> Numeric:
         how = here["how"].text() if "how" in here else "permute"
         options: Fields = {"order": None if order == "none" else order, "how": how}
         options |= {name: _brk(here[name]) for name in more if name in here}
+        options["missing"] = _missing(here)
         law = _matrix(here["matrix"], None) if "matrix" in here else None
         if "family" not in here:
             return Numeric(column, matrix=law, **options)

@@ -212,6 +212,11 @@ def totals(plan: Plan) -> list[str]:
         lines.append(f"Class means in {', '.join(f'`{shown(c)}`' for c in means)}: no noise")
     if plan.has_records or plan.categorical is not None:
         lines.append(f"smallest beta of an attribute: {down(plan.min_beta)}")
+    lines += [
+        f"{prefix(a.columns)}drawn together, as some combinations cannot occur: beta and epsilon "
+        "of each column are those of all"
+        for a in plan._coded if a.impossible
+    ]  # fmt: skip
     why = "; ".join(grouped((e.columns, e.reason) for e in plan.by_attribute.values() if e.reason))
     count = len(plan.attributes)
     summed = f", the sum over {count} attributes" if count > 1 and not why else ""
