@@ -590,7 +590,7 @@ def test_one_level_is_said_to_hide_nothing(tmp_path: Path) -> None:
         plan.report(tmp_path / "page.html")
         page = (tmp_path / "page.html").read_text()
         assert "1 (one level)" in page
-        assert "There is only one level, so that there is nothing to hide." in page
+        assert "there is only one category, so there is nothing to hide." in page
         assert "1 levels" not in page
         # The number itself is that of perfect secrecy.
         assert plan.by_attribute["country"].beta == 1.0

@@ -151,12 +151,12 @@ def cut(items: Sequence[object], most: int = 8) -> list[str]:
 
 
 def percent(share: float) -> str:
-    """A share in percent, in short.
+    """Write a proportion in percent, in short.
 
     >>> percent(0.034), percent(1 / 3)
-    ('3.4 %', '33.3333 %')
+    ('3.4%', '33.3333%')
     """
-    return f"{100 * share:.6g} %"
+    return f"{100 * share:.6g}%"
 
 
 def table(

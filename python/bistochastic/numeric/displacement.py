@@ -91,19 +91,14 @@ class Displacement:
 
     def __repr__(self) -> str:
         return (
-            f"<Displacement of {self.size} individuals: beta {down(self.beta)}, half move at most "
-            f"{percent(self.p50)} of the places, 90 % at most {percent(self.p90)}>"
+            f"<Displacement of {self.size} records: beta {down(self.beta)}, half move at most "
+            f"{percent(self.p50)} of the places, 90% at most {percent(self.p90)}>"
         )
 
     def _repr_html_(self) -> str:
-        from bistochastic.markup import bars, facts, fragment, titled
+        from bistochastic.markup import facts, fragment
 
-        moves = {"10 %": self.p10, "50 %": self.p50, "90 %": self.p90, "all": self.furthest}
-        drawn = [(name, share, None, None) for name, share in moves.items()]
-        return fragment(
-            facts(self._facts(), caption="How far values move"),
-            titled(bars(drawn, title="So many move at most so far, of all places", shown=percent)),
-        )
+        return fragment(facts(self._facts(), caption="How far values move"))
 
 
 def displacement(matrix: Matrix) -> Displacement:

@@ -156,6 +156,11 @@ def plain(plan: Plan) -> Fields:
         "drop": list(plan.drop),
         **{name: list(getattr(plan, name)) for name in LATER if getattr(plan, name)},
         **({} if plan.units is None else {"units": list(plan.units)}),
+        **(
+            {"requirement": {n: number(x) for n, x in plan.requirement.items()}}
+            if plan.requirement
+            else {}
+        ),
     }
 
 
@@ -392,7 +397,8 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         # In TOML, attributes that there are none of cannot be written so that some can be added.
         data = {"attributes": [], **data}
     here = Here(data, path)
-    here.keys(("version", "attributes"), ("name", "keep", "drop", *LATER, "units", "impossible"))
+    more = ("name", "keep", "drop", *LATER, "units", "impossible", "requirement")
+    here.keys(("version", "attributes"), more)
     version = here["version"]
     if type(version.value) is not int or version.value != VERSION:
         raise version.refuse(f"be {VERSION}, the version this package reads")
@@ -407,6 +413,8 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
     if "impossible" in here:
         # Written by hand: as soon as it is read, it is part of the attributes.
         lists["impossible"] = [_rule(item) for item in here["impossible"].items()]
+    if "requirement" in here:
+        lists["requirement"] = _numbers(here["requirement"])
     return kind(attributes, name=name, keep=keep, **lists)
 
 

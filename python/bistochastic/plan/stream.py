@@ -142,6 +142,8 @@ def permuted(plan: Plan, options: Options, column: str, numbers: Numbers) -> Num
     They are all of the column, in the order of the rows, as whole numbers or floats.
     """
     options.check_rows(plan, len(numbers))
+    if plan.requirement:
+        plan.for_records(len(numbers))._meet_requirement()
     [attribute] = [a for a in plan._numeric if a.column == column]
     return moved(plan, options, attribute.for_records(len(numbers)), numbers)
 
