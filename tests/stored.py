@@ -229,7 +229,9 @@ def certificates(folder: Path) -> dict[str, bs.Certificate]:
         "ids units": bs.Plan(
             units().attributes[:2], name="units", keep=["region"],
             drop=["village", "built", "sex", "child", "income"],
-        ).protect(dwellings(), **ids, after="first", unit_pseudonym={"home": "dwelling"}).certificate,
+        ).protect(
+            dwellings(), **ids, after="first", unit_pseudonym={"home": "dwelling"}
+        ).certificate,
         "ids kept": survey(keep=["region", "person"]).protect(
             people(kind=str), **ids, after="first"
         ).certificate,

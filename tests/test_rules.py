@@ -227,7 +227,7 @@ def test_rules_name_categories_after_recoding_and_units_go_on() -> None:
         pregnant(recode={"1": "yes", "0": "no"}, unit="hid"),
     ]
     made = bs.Plan(both, impossible=[RULE], keep=["hid"])
-    out = made.protect({"sex": [1, 2], "pregnant": ["0", "1"], "hid": [1, 2]}).data
+    out: Any = made.protect({"sex": [1, 2], "pregnant": ["0", "1"], "hid": [1, 2]}).data
     assert set(out["sex"]) <= {"F", "M"}
     assert made.attributes[0].unit == "hid"
     assert bs.Plan.from_json(made.to_json()) == made

@@ -234,7 +234,7 @@ def several(plan: Plan) -> list[str]:
     one = "Epsilon and beta hold for one record"
     finite = [each for each in plan.by_attribute.values() if math.isfinite(each.epsilon)]
     if plan.units:
-        return [*_by_unit(plan), *_pooled(plan, one)]
+        return [*by_unit(plan), *_pooled(plan, one)]
     if not finite:
         return [f"{one}: several records of the same true value, as in a household, tell more."]
     which, epsilon = "", plan.epsilon
@@ -262,7 +262,7 @@ def _grows(epsilon: Callable[[int], float]) -> str:
     return f"a suspicion of {percent(STATED[0])} becomes at most {', '.join(each)}."
 
 
-def _by_unit(plan: Plan) -> list[str]:
+def by_unit(plan: Plan) -> list[str]:
     """The sums of the columns that are drawn once per unit, a line for each unit."""
     every = list(zip(plan.attributes, plan.by_attribute.values(), strict=True))
     found = []
