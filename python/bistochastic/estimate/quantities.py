@@ -176,7 +176,7 @@ class Ratio(Quantity):
     def _said(self) -> str:
         if self.is_bounded():
             return super()._said()
-        return "95% unbounded: what it is a proportion of may be 0"
+        return "95% unbounded: what it is a share of may be 0"
 
 
 @dataclass(frozen=True, repr=False)

@@ -155,8 +155,12 @@ def plain(plan: Plan) -> Fields:
         "keep": plan.keep if plan.keep == "*" else list(plan.keep),
         "drop": list(plan.drop),
         **{name: list(getattr(plan, name)) for name in LATER if getattr(plan, name)},
-        **({"requirement": plan.requirement} if plan.requirement else {}),
         **({} if plan.units is None else {"units": list(plan.units)}),
+        **(
+            {"requirement": {n: number(x) for n, x in plan.requirement.items()}}
+            if plan.requirement
+            else {}
+        ),
     }
 
 
@@ -245,6 +249,11 @@ def _labels(here: Here) -> list[Any]:
     return [one(item) for item in here.items()]
 
 
+def _missing(here: Here) -> str:
+    given = here["missing"].text() if "missing" in here else "raise"
+    return str(formats.current("missing", given))
+
+
 _COMMON = ("matrix", "groups", "missing", "categories_from_data", "unit")
 
 
@@ -257,7 +266,7 @@ def _read_binned(here: Here) -> Binned:
         ends = {name: given.get(name) for name in ("breaks", "width", "low", "high")}
         bins = Bins.of(**ends, open=given.get("open", ()))
         options: Fields = {name: value for name, value in given.items() if name not in ends}
-        missing: Any = here["missing"].text() if "missing" in here else "raise"
+        missing: Any = _missing(here)
         size = len(bins.names) + (missing == "category")
         if "unit" in here:
             options["unit"] = here["unit"].text()
@@ -305,9 +314,7 @@ def _read_coded(here: Here, kind: str) -> Categorical | Joint:
         impossible = [_labels(cell) for cell in here["impossible"].items()] if (
             "impossible" in here
         ) else []  # fmt: skip
-        missing = formats.current(
-            "missing", here["missing"].text() if "missing" in here else "raise"
-        )
+        missing = _missing(here)
         each = [len(axis) for axis in lists] if joint else [len(lists)]
         size = math.prod(n + (missing == "category") for n in each) - len(impossible)
         options: Fields = {"missing": missing}
@@ -352,6 +359,7 @@ def _read_numeric(here: Here) -> Numeric:
         how = here["how"].text() if "how" in here else "permute"
         options: Fields = {"order": None if order == "none" else order, "how": how}
         options |= {name: _brk(here[name]) for name in more if name in here}
+        options["missing"] = _missing(here)
         law = _matrix(here["matrix"], None) if "matrix" in here else None
         if "family" not in here:
             return Numeric(column, matrix=law, **options)
@@ -389,8 +397,8 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         # In TOML, attributes that there are none of cannot be written so that some can be added.
         data = {"attributes": [], **data}
     here = Here(data, path)
-    optional = ("name", "keep", "drop", *LATER, "requirement", "units", "impossible")
-    here.keys(("version", "attributes"), optional)
+    more = ("name", "keep", "drop", *LATER, "units", "impossible", "requirement")
+    here.keys(("version", "attributes"), more)
     version = here["version"]
     if type(version.value) is not int or version.value != VERSION:
         raise version.refuse(f"be {VERSION}, the version this package reads")
@@ -407,6 +415,8 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
     if "impossible" in here:
         # Written by hand: as soon as it is read, it is part of the attributes.
         lists["impossible"] = [_rule(item) for item in here["impossible"].items()]
+    if "requirement" in here:
+        lists["requirement"] = _numbers(here["requirement"])
     return kind(attributes, name=name, keep=keep, **lists)
 
 

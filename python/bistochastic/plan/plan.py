@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 
 # What a publisher can require: arguments of ``Plan.require``.
-REQUIRED = ("beta", "min_beta", "epsilon")
+REQUIRED = ("beta", "min_beta", "epsilon", "pooled")
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class _Fields:
     keep: tuple[str, ...] | Literal["*"]
     drop: tuple[str, ...]
     undecided: tuple[str, ...] = ()
-    _required: tuple[tuple[str, float], ...] = ()
     units: tuple[str, ...] | None = None
+    _required: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -90,13 +90,13 @@ class Plan(_Fields):
     protected by the plan until each of them is an attribute, kept or dropped; beta and epsilon are
     those of the other columns.
 
-    ``requirement`` is the publisher's own, with the arguments of :meth:`require`. It is stored with
-    the plan and shown in reports, and nothing is protected by a plan that does not meet it.
-
     ``units`` names unprotected columns that group records, such as a household's number. Records of
     one unit may share true values, so their reported values can be pooled: preview, certificate and
     report state the bound for several records of a unit. ``unit=`` of an attribute implies it. A
     plan that keeps columns and says nothing of units gets a warning; ``units=[]`` silences it.
+
+    ``requirement`` is the publisher's own, with the arguments of :meth:`require`. It is stored with
+    the plan and shown in reports, and nothing is protected by a plan that does not meet it.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan(
@@ -120,9 +120,9 @@ class Plan(_Fields):
         keep: Iterable[str] | Literal["*"] = (),
         drop: Iterable[str] = (),
         undecided: Iterable[str] = (),
-        requirement: Mapping[str, float] | None = None,
         units: Iterable[str] | None = None,
         impossible: Iterable[Mapping[str, Any]] = (),
+        requirement: Mapping[str, float | tuple[int, float]] | None = None,
     ) -> None:
         listed = arguments.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
@@ -143,7 +143,7 @@ class Plan(_Fields):
             dict.fromkeys([*_columns("units", units or ()), *implied])
         )  # fmt: skip
         required = () if requirement is None else _requirement(requirement)
-        super().__init__(tuple(listed), label, kept, left_out, open_ones, required, grouping)
+        super().__init__(tuple(listed), label, kept, left_out, open_ones, grouping, required)
         self._check()
 
     @kept
@@ -377,13 +377,11 @@ class Plan(_Fields):
         """
         records = _core.as_whole("n", n, 1)
         bound = [attribute.for_records(records) for attribute in self.attributes]
-        return Plan(
-            bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided,
-            requirement=self.requirement or None, units=self.units,
-        )  # fmt: skip
+        return Plan(bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided,
+                    units=self.units, requirement=self.requirement or None)  # fmt: skip
 
     @property
-    def requirement(self) -> dict[str, float]:
+    def requirement(self) -> dict[str, Any]:
         """The publisher's own requirement, under the names of :meth:`require`; empty if none.
 
         >>> import bistochastic as bs
@@ -447,10 +445,13 @@ class Plan(_Fields):
         }
         many = None if pooled is None else _pair_of(pooled)
         if not wanted and many is None:
-            wanted = self.requirement
-            if not wanted:
-                must = "`require` must be given beta, min_beta, epsilon or pooled"
-                raise ValueError(f"{must}, or the plan a requirement; got neither")
+            wanted = {n: x for n, x in self.requirement.items() if n != "pooled"}
+            many = self.requirement.get("pooled")
+        if not wanted and many is None:
+            must = (
+                f"`require` must be given one of {', '.join(REQUIRED)}, or the plan a requirement"
+            )
+            raise ValueError(f"{must}; got neither")
         self._refuse_undecided(GuaranteeError)
         parts = list(self.by_attribute.values())
         unbound = [each for each in parts if each.beta is None]
@@ -1258,7 +1259,7 @@ def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
     return "*" if isinstance(given, str) and given == "*" else _columns(name, given)
 
 
-def _requirement(given: object) -> tuple[tuple[str, float], ...]:
+def _requirement(given: object) -> tuple[tuple[str, Any], ...]:
     """What a publisher requires: some arguments of ``require``, in their order there."""
     must = f"`requirement` must map some of {', '.join(REQUIRED)} to numbers"
     if not isinstance(given, Mapping):
@@ -1266,11 +1267,14 @@ def _requirement(given: object) -> tuple[tuple[str, float], ...]:
     for name in given:
         if name not in REQUIRED:
             raise ValueError(f"{must}; got `{shown(name)}`")
-    found = {name: _core.as_real(name, "be a finite number", given[name])
-             for name in REQUIRED if name in given}  # fmt: skip
+    found: dict[str, Any] = {
+        name: _pair_of(given[name]) if name == "pooled"
+        else _core.as_real(name, "be a finite number", given[name])
+        for name in REQUIRED if name in given
+    }  # fmt: skip
     for name, x in found.items():
-        if not isfinite(x):
-            raise ValueError(f"`{name}` must be a finite number; got {x:g}")
+        if not isfinite(x[1] if name == "pooled" else x):
+            raise ValueError(f"`{name}` must be a finite number; got {x}")
     if not found:
         raise ValueError(f"{must}; got none")
     return tuple(found.items())

@@ -225,6 +225,11 @@ def totals(plan: Plan) -> list[str]:
     width = max(len(name) for name, _ in sums)
     lines = [f"{name.ljust(width)}  {text}" for name, text in sums]
     lines += [LINKED for name, _, _ in betas(plan) if name == "permuted numbers"]
+    lines += [
+        f"{prefix(a.columns)}drawn together, because some combinations cannot occur: beta and "
+        "epsilon of each column are those of all"
+        for a in plan._coded if a.impossible
+    ]  # fmt: skip
     return [*lines, *several(plan)]
 
 
@@ -272,7 +277,7 @@ def several(plan: Plan) -> list[str]:
     one = "Epsilon and beta hold for one record"
     finite = [each for each in plan.by_attribute.values() if math.isfinite(each.epsilon)]
     if plan.units:
-        return [*_by_unit(plan), *_pooled(plan, one)]
+        return [*by_unit(plan), *_pooled(plan, one)]
     if not finite:
         return [f"{one}: several records of the same true value, as in a household, tell more."]
     which, epsilon = "", plan.epsilon
@@ -300,7 +305,7 @@ def _grows(epsilon: Callable[[int], float]) -> str:
     return f"a suspicion of {percent(STATED[0])} becomes at most {', '.join(each)}."
 
 
-def _by_unit(plan: Plan) -> list[str]:
+def by_unit(plan: Plan) -> list[str]:
     """The sums of the columns that are drawn once per unit, a line for each unit."""
     every = list(zip(plan.attributes, plan.by_attribute.values(), strict=True))
     found = []
