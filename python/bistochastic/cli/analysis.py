@@ -1,4 +1,4 @@
-"""What commands share that analyse a protected file: its plan, its design, and how rows are shown."""
+"""Options and checks of the commands that analyse a protected file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def _scale(_context: object, _option: object, typed: str | None) -> float | None
 
 
 plan_option = click.option("--plan", required=True, type=click.Path(path_type=Path),
-                           help="The plan that protected the file, or the certificate.")  # fmt: skip
+                           help="The plan that protected the file, or its certificate."
+                           )  # fmt: skip
 
 
 def format_option(command: Callable[..., None]) -> Callable[..., None]:
@@ -43,8 +44,8 @@ def format_option(command: Callable[..., None]) -> Callable[..., None]:
 _SURVEY = (
     click.option("--weights", help="A column of survey weights."),
     click.option("--strata", help="A column of strata of the sample."),
-    click.option("--cluster", help="A column of clusters of the sample (primary sampling units), or "
-                 "the ids of people with several rows."),
+    click.option("--cluster", help="A column of clusters of the sample (primary sampling "
+                 "units), or the ids of people with several rows."),
     click.option("--replicates", multiple=True,
                  help="Columns of replicate weights, e.g. r1,r2,r3, in place of strata and "
                  "clusters. Repeatable."),

@@ -8,6 +8,7 @@ its variance is theirs over the number of records.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, overload
 

@@ -248,7 +248,7 @@ def transitions(
 def _stayers(table: Estimate) -> Quantity | None:
     """How many people are in the same cell of both waves."""
     half = len(table.axes) // 2
-    if [a.levels for a in table.axes[:half]] != [a.levels for a in table.axes[half:]]:
+    if [a.categories for a in table.axes[:half]] != [a.categories for a in table.axes[half:]]:
         return None
     size = math.prod(table.shape[:half])
     same = np.arange(size) * (size + 1)

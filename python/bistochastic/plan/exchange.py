@@ -410,8 +410,6 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         if keep != "*":
             keep = here["keep"].texts()
     lists: Fields = {name: here[name].texts() for name in ("drop", *LATER, "units") if name in here}
-    if "requirement" in here:
-        lists["requirement"] = _numbers(here["requirement"])
     if "impossible" in here:
         # Written by hand: as soon as it is read, it is part of the attributes.
         lists["impossible"] = [_rule(item) for item in here["impossible"].items()]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.counts import Counts
-    from bistochastic.estimate.quantities import Quantity, Ratio
+    from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
     from bistochastic.models.ledger import Ledger
     from bistochastic.models.panels import Transitions
     from bistochastic.models.result import Regression
@@ -474,8 +474,8 @@ class Plan(_Fields):
             got = exact(self.epsilon)
             raise GuaranteeError(f"{most}; got {got}, the largest part{why}")
         if many is not None and not (sum_ := definitions.pooled(self, many[0])) <= many[1]:
-            most = f"`pooled` must be at most {_exact(many[1])} for {many[0]} records of a unit"
-            raise GuaranteeError(f"{most}; got {_exact(sum_)}")
+            most = f"`pooled` must be at most {exact(many[1])} for {many[0]} records of a unit"
+            raise GuaranteeError(f"{most}; got {exact(sum_)}")
 
     def preview(self, records: int | None = None) -> Preview:
         """What the plan does and hides, as a table, before any data are seen.

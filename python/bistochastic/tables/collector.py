@@ -305,7 +305,7 @@ class Collector:
         """Estimate how many records meet all conditions, as :meth:`Plan.count` does."""
         counts = self.counts(*where)
         if not counts.records:
-            return Quantity("count", 0.0, 0.0, 0, "sampled", math.inf, (0.0, 0.0), None, NONE)
+            return Quantity("count", 0.0, 0.0, 0, "sampled", notes=NONE)
         return self._plan.count(counts, where, **options)
 
     def ratio(
@@ -318,8 +318,8 @@ class Collector:
         counts = self.counts(*{**where, **(given or {})})
         if not counts.records:
             return Ratio(
-                "ratio", math.nan, math.inf, 0, "sampled", math.inf, (0.0, 1.0), None, NONE,
-                0.0, 0.0, (0.0, 0.0, 0.0),
+                "ratio", math.nan, math.inf, 0, "sampled", notes=NONE,
+                numerator=0.0, denominator=0.0, _variances=(0.0, 0.0, 0.0),
             )  # fmt: skip
         return self._plan.ratio(counts, where, given, **options)
 
