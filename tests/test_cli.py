@@ -32,7 +32,7 @@ def run(*arguments: str) -> str:
 def test_the_paper_command_prints_every_statement() -> None:
     text = run("paper")
     assert "5 of its 12 cells do not follow" in text
-    assert "alpha = 0.3     35 %       40.614 %         35.224 %" in text
+    assert "alpha = 0.3      35%        40.614%          35.224%" in text
     assert "rows sum to 0.9333" in text
     for title in ("Section 2.2", "Proposition 1", "Proposition 2", "Proposition 3", "Theorem 2"):
         assert f"{title}: " in text

@@ -1,4 +1,5 @@
-//! What a plan derives in addition to reports: keys of numeric columns and of rows, pseudonyms, and ids of several columns.
+//! What a plan derives from its key beside reports: keys of numeric columns, rows, units and classes,
+//! pseudonyms, and ids of several columns.
 
 use zeroize::Zeroize;
 
@@ -43,10 +44,10 @@ pub fn column_key(
     })
 }
 
-/// The key of the rows of one release, where rows rather than people are addressed.
-pub fn row_key(key: &Key, plan: &str, release: &str) -> Key {
-    let labels = Label::plan(plan, [Label::Text(release.into())]);
-    erase::after(|| Key::from_bytes(**derive(key, Purpose::Rows, &labels, &[], &[0; 32])))
+/// A key of its own for one purpose: `labels` tell those under one plan apart.
+pub fn own_key(key: &Key, purpose: Purpose, plan: &str, labels: Vec<Label>) -> Key {
+    let labels = Label::plan(plan, labels);
+    erase::after(|| Key::from_bytes(**derive(key, purpose, &labels, &[], &[0; 32])))
 }
 
 /// Records that a thread hashes at a time.

@@ -134,7 +134,7 @@ pub fn with_words<T>(f: impl FnOnce(&mut Words<'_>) -> T) -> Result<T> {
 /// # Errors
 /// A composite that takes too many draws, a code that the matrix does not have, an id outside of what ids are.
 pub fn keyed(matrix: &Matrix, key: &Key, labels: &[Label], code: u64, id: Id<'_>) -> Result<u64> {
-    let size = matrix.family.size();
+    let size = matrix.truths();
     matrix.sampler().check()?;
     if code >= size {
         let must = format!("be an integer from 0 to {}", size - 1);

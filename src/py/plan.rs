@@ -15,9 +15,9 @@ use super::secret::Secret;
 use super::widths::pair;
 use super::work::detached;
 use crate::draw::code::each;
-use crate::draw::derive::Label;
+use crate::draw::derive::{Label, Purpose};
 use crate::draw::key;
-use crate::draw::plan::{Pseudonyms, column_key, row_key};
+use crate::draw::plan::{Pseudonyms, column_key, own_key};
 use crate::draw::randomize::block::{self, Labels, Refused};
 use crate::draw::tally;
 use crate::error::Error;
@@ -154,7 +154,27 @@ pub fn plan_column_key(
 /// The key of the rows of one release, where rows rather than people are addressed.
 #[pyfunction]
 pub fn plan_row_key(key: &Bound<'_, PyAny>, plan: &str, release: &str) -> PyResult<Key> {
-    Ok(row_key(held(key)?, plan, release).into())
+    let labels = vec![Label::Text(release.into())];
+    Ok(own_key(held(key)?, Purpose::Rows, plan, labels).into())
+}
+
+/// The key of the units of one column: all of a unit's draws and its pseudonym follow the law of ids under it.
+#[pyfunction]
+pub fn plan_unit_key(key: &Bound<'_, PyAny>, plan: &str, column: &str) -> PyResult<Key> {
+    let labels = vec![Label::Text(column.into())];
+    Ok(own_key(held(key)?, Purpose::Units, plan, labels).into())
+}
+
+/// The key of the numbers inside one reported class of a binned column.
+#[pyfunction]
+pub fn plan_number_key(
+    key: &Bound<'_, PyAny>,
+    plan: &str,
+    columns: Vec<String>,
+    place: u64,
+) -> PyResult<Key> {
+    let labels = vec![Label::List(names(&columns)), Label::Integer(place.into())];
+    Ok(own_key(held(key)?, Purpose::Numbers, plan, labels).into())
 }
 
 /// Pseudonyms: a keyed hash of 16 bytes for every id, the same in every wave of a plan.

@@ -436,7 +436,7 @@ fn stratified<C: Code>(
             let (src, dst) = (&mut all_src[..n], &mut all_dst[..n]);
             for (src, &at) in src.iter_mut().zip(which) {
                 let code = given[usize::from(at)];
-                if code.get() >= randomizer.draws.size {
+                if code.get() >= randomizer.draws.truths {
                     return Err(start + usize::from(at));
                 }
                 *src = code;

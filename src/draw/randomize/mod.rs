@@ -113,7 +113,8 @@ impl<'a, K: Keys> Randomizer<'a, K> {
         };
         let root = Node::new(matrix, &mut Vec::new(), &mut enter);
         let size = matrix.family.size();
-        let draws = Draws { root, size };
+        let truths = matrix.truths();
+        let draws = Draws { root, size, truths };
         Ok(Randomizer { draws, keys })
     }
 
@@ -142,6 +143,8 @@ impl<'a, K: Keys> Randomizer<'a, K> {
 struct Draws<'a> {
     root: Node<'a>,
     size: u64,
+    /// Codes below this can be true.
+    truths: u64,
 }
 
 impl Draws<'_> {
@@ -212,7 +215,7 @@ impl Draws<'_> {
         scratch: &mut Scratch,
     ) -> std::result::Result<(), usize> {
         let (mut all_src, mut all_dst) = (scratch.spare.take::<C>(), scratch.spare.take::<C>());
-        let last = T::low(self.size - 1);
+        let last = T::low(self.truths - 1);
         let mut start = 0;
         while start < out.len() {
             stop::point();

@@ -78,7 +78,7 @@ impl<'py> Draws<'_, 'py> {
             let threads = self.threads;
             detached(py, numbers, || randomizer.run(codes, out, addresses, threads))?
         });
-        let size = self.matrix.family.size();
+        let size = self.matrix.truths();
         Ok(done.map_err(|refused| refuse(refused, start, size))?)
     }
 }

@@ -135,7 +135,7 @@ impl Matrix {
         id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let matrix = self.inner();
-        let u = one_code(code, matrix.family.size())?;
+        let u = one_code(code, matrix.truths())?;
         if !matrix.has_sampler() {
             // Tables take long once, and others need not wait for them.
             detached(code.py(), u64::MAX, || {
