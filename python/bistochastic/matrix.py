@@ -237,6 +237,34 @@ class Matrix(_core.Law):
         whole = _core.as_flag("full", full)
         return profile_of(self, cost=cost, prior=prior, full=whole, progress=progress)
 
+    def require(
+        self,
+        *,
+        beta: float | None = None,
+        epsilon: float | None = None,
+        row_beta: float | None = None,
+        column_beta: float | None = None,
+    ) -> None:
+        """Raise :class:`bistochastic.errors.GuaranteeError` unless the matrix keeps all of these.
+
+        * ``beta``: at least this, on average over the categories
+        * ``epsilon``: at most this
+        * ``row_beta``: at least this for the least protected category, ``worst_row`` of
+          :meth:`profile`
+        * ``column_beta``: at least this for the most revealing reported value, ``worst_column``
+
+        >>> bs.randomized_response(12, beta=0.6).require(beta=0.6, column_beta=0.6)
+        >>> bs.k_anonymous(12, k=3).require(epsilon=5)
+        Traceback (most recent call last):
+            ...
+        bistochastic.errors.GuaranteeError: `epsilon` must be at most 5; got inf
+        """
+        from bistochastic import measures
+
+        measures.require(
+            self, beta=beta, epsilon=epsilon, row_beta=row_beta, column_beta=column_beta
+        )
+
     def deniability(self, gamma: float) -> int:
         """How many truths explain every report about as well as the true one does.
 
