@@ -220,7 +220,7 @@ def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Channel | None:
     with _meant("original"):
         before = attribute._encode(pairs.original)
     with _meant("released"):
-        after = attribute._encode(pairs.released)
+        after = attribute._encode(pairs.released, released=True)
     truths, missing = pairs.moved(before.codes), pairs.moved(before.missing)
     none = np.zeros(len(truths), bool)
     differ = (none if missing is None else missing) != (

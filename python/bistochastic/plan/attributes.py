@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic import _core, arguments, families, structure
-from bistochastic.labels import Label, Labels
+from bistochastic.labels import Label, Labels, padded
 from bistochastic.matrix import Matrix
 from bistochastic.plan.columns import Coded, Missing, Whole
 from bistochastic.words import about, cut, down, prefix, shown, up
@@ -58,9 +58,7 @@ def make(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix:
     if "size" in names and "size" not in given:
         given = {"size": size, **given}
     matrix = maker(**given) if names and maker is not None else _core.build(family, given)
-    if matrix.size != size:
-        raise ValueError(f"`matrix` must have size {size}; got {matrix.size}")
-    return matrix
+    return _sized("matrix", matrix, size)
 
 
 def _taken(family: str, given: Mapping[str, Any]) -> tuple[str, ...]:
@@ -144,15 +142,28 @@ def _groups_of(given: Any, size: int) -> Groups:
     labels = Labels.of("groups", list(chosen))
     for value, matrix in chosen.items():
         _sized("groups", matrix, size, f" for {shown(repr(value))}")
+    codes = sorted({matrix.size for matrix in chosen.values()})
+    if len(codes) > 1:
+        must = "`groups` must hold matrices with one number of codes"
+        raise ValueError(f"{must}; got {codes[0]} and {codes[1]}")
     return Groups(column, labels, tuple(chosen.values()))
 
 
 def _sized(name: str, matrix: object, size: int, where: str = "") -> Matrix:
     if not isinstance(matrix, Matrix):
         raise TypeError(f"`{name}` must hold a matrix{where}; got {type(matrix).__name__}")
-    if matrix.size != size:
-        raise ValueError(f"`{name}` must have size {size}{where}; got {matrix.size}")
+    if matrix.size - matrix.padding != size:
+        got = matrix.size - matrix.padding
+        raise ValueError(f"`{name}` must have size {size}{where}; got {got}")
     return matrix
+
+
+def _refuse_padding(what: str, matrices: Iterable[Matrix]) -> None:
+    """Refuse codes that are never true where every code has a meaning of its own."""
+    for matrix in matrices:
+        if matrix.padding:
+            must = f"`matrix` must have codes that can all be true for {what}"
+            raise ValueError(f"{must}; got {matrix.padding} that are never true")
 
 
 def _checked(
@@ -186,6 +197,11 @@ def _checked(
     elif matrix is not None:
         chosen = _sized("matrix", matrix, size)
     held = None if groups is None else _groups_of(groups, size)
+    every = (chosen,) if chosen is not None else held.matrices if held is not None else ()
+    if len(columns) > 1:
+        _refuse_padding("several columns", every)
+    elif every[0].padding:
+        padded(axes[0], every[0].padding)
     if impossible:
         for law in (chosen,) if held is None else held.matrices:
             if law is not None and _has_axes(law):
@@ -459,6 +475,7 @@ class Numeric(Whole):
             if matrix is not None:
                 if not isinstance(matrix, Matrix):
                     raise TypeError(f"`matrix` must be a matrix; got {type(matrix).__name__}")
+                _refuse_padding("numbers", [matrix])
                 if parameters:
                     other = next(iter(parameters))
                     raise TypeError(f"`{shown(other)}` must come with a family; got none")
@@ -494,7 +511,9 @@ class Numeric(Whole):
                 raise ValueError(f"{must}; got {self.matrix.size}")
             given = {key: list(value) if isinstance(value, tuple) else value
                      for key, value in self.given}  # fmt: skip
-            return bound_to(self, make(family, n, given))
+            matrix = make(family, n, given)
+            _refuse_padding("numbers", [matrix])
+            return bound_to(self, matrix)
 
     def _repr_html_(self) -> str:
         from bistochastic.markup import facts, fragment

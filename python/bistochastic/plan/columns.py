@@ -15,7 +15,7 @@ from bistochastic.adapters.arrays import narrow, recoded, solid
 from bistochastic.adapters.frames import Undeclared, WrongType
 from bistochastic.adapters.results import levels
 from bistochastic.kept import kept
-from bistochastic.labels import spelled_as
+from bistochastic.labels import padded, spelled_as
 from bistochastic.words import prefix, row, shown
 
 if TYPE_CHECKING:
@@ -72,6 +72,12 @@ class Coded:
         more = self.missing == "category"
         return tuple(len(labels) + more for labels in self.axes)
 
+    @kept
+    def reported(self) -> tuple[Labels, ...]:
+        """The categories of each column, and after them what is reported and never true."""
+        padding = self.matrices[0].padding
+        return (padded(self.axes[0], padding),) if padding else self.axes
+
     @property
     def kind(self) -> str:
         """The name of the class in a plan's file."""
@@ -98,12 +104,20 @@ class Coded:
             cells.append(code)
         return np.array(cells, dtype=np.int64)
 
-    def _encode(self, table: Table, first: int | None = 0, *, narrowed: bool = True) -> Encoded:
+    def _encode(
+        self,
+        table: Table,
+        first: int | None = 0,
+        *,
+        narrowed: bool = True,
+        released: bool = False,
+    ) -> Encoded:
         """The codes of all rows; ``ValueError`` or ``TypeError`` where a row has none.
 
         ``first`` is the number of the first row, where the table is a piece of a larger one, and
         None where it is a batch of an engine. The codes are as narrow as the attribute allows, or
-        as wide as the column where they need not be.
+        as wide as the column where they need not be. A ``released`` table may hold what is only
+        reported.
         """
         names = self.columns
         if self.missing == "category":
@@ -118,8 +132,10 @@ class Coded:
         narrowed = narrowed or len(names) > 1
         parts = [
             read(table, name, labels, first, narrowed=narrowed)
-            for name, labels in zip(names, self.axes, strict=True)
+            for name, labels in zip(names, self.reported, strict=True)
         ]
+        if self.matrices[0].padding:
+            parts = [self._padded(*parts[0], first, released=released)]
         masks = [missing for _codes, missing in parts]
         stays: Mask | None = None
         if self.missing == "raise":
@@ -131,7 +147,7 @@ class Coded:
         digits = []
         for (codes, mask), size in zip(parts, self.shape, strict=True):
             if self.missing == "category" and mask is not None:
-                codes = codes.astype(narrow(size))
+                codes = codes.astype(narrow(max(size, self.size) if len(names) == 1 else size))
                 codes[mask] = size - 1
             digits.append(codes)
         codes = _joined(self, digits)
@@ -143,6 +159,22 @@ class Coded:
             codes = np.where(stays, codes.dtype.type(0), codes)
         return Encoded(codes, stays, _groups(table, self, first))
 
+    def _padded(
+        self, codes: Codes, mask: Mask | None, first: int | None, *, released: bool
+    ) -> tuple[Codes, Mask | None]:
+        """Codes of what may be only reported, after that of a missing value if there is one."""
+        beyond = codes >= len(self.axes[0])
+        if mask is not None:
+            beyond &= ~mask
+        if beyond.any() and not released:
+            must = f"{prefix(self.columns)}must hold declared categories only"
+            raise ValueError(
+                f"{must}; got values that are only reported: {_counted(beyond, first)}"
+            )
+        if self.missing == "category":
+            codes = codes.astype(self._least) + beyond.astype(self._least)
+        return codes, mask
+
     def _decode(self, table: Table, codes: Codes, stays: Mask | None) -> dict[str, Any]:
         """The columns with these codes, as the table's library has them."""
         if self.impossible:
@@ -151,7 +183,7 @@ class Coded:
             before = np.searchsorted(cells - np.arange(len(cells)), codes.astype(np.int64), "right")
             codes = (codes.astype(np.int64) + before).astype(narrow(math.prod(self.shape)))
         found: dict[str, Any] = {}
-        names = list(zip(self.columns, self.axes, self.shape, strict=True))
+        names = list(zip(self.columns, self.reported, self.shape, strict=True))
         for name, labels, size in reversed(names):
             digit = codes
             if name != names[0][0]:
@@ -163,6 +195,8 @@ class Coded:
             if missing is not None:
                 # Nothing is left under a mask.
                 digit = np.where(missing, digit.dtype.type(0), digit)
+            if self.missing == "category" and self.matrices[0].padding:
+                digit = digit - (digit >= size).astype(digit.dtype)
             if len(names) > 1 or self.missing == "category":
                 digit = digit.astype(narrow(len(labels)), copy=False)
             found[name] = table.labelled(name, labels, digit, missing)

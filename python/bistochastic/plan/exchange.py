@@ -105,6 +105,8 @@ def attribute_data(attribute: Attribute) -> Fields:
         each = [{"value": _label(value), "matrix": exchange.plain(law)} for value, law in pairs]
         found["groups"] = {"column": attribute.groups.column, "matrices": each}
     found["missing"] = attribute.missing
+    if attribute.matrices[0].padding:
+        found["padding"] = attribute.matrices[0].padding
     if attribute.impossible:
         found["impossible"] = [[_label(value) for value in cell] for cell in attribute.impossible]
     if attribute.categories_from_data:
@@ -210,7 +212,7 @@ def _labels(here: Here) -> list[Any]:
     return [one(item) for item in here.items()]
 
 
-_COMMON = ("matrix", "groups", "missing", "categories_from_data")
+_COMMON = ("matrix", "groups", "missing", "padding", "categories_from_data")
 
 
 def _read_coded(here: Here, kind: str) -> Categorical | Joint:
@@ -242,7 +244,12 @@ def _read_coded(here: Here, kind: str) -> Categorical | Joint:
             options["groups"] = _groups(here["groups"], size)
         if joint:
             return Joint(columns, lists, impossible=impossible, **options)
-        return Categorical(columns, lists, **options)  # type: ignore[arg-type]
+        found = Categorical(columns, lists, **options)  # type: ignore[arg-type]
+        padding = found.matrices[0].padding
+        if "padding" in here and here["padding"].whole(0, 2**53) != padding:
+            must = f"be {padding}, as the matrix has codes that are never true"
+            raise here["padding"].refuse(must, str(here["padding"].value))
+        return found
 
 
 def _groups(here: Here, size: int) -> tuple[str, dict[Any, Matrix]]:

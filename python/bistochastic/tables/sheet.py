@@ -316,7 +316,7 @@ def of_table(
             axes.append(Axis(name, tuple(values), size, found.astype(narrow(size))))
     unanswered: Mask | None = None
     for attribute in question.coded:
-        encoded = attribute._encode(table, first)
+        encoded = attribute._encode(table, first, released=True)
         if encoded.missing is not None:
             none = encoded.missing
             unanswered = none if unanswered is None else unanswered | none
