@@ -543,21 +543,21 @@ class Matrix(_core.Law):
         )
 
     def displacement(self) -> Displacement:
-        """How far :meth:`permute` moves values, in shares of all places, from the matrix alone.
+        """Compute how far :meth:`permute` moves values, as parts of all places, from the matrix.
 
-        On ranks neighbours are close, so that beta alone sounds like more than it is. Of products,
-        and of matrices without a structure, up to 4096 individuals.
+        On ranks, neighbours are close, so beta sounds like more than it is. Products and matrices
+        without a structure are limited to 4096 records.
 
         >>> print(bs.k_anonymous(1000, share=0.05).displacement())
-        individuals            1000
-        beta of the column     0.5663
-        joint entropy          4284.16 bits, 0.5023 of a full shuffle
-        mean move              1.6660% of all places
-        a tenth moves at most  0.3000%
-        half move at most      1.5000%
-        90 % move at most      3.4000%
-        nobody moves beyond    4.9000%
-        stay in their place    2.0000% of the individuals
+        records             1000
+        beta of the column  0.5663
+        joint entropy       4284.16 bits, 0.5023 of a full shuffle
+        mean move           1.6660% of all places
+        10% move at most    0.3000%
+        50% move at most    1.5000%
+        90% move at most    3.4000%
+        all move at most    4.9000%
+        do not move         2.0000% of the records
         """
         from bistochastic.numeric import displacement
 
