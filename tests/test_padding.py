@@ -33,7 +33,7 @@ def table(records: int = 60_000, missing: float = 0.0) -> dict[str, Any]:
     return {"town": town, "sex": sex, "region": np.where(sex == "F", "n", "s")}
 
 
-def protected(plan: bs.Plan, data: Any) -> bs.results.Release:
+def protected(plan: bs.Plan, data: Any) -> bs.results.Release[Any]:
     return plan.protect(data, key=KEY, release_name="w1", allow_insecure=True)
 
 
@@ -44,7 +44,7 @@ def test_padding_follows_the_categories_and_is_stored() -> None:
     assert '"padding": 12' in plan.to_json()
     assert bs.Plan.from_json(plan.to_json()) == plan
     assert bs.Plan.from_toml(plan.to_toml()) == plan
-    with pytest.raises(ValueError, match="`attributes\\[0\\].padding` must be 12"):
+    with pytest.raises(ValueError, match=r"`attributes\[0\].padding` must be 12"):
         bs.Plan.from_json(plan.to_json().replace('"padding": 12', '"padding": 2'))
     # Bits are of the categories that can be true.
     measures = plan.by_attribute["town"]
