@@ -54,7 +54,7 @@ def calibrate(plan: Plan, frame: object, given: str | None) -> Any:
                 must = "`calibration_weights` must be asked of codes that can all be true"
                 got = f"{attribute.matrices[0].padding} that are never true"
                 raise ValueError(f"{must}; got {got}")
-            encoded = attribute._encode(table)
+            encoded = attribute._encode(table, released=True)
             place = encoded.codes.astype(np.int64)
             if encoded.groups is not None:
                 place += encoded.groups.astype(np.int64) * attribute.size
