@@ -9,6 +9,7 @@ import doctest
 import operator
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -262,6 +263,29 @@ def test_the_api_pages_have_every_public_name_once() -> None:
     described = [operator.attrgetter(name)(bs) for name in listed]
     assert len({id(each) for each in described}) == len(described)
     assert {id(each) for each in described} == {id(each) for each in public.values()}
+
+
+def test_every_parameter_of_the_api_is_described() -> None:
+    pytest.importorskip("sphinx")
+    conf = runpy.run_path(str(DOCS / "conf.py"))
+    used: set[tuple[str, str]] = set()
+    for path in (DOCS / "reference/api").glob("*.rst"):
+        for name in directives(path):
+            found = operator.attrgetter(name)(bs)
+            methods = vars(found) if isinstance(found, type) else {}
+            called = {f"{name}.{each}": getattr(found, each) for each in methods if each[0] != "_"}
+            kind = "class" if isinstance(found, type) else "function"
+            called |= {name: found} if conf["has_parameters"](kind, name) else {}
+            for function, held in called.items():
+                if not callable(held) or ":param" in (held.__doc__ or ""):
+                    continue
+                described = conf["describe_parameters"](function, held)
+                missing = [each for each, words in described.items() if not words]
+                assert not missing, f"docs/parameters.toml: {function}: {missing}"
+                used |= {(function, each) for each in described}
+    for table, words in conf["PARAMETERS"].items():
+        if table != "common":
+            assert {(table, each) for each in words} <= used, table
 
 
 def test_the_page_of_commands_has_every_command() -> None:
