@@ -27,6 +27,7 @@ ROOMS = (
     "structure",
     "operators",
     "matrix",
+    "designs",
     "families",
     "exchange",
     "measures",

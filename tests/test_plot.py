@@ -375,7 +375,7 @@ def test_near_misses_show_in_a_panel_of_their_own() -> None:
     by_name = {str(line.get_label()): line.get_ydata() for line in curves(axes)}
     # Fewer true reports, but nearer ones, at every beta.
     assert (by_name["geometric"] < by_name["randomized response"]).all()
-    assert axes.get_title(loc="left") == "distance from the true category: low is useful"
+    assert axes.get_title(loc="left") == "mean distance: low is useful"
     assert axes.get_ylabel() == "steps"
 
 
@@ -448,7 +448,7 @@ def test_one_panel_own_families_and_own_axes() -> None:
         "truthful probability",
         "epsilon",
         "standard error",
-        "distance from the true category",
+        "mean distance",
     ]
     assert bs.uniform(3).profile().plot(axes=Figure().subplots()).axes
     assert bs.plot.heatmap(bs.uniform(3), axes=Figure().subplots()).axes

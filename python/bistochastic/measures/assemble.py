@@ -63,9 +63,11 @@ def _profile(
     full: bool,
     tell: Callable[[float], object] | None,
 ) -> Profile:
-    size = matrix.size
-    costs = None if cost is None else measures.cost_table(size, cost)
-    belief = None if prior is None else measures.distribution("prior", size, prior)
+    if cost is not None and matrix.padding:
+        must = "`cost` must be given for a matrix whose codes can all be true"
+        raise ValueError(f"{must}; got {matrix.padding} that are never true")
+    costs = None if cost is None else measures.cost_table(matrix.size, cost)
+    belief = None if prior is None else measures.prior_of(matrix, prior)
     gammas = [1.0, 2.0] + ([math.inf] if math.isinf(matrix.epsilon) else [])
     mean = measures.average(matrix, full=full)
     found = measures.lines(matrix, gammas, full=full)
@@ -99,28 +101,14 @@ def _average(matrix: Matrix, mean: measures.Average) -> list[Entry]:
 
 
 def _lines(matrix: Matrix, mean: measures.Average, found: measures.Lines | None) -> list[Entry]:
-    from fractions import Fraction
-
     if found is None:
         return [missing("worst_row", _TOO_LARGE), missing("worst_column", _TOO_LARGE)]
-
-    def share(bits: float) -> float:
-        # The worst line is perfect just when all are.
-        if mean.beta == 1:
-            return 1.0
-        if bits == mean.bits:
-            return mean.beta
-        most = measures.log2_up(matrix.size)
-        beta = min(bits / most, math.nextafter(1.0, 0.0))
-        return (
-            beta if Fraction(beta) * Fraction(most) <= Fraction(bits) else math.nextafter(beta, 0)
-        )
-
+    betas = measures.line_betas(matrix, found, mean.bits, mean.beta)
     pairs = [("row", found.worst_row), ("column", found.worst_column)]
     known = status_of(found.worst_exact)
     return [
-        Entry(f"worst_{line}", share(bits), known, f"{line} {place}: {down(bits)} bits")
-        for line, (place, bits) in pairs
+        Entry(f"worst_{line}", beta, known, f"{line} {place}: {down(bits)} bits")
+        for (line, (place, bits)), beta in zip(pairs, betas, strict=True)
     ]
 
 
@@ -129,7 +117,7 @@ def _attacker(
 ) -> list[Entry]:
     told = measures.mutual_information(matrix, mean)
     best = measures.capacity(matrix, found, full=full)
-    size = matrix.size
+    size = matrix.size - matrix.padding
     allowed = measures.guaranteed_max_leakage(mean.beta, size)
     if found is None:
         why = "by beta only"
@@ -145,7 +133,7 @@ def _attacker(
             Entry("max_leakage", measures.log2_up(found.peaks), known),
         ]
     return [
-        Entry("mutual_information", told, status_of(mean.exact)),
+        Entry("mutual_information", told, status_of(mean.exact and not matrix.padding)),
         Entry("capacity", best.bits, status_of(best.gap <= 1e-7), best.how),
         *guess,
         Entry("guaranteed_max_leakage", allowed, status_of(mean.exact), "whatever the matrix"),
@@ -210,7 +198,7 @@ def _deniability(matrix: Matrix, found: measures.Lines | None) -> list[Entry]:
         ]
     if math.isfinite(matrix.epsilon):
         # By its definition epsilon is the gamma at which all truths are alike.
-        entries[2:] = [Entry(names[2], matrix.size, "exact")]
+        entries[2:] = [Entry(names[2], matrix.size - matrix.padding, "exact")]
     elif found is not None:
         entries[2] = replace(entries[2], note="true values left possible")
     return entries

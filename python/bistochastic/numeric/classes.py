@@ -34,7 +34,7 @@ class Classes(Shown):
     >>> people = {"age": [30, 61, 31, 60], "sex": ["f", "m", "f", "m"]}
     >>> found = bs.masking.k_anonymous_classes(people, quasi_identifiers=["age", "sex"], k=2)
     >>> found
-    <Classes: 4 records in 2 classes of 2, information loss 0.08324 %>
+    <Classes: 4 records in 2 classes of 2, information loss 0.08324%>
     >>> found.classes, found.sizes, found.order
     (array([0, 1, 0, 1]), array([2, 2]), array([0, 2, 1, 3]))
     """
@@ -61,7 +61,7 @@ class Classes(Shown):
         return (
             f"<{type(self).__name__}: {len(self.classes)} records in {len(self.sizes)} class"
             f"{'es' * (len(self.sizes) > 1)} of {sizes}, information loss"
-            f" {self.information_loss:.4g} %>"
+            f" {self.information_loss:.4g}%>"
         )
 
 
@@ -108,7 +108,7 @@ def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggr
     >>> incomes = [20.0, 21.0, 50.0, 22.0, 52.0, 51.0, 90.0]
     >>> found = bs.masking.microaggregate(incomes, k=3)
     >>> found
-    <Microaggregation: 7 records in 2 classes of 3 to 4, information loss 29.71 %>
+    <Microaggregation: 7 records in 2 classes of 3 to 4, information loss 29.71%>
     >>> found.values
     array([21.  , 21.  , 60.75, 21.  , 60.75, 60.75, 60.75])
     >>> m = bs.blocks(found.sizes)

@@ -427,18 +427,18 @@ class Plan(_Fields):
             raise GuaranteeError(f"{prefix(unbound[0].columns)}{must}")
         weakest = min(parts, key=lambda each: each.beta or 0.0)
         if "min_beta" in wanted and not (weakest.beta or 0.0) >= wanted["min_beta"]:
-            least = f"`beta` must be at least {_exact(wanted['min_beta'])}"
-            got = _exact(weakest.beta or 0.0)
+            least = f"`beta` must be at least {exact(wanted['min_beta'])}"
+            got = exact(weakest.beta or 0.0)
             raise GuaranteeError(f"{prefix(weakest.columns)}{least}; got {got}")
         if "beta" in wanted and not self.beta >= wanted["beta"]:
-            least = f"`beta` must be at least {_exact(wanted['beta'])} over all attributes"
+            least = f"`beta` must be at least {exact(wanted['beta'])} over all attributes"
             weak = f"the least is {down(weakest.beta or 0.0)}, in {prefix(weakest.columns)[:-2]}"
-            raise GuaranteeError(f"{least}; got {_exact(self.beta)}, of which {weak}")
+            raise GuaranteeError(f"{least}; got {exact(self.beta)}, of which {weak}")
         if "epsilon" in wanted and not self.epsilon <= wanted["epsilon"]:
-            most = f"`epsilon` must be at most {_exact(wanted['epsilon'])} for a record"
+            most = f"`epsilon` must be at most {exact(wanted['epsilon'])} for a record"
             worst = max(parts, key=lambda each: each.epsilon)
             why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
-            got = _exact(self.epsilon)
+            got = exact(self.epsilon)
             raise GuaranteeError(f"{most}; got {got}, the largest part{why}")
 
     def preview(self, records: int | None = None) -> Preview:
@@ -761,7 +761,7 @@ class Plan(_Fields):
         ...                keep=["town"])
         >>> frame = {"sex": ["F", "M"] * 50, "town": ["A"] * 60 + ["B"] * 40}
         >>> plan.count(frame, {"sex": "F", "town": "A"})
-        <count 30, standard error 8.16497, 95 % from 12.4392 to 48.3396; 100 records (sampled)>
+        <count 30, standard error 8.16497, 95% from 12.4392 to 48.3396; 100 records (sampled)>
         """
         from bistochastic.tables import moments
 
@@ -1005,10 +1005,10 @@ def _each(columns: tuple[str, ...]) -> str:
     return "it" if len(columns) == 1 else "them"
 
 
-def _exact(x: float) -> str:
+def exact(x: float) -> str:
     """All digits that tell a number from its neighbours.
 
-    >>> _exact(0.6), _exact(1.0)
+    >>> exact(0.6), exact(1.0)
     ('0.6', '1')
     """
     return repr(x).removesuffix(".0")

@@ -114,7 +114,7 @@ impl Matrix {
             Some(ids) => Keyed::ids(draws, ids, columns.len)?,
             None => Keyed::rows(draws, row.unwrap_or(0))?,
         };
-        let sizes = (size, matrix.sampler().draws());
+        let sizes = (matrix.truths(), matrix.sampler().draws());
         run(py, &columns, &keyed, threads, sizes)?;
         columns.finish()
     }
@@ -142,7 +142,7 @@ impl Matrix {
         id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let matrix = self.inner();
-        let u = one_code(code, matrix.family.size())?;
+        let u = one_code(code, matrix.truths())?;
         if !matrix.has_sampler() {
             // Tables take long once, and others need not wait for them.
             detached(code.py(), u64::MAX, || {
