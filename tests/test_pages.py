@@ -38,8 +38,8 @@ RAW = "https://raw.githubusercontent.com/bistochastic/bistochastic/main/"
 SITE = "https://bistochastic.github.io/bistochastic/"
 # These commands build or install. Everything else in a shell example is run.
 BUILDS = ("make ", "pip install ")
-# `text` is the code of other software.
-LANGUAGES = ("python", "sh", "text")
+# `text` is the code of other software; tests of the clients run JavaScript.
+LANGUAGES = ("python", "sh", "text", "js")
 FENCE = re.compile(r"^```(\w*)$")
 DIRECTIVE = re.compile(r"^```\{\w+\}.*\n(.*\n)*?```$", flags=re.M)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
