@@ -117,7 +117,8 @@ def run_command(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def command_of(line: str) -> str:
     """The command of the package that a line is, or nothing where a shell does more than that."""
     words = shlex.split(line, comments=True)
-    plain = words[:1] == ["bistochastic"] and not re.search(r"[|<>;&$`*?~]", line.split("#")[0])
+    bare = re.sub(r"'[^']*'", "", line.split("#")[0])
+    plain = words[:1] == ["bistochastic"] and not re.search(r"[|<>;&$`*?~]", bare)
     return words[1] if plain else ""
 
 
@@ -305,6 +306,7 @@ def test_the_tests_would_see_a_fault(tmp_path: Path) -> None:
     assert run_inside("bistochastic inspect uniform --size 2  # a remark")[0] == 0
     assert run_inside("bistochastic inspect nothing --size 2")[0] == 1
     assert command_of("bistochastic key new x  # y > z") == "key"
+    assert command_of("bistochastic regress x --formula 'a ~ b'") == "regress"
     assert command_of("bistochastic key new x > y") == command_of("printf x") == ""
     assert set(first_pages()) - {""} == set(cli.main.commands) - {"paper"}
     page = tmp_path / "page.md"
