@@ -99,12 +99,10 @@ class Column:
             lines = measures.lines(matrix, [])
             if lines is None:
                 return None
-            code, bits = lines.worst_row
-            beta = bits / (matrix.max_bits or 1.0) * (1 - 2**-48) if matrix.size > 1 else 1.0
-            # If all matrix rows are alike, the worst is the mean; rounding would make them differ.
-            same = matrix.beta == 1 or beta >= matrix.beta * (1 - 2**-44)
-            name = "all alike" if same else f"`{category(self.coded, code)}`"
-            found.append((matrix.beta if same else max(0.0, beta), name))
+            beta, _ = measures.line_betas(matrix, lines, matrix.entropy_rate, matrix.beta)
+            same = beta >= matrix.beta * (1 - 2**-44)
+            name = "all alike" if same else f"`{category(self.coded, lines.worst_row[0])}`"
+            found.append((min(beta, matrix.beta), name))
         return min(found, key=lambda each: each[0])
 
     def even(self) -> str | None:
