@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from bistochastic.choose.optimal import optimal
     from bistochastic.choose.strongest import strongest
     from bistochastic.choose.tradeoff import tradeoff
-    from bistochastic.plan import Categorical, Certificate, Joint, Numeric, Plan
+    from bistochastic.models.ledger import Ledger
+    from bistochastic.plan import Binned, Categorical, Certificate, Joint, Numeric, Plan
     from bistochastic.report import compare
     from bistochastic.report.explorer import explore
     from bistochastic.samples import titanic
@@ -55,10 +56,10 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Categorical", "Certificate", "Joint", "Key", "KeySource", "Matrix", "Numeric", "Plan",
-    "allocate", "audit", "balance", "blocks", "build", "circulant", "compare", "decompose_all",
-    "dense", "difference_set", "entropy_rate", "errors", "explore", "geometric", "gibbs",
-    "identity", "k_anonymous", "kron", "masking", "mix", "optimal", "permutation", "plot",
+    "Binned", "Categorical", "Certificate", "Joint", "Key", "KeySource", "Ledger", "Matrix",
+    "Numeric", "Plan", "allocate", "audit", "balance", "blocks", "build", "circulant", "compare",
+    "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "explore", "geometric",
+    "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "optimal", "permutation", "plot",
     "randomized_response", "reflected", "results", "strongest", "t_transform", "theory", "titanic",
     "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
@@ -66,10 +67,12 @@ __all__ = [
 # What few need and takes a while to import waits until it is asked for.
 _LATER = {
     "allocate": "bistochastic.choose.allocate",
+    "Binned": "bistochastic.plan",
     "Categorical": "bistochastic.plan",
     "Certificate": "bistochastic.plan",
     "Joint": "bistochastic.plan",
     "KeySource": "bistochastic.sources",
+    "Ledger": "bistochastic.models.ledger",
     "Numeric": "bistochastic.plan",
     "Plan": "bistochastic.plan",
     "compare": "bistochastic.report",
