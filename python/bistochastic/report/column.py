@@ -33,11 +33,13 @@ class Column:
 
     ``law`` is the matrix that reveals most, ``None`` for numbers. ``odds`` is the largest factor by
     which a reported value favours one true value over another, ``None`` if there is no limit.
+    ``units`` is the number of units that it is drawn by, if there are any and it is known.
     """
 
-    def __init__(self, attribute: Attribute, measured: Measures) -> None:
+    def __init__(self, attribute: Attribute, measured: Measures, units: int | None = None) -> None:
         self.attribute = attribute
         self.measured = measured
+        self.units = units
         self.law: Matrix | None = None
         self.odds: Fraction | None = None
         if not attribute.whole_column:
@@ -173,8 +175,16 @@ class Column:
         return table(header, rows, caption=caption, left=(0, 1))
 
     def precision(self, records: int, design_effect: float = 1.0) -> Precision:
-        """Compute how well proportions are estimated, under the matrix that leaves least."""
-        each = [precision(matrix, records, design_effect) for matrix in self.coded.matrices]
+        """Compute how well proportions are estimated, under the matrix that leaves least.
+
+        Records of one unit have one true value and one draw, so units count in their place.
+        """
+        unit = self.coded.unit
+        many = records if unit is None else self.units
+        if many is None:
+            like = f"proportions, as accurately as from one record per unit of `{shown(unit)}`"
+            return Precision(note=like)
+        each = [precision(matrix, many, design_effect) for matrix in self.coded.matrices]
         noted = next((one for one in each if one.note), None)
         return noted or max(each, key=lambda one: one.error or 0.0)
 
