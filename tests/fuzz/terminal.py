@@ -79,7 +79,6 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "truthfulness": _one("0.5", "1", "0"),
     "tolerance": _one("0.03", "0.5", "0"),
     "share": _one("0.1", "1"),
-    "design_effect": _one("1", "2.5", "0"),
     "keep": _one("0.5", "2/3", "1"),
     "temperature": _one("1", "0.5", "10", "inf"),
     "k": _one("1", "2", "3"),
