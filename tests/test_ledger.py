@@ -189,7 +189,8 @@ def test_batches_and_certificates_are_entered(tmp_path: Path) -> None:
 
 WRITER = """
 import sys, bistochastic as bs
-plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", epsilon=1)], name=sys.argv[2])
+sex = bs.Categorical("sex", ["F", "M"], "randomized_response", epsilon=1)
+plan = bs.Plan([sex], name=sys.argv[2])
 ledger = bs.Ledger(sys.argv[1])
 for _ in range(25):
     plan.protect({"sex": ["F", "M"]}, ledger=ledger, dataset="d")
@@ -291,7 +292,7 @@ def test_bad_input_is_one_sentence(tmp_path: Path) -> None:
         (
             lambda: plan.protect(FRAME, ledger=text, dataset="d"),
             "`ledger` must be a Ledger; got str",
-        ),  # type: ignore[arg-type]
+        ),
         (lambda: plan.protect(FRAME, ledger=ledger, dataset=""), "`dataset` must not be empty"),
         (lambda: bs.Ledger(tmp_path / "none" / "x"), "`path` must be in a folder that there is"),
         (lambda: bs.Ledger(tmp_path / "x", budget=0), "`budget` must be a positive number; got 0"),

@@ -12,12 +12,12 @@ import hypothesis.strategies as st
 import mpmath
 import numpy as np
 import pytest
-from bistochastic.paper.statements import peak_alpha
 from hypothesis import given
 
 import bistochastic as bs
 from bistochastic import paper
 from bistochastic.paper import reference
+from bistochastic.paper.statements import peak_alpha
 
 
 def test_seven_cells_follow_from_the_text_and_five_have_another_reading() -> None:

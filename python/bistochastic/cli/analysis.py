@@ -1,4 +1,4 @@
-"""What commands share that analyse a protected file: its plan, its design, and how rows are shown."""
+"""What commands share that analyse a protected file: plan, design, and how rows are shown."""
 
 from __future__ import annotations
 
@@ -28,8 +28,12 @@ def _scale(_context: object, _option: object, typed: str | None) -> float | None
     return None if typed is None else float(number(typed))
 
 
-plan_option = click.option("--plan", required=True, type=click.Path(path_type=Path),
-                           help="The plan that protected the file, or the certificate.")  # fmt: skip
+plan_option = click.option(
+    "--plan",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The plan that protected the file, or the certificate.",
+)
 format_option = click.option("--format", default="table",
                              type=click.Choice(["table", "csv", "json"]),
                              help="How the table is printed.")  # fmt: skip

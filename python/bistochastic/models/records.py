@@ -96,7 +96,7 @@ def read_records(
     for name in permuted:
         different, codes[name] = np.unique(numbers[name], return_inverse=True)
         frames[name] = Columns({name: different}, len(different))
-    choosing = set(question.strata)
+    choosing = set(question.groups)
     unprotected = [axis for axis in sheet.axes if axis.values is not None]
     learned = {}
     for side, wanted in ((OUTCOME, outcome), (UNPROTECTED, others | choosing)):
