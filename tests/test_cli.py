@@ -32,7 +32,7 @@ def run(*arguments: str) -> str:
 def test_the_paper_command_prints_every_statement() -> None:
     text = run("paper")
     assert "5 of its 12 cells do not follow" in text
-    assert "alpha = 0.3     35 %       40.614 %         35.224 %" in text
+    assert "alpha = 0.3      35%        40.614%          35.224%" in text
     assert "rows sum to 0.9333" in text
     for title in ("Section 2.2", "Proposition 1", "Proposition 2", "Proposition 3", "Theorem 2"):
         assert f"{title}: " in text
@@ -114,7 +114,7 @@ def test_inspect() -> None:
     assert re.search(r"^beta +0\.6 +exact", text, re.M)
     assert re.search(r"^channel capacity, any prior, bits +1\.43399 +exact", text, re.M)
     assert str(m.parameters["keep"]) in text
-    assert "a report excludes a truth" in run("inspect", "blocks", "--sizes", "2,3")
+    assert "a reported value rules out a true one" in run("inspect", "blocks", "--sizes", "2,3")
     assert "2/3" in run("inspect", "randomized_response", "--size", "4", "--truthfulness", "2/3")
     assert "first_row=[3, 1], total=4" in run("inspect", "circulant", "--first-row", "3,1")
     assert "size         3" in run("inspect", "tridiagonal", "--alphas", "0.1,0.2")

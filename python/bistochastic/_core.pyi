@@ -1,7 +1,7 @@
 import os
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any, Self, TypeVar, final, overload
+from typing import Any, Protocol, Self, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,12 @@ from bistochastic.matrix import Matrix
 from bistochastic.permutations.decomposition import Decomposition
 
 _Code = TypeVar("_Code", bound=np.integer[Any] | np.bool_)
+
+class _HasNumPy(Protocol):
+    def to_numpy(self) -> Any: ...
+
+# A column of pandas, polars or pyarrow.
+_Column = TypeVar("_Column", bound=_HasNumPy)
 
 __all__ = [
     "Equations",
@@ -127,6 +133,8 @@ class Law:
     @property
     def max_bits(self) -> float: ...
     @property
+    def padding(self) -> int: ...
+    @property
     def beta(self) -> float: ...
     @property
     def epsilon(self) -> float: ...
@@ -143,7 +151,6 @@ class Law:
     def to_dense(self) -> NDArray[np.float64]: ...
     def row(self, u: int) -> NDArray[np.float64]: ...
     def exact_row(self, u: int) -> list[Fraction]: ...
-    def require(self, *, beta: float | None = None, epsilon: float | None = None) -> None: ...
     @overload
     def randomize(
         self,
@@ -155,6 +162,17 @@ class Law:
         ids: object = None,
         threads: int | None = None,
     ) -> NDArray[_Code]: ...
+    @overload
+    def randomize(
+        self,
+        codes: _Column,
+        *,
+        key: Key | None = None,
+        stream: str | None = None,
+        start: int | None = None,
+        ids: object = None,
+        threads: int | None = None,
+    ) -> _Column: ...
     @overload
     def randomize(
         self,

@@ -20,6 +20,8 @@ from bistochastic.audit.results import (
     Rate,
     Repeats,
 )
+from bistochastic.choose.allocate import Allocation
+from bistochastic.choose.strongest import Choice, Strongest
 from bistochastic.choose.tradeoff import Point, Tradeoff
 from bistochastic.estimate import Estimate
 from bistochastic.estimate.axes import Axis
@@ -59,12 +61,12 @@ from bistochastic.sources import KeySource
 from bistochastic.theory import Step, TTransforms
 
 __all__ = [
-    "Anatomy", "Audit", "Axis", "BatchFunction", "Bits", "ByIds", "Categorical", "Certificate",
-    "Classes", "Comparison", "Correlation", "Counts", "Decomposition", "Disclosure",
-    "Displacement", "Entry", "Estimate", "Giveaway", "Groups", "Guess", "Joint", "Key",
-    "KeySource", "Ledger", "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation",
-    "Neighbours", "Numeric", "PairTable", "PermutationDistance", "Plan", "Point", "Preview",
-    "Profile", "Propensity", "ProtectedBatches", "Quantity", "Rate", "Ratio", "Regression",
-    "Release", "Repeats", "ReverseMap", "Spent", "Step", "TTransforms", "Tradeoff",
-    "Transitions", "Wald",
+    "Allocation", "Anatomy", "Audit", "Axis", "BatchFunction", "Bits", "ByIds", "Categorical",
+    "Certificate", "Choice", "Classes", "Comparison", "Correlation", "Counts", "Decomposition",
+    "Disclosure", "Displacement", "Entry", "Estimate", "Giveaway", "Groups", "Guess", "Joint",
+    "Key", "KeySource", "Ledger", "Linkage", "Marginal", "Matrix", "Measures",
+    "Microaggregation", "Neighbours", "Numeric", "PairTable", "PermutationDistance", "Plan",
+    "Point", "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantity", "Rate",
+    "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Spent", "Step", "Strongest",
+    "TTransforms", "Tradeoff", "Transitions", "Wald",
 ]  # fmt: skip

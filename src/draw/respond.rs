@@ -140,7 +140,7 @@ pub fn keyed<P: Person>(
     code: u64,
     id: P,
 ) -> Result<u64> {
-    let size = matrix.family.size();
+    let size = matrix.truths();
     matrix.sampler().check()?;
     if code >= size {
         let must = format!("be a whole number from 0 to {}", size - 1);

@@ -47,7 +47,6 @@ impl From<Error> for PyErr {
             Error::Value(_) => PyValueError::new_err(text),
             Error::Type(_) => PyTypeError::new_err(text),
             Error::Index(_) => PyIndexError::new_err(text),
-            Error::Guarantee(_) => named(&package::GUARANTEE, &text, &[]),
             Error::Memory(_) => named(&package::MEMORY, &text, &[]),
             Error::Reach { least, most, .. } => {
                 named(&package::REACH, &text, &[("least", least), ("most", most)])
@@ -472,19 +471,6 @@ pub fn dictionary<'py, 'a>(
         dictionary.set_item(name, to_python(py, value, vectors)?)?;
     }
     Ok(dictionary)
-}
-
-/// A number given by a caller to be checked against.
-pub fn real(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<f64>> {
-    Ok(match given {
-        None => None,
-        Some(given) => match value(name, given)? {
-            Value::Real(x) => Some(x),
-            Value::Whole(n) => Some(n as f64),
-            Value::Ratio(n, d) => Some(n as f64 / d as f64),
-            _ => return Err(Error::type_(name, "be a number", type_name(given)).into()),
-        },
-    })
 }
 
 /// What a whole number from `low` to `high` must be; without an end, what one of at least `low` must be. The only

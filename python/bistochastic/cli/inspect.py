@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 @click.option("--kernel", help="Kernel of a reflected matrix, as 0.5,0.25,0.")
 @click.option(
     "--cost",
-    help='What a report costs: "ordinal" for |u - v|, or a CSV, NPY or NPZ file. Adds the expected '
-    "cost, and epsilon per unit of cost. A Gibbs matrix is made from it.",
+    help='Cost of each reported value: "ordinal" for abs(u - v), or a CSV, NPY or NPZ file. '
+    "Adds the expected cost, and epsilon per unit of cost. A Gibbs matrix is made from it.",
 )
 @click.option("--array", help="Numbers to balance: a CSV, NPY or NPZ file.")
 @click.option("--matrix", "matrices", multiple=True, help="A part of kron, mix or product.")

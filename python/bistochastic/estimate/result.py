@@ -8,7 +8,6 @@ its variance is theirs over the number of records.
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -503,7 +502,7 @@ class Estimate:
         ]
         if not all(math.isfinite(share) for _, share, _, _ in bars):
             return None
-        title = "Estimated shares" + (", with intervals of 95 %" if self._is_quick else "")
+        title = "Estimated proportions" + (", with 95% intervals" if self._is_quick else "")
         return markup.titled(markup.bars(bars, title=title, shown="{:.4f}".format))
 
     def _words(self) -> list[tuple[str, ...]]:
@@ -529,14 +528,15 @@ def framed(
     columns: dict[str, Any], make: Callable[[dict[str, Any]], Any] | None, library: Any
 ) -> Any:
     """Columns as a data frame: of ``library``, else by ``make``, else of what is installed."""
-    from bistochastic.adapters.results import made_by
-
     check_library(library)
     if make is not None and library is None:
         return make(columns)
     for name in ("pandas", "polars") if library is None else (library,):
-        with suppress(ImportError):
-            return made_by(name, columns)
+        try:
+            module = __import__(name)
+        except ImportError:
+            continue
+        return module.DataFrame(columns)
     if library is None:
         raise ImportError("`to_frame` must find pandas or polars; got neither")
     raise ImportError(f"`to_frame` must find {library}; got none: install it")

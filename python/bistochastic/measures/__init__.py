@@ -22,7 +22,14 @@ from bistochastic.measures.costs import (
     ordinal_epsilon,
 )
 from bistochastic.measures.leakage import guaranteed_max_leakage
-from bistochastic.measures.priors import best_guess, distribution, posterior, remaining_uncertainty
+from bistochastic.measures.priors import (
+    best_guess,
+    distribution,
+    posterior,
+    prior_of,
+    remaining_uncertainty,
+)
+from bistochastic.measures.require import line_betas, require
 from bistochastic.measures.survey import TABLE, Lines, deniability, lines
 
 __all__ = [
@@ -41,6 +48,7 @@ __all__ = [
     "entropy",
     "expected_cost",
     "guaranteed_max_leakage",
+    "line_betas",
     "lines",
     "log2_up",
     "mean_distance",
@@ -49,5 +57,7 @@ __all__ = [
     "ordinal_cost",
     "ordinal_epsilon",
     "posterior",
+    "prior_of",
     "remaining_uncertainty",
+    "require",
 ]

@@ -29,8 +29,8 @@ _TRIPLES = 1200**3
 _TOO_LARGE = "too many entries to look at; full=True looks at all"
 # Which truths a report leaves deniable.
 _EXPLAINS = {
-    "deniability_1": "explain the report exactly as well",
-    "deniability_2": "explain the report half to twice as well",
+    "deniability_1": "explain the reported value exactly as well",
+    "deniability_2": "explain the reported value half to twice as well",
 }
 
 
@@ -63,9 +63,11 @@ def _profile(
     full: bool,
     tell: Callable[[float], object] | None,
 ) -> Profile:
-    size = matrix.size
-    costs = None if cost is None else measures.cost_table(size, cost)
-    belief = None if prior is None else measures.distribution("prior", size, prior)
+    if cost is not None and matrix.padding:
+        must = "`cost` must be given for a matrix whose codes can all be true"
+        raise ValueError(f"{must}; got {matrix.padding} that are never true")
+    costs = None if cost is None else measures.cost_table(matrix.size, cost)
+    belief = None if prior is None else measures.prior_of(matrix, prior)
     gammas = [1.0, 2.0] + ([math.inf] if math.isinf(matrix.epsilon) else [])
     mean = measures.average(matrix, full=full)
     found = measures.lines(matrix, gammas, full=full)
@@ -94,33 +96,19 @@ def _average(matrix: Matrix, mean: measures.Average) -> list[Entry]:
     known = status_of(mean.exact)
     return [
         Entry("entropy_rate", mean.bits, known, f"of {matrix.max_bits:.6g}"),
-        Entry("beta", mean.beta, known, "an average over the rows"),
+        Entry("beta", mean.beta, known, "an average over the categories"),
     ]
 
 
 def _lines(matrix: Matrix, mean: measures.Average, found: measures.Lines | None) -> list[Entry]:
-    from fractions import Fraction
-
     if found is None:
         return [missing("worst_row", _TOO_LARGE), missing("worst_column", _TOO_LARGE)]
-
-    def share(bits: float) -> float:
-        # The worst line is perfect just when all are.
-        if mean.beta == 1:
-            return 1.0
-        if bits == mean.bits:
-            return mean.beta
-        most = measures.log2_up(matrix.size)
-        beta = min(bits / most, math.nextafter(1.0, 0.0))
-        return (
-            beta if Fraction(beta) * Fraction(most) <= Fraction(bits) else math.nextafter(beta, 0)
-        )
-
+    betas = measures.line_betas(matrix, found, mean.bits, mean.beta)
     pairs = [("row", found.worst_row), ("column", found.worst_column)]
     known = status_of(found.worst_exact)
     return [
-        Entry(f"worst_{line}", share(bits), known, f"{line} {place}: {down(bits)} bits")
-        for line, (place, bits) in pairs
+        Entry(f"worst_{line}", beta, known, f"{line} {place}: {down(bits)} bits")
+        for (line, (place, bits)), beta in zip(pairs, betas, strict=True)
     ]
 
 
@@ -129,10 +117,10 @@ def _attacker(
 ) -> list[Entry]:
     told = measures.mutual_information(matrix, mean)
     best = measures.capacity(matrix, found, full=full)
-    size = matrix.size
+    size = matrix.size - matrix.padding
     allowed = measures.guaranteed_max_leakage(mean.beta, size)
     if found is None:
-        why = "by beta alone"
+        why = "by beta only"
         guess = [
             Entry("guessing_probability", min(1.0, 2**allowed / size), "bound", why, 1 / size),
             Entry("max_leakage", allowed, "bound", why),
@@ -145,7 +133,7 @@ def _attacker(
             Entry("max_leakage", measures.log2_up(found.peaks), known),
         ]
     return [
-        Entry("mutual_information", told, status_of(mean.exact)),
+        Entry("mutual_information", told, status_of(mean.exact and not matrix.padding)),
         Entry("capacity", best.bits, status_of(best.gap <= 1e-7), best.how),
         *guess,
         Entry("guaranteed_max_leakage", allowed, status_of(mean.exact), "whatever the matrix"),
@@ -165,13 +153,13 @@ def _epsilon(matrix: Matrix, found: measures.Lines | None) -> Entry:
         where = ""
         if witness is not None:
             u, w, v = witness
-            where = f": {v} is reported for truth {u}, never for truth {w}"
-        may = "excludes" if known == "exact" or where else "may exclude"
-        return Entry("epsilon", math.inf, known, f"a report {may} a truth{where}")
+            where = f": {v} is reported for true {u}, never for true {w}"
+        may = "rules out" if known == "exact" or where else "may rule out"
+        return Entry("epsilon", math.inf, known, f"a reported value {may} a true one{where}")
     note = ""
     if witness is not None and matrix.epsilon > 0:
         u, w, v = witness
-        note = f"report {v} tells truth {u} from truth {w}"
+        note = f"reported {v} favours true {u} over true {w}"
     return Entry("epsilon", matrix.epsilon, known, note)
 
 
@@ -210,9 +198,9 @@ def _deniability(matrix: Matrix, found: measures.Lines | None) -> list[Entry]:
         ]
     if math.isfinite(matrix.epsilon):
         # By its definition epsilon is the gamma at which all truths are alike.
-        entries[2:] = [Entry(names[2], matrix.size, "exact")]
+        entries[2:] = [Entry(names[2], matrix.size - matrix.padding, "exact")]
     elif found is not None:
-        entries[2] = replace(entries[2], note="truths left possible")
+        entries[2] = replace(entries[2], note="true values left possible")
     return entries
 
 
@@ -221,7 +209,7 @@ def _analyst(matrix: Matrix, found: measures.Lines | None, *, full: bool) -> lis
     ergodic = matrix.is_ergodic
     return [
         missing("truthfulness", _TOO_LARGE) if truth is None
-        else Entry("truthfulness", truth, "exact", "share of true reports, uniform prior"),
+        else Entry("truthfulness", truth, "exact", "under a uniform prior"),
         missing("is_ergodic", _TOO_LARGE) if ergodic is None
         else Entry("is_ergodic", ergodic, "exact"),
         *conditioning(matrix, full=full),
@@ -234,21 +222,21 @@ def _varah(found: measures.Lines | None) -> Entry:
         return missing("varah_bound", _TOO_LARGE)
     spare = 2 * found.least_diagonal - 1
     if spare <= 0:
-        return missing("varah_bound", "some truth is reported with at most 1/2")
+        return missing("varah_bound", "some truthful probability is at most 1/2")
     return Entry("varah_bound", _up(1 / spare), "bound", "holds in the 1-, 2- and inf-norm")
 
 
 def _belief(matrix: Matrix, found: measures.Lines | None, prior: Array) -> list[Entry]:
     guess, exact = measures.best_guess(matrix, prior, None if found is None else found.peaks)
     blind = float(prior.max())
-    note = f"{up(blind)} without a report"
+    note = f"{up(blind)} without a reported value"
     entry = Entry("best_guess", guess, status_of(exact), note, before=blind)
     if found is None or found.row_bits is None:
         names = ("remaining_uncertainty", "effective_alternatives")
         return [*(missing(name, _TOO_LARGE) for name in names), entry]
     left = measures.remaining_uncertainty(matrix, found.row_bits, prior)
     before = measures.entropy(prior)
-    note = f"{before:.6g} bits without a report"
+    note = f"{before:.6g} bits without a reported value"
     return [
         Entry("remaining_uncertainty", left, "exact", note, before=before),
         Entry("effective_alternatives", 2**left, "exact"),

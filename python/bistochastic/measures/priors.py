@@ -38,12 +38,21 @@ def distribution(name: str, size: int, given: object) -> Array:
     return numbers / total
 
 
+def prior_of(matrix: Matrix, given: object) -> Array:
+    """A distribution of the true categories, over all codes: 0 at those that are only reported."""
+    found = np.zeros(matrix.size)
+    where = structure.true_codes(matrix)
+    found[where] = distribution("prior", matrix.size - matrix.padding, given)
+    return found
+
+
 def posterior(matrix: Matrix, v: object, prior: object = None) -> Array:
     """``Pr(u | v)``; see :meth:`bistochastic.Matrix.posterior`."""
     code = _core.as_code("v", v, matrix.size)
-    if prior is None:
+    if prior is None and not matrix.padding:
         return column(matrix, code)
-    joint = distribution("prior", matrix.size, prior) * column(matrix, code)
+    given = 1.0 if prior is None else prior_of(matrix, prior)
+    joint = (given * column(matrix, code))[structure.true_codes(matrix)]
     total = math.fsum(joint)
     if not total > 0:
         raise ValueError(

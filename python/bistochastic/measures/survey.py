@@ -151,5 +151,7 @@ def deniability(matrix: Matrix, gamma: object) -> int:
     found = lines(matrix, [factor])
     if found is None:
         # Its own truth is always among them; all are at e^epsilon.
-        return matrix.size if math.log(factor) * (1 - 1e-15) > matrix.epsilon else 1
+        return (
+            matrix.size - matrix.padding if math.log(factor) * (1 - 1e-15) > matrix.epsilon else 1
+        )
     return found.deniability[0][0]

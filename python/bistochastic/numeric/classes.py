@@ -12,6 +12,7 @@ from bistochastic import _core, arguments
 from bistochastic.numeric.frames import Frame
 from bistochastic.numeric.numbers import finite
 from bistochastic.progress import watched
+from bistochastic.words import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,14 +27,14 @@ _NUMBER, _SCALED = -1, 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Classes:
+class Classes(Shown):
     """Which class each record is in.
 
     >>> import bistochastic as bs
     >>> people = {"age": [30, 61, 31, 60], "sex": ["f", "m", "f", "m"]}
     >>> found = bs.masking.k_anonymous_classes(people, quasi_identifiers=["age", "sex"], k=2)
     >>> found
-    <Classes: 4 records in 2 classes of 2, information loss 0.08324 %>
+    <Classes: 4 records in 2 classes of 2, information loss 0.08324%>
     >>> found.classes, found.sizes, found.order
     (array([0, 1, 0, 1]), array([2, 2]), array([0, 2, 1, 3]))
     """
@@ -55,27 +56,12 @@ class Classes:
         ``order[i]``."""
         return np.argsort(self.classes, kind="stable").astype(np.int64)
 
-    def _sizes(self) -> str:
-        least, most = int(self.sizes.min()), int(self.sizes.max())
-        return f"{least}" if least == most else f"{least} to {most}"
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        pairs = [
-            ("records", f"{len(self.classes):,}"),
-            ("classes", f"{len(self.sizes):,}"),
-            ("records in a class", self._sizes()),
-            ("asked for at least", str(self.k)),
-            ("information loss", f"{self.information_loss:.4g} %"),
-        ]
-        return fragment(facts(pairs, caption=type(self).__name__))
-
     def __repr__(self) -> str:
+        sizes = " to ".join(map(str, sorted({int(self.sizes.min()), int(self.sizes.max())})))
         return (
             f"<{type(self).__name__}: {len(self.classes)} records in {len(self.sizes)} class"
-            f"{'es' * (len(self.sizes) > 1)} of {self._sizes()}, information loss"
-            f" {self.information_loss:.4g} %>"
+            f"{'es' * (len(self.sizes) > 1)} of {sizes}, information loss"
+            f" {self.information_loss:.4g}%>"
         )
 
 
@@ -122,7 +108,7 @@ def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggr
     >>> incomes = [20.0, 21.0, 50.0, 22.0, 52.0, 51.0, 90.0]
     >>> found = bs.masking.microaggregate(incomes, k=3)
     >>> found
-    <Microaggregation: 7 records in 2 classes of 3 to 4, information loss 29.71 %>
+    <Microaggregation: 7 records in 2 classes of 3 to 4, information loss 29.71%>
     >>> found.values
     array([21.  , 21.  , 60.75, 21.  , 60.75, 60.75, 60.75])
     >>> m = bs.blocks(found.sizes)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
 
 from bistochastic import _core, arguments
@@ -17,11 +19,18 @@ from bistochastic.plan.attributes import (
     named,
     prefix,
 )
-from bistochastic.plan.keywords import EngineOptions, FrameT, ReleaseOptions, Survey, taking
+from bistochastic.plan.keywords import (
+    EngineOptions,
+    FrameT,
+    ReleaseOptions,
+    ReportOptions,
+    Survey,
+    taking,
+)
 from bistochastic.words import down, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from os import PathLike
     from typing import Protocol
 
@@ -49,6 +58,10 @@ if TYPE_CHECKING:
         def head(self, num_rows: int) -> pa.Table: ...
 
 
+# What a publisher can require: arguments of ``Plan.require``.
+REQUIRED = ("beta", "min_beta", "epsilon")
+
+
 @dataclass(frozen=True)
 class _Fields:
     """What a plan holds."""
@@ -58,6 +71,7 @@ class _Fields:
     keep: tuple[str, ...] | Literal["*"]
     drop: tuple[str, ...]
     undecided: tuple[str, ...] = ()
+    _required: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -73,6 +87,9 @@ class Plan(_Fields):
     ``undecided`` names columns of a first plan that :meth:`for_frame` cannot decide. Nothing is
     protected by the plan until each of them is an attribute, kept or dropped; beta and epsilon are
     those of the other columns.
+
+    ``requirement`` is the publisher's own, with the arguments of :meth:`require`. It is stored with
+    the plan and shown in reports, and nothing is protected by a plan that does not meet it.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan(
@@ -96,6 +113,7 @@ class Plan(_Fields):
         keep: Iterable[str] | Literal["*"] = (),
         drop: Iterable[str] = (),
         undecided: Iterable[str] = (),
+        requirement: Mapping[str, float] | None = None,
     ) -> None:
         listed = arguments.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
@@ -107,7 +125,8 @@ class Plan(_Fields):
             raise ValueError("`attributes` must hold at least one; got none")
         kept = every("keep", keep)
         label, left_out = named("name", name), _columns("drop", drop)
-        super().__init__(tuple(listed), label, kept, left_out, open_ones)
+        required = () if requirement is None else _requirement(requirement)
+        super().__init__(tuple(listed), label, kept, left_out, open_ones, required)
         self._check()
 
     @kept
@@ -337,7 +356,39 @@ class Plan(_Fields):
         """
         records = _core.as_whole("n", n, 1)
         bound = [attribute.for_records(records) for attribute in self.attributes]
-        return Plan(bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided)
+        return Plan(bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided,
+                    requirement=self.requirement or None)  # fmt: skip
+
+    @property
+    def requirement(self) -> dict[str, float]:
+        """The publisher's own requirement, under the names of :meth:`require`; empty if none.
+
+        >>> import bistochastic as bs
+        >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.5)
+        >>> plan = bs.Plan([sex], requirement={"min_beta": 0.6})
+        >>> plan.requirement
+        {'min_beta': 0.6}
+        >>> plan.protect({"sex": ["F", "M"]})
+        Traceback (most recent call last):
+            ...
+        bistochastic.errors.GuaranteeError: column `sex`: `beta` must be at least 0.6; got 0.5...
+        """
+        return dict(self._required)
+
+    @kept
+    def _unmet(self) -> str | None:
+        """Why the requirement is not met; ``None`` if it is met, or if there is none."""
+        if self._required:
+            try:
+                self.require()
+            except GuaranteeError as error:
+                return str(error)
+        return None
+
+    def _meet_requirement(self) -> None:
+        """Raise, unless the requirement is met."""
+        if self._unmet is not None:
+            raise GuaranteeError(self._unmet)
 
     def require(
         self,
@@ -349,7 +400,8 @@ class Plan(_Fields):
         """Raise :class:`bistochastic.errors.GuaranteeError` unless the plan keeps what is asked.
 
         ``beta`` is of all attributes together, ``min_beta`` of each of them, ``epsilon`` of a whole
-        record. A numeric column without a number of records keeps no promise.
+        record. Without arguments, :attr:`requirement` is checked. A numeric column without a number
+        of records keeps no promise.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("a", [0, 1], "randomized_response", beta=0.9),
@@ -366,8 +418,10 @@ class Plan(_Fields):
             for name, x in asked.items()
             if x is not None
         }
+        wanted = wanted or self.requirement
         if not wanted:
-            raise ValueError("`require` must be given beta, min_beta or epsilon; got none")
+            must = "`require` must be given beta, min_beta or epsilon, or the plan a requirement"
+            raise ValueError(f"{must}; got neither")
         self._refuse_undecided(GuaranteeError)
         parts = list(self.by_attribute.values())
         unbound = [each for each in parts if each.beta is None]
@@ -376,18 +430,18 @@ class Plan(_Fields):
             raise GuaranteeError(f"{prefix(unbound[0].columns)}{must}")
         weakest = min(parts, key=lambda each: each.beta or 0.0)
         if "min_beta" in wanted and not (weakest.beta or 0.0) >= wanted["min_beta"]:
-            least = f"`beta` must be at least {_exact(wanted['min_beta'])}"
-            got = _exact(weakest.beta or 0.0)
+            least = f"`beta` must be at least {exact(wanted['min_beta'])}"
+            got = exact(weakest.beta or 0.0)
             raise GuaranteeError(f"{prefix(weakest.columns)}{least}; got {got}")
         if "beta" in wanted and not self.beta >= wanted["beta"]:
-            least = f"`beta` must be at least {_exact(wanted['beta'])} over all attributes"
+            least = f"`beta` must be at least {exact(wanted['beta'])} over all attributes"
             weak = f"the least is {down(weakest.beta or 0.0)}, in {prefix(weakest.columns)[:-2]}"
-            raise GuaranteeError(f"{least}; got {_exact(self.beta)}, of which {weak}")
+            raise GuaranteeError(f"{least}; got {exact(self.beta)}, of which {weak}")
         if "epsilon" in wanted and not self.epsilon <= wanted["epsilon"]:
-            most = f"`epsilon` must be at most {_exact(wanted['epsilon'])} for a record"
+            most = f"`epsilon` must be at most {exact(wanted['epsilon'])} for a record"
             worst = max(parts, key=lambda each: each.epsilon)
             why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
-            got = _exact(self.epsilon)
+            got = exact(self.epsilon)
             raise GuaranteeError(f"{most}; got {got}, the largest part{why}")
 
     def preview(self, records: int | None = None) -> Preview:
@@ -402,32 +456,31 @@ class Plan(_Fields):
 
         return Preview(self if records is None else self.for_records(records))
 
+    @taking(ReportOptions)
     def report(
         self,
         path: str | PathLike[str],
         records: int | None = None,
-        *,
-        design_effect: float = 1,
+        **options: Unpack[ReportOptions],
     ) -> None:
-        """Write what the plan does and hides as a page to be handed over, before any data are seen.
+        """Write what the plan does and hides as a page, before any data are read.
 
-        ``path`` ends in ``.html``. The page is one file that needs nothing else: in words, tables
-        and pictures it says what happens to each column, what a reader of the release can learn at
-        most, what is published unchanged and how well shares can still be estimated. With
-        ``records`` it says so for that number of records; ``design_effect`` is as in
-        :meth:`Release.report`.
+        ``path`` ends in ``.html``. The page is one file that needs nothing else. It says what will
+        be published, what a reader can learn at most, what is not covered, how accurate estimates
+        are and who can undo the release. With ``records`` it says so for that number of records.
+        The other options are those of :meth:`Release.report`.
 
         >>> import bistochastic as bs, pathlib, tempfile
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
-        >>> plan.report(page, records=1000)
-        >>> page.read_text(encoding="utf-8")[:15]
-        '<!doctype html>'
+        >>> plan.report(page, records=1000, title="Health survey 2026")
+        >>> "<h1>Health survey 2026</h1>" in page.read_text(encoding="utf-8")
+        True
         """
         from bistochastic.report.document import write_report
 
         self._refuse_undecided()
-        write_report(path, self, records=records, design_effect=design_effect)
+        write_report(path, self, records=records, **options)
 
     @taking(ReleaseOptions)
     def protect(
@@ -726,7 +779,7 @@ class Plan(_Fields):
         ...                keep=["town"])
         >>> frame = {"sex": ["F", "M"] * 50, "town": ["A"] * 60 + ["B"] * 40}
         >>> plan.count(frame, {"sex": "F", "town": "A"})
-        <count 30, standard error 8.16497, 95 % from 12.4392 to 48.3396; 100 records (sampled)>
+        <count 30, standard error 8.16497, 95% from 12.4392 to 48.3396; 100 records (sampled)>
         """
         from bistochastic.tables import moments
 
@@ -1065,14 +1118,32 @@ def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
     return "*" if isinstance(given, str) and given == "*" else _columns(name, given)
 
 
+def _requirement(given: object) -> tuple[tuple[str, float], ...]:
+    """What a publisher requires: some arguments of ``require``, in their order there."""
+    must = f"`requirement` must map some of {', '.join(REQUIRED)} to numbers"
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    for name in given:
+        if name not in REQUIRED:
+            raise ValueError(f"{must}; got `{shown(name)}`")
+    found = {name: _core.as_real(name, "be a finite number", given[name])
+             for name in REQUIRED if name in given}  # fmt: skip
+    for name, x in found.items():
+        if not isfinite(x):
+            raise ValueError(f"`{name}` must be a finite number; got {x:g}")
+    if not found:
+        raise ValueError(f"{must}; got none")
+    return tuple(found.items())
+
+
 def _each(columns: tuple[str, ...]) -> str:
     return "it" if len(columns) == 1 else "them"
 
 
-def _exact(x: float) -> str:
+def exact(x: float) -> str:
     """All digits that tell a number from its neighbours.
 
-    >>> _exact(0.6), _exact(1.0)
+    >>> exact(0.6), exact(1.0)
     ('0.6', '1')
     """
     return repr(x).removesuffix(".0")

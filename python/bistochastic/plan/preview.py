@@ -214,9 +214,9 @@ def several(plan: Plan) -> list[str]:
 
     >>> import bistochastic as bs
     >>> several(bs.Plan([bs.Categorical("a", range(9), "randomized_response", beta=0.6)]))[1]
-    'A suspicion of 1 % becomes at most 14.2 % by 1 record, 72.9 % by 2, 97.8 % by 3, ...
+    'A suspicion of 1% becomes at most 14.2% by 1 record, 72.9% by 2, 97.8% by 3, ...
     """
-    from bistochastic.report.beliefs import MANY, STATED, after, exponential, percent
+    from bistochastic.report.suspicion import MANY, STATED, after, exponential, percent
 
     one = "Epsilon and beta hold for one record"
     finite = [each for each in plan.by_attribute.values() if math.isfinite(each.epsilon)]
@@ -299,15 +299,11 @@ class Preview:
 
 
 def laws(plan: Plan, title: str) -> Markup:
-    """What happens to each attribute, as a table and as bars of beta."""
-    from bistochastic import markup
+    """Tabulate what happens to each attribute."""
+    from bistochastic.markup import table
 
-    parts = list(plan.by_attribute.values())
-    betas = [(each.name, each.beta, None, None) for each in parts if each.beta is not None]
-    return markup.join(
-        markup.table(HEADER, rows(parts), caption=title, left=(0, 1, 2), scroll=False),
-        markup.titled(markup.bars(betas, title="Beta", most=1.0, shown=down)) if betas else None,
-    )
+    each = rows(list(plan.by_attribute.values()))
+    return table(HEADER, each, caption=title, left=(0, 1, 2), scroll=False)
 
 
 def listed(title: str, phrases: Sequence[str]) -> Markup | None:

@@ -475,7 +475,7 @@ fn stratified<C: Code>(
             let which = &which[..n];
             for (src, &at) in src.iter_mut().zip(which) {
                 let code = given[usize::from(at)];
-                if code.get() >= randomizer.draws.size {
+                if code.get() >= randomizer.draws.truths {
                     return Err(start + usize::from(at));
                 }
                 *src = code;

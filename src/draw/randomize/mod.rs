@@ -113,7 +113,13 @@ impl<'a, K: Keys> Randomizer<'a, K> {
         let root = Node::new(matrix, &mut Vec::new(), &mut enter);
         let size = matrix.family.size();
         let room = root.room(size);
-        let draws = Draws { root, size, room };
+        let truths = matrix.truths();
+        let draws = Draws {
+            root,
+            size,
+            truths,
+            room,
+        };
         Ok(Randomizer { draws, keys })
     }
 
@@ -164,6 +170,8 @@ type PartOf<'p> = &'p (dyn Fn(usize, usize, &mut dyn FnMut(&mut dyn Records)) + 
 struct Draws<'a> {
     root: Node<'a>,
     size: u64,
+    /// Codes below this can be true.
+    truths: u64,
     /// What nested composites need.
     room: Room,
 }
@@ -247,7 +255,7 @@ impl Draws<'_> {
             buffers,
             work,
         } = scratch;
-        let last = T::low(self.size - 1);
+        let last = T::low(self.truths - 1);
         let mut start = 0;
         while start < out.len() {
             let end = out.len().min(start + records.room(start, RECORDS));

@@ -48,6 +48,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         let must = format!("have one size, {size} as the first");
         return Err(Error::value("matrices", must, other.family.size()));
     }
+    composite::refuse_padding("mix", &parts)?;
     let (mut row, mut through) = (u128::from(size), 0u128);
     for inner in parts.iter().map(|part| part.family.nesting()) {
         row = row.saturating_add(inner.row);
