@@ -82,6 +82,7 @@ NAMED = {
     "estimate": "Estimate, which a method of Matrix returns",
     "numeric": "Displacement, which a method of Matrix returns",
     "permutations": "Decomposition, which a method of Matrix returns",
+    "tables": "Collector, which a method of Plan returns",
     "models": "Regression and the like, which methods of Plan return",
 }
 

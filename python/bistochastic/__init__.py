@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from bistochastic.choose.strongest import strongest
     from bistochastic.choose.tradeoff import tradeoff
     from bistochastic.models.ledger import Ledger
-    from bistochastic.plan import Categorical, Certificate, Joint, Numeric, Plan
+    from bistochastic.plan import Binned, Categorical, Certificate, Joint, Numeric, Plan
     from bistochastic.report import compare
     from bistochastic.report.explorer import explore
     from bistochastic.samples import titanic
@@ -56,9 +56,9 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Categorical", "Certificate", "Joint", "Key", "KeySource", "Ledger", "Matrix", "Numeric",
-    "Plan", "allocate", "audit", "balance", "blocks", "build", "circulant", "compare",
-    "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "explore",
+    "Binned", "Categorical", "Certificate", "Joint", "Key", "KeySource", "Ledger", "Matrix",
+    "Numeric", "Plan", "allocate", "audit", "balance", "blocks", "build", "circulant",
+    "compare", "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "explore",
     "geometric", "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "optimal",
     "permutation", "plot", "randomized_response", "reflected", "results", "strongest",
     "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
@@ -67,6 +67,7 @@ __all__ = [
 # What few need and takes a while to import waits until it is asked for.
 _LATER = {
     "allocate": "bistochastic.choose.allocate",
+    "Binned": "bistochastic.plan",
     "Categorical": "bistochastic.plan",
     "Certificate": "bistochastic.plan",
     "Joint": "bistochastic.plan",

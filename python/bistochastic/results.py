@@ -26,7 +26,7 @@ from bistochastic.choose.tradeoff import Point, Tradeoff
 from bistochastic.estimate import Estimate
 from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.counts import Counts
-from bistochastic.estimate.quantities import Quantity, Ratio
+from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
 from bistochastic.masking import (
     Anatomy,
     Classes,
@@ -43,6 +43,7 @@ from bistochastic.numeric.displacement import Displacement
 from bistochastic.permutations.decomposition import Decomposition
 from bistochastic.plan import (
     BatchFunction,
+    Binned,
     Bits,
     ByIds,
     Categorical,
@@ -58,15 +59,17 @@ from bistochastic.plan import (
 )
 from bistochastic.report import Comparison
 from bistochastic.sources import KeySource
+from bistochastic.tables.collector import Collector
 from bistochastic.theory import Step, TTransforms
 
 __all__ = [
-    "Allocation", "Anatomy", "Audit", "Axis", "BatchFunction", "Bits", "ByIds", "Categorical",
-    "Certificate", "Choice", "Classes", "Comparison", "Correlation", "Counts", "Decomposition",
-    "Disclosure", "Displacement", "Entry", "Estimate", "Giveaway", "Groups", "Guess", "Joint",
-    "Key", "KeySource", "Ledger", "Linkage", "Marginal", "Matrix", "Measures",
-    "Microaggregation", "Neighbours", "Numeric", "PairTable", "PermutationDistance", "Plan",
-    "Point", "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantity", "Rate",
-    "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Spent", "Step", "Strongest",
+    "Allocation", "Anatomy", "Audit", "Axis", "BatchFunction", "Binned", "Bits", "ByIds",
+    "Categorical", "Certificate", "Choice", "Classes", "Collector", "Comparison", "Correlation",
+    "Counts", "Decomposition", "Disclosure", "Displacement", "Entry", "Estimate", "Giveaway",
+    "Groups", "Guess", "Joint", "Key", "KeySource", "Ledger", "Linkage", "Marginal", "Matrix",
+    "Measures", "Microaggregation", "Neighbours", "Numeric", "PairTable", "PermutationDistance",
+    "Plan", "Point", "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantile",
+    "Quantity", "Rate", "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Spent",
+    "Step", "Strongest",
     "TTransforms", "Tradeoff", "Transitions", "Wald",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What commands share that analyse a protected file: plan, design, and how rows are shown."""
+"""Options and checks of the commands that analyse a protected file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bistochastic.cli.columns import columns_named
-from bistochastic.cli.group import say
+from bistochastic.cli.group import say, say_json
 from bistochastic.cli.numbers import number
 from bistochastic.words import shown
 
@@ -28,26 +28,30 @@ def _scale(_context: object, _option: object, typed: str | None) -> float | None
     return None if typed is None else float(number(typed))
 
 
-plan_option = click.option(
-    "--plan",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="The plan that protected the file, or the certificate.",
-)
-format_option = click.option("--format", default="table",
-                             type=click.Choice(["table", "csv", "json"]),
-                             help="How the table is printed.")  # fmt: skip
+plan_option = click.option("--plan", required=True, type=click.Path(path_type=Path),
+                           help="The plan that protected the file, or its certificate."
+                           )  # fmt: skip
+
+
+def format_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Add ``--format`` and ``--json`` to a command that prints a table."""
+    command = click.option("--json", "format", flag_value="json",
+                           help="The same as --format json.")(command)  # fmt: skip
+    return click.option("--format", default="table", type=click.Choice(["table", "csv", "json"]),
+                        help="How the table is printed.")(command)  # fmt: skip
+
+
 _SURVEY = (
     click.option("--weights", help="A column of survey weights."),
     click.option("--strata", help="A column of strata of the sample."),
-    click.option("--cluster", help="A column of clusters of the sample: those drawn first, or the "
-                 "ids of people with several rows."),
+    click.option("--cluster", help="A column of clusters of the sample (primary sampling "
+                 "units), or the ids of people with several rows."),
     click.option("--replicates", multiple=True,
-                 help="Columns of replicate weights, as r1,r2,r3, in place of strata and clusters. "
-                 "May be given several times."),
+                 help="Columns of replicate weights, e.g. r1,r2,r3, in place of strata and "
+                 "clusters. Repeatable."),
     click.option("--replicate-scale", metavar="NUMBER", callback=_scale,
-                 help="What the squared differences of replicates are multiplied by, as 79/80 for "
-                 "a jackknife of 80; 1 over their number by default."),
+                 help="Factor of the squared differences of replicates, e.g. 79/80 for a jackknife "
+                 "of 80.  [default: 1 / their number]"),
 )  # fmt: skip
 
 
@@ -126,7 +130,6 @@ def print_rows(columns: Mapping[str, Any], form: str, facts: Mapping[str, object
     """Print columns as CSV, or as JSON below ``facts``."""
     import csv
     import io
-    import json
 
     plain = {k: v if isinstance(v, list) else v.tolist() for k, v in columns.items()}
     rows = [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
@@ -140,4 +143,4 @@ def print_rows(columns: Mapping[str, Any], form: str, facts: Mapping[str, object
         return
     finite = [{k: None if isinstance(v, float) and not math.isfinite(v) else v
                for k, v in row.items()} for row in rows]  # fmt: skip
-    say(json.dumps({**facts, "cells": finite}, indent=1, default=str))
+    say_json({**facts, "cells": finite})

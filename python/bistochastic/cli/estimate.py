@@ -1,4 +1,4 @@
-"""``estimate``: a table of the original from a protected file, read piece by piece."""
+"""``estimate``: a table of the original from a protected file, read in batches."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
-@main.command()
+@main.command(short_help="Estimate tables of the original.")
 @click.argument("file", type=click.Path(path_type=Path))
 @plan_option
 @click.option(
@@ -46,14 +46,13 @@ _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
     required=True,
     multiple=True,
     metavar="COLUMNS",
-    help="Columns of the table, as sex,education. May be given several times. A column "
-    "with a comma in its name: alone, or in quotes as 'sex,\"a,b\"'.",
+    help="Columns of the table, e.g. sex,education. Repeatable. Quote a name that has a comma: "
+    "'sex,\"a,b\"'.",
 )
 @click.option(
     "--where",
     multiple=True,
-    help="A condition, as sex=F,M, with a level in quotes if "
-    "it has a comma. May be given several times.",
+    help="A condition, e.g. sex=F,M. Repeatable. Quote a category that has a comma.",
 )
 @takes_survey
 @click.option("--method", default="inverse", help="inverse, mle, simplex or shrunk.")
@@ -73,9 +72,9 @@ def estimate(
 ) -> None:
     """Estimate a table of the original from FILE, a protected CSV, Parquet or Arrow file.
 
-    The file is read piece by piece, so that it may be larger than memory. With --strata, --cluster
-    or --replicates the columns that are needed are held in memory. Rows in messages are counted
-    from 0, without the header of a CSV file.
+    The file is read in batches, so it can be larger than memory. With --strata, --cluster or
+    --replicates, the columns that are needed must fit in memory. Messages count rows from 0,
+    without the header of a CSV file.
 
     \b
     bistochastic estimate protected.csv --plan plan.toml --by sex,education
@@ -93,7 +92,7 @@ def estimate(
     law, certified = read_law(plan)
     certificate = check_law(file, law) or certified
     how = arguments.one_of("method", method, METHODS)
-    types = kinds(law)
+    types = kinds(law, released=True)
     names = columns_in(file, dialect)
     design = designed(law, survey_of(survey, names))
     who = people(population, design)
@@ -113,6 +112,7 @@ def estimate(
             needed = dict.fromkeys([*question.columns, *question.where, *question.protected,
                                     *question.groups, *design.columns])  # fmt: skip
             refuse_missing(needed, names)
+            needed |= dict.fromkeys(unit for unit in question.units if unit in names)
             running = Running(question, design)
             for batch in source.batches(list(needed)):
                 running.add(batch)
@@ -122,7 +122,7 @@ def estimate(
     finally:
         source.close()
     shared = shared_noise(certificate, design) if question.coded else ()
-    _print(told_in(found, None, running.unanswered, shared), format)
+    _print(told_in(found, None, running.unanswered, (*running.notes, *shared)), format)
 
 
 def _typed(where: Sequence[str], known: Sequence[str]) -> dict[str, list[str]]:

@@ -177,6 +177,8 @@ class Tallies:
     pieces: tuple[NDArray[np.intp], NDArray[np.intp], Array, NDArray[np.intp]] | None = None
     replicates: Array | None = None
     scale: float = 1.0
+    lost: str = ""
+    """Why there are no errors, if there are none."""
 
     @property
     def degrees(self) -> float:
@@ -188,7 +190,8 @@ class Tallies:
     @property
     def is_plain(self) -> bool:
         """Whether all records count alike."""
-        return not self.weighted and self.pieces is None and len(self.units) == 1
+        simple = self.pieces is None and not self.lost
+        return not self.weighted and simple and len(self.units) == 1
 
     def clusters(self, cells: int) -> Iterator[tuple[NDArray[np.intp], Array]]:
         """Tables of some clusters at a time, with their strata."""
@@ -318,6 +321,8 @@ class Linear:
     @kept
     def variance(self) -> Array:
         """The variance of each share."""
+        if self.tallies.lost:
+            raise ValueError(self.tallies.lost)
         p = self.shares
         if not self.total > 0 or self.silent:
             return np.full_like(p, math.inf)

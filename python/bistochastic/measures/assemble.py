@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 # Multiply-adds up to which costs between all pairs of rows are compared.
 _TRIPLES = 1200**3
-_TOO_LARGE = "too many entries to look at; full=True looks at all"
-# Which truths a report leaves deniable.
+_TOO_LARGE = "too many entries; full=True computes it anyway"
+# Which true values a reported value leaves deniable.
 _EXPLAINS = {
     "deniability_1": "explain the reported value exactly as well",
     "deniability_2": "explain the reported value half to twice as well",
@@ -82,7 +82,7 @@ def _profile(
         lambda: [] if belief is None else _belief(matrix, found, belief),
     ]
     entries: list[Entry] = []
-    # The first of them is what came before: all single lines.
+    # The first part is the work above: all single lines.
     for done, part in enumerate(parts, start=1):
         if tell is not None:
             tell(done / _PARTS)
@@ -107,7 +107,7 @@ def _lines(matrix: Matrix, mean: measures.Average, found: measures.Lines | None)
     pairs = [("row", found.worst_row), ("column", found.worst_column)]
     known = status_of(found.worst_exact)
     return [
-        Entry(f"worst_{line}", beta, known, f"{line} {place}: {down(bits)} bits")
+        Entry(f"worst_{line}", beta, known, f"matrix {line} {place}: {down(bits)} bits")
         for (line, (place, bits)), beta in zip(pairs, betas, strict=True)
     ]
 
@@ -153,9 +153,9 @@ def _epsilon(matrix: Matrix, found: measures.Lines | None) -> Entry:
         where = ""
         if witness is not None:
             u, w, v = witness
-            where = f": {v} is reported for true {u}, never for true {w}"
+            where = f": {v} is reported if {u} is true, never if {w} is true"
         may = "rules out" if known == "exact" or where else "may rule out"
-        return Entry("epsilon", math.inf, known, f"a reported value {may} a true one{where}")
+        return Entry("epsilon", math.inf, known, f"a reported value {may} a true value{where}")
     note = ""
     if witness is not None and matrix.epsilon > 0:
         u, w, v = witness
@@ -197,10 +197,10 @@ def _deniability(matrix: Matrix, found: measures.Lines | None) -> list[Entry]:
             Entry(name, k, status_of(exact), _EXPLAINS.get(name, "")) for name, (k, exact) in pairs
         ]
     if math.isfinite(matrix.epsilon):
-        # By its definition epsilon is the gamma at which all truths are alike.
+        # By its definition epsilon is the gamma at which all true values are alike.
         entries[2:] = [Entry(names[2], matrix.size - matrix.padding, "exact")]
     elif found is not None:
-        entries[2] = replace(entries[2], note="true values left possible")
+        entries[2] = replace(entries[2], note="true values that stay possible")
     return entries
 
 
@@ -222,7 +222,7 @@ def _varah(found: measures.Lines | None) -> Entry:
         return missing("varah_bound", _TOO_LARGE)
     spare = 2 * found.least_diagonal - 1
     if spare <= 0:
-        return missing("varah_bound", "some truthful probability is at most 1/2")
+        return missing("varah_bound", "some true value is reported with probability at most 1/2")
     return Entry("varah_bound", _up(1 / spare), "bound", "holds in the 1-, 2- and inf-norm")
 
 

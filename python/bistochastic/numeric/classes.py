@@ -115,25 +115,18 @@ def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggr
     >>> bool((m.average(np.array(incomes), order=found.order) == found.values).all())
     True
     """
-    with watched("making classes", progress) as tell:
-        found = _microaggregated(X, k)
-        if tell is not None:
-            tell(1.0)
-        return found
-
-
-def _microaggregated(table_given: object, k: int) -> Microaggregation:
     k = _core.as_whole("k", k, 2)
-    given = _numbers(table_given)
-    if given.ndim not in (1, 2):
-        raise ValueError(f"`X` must have one or two axes; got {given.ndim}")
-    table = given if given.ndim == 2 else given[:, None]
-    if not table.shape[1]:
-        raise ValueError("`X` must have at least one column; got none")
-    rows = _rows("X", table.shape)
-    rows[:] = table
-    found = _group(rows, [_NUMBER] * rows.shape[1], k)
-    means = _core.class_means(rows, found.classes, found.sizes)
+    with watched("making classes", progress, ends=True):
+        given = _numbers(X)
+        if given.ndim not in (1, 2):
+            raise ValueError(f"`X` must have one or two axes; got {given.ndim}")
+        table = given if given.ndim == 2 else given[:, None]
+        if not table.shape[1]:
+            raise ValueError("`X` must have at least one column; got none")
+        rows = _rows("X", table.shape)
+        rows[:] = table
+        found = _group(rows, [_NUMBER] * rows.shape[1], k)
+        means = _core.class_means(rows, found.classes, found.sizes)
     centroids = means if given.ndim == 2 else means[:, 0]
     centroids.setflags(write=False)
     return Microaggregation(found.classes, found.sizes, found.k, found.information_loss, centroids)
@@ -192,11 +185,8 @@ def k_anonymous_classes(
     array([0, 1, 0, 1, 0, 1])
     """
     k = _core.as_whole("k", k, 2)
-    with watched("making classes", progress) as tell:
-        found = of_frame(Frame.of("frame", frame), quasi_identifiers, k)
-        if tell is not None:
-            tell(1.0)
-        return found
+    with watched("making classes", progress, ends=True):
+        return of_frame(Frame.of("frame", frame), quasi_identifiers, k)
 
 
 def of_frame(frame: Frame, quasi_identifiers: object, k: int) -> Classes:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.counts import Counts
-    from bistochastic.estimate.quantities import Quantity, Ratio
+    from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
     from bistochastic.models.ledger import Ledger
     from bistochastic.models.panels import Transitions
     from bistochastic.models.result import Regression
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.stream import ProtectedBatches
     from bistochastic.progress import Progress
     from bistochastic.sources import KeySource
+    from bistochastic.tables.collector import Collector
 
     class _Scanned(Protocol):
         """A dataset or a scanner of pyarrow."""
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 
 
 # What a publisher can require: arguments of ``Plan.require``.
-REQUIRED = ("beta", "min_beta", "epsilon")
+REQUIRED = ("beta", "min_beta", "epsilon", "pooled")
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ class _Fields:
     keep: tuple[str, ...] | Literal["*"]
     drop: tuple[str, ...]
     undecided: tuple[str, ...] = ()
-    _required: tuple[tuple[str, float], ...] = ()
+    units: tuple[str, ...] | None = None
+    _required: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -87,6 +89,11 @@ class Plan(_Fields):
     ``undecided`` names columns of a first plan that :meth:`for_frame` cannot decide. Nothing is
     protected by the plan until each of them is an attribute, kept or dropped; beta and epsilon are
     those of the other columns.
+
+    ``units`` names unprotected columns that group records, such as a household's number. Records of
+    one unit may share true values, so their reported values can be pooled: preview, certificate and
+    report state the bound for several records of a unit. ``unit=`` of an attribute implies it. A
+    plan that keeps columns and says nothing of units gets a warning; ``units=[]`` silences it.
 
     ``requirement`` is the publisher's own, with the arguments of :meth:`require`. It is stored with
     the plan and shown in reports, and nothing is protected by a plan that does not meet it.
@@ -113,20 +120,30 @@ class Plan(_Fields):
         keep: Iterable[str] | Literal["*"] = (),
         drop: Iterable[str] = (),
         undecided: Iterable[str] = (),
-        requirement: Mapping[str, float] | None = None,
+        units: Iterable[str] | None = None,
+        impossible: Iterable[Mapping[str, Any]] = (),
+        requirement: Mapping[str, float | tuple[int, float]] | None = None,
     ) -> None:
         listed = arguments.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
             if not isinstance(attribute, Categorical | Joint | Numeric):
-                must = "`attributes` must hold Categorical, Joint and Numeric"
+                must = "`attributes` must hold Categorical, Joint, Binned and Numeric"
                 raise TypeError(f"{must}; got {type(attribute).__name__}")
         open_ones = _columns("undecided", undecided)
         if not listed and not open_ones:
             raise ValueError("`attributes` must hold at least one; got none")
         kept = every("keep", keep)
         label, left_out = named("name", name), _columns("drop", drop)
+        if impossible:
+            from bistochastic.plan.rules import joined
+
+            listed = joined(listed, impossible)
+        implied = [a.unit for a in listed if a.unit is not None]
+        grouping = None if units is None and not implied else tuple(
+            dict.fromkeys([*_columns("units", units or ()), *implied])
+        )  # fmt: skip
         required = () if requirement is None else _requirement(requirement)
-        super().__init__(tuple(listed), label, kept, left_out, open_ones, required)
+        super().__init__(tuple(listed), label, kept, left_out, open_ones, grouping, required)
         self._check()
 
     @kept
@@ -159,13 +176,17 @@ class Plan(_Fields):
                 got = f"{seen[column]} and {where}" if seen[column] != where else f"{where} twice"
                 raise ValueError(f"{prefix([column])}must be named once; got {got}")
             seen[column] = where
-        for attribute in self.attributes:
-            if attribute.groups is None:
-                continue
-            column = attribute.groups.column
+        for column in self.units or ():
+            if seen.get(column) in ("an attribute", "`undecided`"):
+                which = "protects" if column in self._protected else "does not decide"
+                must = "`units` must name unprotected columns"
+                raise ValueError(f"{must}; got `{shown(column)}`, which the plan {which}")
+        by = [(a, "groups", a.groups.column) for a in self.attributes if a.groups is not None]
+        within = [(a, "within", a.within) for a in self._numeric if a.within is not None]
+        for attribute, name, column in (*by, *within):
             clear = column in self.keep or (self.keep == "*" and column not in seen)
             if not clear:
-                must = f"`groups` must be by a column that the plan keeps; got `{shown(column)}`"
+                must = f"`{name}` must be by a column that the plan keeps; got `{shown(column)}`"
                 raise ValueError(f"{prefix(attribute.columns)}{must}, which is not in `keep`")
 
     @classmethod
@@ -357,10 +378,10 @@ class Plan(_Fields):
         records = _core.as_whole("n", n, 1)
         bound = [attribute.for_records(records) for attribute in self.attributes]
         return Plan(bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided,
-                    requirement=self.requirement or None)  # fmt: skip
+                    units=self.units, requirement=self.requirement or None)  # fmt: skip
 
     @property
-    def requirement(self) -> dict[str, float]:
+    def requirement(self) -> dict[str, Any]:
         """The publisher's own requirement, under the names of :meth:`require`; empty if none.
 
         >>> import bistochastic as bs
@@ -396,12 +417,16 @@ class Plan(_Fields):
         beta: float | None = None,
         min_beta: float | None = None,
         epsilon: float | None = None,
+        pooled: tuple[int, float] | None = None,
     ) -> None:
         """Raise :class:`bistochastic.errors.GuaranteeError` unless the plan keeps what is asked.
 
         ``beta`` is of all attributes together, ``min_beta`` of each of them, ``epsilon`` of a whole
         record. Without arguments, :attr:`requirement` is checked. A numeric column without a number
         of records keeps no promise.
+
+        ``pooled=(m, epsilon)`` is of all columns of ``m`` records of one unit: the epsilon of the
+        columns drawn by the unit, plus ``m`` times the epsilon of the others.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("a", [0, 1], "randomized_response", beta=0.9),
@@ -418,9 +443,14 @@ class Plan(_Fields):
             for name, x in asked.items()
             if x is not None
         }
-        wanted = wanted or self.requirement
-        if not wanted:
-            must = "`require` must be given beta, min_beta or epsilon, or the plan a requirement"
+        many = None if pooled is None else _pair_of(pooled)
+        if not wanted and many is None:
+            wanted = {n: x for n, x in self.requirement.items() if n != "pooled"}
+            many = self.requirement.get("pooled")
+        if not wanted and many is None:
+            must = (
+                f"`require` must be given one of {', '.join(REQUIRED)}, or the plan a requirement"
+            )
             raise ValueError(f"{must}; got neither")
         self._refuse_undecided(GuaranteeError)
         parts = list(self.by_attribute.values())
@@ -443,6 +473,9 @@ class Plan(_Fields):
             why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
             got = exact(self.epsilon)
             raise GuaranteeError(f"{most}; got {got}, the largest part{why}")
+        if many is not None and not (sum_ := definitions.pooled(self, many[0])) <= many[1]:
+            most = f"`pooled` must be at most {exact(many[1])} for {many[0]} records of a unit"
+            raise GuaranteeError(f"{most}; got {exact(sum_)}")
 
     def preview(self, records: int | None = None) -> Preview:
         """What the plan does and hides, as a table, before any data are seen.
@@ -491,6 +524,7 @@ class Plan(_Fields):
         rerandomize_numeric: bool = False,
         shuffle: bool = False,
         max_rows_per_id: int = 1,
+        count_units: bool = False,
         ledger: Ledger | None = None,
         dataset: str | None = None,
         progress: Progress = None,
@@ -516,6 +550,11 @@ class Plan(_Fields):
         ``rerandomize_numeric=True`` and a ``release_name``. Otherwise ``release_name`` does not
         change reported values by ids, or without a key; it is noted in the certificate.
 
+        Columns with ``unit=`` are drawn once per unit: with ids, or without a key. All records of a
+        unit must agree in such a column. The unit's own column is kept or dropped, as the plan
+        says; ``unit_pseudonym={"household": "home"}`` writes a keyed hash in its place.
+        ``count_units=True`` adds the number of units to the certificate.
+
         ``shuffle=True`` puts the rows in a random order. Otherwise the order stays in clear, and a
         sorted file gives its neighbours away. ``allow_insecure`` admits ``Key.insecure``.
         ``progress`` is that of :meth:`Matrix.decompose`. ``ledger`` is a :class:`Ledger`, in which
@@ -536,6 +575,7 @@ class Plan(_Fields):
             rerandomize_numeric=rerandomize_numeric,
             shuffle=shuffle,
             max_rows_per_id=max_rows_per_id,
+            count_units=count_units,
             ledger=ledger,
             dataset=dataset,
             **options,
@@ -549,6 +589,7 @@ class Plan(_Fields):
         *,
         key: _core.Key | KeySource | None = None,
         max_rows_per_id: int = 1,
+        count_units: bool = False,
         ledger: Ledger | None = None,
         dataset: str | None = None,
         **options: Unpack[ReleaseOptions],
@@ -574,13 +615,9 @@ class Plan(_Fields):
         from bistochastic.plan.stream import protect_batches
 
         said = Options.of(
-            self,
-            key=key,
-            max_rows_per_id=max_rows_per_id,
-            ledger=ledger,
-            dataset=dataset,
-            **options,
-        )
+            self, key=key, max_rows_per_id=max_rows_per_id, count_units=count_units,
+            ledger=ledger, dataset=dataset, **options,
+        )  # fmt: skip
         return protect_batches(self, reader, said)
 
     @taking(EngineOptions)
@@ -681,6 +718,22 @@ class Plan(_Fields):
 
         return respond(self, record, key=key, id=id, allow_insecure=allow_insecure)
 
+    def client_json(self) -> str:
+        """Write what a device needs to answer for itself, as JSON for clients in any language.
+
+        The text holds columns, categories, names, digests and the integers of each draw. No client
+        computes with floating point. ``docs/protocol.md`` says how a client uses it, and
+        ``schemas/client.json`` is the schema. Numeric columns and composites raise.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> plan.client_json()[:27]
+        '{"protocol":1,"name":"plan"'
+        """
+        from bistochastic.plan.client import client_json
+
+        return client_json(self)
+
     def tabulate(self, rows: object, *columns: str, count: str = "count") -> Counts:
         """Counts of reports, as a group-by of an engine gives them, in the declared table.
 
@@ -704,6 +757,57 @@ class Plan(_Fields):
         from bistochastic.tables.tabulate import tabulate
 
         return tabulate(self, rows, columns, count)
+
+    def sql(self, dialect: Literal["duckdb", "sqlite"], *, table: str = "protected") -> str:
+        """Write a view that corrects a protected ``table`` in a database, and macros for DuckDB.
+
+        The view ``<table>_corrected`` has all columns of the table, and a column
+        ``"column=category"`` for each category of a protected column. Its sum estimates how many
+        true values are that category, in any group of unprotected columns. Products of columns of
+        different attributes estimate combinations. Columns of integers also get ``"column score"``,
+        for totals and means.
+
+        DuckDB gets ``bs_count(x)``, ``bs_se(x)``, ``bs_mean(x)``, ``bs_mean_se(x)``,
+        ``bs_ratio(x, y)`` and ``bs_ratio_se(x, y)``. They agree with :meth:`count`, :meth:`mean`
+        and :meth:`ratio`. SQLite has no functions in SQL: use ``sum`` of the columns.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> print(plan.sql("sqlite"))
+        CREATE VIEW "protected_corrected" AS SELECT
+          t.*,
+          (SELECT count(*) FROM "protected") AS bs_n,
+          CASE WHEN t."sex" = 'F' THEN 1.5e0 ELSE -0.5e0 END AS "sex=F",
+          CASE WHEN t."sex" = 'M' THEN 1.5e0 ELSE -0.5e0 END AS "sex=M"
+        FROM "protected" AS t;
+        <BLANKLINE>
+        """
+        from bistochastic.tables.sql import sql
+
+        return sql(self, dialect, table)
+
+    def collector(self, *tables: str | Sequence[str]) -> Collector:
+        """Make an empty collector, which counts reported records as they arrive.
+
+        ``tables`` are columns, or lists of columns that are counted together. Without ``tables``
+        each attribute is counted on its own. :class:`~bistochastic.results.Collector` has ``add``,
+        ``update``, ``merge``, ``+``, ``to_json``, ``from_json``, ``estimate``, ``count`` and
+        ``ratio``. Its memory does not grow with the number of records.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> collector = plan.collector("sex")
+        >>> collector.add({"sex": "F"})
+        >>> collector
+        <Collector of 1 records: sex>
+        >>> collector.add({"sex": "X"})
+        Traceback (most recent call last):
+            ...
+        ValueError: column `sex`: must hold a declared category; got an undeclared one
+        """
+        from bistochastic.tables.collector import Collector
+
+        return Collector(self, tables)
 
     @taking(Survey)
     def estimate(
@@ -824,9 +928,13 @@ class Plan(_Fields):
         """The mean of a column of a protected ``frame``, also inside a domain.
 
         ``scores`` are numbers for the categories: a list in their order, or a dict. Categories that
-        are numbers need none, nor do columns of numbers. A permuted column keeps its mean; inside a
-        domain or under weights it has to be permuted by randomized response, and the ``frame`` has
-        to be the whole release.
+        are numbers need none, nor do columns of numbers. For a :class:`Binned` column they are the
+        middles of the classes.
+
+        A permuted column keeps its mean. In a subgroup or under weights, the mean has no bias if
+        the column was permuted by randomized response; otherwise a bound is stated for how far it
+        may have moved. The ``frame`` has to be the whole release then. :meth:`Quantity.original`
+        has bounds for the mean of the original.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("smokes", ["no", "yes"], "randomized_response",
@@ -837,6 +945,32 @@ class Plan(_Fields):
         from bistochastic.tables import moments
 
         return moments.mean(self, frame, column, scores, where, population, survey)
+
+    @taking(Survey)
+    def quantile(
+        self,
+        frame: object,
+        column: str,
+        q: float = 0.5,
+        *,
+        where: Mapping[str, object] | None = None,
+        population: Literal["sampled", "fixed"] = "sampled",
+        **survey: Unpack[Survey],
+    ) -> Quantile:
+        """Estimate in which class of a :class:`Binned` column the quantile ``q`` lies.
+
+        The quantile of the original is in the same class as the quantile of the binned column. The
+        bounds are the ends of all classes that it may be in, by Woodruff's interval.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Binned("age", [0, 18, 65, 120], "randomized_response", keep=0.8)])
+        >>> ages = ["[0, 18)"] * 30 + ["[18, 65)"] * 60 + ["[65, 120]"] * 10
+        >>> plan.quantile({"age": ages}, "age")
+        <quantile 0.5 of `age` in [18, 65), 95 % from 18 to 65; 100 records (sampled)>
+        """
+        from bistochastic.tables import moments
+
+        return moments.quantile(self, frame, column, q, where, population, survey)
 
     @taking(Survey)
     def covariance(
@@ -1113,12 +1247,20 @@ def _columns(name: str, given: object) -> tuple[str, ...]:
     return tuple(named(name, x) for x in arguments.items(name, "be a list of names", given))
 
 
+def _pair_of(given: object) -> tuple[int, float]:
+    """A number of records and an epsilon."""
+    must = "`pooled` must be (m, epsilon), a number of records and a bound"
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    return _core.as_whole("pooled", given[0], 1), _core.as_real("pooled", "be a number", given[1])
+
+
 def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
     """Names of columns, or a star for all."""
     return "*" if isinstance(given, str) and given == "*" else _columns(name, given)
 
 
-def _requirement(given: object) -> tuple[tuple[str, float], ...]:
+def _requirement(given: object) -> tuple[tuple[str, Any], ...]:
     """What a publisher requires: some arguments of ``require``, in their order there."""
     must = f"`requirement` must map some of {', '.join(REQUIRED)} to numbers"
     if not isinstance(given, Mapping):
@@ -1126,11 +1268,14 @@ def _requirement(given: object) -> tuple[tuple[str, float], ...]:
     for name in given:
         if name not in REQUIRED:
             raise ValueError(f"{must}; got `{shown(name)}`")
-    found = {name: _core.as_real(name, "be a finite number", given[name])
-             for name in REQUIRED if name in given}  # fmt: skip
+    found: dict[str, Any] = {
+        name: _pair_of(given[name]) if name == "pooled"
+        else _core.as_real(name, "be a finite number", given[name])
+        for name in REQUIRED if name in given
+    }  # fmt: skip
     for name, x in found.items():
-        if not isfinite(x):
-            raise ValueError(f"`{name}` must be a finite number; got {x:g}")
+        if not isfinite(x[1] if name == "pooled" else x):
+            raise ValueError(f"`{name}` must be a finite number; got {x}")
     if not found:
         raise ValueError(f"{must}; got none")
     return tuple(found.items())

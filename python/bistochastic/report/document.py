@@ -19,7 +19,7 @@ from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan import preview
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.certificate import BLOCKS
-from bistochastic.plan.definitions import in_words
+from bistochastic.plan.definitions import in_words, pooled
 from bistochastic.plan.plan import exact
 from bistochastic.plan.published import certain, protected, unprotected
 from bistochastic.progress import watched
@@ -38,7 +38,7 @@ from bistochastic.report.sentences import (
     rounded,
     said,
 )
-from bistochastic.report.suspicion import MANY, STATED, after, percent
+from bistochastic.report.suspicion import MANY, STATED, after, exponential, percent
 from bistochastic.words import down, shown
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ _REQUIRED = {
     "beta": "beta of all columns together at least {}",
     "min_beta": "beta of each column at least {}",
     "epsilon": "epsilon of one record at most {}",
+    "pooled": "epsilon of {} records of one unit at most {}",
 }
 
 
@@ -275,7 +276,10 @@ class Report:
         plan = self.plan
         if not plan.requirement:
             return "the plan states no requirement"
-        asked = [_REQUIRED[name].format(exact(x)) for name, x in plan.requirement.items()]
+        asked = [
+            _REQUIRED[name].format(*map(exact, x if name == "pooled" else (x,)))
+            for name, x in plan.requirement.items()
+        ]
         met = "**met**" if plan._unmet is None else f"**not met**: {plan._unmet}"
         return f"{', '.join(asked)}: {met}"
 
@@ -378,8 +382,31 @@ class Report:
         title = "A suspicion before and after the reported values of one person are read, at most"
         return _figure(bars(items, title=title, most=1.0, texts=texts, faint=faint), title)
 
+    def _units(self) -> list[object]:
+        """What pooled records of one unit reveal: every column by itself, and all of them."""
+        by = names(self.plan.units or ())
+        text = ("All limits above hold for one record. If records of one unit, by "
+                f"{by}, have the same true value, their reported values can be pooled: columns "
+                "drawn by the unit count once, epsilon of each other column is multiplied by the "
+                "number of records.")  # fmt: skip
+        single = [
+            (column, tuple(becomes(column.odds and column.odds**m)[0] for m in MANY))
+            for column in self.columns if column.attribute.unit is None
+        ]  # fmt: skip
+        total = (pooled(self.plan, m) for m in MANY)
+        every = [becomes(None if math.isinf(e) else exponential(e))[0] for e in total]
+        caption = "What a suspicion of 1% becomes at most, by the number of records of one unit"
+        rows: list[list[object]] = [*merged(single), ["all columns", *every]]
+        return [
+            element("h3", "Several records of one unit"),
+            *(paragraph(line) for line in (*preview.by_unit(self.plan), text)),
+            table(["Column", *map(str, MANY)], rows, caption=caption),
+        ]
+
     def _households(self) -> list[object]:
         """What several records with the same true value reveal."""
+        if self.plan.units:
+            return self._units()
         known = [column for column in self.columns if column.odds is not None]
         both = self.odds is not None and len(self.columns) > 1
         text = ("All limits hold for one record. If several records have the same true value, e.g. "
@@ -403,6 +430,11 @@ class Report:
             "correlated, or how many people can be re-identified. The publisher can measure that "
             "before publishing, with `bistochastic audit`, and keeps the result confidential"
         ]
+        if self.plan.keep and self.plan.units is None:
+            kept = "the unprotected columns" if self.plan.keep == "*" else names(self.plan.keep)
+            found.append("**Units.** The plan names no columns that group records. If one of "
+                         f"{kept} does, as the number of a household would, reported values of its "
+                         "records can be pooled")  # fmt: skip
         if self.plan.keep or numeric:
             found.append("**Correlated columns.** An unprotected or numeric column that is "
                          "correlated with a protected one can reveal it")  # fmt: skip

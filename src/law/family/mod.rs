@@ -98,7 +98,7 @@ pub trait Family: Debug + Send + Sync {
         }
     }
 
-    /// A total below 2^127 of which every entry is a whole number, if there is one.
+    /// A total below 2^127 of which every entry is an integer, if there is one.
     fn total(&self) -> Option<u128> {
         self.canonical()?.total()
     }
