@@ -57,11 +57,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Binned", "Categorical", "Certificate", "Joint", "Key", "KeySource", "Ledger", "Matrix",
-    "Numeric", "Plan", "allocate", "audit", "balance", "blocks", "build", "circulant",
-    "compare", "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "explore",
-    "geometric", "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "optimal",
-    "permutation", "plot", "randomized_response", "reflected", "results", "strongest",
-    "t_transform", "theory", "titanic", "tradeoff", "tridiagonal", "uniform",
+    "Numeric", "Plan", "allocate", "audit", "balance", "blocks", "build", "circulant", "compare",
+    "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "explore", "geometric",
+    "gibbs", "identity", "k_anonymous", "kron", "masking", "mix", "optimal", "permutation", "plot",
+    "randomized_response", "reflected", "results", "strongest", "t_transform", "theory", "titanic",
+    "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
 # What few need and takes a while to import waits until it is asked for.

@@ -68,8 +68,7 @@ __all__ = [
     "Counts", "Decomposition", "Disclosure", "Displacement", "Entry", "Estimate", "Giveaway",
     "Groups", "Guess", "Joint", "Key", "KeySource", "Ledger", "Linkage", "Marginal", "Matrix",
     "Measures", "Microaggregation", "Neighbours", "Numeric", "PairTable", "PermutationDistance",
-    "Plan", "Point", "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantile",
-    "Quantity", "Rate", "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Spent",
-    "Step", "Strongest",
+    "Plan", "Point", "Preview", "Profile", "Propensity", "ProtectedBatches", "Quantile", "Quantity",
+    "Rate", "Ratio", "Regression", "Release", "Repeats", "ReverseMap", "Spent", "Step", "Strongest",
     "TTransforms", "Tradeoff", "Transitions", "Wald",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ its variance is theirs over the number of records.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -567,15 +568,14 @@ def framed(
     columns: dict[str, Any], make: Callable[[dict[str, Any]], Any] | None, library: Any
 ) -> Any:
     """Columns as a data frame: of ``library``, else by ``make``, else of what is installed."""
+    from bistochastic.adapters.results import made_by
+
     check_library(library)
     if make is not None and library is None:
         return make(columns)
     for name in ("pandas", "polars") if library is None else (library,):
-        try:
-            module = __import__(name)
-        except ImportError:
-            continue
-        return module.DataFrame(columns)
+        with suppress(ImportError):
+            return made_by(name, columns)
     if library is None:
         raise ImportError("`to_frame` must find pandas or polars; got neither")
     raise ImportError(f"`to_frame` must find {library}; got none: install it")
