@@ -61,11 +61,14 @@ def test_options_are_called_as_in_python() -> None:
         "decompose": set(parameters(bs.Matrix.decompose)),
         "demo": of_families,
         "plan": set(parameters(bs.Plan.for_frame)),
-        "protect": set(parameters(bs.Plan.protect)),
+        "protect": set(parameters(bs.Plan.protect)) | set(parameters(bs.Ledger)),
         "estimate": set(parameters(bs.Plan.estimate)),
         "audit": set(parameters(bs.audit)),
         "choose": set(parameters(bs.strongest)),
         "report": set(parameters(bs.Plan.report)),
+        "regress": set(parameters(bs.Plan.regress)),
+        "transitions": set(parameters(bs.Plan.transitions)),
+        "ledger": set(parameters(bs.Ledger.add)) | {"add"},
         "paper": set(),
     }
     commands = {n: c for n, c in cli.main.commands.items() if not isinstance(c, click.Group)}

@@ -140,6 +140,15 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "confidence": _one("0.95", "0", "0.5"),
     "design_effect": _one("1", "2.5", "0.4"),
     "seed": _one("0", "7", "-1"),
+    "formula": _one("sex ~ id", "id ~ sex", "x", "id ~", "id ~ np.log(id)"),
+    "model": _one("linear", "logistic", "multinomial", "poisson", "x"),
+    "wave1": lambda rng: _people(rng),
+    "wave2": lambda rng: _people(rng),
+    "plan2": _plan,
+    "ledger": lambda rng: "str(path('ledger'))",
+    "add": lambda rng: "str(path('out.json'))",
+    "dataset": _one("survey", ""),
+    "budget": _one("1", "0", "inf", "x"),
 }  # fmt: skip
 # Options that go with a family, so that whole commands are mostly understood.
 _FAMILIES = {

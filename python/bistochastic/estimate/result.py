@@ -485,7 +485,7 @@ class Estimate:
     def _decimals(self) -> int:
         """Choose decimals that show two digits of a typical standard error."""
         errors = self.standard_errors if self._is_quick else np.array([0.5 / self.records**0.5])
-        errors = errors[errors > 0]
+        errors = errors[(errors > 0) & np.isfinite(errors)]
         if not len(errors):
             return 4
         return min(max(1 - math.floor(math.log10(float(np.median(errors)))), 2), 6)
