@@ -7,7 +7,7 @@ of a numeric column comes later. All are frozen, and equal where they do the sam
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic import _core, arguments, families, structure
@@ -427,8 +427,19 @@ class Joint(Coded):
         return _html(self)
 
 
+@dataclass(frozen=True, kw_only=True)
+class BinnedFields(Coded):
+    """What ``Binned`` holds beside a categorical column."""
+
+    bins: Bins
+    output: Literal["interval", "midpoint", "number"]
+    step: int | float | None
+    bottom: Any
+    top: Any
+
+
 @dataclass(frozen=True, init=False, repr=False)
-class Binned(Categorical):
+class Binned(Categorical, BinnedFields):
     """A column of numbers or dates in public classes, each reported by the law of its row.
 
     Unlike :class:`Numeric`, every record is drawn for itself: epsilon is finite, and a binned
@@ -460,12 +471,6 @@ class Binned(Categorical):
     ValueError: column `age`: `breaks` must increase; got one that does not at 2
     """
 
-    bins: Bins = field(default_factory=lambda: Bins((0, 1)))
-    output: Literal["interval", "midpoint", "number"] = "interval"
-    step: int | float | None = None
-    top: Any = None
-    bottom: Any = None
-
     def __init__(
         self,
         column: str,
@@ -496,22 +501,15 @@ class Binned(Categorical):
             axes = (Labels(bins.names, "text"),)
             held = _checked((name,), axes, family, options, parameters)
             _refuse_padding("bins", held[4].matrices if held[2] is None else [held[2]])
-            given = arguments.one_of("output", output, ("interval", "midpoint", "number"))
+            given: Any = arguments.one_of("output", output, ("interval", "midpoint", "number"))
             if given != "interval" and bins.open:
                 must = '`output` must be "interval" with open classes, which have no number'
                 raise ValueError(f"{must}; got {given}: top and bottom code values beyond a break")
-            ends = clipped(bottom, top, bins)
-        Coded.__init__(self, *held)
-        set_ = object.__setattr__
-        for key, value in (
-            ("bins", bins),
-            ("output", given),
-            ("bottom", ends[0]),
-            ("top", ends[1]),
-        ):
-            set_(self, key, value)
-        with about([name]):
-            set_(self, "step", _step(step, given, bins))
+            least, most = clipped(bottom, top, bins)
+            BinnedFields.__init__(
+                self, *held, bins=bins, output=given, step=_step(step, given, bins),
+                bottom=least, top=most,
+            )  # fmt: skip
             if given == "number":
                 _ = self.numbers
 
@@ -536,6 +534,11 @@ class Binned(Categorical):
             got = f"{many} row{'s' * (many > 1)} outside, the first {there}"
             raise ValueError(f"{prefix(self.columns)}must lie within the breaks; got {got}")
         return codes, missing
+
+    def _holds(self, released: bool) -> dict[str, str]:
+        if released and self.output == "interval":
+            return super()._holds(released)
+        return {self.column: "date" if self.bins.dated else "float"}
 
     @property
     def _has_numbers(self) -> bool:
