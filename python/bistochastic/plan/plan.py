@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.function import BatchFunction
     from bistochastic.plan.preview import Preview
     from bistochastic.plan.protect import Release
+    from bistochastic.plan.respond import Quick
     from bistochastic.plan.stream import ProtectedBatches
     from bistochastic.progress import Progress
     from bistochastic.sources import KeySource
@@ -161,6 +162,13 @@ class Plan(_Fields):
     def _protected(self) -> frozenset[str]:
         """The columns of all attributes."""
         return frozenset(column for a in self.attributes for column in a.columns)
+
+    @kept
+    def _quick(self) -> Quick | None:
+        """The quick way to answer for one record; None if there is none."""
+        from bistochastic.plan.respond import prepare
+
+        return prepare(self)
 
     def _check(self) -> None:
         """No column twice; columns of groups stay unprotected."""
