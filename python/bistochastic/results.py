@@ -39,6 +39,7 @@ from bistochastic.permutations.decomposition import Decomposition
 from bistochastic.plan import (
     BatchFunction,
     Binned,
+    Bins,
     Bits,
     ByIds,
     Categorical,
@@ -51,17 +52,18 @@ from bistochastic.plan import (
     Preview,
     ProtectedBatches,
     Release,
+    Unit,
 )
 from bistochastic.report import Comparison
 from bistochastic.sources import KeySource
 from bistochastic.theory import Step, TTransforms
 
 __all__ = [
-    "Anatomy", "Audit", "Axis", "BatchFunction", "Binned", "Bits", "ByIds", "Categorical",
-    "Certificate", "Classes", "Comparison", "Correlation", "Counts", "Decomposition", "Disclosure",
-    "Displacement", "Entry", "Estimate", "Giveaway", "Groups", "Guess", "Joint", "Key", "KeySource",
-    "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation", "Neighbours", "Numeric",
-    "PairTable", "PermutationDistance", "Plan", "Point", "Preview", "Profile", "Propensity",
-    "ProtectedBatches", "Quantile", "Quantity", "Rate", "Ratio", "Release", "Repeats", "ReverseMap",
-    "Step", "TTransforms", "Tradeoff",
+    "Anatomy", "Audit", "Axis", "BatchFunction", "Binned", "Bins", "Bits", "ByIds", "Categorical",
+    "Certificate", "Classes", "Comparison", "Correlation", "Counts", "Decomposition",
+    "Disclosure", "Displacement", "Entry", "Estimate", "Giveaway", "Groups", "Guess", "Joint",
+    "Key", "KeySource", "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation",
+    "Neighbours", "Numeric", "PairTable", "PermutationDistance", "Plan", "Point", "Preview",
+    "Profile", "Propensity", "ProtectedBatches", "Quantile", "Quantity", "Rate", "Ratio",
+    "Release", "Repeats", "ReverseMap", "Step", "TTransforms", "Tradeoff", "Unit",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Plans: a table in, a protected table and a certificate out.
 
 ``attributes`` what happens to a column, ``plan`` to all of them,
+``bins`` classes of numbers, ``units`` what shares one draw, ``rules`` what never occurs together,
 ``definitions`` their bits, ``exchange`` JSON and TOML, ``preview`` words and a table, ``columns``
 from labels to codes and back, ``options`` what a caller says beside the table, ``protect`` the
 release, ``stream`` the same in pieces, ``waves`` one release after another, ``respond`` one record
@@ -8,6 +9,7 @@ on a client, ``certificate`` what can be said of a release.
 """
 
 from bistochastic.plan.attributes import Binned, Categorical, Groups, Joint, Numeric
+from bistochastic.plan.bins import Bins
 from bistochastic.plan.certificate import Certificate
 from bistochastic.plan.definitions import Bits, Measures
 from bistochastic.plan.function import BatchFunction
@@ -16,11 +18,13 @@ from bistochastic.plan.plan import Plan
 from bistochastic.plan.preview import Preview
 from bistochastic.plan.protect import Release
 from bistochastic.plan.stream import ProtectedBatches
+from bistochastic.plan.units import Unit
 from bistochastic.plan.waves import ByIds
 
 __all__ = [
     "BatchFunction",
     "Binned",
+    "Bins",
     "Bits",
     "ByIds",
     "Categorical",
@@ -36,4 +40,5 @@ __all__ = [
     "Release",
     "ReleaseOptions",
     "Survey",
+    "Unit",
 ]  # fmt: skip
