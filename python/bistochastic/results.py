@@ -39,7 +39,6 @@ from bistochastic.permutations.decomposition import Decomposition
 from bistochastic.plan import (
     BatchFunction,
     Binned,
-    Bins,
     Bits,
     ByIds,
     Categorical,
@@ -59,7 +58,7 @@ from bistochastic.sources import KeySource
 from bistochastic.theory import Step, TTransforms
 
 __all__ = [
-    "Anatomy", "Audit", "Axis", "BatchFunction", "Binned", "Bins", "Bits", "ByIds", "Categorical",
+    "Anatomy", "Audit", "Axis", "BatchFunction", "Binned", "Bits", "ByIds", "Categorical",
     "Certificate", "Classes", "Comparison", "Correlation", "Counts", "Decomposition",
     "Disclosure", "Displacement", "Entry", "Estimate", "Giveaway", "Groups", "Guess", "Joint",
     "Key", "KeySource", "Linkage", "Marginal", "Matrix", "Measures", "Microaggregation",

@@ -106,7 +106,7 @@ def kinds(plan: Plan, *, released: bool = False) -> dict[str, str]:
             raw = None if released else attribute._raw[at]
             found[column] = labels.kind if raw is None else raw[0].kind
         if isinstance(attribute, Binned) and not (released and attribute.output == "interval"):
-            found[attribute.column] = "date" if attribute.bins.dated else "float"
+            found[attribute.column] = "date" if attribute._bins.dated else "float"
         if attribute.groups is not None:
             found[attribute.groups.column] = attribute.groups.labels.kind
     return found

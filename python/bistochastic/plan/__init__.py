@@ -9,7 +9,6 @@ on a client, ``certificate`` what can be said of a release.
 """
 
 from bistochastic.plan.attributes import Binned, Categorical, Groups, Joint, Numeric
-from bistochastic.plan.bins import Bins
 from bistochastic.plan.certificate import Certificate
 from bistochastic.plan.definitions import Bits, Measures
 from bistochastic.plan.function import BatchFunction
@@ -24,7 +23,6 @@ from bistochastic.plan.waves import ByIds
 __all__ = [
     "BatchFunction",
     "Binned",
-    "Bins",
     "Bits",
     "ByIds",
     "Categorical",

@@ -444,7 +444,7 @@ class Binned(Categorical):
     ValueError: column `age`: `breaks` must increase; got one that does not at 2
     """
 
-    bins: Bins = field(default_factory=lambda: Bins((0, 1)))
+    _bins: Bins = field(default_factory=lambda: Bins((0, 1)))
     output: Literal["interval", "midpoint", "number"] = "interval"
     step: int | float | None = None
     top: Any = None
@@ -487,7 +487,7 @@ class Binned(Categorical):
         Coded.__init__(self, *held)
         set_ = object.__setattr__
         for key, value in (
-            ("bins", bins),
+            ("_bins", bins),
             ("output", given),
             ("bottom", ends[0]),
             ("top", ends[1]),
@@ -498,11 +498,16 @@ class Binned(Categorical):
             if given == "number":
                 _ = self.numbers
 
+    @property
+    def breaks(self) -> tuple[Any, ...]:
+        """The ends of the classes; infinite beyond open ones."""
+        return self._bins.ends
+
     @kept
     def numbers(self) -> tuple[Any, Any, Any]:
         """All numbers that may be reported, where those of each class begin, and how many."""
         assert self.step is not None
-        return self.bins.numbers(self.step)
+        return self._bins.numbers(self.step)
 
     def _part(
         self, at: int, table: Table, first: int | None, *, narrowed: bool, released: bool
@@ -510,8 +515,8 @@ class Binned(Categorical):
         if released and self.output == "interval":
             return super()._part(at, table, first, narrowed=narrowed, released=released)
         ends = (None, None) if released else (self.bottom, self.top)
-        values, missing = read_numbers(table, self.column, first, ends, dated=self.bins.dated)
-        codes, outside = self.bins.codes(values)
+        values, missing = read_numbers(table, self.column, first, ends, dated=self._bins.dated)
+        codes, outside = self._bins.codes(values)
         if outside is not None and missing is not None:
             outside &= ~missing
         if outside is not None and outside.any():
@@ -532,9 +537,9 @@ class Binned(Categorical):
     ) -> Any:
         if self.output == "interval":
             return table.relabelled(name, self.axes[0], codes, missing)
-        values = self.bins.midpoints if self.output == "midpoint" else self.numbers[0]
+        values = self._bins.midpoints if self.output == "midpoint" else self.numbers[0]
         found = values[codes if self.output == "midpoint" else places]
-        return table.numbered(name, found, missing, own=not self.bins.dated)
+        return table.numbered(name, found, missing, own=not self._bins.dated)
 
     def __repr__(self) -> str:
         return f"<Binned {_line(self).replace('categories', 'classes', 1)}>"
