@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bistochastic as bs
-import test_words as law
+import protocol as law
 from bistochastic.plan.bins import Bins
 
 RR: Literal["randomized_response"] = "randomized_response"
@@ -308,14 +308,8 @@ def test_the_reported_class_is_that_of_a_categorical_column() -> None:
 
 
 def number_key(raw: bytes, name: str, column: str, place: int) -> bytes:
-    """The derivation once more, from its description alone."""
-    context = law.words(law.blake3(law.CONTEXT.encode(), flags=law.CONTEXT_FLAG))
-    labels = law.items(
-        law.text("plan"), law.text(name), law.items(law.text(column)), law.integer(place)
-    )
-    digest = b"\x01" + law.size(32) + bytes(32)
-    encoded = law.items(law.text("plan numbers"), labels, law.items(), digest)
-    return law.blake3(raw + encoded, context, law.MATERIAL)
+    """The derivation once more, by the second implementation."""
+    return law.derive(raw, "plan numbers", ["plan", name, [column], place], [], law.NO_MATRIX)
 
 
 def test_numbers_follow_the_law_of_ids_under_a_key_of_the_reported_class() -> None:

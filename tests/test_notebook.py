@@ -198,7 +198,7 @@ class Read(HTMLParser):
 
 ALLOWED = {
     "div", "style", "table", "caption", "thead", "tbody", "tr", "th", "td", "p", "strong", "ul",
-    "li", "code", "svg", "title", "desc", "g", "path", "text",
+    "li", "code", "svg", "title", "desc", "g", "path", "text", "pre",
 }  # fmt: skip
 
 

@@ -518,7 +518,7 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
                 ((["k_anonymous"], {"beta": math.nan}), "`beta` must be from 0 to 1; got NaN"),
                 ((["geometric"], {"beta": -3}), "`beta` must be from 0 to 1; got -3"),
                 ((["k_anonymous"], {"share": 0}), "`share` must be above 0 and at most 1; got 0"),
-                ((["k_anonymous"], {"k": 0}), "`k` must be a whole number of at least 1; got 0"),
+                ((["k_anonymous"], {"k": 0}), "`k` must be an integer of at least 1; got 0"),
                 ((["k_anonymous"], {}), "exactly one of k, beta, share; got none"),
                 ((["k_anonymous"], {"k": 2, "beta": 0.5}), "exactly one of k, beta, share; got k"),
                 ((["k_anonymous"], {"alpha": 2}), "`alpha` must be a parameter of k_anonymous"),

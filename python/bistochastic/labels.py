@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from bistochastic import _core, arguments
 from bistochastic.kept import kept
-from bistochastic.words import cut, shown
+from bistochastic.words import Shown, cut, shown
 
 Label = str | int | bool
 Kind = Literal["text", "integer", "boolean"]
@@ -28,7 +28,7 @@ _DIGITS = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 @dataclass(frozen=True)
-class Labels:
+class Labels(Shown):
     """Categories of one kind: texts, whole numbers or truth values.
 
     Two lists with the same numbers are equal only where their kinds are: ``True`` is not 1.
@@ -89,12 +89,6 @@ class Labels:
         values = ", ".join(cut([repr(value) for value in self.values]))
         return f"Labels(values=({values}{',' * (len(self) == 1)}), kind={self.kind!r})"
 
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        pairs = [("kind", self.kind), ("in order of their codes", ", ".join(cut(self.values)))]
-        return fragment(facts(pairs, caption=f"{len(self):,} labels"))
-
     @kept
     def _codes(self) -> dict[Any, int]:
         return {spelling(value): code for code, value in enumerate(self.values)}
@@ -145,6 +139,28 @@ def spelled_as(labels: Labels, kind: Kind) -> Labels | None:
     if "boolean" in (kind, labels.kind):
         return None
     return labels._respelled
+
+
+def padded(labels: Labels, many: int) -> Labels:
+    """The categories, and after them what is only reported: further integers, or strings.
+
+    >>> padded(Labels.of("categories", [3, 5]), 2).values
+    (3, 5, 6, 7)
+    >>> padded(Labels.of("categories", ["a", "b"]), 1).values
+    ('a', 'b', '(unused 1)')
+    """
+    if labels.kind == "boolean":
+        must = "`categories` must be strings or integers if some codes are never true"
+        raise TypeError(f"{must}; got booleans")
+    whole = spelled_as(labels, "integer")
+    if whole is None:
+        more: tuple[Label, ...] = tuple(f"(unused {i + 1})" for i in range(many))
+    else:
+        first = max(int(value) for value in whole.values) + 1
+        more = tuple(first + i for i in range(many))
+        if labels.kind == "text":
+            more = tuple(str(value) for value in more)
+    return Labels.of("categories", [*labels.values, *more])
 
 
 def like(labels: Labels, value: Any) -> tuple[Label | float, ...] | None:

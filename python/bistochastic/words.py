@@ -12,6 +12,17 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
 
+class Shown:
+    """A result that a notebook shows as its text."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import element, fragment
+
+        return fragment(element("pre", str(self)))
+
+
 def _digits(x: float, digits: int, direction: int) -> str:
     if not math.isfinite(x) or x == 0:
         return f"{x:g}"

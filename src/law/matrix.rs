@@ -136,6 +136,14 @@ impl Matrix {
             .get_or_make(|| self.family.knows_ergodic())
     }
 
+    /// Codes below this can be given as true. Digits of a joint code are not looked at.
+    pub fn truths(&self) -> u64 {
+        match self.family.composition() {
+            None => self.family.true_size(),
+            Some(_) => self.family.size(),
+        }
+    }
+
     /// Refuse a composite that cannot be written out.
     ///
     /// # Errors
@@ -254,7 +262,7 @@ impl Hash for Matrix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::battery::make;
+    use crate::law::battery::sized;
 
     #[derive(Debug, PartialEq)]
     struct Found(u32);
@@ -270,7 +278,7 @@ mod tests {
     }
 
     fn uniform() -> Matrix {
-        make("uniform", &[("size", Value::Whole(3))]).unwrap()
+        sized("uniform", 3)
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bistochastic.cli.dialects import reads_csv
-from bistochastic.cli.group import main, say
+from bistochastic.cli.group import main, say, say_json
 from bistochastic.cli.keys import read_key
 from bistochastic.cli.plans import certificate_beside, is_certificate, read_certificate, read_plan
 from bistochastic.progress import steps
@@ -24,19 +24,22 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path)
 
 
-@main.command()
+@main.command(short_help="Attack your own release.")
 @click.argument("original", type=_FILE)
 @click.argument("released", type=_FILE)
 @click.option("--plan", required=True, type=_FILE,
               help="The plan that protected the file, or the certificate.")  # fmt: skip
-@click.option("--id-column", metavar="COLUMN", help="Ids that say which row is whose.")
+@click.option("--id-column", metavar="COLUMN", help="Ids that match the rows of both files.")
 @click.option("--pseudonym", metavar="COLUMN", help="The column with the keyed hash of the id.")
 @click.option("--key-file", type=_FILE, help="The key of the release, to read pseudonyms.")
-@click.option("--confidence", default=0.95, show_default=True, help="Of all intervals.")
-@click.option("--targets", type=int, help="Rows that are traced.  [default: all up to 20,000, "
-              "else 2,000]")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Chooses these rows.")
-@click.option("--out", type=_FILE, metavar="PAGE.html", help="Write a page instead of tables.")
+@click.option(
+    "--confidence", default=0.95, show_default=True, help="Confidence level of all intervals."
+)
+@click.option("--targets", type=int, help="Number of rows to trace.  [default: all up to "
+              "20,000, else 2,000]")  # fmt: skip
+@click.option("--seed", default=0, show_default=True, help="Seed that chooses these rows.")
+@click.option("--out", type=_FILE, metavar="PAGE.html", help="Write an HTML page.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reads_csv
 def audit(
     original: Path,
@@ -44,15 +47,17 @@ def audit(
     plan: Path,
     key_file: Path | None,
     out: Path | None,
+    as_json: bool,
     dialect: Dialect,
     **options: Any,
 ) -> None:
-    """Attack RELEASED, the protected form of ORIGINAL: what happened beside what was predicted.
+    """Attack RELEASED, the protected version of ORIGINAL, and compare results with predictions.
 
     Both are CSV, Parquet or Arrow files. If RELEASED is CSV, it is UTF-8, as `protect` writes it;
-    --encoding is that of ORIGINAL. The certificate beside RELEASED says whether the rows were
-    shuffled; then an id must say which row is whose. What is printed is about the data: keep it as
-    confidential as ORIGINAL.
+    --encoding is for ORIGINAL. The certificate next to RELEASED says whether the rows were
+    shuffled. If they were, an id must match the rows.
+
+    The output reveals information about ORIGINAL. Keep it confidential.
 
     \b
     bistochastic audit survey.csv protected.csv --plan plan.toml
@@ -73,10 +78,10 @@ def audit(
     with steps() as progress:
         progress("reading", 0.0)
         types, typed = kinds(made), kinds(made, released=True)
-        # Ids are texts, as `protect` takes them.
+        # Ids are strings, as in `protect`.
         ids = [options[name] for name in ("id_column", "pseudonym") if options[name]]
         _refuse_swapped(original, released, made)
-        # What one file says to be texts is texts in the other, too.
+        # A column of strings in one file is a column of strings in the other, too.
         texts = [name for path, what in ((original, "original"), (released, "released"))
                  for name in _texts(path, what)]  # fmt: skip
         written = replace(dialect, encoding="utf-8")
@@ -87,17 +92,21 @@ def audit(
         found = attack(
             before, after, made, key=key, progress=lambda x: progress("attacking", x), **options
         )
+    if out is not None:
+        found.report(out)
+    if as_json:
+        say_json({"findings": found.findings, **asdict(found)})
+        return
     if out is None:
         say(str(found))
         return
-    found.report(out)
     say(f"{shown(out)}: the audit of {found.records:,} records, which {NOT_FOR_RELEASE}")
     for sentence in found.findings:
         say(f"  {sentence}")
 
 
 def _refuse_swapped(original: Path, released: Path, plan: Plan) -> None:
-    """A certificate of this plan stands beside the protected file, not beside the original."""
+    """Raise an error if the certificate is next to the original, and not next to the release."""
     from bistochastic.audit.pairing import refuse_other_plan
 
     if not original.name or not released.name or certificate_beside(released) is not None:
@@ -108,15 +117,15 @@ def _refuse_swapped(original: Path, released: Path, plan: Plan) -> None:
             return
         refuse_other_plan(found, plan)
     except ValueError:
-        # It is of something else.
+        # The certificate is about another release.
         return
     must = "`original` must be the file before it was protected"
-    got = "one with a certificate of this plan beside it, where `released` has none"
+    got = "one with a certificate of this plan next to it, while `released` has none"
     raise ValueError(f"{must}; got {got}: are the two swapped?")
 
 
 def _texts(path: Path, name: str) -> list[str]:
-    """The columns of texts in a file that says so, which CSV does not."""
+    """List the columns of strings in a file that has types, which CSV has not."""
     from bistochastic.adapters.table_files import held_in, opened
 
     if path.suffix.lower() == ".csv":
@@ -131,14 +140,14 @@ def _texts(path: Path, name: str) -> list[str]:
 def _released(
     path: Path, types: dict[str, str], dialect: Dialect, texts: list[str]
 ) -> Release[pa.Table] | pa.Table:
-    """The protected table, with its certificate where there is one."""
+    """Read the protected table, with its certificate if there is one."""
     from bistochastic.adapters.table_files import whole
     from bistochastic.plan import Release
 
     certificate = certificate_beside(path) if path.name else None
     if certificate is None:
-        say("note: there is no certificate beside the protected file, so that its rows are "
-                   "taken to be in the order of the original", err=True)  # fmt: skip
+        say("Note: there is no certificate next to the protected file, so its rows are taken to be "
+            "in the order of the original", err=True)  # fmt: skip
         return whole(path, "released", types, dialect=dialect, texts=texts)
     known = certificate.ids
     named = [] if known is None else [known.id_column, known.pseudonym]
@@ -158,7 +167,7 @@ def _original(
     dialect: Dialect,
     texts: list[str],
 ) -> pa.Table:
-    """The columns of the original that the release has, and ids."""
+    """Read the columns of the original that the release has, and ids."""
     from bistochastic.adapters.table_files import whole
 
     released: pa.Table = after.data if hasattr(after, "certificate") else after

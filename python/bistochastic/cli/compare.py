@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from bistochastic.matrix import Matrix
 
 
-@main.command(name="compare")
+@main.command(name="compare", short_help="Compare matrices side by side.")
 @click.argument("matrices", nargs=-1)
 @click.option("--size", default=12, show_default=True, help="Number of categories.")
 @click.option("--beta", default=0.6, show_default=True, help="Beta that the families reach.")
 def _compare(matrices: Sequence[str], size: int, beta: float) -> None:
-    """All measures of several matrices side by side.
+    """Compare all measures of several matrices side by side.
 
     Without MATRICES it compares the families that can reach a beta.
 
@@ -34,14 +34,14 @@ def _compare(matrices: Sequence[str], size: int, beta: float) -> None:
         say(compare(*(from_words(words) for words in matrices)))
         return
     reached: list[Matrix] = []
-    refused: dict[str, ValueError] = {}
+    failed: dict[str, ValueError] = {}
     for name in families.BY_BETA:
         try:
             reached.append(families.build(name, size=size, beta=beta))
         except ValueError as error:
-            refused[name] = error
+            failed[name] = error
     if not reached:
-        raise next(iter(refused.values()))
+        raise next(iter(failed.values()))
     say(compare(families.identity(size), *reached, families.uniform(size)))
-    for name, why in refused.items():
+    for name, why in failed.items():
         say(f"{name}: {why}")

@@ -13,7 +13,7 @@ from bistochastic.permutations import decomposition
 from bistochastic.words import down, shown, table
 
 
-@main.command()
+@main.command(short_help="Write a matrix as a sum of permutations.")
 @click.argument("matrix")
 @click.option(
     "--policy", default="bottleneck", show_default=True, help="bottleneck (few terms) or any."
@@ -25,7 +25,7 @@ from bistochastic.words import down, shown, table
 @click.option("--top", default=10, show_default=True, help="Number of terms to show.")
 @click.option("--out", help="Write all terms to this NPZ or CSV file.")
 def decompose(matrix: str, top: int, out: str | None, **options: Any) -> None:
-    """A matrix as a weighted sum of permutations, exactly (Theorem 1).
+    """Decompose a matrix into a weighted sum of permutations, exactly (Theorem 1).
 
     MATRIX is a CSV, NPY, NPZ or Matrix Market (.mtx) file, or a family with its parameters.
 
@@ -39,18 +39,19 @@ def decompose(matrix: str, top: int, out: str | None, **options: Any) -> None:
         raise ValueError(f"`out` must end in .npz, .csv; got {got}")
     law = from_words(matrix)
     found = law.decompose(**options)
-    say(found)
+    n, many = law.size, f"{found.terms:,} term{'s' * (found.terms != 1)}"
+    say(f"Decomposition of {law.family}, {n} x {n}: {many}")
     if top > 0:
-        header = ["term", "weight", "sum", "where 0, 1, 2, ... go"]
+        header = ["Term", "Weight", "Sum", "Where 0, 1, 2, ... go"]
         say(table(header, decomposition.largest(found, top)))
     if found.residual_weight:
-        say(f"left out: {float(found.residual_weight):.6g} of the whole")
+        say(f"Left out: {float(found.residual_weight):.6g} of the whole")
     else:
         what = "the matrix" if found.matrix == law else "the matrix on its coarser grid"
-        say(f"the weights sum to 1 and the terms to {what}, exactly")
+        say(f"The weights sum to 1 and the terms to {what}, exactly.")
     say(
-        f"one permutation for a whole column hides {down(found.joint_entropy)} bits of all of it;\n"
-        f"records randomized one by one hide {down(law.entropy_rate)} bits each"
+        f"One permutation for a whole column hides {down(found.joint_entropy)} bits in all.\n"
+        f"Records that are randomized one by one hide {down(law.entropy_rate)} bits each."
     )
     if out is not None:
         try:
@@ -60,4 +61,4 @@ def decompose(matrix: str, top: int, out: str | None, **options: Any) -> None:
                 decomposition.to_csv(found, out)
         except OSError as error:
             raise ValueError(f"`out` must be a file to write; got {error.strerror}") from None
-        say(f"written to {shown(out)}")
+        say(f"Written to {shown(out)}")

@@ -1,19 +1,27 @@
-"""``estimate``: a table of the original from a protected file, read piece by piece."""
+"""``estimate``: a table of the original from a protected file, read in batches."""
 
 from __future__ import annotations
 
-import math
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bistochastic.cli.analysis import (
+    check_law,
+    columns_in,
+    format_option,
+    plan_option,
+    print_rows,
+    read_law,
+    refuse_missing,
+    survey_of,
+    takes_survey,
+)
 from bistochastic.cli.columns import columns_named, condition
 from bistochastic.cli.dialects import reads_csv
 from bistochastic.cli.group import main, say
-from bistochastic.cli.numbers import number
 from bistochastic.labels import plain_integer
 from bistochastic.progress import steps
 from bistochastic.words import shown
@@ -24,61 +32,39 @@ if TYPE_CHECKING:
     from bistochastic.adapters.csv_dialect import Dialect
     from bistochastic.adapters.table_files import Source
     from bistochastic.estimate import Estimate
-    from bistochastic.plan import Certificate, Plan
-    from bistochastic.plan.attributes import Attribute
-
-
-def _scale(_context: object, _option: object, typed: str | None) -> float | None:
-    return None if typed is None else float(number(typed))
 
 
 # A decimal number, as it is typed for a column of such.
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
-@main.command()
+@main.command(short_help="Estimate tables of the original.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--plan", required=True, type=click.Path(path_type=Path),
-              help="The plan that protected the file, or the certificate.")  # fmt: skip
+@plan_option
 @click.option(
     "--by",
     required=True,
     multiple=True,
     metavar="COLUMNS",
-    help="Columns of the table, as sex,education. May be given several times. A column "
-    "with a comma in its name: alone, or in quotes as 'sex,\"a,b\"'.",
+    help="Columns of the table, e.g. sex,education. Repeatable. Quote a name that has a comma: "
+    "'sex,\"a,b\"'.",
 )
 @click.option(
     "--where",
     multiple=True,
-    help="A condition, as sex=F,M, with a level in quotes if "
-    "it has a comma. May be given several times.",
+    help="A condition, e.g. sex=F,M. Repeatable. Quote a category that has a comma.",
 )
-@click.option("--weights", help="A column of survey weights.")
-@click.option("--strata", help="A column of strata of the sample.")
-@click.option("--cluster", help="A column of clusters of the sample: those drawn first, or the ids "
-              "of people with several rows.")  # fmt: skip
-@click.option("--replicates", multiple=True,
-              help="Columns of replicate weights, as r1,r2,r3, in place of strata and clusters. "
-              "May be given several times.")  # fmt: skip
-@click.option("--replicate-scale", metavar="NUMBER", callback=_scale,
-              help="What the squared differences of replicates are multiplied by, as 79/80 for a "
-              "jackknife of 80; 1 over their number by default.")  # fmt: skip
+@takes_survey
 @click.option("--method", default="inverse", help="inverse, mle, simplex or shrunk.")
 @click.option("--population", default="sampled", help="sampled, or fixed if the file is everyone.")
-@click.option("--format", default="table", type=click.Choice(["table", "csv", "json"]),
-              help="How the table is printed.")  # fmt: skip
+@format_option
 @reads_csv
 def estimate(
     file: Path,
     plan: Path,
     by: Sequence[str],
     where: Sequence[str],
-    weights: str | None,
-    strata: str | None,
-    cluster: str | None,
-    replicates: Sequence[str],
-    replicate_scale: float | None,
+    survey: dict[str, Any],
     method: str,
     population: str,
     format: str,
@@ -86,9 +72,9 @@ def estimate(
 ) -> None:
     """Estimate a table of the original from FILE, a protected CSV, Parquet or Arrow file.
 
-    The file is read piece by piece, so that it may be larger than memory. With --strata, --cluster
-    or --replicates the columns that are needed are held in memory. Rows in messages are counted
-    from 0, without the header of a CSV file.
+    The file is read in batches, so it can be larger than memory. With --strata, --cluster or
+    --replicates, the columns that are needed must fit in memory. Messages count rows from 0,
+    without the header of a CSV file.
 
     \b
     bistochastic estimate protected.csv --plan plan.toml --by sex,education
@@ -103,16 +89,12 @@ def estimate(
     from bistochastic.tables.running import Running
     from bistochastic.tables.sheet import shared_noise
 
-    law, certified = _plan(plan)
-    certificate = _check(file, law) or certified
+    law, certified = read_law(plan)
+    certificate = check_law(file, law) or certified
     how = arguments.one_of("method", method, METHODS)
     types = kinds(law, released=True)
-    names = _names(file, dialect)
-    listed = columns_named("replicates", replicates, names)
-    design = designed(law, {
-        "weights": weights, "strata": strata, "cluster": cluster, "replicates": listed or None,
-        "replicate_scale": replicate_scale,
-    })  # fmt: skip
+    names = columns_in(file, dialect)
+    design = designed(law, survey_of(survey, names))
     who = people(population, design)
     for each in (design.weights, *design.replicates):
         if each is not None:
@@ -129,7 +111,7 @@ def estimate(
             question = ask(law, asked, _conditions(typed, source, types))
             needed = dict.fromkeys([*question.columns, *question.where, *question.protected,
                                     *question.groups, *design.columns])  # fmt: skip
-            _refuse_missing(needed, names)
+            refuse_missing(needed, names)
             needed |= dict.fromkeys(unit for unit in question.units if unit in names)
             running = Running(question, design)
             for batch in source.batches(list(needed)):
@@ -141,55 +123,6 @@ def estimate(
         source.close()
     shared = shared_noise(certificate, design) if question.coded else ()
     _print(told_in(found, None, running.unanswered, (*running.notes, *shared)), format)
-
-
-def _plan(path: Path) -> tuple[Plan, Certificate | None]:
-    """A plan, or that of a certificate, with it."""
-    from bistochastic.cli.plans import is_certificate, read_certificate, read_plan
-
-    if not is_certificate(path, "plan"):
-        return read_plan(path, "plan"), None
-    certificate = read_certificate(path, "plan")
-    return certificate.plan, certificate
-
-
-def _check(file: Path, plan: Plan) -> Certificate | None:
-    """Hold the plan against the certificate beside the file; without one, say so."""
-    from bistochastic.cli.plans import certificate_beside
-
-    certificate = certificate_beside(file)
-    if certificate is None:
-        say("note: there is no certificate beside the file, so that nobody checked whether "
-                   "this plan protected it", err=True)  # fmt: skip
-        return None
-
-    def laws(given: Plan) -> dict[tuple[str, ...], Attribute]:
-        return {each.columns: each for each in given._coded}
-
-    then, now = laws(certificate.plan), laws(plan)
-    if then != now:
-        must = "`plan` must be the one that protected the file, as its certificate says"
-        other = next(c for c in (*then, *now) if then.get(c) != now.get(c))
-        listed = ", ".join(f"`{shown(column)}`" for column in other)
-        raise ValueError(f"{must}; got one whose law of {listed} differs")
-    return certificate
-
-
-def _names(file: Path, dialect: Dialect) -> list[str]:
-    """The columns of a file."""
-    from bistochastic.adapters.table_files import opened
-
-    source = opened(file, "file", dialect=dialect)
-    source.close()
-    return list(source.schema.names)
-
-
-def _refuse_missing(needed: Mapping[str, object], names: Sequence[str]) -> None:
-    for column in needed:
-        if column not in names:
-            raise ValueError(
-                f"`file` must have the column `{shown(column)}`; got none of that name"
-            )
 
 
 def _typed(where: Sequence[str], known: Sequence[str]) -> dict[str, list[str]]:
@@ -235,26 +168,9 @@ def _print(found: Estimate, form: str) -> None:
     if form == "table":
         say(found.to_text())
         return
-    import csv
-    import io
-    import json
-
-    columns: dict[str, Any] = {**found._levels(), **found._columns()}
-    plain = {k: v if isinstance(v, list) else v.tolist() for k, v in columns.items()}
-    rows = [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
-    if form == "csv":
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(plain), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        # Data for other programs stay as they are; on a screen they are text like all else.
-        (say if sys.stdout.isatty() else click.echo)(text.getvalue(), nl=False)
-        return
-    finite = [{k: None if isinstance(v, float) and not math.isfinite(v) else v
-               for k, v in row.items()} for row in rows]  # fmt: skip
     facts = {
         "method": found.method, "population": found.population, "records": found.records,
         "total": found.records if found.total is None else found.total, "gap": found.gap,
-        "notes": found._remarks(), "cells": finite,
+        "notes": found._remarks(),
     }  # fmt: skip
-    say(json.dumps(facts, indent=1, default=str))
+    print_rows({**found._levels(), **found._columns()}, form, facts)

@@ -8,8 +8,14 @@ from typing import Any
 
 import click
 
+from bistochastic.cli.screen import say, say_json, warn
 from bistochastic.words import visible_lines
 
+# Commands in the order of work; commands that are not listed come last.
+_ORDER = (
+    "demo", "plan", "protect", "inspect", "report", "estimate", "regress", "transitions", "audit",
+    "risk", "choose", "verify", "ledger", "key", "compare", "decompose", "paper",
+)  # fmt: skip
 # What the package calls an argument, and how that is typed.
 _TYPED = {
     "`frame`": "`in`",
@@ -37,17 +43,8 @@ def in_shell(sentence: str) -> str:
     return sentence
 
 
-def say(text: object = "", *, nl: bool = True, err: bool = False) -> None:
-    """Print lines, and nothing that a terminal would take for more than text.
-
-    >>> say("a\\x1b[31mb")
-    a\\x1b[31mb
-    """
-    click.echo(visible_lines(str(text)), nl=nl, err=err)
-
-
 class Interrupted(click.ClickException):
-    """Ctrl-C, of which nothing has to be said."""
+    """Ctrl-C, which needs no message."""
 
     # As shells count: 128 and the number of the signal.
     exit_code = 130
@@ -74,6 +71,10 @@ def _shown() -> Iterator[None]:
 class _Sentence(click.Group):
     """Errors of the package are one sentence and exit code 1, never a traceback."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        known = {name: place for place, name in enumerate(_ORDER)}
+        return sorted(self.commands, key=lambda name: (known.get(name, len(known)), name))
+
     def make_context(self, *args: Any, **options: Any) -> click.Context:
         with _shown():
             return super().make_context(*args, **options)
@@ -98,12 +99,13 @@ class _Sentence(click.Group):
 @click.group(cls=_Sentence)
 @click.version_option(package_name="bistochastic")
 def main() -> None:
-    """Protect a file by known noise: `plan` what happens to each column, then `protect`.
+    """Publish individual records without revealing anyone's true values.
 
     \b
     bistochastic plan survey.csv --codebook codebook.csv --beta 0.6 --out plan.toml
-    bistochastic protect survey.csv protected.csv --plan plan.toml
-
-    `inspect` shows plans, certificates and single matrices; `report` writes a plan or a certificate
-    as a page to hand over; `demo` shows it all on data that ship with the package.
+    bistochastic protect survey.csv protected.csv --plan plan.toml --shuffle
+    bistochastic report protected.csv.certificate.json --out report.html
     """
+
+
+__all__ = ["Interrupted", "in_shell", "main", "say", "say_json", "warn"]

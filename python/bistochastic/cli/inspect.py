@@ -1,7 +1,8 @@
-"""``inspect``: what one matrix tells."""
+"""``inspect``: a plan, a certificate or a matrix, in a table."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import click
 
 from bistochastic import families
 from bistochastic.cli.files import is_file, read_table
-from bistochastic.cli.group import main, say
+from bistochastic.cli.group import main, say, say_json
 from bistochastic.cli.matrices import from_words, parameters_of, value
 from bistochastic.cli.plans import is_certificate, is_plan, read_certificate, read_plan
 from bistochastic.report import facts
@@ -17,9 +18,23 @@ from bistochastic.report import facts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bistochastic.plan import Certificate, Preview
 
-@main.command()
-@click.argument("family")
+
+class _Grouped(click.Command):
+    """List the options of matrices under a heading of their own."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        general = {"--records", "--full", "--json", "--help"}
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        for heading, own in (("Options", False), ("Options of a matrix", True)):
+            listed = [each for each in options if general.isdisjoint(each.opts) is own]
+            with formatter.section(heading):
+                formatter.write_dl([each.get_help_record(ctx) or ("", "") for each in listed])
+
+
+@main.command(cls=_Grouped, short_help="Show a plan, a certificate or a matrix.")
+@click.argument("family", metavar="TARGET")
 @click.option("--size", help="Number of categories.")
 @click.option("--beta", help="Beta to reach: 0 hides nothing, 1 hides everything.")
 @click.option("--epsilon", help="Largest epsilon of local differential privacy (inf is allowed).")
@@ -30,22 +45,25 @@ if TYPE_CHECKING:
 @click.option("--k", help="Least number of codes per class.")
 @click.option("--i", help="First of the two codes that a T-transform swaps.")
 @click.option("--j", help="Second of the two codes that a T-transform swaps.")
-@click.option("--sizes", help="Class sizes, as 3,3,4.")
-@click.option("--targets", help="Reported code of each code, as 1,2,0.")
-@click.option("--first-row", help="First row of a circulant, as 0.6,0.3,0.1 or 3,1,1.")
-@click.option("--alphas", help="One alpha with --size, or one per pair of neighbours, as 0.1,0.2.")
-@click.option("--kernel", help="Kernel of a reflected matrix, as 0.5,0.25,0.")
+@click.option("--sizes", help="Class sizes, e.g. 3,3,4.")
+@click.option("--targets", help="Reported code of each code, e.g. 1,2,0.")
+@click.option("--first-row", help="First row of a circulant, e.g. 0.6,0.3,0.1 or 3,1,1.")
+@click.option(
+    "--alphas", help="One alpha with --size, or one per pair of neighbours, e.g. 0.1,0.2."
+)
+@click.option("--kernel", help="Kernel of a reflected matrix, e.g. 0.5,0.25,0.")
 @click.option(
     "--cost",
     help='Cost of each reported value: "ordinal" for abs(u - v), or a CSV, NPY or NPZ file. '
     "Adds the expected cost, and epsilon per unit of cost. A Gibbs matrix is made from it.",
 )
 @click.option("--array", help="Numbers to balance: a CSV, NPY or NPZ file.")
-@click.option("--matrix", "matrices", multiple=True, help="A part of kron, mix or product.")
-@click.option("--weights", help="Weights of a mix, as 0.9,0.1 or 2/3,1/3.")
-@click.option("--prior", help="What an attacker believes beforehand, as 0.5,0.3,0.2.")
-@click.option("--records", type=int, help="Number of records that a plan is for.")
+@click.option("--matrix", "matrices", multiple=True, help="A component of kron, mix or product.")
+@click.option("--weights", help="Mixing weights, e.g. 0.9,0.1 or 2/3,1/3.")
+@click.option("--prior", help="What an attacker believes first, e.g. 0.5,0.3,0.2.")
+@click.option("--records", type=int, help="Number of records, for a plan with numeric columns.")
 @click.option("--full", is_flag=True, help="Compute every measure, however long that takes.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def inspect(
     family: str,
     matrices: Sequence[str],
@@ -53,11 +71,13 @@ def inspect(
     prior: str | None,
     records: int | None,
     full: bool,
+    as_json: bool,
     **given: str | None,
 ) -> None:
-    """All measures of one matrix: FAMILY with its parameters, or a CSV, NPY or NPZ file.
+    """Show TARGET: a plan, a certificate, or all measures of one matrix.
 
-    A plan (TOML or JSON) or a certificate (JSON) is shown as a table.
+    TARGET is a plan (TOML or JSON), a certificate (JSON), the name of a family with its
+    parameters, or a CSV, NPY or NPZ file with a matrix.
 
     \b
     bistochastic inspect plan.toml --records 1000
@@ -69,10 +89,12 @@ def inspect(
     """
     if is_plan(family):
         path = Path(family)
-        is_one = is_certificate(path, "family")
-        shown_whole = read_certificate(path, "family") if is_one else (
-            read_plan(path, "family").preview(records))  # fmt: skip
-        say(str(shown_whole))
+        target: Certificate | Preview
+        if is_certificate(path, "target"):
+            target = read_certificate(path, "target")
+        else:
+            target = read_plan(path, "target").preview(records)
+        say_json(target.to_dict()) if as_json else say(target)
         return
     if records is not None:
         raise ValueError("`records` must go with a plan; got a matrix")
@@ -86,11 +108,15 @@ def inspect(
         if matrices:
             values["matrices"] = [from_words(words) for words in matrices]
         matrix = families.build(family, **values)
+    belief = None if prior is None else value("weights", prior)
+    profile = matrix.profile(cost=costs, prior=belief, full=full)
+    if as_json:
+        say_json({"matrix": json.loads(matrix.to_json()), "profile": profile.to_dict()})
+        return
     measured = ("entropy_rate", "beta", "epsilon", "truthfulness", "is_ergodic")
     shown = [fact for fact in facts(matrix) if fact[0] not in measured]
     width = max(len(name) for name, _ in shown)
     for name, text in shown:
         say(f"{name.ljust(width)}  {text}")
-    belief = None if prior is None else value("weights", prior)
-    _, *rows = repr(matrix.profile(cost=costs, prior=belief, full=full)).split("\n")
+    _, *rows = repr(profile).split("\n")
     say("\n" + "\n".join(rows))

@@ -10,7 +10,7 @@ import click
 
 from bistochastic.cli.columns import columns_named
 from bistochastic.cli.dialects import reads_csv
-from bistochastic.cli.group import in_shell, main, say
+from bistochastic.cli.group import in_shell, main, say, say_json
 from bistochastic.files.whole import new
 from bistochastic.progress import watched
 from bistochastic.words import shown
@@ -27,12 +27,12 @@ _BETA = 0.6
 
 
 def is_plan(words: str) -> bool:
-    """Whether what was typed names a plan or a certificate rather than a family."""
+    """Say whether what was typed names a plan or a certificate rather than a family."""
     return words.lower().endswith(_FILES) and "=" not in words
 
 
 def text_of(path: Path, name: str) -> str:
-    """The text of a small file."""
+    """Read the text of a small file."""
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -47,7 +47,7 @@ def text_of(path: Path, name: str) -> str:
 
 @contextmanager
 def in_file(path: Path) -> Iterator[None]:
-    """What is said of a text, said of the file that holds it.
+    """Name the file in errors about its text.
 
     >>> with in_file(Path("plan.toml")):
     ...     raise ValueError("`text` must be TOML; got something else in line 1, column 3")
@@ -64,7 +64,7 @@ def in_file(path: Path) -> Iterator[None]:
 
 
 def read_plan(path: Path, name: str) -> Plan:
-    """A plan from a TOML or JSON file."""
+    """Read a plan from a TOML or JSON file."""
     from bistochastic.plan import Plan
 
     form = path.suffix.lower()
@@ -77,7 +77,7 @@ def read_plan(path: Path, name: str) -> Plan:
 
 
 def read_certificate(path: Path, name: str) -> Certificate:
-    """A certificate from a JSON file."""
+    """Read a certificate from a JSON file."""
     from bistochastic.plan import Certificate
 
     text = text_of(path, name)
@@ -86,7 +86,7 @@ def read_certificate(path: Path, name: str) -> Certificate:
 
 
 def certificate_beside(file: Path) -> Certificate | None:
-    """The certificate beside a file; None where there is none."""
+    """Read the certificate next to a file; None if there is none."""
     from bistochastic.plan import Certificate
 
     beside = file.with_name(f"{file.name}.certificate.json")
@@ -105,7 +105,7 @@ def is_certificate(path: Path, name: str) -> bool:
     return '"certificate_version"' in text_of(path, name)[:200]
 
 
-@main.command(name="plan")
+@main.command(name="plan", short_help="Write a first plan for a file, or check one.")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--codebook",
@@ -113,10 +113,8 @@ def is_certificate(path: Path, name: str) -> bool:
     metavar="FILE",
     help="Categories of the columns: CSV with column and category, TOML, or a Table Schema.",
 )
-@click.option(
-    "--beta", type=float, help="Beta that every column reaches; 0.6 if none is asked for."
-)
-@click.option("--epsilon", type=float, help="Largest epsilon of a column, in the place of beta.")
+@click.option("--beta", type=float, help="Beta that every column reaches.  [default: 0.6]")
+@click.option("--epsilon", type=float, help="Largest epsilon of a column, instead of beta.")
 @click.option(
     "--min-beta", type=float, help="Least beta of each column, if that is larger than --beta."
 )
@@ -143,7 +141,7 @@ def is_certificate(path: Path, name: str) -> bool:
     type=click.Choice(["raise", "keep", "category"]),
     default="raise",
     show_default=True,
-    help="What happens to missing values of categories: category protects who is missing.",
+    help="What to do with missing values: category also hides who is missing.",
 )
 @click.option("--name", default="plan", show_default=True, help="Name of the plan, in all waves.")
 @click.option(
@@ -152,6 +150,8 @@ def is_certificate(path: Path, name: str) -> bool:
     metavar="PLAN.toml",
     help="Write the plan to this new file, and show it.",
 )
+@click.option("--check", is_flag=True, help="Check the plan in FILE instead of writing one.")
+@click.option("--json", "as_json", is_flag=True, help="Print the check as JSON.")
 @reads_csv
 def _plan(
     file: Path | None,
@@ -163,31 +163,39 @@ def _plan(
     drop: Sequence[str],
     beta: float | None,
     epsilon: float | None,
+    check: bool,
+    as_json: bool,
     dialect: Dialect,
     **options: Any,
 ) -> None:
     """Write a first plan for FILE as TOML: what happens to each column.
 
-    FILE is a CSV, Parquet or Arrow file, of which the names and types of columns are read, or a
-    Table Schema (JSON). A column of a CSV file holds numbers if all of it are spelled as such. A
-    codebook alone is enough, too. Look at the plan, and edit it. To change the law of a column,
-    write what you ask for alone: matrix = {family = "randomized_response", requested = {beta =
-    0.7}}.
+    FILE is a CSV, Parquet or Arrow file, or a Table Schema (JSON). Only names and types of columns
+    are read. A column of a CSV file is numeric if all its fields are numbers. A codebook is enough,
+    too. Review the plan and edit it before you protect the file. To change the matrix of a column,
+    write for example: matrix = {family = "randomized_response", requested = {beta = 0.7}}
 
-    Levels have to be declared: by a codebook, by a type that lists them (an Enum), or by saying
-    --categories-from-data. Columns without levels that are no numbers are left out.
+    Every text column needs a list of categories: from a codebook, from an Enum type, or read from
+    the data with --categories-from-data. Other non-numeric columns are dropped, with a warning.
 
-    Columns of numbers without levels may be ids, weights or codes. They are undecided, and the plan
-    protects nothing until each of them is named in --numeric, --keep or --drop, or has levels.
-    These options take several columns with commas between them, and can be repeated.
+    Numeric columns without categories may be ids, weights or codes. They are undecided: `protect`
+    raises an error until each of them is named in --numeric, --keep or --drop, or has categories.
+    Separate several columns by commas, or repeat the option.
+
+    With --check, FILE is a plan. It is printed, and the exit code is 1 if a column is undecided or
+    the plan does not reach --beta, --min-beta or --epsilon.
 
     \b
     bistochastic plan survey.csv --codebook codebook.csv --beta 0.6 --out plan.toml
     bistochastic plan survey.parquet --categories-from-data --keep region --out plan.toml
     bistochastic plan survey.csv --numeric age,income --keep weight --drop household
+    bistochastic plan --check plan.toml --min-beta 0.6
     """
     from bistochastic.plan import draft
 
+    if check and file is not None:
+        _check(file, as_json, beta=beta, epsilon=epsilon, min_beta=options["min_beta"])
+        return
     if file is None and codebook is None:
         raise click.UsageError("Missing argument 'FILE', or option '--codebook'.")
     if out is not None and out.suffix.lower() != ".toml":
@@ -220,16 +228,26 @@ def _plan(
             raise ValueError(f"{must}; got none at {shown(out.parent)}") from None
         except OSError as error:
             raise ValueError(f"`out` must be a file to write; got {error.strerror}") from None
-        say(f"{made.plan.preview()}\n\nwritten to {shown(out)}")
-    # After all else, so that they are seen; beside a plan on the screen they are no part of it.
+        say(f"{made.plan.preview()}\n\nWritten to {shown(out)}")
+    # Last, where they are noticed; to stderr if the plan itself goes to stdout.
     for sentence in (*made.blanks, *made.left_out):
         say(in_shell(sentence), err=out is None)
+
+
+def _check(file: Path, as_json: bool, **asked: Any) -> None:
+    """Print the plan in a file, and raise what is wrong with it."""
+    plan = read_plan(file, "file")
+    say_json(plan.preview().to_dict()) if as_json else say(plan.preview())
+    plan._refuse_undecided()
+    wanted = {name: value for name, value in asked.items() if value is not None}
+    if wanted:
+        plan.require(**wanted)
 
 
 def _star_or_columns(
     option: str, given: Sequence[str], known: Sequence[str]
 ) -> tuple[str, ...] | Literal["*"]:
-    """The columns that an option names, or a star alone for all."""
+    """Read the columns that an option names, or a star for all."""
     found = columns_named(option, given, known)
     return "*" if found == ["*"] and "*" not in known else tuple(found)
 

@@ -1,4 +1,4 @@
-"""``report``: a plan or a certificate as a page to be handed over."""
+"""``report``: a plan or a certificate as an HTML report."""
 
 from __future__ import annotations
 
@@ -15,32 +15,34 @@ from bistochastic.words import shown
 _FILE = click.Path(path_type=Path)
 
 
-@main.command()
+@main.command(short_help="Write a report for a board or a lawyer.")
 @click.argument("file", type=_FILE)
-@click.option("--out", required=True, type=_FILE, metavar="REPORT.html", help="The page to write.")
+@click.option(
+    "--out", required=True, type=_FILE, metavar="REPORT.html", help="Write the report to this file."
+)
 @click.option("--title", help="Title of the page; by default the name of the plan.")
 @click.option("--publisher", help="Who publishes, printed below the title.")
 @click.option("--date", help="Date, printed below the title as given.")
 @click.option("--contact", help="Contact, printed below the title.")
-@click.option("--records", type=int, help="Number of records that a plan is for.")
+@click.option("--records", type=int, help="Number of records, for the report of a plan.")
 @click.option(
     "--design-effect",
     type=float,
     default=1.0,
     show_default=True,
-    help="By how much variances exceed those of a simple random sample.",
+    help="Factor by which variances exceed the variances of a simple random sample.",
 )
 def report(file: Path, out: Path, records: int | None, **options: Any) -> None:
-    """Write what a release or a plan hides as a page, in words for a board or a lawyer.
+    """Write the report of a release or a plan: one HTML page, for a board or a lawyer.
 
-    FILE is a certificate (JSON) or a plan (TOML or JSON). The page is one file that needs nothing
-    else, and opens offline. It appears when it is whole; until then an old one stays as it is.
+    FILE is a certificate (JSON) or a plan (TOML or JSON). The page is one file and opens offline.
+    An existing page is replaced once the new one is complete.
 
     \b
     bistochastic report protected.csv.certificate.json --out report.html --title "Survey 2026"
     bistochastic report plan.toml --records 10000 --out report.html
 
-    Errors of estimates are those of a simple random sample, unless --design-effect says more.
+    Errors of estimates are for a simple random sample; --design-effect raises them.
     """
     if os.path.realpath(file) == os.path.realpath(out):
         raise ValueError("`out` must be another file than `file`; got the same")
@@ -53,4 +55,4 @@ def report(file: Path, out: Path, records: int | None, **options: Any) -> None:
         read_certificate(file, "file").report(out, **options)
     else:
         read_plan(file, "file").report(out, records, **options)
-    say(f"written to {shown(out)}")
+    say(f"Written to {shown(out)}")

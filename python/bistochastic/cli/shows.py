@@ -1,4 +1,4 @@
-"""``demo`` and ``paper``: what the package shows of itself."""
+"""``demo`` and ``paper``: an example from start to end, and the paper recomputed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from bistochastic.cli.group import main, say
 from bistochastic.words import shown
 
 
-@main.command(name="demo")
+@main.command(name="demo", short_help="Plan, protect and estimate sample data.")
 @click.option("--beta", default=0.6, show_default=True, help="Beta that every column reaches.")
 @click.option(
     "--data",
     type=click.Path(path_type=Path),
     metavar="FILE.csv",
-    help="Write the data to this new file, and a codebook beside it, instead.",
+    help="Write the data to this new file, and a codebook next to it, instead.",
 )
 def _demo(beta: float, data: Path | None) -> None:
     """Plan, protect and estimate the 2,201 people of the Titanic.
@@ -31,11 +31,11 @@ def _demo(beta: float, data: Path | None) -> None:
         say(demo.report(beta))
         return
     for path in demo.write(data):
-        say(f"written to {shown(path)}")
+        say(f"Written to {shown(path)}")
 
 
-@main.command(name="paper")
+@main.command(name="paper", short_help="Recompute the statements of the paper.")
 @click.option("--markdown", is_flag=True, help="Print the page as Markdown.")
 def _paper(markdown: bool) -> None:
-    """The paper's statements recomputed: what is printed, what holds, and why they differ."""
+    """Recompute the paper's statements: what is printed, what holds, and why they differ."""
     say(paper.markdown() if markdown else paper.report())

@@ -19,7 +19,7 @@ class Quantity:
     """A number about the original: a count, a mean, a covariance or a correlation.
 
     >>> Quantity("mean", 2.5, 0.1, 400, "sampled", 399)
-    <mean 2.5, standard error 0.1, 95 % from 2.30341 to 2.69659; 400 records (sampled)>
+    <mean 2.5, standard error 0.1, 95% from 2.30341 to 2.69659; 400 records (sampled)>
     """
 
     name: str
@@ -88,7 +88,7 @@ class Quantity:
 
     def _said(self) -> str:
         low, high = self.interval()
-        return f"95 % from {low:.6g} to {high:.6g}"
+        return f"95% from {low:.6g} to {high:.6g}"
 
     def __repr__(self) -> str:
         plural = "s" * (self.records != 1)
@@ -104,7 +104,7 @@ class Quantity:
         pairs = [
             ("value", f"{self.value:.6g}"),
             ("standard error", f"{self.standard_error:.6g}"),
-            ("95 % interval", self._said().removeprefix("95 % ")),
+            ("95% interval", self._said().removeprefix("95% ")),
             ("records", f"{self.records:,} ({self.population})"),
         ]
         notes = [element("p", f"note: {text}") for text in self.notes]
@@ -120,7 +120,7 @@ class Ratio(Quantity):
 
     >>> Ratio("ratio", 0.5, 0.5, 100, "sampled", 99, numerator=2.0, denominator=4.0,
     ...       _variances=(4.0, 0.0, 9.0))
-    <ratio 0.5, standard error 0.5, 95 % unbounded: what it is a share of may be 0; 100 records ...
+    <ratio 0.5, standard error 0.5, 95% unbounded: what it is a share of may be 0; 100 records ...
     """
 
     numerator: float = math.nan
@@ -176,7 +176,7 @@ class Ratio(Quantity):
     def _said(self) -> str:
         if self.is_bounded():
             return super()._said()
-        return "95 % unbounded: what it is a share of may be 0"
+        return "95% unbounded: what it is a share of may be 0"
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,6 +8,7 @@ its variance is theirs over the number of records.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -355,15 +356,10 @@ class Estimate:
         >>> list(found.to_frame("pandas"))  # doctest: +SKIP
         ['reported', 'frequency', 'standard_error', 'low', 'high']
         """
-        known = ("pandas", "polars")
-        if library is not None and not isinstance(library, str):
-            got = type(library).__name__
-            raise TypeError(f'`library` must be "pandas" or "polars"; got {got}')
-        if library is not None and library not in known:
-            raise ValueError(f'`library` must be "pandas" or "polars"; got {library!r}')
+        check_library(library)
         shown = arguments.one_of("value", value, VALUES)
         if not _core.as_flag("wide", wide):
-            return self._framed({**self._levels(), **self._columns()}, library)
+            return framed({**self._levels(), **self._columns()}, self._make, library)
         if len(self.axes) < 2:
             must = "`wide` must be asked of a table of two or more columns"
             raise ValueError(f"{must}; got {len(self.axes) or 'no labels'}")
@@ -373,20 +369,31 @@ class Estimate:
         last = columns.popitem()[0]
         for j, word in enumerate(self.axes[-1].words()):
             columns[word if word not in columns else f"{last}={word}"] = numbers[:, j]
-        return self._framed(columns, library)
+        return framed(columns, self._make, library)
 
-    def _framed(self, columns: dict[str, Any], library: str | None) -> Any:
-        if self._make is not None and library is None:
-            return self._make(columns)
-        for name in ("pandas", "polars") if library is None else (library,):
-            try:
-                module = __import__(name)
-            except ImportError:
-                continue
-            return module.DataFrame(columns)
-        if library is None:
-            raise ImportError("`to_frame` must find pandas or polars; got neither")
-        raise ImportError(f"`to_frame` must find {library}; got none: install it")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as plain Python values, for JSON; numbers that are unknown are None.
+
+        >>> import bistochastic as bs
+        >>> estimate = bs.identity(2).estimate(counts=[3, 1], categories={"a": ["x", "y"]})
+        >>> estimate.to_dict()["table"][1]
+        {'a': 'y', 'reported': 0.25, 'frequency': 0.25, 'count': 1.0, ...}
+        """
+        columns: dict[str, Any] = {**self._levels(), **self._columns()}
+        plain = {
+            name: list(values)
+            if isinstance(values, list)
+            else [x if math.isfinite(x) else None for x in values.tolist()]
+            for name, values in columns.items()
+        }
+        rows = zip(*plain.values(), strict=True)
+        return {
+            "records": self.records,
+            "method": self.method,
+            "population": self.population,
+            "table": [dict(zip(plain, row, strict=True)) for row in rows],
+            "notes": list(self.notes),
+        }
 
     def plot(self, *, axes: object = None) -> Figure:
         """Reported beside estimated shares, with error bars of 95 %; the matplotlib figure.
@@ -434,7 +441,7 @@ class Estimate:
         columns = self._columns(errors=self._is_quick)
         r = len(self.frequencies)
         shown = list(range(r)) if r <= most else [*range(most // 2), *range(r - most // 2, r)]
-        form = ".4f" if r <= 1000 else ".3g"
+        form = f".{self._decimals()}f" if r <= 1000 else ".3g"
         forms = {name: ",.0f" if name == "count" else form for name in columns}
         places = np.unravel_index(np.array(shown), self.shape)
         words = [axis.words() for axis in self.axes]
@@ -448,6 +455,14 @@ class Estimate:
             rows.insert(most // 2, ["..."] * (len(columns) + len(header)))
         return [*header, *columns], rows
 
+    def _decimals(self) -> int:
+        """Choose decimals that show two digits of a typical standard error."""
+        errors = self.standard_errors if self._is_quick else np.array([0.5 / self.records**0.5])
+        errors = errors[errors > 0]
+        if not len(errors):
+            return 4
+        return min(max(1 - math.floor(math.log10(float(np.median(errors)))), 2), 6)
+
     def _title(self) -> str:
         gap = f", gap {self.gap:.1e} nats per record" if self.gap > 0 else ""
         records = "1 record" if self.records == 1 else f"{self.records:,} records"
@@ -456,21 +471,22 @@ class Estimate:
         lost = self._linear is not None and self._linear.tallies.lost
         if self._linear is not None and not self._linear.tallies.is_plain and not lost:
             records += f", {self.degrees:,.0f} degrees of freedom"
-        later = "" if self._is_quick or lost else "; errors when asked for"
-        return f"{self.method} from {records} ({self.population}){gap}{later}"
+        later = "95% intervals" if self._is_quick else "intervals on request"
+        people = ", a fixed population" if self.population == "fixed" else ""
+        return f"from {records} (method: {self.method}{people}, {later}{gap})"
 
     def _remarks(self) -> list[str]:
-        """What has to be said of the numbers shown."""
+        """List notes on the numbers that are shown."""
         found = list(self.notes)
         below = int(np.count_nonzero(self.frequencies < -_TINY)) if self.method == "inverse" else 0
         if below:
             are = "1 cell is" if below == 1 else f"{below:,} cells are"
-            cure = 'method="mle" gives shares from 0 to 1'
+            cure = 'method="mle" gives proportions from 0 to 1'
             found.append(f"{are} estimated below 0, as noise allows; {cure}")
         if not self._is_quick:
             return found
         if self.method not in ("inverse", "classes"):
-            found.append("standard errors and bounds are those of the method inverse")
+            found.append("standard errors and bounds are from the method inverse")
         bounds = self._usual
         flat = bounds[:, 0] == bounds[:, 1]
         if flat.any():
@@ -480,21 +496,24 @@ class Estimate:
         return found
 
     def to_text(self) -> str:
-        """The table with all its rows; printing leaves out the middle of a long one.
+        """Write the table with all its rows; printing leaves out the middle of a long one.
 
         >>> import bistochastic as bs
         >>> len(bs.identity(30).estimate(counts=[1] * 30).to_text().splitlines())
-        33
+        35
         """
-        return self._told(len(self.frequencies))
+        return self._text(len(self.frequencies))
 
-    def _told(self, most: int) -> str:
+    def _text(self, most: int) -> str:
         left = range(max(1, len(self.axes)))
-        lines = [f"<Estimate: {self._title()}>", table(*self._rows(most), left=left)]
-        return "\n".join([*lines, *(f"note: {text}" for text in self._remarks())])
+        lines = [f"Estimated {self._title()}", table(*self._rows(most), left=left)]
+        notes = self._remarks()
+        return "\n".join(
+            [*lines, *(["", "Notes:"] if notes else []), *(f"  {each}" for each in notes)]
+        )
 
     def __repr__(self) -> str:
-        return self._told(20)
+        return self._text(20)
 
     def _repr_html_(self) -> str:
         from bistochastic import markup
@@ -502,10 +521,10 @@ class Estimate:
         left = range(max(1, len(self.axes)))
         return markup.fragment(
             markup.table(
-                *self._rows(), caption=f"Estimate: {self._title()}", left=left, scroll=False
+                *self._rows(), caption=f"Estimated {self._title()}", left=left, scroll=False
             ),
             self._picture(),
-            [markup.element("p", f"note: {text}") for text in self._remarks()],
+            [markup.element("p", f"Note: {text}") for text in self._remarks()],
         )
 
     def _picture(self, most: int = 20) -> str | None:
@@ -534,3 +553,29 @@ class Estimate:
             tuple(each[int(i)] for each, i in zip(words, at, strict=False))
             for at in zip(*places, strict=True)
         ]
+
+
+def check_library(library: object) -> None:
+    """Refuse what is no library of frames."""
+    if library is not None and not isinstance(library, str):
+        got = type(library).__name__
+        raise TypeError(f'`library` must be "pandas" or "polars"; got {got}')
+    if library is not None and library not in ("pandas", "polars"):
+        raise ValueError(f'`library` must be "pandas" or "polars"; got {library!r}')
+
+
+def framed(
+    columns: dict[str, Any], make: Callable[[dict[str, Any]], Any] | None, library: Any
+) -> Any:
+    """Columns as a data frame: of ``library``, else by ``make``, else of what is installed."""
+    from bistochastic.adapters.results import made_by
+
+    check_library(library)
+    if make is not None and library is None:
+        return make(columns)
+    for name in ("pandas", "polars") if library is None else (library,):
+        with suppress(ImportError):
+            return made_by(name, columns)
+    if library is None:
+        raise ImportError("`to_frame` must find pandas or polars; got neither")
+    raise ImportError(f"`to_frame` must find {library}; got none: install it")

@@ -1,4 +1,4 @@
-"""``Profile`` and ``Entry``: each number exact, a bound, or not computed and why."""
+"""``Profile`` and ``Entry``: each number exact, a bound, or not computed, with the reason."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WORDS: dict[str, tuple[str, int]] = {
     "expected_cost": ("expected cost of a reported value", 0),
     "deniability_1": ("true values deniable at gamma 1", 0),
     "deniability_2": ("true values deniable at gamma 2", 0),
-    "deniability_epsilon": ("true values deniable, gamma e^epsilon", 0),
+    "deniability_epsilon": ("true values deniable at gamma e^epsilon", 0),
     "truthfulness": ("truthful probability, mean", 0),
     "is_ergodic": ("ergodic", 0),
     "rank": ("rank", 0),
@@ -49,10 +49,10 @@ _TO_THE_DIGIT = ("entropy_rate", "beta", "worst_row", "worst_column", "epsilon")
 
 @dataclass(frozen=True)
 class Entry:
-    """One measure: its value, how that is known, and what else is to say.
+    """One measure: its value, whether that is exact or a bound, and a note.
 
-    ``before`` is what the measure would be without any report, where that makes sense: the entropy
-    of the prior, or the best guess by the prior alone.
+    ``before`` is the measure without a reported value, if it has one: the entropy of the prior, or
+    the best guess by the prior.
 
     >>> import bistochastic as bs
     >>> bs.uniform(4).profile()["max_leakage"]
@@ -67,7 +67,7 @@ class Entry:
 
     @property
     def words(self) -> str:
-        """What it is, in words.
+        """The name of the measure in words.
 
         >>> import bistochastic as bs
         >>> bs.uniform(3).profile()["worst_row"].words
@@ -77,7 +77,7 @@ class Entry:
 
     @property
     def text(self) -> str:
-        """The value in short, rounded so that privacy is never overstated.
+        """The value in six digits, rounded so that privacy is never overstated.
 
         >>> import bistochastic as bs
         >>> bs.uniform(3).profile()["guessing_probability"].text
@@ -88,12 +88,12 @@ class Entry:
     def _repr_html_(self) -> str:
         from bistochastic.markup import facts, fragment
 
-        pairs = [("value", self.text), ("known", self.status), ("note", self.note or "none")]
+        pairs = [("value", self.text), ("status", self.status), ("note", self.note or "none")]
         return fragment(facts(pairs, caption=self.words))
 
 
 def shortened(entry: Entry, digits: int) -> str:
-    """A value in so many digits, rounded so that privacy is never overstated.
+    """Write a value in this many digits, rounded so that privacy is never overstated.
 
     >>> import bistochastic as bs
     >>> shortened(bs.uniform(3).profile()["guessing_probability"], 2)
@@ -106,8 +106,8 @@ def shortened(entry: Entry, digits: int) -> str:
         return "yes" if x else "no"
     if isinstance(x, int):
         return str(x)
-    # A unit in the last place, by which a value may have been moved to be safe, is not shown.
-    # Zero was not moved: nothing is below it.
+    # A value may have been moved by a unit in the last place, to be safe; that is not shown. Zero
+    # was not moved: nothing is below it.
     moved = x != 0 and math.isfinite(x) and entry.name not in _TO_THE_DIGIT
     unit = 4 * math.ulp(x) if moved else 0.0
     if direction > 0:
@@ -117,15 +117,15 @@ def shortened(entry: Entry, digits: int) -> str:
 
 @dataclass(frozen=True)
 class Profile:
-    """What an attacker can do with a matrix, and what an analyst can still learn.
+    """The measures of a matrix: what an attacker can learn, and what an analyst can.
 
-    ``profile.capacity`` is a value. ``profile["capacity"]`` is the :class:`Entry` that also says
-    how it is known: exact, a bound, or not computed, with the reason.
+    ``profile.capacity`` is a value. ``profile["capacity"]`` is the :class:`Entry`, which also says
+    whether the value is exact, a bound, or not computed, with the reason.
 
-    Deniability at gamma counts the truths that explain a report about as well as the true one does:
-    at gamma 2 at least half as well. Maximal leakage is the most bits that a report can add to the
-    chance of a right guess, whatever is believed beforehand. Capacity is the most bits that a
-    report tells on average, whatever the true shares.
+    Deniability at gamma counts the true values that explain a reported value about as well as the
+    actual one does: at gamma 2, at least half as well. Maximal leakage is the most bits that a
+    reported value can add to the probability of a right guess, for any prior. Capacity is the most
+    bits that a reported value reveals on average, for any true proportions.
 
     >>> import bistochastic as bs
     >>> p = bs.randomized_response(12, epsilon=3).profile()
@@ -153,7 +153,7 @@ class Profile:
         return iter(self.entries)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Plain values for JSON: name to value, status and note.
+        """Return plain values for JSON: a value, status and note for each name.
 
         >>> import bistochastic as bs
         >>> bs.uniform(4).profile().to_dict()["rank"]
@@ -162,7 +162,7 @@ class Profile:
         return {e.name: {"value": e.value, "status": e.status, "note": e.note} for e in self}
 
     def rows(self) -> list[list[str]]:
-        """One row of text per measure.
+        """Return one row of text per measure.
 
         >>> import bistochastic as bs
         >>> bs.uniform(4).profile().rows()[1]
@@ -171,7 +171,7 @@ class Profile:
         return [[e.words, e.text, e.status, e.note] for e in self]
 
     def __repr__(self) -> str:
-        header = ["measure", "value", "known", "note"]
+        header = ["Measure", "Value", "Status", "Note"]
         n = self.matrix.size
         title = f"<Profile of {self.matrix.family} {n} x {n}>"
         return f"{title}\n{table(header, self.rows(), left=(0, 2, 3))}"
@@ -180,14 +180,14 @@ class Profile:
         from bistochastic import markup
 
         n = self.matrix.size
-        header = ["measure", "value", "known", "note"]
+        header = ["Measure", "Value", "Status", "Note"]
         title = f"Profile of {self.matrix.family}, {n} x {n}"
         return markup.fragment(
             markup.table(header, self.rows(), caption=title, left=(0, 2, 3), scroll=False)
         )
 
     def plot(self, *, axes: object = None) -> Figure:
-        """The profile as a picture (needs the extra ``plot``); returns the matplotlib figure.
+        """Plot the profile (needs the extra ``plot``) and return the matplotlib figure.
 
         See :func:`bistochastic.plot.profile`.
 
@@ -202,10 +202,10 @@ class Profile:
 
 
 def status_of(exact: bool) -> Status:
-    """How a number is known: exactly, or as a bound."""
+    """Say whether a number is exact or a bound."""
     return "exact" if exact else "bound"
 
 
 def missing(name: str, why: str) -> Entry:
-    """A measure that was not computed, and why."""
+    """Make a measure that was not computed, with the reason."""
     return Entry(name, None, "not computed", why)

@@ -11,7 +11,7 @@ from bistochastic import _core
 from bistochastic.numeric.classes import of_frame
 from bistochastic.numeric.frames import Frame
 from bistochastic.progress import watched
-from bistochastic.words import shown, table, up
+from bistochastic.words import Shown, shown, table, up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +25,7 @@ CLASS = "class"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Anatomy:
+class Anatomy(Shown):
     """Two tables that share a class and nothing else.
 
     >>> import bistochastic as bs
@@ -52,8 +52,8 @@ class Anatomy:
     l: int | None  # noqa: E741
     """The number of different values in each class, where that was asked for."""
 
-    def _table(self) -> tuple[str, list[str], list[list[str]]]:
-        """The title, the header and the rows of what is shown: bounds, never a record."""
+    def __str__(self) -> str:
+        # Bounds, never a record.
         header = ["sensitive", "surest guess", "1/k"]
         more = []
         if self.l is not None:
@@ -64,19 +64,8 @@ class Anatomy:
             for name, bound in self.bounds.items()
         ]
         asked = f"k = {self.k}" + (f", l = {self.l}" if self.l is not None else "")
-        return f"{self.records} records in {self.classes} classes, {asked}", header, rows
-
-    def __str__(self) -> str:
-        title, header, rows = self._table()
+        title = f"{self.records} records in {self.classes} classes, {asked}"
         return f"{title}\n{table(header, rows)}\n{_MIND}"
-
-    def _repr_html_(self) -> str:
-        from bistochastic import markup
-
-        title, header, rows = self._table()
-        return markup.fragment(
-            markup.table(header, rows, caption=title, scroll=False), markup.element("p", _MIND)
-        )
 
     def __repr__(self) -> str:
         guess = up(max(self.bounds.values()), 4)
@@ -149,54 +138,39 @@ def anatomize(
     ... ).bounds
     {'illness': 0.5}
     """
-    with watched("making classes", progress) as tell:
-        found = _anatomized(frame, quasi_identifiers, sensitive, k, l, key, stream)
-        if tell is not None:
-            tell(1.0)
-        return found
-
-
-def _anatomized(
-    frame: object,
-    quasi_identifiers: object,
-    sensitive: object,
-    k: int,
-    l: int | None,  # noqa: E741
-    key: Key | None,
-    stream: str | None,
-) -> Anatomy:
-    k = _core.as_whole("k", k, 2)
-    read = Frame.of("frame", frame)
-    known = read.named("quasi_identifiers", quasi_identifiers)
-    hidden = read.named("sensitive", sensitive)
-    for i, name in enumerate(hidden):
-        if name in known:
-            must = "`sensitive` must name other columns than `quasi_identifiers`"
-            raise ValueError(f"{must}; got one of them at position {i}")
-    if CLASS in (*known, *hidden):
-        must = f"`frame` must have no column {CLASS!r} among those that are named"
-        raise ValueError(f"{must}; got one, which the tables have too")
-    if read.records < k:
-        raise ValueError(f"`k` must be at most the number of records, {read.records}; got {k}")
-    codes = {name: read.codes(name)[0] for name in [*known, *hidden]}
-    if l is not None:
-        l = _core.as_whole("l", l, 2)  # noqa: E741
-        _refuse_frequent(codes[hidden[-1]], len(hidden), k, l)
-        found = None
-    else:
-        found = of_frame(read, quasi_identifiers, k).classes
-    columns = np.concatenate([codes[name] for name in (*known, *hidden)])
-    classes, rows, others = _core.anatomy(read.records, columns, found, k, l, key, stream)
-    sizes = np.bincount(classes)
-    return Anatomy(
-        read.like({**{name: read.taken(name, rows) for name in known}, CLASS: classes[rows]}),
-        read.like({CLASS: classes[others], **{n: read.taken(n, others) for n in hidden}}),
-        {name: _surest(classes, sizes, codes[name]) for name in hidden},
-        read.records,
-        len(sizes),
-        k,
-        l,
-    )
+    with watched("making classes", progress, ends=True):
+        k = _core.as_whole("k", k, 2)
+        read = Frame.of("frame", frame)
+        known = read.named("quasi_identifiers", quasi_identifiers)
+        hidden = read.named("sensitive", sensitive)
+        for i, name in enumerate(hidden):
+            if name in known:
+                must = "`sensitive` must name other columns than `quasi_identifiers`"
+                raise ValueError(f"{must}; got one of them at position {i}")
+        if CLASS in (*known, *hidden):
+            must = f"`frame` must have no column {CLASS!r} among those that are named"
+            raise ValueError(f"{must}; got one, which the tables have too")
+        if read.records < k:
+            raise ValueError(f"`k` must be at most the number of records, {read.records}; got {k}")
+        codes = {name: read.codes(name)[0] for name in [*known, *hidden]}
+        if l is not None:
+            l = _core.as_whole("l", l, 2)  # noqa: E741
+            _refuse_frequent(codes[hidden[-1]], len(hidden), k, l)
+            found = None
+        else:
+            found = of_frame(read, quasi_identifiers, k).classes
+        columns = np.concatenate([codes[name] for name in (*known, *hidden)])
+        classes, rows, others = _core.anatomy(read.records, columns, found, k, l, key, stream)
+        sizes = np.bincount(classes)
+        return Anatomy(
+            read.like({**{name: read.taken(name, rows) for name in known}, CLASS: classes[rows]}),
+            read.like({CLASS: classes[others], **{n: read.taken(n, others) for n in hidden}}),
+            {name: _surest(classes, sizes, codes[name]) for name in hidden},
+            read.records,
+            len(sizes),
+            k,
+            l,
+        )
 
 
 def _refuse_frequent(codes: NDArray[np.int64], columns: int, k: int, l: int) -> None:  # noqa: E741

@@ -1,4 +1,4 @@
-"""``Certificate``: what can be said of a release, as JSON and as a table.
+"""``Certificate``: facts about a release, as JSON and as a table.
 
 It depends on the plan, the options of the call, the number of records, the versions and the key's
 fingerprint. Nothing in it is derived from a value.
@@ -14,7 +14,6 @@ from bistochastic import _core, measures
 from bistochastic.kept import kept
 from bistochastic.plan import exchange, formats, preview, published, stored
 from bistochastic.plan.attributes import Attribute, Numeric, prefix
-from bistochastic.plan.definitions import in_words
 from bistochastic.plan.keywords import ReportOptions, taking
 from bistochastic.plan.units import Unit, drawn_by
 from bistochastic.plan.waves import ByIds
@@ -31,19 +30,20 @@ if TYPE_CHECKING:
 
 VERSION = stored.VERSION
 BLOCK = 65_536
-# What follows from drawing by blocks under a key that is kept.
+# What follows from noise by blocks under a stored key.
 BLOCKS = (
-    f"Noise depends on what each block of {BLOCK} rows holds. Under the same key and label an "
-    "unchanged block is seen to be unchanged.",
-    "Whoever can have files protected under this key and label can test a guess of a whole block.",
-    "An edited file is drawn anew in the blocks it touches, after an inserted row in all later "
-    "ones: there epsilon adds.",
+    f"Noise depends on the contents of each block of {BLOCK:,} rows. Under the same key and "
+    "release name, readers can see that a block has not changed.",
+    "Anyone who can have files protected under this key and release name can test a guess of a "
+    "whole block.",
+    "Editing a file re-randomizes the blocks it touches, and all later blocks after an inserted "
+    "row: the epsilons of their records add up.",
 )
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What can be said of a release. Printing it shows a table; :meth:`to_json` is for machines.
+    """Facts about a release. Printing it shows a table; :meth:`to_json` is for machines.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -64,15 +64,15 @@ class Certificate:
     ids: ByIds | None
     package: str
     engine: str | None = None
-    """What ran the work, where it was an engine."""
+    """The engine that did the work, if it was one."""
     declared_categories: tuple[str, ...] = ()
-    """Columns that stay and whose categories are all published, in an order of their own."""
+    """Unprotected columns whose type publishes all their categories, in order."""
     units: tuple[Unit, ...] = ()
-    """The units that columns were drawn by, and what their ids are."""
+    """The units that columns were drawn by, and the kind of their ids."""
     files: dict[str, str] | None = field(default=None, compare=False)
-    """The SHA-256 of each protected file as written, by its base name; None of a table."""
+    """The SHA-256 of each protected file as written, by its base name; None for a table."""
     _source: tuple[Certificate, str] | None = field(default=None, repr=False, compare=False)
-    """The facts and the text that were read: what is written again, as long as the facts stay."""
+    """The facts and the text that were read, to be written again while the facts stay."""
 
     @property
     def _line(self) -> str:
@@ -85,17 +85,17 @@ class Certificate:
 
     @property
     def beta(self) -> float:
-        """That of :attr:`plan`, as stated: see :attr:`Plan.beta`."""
+        """The stated beta of :attr:`plan`: see :attr:`Plan.beta`."""
         return self.plan.beta
 
     @property
     def epsilon(self) -> float:
-        """That of :attr:`plan`, as stated: see :attr:`Plan.epsilon`."""
+        """The stated epsilon of :attr:`plan`: see :attr:`Plan.epsilon`."""
         return self.plan.epsilon
 
     @property
     def bits(self) -> float:
-        """That of :attr:`plan`, as stated: see :attr:`Plan.bits`."""
+        """The stated bits of :attr:`plan`: see :attr:`Plan.bits`."""
         return self.plan.bits
 
     @property
@@ -111,7 +111,7 @@ class Certificate:
 
     @property
     def published_unchanged(self) -> tuple[str, ...]:
-        """What stays as it was, a phrase each."""
+        """What is published unchanged, in phrases."""
         found = [f"column `{shown(column)}`" for column in self.unprotected_columns]
         found += [
             f"the declared categories of `{shown(column)}`, in their order"
@@ -120,13 +120,13 @@ class Certificate:
         seen = published.facts(self.plan, kept=(), shuffled=self.shuffled)
         found += published.phrases(seen)
         if self.ids is not None and not self.ids.row_columns:
-            found.append("that a value changed, where a report of a person changed")
-            # What was found in the rows counts, and not what was declared.
+            found.append("that a value changed, if the reported value of a person changed")
+            # What was counted in the rows matters, not what was declared.
             checked = self.ids.rows_per_id_checked
             if checked is None or checked > 1:
-                found.append("that values of a person differ, where reports of that person differ")
+                found.append("that values of a person differ, if their reported values differ")
             if self.ids.pseudonym is not None:
-                found.append(f"which rows are of one person, by `{shown(self.ids.pseudonym)}`")
+                found.append(f"which rows belong to one person, by `{shown(self.ids.pseudonym)}`")
             if drawn_by(self.plan):
                 found.append("that a value of a unit changed, if its reported value changed")
         found += [
@@ -137,7 +137,7 @@ class Certificate:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What whoever keeps the key and the releases has to know, a sentence each."""
+        """What you need to know about the key and the release, in sentences."""
         found = []
         if drawn_by(self.plan) and self.ids is not None and not self.ids.row_columns:
             found.append(
@@ -157,12 +157,12 @@ class Certificate:
     def _key_notes(self) -> tuple[str, ...]:
         if not self.key_stored:
             return (
-                "The key was drawn for this release and forgotten: nobody can draw the noise "
-                "again.",
+                "The key was generated for this release and discarded. The noise cannot be "
+                "reproduced, not even by the publisher.",
             )
         found = [
-            "Whoever holds the key can undo the release: it is as confidential as the original, "
-            "and must be destroyed when no further wave is due."
+            "Anyone with the key can undo the release. Store it as securely as the original data, "
+            "and destroy it when no further wave is due."
         ]
         if self.key_fingerprint == "insecure":
             found.append("The key is insecure: anyone can guess it and undo the release.")
@@ -170,45 +170,49 @@ class Certificate:
             return (*found, *BLOCKS)
         if self.ids.row_columns:
             found.append(
-                "One label, one file: rows are addressed by "
+                "Use each release name for one file: rows are addressed by "
                 + ", ".join(f"`{shown(column)}`" for column in self.ids.row_columns)
-                + " under the label of the release. Another file under the same label shows where "
-                "its rows differ from those of this one."
+                + " under the release name. A second file under the same name shows which of its "
+                "rows differ."
             )
             return tuple(found)
         checked = self.ids.rows_per_id_checked
         found.append(
-            "The same person with the same value has the same report in every wave, and one with "
-            "another value an unrelated one."
+            "The same person with the same value has the same reported value in every wave. A "
+            "changed value gets unrelated noise."
         )
         if any(attribute.groups is not None for attribute in self.plan.attributes):
             found.append(
-                "A person whose group changed is drawn anew, by the law of the new one: there "
-                "epsilon adds."
+                "A person whose group changed is re-randomized with the matrix of the new group: "
+                "the epsilons add up."
             )
         if checked is None:
             found.append(
-                "How many rows an id has was not checked. Where it is more than one, values of a "
-                "person differ where reports of that person differ."
+                "The number of rows per id was not checked. If an id has several rows whose "
+                "reported values differ, its true values differ."
             )
         else:
             found.append(f"No id has more than {checked} row{'s' * (checked > 1)}.")
         if self.plan._numeric:
-            found.append("Numeric columns are drawn anew in every wave.")
+            found.append("Numeric columns are re-randomized in every wave.")
         for change in map(visible, self.ids.redrawn):
-            found.append(f"People were drawn anew since the wave before: {change}. Epsilon adds.")
+            found.append(
+                f"People were re-randomized since the wave before: {change}. Epsilons add up."
+            )
         for change in map(visible, self.ids.redrawn_before):
-            found.append(f"People were drawn anew in an earlier wave, too: {change}. Epsilon adds.")
+            found.append(
+                f"People were re-randomized in an earlier wave, too: {change}. Epsilons add up."
+            )
         return tuple(found)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What follows from the plan alone and is easily overlooked, a sentence each."""
+        """What follows from the plan and is easily overlooked, in sentences."""
         return tuple(preview.warnings(self.plan))
 
     @kept
     def digest(self) -> str:
-        """64 hexadecimal digits that identify the certificate: SHA-256 of its JSON.
+        """The SHA-256 of the certificate's JSON, which identifies it: 64 hexadecimal digits.
 
         The digest is of the data as first written or as read, without :attr:`files`.
         """
@@ -221,12 +225,12 @@ class Certificate:
         return "rows" if self.ids.row_columns else "ids"
 
     def to_dict(self) -> Fields:
-        """The certificate as plain data: those that were read, if it was."""
+        """Return the certificate as plain data: those that were read, if it was read."""
         data = self._data()
         return {**data, "files": dict(self.files)} if self.files else data
 
     def _data(self) -> Fields:
-        """The same without files."""
+        """Return the same without files."""
         if self._source is not None and self._source[0] == self:
             read: Fields = json.loads(self._source[1])
             return read
@@ -267,15 +271,15 @@ class Certificate:
         }
 
     def to_json(self) -> str:
-        """The certificate as JSON."""
+        """Return the certificate as JSON."""
         return formats.to_text(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
         """Read the certificate of :meth:`to_json`; ``ValueError`` if its facts were changed.
 
-        Sentences are not compared: those of an older version are read, and written again as they
-        are. What is shown is made from the facts.
+        Sentences are not compared: sentences of an older version are read, and written again
+        unchanged. Printing makes new sentences from the facts.
         """
         return stored.read(cls, text)
 
@@ -298,31 +302,29 @@ class Certificate:
 
     def __str__(self) -> str:
         plan = self.plan
-        lines = [f"Certificate: plan `{shown(plan.name)}`, {self.records} records", ""]
-        release = "none" if self.release_name is None else shown(self.release_name)
-        made = f"package: bistochastic {shown(self.package)}; key: {self._key}"
-        lines.append(f"{made}; release name: {release}")
-        if self.engine is not None:
-            lines.append(f"engine: {shown(self.engine)}")
-        if self.ids is not None and self.ids.row_columns:
-            rows = ", ".join(f"`{shown(column)}`" for column in self.ids.row_columns)
-            lines.append(f"rows: by {rows}, {self.ids.kind}")
-        elif self.ids is not None:
-            after = "first" if self.ids.after == "first" else f"after {self.ids.after[:16]}"
-            lines.append(f"ids: `{shown(self.ids.id_column)}`, {self.ids.kind}; wave: {after}")
-        lines.append(f"{in_words(plan.definition)}; plan {plan.digest[:16]}")
-        files = (self.files or {}).items()
-        lines += [f"file: {shown(name)}, SHA-256 {digest}" for name, digest in files]
+        records = f"{self.records:,} record{'s' * (self.records != 1)}"
+        lines = [f"Certificate: {records}. {preview.title(plan)}", *preview.meaning(plan)]
         lines += ["", table(preview.HEADER, preview.rows(list(plan.by_attribute.values())),
                             left=(0, 1, 2)), ""]  # fmt: skip
         lines += [*preview.totals(plan)]
         lines += [line for attribute in plan.attributes for line in _moved(attribute)]
-        lines += ["", "Published unchanged:"]
-        lines += [f"  {each}" for each in self.published_unchanged or ("nothing",)]
-        lines += ["", *self.notes]
-        if self.warnings:
-            lines += ["", "Mind:", *(f"  {each}" for each in self.warnings)]
+        for heading, phrases in (("Published unchanged", self.published_unchanged or ("nothing",)),
+                                 ("Warnings", self.warnings), ("Notes", self.notes)):  # fmt: skip
+            lines += ["", f"{heading}:", *(f"  {each}" for each in phrases)] if phrases else []
+        lines += ["", *(f"{name[0].upper()}{name[1:]}: {text}" for name, text in self._facts())]
         return visible_lines("\n".join(lines))
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """List what identifies the release; digests come last."""
+        release = "none" if self.release_name is None else shown(self.release_name)
+        found = [("release name", release), ("key", self._key)]
+        found += [("engine", shown(self.engine))] if self.engine is not None else []
+        found += [("rows", self.ids._line)] if self.ids is not None else []
+        found.append(("order of the rows", "random" if self.shuffled else "as in the original"))
+        found.append(("package", f"bistochastic {shown(self.package)}"))
+        found.append(("plan", f"{shown(self.plan.name)}, digest {self.plan.digest[:16]}"))
+        files = (self.files or {}).items()
+        return found + [(f"file {shown(name)}", f"SHA-256 {digest}") for name, digest in files]
 
     def __repr__(self) -> str:
         return f"<Certificate {self._line}>"
@@ -333,30 +335,19 @@ class Certificate:
         return markup.fragment(*self._shown())
 
     def _shown(self) -> list[Any]:
-        """The certificate in pieces of HTML."""
+        """Make the parts of the HTML."""
         from bistochastic import markup
 
         plan = self.plan
-        pairs = [
-            ("records", f"{self.records:,}"),
-            ("release name", "none" if self.release_name is None else shown(self.release_name)),
-            ("key", self._key),
-            ("order of the rows", "random" if self.shuffled else "as in the original"),
-            ("package", f"bistochastic {shown(self.package)}"),
-            ("plan", f"{shown(plan.name)}, {plan.digest[:16]}"),
-        ]
-        if self.engine is not None:
-            pairs.append(("engine", shown(self.engine)))
-        if self.ids is not None:
-            pairs.append(("rows are", self.ids._line))
+        pairs = [("records", f"{self.records:,}"), *self._facts()]
         moved = [line for attribute in plan.attributes for line in _moved(attribute)]
         return [
             markup.facts(pairs, caption="Certificate"),
-            preview.laws(plan, f"What is hidden, by Definition {plan.definition}"),
+            preview.laws(plan, "Protection of each column"),
             [markup.element("p", line) for line in [*preview.totals(plan), *moved]],
             preview.listed("Published unchanged", self.published_unchanged or ("nothing",)),
-            preview.listed("To know", self.notes),
-            preview.listed("Mind", self.warnings),
+            preview.listed("Warnings", self.warnings),
+            preview.listed("Notes", self.notes),
         ]
 
 
@@ -373,7 +364,7 @@ def _part(part: Bits | None) -> Fields | None:
 
 
 def _described(attribute: Attribute, each: Measures) -> Fields:
-    """One attribute: its measures, and the digest of every law."""
+    """Describe one attribute: its measures, and the digest of every matrix."""
     found = {
         **asdict(each),
         "columns": list(each.columns),
@@ -397,7 +388,7 @@ def _described(attribute: Attribute, each: Measures) -> Fields:
 
 
 def _moves(attribute: Numeric) -> Displacement | None:
-    """How far values move, from the matrix alone; None where it is too large to be looked at."""
+    """Measure how far the matrix moves values; None if the matrix is too large."""
     assert attribute.matrix is not None
     if attribute.grouped:
         return None
@@ -408,22 +399,20 @@ def _moves(attribute: Numeric) -> Displacement | None:
 
 
 def _moved(attribute: Attribute) -> list[str]:
-    """The same in a sentence, for neighbours in rank, among whom a beta says little."""
+    """Say how far values move between ranks, for which beta says little."""
     if not attribute.whole_column or attribute.order is None or attribute.grouped:
         return []
     moves = _moves(attribute)
     if moves is None or attribute.how == "average":
         return []
     half, most = (round(share * moves.size) for share in (moves.p50, moves.p90))
-    far = (
-        f"half of the records move by at most {half} of {moves.size} ranks, 90 % by at most {most}"
-    )
-    same = "where many records have the same value, most keep theirs"
+    far = f"half of the records move by at most {half} of {moves.size} ranks, 90% by at most {most}"
+    same = "if many records have the same value, most keep theirs"
     return [f"{prefix(attribute.columns)}{far}; {same}"]
 
 
 def _worst(matrices: tuple[Matrix, ...]) -> Fields:
-    """The smallest beta of a row and of a column, and the largest leakage, over all groups."""
+    """Find the smallest beta of a matrix row and column, and the largest leakage, of all groups."""
     rows, columns, leaks = [], [], []
     for matrix in matrices:
         found = measures.lines(matrix, [])
@@ -435,7 +424,7 @@ def _worst(matrices: tuple[Matrix, ...]) -> Fields:
         columns.append(1.0 if one else max(0.0, found.worst_column[1] / most * (1 - 2**-48)))
         leaks.append(measures.log2_up(found.peaks))
     betas = [matrix.beta for matrix in matrices]
-    # A perfect secret has no worse line than the mean; rounding would say so.
+    # No line of a perfect secret is worse than the mean, whatever rounding says.
     perfect = min(betas) == 1.0
     return {
         "worst_row_beta": 1.0 if perfect else min(rows),

@@ -12,6 +12,7 @@ from bistochastic.sources import secret_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
+    from bistochastic.models.ledger import Spending
     from bistochastic.plan.plan import Plan
 
 # A file of one row would make its report a fixed function of the value, under a key that is kept.
@@ -32,6 +33,12 @@ class Options:
     shuffle: bool
     unit_pseudonym: dict[str, str] = field(default_factory=dict)
     count_units: bool = False
+    spending: Spending | None = None
+
+    def spend(self) -> None:
+        """Enter the release in the ledger, if there is one: before the first draw, and once."""
+        if self.spending is not None:
+            self.spending()
 
     @classmethod
     def of(
@@ -50,8 +57,12 @@ class Options:
         unit_pseudonym: object = None,
         count_units: object = False,
         allow_insecure: object = False,
+        ledger: object = None,
+        dataset: object = None,
     ) -> Options:
         """The options of ``protect``, under their names there."""
+        from bistochastic.models.ledger import spending
+
         plan._refuse_undecided()
         given = {"redraw": redraw, "rerandomize_numeric": rerandomize_numeric, "shuffle": shuffle,
                  "allow_insecure": allow_insecure, "count_units": count_units}  # fmt: skip
@@ -71,7 +82,8 @@ class Options:
         else:
             wave = waves.Wave.of(id_column, *ids)
             wave.check_plan(plan, label)
-        return cls(held, label, wave, flags["shuffle"], replaced, flags["count_units"])
+        spent = spending(ledger, dataset, plan, label, held, ids=wave is not None)
+        return cls(held, label, wave, flags["shuffle"], replaced, flags["count_units"], spent)
 
     def units(self, plan: Plan) -> tuple[str, ...]:
         """The columns of units that are read: for draws and pseudonyms, or all to be counted."""

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from bistochastic.estimate import Estimate
     from bistochastic.estimate.counts import Counts
     from bistochastic.estimate.quantities import Quantile, Quantity, Ratio
+    from bistochastic.models.ledger import Ledger
+    from bistochastic.models.panels import Transitions
+    from bistochastic.models.result import Regression
     from bistochastic.plan.attributes import Missing
     from bistochastic.plan.definitions import Bits, Measures
     from bistochastic.plan.function import BatchFunction
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     from bistochastic.plan.stream import ProtectedBatches
     from bistochastic.progress import Progress
     from bistochastic.sources import KeySource
+    from bistochastic.tables.collector import Collector
 
     class _Scanned(Protocol):
         """A dataset or a scanner of pyarrow."""
@@ -456,22 +460,22 @@ class Plan(_Fields):
             raise GuaranteeError(f"{prefix(unbound[0].columns)}{must}")
         weakest = min(parts, key=lambda each: each.beta or 0.0)
         if "min_beta" in wanted and not (weakest.beta or 0.0) >= wanted["min_beta"]:
-            least = f"`beta` must be at least {_exact(wanted['min_beta'])}"
-            got = _exact(weakest.beta or 0.0)
+            least = f"`beta` must be at least {exact(wanted['min_beta'])}"
+            got = exact(weakest.beta or 0.0)
             raise GuaranteeError(f"{prefix(weakest.columns)}{least}; got {got}")
         if "beta" in wanted and not self.beta >= wanted["beta"]:
-            least = f"`beta` must be at least {_exact(wanted['beta'])} over all attributes"
+            least = f"`beta` must be at least {exact(wanted['beta'])} over all attributes"
             weak = f"the least is {down(weakest.beta or 0.0)}, in {prefix(weakest.columns)[:-2]}"
-            raise GuaranteeError(f"{least}; got {_exact(self.beta)}, of which {weak}")
+            raise GuaranteeError(f"{least}; got {exact(self.beta)}, of which {weak}")
         if "epsilon" in wanted and not self.epsilon <= wanted["epsilon"]:
-            most = f"`epsilon` must be at most {_exact(wanted['epsilon'])} for a record"
+            most = f"`epsilon` must be at most {exact(wanted['epsilon'])} for a record"
             worst = max(parts, key=lambda each: each.epsilon)
             why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
-            got = _exact(self.epsilon)
+            got = exact(self.epsilon)
             raise GuaranteeError(f"{most}; got {got}, the largest part{why}")
         if many is not None and not (sum_ := definitions.pooled(self, many[0])) <= many[1]:
-            most = f"`pooled` must be at most {_exact(many[1])} for {many[0]} records of a unit"
-            raise GuaranteeError(f"{most}; got {_exact(sum_)}")
+            most = f"`pooled` must be at most {exact(many[1])} for {many[0]} records of a unit"
+            raise GuaranteeError(f"{most}; got {exact(sum_)}")
 
     def preview(self, records: int | None = None) -> Preview:
         """What the plan does and hides, as a table, before any data are seen.
@@ -521,6 +525,8 @@ class Plan(_Fields):
         shuffle: bool = False,
         max_rows_per_id: int = 1,
         count_units: bool = False,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
         progress: Progress = None,
         **options: Unpack[ReleaseOptions],
     ) -> Release[FrameT]:
@@ -551,7 +557,8 @@ class Plan(_Fields):
 
         ``shuffle=True`` puts the rows in a random order. Otherwise the order stays in clear, and a
         sorted file gives its neighbours away. ``allow_insecure`` admits ``Key.insecure``.
-        ``progress`` is that of :meth:`Matrix.decompose`.
+        ``progress`` is that of :meth:`Matrix.decompose`. ``ledger`` is a :class:`Ledger`, in which
+        the release is entered before anything is drawn; ``dataset`` names the people it is about.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -569,6 +576,8 @@ class Plan(_Fields):
             shuffle=shuffle,
             max_rows_per_id=max_rows_per_id,
             count_units=count_units,
+            ledger=ledger,
+            dataset=dataset,
             **options,
         )
         return protect(self, frame, said, progress)
@@ -581,6 +590,8 @@ class Plan(_Fields):
         key: _core.Key | KeySource | None = None,
         max_rows_per_id: int = 1,
         count_units: bool = False,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
         **options: Unpack[ReleaseOptions],
     ) -> ProtectedBatches:
         """The same for a table that comes in record batches of Arrow, in bounded memory.
@@ -591,7 +602,8 @@ class Plan(_Fields):
 
         Rows are drawn as they are read, so that an error may come after some of them: nothing of
         a release may be used that has not come to its end. A numeric column cannot be permuted
-        before all of it is known, so that a plan with one is refused.
+        before all of it is known, so that a plan with one is refused. A ``ledger`` is that of
+        :meth:`protect`; the release is entered when the first rows are drawn.
 
         >>> import bistochastic as bs, pyarrow as pa
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
@@ -603,8 +615,9 @@ class Plan(_Fields):
         from bistochastic.plan.stream import protect_batches
 
         said = Options.of(
-            self, key=key, max_rows_per_id=max_rows_per_id, count_units=count_units, **options
-        )
+            self, key=key, max_rows_per_id=max_rows_per_id, count_units=count_units,
+            ledger=ledger, dataset=dataset, **options,
+        )  # fmt: skip
         return protect_batches(self, reader, said)
 
     @taking(EngineOptions)
@@ -705,6 +718,22 @@ class Plan(_Fields):
 
         return respond(self, record, key=key, id=id, allow_insecure=allow_insecure)
 
+    def client_json(self) -> str:
+        """Write what a device needs to answer for itself, as JSON for clients in any language.
+
+        The text holds columns, categories, names, digests and the integers of each draw. No client
+        computes with floating point. ``docs/protocol.md`` says how a client uses it, and
+        ``schemas/client.json`` is the schema. Numeric columns and composites raise.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> plan.client_json()[:27]
+        '{"protocol":1,"name":"plan"'
+        """
+        from bistochastic.plan.client import client_json
+
+        return client_json(self)
+
     def tabulate(self, rows: object, *columns: str, count: str = "count") -> Counts:
         """Counts of reports, as a group-by of an engine gives them, in the declared table.
 
@@ -728,6 +757,57 @@ class Plan(_Fields):
         from bistochastic.tables.tabulate import tabulate
 
         return tabulate(self, rows, columns, count)
+
+    def sql(self, dialect: Literal["duckdb", "sqlite"], *, table: str = "protected") -> str:
+        """Write a view that corrects a protected ``table`` in a database, and macros for DuckDB.
+
+        The view ``<table>_corrected`` has all columns of the table, and a column
+        ``"column=category"`` for each category of a protected column. Its sum estimates how many
+        true values are that category, in any group of unprotected columns. Products of columns of
+        different attributes estimate combinations. Columns of integers also get ``"column score"``,
+        for totals and means.
+
+        DuckDB gets ``bs_count(x)``, ``bs_se(x)``, ``bs_mean(x)``, ``bs_mean_se(x)``,
+        ``bs_ratio(x, y)`` and ``bs_ratio_se(x, y)``. They agree with :meth:`count`, :meth:`mean`
+        and :meth:`ratio`. SQLite has no functions in SQL: use ``sum`` of the columns.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> print(plan.sql("sqlite"))
+        CREATE VIEW "protected_corrected" AS SELECT
+          t.*,
+          (SELECT count(*) FROM "protected") AS bs_n,
+          CASE WHEN t."sex" = 'F' THEN 1.5e0 ELSE -0.5e0 END AS "sex=F",
+          CASE WHEN t."sex" = 'M' THEN 1.5e0 ELSE -0.5e0 END AS "sex=M"
+        FROM "protected" AS t;
+        <BLANKLINE>
+        """
+        from bistochastic.tables.sql import sql
+
+        return sql(self, dialect, table)
+
+    def collector(self, *tables: str | Sequence[str]) -> Collector:
+        """Make an empty collector, which counts reported records as they arrive.
+
+        ``tables`` are columns, or lists of columns that are counted together. Without ``tables``
+        each attribute is counted on its own. :class:`~bistochastic.results.Collector` has ``add``,
+        ``update``, ``merge``, ``+``, ``to_json``, ``from_json``, ``estimate``, ``count`` and
+        ``ratio``. Its memory does not grow with the number of records.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+        >>> collector = plan.collector("sex")
+        >>> collector.add({"sex": "F"})
+        >>> collector
+        <Collector of 1 records: sex>
+        >>> collector.add({"sex": "X"})
+        Traceback (most recent call last):
+            ...
+        ValueError: column `sex`: must hold a declared category; got an undeclared one
+        """
+        from bistochastic.tables.collector import Collector
+
+        return Collector(self, tables)
 
     @taking(Survey)
     def estimate(
@@ -803,7 +883,7 @@ class Plan(_Fields):
         ...                keep=["town"])
         >>> frame = {"sex": ["F", "M"] * 50, "town": ["A"] * 60 + ["B"] * 40}
         >>> plan.count(frame, {"sex": "F", "town": "A"})
-        <count 30, standard error 8.16497, 95 % from 12.4392 to 48.3396; 100 records (sampled)>
+        <count 30, standard error 8.16497, 95% from 12.4392 to 48.3396; 100 records (sampled)>
         """
         from bistochastic.tables import moments
 
@@ -948,6 +1028,122 @@ class Plan(_Fields):
             self, frame, columns, scores, where, population, survey, "correlation"
         )
 
+    @taking(Survey)
+    def regress(
+        self,
+        frame: object,
+        formula: str,
+        *,
+        model: Literal["linear", "logistic", "multinomial", "poisson"],
+        method: Literal["corrected", "likelihood"] | None = None,
+        **survey: Unpack[Survey],
+    ) -> Regression:
+        """Estimate the coefficients of a regression on the original, from a protected ``frame``.
+
+        ``formula`` is like ``"income ~ education + sex"``; formulaic reads it (extra ``models``).
+        Outcome and covariates may be protected or not. Protected columns with numbers as categories
+        enter as numbers, others as categories; ``C(education)`` makes categories of numbers. Names
+        with other characters than letters are in backticks.
+
+        * ``"linear"``: corrected moments. The outcome is a number, or whether a column of two
+          categories has the second one. It takes numbers permuted by randomized response, too.
+        * ``"logistic"``, ``"multinomial"``: the corrected score. Coefficients compare each category
+          with the first. If only the outcome is protected, the default is its likelihood.
+        * ``"poisson"``: the corrected score, with a log link.
+
+        ``method="likelihood"`` treats the true values as latent (logistic and multinomial models).
+        It has smaller errors if the model is true. If the model is an approximation, it estimates
+        another number than the original table would give: Hausman's test is a hint.
+
+        ``weights``, ``strata``, ``cluster`` and ``replicates`` are those of :meth:`estimate`. It
+        raises ``ValueError`` if a matrix is singular, or if no maximum is found at which the
+        information is positive definite.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("x", [0, 1, 2], "randomized_response", keep=0.8)],
+        ...                keep=["y"])
+        >>> frame = {"x": [0, 1, 2, 0, 1, 2, 2, 0] * 20, "y": [1, 2, 4, 0, 3, 5, 4, 1] * 20}
+        >>> plan.regress(frame, "y ~ x", model="linear").coefficients.round(3)
+        array([0.095, 2.414])
+        """
+        from bistochastic.models.regression import regress
+
+        return regress(self, frame, formula, model, method, survey)
+
+    @taking(Survey)
+    def transitions(
+        self,
+        wave1: object,
+        wave2: object,
+        *,
+        columns: Sequence[str] | str,
+        id_column: str | None = None,
+        pseudonym: str | None = None,
+        plan2: Plan | None = None,
+        **survey: Unpack[Survey],
+    ) -> Transitions:
+        """Estimate how many people moved between categories from one protected wave to the next.
+
+        ``id_column`` or ``pseudonym`` names the column that both waves have in common. The plan
+        draws by ids, so people with the same true value have the same reported value in both
+        waves, and the table takes that into account. If the second wave has another plan, name it
+        as ``plan2``; a release brings its own. Where matrix or key differ, the noise is unrelated.
+
+        ``weights``, ``strata``, ``cluster`` and ``replicates`` are columns of the second wave. It
+        raises :class:`bistochastic.errors.SingularMatrixError` if pairs cannot be told apart.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("job", ["no", "yes"], "randomized_response", keep=0.75)],
+        ...                keep=["person"])
+        >>> one = {"person": [1, 2, 3, 4] * 1, "job": ["no", "no", "yes", "yes"]}
+        >>> two = {"person": [4, 3, 2, 1], "job": ["yes", "yes", "yes", "no"]}
+        >>> plan.transitions(one, two, columns="job", id_column="person").counts.round(2)
+        array([[0.6, 0.8],
+               [0.3, 2.3]])
+        """
+        from bistochastic.models.panels import transitions
+
+        return transitions(self, wave1, wave2, columns, id_column, pseudonym, plan2, survey)
+
+    @taking(Survey)
+    def change(
+        self,
+        wave1: object,
+        wave2: object,
+        *,
+        where: Mapping[str, object] | None = None,
+        given: Mapping[str, object] | None = None,
+        column: str | None = None,
+        scores: object = None,
+        id_column: str | None = None,
+        pseudonym: str | None = None,
+        plan2: Plan | None = None,
+        **survey: Unpack[Survey],
+    ) -> Quantity:
+        """Estimate by how much a proportion, a ratio or a mean changed between two waves.
+
+        ``where`` asks for the proportion of records that meet the conditions, among those that meet
+        ``given`` if there is one. ``column`` and ``scores`` ask for a mean, as in :meth:`mean`.
+        ``id_column`` or ``pseudonym`` says which records are of the same people: true values and
+        memoised noise that they have in common make the error of the change smaller.
+
+        >>> import bistochastic as bs
+        >>> plan = bs.Plan([bs.Categorical("job", ["no", "yes"], "randomized_response", keep=0.75)],
+        ...                keep=["person"])
+        >>> one = {"person": range(100), "job": ["no", "yes"] * 50}
+        >>> two = {"person": range(100), "job": ["no", "yes", "yes", "yes"] * 25}
+        >>> plan.change(one, two, where={"job": "yes"}, id_column="person")
+        <change 0.5, standard error 0.0870388, 95 % from 0.327297 to 0.672703; 200 records ...
+        note: from 0.5 to 1
+        note: 100 of 100 and 100 records are of the same ids
+        """
+        from bistochastic.models.panels import change
+
+        return change(
+            self, wave1, wave2, where=where, given=given, column=column, scores=scores,
+            id_column=id_column, pseudonym=pseudonym, later=plan2, survey=survey,
+        )  # fmt: skip
+
     def calibration_weights(self, frame: object, *, weights: str | None = None) -> Any:
         """Compute calibration weights for use in other software: one per record.
 
@@ -1088,10 +1284,10 @@ def _each(columns: tuple[str, ...]) -> str:
     return "it" if len(columns) == 1 else "them"
 
 
-def _exact(x: float) -> str:
+def exact(x: float) -> str:
     """All digits that tell a number from its neighbours.
 
-    >>> _exact(0.6), _exact(1.0)
+    >>> exact(0.6), exact(1.0)
     ('0.6', '1')
     """
     return repr(x).removesuffix(".0")

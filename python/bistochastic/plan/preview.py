@@ -1,14 +1,15 @@
-"""A plan in words and a table, before any data are seen: what it hides, and what it does not."""
+"""A plan in words and a table, made without data: what it hides, and what it does not."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from bistochastic.plan import published
 from bistochastic.plan.attributes import prefix
 from bistochastic.plan.definitions import epsilon as total
-from bistochastic.plan.definitions import in_words, pooled, together
+from bistochastic.plan.definitions import pooled, together
 from bistochastic.words import down, shown, table, up
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ ROW_ORDER = "the order of the rows, unless they are shuffled"
 
 
 def published_unchanged(plan: Plan) -> list[str]:
-    """What the plan publishes unchanged, a phrase each; the order of the rows is no part of it.
+    """List what the plan publishes unchanged, in phrases, without the order of the rows.
 
     >>> import bistochastic as bs
     >>> published_unchanged(bs.Plan([bs.Numeric("age", "k_anonymous", k=5)]))
@@ -33,7 +34,7 @@ def published_unchanged(plan: Plan) -> list[str]:
 
 
 def grouped(told: Iterable[tuple[Iterable[str], str]]) -> list[str]:
-    """Sentences about columns; what is said of several is said once.
+    """Write sentences about columns, one for all columns that share it.
 
     >>> grouped([(["age"], "published"), (["sex"], "hidden"), (["income"], "published")])
     ['columns `age`, `income`: published', 'column `sex`: hidden']
@@ -44,26 +45,23 @@ def grouped(told: Iterable[tuple[Iterable[str], str]]) -> list[str]:
     return [f"{prefix(columns)}{sentence}" for sentence, columns in found.items()]
 
 
-def _minded(attribute: Attribute) -> list[tuple[str, str]]:
-    """What is easily overlooked in one attribute, each with the part of an audit that measures it;
-    an empty one if none does."""
+def _warnings_for(attribute: Attribute) -> list[tuple[str, str]]:
+    """List warnings about one attribute, each with the part of an audit that measures it."""
     certain = published.certain(attribute)
     whole = len(certain) == len(attribute.columns)
     if attribute.whole_column:
         if attribute.matrix is not None and attribute.matrix.size == 1:
-            return [("one record: it keeps its value, and beta is 1 for that reason alone",
+            return [("one record: it keeps its value, and beta is 1 only for that reason",
                      "disclosures")]  # fmt: skip
         if whole:
             return [("published unchanged, not protected", "disclosures")]
         if attribute.how == "average":
             return [("class means hold no noise and hide no bits", "disclosures")]
-        found = [("the set of values is published as it is; only who has which is hidden",
-                  "linkages")]  # fmt: skip
+        found = [("all values are published; only whose they are is hidden", "linkages")]
         if attribute.order == "rank":
-            found.append(("a record may keep its value, or get one that is near it in rank",
-                          "disclosures"))  # fmt: skip
-        found.append(("equal values are exchanged without effect: where few values differ, most "
-                      "records keep theirs, and declared categories hide more",
+            found.append(("a record can keep its value, or get one of similar rank", "disclosures"))
+        found.append(("exchanging equal values has no effect: if few values differ, most records "
+                      "keep theirs, and declared categories hide more",
                       "disclosures"))  # fmt: skip
         return found
     found = [(f"`{shown(column)}` is published unchanged, not protected", "guesses")
@@ -71,40 +69,43 @@ def _minded(attribute: Attribute) -> list[tuple[str, str]]:
     if whole:
         found = [("published unchanged, not protected", "guesses")]
     if attribute.size == 1:
-        found.append(("one level: there is nothing to hide, and beta is 1 for that reason alone",
+        found.append(("one category: there is nothing to hide, and beta is 1 only for that reason",
                       "guesses"))  # fmt: skip
     if attribute.categories_from_data:
-        found.append(("the categories were read off the data, which tells that they occur", ""))
+        found.append(("the categories were read from the data, which reveals that they occur", ""))
     if attribute.missing == "keep":
         found.append(("everyone sees who is missing", "linkages"))
     if not whole and any(math.isinf(matrix.epsilon) for matrix in attribute.matrices):
-        found.append(("some reports exclude some truths for certain", "guesses"))
+        found.append(("some reported values rule out some true values", "guesses"))
     return found
 
 
 def warnings(plan: Plan) -> list[str]:
-    """What follows from the plan alone and is easily overlooked: a sentence each, with all columns
-    that it is about, and the part of :func:`bistochastic.audit` that measures it."""
-    told = [(a.columns, *each) for a in plan.attributes for each in _minded(a)]
+    """List what follows from the plan and is easily overlooked, in sentences.
+
+    Each names its columns, and the part of :func:`bistochastic.audit` that measures it.
+    """
+    told = [(a.columns, *each) for a in plan.attributes for each in _warnings_for(a)]
     for each in plan.by_attribute.values():
         if each.kind == "numeric" and each.beta == 0 and not each.deterministic and each.size != 1:
-            told.append((each.columns, "with some chance all values stay where they are: beta is 0",
+            told.append((each.columns, "all values can stay where they are: beta is 0",
                          "disclosures"))  # fmt: skip
     for _, part, members in betas(plan):
         weak = min(members, key=lambda each: each.beta or 0.0)
         if len(members) > 1 and part is not None and (weak.beta or 0.0) < part.beta / 2:
-            less = f"beta {down(weak.beta or 0.0, 4)} is less than half of that of all such columns"
+            less = (
+                f"beta {down(weak.beta or 0.0, 4)} is less than half the beta of all such columns"
+            )
             audit = "disclosures" if weak.kind == "numeric" else "guesses"
-            told.append((weak.columns, f"{less}: others make up for it", audit))
+            told.append((weak.columns, less, audit))
     found = grouped((columns, f"{sentence} ({_audit(part)})") for columns, sentence, part in told)
     if plan.keep == "*":
         found.append(
             f"columns that the plan does not name stay unprotected ({_audit('giveaways')})"
         )
     if plan.keep or plan._numeric:
-        found.append("an unprotected column, or a numeric one, that goes with a protected column "
-                     "gives it away: beta and epsilon do not see that "
-                     f"({_audit('giveaways')})")  # fmt: skip
+        found.append("unprotected and numeric columns can reveal protected columns that they are "
+                     f"correlated with ({_audit('giveaways')})")  # fmt: skip
     if plan.keep and plan.units is None:
         what = "that the plan does not name" if plan.keep == "*" else ", ".join(
             f"`{shown(column)}`" for column in plan.keep
@@ -122,10 +123,10 @@ def _audit(part: str) -> str:
 
 
 def betas(plan: Plan) -> list[tuple[str, Bits | None, list[Measures]]]:
-    """Categories and permuted numbers apart, as no mean of the two says anything: a name, the bits
-    of both, and the attributes. Bits are None while no number of records is known.
+    """List categories and permuted numbers apart: a name, their bits, and their attributes.
 
-    Class means have no noise, and no beta.
+    A mean of the two would say nothing. Bits are None until the number of records is known. Class
+    means have no noise, and no beta.
 
     >>> import bistochastic as bs
     >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
@@ -143,7 +144,7 @@ def betas(plan: Plan) -> list[tuple[str, Bits | None, list[Measures]]]:
 
 
 def headline(plan: Plan) -> str:
-    """The betas of a plan in a few words, never one of categories and numbers together.
+    """State the betas of a plan in a few words, never one of categories and numbers together.
 
     >>> import bistochastic as bs
     >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
@@ -163,7 +164,7 @@ HEADER = ["Columns", "Kind", "Family", "Size", "Bits", "Beta", "Epsilon"]
 
 
 def rows(parts: list[Measures]) -> list[list[str]]:
-    """A row of text for each attribute."""
+    """Make a row of text for each attribute."""
     return [
         [
             each.name,
@@ -182,46 +183,88 @@ def _beta(each: Measures) -> str:
     return down(each.beta or 0.0, 5) + (f" ({each.note})" if each.note else "")
 
 
-def _part(name: str, part: Bits) -> str:
+def _part(part: Bits | None) -> str:
+    if part is None:
+        return "beta depends on the number of records"
     none = "" if part.max_bits else ", as there is nothing to hide"
-    name = name[0].upper() + name[1:]
-    return f"{name}: {down(part.bits, 6)} of {part.max_bits:.6g} bits, beta {down(part.beta)}{none}"
+    bits = f"{down(part.bits, 6)} of {part.max_bits:.6g} bits hidden"
+    return f"beta {down(part.beta)} ({bits}{none})"
 
 
-# Beside every beta of permuted numbers.
+# With every beta of permuted numbers.
 LINKED = (
     "Permuted columns can be linked to named data: their numbers are published, and a few known "
     "numbers of a person may find the row."
 )
 
 
+def _sums(plan: Plan) -> list[tuple[str, str]]:
+    """State the betas and the epsilon of all columns, and the weakest column."""
+    parts = betas(plan)
+    why = "; ".join(grouped((e.columns, e.reason) for e in plan.by_attribute.values() if e.reason))
+    epsilon = f"epsilon {up(plan.epsilon, 4)} per record" + (f" ({why})" if why else "")
+    if len(parts) == 1 and len(parts[0][2]) == len(plan.attributes):
+        found = [("All columns", f"{_part(parts[0][1])}, {epsilon}")]
+    else:
+        found = [(name[0].upper() + name[1:], _part(part)) for name, part, _ in parts]
+        means = [f"`{shown(a.column)}`" for a in plan._numeric if a.how == "average"]
+        found += [("Class means", f"{', '.join(means)}: no noise")] if means else []
+        found.append(("All columns", epsilon))
+    known = [each for each in plan.by_attribute.values() if each.beta is not None]
+    if len(known) > 1:
+        weakest = min(known, key=lambda each: each.beta or 0.0)
+        found.append(("Weakest column", f"{shown(weakest.name)}, beta {down(weakest.beta or 0.0)}"))
+    return found
+
+
 def totals(plan: Plan) -> list[str]:
-    """The plan's betas and epsilon, a line each, and what they hold for."""
+    """State the plan's betas and epsilon in lines, and the number of records that they hold for."""
     if not plan.attributes:
-        return ["no column is protected yet"]
-    lines = []
-    for name, part, _ in betas(plan):
-        if part is not None:
-            lines.append(_part(name, part))
-        else:
-            lines.append("Permuted numbers: their beta takes a number of records")
-        if name == "permuted numbers":
-            lines.append(LINKED)
-    means = [a.column for a in plan._numeric if a.how == "average"]
-    if means:
-        lines.append(f"Class means in {', '.join(f'`{shown(c)}`' for c in means)}: no noise")
-    if plan.has_records or plan.categorical is not None:
-        lines.append(f"smallest beta of an attribute: {down(plan.min_beta)}")
+        return ["No column is protected yet"]
+    sums = _sums(plan)
+    width = max(len(name) for name, _ in sums)
+    lines = [f"{name.ljust(width)}  {text}" for name, text in sums]
+    lines += [LINKED for name, _, _ in betas(plan) if name == "permuted numbers"]
     lines += [
-        f"{prefix(a.columns)}drawn together, as some combinations cannot occur: beta and epsilon "
-        "of each column are those of all"
+        f"{prefix(a.columns)}drawn together, because some combinations cannot occur: beta and "
+        "epsilon of each column are those of all"
         for a in plan._coded if a.impossible
     ]  # fmt: skip
-    why = "; ".join(grouped((e.columns, e.reason) for e in plan.by_attribute.values() if e.reason))
-    count = len(plan.attributes)
-    summed = f", the sum over {count} attributes" if count > 1 and not why else ""
-    lines.append(f"epsilon of a record: {up(plan.epsilon)}{summed}" + (f" ({why})" if why else ""))
     return [*lines, *several(plan)]
+
+
+def meaning(plan: Plan) -> list[str]:
+    """State beta and epsilon with what they mean, in sentences.
+
+    >>> import bistochastic as bs
+    >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)
+    >>> print("\\n".join(meaning(bs.Plan([sex]))))
+    Beta 0.811278: an average, from 0 (nothing is hidden) to 1 (everything is hidden).
+    Epsilon 1.099: the worst case. One true record explains a reported record at most 3.01 times as
+    well as another.
+    """
+    beta = headline(plan)
+    lines = [f"{beta[0].upper()}{beta[1:]}: an average, from 0 (nothing is hidden) to 1 "
+             "(everything is hidden)."] if beta.startswith("beta") else []  # fmt: skip
+    if math.isinf(plan.epsilon):
+        return [*lines, "Epsilon is infinite: in the worst case, there is no limit."]
+    from bistochastic.report.suspicion import exponential
+
+    most = up(float(exponential(plan.epsilon)), 3) if plan.epsilon < 700 else "e^epsilon"
+    return [*lines, f"Epsilon {up(plan.epsilon, 4)}: the worst case. One true record explains a "
+            f"reported record at most {most} times as well as another."]  # fmt: skip
+
+
+def title(plan: Plan) -> str:
+    """Name a plan, and count its protected columns.
+
+    >>> import bistochastic as bs
+    >>> title(bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform")], name="survey"))
+    'Plan survey: 1 protected column'
+    """
+    count = sum(len(a.columns) for a in plan.attributes) - len(published.unprotected(plan))
+    many = f"{count or 'no'} protected column{'s' * (count != 1)}"
+    return f"Plan {shown(plan.name)}: {many}"
 
 
 def several(plan: Plan) -> list[str]:
@@ -292,7 +335,7 @@ def _pooled(plan: Plan, one: str) -> list[str]:
 
 
 def undecided(plan: Plan) -> list[str]:
-    """What is still to be decided, a phrase each.
+    """List what is still to be decided, in phrases.
 
     >>> import bistochastic as bs
     >>> undecided(bs.Plan([], undecided=["weight"]))
@@ -305,12 +348,12 @@ def undecided(plan: Plan) -> list[str]:
 
 
 class Preview:
-    """A plan in words and a table; printing it shows all.
+    """A plan in words and a table, which printing it shows.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
     >>> print(plan.preview())
-    Plan `plan`, Definition 1 (one column)
+    Plan plan: 1 protected column
     ...
     """
 
@@ -319,7 +362,7 @@ class Preview:
 
     def __str__(self) -> str:
         plan = self.plan
-        lines = [f"Plan `{shown(plan.name)}`, {in_words(plan.definition)}", ""]
+        lines = [title(plan), ""]
         lines += [table(HEADER, rows(list(plan.by_attribute.values())), left=(0, 1, 2)), ""]
         lines += [*totals(plan), "", "Published unchanged:"]
         lines += [f"  {each}" for each in [*published_unchanged(plan), ROW_ORDER]]
@@ -330,11 +373,30 @@ class Preview:
             lines += ["", f"Undecided, so nothing can be protected yet: {phrase}"]
         warned = warnings(plan)
         if warned:
-            lines += ["", "Mind:", *(f"  {each}" for each in warned)]
+            lines += ["", "Warnings:", *(f"  {each}" for each in warned)]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         return str(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same as plain data.
+
+        >>> import bistochastic as bs
+        >>> bs.Plan([bs.Categorical("sex", ["F", "M"], "uniform")]).preview().to_dict()["beta"]
+        1.0
+        """
+        plan = self.plan
+        known = plan.has_records or plan.categorical is not None
+        return {
+            "name": plan.name, "digest": plan.digest,
+            "beta": plan.beta if known else None, "min_beta": plan.min_beta if known else None,
+            "epsilon": plan.epsilon,
+            "attributes": [asdict(each) for each in plan.by_attribute.values()],
+            "published_unchanged": [*published_unchanged(plan), ROW_ORDER],
+            "columns_left_out": list(plan.drop), "undecided": list(plan.undecided),
+            "warnings": warnings(plan),
+        }  # fmt: skip
 
     def _repr_html_(self) -> str:
         from bistochastic import markup
@@ -342,12 +404,12 @@ class Preview:
         plan = self.plan
         left = [f"columns {', '.join(f'`{shown(column)}`' for column in plan.drop)}"]
         return markup.fragment(
-            laws(plan, f"Plan {shown(plan.name)}, Definition {plan.definition}"),
+            laws(plan, title(plan)),
             [markup.element("p", line) for line in totals(plan)],
             listed("Published unchanged", [*published_unchanged(plan), ROW_ORDER]),
             listed("Left out", left if plan.drop else []),
             listed("Undecided, so nothing can be protected yet", undecided(plan)),
-            listed("Mind", warnings(plan)),
+            listed("Warnings", warnings(plan)),
         )
 
 
@@ -359,12 +421,12 @@ def laws(plan: Plan, title: str) -> Markup:
     return table(HEADER, each, caption=title, left=(0, 1, 2), scroll=False)
 
 
-def listed(title: str, phrases: Sequence[str]) -> Markup | None:
-    """Phrases under a title; nothing where there are none."""
+def listed(heading: str, phrases: Sequence[str]) -> Markup | None:
+    """List phrases under a title; None if there are no phrases."""
     from bistochastic import markup
 
     if not phrases:
         return None
     items = [markup.element("li", phrase) for phrase in phrases]
-    head = markup.element("p", markup.element("strong", title))
+    head = markup.element("p", markup.element("strong", heading))
     return markup.join(head, markup.element("ul", items))

@@ -154,6 +154,8 @@ class Run:
     def drawn(self, piece: Piece, order: NDArray[Any] | None = None) -> Any:
         """The rows protected, as the library of the table has them; in order, if there is one."""
         table, start = piece.table, piece.first or 0
+        if table.rows:
+            self._options.spend()
         drawn = self._codes(piece, start)
         self._done(len(drawn))
         new: dict[str, Any] = {}
@@ -292,6 +294,7 @@ class Run:
 def moved(plan: Plan, options: Options, attribute: Numeric, numbers: Numbers) -> Numbers:
     """A numeric column, permuted or averaged under a key that depends on all of it."""
     values = numbers.values
+    options.spend()
     given: dict[str, Any] = {"order": attribute.order}
     if options.key is not None:
         kind, all_words = words(values)

@@ -433,7 +433,7 @@ def _differences(then: Categorical | Joint, now: Categorical | Joint) -> list[st
             found.append("another number of categories" if sizes else "other categories")
     if then.missing != now.missing and "category" in (then.missing, now.missing):
         found.append("another treatment of missing values")
-    elif not found and _laws(then) != _laws(now):
+    elif not found and laws_of(then) != laws_of(now):
         found.append("another law")
     if then.unit != now.unit:
         found.append("another unit")
@@ -445,7 +445,8 @@ def _cells(attribute: Categorical | Joint) -> list[list[Any]]:
     return [[spelling(value) for value in cell] for cell in attribute.impossible]
 
 
-def _laws(attribute: Categorical | Joint) -> Any:
+def laws_of(attribute: Categorical | Joint) -> Any:
+    """What tells the matrices of an attribute from others, groups in any order."""
     if attribute.groups is None:
         return _core.digest_of(attribute.matrices[0])
     digests = [_core.digest_of(matrix) for matrix in attribute.groups.matrices]

@@ -38,8 +38,8 @@ class Comparison:
 
     @property
     def header(self) -> list[str]:
-        """The first row of the table: the word ``measure``, then the families in order."""
-        return ["measure", *(matrix.family for matrix in self.matrices)]
+        """The first row of the table: the word ``Measure``, then the families in order."""
+        return ["Measure", *(matrix.family for matrix in self.matrices)]
 
     def rows(self) -> list[list[str]]:
         """List one row of strings per measure; a bound ends in a star."""
@@ -56,7 +56,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         legend = self._legend()
-        return table(self.header, self.rows()) + (f"\n{legend}" if legend else "")
+        return table(self.header, self.rows()) + (f"\n\n{legend}" if legend else "")
 
     def _repr_html_(self) -> str:
         from bistochastic import markup
@@ -83,7 +83,7 @@ def compare(
 
     >>> import bistochastic as bs
     >>> bs.compare(bs.randomized_response(12, beta=0.6), bs.k_anonymous(12, beta=0.6))
-    measure                                  randomized_response  k_anonymous
+    Measure                                  randomized_response  k_anonymous
     ---------------------------------------  -------------------  -----------
     size                                                      12           12
     entropy rate, bits                                   2.15097      2.58496

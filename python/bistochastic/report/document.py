@@ -20,11 +20,12 @@ from bistochastic.plan import preview
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.certificate import BLOCKS
 from bistochastic.plan.definitions import in_words, pooled
+from bistochastic.plan.plan import exact
 from bistochastic.plan.published import certain, protected, unprotected
 from bistochastic.progress import watched
 from bistochastic.report import explorer
 from bistochastic.report.categories import category
-from bistochastic.report.column import TABLED, Column, epsilon, merged
+from bistochastic.report.column import TABLED, Column, epsilon, merged, pictures
 from bistochastic.report.deeds import attribute_deed
 from bistochastic.report.precision import SHARES, errors
 from bistochastic.report.sentences import (
@@ -147,6 +148,7 @@ class Report:
     def page(self) -> str:
         """Write the whole page."""
         scenes = self._scenes()
+        insecure = self.certificate is not None and self.certificate.key_fingerprint == "insecure"
         sections = [
             ("published", "What is published?", self._published()),
             ("learn", "What can a reader learn?", self._learn()),
@@ -159,7 +161,7 @@ class Report:
             self._title,
             *(section(title, body, id=id) for id, title, body in sections),
             lead=self._lead(),
-            banner=_INSECURE if self._insecure else None,
+            banner=_INSECURE if insecure else None,
             summary=self._headline(),
             contents=[(id, title) for id, title, _ in sections],
             footer=f"Made by bistochastic {explorer.package()} from the {self._source} only. "
@@ -175,16 +177,12 @@ class Report:
         """What the caller says, or what the plan or the protected file is called."""
         if "title" in self.cover:
             return self.cover["title"]
-        files = list(self.certificate.files or {}) if self.certificate is not None else []
-        if self.plan.name != "plan" or not files:
-            named = "" if self.plan.name == "plan" else f": {shown(self.plan.name)}"
-            return f"Privacy report{named}"
-        return f"Privacy report: {shown(files[0])}"
+        files = self.certificate.files if self.certificate is not None else None
+        about = [self.plan.name] if self.plan.name != "plan" else [*(files or {})]
+        return f"Privacy report: {shown(about[0])}" if about else "Privacy report"
 
     def _lead(self) -> Markup:
-        given = [
-            self.cover[name] for name in ("publisher", "date", "contact") if name in self.cover
-        ]
+        given = [text for name, text in self.cover.items() if name != "title"]
         what = "On a plan, before any release" if self.certificate is None else "On a release"
         source = "plan" if self.certificate is None else "plan and the certificate"
         read = [c for c in self.coded if c.coded.categories_from_data]
@@ -192,10 +190,6 @@ class Report:
         text = f"{what}. Made from the {source} only: no record was read.{also * bool(read)}"
         line = element("strong", " · ".join(given)) if given else None
         return join(line, element("br") if given else None, text)
-
-    @property
-    def _insecure(self) -> bool:
-        return self.certificate is not None and self.certificate.key_fingerprint == "insecure"
 
     @property
     def _source(self) -> str:
@@ -274,8 +268,8 @@ class Report:
         if not known:
             return "no proportion of a category can be estimated, or its error was not computed"
         given = "" if self.records is not None else f" from {count(many, 'record')}"
-        least = f"95 of 100 proportions{given} are within {points(max(known))} percentage points"
-        least += " of the true ones" + ": too few records" * (max(known) > _COARSE)
+        least = f"within {points(max(known))} percentage points (95 of 100 proportions{given})"
+        least += ": too few records" * (max(known) > _COARSE)
         return least + (f", except in {others}" if len(known) < len(each) else "")
 
     def _requirement(self) -> str:
@@ -283,7 +277,7 @@ class Report:
         if not plan.requirement:
             return "the plan states no requirement"
         asked = [
-            _REQUIRED[name].format(*(f"{each:g}" for each in (x if name == "pooled" else (x,))))
+            _REQUIRED[name].format(*map(exact, x if name == "pooled" else (x,)))
             for name, x in plan.requirement.items()
         ]
         met = "**met**" if plan._unmet is None else f"**not met**: {plan._unmet}"
@@ -300,12 +294,7 @@ class Report:
                                    "Which values are false is not published."))  # fmt: skip
         deeds = ((c.attribute.columns, attribute_deed(c.attribute)) for c in self.columns)
         found.append(listed(preview.grouped(deeds)))
-        shared: dict[object, list[Column]] = {}
-        for column in self.coded:
-            shared.setdefault(column.law, []).append(column)
-        pictures = [same[0].picture(same[1:]) for same in shared.values()]
-        if any(pictures):
-            found.append(element("div", pictures, class_="bs-figures"))
+        found.append(element("div", pictures(self.coded), class_="bs-figures"))
         found.append(element("h3", "Published unchanged"))
         phrases = self._phrases()
         if phrases:

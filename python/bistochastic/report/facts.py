@@ -44,7 +44,7 @@ def facts(matrix: Matrix) -> list[tuple[str, str]]:
          if math.isinf(matrix.epsilon) else up(matrix.epsilon)),
         ("truthfulness", _share(matrix.truthfulness)),
         ("is_ergodic", _yes(matrix.is_ergodic)),
-        ("numbers are", _known(matrix)),
+        ("status", _known(matrix)),
         ("parameters", _short(matrix.parameters)),
         ("requested", _short(matrix.requested)),
     ]  # fmt: skip

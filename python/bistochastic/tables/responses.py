@@ -17,9 +17,11 @@ import numpy as np
 from bistochastic import _core, arguments, structure
 from bistochastic.adapters.frames import WrongType
 from bistochastic.adapters.results import opened
+from bistochastic.estimate.counts import Counts
 from bistochastic.estimate.sample import Sample
 from bistochastic.labels import key
 from bistochastic.plan.attributes import Binned, Numeric, prefix
+from bistochastic.tables import tabulate
 from bistochastic.tables.question import (
     Question,
     absent,
@@ -87,7 +89,7 @@ class Responses:
         for name, scores in function.scores.items():
             codes, attribute = self.codes[name], self._attribute(name)
             if attribute is None:
-                found = found * scores[codes]
+                found = found * self._moved_back(name, scores[codes])
                 continue
             tables = pseudo(attribute, scores[None], self.what)
             if attribute.groups is None:
@@ -97,7 +99,7 @@ class Responses:
                 groups = self.codes[attribute.groups.column].astype(np.int64)
                 found = found * stacked[groups * attribute.size + codes]
         for name, power in function.powers.items():
-            found = found * self._power(name, power)
+            found = found * self._moved_back(name, self.numbers[name] ** power)
         return found
 
     def binned(self, name: str) -> Binned | None:
@@ -111,13 +113,16 @@ class Responses:
                 return attribute
         return None
 
-    def _power(self, name: str, power: int) -> Array:
-        values = self.numbers[name] ** power
+    def _moved_back(self, name: str, values: Array) -> Array:
+        """Functions of a permuted number without the part that other records have in them.
+
+        Whatever the function f, ``E f(reported) = a f(true) + (1 - a) mean f``.
+        """
         attribute = numeric(self.question.plan, name)
         if attribute is None:
             return values
         a = slope(attribute, len(values), self.what)
-        return np.asarray((values - (1 - a) * (math.fsum(values) / len(values))) / a)
+        return np.asarray((values - (1 - a) * float(values.mean())) / a)
 
     def ends(self, function: Function) -> tuple[float, float]:
         """The least and the most that a row can add."""
@@ -266,12 +271,12 @@ def respond(
     numbers = [name for name in dict.fromkeys(columns) if name not in protected]
     axes = dict.fromkeys([*where, *(name for name in columns if name in protected)])
     question = Question(plan, tuple(axes))
-    sheet = read(question, frame, design)
+    sheet = _sheet(question, frame, design)
     if sheet.lost:
         raise ValueError(sheet.lost)
     table = opened(frame) if numbers else None
-    values = {name: _numbers(plan, table, name) for name in numbers}
-    sample, codes = _rows(sheet, together=not values)
+    values = {name: numbers_of(plan, table, name) for name in numbers}
+    sample, codes = rows_of(sheet, together=not values)
     named = {axis.name: axis.values for axis in sheet.axes}
     shared = (*sheet.notes, *(shared_noise(certificate, design) if question.coded else ()))
     return Responses(
@@ -279,7 +284,18 @@ def respond(
     )
 
 
-def _numbers(plan: Plan, table: Any, name: str) -> Array:
+def _sheet(question: Question, frame: object, design: Design) -> Sheet:
+    if not isinstance(frame, Counts):
+        return read(question, frame, design)
+    if not design.is_plain:
+        must = "`frame` must be a table if weights, strata or cluster are given"
+        raise TypeError(f"{must}; got Counts")
+    counts, _ = tabulate.read(question.plan, frame, question.columns)
+    return tabulate.as_sheet(question, counts)
+
+
+def numbers_of(plan: Plan, table: Any, name: str) -> Array:
+    """The numbers of a column, permuted or unprotected; none missing or infinite."""
     refuse_undecided("columns", plan, name)
     if name not in table.names:
         raise ValueError(f"`frame` must have the column `{shown(name)}`; got none of that name")
@@ -300,7 +316,7 @@ def _numbers(plan: Plan, table: Any, name: str) -> Array:
     return found
 
 
-def _rows(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, np.ndarray]]:
+def rows_of(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, np.ndarray]]:
     """The sample, and the codes of every axis on its rows."""
     names = [axis.name for axis in sheet.axes]
     cells = math.prod(sheet.shape)

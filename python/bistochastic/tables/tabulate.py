@@ -19,7 +19,7 @@ from bistochastic.estimate.axes import Axis
 from bistochastic.estimate.counts import MOST, Counts
 from bistochastic.plan.attributes import named, prefix
 from bistochastic.tables import sheet as sheets
-from bistochastic.tables.question import Question, ask, levels_of
+from bistochastic.tables.question import Question, ask, reports_of
 from bistochastic.words import shown
 
 if TYPE_CHECKING:
@@ -37,22 +37,22 @@ def tabulate(plan: Plan, rows: object, columns: Iterable[object], count: object)
     if not question.columns:
         raise ValueError("`columns` must name one or more; got none")
     column = named("count", count)
-    if column in (*question.columns, *_beside(question)):
+    if column in (*question.columns, *beside(question)):
         must = "`count` must name the column of counts"
         raise ValueError(f"{must}; got `{shown(column)}`, which the table is made of")
     table = given_rows.opened(rows)
-    for name, why in {**dict.fromkeys(question.columns, ""), **_beside(question)}.items():
+    for name, why in {**dict.fromkeys(question.columns, ""), **beside(question)}.items():
         if name not in table.names:
             must = f"`rows` must have the column `{shown(name)}`{why}"
             raise ValueError(f"{must}; got none of that name")
     times = _times(table, column)
     # Once read, the table is codes: every cell has its place.
     sheet = sheets.of_table(question, table, sheets.Design(), "rows", times=times, empty=True)
-    return _placed(question, sheet)
+    return place(question, sheet)
 
 
-def _beside(question: Question) -> dict[str, str]:
-    """The columns that are needed beside those that are asked for, and why."""
+def beside(question: Question) -> dict[str, str]:
+    """Name the columns that are needed in addition to those asked for, and why."""
     found = {}
     for attribute in question.coded:
         asked = [name for name in attribute.columns if name in question.columns]
@@ -87,7 +87,7 @@ def _times(table: Table, column: str) -> NDArray[np.float64]:
     return wide
 
 
-def _placed(question: Question, sheet: sheets.Sheet) -> Counts:
+def place(question: Question, sheet: sheets.Sheet) -> Counts:
     """The counted table, an axis for each column, in the order that was asked for."""
     counted = sheet.tallies().sums[0].astype(np.int64).reshape(sheet.shape)
     clear = len(sheet.axes) - len(question.coded)
@@ -109,8 +109,9 @@ def _placed(question: Question, sheet: sheets.Sheet) -> Counts:
             possible = np.delete(np.arange(cells), attribute.cells)
             np.moveaxis(whole, at, 0)[possible] = np.moveaxis(counted, at, 0)
             counted = whole
-        counted = counted.reshape(*before, *attribute.shape, *after)
-        axes += [Axis(name, levels_of(attribute, name)) for name in attribute.columns]
+        shape = (attribute.size,) if len(attribute.shape) == 1 else attribute.shape
+        counted = counted.reshape(*before, *shape, *after)
+        axes += [Axis(name, reports_of(attribute, name)) for name in attribute.columns]
     places = {axis.name: i for i, axis in enumerate(axes)}
     names = [*question.columns, *(name for name in places if name not in question.columns)]
     order = [places[name] for name in names]
@@ -165,7 +166,7 @@ def as_sheet(question: Question, table: Counts) -> sheets.Sheet:
 def _check_levels(plan: Plan, axis: Axis) -> None:
     """Refuse a table that was made for another plan."""
     for attribute in ask(plan, [axis.name], None).coded:
-        if axis.categories != levels_of(attribute, axis.name):
+        if axis.categories != reports_of(attribute, axis.name):
             must = f"`counts` must be a table of plan `{shown(plan.name)}`"
             raise ValueError(f"{must}; got other levels of `{shown(axis.name)}`")
 
@@ -176,14 +177,13 @@ def _of_array(plan: Plan, given: object, names: tuple[str, ...] | None) -> Count
     if names is None:
         raise TypeError(f"{must}; got {type(given).__name__} without columns")
     question = ask(plan, names, None)
-    beside = _beside(question)
-    for name, why in beside.items():
+    for name, why in beside(question).items():
         raise ValueError(f"`columns` must hold `{shown(name)}`{why}; got none of that name")
     axes = []
     for name in names:
         for attribute in question.coded:
             if name in attribute.columns:
-                axes.append(Axis(name, levels_of(attribute, name)))
+                axes.append(Axis(name, reports_of(attribute, name)))
         if name not in question.protected:
             if name not in question.groups:
                 cure = "plan.tabulate finds them"

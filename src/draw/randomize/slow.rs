@@ -3,15 +3,15 @@
 
 #![cfg(test)]
 
-use super::streams::Further;
-use super::{Address, AnyKeys, Id, IntegerKeys, Randomizer, RowKeys, Rows};
+use super::further::Further;
+use super::{Address, Id, IdKeys, Ids, Randomizer, RowKeys, Rows};
 use crate::draw::code::Code;
 use crate::draw::derive::{Label, Purpose, derive};
 use crate::draw::key::Key;
 use crate::draw::keystream::Keystream;
 use crate::draw::sampler::{Leaf, Parts, Sampler, certain};
 use crate::law::Matrix;
-use crate::law::battery::make;
+use crate::law::battery::{joined, mix, sized, table, with};
 use crate::law::parameters::Value;
 
 /// A matrix with the streams of its own draw.
@@ -115,8 +115,7 @@ thread_local! {
 struct Quick<'a> {
     size: u64,
     rows: Randomizer<'a, RowKeys>,
-    people: Randomizer<'a, IntegerKeys>,
-    any: Randomizer<'a, AnyKeys>,
+    people: Randomizer<'a, IdKeys>,
 }
 
 fn run<T: Code, A: Address>(
@@ -169,7 +168,7 @@ fn check(m: &Matrix, n: u64) {
         }
         let by_row = run::<T, _>(&m.rows, codes, Rows(row), threads);
         assert_eq!(by_row, want[0], "{}", m.size);
-        let by_id = run::<T, _>(&m.people, codes, people, threads);
+        let by_id = run::<T, _>(&m.people, codes, Ids::Signed(people), threads);
         assert_eq!(by_id, want[1], "{}", m.size);
         true
     }
@@ -179,7 +178,6 @@ fn check(m: &Matrix, n: u64) {
         size,
         rows: Randomizer::new(m, &key, &labels).unwrap(),
         people: Randomizer::new(m, &key, &labels).unwrap(),
-        any: Randomizer::new(m, &key, &labels).unwrap(),
     };
     // The widest holds any, so that each matrix is drawn on one thread and, up to four bytes, on two.
     let held = [
@@ -196,48 +194,27 @@ fn check(m: &Matrix, n: u64) {
         let by_row = run::<u64, _>(&quick.rows, codes, rows, 2);
         assert_eq!(by_row, want[0][start..end]);
         let ids: Vec<Id<'_>> = people.iter().map(|&id| Id::Integer(id.into())).collect();
-        let by_id = run::<u64, _>(&quick.any, codes, &ids[..], 1);
+        let by_id = run::<u64, _>(&quick.people, codes, Ids::Mixed(&ids), 1);
         assert_eq!(by_id, want[1][start..end]);
     }
 }
 
 fn rr(size: i128) -> Matrix {
-    let size = ("size", Value::Whole(size));
-    make("randomized_response", &[size, ("keep", Value::Ratio(3, 7))]).unwrap()
-}
-
-fn sized(family: &str, size: i128) -> Matrix {
-    make(family, &[("size", Value::Whole(size))]).unwrap()
-}
-
-fn parts(parts: &[Matrix]) -> (&'static str, Value) {
-    ("matrices", Value::Matrices(parts.into()))
+    with("randomized_response", size, "keep", Value::Ratio(3, 7))
 }
 
 fn kron(of: &[Matrix]) -> Matrix {
-    make("kron", &[parts(of)]).unwrap()
+    joined("kron", of)
 }
 
 fn product(first: Matrix, second: Matrix) -> Matrix {
-    make("product", &[parts(&[first, second])]).unwrap()
-}
-
-/// All with the same weight.
-fn mix(of: &[Matrix]) -> Matrix {
-    let weights = vec![(1, of.len() as i128); of.len()];
-    make(
-        "mix",
-        &[parts(of), ("weights", Value::Ratios(weights.into()))],
-    )
-    .unwrap()
+    joined("product", &[first, second])
 }
 
 /// A law a row, and many words that decide nothing.
 fn rows(size: i64) -> Matrix {
-    let n = size as usize;
     let cells = (0..size * size).map(|i| (i / size + i % size) % size + 1);
-    let cells = Value::Table(n, n, Box::new(Value::Wholes(cells.collect())));
-    make("dense", &[("array", cells)]).unwrap()
+    table(size as usize, cells)
 }
 
 /// So many matrices of 12 codes, of which about forty differ.
@@ -245,10 +222,12 @@ fn several(n: i128) -> Vec<Matrix> {
     let one = |i| match i % 3 {
         0 => product(rr(12), rows(12)),
         1 => rows(12),
-        _ => {
-            let keep = ("keep", Value::Ratio(1 + i % 40, 2 + n));
-            make("randomized_response", &[("size", Value::Whole(12)), keep]).unwrap()
-        }
+        _ => with(
+            "randomized_response",
+            12,
+            "keep",
+            Value::Ratio(1 + i % 40, 2 + n),
+        ),
     };
     (0..n).map(one).collect()
 }
