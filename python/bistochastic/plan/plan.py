@@ -1019,7 +1019,7 @@ class Plan(_Fields):
         >>> plan = bs.Plan([bs.Binned("age", [0, 18, 65, 120], "randomized_response", keep=0.8)])
         >>> ages = ["[0, 18)"] * 30 + ["[18, 65)"] * 60 + ["[65, 120]"] * 10
         >>> plan.quantile({"age": ages}, "age")
-        <quantile 0.5 of `age` in [18, 65), 95 % from 18 to 65; 100 records (sampled)>
+        <quantile 0.5 of `age` in [18, 65), 95% from 18 to 65; 100 records (sampled)>
         """
         from bistochastic.tables import moments
 
@@ -1187,7 +1187,7 @@ class Plan(_Fields):
         >>> one = {"person": people, "job": ["no", "yes"] * 50}
         >>> two = {"person": people, "job": ["no", "yes", "yes", "yes"] * 25}
         >>> plan.change(one, two, where={"job": "yes"}, id_column="person")
-        <change 0.5, standard error 0.0870388, 95 % from 0.327... to 0.672...; 200 records ...
+        <change 0.5, standard error 0.0870388, 95% from 0.327... to 0.672...; 200 records ...
         note: from 0.5 to 1
         note: 100 of 100 and 100 records are of the same ids
         """
