@@ -8,7 +8,7 @@ BIN := .venv/bin
 export PIP_COMPILE := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test python test-oldest fuzz mutants sanitize bench bench-engines test-engines test-browser study adult census paper pictures notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
+.PHONY: demo test python test-oldest fuzz mutants sanitize bench bench-engines test-engines test-browser study adult census paper pictures docs tutorials notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -26,12 +26,12 @@ test:
 	$(MAKE) -j2 rust python
 
 # Bytecode is kept, whatever the shell says: else each process that a test starts compiles the package again.
-python: lint types
+python: lint types docs
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto
 
 # qif is an independent judge of leakage and entropy; its tests are skipped where it has no wheel.
 build-test: .venv/ready
-	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --profile quick --locked --quiet --extras test >/dev/null
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --profile quick --locked --quiet --extras test,docs >/dev/null
 	-@$(BIN)/python -m pip install --quiet --only-binary :all: "qif>=1.6" 2>/dev/null
 
 build-bench: build-test
@@ -132,25 +132,34 @@ bench: build-bench
 # Needs adult.csv (UCI) in the folder that BISTOCHASTIC_DATA names.
 adult: build-bench
 	$(BIN)/python benches/adult.py --plot docs/pictures/adult.png > .venv/adult.md
-	mv .venv/adult.md docs/adult.md
+	mv .venv/adult.md docs/explanation/adult.md
 
 # Coverage of intervals over keys and resamples of Adult; needs adult.csv in the same folder.
 study: build-test
 	$(BIN)/python benches/coverage.py
 
-# Needs census.csv (CASC) in the same folder; writes the table of docs/numeric.md.
+# Needs census.csv (CASC) in the same folder; writes the table of docs/howto/numeric.md.
 census: build-bench
 	$(BIN)/python benches/census.py
 
 paper: build
-	$(BIN)/bistochastic paper --markdown > docs/paper.md
+	$(BIN)/bistochastic paper --markdown > docs/explanation/paper.md
 
 pictures: build-test
 	$(BIN)/python examples/pictures.py docs/pictures
 
-# Runs the notebooks and stores what they show; needs no Jupyter.
+# The site, in .venv/site: offline, and any warning is an error. Tests look at it if it is there.
+docs: build-test
+	rm -rf .venv/site
+	$(BIN)/python -m sphinx -q -E -W --keep-going -j 2 -b html -d .venv/doctrees docs .venv/site
+
+# Runs the tutorials and compares what they show with what is stored in them.
+tutorials: build-test
+	$(BIN)/python tools/notebooks.py --check docs/tutorials/*.ipynb
+
+# Runs the tutorials and stores what they show; needs no Jupyter.
 notebooks: build-test
-	$(BIN)/python tools/notebooks.py examples/*.ipynb
+	$(BIN)/python tools/notebooks.py docs/tutorials/*.ipynb
 
 # After a change of Cargo.lock.
 licenses:

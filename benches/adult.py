@@ -1,6 +1,6 @@
 """Joint tables of the Adult census from attributes randomized one by one: ``make adult``.
 
-Writes a Markdown page: docs/adult.md.
+Writes a Markdown page: docs/explanation/adult.md.
 
 Each of eight attributes is randomized on its own: the truth with probability p, otherwise a
 uniform category. Of every pair the table is estimated, and random subsets of its cells are
@@ -240,35 +240,36 @@ def draw_picture(path: Path, betas: list[float], medians: dict[str, list[float]]
     Image.open(drawn).convert("RGB").quantize(64).save(path, optimize=True)
 
 
-HEAD = """# Adult: joint tables from attributes randomized one by one
+HEAD = """# Compare estimation methods on census data
 
-`make adult` writes this page. Eight attributes of the Adult census (1994, {records:,} records) are
-each randomized on their own: the truth with probability p, otherwise a uniform category. From the
-reports the joint table of every pair of attributes is estimated, and counts of random subsets of
-its cells are compared with the truth. Shown is the median of |estimate - truth| / truth over
-{runs} randomizations x {pairs} pairs x {queries} queries, each a tenth of the cells, with its
-standard error over the queries. Reports come from `Matrix.randomize` under `Key.insecure({seed})`;
-other seeds move the numbers by about such errors. The design is that of Domingo-Ferrer and
-Soria-Comas, "Multi-Dimensional Randomized Response" (IEEE TKDE 34(10), 2022).
+`make adult` writes this page from eight columns of the Adult census (1994, {records:,} records).
+Each column is randomized separately: the true value with probability p, otherwise a random
+category. The joint table of every pair of columns is then estimated from the reported values.
+The error is |estimate - true count| / true count, for counts of random sets of cells. The table
+shows its median over {runs} randomizations x {pairs} pairs x {queries} queries, each for a tenth
+of the cells, and its standard error. The reported values come from `Matrix.randomize` under
+`Key.insecure({seed})`. Other seeds change the numbers by about these errors. The design follows
+Domingo-Ferrer and Soria-Comas, "Multi-Dimensional Randomized Response" (IEEE TKDE 34(10), 2022).
 
-Beta is that of a record, over all eight attributes (Definition 2); epsilons add up.
+Beta is for a whole record, over all eight columns (Definition 2). Epsilons add up.
 """
 
 TAIL = """
-- *as reported*: the reports taken for the truth.
-- *product of marginals*: marginals by `"inverse"`, independence assumed (RR-Independent).
-- *raked*: weights on the records under which all eight marginals are the likeliest ones
+- *as reported*: the reported values, without any correction.
+- *product of marginals*: marginals by `"inverse"`, under the assumption that the columns are
+  independent (RR-Independent).
+- *raked*: weights for the records under which all eight marginals are the most likely ones
   (RR-Adjustment).
 - *inverse*, *simplex*, *likelihood*, *shrunk*: `bs.kron(a, b).estimate(counts=table, method=...)`
   with `"inverse"`, `"simplex"`, `"mle"` and `"shrunk"`.
-- *200 steps of EM*: expectation maximisation from uniform, stopped there.
+- *200 steps of EM*: expectation maximization from uniform, stopped after 200 steps.
 
-Attributes randomized independently do not force independence to be assumed: the reports of two of
-them follow the Kronecker product of their matrices, which can be undone. Maximum likelihood
-over-fits where noise is heavy, and there even the product of marginals is better. `"shrunk"` draws
-the likelihood towards that product with a weight that is read off the reports;
-`help(bistochastic.estimate.shrinkage)` has the rule. A number of steps to stop after is no such
-rule: which one is good depends on p, on the number of records and on the table.
+Columns that were randomized independently need not be independent. The reported values of two
+columns follow the Kronecker product of their matrices, which can be inverted. Maximum likelihood
+over-fits if there is much noise, and even the product of marginals is then better. `"shrunk"` pulls
+the likelihood towards that product, with a weight computed from the reported values;
+`help(bistochastic.estimate.shrinkage)` has the formula. A fixed number of steps does not replace
+this weight: the best number depends on p, on the number of records and on the table.
 """
 
 
@@ -283,7 +284,7 @@ def verdict(medians: dict[str, list[float]]) -> Iterator[str]:
         drawn = medians["shrunk"][k] / medians[best][k]
         yield (
             f"- p {float(p):g}: likelihood {ratio:.2f} times the best without it"
-            f" ({HEADINGS[rival]}); shrunk {drawn:.2f} times the best of all (wanted: at most 1.05)"
+            f" ({HEADINGS[rival]}); shrunk {drawn:.2f} times the best of all (target: at most 1.05)"
         )
 
 
@@ -320,12 +321,12 @@ def main() -> None:
             cells.append(f"{medians[name][-1]:.3f} ± {spread(sample):.3f}")
         print("| " + " | ".join(cells) + " |", flush=True)
     asked = len(TRUTHS) * given.runs * pairs * given.queries
-    print(f"\nLeft out are {empty:,} of {asked:,} queries, whose cells hold nobody.\n")
+    print(f"\n{empty:,} of {asked:,} queries are left out, because their cells are empty.\n")
     print("\n".join(verdict(medians)))
     if given.plot is not None:
         draw_picture(given.plot, betas, medians)
-        words = "Median relative error over beta, a line an estimator"
-        print(f"\n![{words}](pictures/{given.plot.name})")
+        words = "Median relative error over beta, one line per method"
+        print(f"\n![{words}](../pictures/{given.plot.name})")
     print(TAIL, end="")
     took = ", ".join(f"{HEADINGS[name]} {s:.1f} s" for name, s in watch.seconds.items())
     print(f"took {time.perf_counter() - start:.0f} s: {took}", file=sys.stderr)

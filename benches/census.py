@@ -1,4 +1,4 @@
-"""What common choices do to a column of incomes: writes the table of ``docs/numeric.md``.
+"""What common choices do to a column of incomes: writes the table of ``docs/howto/numeric.md``.
 
 ``census.csv`` (1080 records of the CASC reference set) is looked for in the folder that
 BISTOCHASTIC_DATA names: ``make census``. The same key gives the same table.
@@ -39,9 +39,9 @@ def choices(n: int) -> list[tuple[str, bs.Matrix]]:
         ("geometric, beta 0.6", bs.geometric(n, beta=0.6)),
         ("classes of 3", bs.k_anonymous(n, k=3)),
         ("classes of 10", bs.k_anonymous(n, k=10)),
-        ("classes of 5 % of the ranks", bs.k_anonymous(n, share=0.05)),
+        ("classes of 5% of the ranks", bs.k_anonymous(n, share=0.05)),
         ("the same, also shifted by half", bs.mix(shifted, weights=[0.5, 0.5])),
-        ("classes of 25 % of the ranks", bs.k_anonymous(n, share=0.25)),
+        ("classes of 25% of the ranks", bs.k_anonymous(n, share=0.25)),
         ("randomized response, keep 0.9", bs.randomized_response(n, keep=0.9)),
         ("randomized response, keep 0.5", bs.randomized_response(n, keep=0.5)),
         ("uniform", bs.uniform(n)),
@@ -78,10 +78,10 @@ def table(path: Path) -> str:
     before = float(np.corrcoef(wages, taxes)[0, 1])
     lines = [
         f"{n} people, total income (PTOTVAL) and federal tax (FEDTAX), whose correlation is "
-        f"{before:.3f}. Means, sums and histograms of a column are kept exactly by every choice.",
+        f"{before:.3f}. Every choice preserves means, sums and histograms of a column exactly.",
         "",
         "| on ranks | beta | mean move | do not move | median change of income | correlation with "
-        "the original | of income and tax | named exactly | named by who knows a neighbour |",
+        "the original | of income and tax | identified | identified, knowing a neighbour |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, m in choices(n):
@@ -104,7 +104,7 @@ def main() -> None:
     path = Path(folder or ".") / "census.csv"
     if not path.exists():
         sys.exit("census.csv must be in the folder that BISTOCHASTIC_DATA names")
-    page = Path(__file__).parent.parent / "docs" / "numeric.md"
+    page = Path(__file__).parent.parent / "docs" / "howto" / "numeric.md"
     text = page.read_text()
     start, end = text.index(BEGIN) + len(BEGIN), text.index(END)
     page.write_text(f"{text[:start]}\n{table(path)}\n{text[end:]}")

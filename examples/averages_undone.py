@@ -1,11 +1,11 @@
-"""What averages with a public matrix give away: ``python examples/averages_undone.py [folder]``.
+"""Recover incomes from averages: ``python examples/averages_undone.py [folder]``.
 
-A statistical office releases ``y = P^T x``, averages of neighbouring incomes, rounded to cents. The
+A statistical office publishes ``y = P^T x``: averages of neighbouring incomes, in cents. The
 matrix is public and nothing is random. Two attackers undo it:
 
-- With an invertible matrix anybody solves the equations, and needs to know nothing.
-- With a singular one (alpha = 1/2, rank N - 1) the equations leave one number open. Whoever knows
-  one income knows that number, and so all others.
+- With an invertible matrix, anyone can solve the equations without knowing any income.
+- With a singular matrix (alpha = 1/2, rank N - 1), the equations leave one number open. An attacker
+  who knows one income can compute that number, and all other incomes.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ Array = NDArray[np.float64]
 
 
 def incomes(records: int = 1000) -> Array:
-    """Made up: lognormal, in cents."""
+    """Invent lognormal incomes, in cents."""
     return np.round(np.random.default_rng(7).lognormal(10, 0.7, records), 2)
 
 
-def released(matrix: bs.Matrix, x: Array) -> Array:
-    """What the office publishes, rounded to cents."""
+def release(matrix: bs.Matrix, x: Array) -> Array:
+    """Compute what the office publishes, rounded to cents."""
     return np.round(matrix.apply(x), 2)
 
 
-def solved(matrix: bs.Matrix, y: Array) -> Array:
-    """What anybody gets back from an invertible matrix."""
+def solve(matrix: bs.Matrix, y: Array) -> Array:
+    """Recover the incomes from an invertible matrix, as anyone can."""
     return matrix.solve(y)
 
 
-def solved_with_one_known(matrix: bs.Matrix, y: Array, known: int, income: float) -> Array:
-    """What whoever knows one income gets back from a matrix of rank N - 1."""
+def solve_with_one_known(matrix: bs.Matrix, y: Array, known: int, income: float) -> Array:
+    """Recover the incomes from a matrix of rank N - 1 and one known income."""
     p, known_too = matrix.to_dense().T, y.copy()
-    # One equation follows from the others. What is known takes its place.
+    # One equation follows from the others. The known income replaces it.
     p[known], known_too[known] = np.eye(len(y))[known], income
     return np.asarray(np.linalg.solve(p, known_too))
 
 
 def main(folder: Path) -> None:
-    """Prints the errors of both attackers and draws what they get."""
+    """Print the errors of both attackers and draw what they recover."""
     from matplotlib.figure import Figure
 
     x = incomes()
@@ -55,23 +55,23 @@ def main(folder: Path) -> None:
     attacks = [
         (
             "invertible: alpha = 0.1, nothing known",
-            released(invertible, x),
-            solved(invertible, released(invertible, x)),
+            release(invertible, x),
+            solve(invertible, release(invertible, x)),
         ),
         (
             f"singular: alpha = 1/2, only income {known} known",
-            released(singular, x),
-            solved_with_one_known(singular, released(singular, x), known, x[known]),
+            release(singular, x),
+            solve_with_one_known(singular, release(singular, x), known, x[known]),
         ),
     ]
     figure = Figure(figsize=(11, 6), layout="constrained")
     axes = figure.subplots(2, 2)
-    for (title, y, found), (before, after) in zip(attacks, axes, strict=True):
-        worst = float(np.abs(found - x).max())
+    for (title, y, recovered), (before, after) in zip(attacks, axes, strict=True):
+        worst = float(np.abs(recovered - x).max())
         print(f"{title}: every income within {worst:.2f}, median {np.median(x):,.0f}")
         for place, values, words in (
             (before, y, "released average"),
-            (after, found, f"recovered income, at most {worst:.2f} off"),
+            (after, recovered, f"recovered income, at most {worst:.2f} off"),
         ):
             place.scatter(x, values, s=6, color="#1f6f8b", linewidths=0)
             place.plot([x.min(), x.max()], [x.min(), x.max()], color="#b0413e", linewidth=0.8)

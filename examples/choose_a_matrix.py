@@ -1,8 +1,8 @@
-"""Which matrix for an ordered scale? ``python examples/choose_a_matrix.py [folder]``.
+"""Choose a matrix for an ordered scale: ``python examples/choose_a_matrix.py [folder]``.
 
-Twelve ordered answers (income classes, say) shall be hidden to 60 % of perfect secrecy. Families
-that reach it differ in what they give for it: how many reports are true, how far a false one
-strays, what a single report can prove, and how well shares can be estimated from many of them.
+Twelve ordered categories, e.g. income classes, need a beta of at least 0.6. The families that reach
+it differ in four ways: how many reported values are true, how far a false value is from the true
+one, how much a single reported value can reveal, and how accurate estimates are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SIZE, BETA = 12, 0.6
 
 
 def main(folder: Path) -> None:
-    """Prints the numbers and writes the picture into the folder."""
+    """Print the numbers and write the picture into the folder."""
     steps = abs(np.subtract.outer(np.arange(SIZE), np.arange(SIZE)))
     candidates = [
         bs.randomized_response(SIZE, beta=BETA),
@@ -29,14 +29,14 @@ def main(folder: Path) -> None:
     print(f"{SIZE} ordered categories, beta at least {BETA}\n")
     print(bs.compare(*candidates), "\n")
     for m in candidates:
-        # Every family keeps what was asked for, or this raises.
+        # This raises an error unless the family reaches the beta.
         m.require(beta=BETA)
         walk = m.profile(cost="ordinal").expected_cost
-        print(f"{m.family:20} a report is off by {walk:.3f} steps on average")
+        print(f"{m.family:20} reported values are off by {walk:.3f} steps on average")
 
-    print("\nWithout an order, or where epsilon counts, take randomized response:\n")
+    print("\nWithout an order, or if epsilon counts, use randomized response:\n")
     print(candidates[0].profile())
-    print("\nWhere a near miss is still of use, the geometric matrix errs by half as much:\n")
+    print("\nIf a near miss is still useful, the geometric matrix has half the error:\n")
     print(candidates[1].profile(cost="ordinal"))
 
     families = {

@@ -1,4 +1,4 @@
-"""Pictures in a matplotlib figure of one's own: ``python examples/own_figure.py [folder]``."""
+"""Draw into a matplotlib figure of your own: ``python examples/own_figure.py [folder]``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import bistochastic as bs
 
 
 def main(folder: Path) -> None:
-    """Three matrices of 24 codes at one beta, and below them what their families pay for others."""
+    """Draw three matrices at the same beta, and below them their families at other betas."""
     figure = Figure(figsize=(11, 7.5), layout="constrained")
     places = figure.subplot_mosaic([["a", "b", "c"], ["epsilon", "error", "distance"]])
     bs.plot.heatmap(bs.randomized_response(24, beta=0.4), axes=places["a"])

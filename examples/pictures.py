@@ -1,4 +1,4 @@
-"""The pictures of docs/measures.md: ``python examples/pictures.py [folder]``, or docs/pictures."""
+"""Draw the pictures of the documentation: ``python examples/pictures.py [folder]``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import bistochastic as bs
 
 
 def main(folder: Path) -> None:
-    """Writes all pictures into the folder."""
+    """Write all pictures into the folder."""
     figures = {
         "profile": bs.tridiagonal(0.3, size=12).profile().plot(),
         "tradeoff": bs.plot.tradeoff(12),
@@ -21,7 +21,7 @@ def main(folder: Path) -> None:
     for name, figure in figures.items():
         drawn = io.BytesIO()
         figure.savefig(drawn, dpi=180)
-        # 64 colours are enough and make a third of the file.
+        # 64 colours are enough, and the file is a third as large.
         image = Image.open(drawn).convert("RGB").quantize(64)
         image.save(folder / f"{name}.png", optimize=True)
 

@@ -10,7 +10,7 @@ use bistochastic::error::Result;
 use bistochastic::law::{self, parameters::Value};
 
 fn main() -> Result<()> {
-    // Four answers; each report hides at least 60 % of what a report can hide.
+    // Four categories, beta 0.6.
     let given = vec![
         ("size".to_owned(), Value::Whole(4)),
         ("beta".to_owned(), Value::Real(0.6)),
@@ -18,13 +18,13 @@ fn main() -> Result<()> {
     let matrix = law::build("randomized_response", given)?;
     println!("beta {:.4}, epsilon {:.4}", matrix.beta(), matrix.epsilon());
 
-    // `Key::generate()` in earnest; this one gives the same reports every time.
+    // Use `Key::generate()` for a release. This key gives the same reported values every time.
     let key = Key::insecure(1);
-    let truths = [0u8, 1, 2, 3, 0, 1, 2, 3];
-    let mut reports = truths;
+    let true_codes = [0u8, 1, 2, 3, 0, 1, 2, 3];
+    let mut reported = true_codes;
     let randomizer = Randomizer::<RowKeys>::new(&matrix, &key, &Label::stream("answer"))?;
-    let done = randomizer.run(None, &mut reports, Rows(0), 1);
+    let done = randomizer.run(None, &mut reported, Rows(0), 1);
     done.map_err(|refused| refuse(refused, 0, 4))?;
-    println!("{truths:?} became {reports:?}");
+    println!("{true_codes:?} became {reported:?}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-"""Protect a table on Spark, count the reports there, and estimate the original from the counts.
+"""Protect a table on Spark, count reported values there, and estimate from the counts.
 
 python examples/spark.py
 """
@@ -17,7 +17,7 @@ RECORDS = 20_000
 
 
 def main() -> None:
-    """From a table with names to estimated shares, without a row leaving Spark."""
+    """Go from a table with ids to estimated proportions, without a row leaving Spark."""
     spark = (
         SparkSession.builder.master("local[2]")
         .config("spark.driver.bindAddress", "127.0.0.1")
@@ -41,14 +41,14 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        # The key is made once. Workers read the file themselves, at the same path on each of them.
+        # The key is made once. Each worker reads the file itself, at the same path.
         bs.Key.generate().to_file(folder / "survey.key")
         key = bs.KeySource.file(folder / "survey.key")
         f = plan.batch_function(key=key, id_column="person", after="first")
         observed = Observation("rows")
         out = plan.on(people, observation=observed, key=key, id_column="person", after="first")
         out.write.parquet(str(folder / "protected"))
-        # Whether an id has one row is a group-by of its own, and the certificate says so.
+        # Counting the rows of an id needs a group-by. The certificate states the result.
         most = people.groupBy("person").count().agg(sf.max("count")).first()[0]
         certificate = f.certificate(
             records=observed.get["records"],

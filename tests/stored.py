@@ -102,6 +102,7 @@ PLANS: dict[str, Callable[[], bs.Plan]] = {
     "one category": lambda: bs.Plan([bs.Categorical("country", ["AT"], RR, beta=0.6)]),
     "undecided": lambda: survey(undecided=["household", "weight"]),
     "all undecided": lambda: bs.Plan([], undecided=["household"]),
+    "required": lambda: survey(requirement={"epsilon": 9.5, "min_beta": 0.25}),
     **{f"law {name}": lambda law=law: of_law(law) for name, law in LAWS.items()},  # type: ignore[misc]
 }
 

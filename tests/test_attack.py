@@ -30,30 +30,30 @@ def script() -> Any:
 def test_an_invertible_average_is_undone_by_anybody(script: Any) -> None:
     x = script.incomes()
     for matrix in (bs.tridiagonal(0.1, size=1000), bs.randomized_response(1000, keep=0.5)):
-        y = script.released(matrix, x)
+        y = script.release(matrix, x)
         assert np.abs(y - x).max() > 1000
-        assert np.abs(script.solved(matrix, y) - x).max() < 0.05
+        assert np.abs(script.solve(matrix, y) - x).max() < 0.05
 
 
 def test_beta_says_nothing_about_it(script: Any) -> None:
     x = script.incomes()
     matrix = bs.randomized_response(1000, keep=0.01)
     assert matrix.beta > 0.99
-    found = script.solved(matrix, script.released(matrix, x))
+    found = script.solve(matrix, script.release(matrix, x))
     assert np.abs(found - x).max() < 1
 
 
 def test_a_singular_average_is_undone_by_whoever_knows_one(script: Any) -> None:
     x = script.incomes()
     matrix = bs.tridiagonal(0.5, size=1000)
-    y = script.released(matrix, x)
+    y = script.release(matrix, x)
     with pytest.raises(bs.errors.SingularMatrixError):
         matrix.solve(y)
     for known in (0, 500, 999):
-        found = script.solved_with_one_known(matrix, y, known, x[known])
+        found = script.solve_with_one_known(matrix, y, known, x[known])
         assert np.abs(found - x).max() < 0.5
     # Without the known one, nothing is certain: another guess moves all others.
-    wrong = script.solved_with_one_known(matrix, y, 500, x[500] + 1000)
+    wrong = script.solve_with_one_known(matrix, y, 500, x[500] + 1000)
     assert np.abs(wrong - x).min() > 900
 
 
@@ -62,7 +62,7 @@ def test_class_means_are_not_undone(script: Any) -> None:
     x = np.array([20.0, 30.0, 50.0, 70.0])
     other = np.array([25.0, 25.0, 40.0, 80.0])
     matrix = bs.blocks([2, 2])
-    assert script.released(matrix, x).tolist() == script.released(matrix, other).tolist()
+    assert script.release(matrix, x).tolist() == script.release(matrix, other).tolist()
 
 
 def test_the_script_runs_and_draws(

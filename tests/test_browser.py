@@ -23,7 +23,7 @@ import pytest
 import bistochastic as bs
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.markup.pictures import cell_text
-from bistochastic.report import beliefs
+from bistochastic.report import suspicion
 from bistochastic.words import down, spoken, up
 
 webdriver = pytest.importorskip("selenium.webdriver")
@@ -76,7 +76,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def census() -> bs.Plan:
-    """A plan like one for Adult: many levels, few, classes, numbers, and a hostile label."""
+    """A plan like one for Adult: many categories, few, classes, numbers, and a hostile name."""
     education = [NASTY, "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th", "HS-grad",
                  "Some-college", "Assoc-voc", "Assoc-acdm", "Bachelors", "Masters", "Prof-school",
                  "Doctorate"]  # fmt: skip
@@ -225,36 +225,29 @@ def test_the_slider_shows_what_the_core_gives(
             assert not driver.find_element("id", "x-matrix").is_displayed()
             continue
         assert driver.find_element("id", "x-matrix").is_displayed()
-        most = beliefs.odds(matrix)
-        # Drivers differ in whether they tell a space that does not break from another.
-        shown = [each.replace("\u00a0", " ") for each in facts(driver)]
+        most = suspicion.odds(matrix)
+        shown = facts(driver)
         assert shown[0] == down(matrix.beta, 4)
         assert shown[1] == ("infinite" if most is None else up(matrix.epsilon, 4))
         if most is not None:
-            assert shown[2] == beliefs.percent(beliefs.after(Fraction(1, 100), most))
-            assert shown[3] == beliefs.percent(beliefs.after(Fraction(1, 10), most))
-            assert shown[2] in said.replace("\u00a0", " ")
+            assert shown[2] == suspicion.percent(suspicion.after(Fraction(1, 100), most))
+            assert shown[3] == suspicion.percent(suspicion.after(Fraction(1, 10), most))
+            assert shown[2] in said
         if not matrix.is_singular and (error := mean_standard_error(matrix, 5000)) is not None:
             assert shown[6] == f"{100 * error:.3g}"
         assert f"beta {beta:g}" in slider.get_attribute("aria-valuetext")
-        texts = driver.execute_script(
-            "return Array.from(document.querySelectorAll('#x-matrix g text'), e => e.textContent)"
+        drawn = driver.execute_script(
+            "return Array.from(document.querySelectorAll('#x-cells text'), e => e.textContent)"
         )
-        dense = matrix.to_dense()
-        cells = [cell_text(float(p), 4) for row in dense for p in row]
-        # Each row begins with the name of its level, above its column and beside it.
-        drawn = [text for u in range(4) for text in texts[6 * u + 2 : 6 * u + 6]]
-        assert drawn == cells
+        assert drawn == [cell_text(float(p), 4) for row in matrix.to_dense() for p in row]
 
 
 def test_the_slider_of_a_report_starts_at_the_plan(driver: Any, pages: dict[str, Path]) -> None:
     open_page(driver, pages["report"])
-    assert driver.find_element("id", "x-asked").text == "0.5"
-    choose(driver, "x-column", "sex (beta 0.6)")
-    assert driver.find_element("id", "x-asked").text == "0.6"
-    matrix = bs.randomized_response(2, beta=0.6)
-    assert facts(driver)[1] == up(matrix.epsilon, 4)
-    assert len(driver.find_elements("css selector", "#x-matrix rect")) == 4
+    for column, beta in (("education (beta 0.5)", 0.5), ("sex (beta 0.6)", 0.6)):
+        choose(driver, "x-column", column)
+        assert driver.find_element("id", "x-asked").text == f"{beta:g}"
+    assert facts(driver)[1] == up(bs.randomized_response(2, beta=0.6).epsilon, 4)
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -282,16 +275,36 @@ def test_pages_are_read_by_keyboard(driver: Any, pages: dict[str, Path], name: s
 @every_page
 def test_pages_print_to_pdf(driver: Any, pages: dict[str, Path], name: str) -> None:
     open_page(driver, pages[name], scheme="dark")
-    made = driver.execute_cdp_cmd(
-        "Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True}
-    )
-    pdf = base64.b64decode(made["data"])
-    assert pdf.startswith(b"%PDF")
-    many = len(re.findall(rb"/Type\s*/Page\b", pdf))
-    assert 1 < many < 40
+    pdf = printed(driver)
+    assert 1 < count_of_pages(pdf) < 40
     # A4 in points.
     assert re.search(rb"/MediaBox\s*\[0 0 59[45][.\d]* 84[12][.\d]*\]", pdf)
     keep(f"{name}.pdf", pdf)
+
+
+def printed(driver: Any) -> bytes:
+    options = {"preferCSSPageSize": True, "printBackground": True}
+    pdf = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", options)["data"])
+    assert pdf.startswith(b"%PDF")
+    return pdf
+
+
+def count_of_pages(pdf: bytes) -> int:
+    return len(re.findall(rb"/Type\s*/Page\b", pdf))
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_four_columns_print_on_two_pages(driver: Any, tmp_path: Path, keyed: bool) -> None:
+    names = {"class": ["1st", "2nd", "3rd", "crew"], "sex": ["male", "female"],
+             "age": ["child", "adult"], "survived": ["no", "yes"]}  # fmt: skip
+    plan = bs.Plan.for_frame(names, beta=0.6, name="titanic")
+    key: Any = {"key": bs.Key.generate(), "release_name": "2026"} if keyed else {}
+    page = tmp_path / "four.html"
+    plan.protect(bs.titanic(), **key).report(
+        page, title="Passengers", publisher="Office", date="2026-10-01", contact="a@example.org"
+    )
+    open_page(driver, page)
+    assert count_of_pages(printed(driver)) == 2
 
 
 @every_page

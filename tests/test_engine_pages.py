@@ -1,4 +1,4 @@
-"""The examples of docs/engines.md that need Spark, Ray and Dask: ``make test-engines``."""
+"""The examples of the pages on Spark, Ray and Dask: ``make test-engines``."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ import pytest
 import engine_world  # noqa: F401 - binds engines to the loopback address
 from test_pages import PAGES, run_examples
 
-for each in ("pyspark", "ray", "dask"):
-    pytest.importorskip(each)
+SKIPPED = "# doctest: +SKIP"
 
 
+@pytest.mark.parametrize(
+    ("engine", "module"), [("spark", "pyspark"), ("ray", "ray"), ("dask", "dask")]
+)
 def test_examples_of_heavy_engines_give_what_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip(module)
     monkeypatch.chdir(tmp_path)
-    page = PAGES["docs/engines.md"].read_text()
-    assert page.count("# doctest: +SKIP") > 15
-    wrong = run_examples("docs/engines.md", page.replace("# doctest: +SKIP", ""))
+    name = f"docs/howto/{engine}.md"
+    page = PAGES[name].read_text()
+    assert page.count(SKIPPED) >= 5
+    wrong = run_examples(name, page.replace(SKIPPED, ""))
     assert not wrong, wrong

@@ -225,12 +225,53 @@ every_frame = pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 def test_codes_are_read_from_any_column(make: Callable[[list[Any]], Any]) -> None:
     codes = [0, 3, 2, 1, 1]
     want = M.randomize(codes, key=KEY, stream="a", start=0).tolist()
-    assert M.randomize(make(codes), key=KEY, stream="a", start=0).tolist() == want
+    drawn = M.randomize(make(codes), key=KEY, stream="a", start=0)
+    assert np.asarray(drawn).tolist() == want
+    if isinstance(make(codes), pd.Series | pl.Series | pa.Array | pa.ChunkedArray):
+        # A column comes back as one, of its type and with its labels.
+        assert type(drawn) is type(make(want))
+        assert drawn.equals(make(want))
     assert M.estimate(make(codes)).counts.tolist() == M.estimate(codes).counts.tolist()
     two: Any = bs.randomized_response(2, beta=0.5)
     flags = [True, False, True]
     want = two.randomize(flags, key=KEY, stream="a", start=0).tolist()
-    assert two.randomize(make(flags), key=KEY, stream="a", start=0).tolist() == want
+    assert np.asarray(two.randomize(make(flags), key=KEY, stream="a", start=0)).tolist() == want
+
+
+LEVELS = ["low", "middle", "high", "top"]
+CATEGORIES: dict[str, Callable[[list[str]], Any]] = {
+    "pandas Categorical": lambda x: pd.Categorical(x, LEVELS),
+    "pandas series": lambda x: pd.Series(pd.Categorical(x, LEVELS), name="a", index=[*x[1:], "z"]),
+    "polars Enum": lambda x: pl.Series("a", x, dtype=pl.Enum(LEVELS)),
+    "arrow": lambda x: pa.DictionaryArray.from_arrays([LEVELS.index(i) for i in x], LEVELS),
+    "arrow chunks": lambda x: pa.chunked_array(
+        [pa.DictionaryArray.from_arrays([LEVELS.index(i)], LEVELS) for i in x]
+    ),
+}
+
+
+@pytest.mark.parametrize("make", CATEGORIES.values(), ids=CATEGORIES)
+def test_columns_of_categories_are_read_by_their_codes(make: Callable[[list[str]], Any]) -> None:
+    codes = [0, 3, 2, 1, 1]
+    want = M.randomize(codes, key=KEY, stream="a", start=0)
+    column = make([LEVELS[code] for code in codes])
+    drawn = M.randomize(column, key=KEY, stream="a", start=0)
+    assert type(drawn) is type(column)
+    assert [str(level) for level in drawn] == [LEVELS[code] for code in want]
+    if isinstance(column, pd.Series):
+        assert drawn.index.equals(column.index)
+        assert drawn.name == "a"
+    assert M.estimate(column).counts.tolist() == M.estimate(codes).counts.tolist()
+    # Which category a code is must not depend on which of them occur.
+    for call in (loose.randomized_response(3, beta=0.5).randomize, bs.uniform(5).randomize):
+        with pytest.raises(ValueError, match=r"^`codes` must have . categories, .*; got 4$"):
+            call(column)
+
+
+def test_dictionaries_that_differ_say_nothing_of_codes() -> None:
+    chunks = [pa.array(["low", "top"]).dictionary_encode(), pa.array(["top"]).dictionary_encode()]
+    with pytest.raises(ValueError, match="must have one dictionary; got chunks with several"):
+        loose.uniform(2).randomize(pa.chunked_array(chunks))
 
 
 @every_column

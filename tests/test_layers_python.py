@@ -54,6 +54,7 @@ ROOMS = (
 )
 # What is imported inside a function when it is called, upwards all the same, and why.
 LATE = {
+    ("words", "markup"): "what has a text shows it in a notebook",
     ("arguments", "adapters"): "columns and tables of other libraries are read there",
     ("operators", "adapters"): "labels of rows are looked at there",
     ("matrix", "measures"): "profile, deniability and posterior are methods of a matrix",
@@ -61,6 +62,7 @@ LATE = {
     ("matrix", "exchange"): "to_json and from_json are methods of a matrix",
     ("matrix", "numeric"): "permute, average and displacement are methods of a matrix",
     ("matrix", "report"): "a matrix shows itself",
+    ("matrix", "adapters"): "randomize gives back a column of the library that it was given",
     ("measures", "plot"): "a profile draws itself",
     ("estimate", "plot"): "an estimate draws itself",
     ("estimate", "adapters"): "counts have labels, and estimates become frames of other libraries",

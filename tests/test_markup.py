@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
 import subprocess
 import sys
@@ -50,7 +51,7 @@ def pieces(labels: list[str]) -> list[markup.Markup]:
     return [
         markup.table(labels, [labels], caption=labels[0]),
         markup.facts([(label, label) for label in labels], caption=labels[0]),
-        markup.heat(rows, labels, title=labels[0], description=labels[1]),
+        markup.heat(rows, labels, title=labels[0]),
         markup.bars([(label, 0.5, None, None) for label in labels], title=labels[0]),
         markup.section(labels[0], labels[1], id="one"),
         markup.fragment(*labels),
@@ -120,7 +121,7 @@ def test_a_heat_map_holds_the_numbers_of_its_cells() -> None:
         [".50", ".50", "0"],
         ["0", ".25", ".75"],
     ]
-    assert "2 of the 6 other reports never occur" in heat_text(rows)
+    assert "2 of the 6 false reported values never occur" in heat_text(rows)
     large = bs.geometric(32, beta=0.3).to_dense()
     texts = re.findall(r'class="bs-mono">([^<]*)<', markup.heat(large.tolist(), title="t"))
     assert texts[0].replace("\u00a0", " ").split()[0] == f"{100 * large[0, 0]:.0f}"
@@ -134,6 +135,7 @@ def test_every_picture_has_a_title_and_a_text() -> None:
         markup.heat([[1.0]], title="t"),
         markup.bars([("a", 1.0, 0.5, 1.5)], title="t"),
         markup.bars([], title="t"),
+        markup.bars([("a", 1.0, None, None), None, ("b", math.inf, None, None)], title="t"),
     ):
         assert 'role="img"' in picture
         assert re.search(r"<title>t</title><desc>[^<]*</desc>", picture)

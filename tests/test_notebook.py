@@ -191,7 +191,7 @@ class Read(HTMLParser):
 
 ALLOWED = {
     "div", "style", "table", "caption", "thead", "tbody", "tr", "th", "td", "p", "strong", "ul",
-    "li", "code", "svg", "title", "desc", "g", "path", "text",
+    "li", "code", "svg", "title", "desc", "g", "path", "text", "pre",
 }  # fmt: skip
 
 
@@ -238,7 +238,7 @@ def test_plain_reprs_can_be_read(name: str, objects: dict[str, Any]) -> None:
     assert max(map(len, lines)) <= 240
     # Made by hand, or of so few fields that names and values are enough.
     assert repr(found).startswith("<") or name in (
-        "Axis", "Comparison", "Entry", "Preview", "Step", "Tradeoff",
+        "Axis", "Comparison", "Entry", "Estimate", "Preview", "Step", "Tradeoff",
     )  # fmt: skip
     assert "object at 0x" not in repr(found)
 

@@ -1,8 +1,12 @@
-"""README and the pages of docs/ and examples/: examples run, commands work, links lead on."""
+"""README and the pages of docs/ and examples/: examples run, commands work, links lead on.
+
+``make docs`` builds the site from the same pages and checks the links between them;
+``tests/test_site.py`` looks at what it built."""
 
 from __future__ import annotations
 
 import doctest
+import operator
 import os
 import re
 import shlex
@@ -10,6 +14,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -18,29 +23,24 @@ from bistochastic import cli
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
+DOCS = ROOT / "docs"
 PAGES = {
     path.relative_to(ROOT).as_posix(): path
-    for path in (README, *sorted((ROOT / "docs").glob("*.md")), ROOT / "examples" / "README.md")
+    for path in (README, *sorted(DOCS.rglob("*.md")), ROOT / "examples" / "README.md")
     if path.is_file()
 }
 every_page = pytest.mark.parametrize("name", PAGES)
 
-# Written by hand, with examples.
-GUIDES = (
-    "plans",
-    "report",
-    "engines",
-    "families",
-    "randomizing",
-    "estimation",
-    "audit",
-    "measures",
-    "permutations",
-    "guarantees",
-)
+# A package index shows the README: its links lead to the repository and to the site.
+REPOSITORY = "https://github.com/bistochastic/bistochastic/blob/main/"
+RAW = "https://raw.githubusercontent.com/bistochastic/bistochastic/main/"
+SITE = "https://bistochastic.github.io/bistochastic/"
 # These commands build or install. Everything else in a shell example is run.
 BUILDS = ("make ", "pip install ")
+# `text` is the code of other software.
+LANGUAGES = ("python", "sh", "text")
 FENCE = re.compile(r"^```(\w*)$")
+DIRECTIVE = re.compile(r"^```\{\w+\}.*\n(.*\n)*?```$", flags=re.M)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # Names of the package in text and code: `bs.kron`, `bs.errors.GuaranteeError`.
 NAME = re.compile(r"\bbs\.([A-Za-z_]\w*(?:\.\w+)*)")
@@ -59,7 +59,8 @@ def blocks(text: str) -> list[Block]:
     found: list[Block] = []
     inside: tuple[str, int] | None = None
     held: list[str] = []
-    for number, line in enumerate(text.splitlines()):
+    blank = DIRECTIVE.sub(lambda found: "\n" * found[0].count("\n"), text)
+    for number, line in enumerate(blank.splitlines()):
         fence = FENCE.match(line)
         if fence and inside is None:
             inside, held = (fence[1], number + 1), []
@@ -143,15 +144,28 @@ def anchors(text: str) -> set[str]:
     return {heading.replace(" ", "-") for heading in plain}
 
 
+def source_of(link: str) -> Path | None:
+    """The file that a page of the site is built from."""
+    stem = DOCS / link.removeprefix(SITE).removesuffix(".html")
+    found = (stem.with_suffix(suffix) for suffix in (".md", ".rst", ".ipynb"))
+    return next((path for path in found if path.is_file()), None)
+
+
 def broken_links(path: Path, text: str) -> list[str]:
     found = []
     for link in LINK.findall(text):
-        if re.match(r"[a-z]+:", link):
-            continue
         file, _, anchor = link.partition("#")
-        target = path.parent / file if file else path
-        known = anchors(target.read_text()) if target.suffix == ".md" and target.is_file() else ()
-        if not target.exists() or (anchor and anchor not in known):
+        target: Path | None = path.parent / file if file else path
+        if file.startswith((REPOSITORY, RAW)):
+            target = ROOT / file.removeprefix(REPOSITORY).removeprefix(RAW)
+        elif file.startswith(SITE) and file != SITE:
+            target = source_of(file)
+        elif re.match(r"[a-z]+:", link):
+            continue
+        exists = target is not None and target.exists()
+        if exists and anchor and target is not None and target.suffix == ".md":
+            exists = anchor in anchors(target.read_text())
+        if not exists:
             found.append(link)
     return found
 
@@ -169,7 +183,7 @@ def test_examples_give_what_is_shown(
 def test_no_example_escapes_the_tests(name: str) -> None:
     for block in blocks(PAGES[name].read_text()):
         at = f"{name}:{block.start}"
-        assert block.language in ("python", "sh"), f"{at}: say `python` or `sh`"
+        assert block.language in LANGUAGES, f"{at}: say which of {LANGUAGES}"
         if block.language == "python":
             # All of it is behind prompts or is what they print.
             assert block.lines[0].startswith(">>> "), at
@@ -216,18 +230,44 @@ def test_names_of_the_package_exist(name: str) -> None:
             found = getattr(found, part)
 
 
-def test_the_readme_is_short_and_leads_to_every_page() -> None:
+def test_the_readme_is_short_and_can_be_read_on_an_index() -> None:
     text = README.read_text()
-    assert len(text.splitlines()) <= 130
-    linked = {link.partition("#")[0] for link in LINK.findall(text)}
-    assert set(PAGES) - {"README.md"} <= linked
-    assert {f"docs/{guide}.md" for guide in GUIDES} <= set(PAGES)
+    assert len(text.splitlines()) <= 110
+    assert "`make demo`" in text
+    assert "`make test`" in text
+    assert all(re.match("https://", link) for link in LINK.findall(text))
+    # The first call of `protect` is one that may be copied.
+    assert "insecure" not in text
 
 
-def test_every_guide_has_examples() -> None:
-    for guide in GUIDES:
-        text = PAGES[f"docs/{guide}.md"].read_text()
-        assert any(block.language == "python" for block in blocks(text)), guide
+def test_every_howto_has_examples() -> None:
+    for name, path in PAGES.items():
+        if name.startswith("docs/howto/"):
+            assert blocks(path.read_text()), name
+
+
+def directives(path: Path) -> list[str]:
+    return re.findall(r"^\.\. auto\w+:: bistochastic\.(\S+)$", path.read_text(), flags=re.M)
+
+
+def test_the_api_pages_have_every_public_name_once() -> None:
+    listed = [name for path in (DOCS / "reference/api").glob("*.rst") for name in directives(path)]
+    assert len(listed) == len(set(listed))
+    modules = {name for name in bs.__all__ if isinstance(getattr(bs, name), ModuleType)}
+    public = {name: getattr(bs, name) for name in bs.__all__ if name not in modules}
+    for module in modules:
+        held = getattr(bs, module)
+        names = getattr(held, "__all__", [name for name in vars(held) if name.endswith("Error")])
+        public |= {f"{module}.{name}": getattr(held, name) for name in names}
+    described = [operator.attrgetter(name)(bs) for name in listed]
+    assert len({id(each) for each in described}) == len(described)
+    assert {id(each) for each in described} == {id(each) for each in public.values()}
+
+
+def test_the_page_of_commands_has_every_command() -> None:
+    page = (DOCS / "reference" / "cli.rst").read_text()
+    [listed] = re.findall(r"^ +:commands: (.*)$", page, flags=re.M)
+    assert sorted(listed.split(",")) == sorted(cli.main.commands)
 
 
 def test_the_tests_would_see_a_fault(tmp_path: Path) -> None:
@@ -247,4 +287,6 @@ def test_the_tests_would_see_a_fault(tmp_path: Path) -> None:
     page.write_text("# A b\n")
     good, bad = "[x](page.md#a-b) [y](https://example.org)", "[x](page.md#c) [y](none.md)"
     assert broken_links(page, good) == []
+    assert broken_links(page, f"[x]({SITE}howto/plan.html) [y]({REPOSITORY}README.md)") == []
+    assert len(broken_links(page, f"[x]({SITE}nothing.html) [y]({REPOSITORY}nothing)")) == 2
     assert broken_links(page, bad) == ["page.md#c", "none.md"]

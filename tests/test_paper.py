@@ -38,7 +38,7 @@ def test_seven_cells_follow_from_the_text_and_five_have_another_reading() -> Non
 
 
 def test_the_page_is_what_is_computed_now() -> None:
-    page = Path(__file__).parent.parent / "docs" / "paper.md"
+    page = Path(__file__).parent.parent / "docs" / "explanation" / "paper.md"
     assert page.read_text(encoding="utf-8") == paper.markdown() + "\n", "run `make paper`"
 
 

@@ -76,11 +76,12 @@ def test_a_profile_is_drawn_as_bars_on_one_scale() -> None:
     assert axes.get_xlim() == (0, 1)
     assert len(axes.get_yticks()) == len(BARS)
     assert axes.get_title(loc="left") == (
-        "tridiagonal, 12 categories\nbeta 0.406, epsilon infinite: some reports exclude some truths"
+        "tridiagonal, 12 categories\nbeta 0.406, epsilon infinite: some reported values rule out "
+        "some true values"
     )
     # Nothing is hatched, so the legend does not say what hatching means.
     assert p["varah_bound"].status == "not computed"
-    assert legend_of(figure) == ["most that beta alone allows", "guess without a report"]
+    assert legend_of(figure) == ["most that beta allows", "guess without a reported value"]
 
 
 def legend_of(figure: Figure) -> list[str]:
@@ -121,9 +122,9 @@ def test_marks_show_what_beta_alone_allows_and_the_blind_guess() -> None:
     p = bs.geometric(12, beta=0.6).profile()
     allowed = p.guaranteed_max_leakage or 0.0
     assert marks(p.plot()) == {
-        "maximal leakage": allowed / math.log2(12),
-        "best guess": 1 / 12,
-        "epsilon, as a choice of two": 0.5,
+        "maximal leakage, any prior": allowed / math.log2(12),
+        "best guess, uniform prior": 1 / 12,
+        "epsilon": 0.5,
     }
 
 
@@ -164,8 +165,8 @@ def test_a_prior_adds_two_bars() -> None:
     left = p.remaining_uncertainty or 0.0
     assert found["remaining_uncertainty"].get_width() == pytest.approx(left / before, rel=1e-12)
     assert f"{shortened(p['remaining_uncertainty'], 3)} of 2.16 bits" in texts(figure)
-    assert marks(figure)["best guess, given prior"] == 0.5
-    assert marks(figure)["best guess"] == 1 / 6
+    assert marks(figure)["best guess under the prior"] == 0.5
+    assert marks(figure)["best guess, uniform prior"] == 1 / 6
 
 
 def test_a_prior_that_is_certain_can_be_drawn() -> None:
@@ -188,7 +189,7 @@ def test_a_heat_map_shows_every_entry_with_the_truth_as_rows() -> None:
     figure = bs.plot.heatmap(m)
     axes, shown = figure.axes[0], image_of(figure).get_array()
     assert np.array_equal(shown, m.to_dense())
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("report", "truth")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("reported", "true")
     assert [text.get_text() for text in axes.texts][:3] == [".50", ".30", ".20"]
 
 
@@ -374,23 +375,8 @@ def test_near_misses_show_in_a_panel_of_their_own() -> None:
     by_name = {str(line.get_label()): line.get_ydata() for line in curves(axes)}
     # Fewer true reports, but nearer ones, at every beta.
     assert (by_name["geometric"] < by_name["randomized response"]).all()
-    assert axes.get_title(loc="left") == "distance from the truth: low is useful"
+    assert axes.get_title(loc="left") == "distance from the true category: low is useful"
     assert axes.get_ylabel() == "steps"
-
-
-def test_a_flat_stretch_of_epsilon_is_explained() -> None:
-    def said(size: int, **more: Any) -> list[str]:
-        panel: Any = bs.plot.tradeoff(size, against="epsilon", **more).axes[0]
-        return [t.get_text() for t in panel.texts if t.get_text().startswith("flat")]
-
-    (words,) = said(12)
-    assert words.startswith("flat near 32:")
-    # The line is flat there, and nowhere else.
-    low, high = bs.tradeoff(12, families=["geometric"], betas=[0.05, 0.1])
-    assert low.epsilon == pytest.approx(high.epsilon, rel=0.01)
-    assert said(3) == []
-    assert said(12, betas=[0.3, 0.4, 0.5]) == []
-    assert said(12, families=["randomized_response"]) == []
 
 
 def test_large_sizes_have_points_by_structure() -> None:
@@ -454,15 +440,15 @@ def test_one_panel_own_families_and_own_axes() -> None:
     assert drawn is mine
     assert [axes.get_title(loc="left") for axes in panels] == [
         "epsilon: low is safe",
-        "truthfulness: high is useful",
+        "truthful probability: high is useful",
     ]
     grid = Figure().subplots(2, 2)
     bs.plot.tradeoff(5, betas=[0.5], axes=grid)
     assert [axes.get_title(loc="left").split(":")[0] for axes in grid.flat] == [
-        "truthfulness",
+        "truthful probability",
         "epsilon",
         "standard error",
-        "distance from the truth",
+        "distance from the true category",
     ]
     assert bs.uniform(3).profile().plot(axes=Figure().subplots()).axes
     assert bs.plot.heatmap(bs.uniform(3), axes=Figure().subplots()).axes
@@ -577,8 +563,8 @@ def test_examples_run(
     made = {path.name for path in tmp_path.iterdir()}
     if name == "pictures":
         kept = {path.name: path for path in (ROOT / "docs" / "pictures").iterdir()}
-        # That one needs data, and is drawn by `make adult`.
-        assert made | {"adult.png"} == set(kept)
+        # `make adult` draws the first from data; the second is a picture of a page.
+        assert made | {"adult.png", "report.png"} == set(kept)
         assert all(path.stat().st_size < 100_000 for path in (*tmp_path.iterdir(), *kept.values()))
     else:
         assert made == {f"{name}.png"}
@@ -599,7 +585,9 @@ def test_a_heat_map_has_the_names_of_the_categories() -> None:
     assert shown == [many[int(at)] for at in ax.get_yticks()]
     assert 10 < len(shown) <= 30
     loose: Any = bs.plot
-    with pytest.raises(ValueError, match="`categories` must hold 3 names, one for each"):
+    with pytest.raises(
+        ValueError, match="`categories` must hold 3 names, one for each category; got"
+    ):
         bs.plot.heatmap(bs.uniform(3), categories=names[:2])
     for bad in ("abc", 3):
         with pytest.raises(TypeError, match="`categories` must hold 3 names"):

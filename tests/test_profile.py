@@ -110,7 +110,7 @@ def test_the_widest_ratio_is_where_it_is_said_to_be(name: str, m: bs.Matrix) -> 
     if math.isinf(m.epsilon):
         assert m[u, v] > 0 == m[w, v]
         note = m.profile()["epsilon"].note
-        assert f"{v} is reported for truth {u}, never for truth {w}" in note
+        assert f"{v} is reported for true {u}, never for true {w}" in note
     else:
         assert math.log(m[u, v] / m[w, v]) == pytest.approx(m.epsilon, rel=1e-9, abs=1e-12)
 
@@ -290,10 +290,10 @@ def test_statuses_are_not_better_than_what_is_known() -> None:
     first = bs.kron(bs.uniform(50), bs.identity(100))
     p = (first @ bs.kron(bs.identity(50), bs.uniform(100))).profile(cost="ordinal")
     assert p["metric_epsilon"].status == "not computed"
-    assert p["epsilon"].note == "a report may exclude a truth"
+    assert p["epsilon"].note == "a reported value may rule out a true one"
     # A kernel whose only empty entries are far from the ends.
     odd = bs.reflected([0] + [int(j != 201) for j in range(1, 5001)])
-    assert "never for truth 100" in odd.profile()["epsilon"].note
+    assert "never for true 100" in odd.profile()["epsilon"].note
     # Entries that differ by less than doubles can tell are not alike.
     near = bs.dense([[3**30, 3**30 + 1], [3**30 + 1, 3**30]])
     share = Fraction(1, 3**20)
@@ -325,7 +325,7 @@ def test_what_was_not_computed_says_why() -> None:
     assert missing
     assert all(entry.note and entry.text == "-" for entry in missing)
     assert p["capacity"].status == "bound"
-    assert p["max_leakage"].note == "by beta alone"
+    assert p["max_leakage"].note == "by beta only"
 
 
 def test_every_structured_family_is_profiled_at_size_a_million() -> None:
@@ -366,7 +366,7 @@ def test_tables_in_all_forms() -> None:
     p = bs.k_anonymous(6, k=3).profile()
     text = repr(p)
     assert text.startswith("<Profile of k_anonymous 6 x 6>")
-    assert "never for truth 3" in text
+    assert "never for true 3" in text
     assert text.count("\n") == len(p.entries) + 2
     page = p._repr_html_()
     assert page.count("<tr>") == len(p.entries) + 1

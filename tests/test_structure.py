@@ -60,7 +60,7 @@ def written_out(m: bs.Matrix) -> list[np.ndarray]:
             found.append(reduce(lambda a, b: np.asarray(np.kron(a, b)), tables))
         case structure.Mixture() as mixture:
             found.append(np.sum([weight * part.to_dense() for weight, part in mixture], axis=0))
-        case structure.Product(first=first, second=second):
+        case structure.Product(parts=(first, second)):
             found.append(first.to_dense() @ second.to_dense())
     return found
 

@@ -1,14 +1,14 @@
-"""Runs the notebooks of ``examples/`` and keeps what they show: ``make notebooks``.
+"""Run the tutorials, and store or compare what they show: ``make notebooks``, ``make tutorials``.
 
-    python tools/notebooks.py examples/*.ipynb            run them, and write their outputs
-    python tools/notebooks.py --check examples/*.ipynb    run them, and compare
+    python tools/notebooks.py docs/tutorials/*.ipynb            run them, and store their outputs
+    python tools/notebooks.py --check docs/tutorials/*.ipynb    run them, and compare
 
-It needs no Jupyter. A notebook is JSON: code cells are run in order in a process of their own, in
-an empty folder. What a cell prints and its last expression are kept as Jupyter keeps them, as text
-and as HTML. Lines that start with ``!`` are run by the shell.
+It needs no Jupyter. A notebook is JSON. Its code cells are run in order, in a process of their own
+and an empty folder. What a cell prints and its last expression are stored as in Jupyter, as
+text and as HTML. The shell runs lines that start with ``!``.
 
-A cell with the tag ``varies`` has fresh noise or a time in what it shows, which is then not
-compared. One with the tag ``raises-exception`` ends in an error, which is shown.
+The output of a cell with the tag ``varies`` contains noise or a time, and is not compared. A cell
+with the tag ``raises-exception`` must end in an error, which is shown.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RAISES, VARIES = "raises-exception", "varies"
 
 
 def main(words: list[str]) -> int:
-    """Run, or compare, the notebooks that are named; the number of those that differ."""
+    """Run or compare the notebooks; return the number of notebooks that differ."""
     check = "--check" in words
     wrong = 0
     for word in words:
@@ -39,17 +39,17 @@ def main(words: list[str]) -> int:
         stored = json.loads(path.read_text(encoding="utf-8"))
         found = run_apart(path)
         if not check:
-            path.write_text(written(found), encoding="utf-8")
+            path.write_text(serialize(found), encoding="utf-8")
             continue
-        differences = compared(stored, found)
+        differences = compare(stored, found)
         wrong += bool(differences)
-        print("\n".join([f"{path.name}: `make notebooks` writes it anew", *differences])
+        print("\n".join([f"{path.name}: `make notebooks` stores its outputs again", *differences])
               if differences else f"{path.name}: as it is stored")  # fmt: skip
     return wrong
 
 
-def written(notebook: dict[str, Any]) -> str:
-    """A notebook as its file: the same text for the same cells."""
+def serialize(notebook: dict[str, Any]) -> str:
+    """Write a notebook as JSON: the same string for the same cells."""
     return json.dumps(notebook, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
@@ -60,7 +60,7 @@ def run_apart(path: Path) -> dict[str, Any]:
         empty = Path(folder) / "empty"
         programs.mkdir()
         empty.mkdir()
-        # The program that goes with the package that is imported here.
+        # The program of the package that is imported here.
         program = programs / "bistochastic"
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bistochastic "$@"\n')
         program.chmod(0o755)
@@ -80,7 +80,7 @@ def run_apart(path: Path) -> dict[str, Any]:
 
 
 def run(notebook: dict[str, Any]) -> dict[str, Any]:
-    """All code cells, one after the other, with the same names."""
+    """Run all code cells, one after the other, with the same names."""
     names: dict[str, Any] = {"__name__": "__main__"}
     count = 0
     for cell in notebook["cells"]:
@@ -93,17 +93,17 @@ def run(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def tags(cell: dict[str, Any]) -> list[str]:
-    """The tags of a cell."""
+    """Return the tags of a cell."""
     return list(cell.get("metadata", {}).get("tags", []))
 
 
 def outputs(source: str, marked: list[str], names: dict[str, Any], count: int) -> list[Any]:
-    """What one cell shows."""
+    """Run one cell and return what it shows."""
     said = io.StringIO()
     value, error = None, None
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         try:
-            value = evaluated(source, names)
+            value = evaluate(source, names)
         except Exception as raised:
             if RAISES not in marked:
                 raise
@@ -127,8 +127,8 @@ def outputs(source: str, marked: list[str], names: dict[str, Any], count: int) -
     return found
 
 
-def evaluated(source: str, names: dict[str, Any]) -> Any:
-    """Run a cell; the value of its last line if that is an expression without a semicolon."""
+def evaluate(source: str, names: dict[str, Any]) -> Any:
+    """Run a cell; return the value of its last line, unless that ends in a semicolon."""
     shell = "\n".join(
         f"__shell__({line[1:].strip()!r})" if line.startswith("!") else line
         for line in source.splitlines()
@@ -145,7 +145,7 @@ def evaluated(source: str, names: dict[str, Any]) -> Any:
 
 
 def in_shell(command: str) -> None:
-    """A command of the shell; what it writes is shown, and a failure ends the notebook."""
+    """Run a command in the shell, show what it prints, and raise an error if it fails."""
     done = subprocess.run(
         ["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -155,12 +155,12 @@ def in_shell(command: str) -> None:
 
 
 def lines(text: str) -> list[str]:
-    """A text as notebooks store it."""
+    """Split a string as notebooks store it."""
     return text.splitlines(keepends=True)
 
 
-def shown(cell: dict[str, Any]) -> list[str]:
-    """What of a cell's outputs has to stay the same: texts, and HTML of this package."""
+def visible_lines(cell: dict[str, Any]) -> list[str]:
+    """Return the outputs that have to stay the same: strings, and HTML of this package."""
     found = []
     for output in cell["outputs"]:
         data = output.get("data", {})
@@ -172,20 +172,25 @@ def shown(cell: dict[str, Any]) -> list[str]:
     return "\n".join(found).splitlines()
 
 
-def compared(stored: dict[str, Any], found: dict[str, Any]) -> list[str]:
-    """How what cells show differs from what is stored, as lines."""
+def compare(stored: dict[str, Any], found: dict[str, Any]) -> list[str]:
+    """Return how outputs differ from the stored ones, as lines."""
     wrong: list[str] = []
     for i, (old, new) in enumerate(zip(stored["cells"], found["cells"], strict=True)):
         if old["cell_type"] != "code":
             continue
         if VARIES in tags(old):
-            # What varies is there all the same, and is of the same kind.
+            # An output that varies still has to be of the same kind.
             kinds = [[each["output_type"] for each in cell["outputs"]] for cell in (old, new)]
             if kinds[0] != kinds[1]:
                 wrong.append(f"cell {i}: stored are {kinds[0]}, found {kinds[1]}")
             continue
         wrong += difflib.unified_diff(
-            shown(old), shown(new), f"cell {i}, stored", f"cell {i}, found", lineterm="", n=0
+            visible_lines(old),
+            visible_lines(new),
+            f"cell {i}, stored",
+            f"cell {i}, found",
+            lineterm="",
+            n=0,
         )
     return wrong
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from bistochastic import _core, arguments
 from bistochastic.kept import kept
-from bistochastic.words import cut, shown
+from bistochastic.words import Shown, cut, shown
 
 Label = str | int | bool
 Kind = Literal["text", "integer", "boolean"]
@@ -28,7 +28,7 @@ _DIGITS = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 @dataclass(frozen=True)
-class Labels:
+class Labels(Shown):
     """Categories of one kind: texts, whole numbers or truth values.
 
     Two lists with the same numbers are equal only where their kinds are: ``True`` is not 1.
@@ -88,12 +88,6 @@ class Labels:
     def __repr__(self) -> str:
         values = ", ".join(cut([repr(value) for value in self.values]))
         return f"Labels(values=({values}{',' * (len(self) == 1)}), kind={self.kind!r})"
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        pairs = [("kind", self.kind), ("in order of their codes", ", ".join(cut(self.values)))]
-        return fragment(facts(pairs, caption=f"{len(self):,} labels"))
 
     @kept
     def _codes(self) -> dict[Any, int]:

@@ -6,6 +6,7 @@ Laws, measures and draws are inherited from the core.
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -33,6 +34,16 @@ def _refused(sign: str) -> Callable[[object, object], NoReturn]:
         raise TypeError(f"`{sign}` must {must}; got a Matrix")
 
     return refuse
+
+
+def _randomize(matrix: Matrix, codes: Any, **options: Any) -> Any:
+    """Draw as the core does; a column of another library comes back as one."""
+    if type(codes) is np.ndarray or type(codes) is list:
+        return _core.Law.randomize(matrix, codes, **options)
+    from bistochastic.adapters import door, values
+
+    plain = values.codes_of(codes, matrix.size)
+    return door.recoded(codes, _core.Law.randomize(matrix, plain, **options))
 
 
 class Matrix(_core.Law):
@@ -83,6 +94,9 @@ class Matrix(_core.Law):
             return numbers
         _core.require_memory("to_dense", self.size, self.size, np.dtype(dtype).itemsize)
         return numbers.astype(dtype)
+
+    if not TYPE_CHECKING:
+        randomize = wraps(_core.Law.randomize)(_randomize)
 
     __add__ = __radd__ = _refused("+")
     __sub__ = __rsub__ = _refused("-")
@@ -325,12 +339,12 @@ class Matrix(_core.Law):
         >>> m.estimate([0, 0, 1, 2, 0, 1, 0, 0]).counts.round(2)
         array([6.1 , 1.69, 0.22])
         >>> m.estimate([0, 0, 1, 2], weights=[1, 2, 1, 1], categories=["no", "yes", "?"])
-        <Estimate: inverse from 4 records with weights of 5, 3 degrees of freedom (sampled)>
-        category  reported  frequency  count  standard_error     low    high
-        --------  --------  ---------  -----  --------------  ------  ------
-        no          0.6000     0.7252      4          0.4184  0.0000  1.0000
-        yes         0.2000     0.1374      1          0.3184  0.0000  1.0000
-        ?           0.2000     0.1374      1          0.3184  0.0000  1.0000
+        Estimated from 4 records with weights of 5, 3 degrees of freedom (method: inverse, 95% ...)
+        category  reported  frequency  count  standard_error   low  high
+        --------  --------  ---------  -----  --------------  ----  ----
+        no            0.60       0.73      4            0.42  0.00  1.00
+        yes           0.20       0.14      1            0.32  0.00  1.00
+        ?             0.20       0.14      1            0.32  0.00  1.00
         """
         from bistochastic import estimate
 

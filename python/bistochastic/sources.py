@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from bistochastic import _core
-from bistochastic.words import shown
+from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ _LOCK = threading.Lock()
 
 
 @dataclass(frozen=True)
-class KeySource:
+class KeySource(Shown):
     """Where a key is, and its fingerprint. It can be pickled, as it does not hold the key.
 
     Make one with :meth:`file`, :meth:`env`, :meth:`call` or :meth:`temporary`.
@@ -130,12 +130,6 @@ class KeySource:
 
     def __repr__(self) -> str:
         return f"<KeySource {self.kind} {shown(self.place)}, fingerprint {self.fingerprint}>"
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        pairs = [(self.kind, shown(self.place)), ("fingerprint", self.fingerprint)]
-        return fragment(facts(pairs, caption="Where a key is read"))
 
 
 def key_of(given: object) -> _core.Key:

@@ -26,6 +26,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Questions that the core answers itself.
+two_valued = _core.two_values_of
+"""The entry on the diagonal and the one everywhere else, if these two are all there is:
+identity, perfect secrecy and randomized response; ``(1.0, 0.0)`` for one category."""
+is_certain = _core.is_certain
+"""Whether every true category has one reported category."""
+targets = _core.targets_of
+"""What each code is reported as; None, too, if all stay and nothing is written down."""
+has_rows = _core.has_rows
+"""Whether a matrix is stored row by row, without any structure."""
+counts = _core.counts_of
+"""The integers of a matrix that is stored row by row."""
+counts_rank = _core.counts_rank
+"""Whether the rank is read off integers, not off singular values in doubles."""
+
 
 @dataclass(frozen=True)
 class Kron:
@@ -54,13 +69,7 @@ class Mixture:
 class Product:
     """First one, then the other."""
 
-    first: Matrix
-    second: Matrix
-
-    @property
-    def parts(self) -> tuple[Matrix, Matrix]:
-        """Both, in the order in which they are drawn from."""
-        return self.first, self.second
+    parts: tuple[Matrix, Matrix]
 
 
 Composition: TypeAlias = Kron | Mixture | Product
@@ -84,7 +93,7 @@ def composition(matrix: Matrix) -> Composition | None:
         drawn = [(weight, part) for weight, part in zip(*mixture, strict=True) if weight]
         return Mixture(tuple(weight for weight, _ in drawn), tuple(part for _, part in drawn))
     pair = _core.product_of(matrix)
-    return None if pair is None else Product(*pair)
+    return None if pair is None else Product((pair[0], pair[1]))
 
 
 def wide_factors(kron: Kron) -> list[Matrix]:
@@ -177,18 +186,6 @@ def classes(matrix: Matrix) -> Classes | None:
     return None if found is None else Classes(*found)
 
 
-def two_valued(matrix: Matrix) -> tuple[float, float] | None:
-    """The entry on the diagonal and the one everywhere else, where these two are all there is.
-
-    Identity, perfect secrecy and randomized response; of one category ``(1.0, 0.0)``.
-
-    >>> import bistochastic as bs
-    >>> two_valued(bs.randomized_response(3, keep=0.5)), two_valued(bs.uniform(4))
-    ((0.5, 0.25), (0.25, 0.25))
-    """
-    return _core.two_values_of(matrix)
-
-
 def is_uniform(matrix: Matrix) -> bool:
     """Whether every report is as likely whatever the truth, where that is seen at once.
 
@@ -198,16 +195,6 @@ def is_uniform(matrix: Matrix) -> bool:
     """
     found = two_valued(matrix)
     return found is not None and (matrix.size == 1 or found[0] == found[1])
-
-
-def is_certain(matrix: Matrix) -> bool:
-    """Whether every truth has one report."""
-    return _core.is_certain(matrix)
-
-
-def targets(matrix: Matrix) -> Counts | None:
-    """Where each code goes for certain; None, too, where all stay and nothing is written down."""
-    return _core.targets_of(matrix)
 
 
 @dataclass(frozen=True)
@@ -263,21 +250,6 @@ def swap(matrix: Matrix) -> Swap | None:
     return None if found is None else Swap(found[0], found[1], Fraction(*found[2:]))
 
 
-def has_rows(matrix: Matrix) -> bool:
-    """Whether a matrix is kept row by row, without any structure."""
-    return _core.has_rows(matrix)
-
-
-def counts(matrix: Matrix) -> Counts | None:
-    """The whole numbers of a matrix that is kept row by row."""
-    return _core.counts_of(matrix)
-
-
 def shift_invariant(matrix: Matrix) -> bool:
     """Whether all rows are shifts of the first, also of a composite of such matrices."""
     return _core.basis(matrix) in ("flat", "cyclic")
-
-
-def counts_rank(matrix: Matrix) -> bool:
-    """Whether the rank is read off integers, not off singular values in doubles."""
-    return _core.counts_rank(matrix)

@@ -12,6 +12,17 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
 
+class Shown:
+    """A result that a notebook shows as its text."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from bistochastic.markup import element, fragment
+
+        return fragment(element("pre", str(self)))
+
+
 def _digits(x: float, digits: int, direction: int) -> str:
     if not math.isfinite(x) or x == 0:
         return f"{x:g}"
@@ -151,12 +162,12 @@ def cut(items: Sequence[object], most: int = 8) -> list[str]:
 
 
 def percent(share: float) -> str:
-    """A share in percent, in short.
+    """Write a proportion in percent, in short.
 
     >>> percent(0.034), percent(1 / 3)
-    ('3.4 %', '33.3333 %')
+    ('3.4%', '33.3333%')
     """
-    return f"{100 * share:.6g} %"
+    return f"{100 * share:.6g}%"
 
 
 def table(

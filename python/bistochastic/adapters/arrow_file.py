@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -10,33 +10,30 @@ from bistochastic.adapters.frames import distinct
 from bistochastic.adapters.table_files import said
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
 
-class ArrowSource:
-    """An Arrow file, also called Feather."""
+class TypedSource:
+    """A table in a file that states the types of its columns and the number of its rows."""
 
-    def __init__(self, path: Path, name: str) -> None:
-        self._name = name
-        self._file = pa.memory_map(str(path))
-        self._reader = pa.ipc.open_file(self._file)
-        self.schema = self._reader.schema
-        distinct(self.schema.names)
-        self._batches = self._reader.num_record_batches
-        with said(name):
-            found = sum(self._reader.get_batch(i).num_rows for i in range(self._batches))
-        self.rows: int | None = found
-        self._read = 0
+    def __init__(self, name: str, file: Any, schema: pa.Schema, rows: int) -> None:
+        distinct(schema.names)
+        self._name, self._file, self._read = name, file, 0
+        self.schema = schema
+        self.rows: int | None = rows
+
+    def _each(self, columns: list[str] | None) -> Iterable[pa.RecordBatch]:
+        """Read record batches of all columns, or of these only."""
+        raise NotImplementedError
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Record batches of all columns, or of these alone."""
         self._read = 0
         with said(self._name):
-            for i in range(self._batches):
-                batch = self._reader.get_batch(i)
+            for batch in self._each(columns):
                 self._read += batch.num_rows
-                yield batch if columns is None else batch.select(columns)
+                yield batch
 
     def decide(self, columns: Collection[str]) -> None:
         """The types of the columns say what they hold."""
@@ -60,3 +57,18 @@ class ArrowSource:
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
+
+
+class ArrowSource(TypedSource):
+    """An Arrow file, also called Feather."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        file = pa.memory_map(str(path))
+        self._reader = pa.ipc.open_file(file)
+        super().__init__(name, file, self._reader.schema, 0)
+        with said(name):
+            self.rows = sum(batch.num_rows for batch in self._each(None))
+
+    def _each(self, columns: list[str] | None) -> Iterable[pa.RecordBatch]:
+        each = map(self._reader.get_batch, range(self._reader.num_record_batches))
+        return each if columns is None else (batch.select(columns) for batch in each)

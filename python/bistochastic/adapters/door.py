@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bistochastic.adapters import values
 from bistochastic.adapters.frames import library
 
 if TYPE_CHECKING:
@@ -18,20 +19,20 @@ if TYPE_CHECKING:
 _MUST = "be an array, a list, a series, a frame or an Arrow array with a row for each individual"
 
 
-def rows_of(values: Any, size: int) -> None:
+def check_rows(given: Any, size: int) -> None:
     """Check that there is a row for each of so many individuals.
 
-    >>> rows_of([3, 1, 2], 4)
+    >>> check_rows([3, 1, 2], 4)
     Traceback (most recent call last):
         ...
     ValueError: `values` must be one for each of the 4 individuals; got 3
     """
-    if not is_known(values) or (isinstance(values, np.ndarray) and values.ndim == 0):
-        got = "a single number" if isinstance(values, np.ndarray) else type(values).__name__
+    if not is_known(given) or (isinstance(given, np.ndarray) and given.ndim == 0):
+        got = "a single number" if isinstance(given, np.ndarray) else type(given).__name__
         raise TypeError(f"`values` must {_MUST}; got {got}")
-    if len(values) != size:
+    if len(given) != size:
         must = f"`values` must be one for each of the {size} individuals"
-        raise ValueError(f"{must}; got {len(values)}")
+        raise ValueError(f"{must}; got {len(given)}")
 
 
 def is_known(given: object) -> bool:
@@ -68,6 +69,37 @@ def labelled(made: Any, given: Any) -> Any:
 
         made.index = labels_made(given.index)
     return made
+
+
+def recoded(given: Any, codes: np.ndarray) -> Any:
+    """Make a column like this one with other codes: of its categories, or of its integer type.
+
+    >>> import pandas as pd
+    >>> list(recoded(pd.Categorical(["a", "b"]), np.array([1, 1])))
+    ['b', 'b']
+    """
+    dtype: Any = getattr(given, "dtype", None)
+    found = library(given)
+    if values.categories_of(given) is None:
+        made = numbered(given, codes) if found else codes
+        # A nullable integer type of pandas stays one.
+        return made.astype(dtype) if found == "pandas" and hasattr(dtype, "na_value") else made
+    if found == "polars":
+        entries = type(given)(given.name, dtype.categories, dtype=dtype)
+        return entries.gather(codes)
+    if found == "pyarrow":
+        import pyarrow as pa
+
+        kind = given.type
+        entries = given.chunk(0).dictionary if hasattr(given, "chunks") else given.dictionary
+        places = pa.array(codes).cast(kind.index_type)
+        column = pa.DictionaryArray.from_arrays(places, entries, ordered=kind.ordered)
+        return pa.chunked_array([column]) if hasattr(given, "chunks") else column
+    import pandas as pd
+
+    column = pd.Categorical.from_codes(codes, dtype=dtype)
+    single = found == "pandas"
+    return labelled(pd.Series(column, name=given.name), given) if single else column
 
 
 def numbered(given: Any, numbers: np.ndarray) -> Any:

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bistochastic.adapters.arrow_cells import declared, is_string
+from bistochastic.adapters.arrow_file import TypedSource
 from bistochastic.adapters.frames import distinct
-from bistochastic.adapters.table_files import said
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable
     from pathlib import Path
 
     import pyarrow.parquet as pq
@@ -28,55 +28,24 @@ CODEC = "snappy"
 _BUFFER = 1 << 20
 
 
-class ParquetSource:
+class ParquetSource(TypedSource):
     """A Parquet file."""
 
     def __init__(self, path: Path, name: str, places: Iterable[str] = ()) -> None:
         """Texts in the columns ``places`` are read as places in a dictionary, if stored so."""
-        self._name = name
-        self._file = pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
-        schema = self._file.schema_arrow
-        distinct(schema.names)
-        listed = [column for column in places if _is_listed(self._file, column)]
+        file = pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
+        distinct(file.schema_arrow.names)
+        listed = [column for column in places if _is_listed(file, column)]
         if listed:
-            self._file.close()
-            self._file = pq.ParquetFile(
+            file.close()
+            file = pq.ParquetFile(
                 path, buffer_size=_BUFFER, pre_buffer=False, read_dictionary=listed
             )
-        self.schema = self._file.schema_arrow
-        self.rows: int | None = self._file.metadata.num_rows
-        self._read = 0
+        super().__init__(name, file, file.schema_arrow, file.metadata.num_rows)
 
-    def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Record batches of all columns, or of these alone."""
-        self._read = 0
-        with said(self._name):
-            for batch in self._file.iter_batches(ROWS, columns=columns):
-                self._read += batch.num_rows
-                yield batch
-
-    def decide(self, columns: Collection[str]) -> None:
-        """The types of the columns say what they hold."""
-
-    def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
-        """These columns, whole."""
-        schema = pa.schema([self.schema.field(name) for name in columns])
-        return pa.Table.from_batches(self.batches(columns), schema)
-
-    def replaced(self, types: Mapping[str, object]) -> None:
-        """Columns are read as they are."""
-
-    def about(self) -> int:
-        """How many rows there are."""
-        return self.rows or 0
-
-    def share(self) -> float:
-        """How many of the rows were read, from 0 to 1."""
-        return self._read / self.rows if self.rows else 1.0
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
+    def _each(self, columns: list[str] | None) -> Iterable[pa.RecordBatch]:
+        each: Iterable[pa.RecordBatch] = self._file.iter_batches(ROWS, columns=columns)
+        return each
 
 
 def _is_listed(file: pq.ParquetFile, name: str) -> bool:

@@ -78,6 +78,51 @@ def _of_arrow(given: object) -> Any:
     return found
 
 
+def categories_of(given: Any) -> list[Any] | None:
+    """List what the codes of a column of categories stand for; None for any other column.
+
+    Columns of categories are a pandas Categorical, a polars Enum and an Arrow dictionary.
+
+    >>> import polars as pl
+    >>> categories_of(pl.Series(["b"], dtype=pl.Enum(["a", "b"]))), categories_of([0, 1])
+    (['a', 'b'], None)
+    """
+    kind: Any = getattr(given, "dtype", getattr(given, "type", None))
+    if hasattr(kind, "categories") and type(kind).__name__ in ("Enum", "CategoricalDtype"):
+        return list(kind.categories)
+    if not hasattr(kind, "index_type"):
+        return None
+    chunks = [given] if hasattr(given, "dictionary") else given.chunks
+    lists = [chunk.dictionary.to_pylist() for chunk in chunks]
+    if any(each != lists[0] for each in lists):
+        raise ValueError("`codes` must have one dictionary; got chunks with several")
+    return lists[0] if lists else None
+
+
+def codes_of(given: Any, size: int) -> Any:
+    """Read a column of categories as its codes; give anything else as it is.
+
+    >>> import polars as pl
+    >>> codes_of(pl.Series(["b"], dtype=pl.Enum(["a", "b"])), 3)
+    Traceback (most recent call last):
+        ...
+    ValueError: `codes` must have 3 categories, as the matrix has; got 2
+    """
+    categories = categories_of(given)
+    if categories is None:
+        return given
+    if len(categories) != size:
+        must = f"`codes` must have {size} categories, as the matrix has"
+        raise ValueError(f"{must}; got {len(categories)}")
+    if hasattr(given, "to_physical"):
+        return given.to_physical()
+    if hasattr(given, "chunks"):
+        import pyarrow as pa
+
+        return pa.chunked_array([chunk.indices for chunk in given.chunks])
+    return given.indices if hasattr(given, "indices") else getattr(given, "array", given).codes
+
+
 # Types of pandas and polars columns that may hold strings or bytes as Arrow has them.
 _PANDAS = ("ArrowDtype", "CategoricalDtype")
 _POLARS = ("String", "Binary", "Categorical", "Enum")

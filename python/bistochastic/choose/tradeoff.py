@@ -12,7 +12,7 @@ from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA
 from bistochastic.matrix import Matrix
 from bistochastic.progress import watched
-from bistochastic.words import down, shown, table, up
+from bistochastic.words import Shown, down, shown, table, up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ BETAS = tuple(step / 20 for step in range(1, 20))
 
 
 @dataclass(frozen=True, repr=False)
-class Point:
+class Point(Shown):
     """One family asked for one beta: what was realised, or why nothing was.
 
     ``beta`` is the realised one. It is None if the family has no such matrix; then ``most`` is the
@@ -68,12 +68,6 @@ class Point:
     def __repr__(self) -> str:
         said = ", ".join(f"{name} {text}" for name, text in self._facts())
         return f"<Point {shown(self.family)}: {said}{'; ' * bool(self.note)}{self.note}>"
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        note = [("note", self.note)] if self.note else []
-        return fragment(facts([*self._facts(), *note], caption=self.family))
 
 
 class Tradeoff(tuple[Point, ...]):

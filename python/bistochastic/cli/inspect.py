@@ -54,8 +54,8 @@ class _Grouped(click.Command):
 @click.option("--kernel", help="Kernel of a reflected matrix, e.g. 0.5,0.25,0.")
 @click.option(
     "--cost",
-    help='Cost of each reported value: "ordinal" for |u - v|, or a CSV, NPY or NPZ file. Adds the '
-    "expected cost, and epsilon per unit of cost. A Gibbs matrix is made from it.",
+    help='Cost of each reported value: "ordinal" for abs(u - v), or a CSV, NPY or NPZ file. '
+    "Adds the expected cost, and epsilon per unit of cost. A Gibbs matrix is made from it.",
 )
 @click.option("--array", help="Numbers to balance: a CSV, NPY or NPZ file.")
 @click.option("--matrix", "matrices", multiple=True, help="A component of kron, mix or product.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,9 +17,11 @@ _FILE = click.Path(path_type=Path)
 
 @main.command(short_help="Write a report for a board or a lawyer.")
 @click.argument("file", type=_FILE)
-@click.option(
-    "--out", required=True, type=_FILE, metavar="REPORT.html", help="Write the report to this file."
-)
+@click.option("--out", required=True, type=_FILE, metavar="REPORT.html", help="File to write.")
+@click.option("--title", help="Title of the page; by default the name of the plan.")
+@click.option("--publisher", help="Who publishes, printed below the title.")
+@click.option("--date", help="Date, printed below the title as given.")
+@click.option("--contact", help="Contact, printed below the title.")
 @click.option("--records", type=int, help="Number of records, for the report of a plan.")
 @click.option(
     "--design-effect",
@@ -27,14 +30,14 @@ _FILE = click.Path(path_type=Path)
     show_default=True,
     help="Factor by which variances exceed the variances of a simple random sample.",
 )
-def report(file: Path, out: Path, records: int | None, design_effect: float) -> None:
+def report(file: Path, out: Path, records: int | None, **options: Any) -> None:
     """Write the report of a release or a plan: one HTML page, for a board or a lawyer.
 
     FILE is a certificate (JSON) or a plan (TOML or JSON). The page is one file and opens offline.
     An existing page is replaced once the new one is complete.
 
     \b
-    bistochastic report protected.csv.certificate.json --out report.html
+    bistochastic report protected.csv.certificate.json --out report.html --title "Survey 2026"
     bistochastic report plan.toml --records 10000 --out report.html
 
     Errors of estimates are for a simple random sample; --design-effect raises them.
@@ -47,7 +50,7 @@ def report(file: Path, out: Path, records: int | None, design_effect: float) -> 
     if is_certificate(file, "file"):
         if records is not None:
             raise ValueError("`records` must go with a plan; got a certificate")
-        read_certificate(file, "file").report(out, design_effect=design_effect)
+        read_certificate(file, "file").report(out, **options)
     else:
-        read_plan(file, "file").report(out, records, design_effect=design_effect)
+        read_plan(file, "file").report(out, records, **options)
     say(f"Written to {shown(out)}")

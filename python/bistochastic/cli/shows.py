@@ -35,7 +35,7 @@ def _demo(beta: float, data: Path | None) -> None:
 
 
 @main.command(name="paper", short_help="Recompute the statements of the paper.")
-@click.option("--markdown", is_flag=True, help="Print the page docs/paper.md.")
+@click.option("--markdown", is_flag=True, help="Print the page as Markdown.")
 def _paper(markdown: bool) -> None:
     """Recompute the paper's statements: what is printed, what holds, and why they differ."""
     say(paper.markdown() if markdown else paper.report())

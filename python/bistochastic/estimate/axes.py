@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from bistochastic import arguments
-from bistochastic.words import cut, shown
+from bistochastic.words import Shown, cut, shown
 
 
 @dataclass(frozen=True)
-class Axis:
+class Axis(Shown):
     """A column of an estimated table: its name, and its categories in the order of the table.
 
     >>> Axis("sex", ("F", "M"))
@@ -28,15 +28,6 @@ class Axis:
     def __repr__(self) -> str:
         names = ", ".join(cut([repr(each) for each in self.categories]))
         return f"Axis(name={self.name!r}, categories=({names}{',' * (len(self.categories) == 1)}))"
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        pairs = [
-            ("categories", f"{len(self.categories):,}"),
-            ("in order", ", ".join(cut(self.words()))),
-        ]
-        return fragment(facts(pairs, caption=f"Axis {shown(self.name)}"))
 
 
 def of_categories(categories: Any, size: int) -> tuple[Axis, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bistochastic import _core
 from bistochastic.estimate.axes import Axis
-from bistochastic.words import shown
+from bistochastic.words import Shown, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ MOST = 2**53
 
 
 @dataclass(frozen=True, eq=False)
-class _Cells:
+class _Cells(Shown):
     """What ``Counts`` holds."""
 
     columns: tuple[str, ...]
@@ -106,13 +106,6 @@ class Counts(_Cells):
 
     def __repr__(self) -> str:
         return f"<Counts of {self.records} records: {_sizes(self.axes)}>"
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        pairs = [(axis.name, f"{len(axis.categories)} levels") for axis in self.axes]
-        pairs += [("records", f"{self.records:,}"), ("without an answer", f"{self.unanswered:,}")]
-        return fragment(facts(pairs, caption="Counts"))
 
 
 def _sizes(axes: tuple[Axis, ...]) -> str:

@@ -110,7 +110,7 @@ def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> 
     """Tables of weights, and the map back, where one matrix is all there is."""
     if codes is None or counts is not None:
         raise TypeError("`weights` must be given with codes; got counts")
-    array = np.ascontiguousarray(tallies.code_array(codes).reshape(-1))
+    array = np.ascontiguousarray(tallies.code_array(codes, matrix.size).reshape(-1))
     given = weight_array("weights", weights, len(array))
     if array.dtype.kind == "i":
         low = array < 0

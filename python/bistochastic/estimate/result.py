@@ -8,7 +8,6 @@ its variance is theirs over the number of records.
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -377,13 +376,14 @@ class Estimate:
         return self._framed(columns, library)
 
     def _framed(self, columns: dict[str, Any], library: str | None) -> Any:
-        from bistochastic.adapters.results import made_by
-
         if self._make is not None and library is None:
             return self._make(columns)
         for name in ("pandas", "polars") if library is None else (library,):
-            with suppress(ImportError):
-                return made_by(name, columns)
+            try:
+                module = __import__(name)
+            except ImportError:
+                continue
+            return module.DataFrame(columns)
         if library is None:
             raise ImportError("`to_frame` must find pandas or polars; got neither")
         raise ImportError(f"`to_frame` must find {library}; got none: install it")
@@ -449,7 +449,7 @@ class Estimate:
     def _decimals(self) -> int:
         """Choose decimals that show two digits of a typical standard error."""
         errors = self.standard_errors if self._is_quick else np.array([0.5 / self.records**0.5])
-        errors = errors[errors > 0]
+        errors = errors[(errors > 0) & np.isfinite(errors)]
         if not len(errors):
             return 4
         return min(max(1 - math.floor(math.log10(float(np.median(errors)))), 2), 6)
@@ -490,7 +490,7 @@ class Estimate:
 
         >>> import bistochastic as bs
         >>> len(bs.identity(30).estimate(counts=[1] * 30).to_text().splitlines())
-        35
+        33
         """
         return self._text(len(self.frequencies))
 
@@ -532,7 +532,7 @@ class Estimate:
         ]
         if not all(math.isfinite(share) for _, share, _, _ in bars):
             return None
-        title = "Estimated shares" + (", with intervals of 95 %" if self._is_quick else "")
+        title = "Estimated proportions" + (", with 95% intervals" if self._is_quick else "")
         return markup.titled(markup.bars(bars, title=title, shown="{:.4f}".format))
 
     def _words(self) -> list[tuple[str, ...]]:

@@ -29,7 +29,7 @@ def tally(matrix: Matrix, codes: object, counts: object) -> Array:
 
 
 def _of_codes(matrix: Matrix, codes: object) -> Array:
-    array = code_array(codes)
+    array = code_array(codes, matrix.size)
     if array.ndim > 1 and isinstance(composition(matrix), Kron):
         # Columns side by side look just like this, and would be counted as many records as cells.
         how = "np.ravel_multi_index(columns, sizes)"
@@ -40,10 +40,12 @@ def _of_codes(matrix: Matrix, codes: object) -> Array:
     return _core.count(plain, matrix.size).astype(float)
 
 
-def code_array(codes: object) -> np.ndarray:
-    """Codes as an array of whole numbers; true and false are 1 and 0."""
+def code_array(codes: object, size: int) -> np.ndarray:
+    """Read codes as an array of integers; True and False are 1 and 0."""
+    from bistochastic.adapters.values import codes_of
+
     must = "be an array of whole numbers"
-    array = arguments.array("codes", must, codes)
+    array = arguments.array("codes", must, codes_of(codes, size))
     if array.size == 0 and array.dtype.kind in "fO":
         # An empty list or series has no type.
         array = array.astype(np.int64)

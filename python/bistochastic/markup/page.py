@@ -65,8 +65,18 @@ margin:1rem 0}
 .bs-note{border-left:4px solid var(--edge);padding:.1rem 0 .1rem .9rem;color:var(--quiet)}
 .bs-panel{background:var(--panel);border:1px solid var(--edge);border-radius:6px;
 padding:.7rem 1rem;margin:1rem 0}
-.bs-contents ol{columns:2;padding-left:1.4rem}
-.bs-contents li{margin:0;padding:.1rem 0;break-inside:avoid}
+.bs-box{border:2px solid var(--ink);border-radius:8px;padding:.6rem 1rem;margin:1rem 0;
+background:var(--panel)}
+.bs-box .bs-table{margin:.2rem 0 0;width:100%}.bs-box tr:last-child>*{border-bottom:0}
+.bs-box th{width:15.5rem}
+.bs-tiles{display:flex;flex-wrap:wrap;gap:.2rem 2.2rem;margin:.2rem 0}
+.bs-tiles strong{font-size:1.7rem;line-height:1.2}
+.bs-contents ol{display:flex;flex-wrap:wrap;gap:.1rem 1.4rem;padding:0;list-style:none}
+.bs-contents li{margin:0;padding:.1rem 0}
+.bs-figures{display:flex;flex-wrap:wrap;gap:0 2.5rem;align-items:flex-end}
+.bs-beside{display:flex;flex-wrap:wrap;gap:0 2.5rem}.bs-beside>*{flex:1 1 18rem;max-width:100%}
+.bs-beside>figure{flex:1 1 25rem}label{display:inline-block}
+.bs-figures figure{max-width:100%}.bs-figures .bs-wide{container-type:normal}
 .bs-table{font-size:.92rem}
 .bs-wide{container-type:inline-size}
 .bs-wide caption{max-width:calc(100vw - 2.4rem);max-width:100cqi;position:sticky;left:0;
@@ -80,15 +90,21 @@ border-radius:4px;padding:.15rem .4rem;max-width:100%}
 output{font-weight:700;font-variant-numeric:tabular-nums}
 figure{margin:.8rem 0}
 figcaption{font-size:.88rem;color:var(--quiet);margin-top:.3rem}
-.bs-print{display:none}
 footer{margin-top:3rem;color:var(--quiet);font-size:.88rem;border-top:1px solid var(--edge)}
 details>summary{cursor:pointer}
-@media (max-width:40rem){html{font-size:16px}.bs-contents ol{columns:1}body{padding:0 .9rem 2rem}}
-@page{size:A4;margin:18mm 16mm}
+@media (max-width:40rem){html{font-size:16px}body{padding:0 .9rem 2rem}
+.bs-table{font-size:.82rem}.bs-table th,.bs-table td{padding:.25em .35em}
+.bs-box th,.bs-box td{display:block;width:auto;border-bottom:0;padding:.1rem 0}}
+@page{size:A4;margin:13mm 15mm}
 @media print{:root{--paper:#fff;--ink:#000;--quiet:#333;--edge:#999;--panel:#fff;--link:#000;
---mark:#000;color-scheme:light}html{font-size:10.5pt}body{max-width:none;padding:0}
-.bs-skip,.bs-contents,.bs-screen{display:none}h2,h3{break-after:avoid}tr,svg,.bs-panel{break-inside:avoid}
-.bs-print{display:block}.bs-wide{overflow:visible}thead{display:table-header-group}a{text-decoration:none}}
+--mark:#000;color-scheme:light}html{font-size:8.6pt;line-height:1.32}body{max-width:none;padding:0}
+.bs-skip,.bs-contents,.bs-screen{display:none}h2,h3{break-after:avoid}
+tr,figure,.bs-box,.bs-panel{break-inside:avoid}
+h1{margin:0 0 .2rem}h2{margin:.9rem 0 .2rem;padding-top:.2rem}h3{margin:.6rem 0 .1rem}
+p,ul,ol,figure{margin:.3rem 0}.bs-box{margin:.3rem 1px}li{margin:.05rem 0}.bs-table{margin:.3rem 0}
+.bs-table th,.bs-table td{padding:.1em .6em}.bs-picture{zoom:.72}
+#appendix{font-size:.92em}footer{margin-top:.8rem}.bs-wide{overflow:visible}
+thead{display:table-header-group}a{text-decoration:none}}
 """
 
 
@@ -97,16 +113,17 @@ def page(
     *children: object,
     lead: object = None,
     banner: object = None,
+    summary: object = None,
     contents: Sequence[tuple[str, str]] = (),
     footer: object = None,
     script: str | None = None,
     data: Mapping[str, object] | None = None,
-    lang: str = "en",
 ) -> str:
-    """A whole page: a head, ``children`` as the main part, and a footer.
+    """Write a whole page: a head, ``children`` as the main part, and a footer.
 
+    ``summary`` is in a box below the title, and ``banner`` in a frame above everything.
     ``contents`` are (id, words) of sections, as links. ``script`` is run at the end, and finds
-    ``data`` as JSON in the element ``data``. ``banner`` stands above everything in a frame.
+    ``data`` as JSON in the element ``data``.
 
     >>> text = page("A <b>", section("What", "words", id="what"), contents=[("what", "What")])
     >>> "<title>A &lt;b&gt;</title>" in text, "http" in text.replace("http-equiv", "")
@@ -132,6 +149,7 @@ def page(
             None if banner is None else element("p", banner, class_="bs-banner"),
             element("h1", title),
             None if lead is None else element("p", lead, class_="bs-lead"),
+            None if summary is None else element("div", summary, class_="bs-box"),
         ),
         _contents(contents) if contents else None,
         element("main", *children, id="main", tabindex="-1"),
@@ -139,7 +157,7 @@ def page(
         None if data is None else _data(data),
         None if script is None else Markup(f"<script>{script}</script>"),
     ]
-    whole = element("html", element("head", head), "\n", element("body", body), lang=lang)
+    whole = element("html", element("head", head), "\n", element("body", body), lang="en")
     return f"<!doctype html>\n{whole}\n"
 
 

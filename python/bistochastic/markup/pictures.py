@@ -1,30 +1,32 @@
 """Pictures as inline SVG, made of plain numbers: a heat map, and bars with intervals.
 
-They take the colour of the text around them, so that they are right on light and on dark. Every
-picture has a title and a text that says what it shows. None needs colour to be read: cells hold
-their numbers, and impossible ones are struck through.
+They take the colour of the text around them, so they are right on light and on dark. Every picture
+has a title and a text that says what it shows. None needs colour to be read: cells hold their
+numbers, and impossible ones are struck through.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from bistochastic.markup.elements import Markup, element
 
 # The largest matrix that is drawn.
 LARGEST = 32
-# Up to so many categories cells hold two decimals, above it whole percents.
+# Up to this many categories cells hold two decimals, above it whole percents.
 _FEW = 12
-# A letter of a monospaced font is about so wide as a share of its height.
+# The width of a letter of a monospaced font, as a part of its height.
 _MONO = 0.6
 # Of the ink, so that text on it can be read on light and on dark.
 _DARKEST = 0.6
 # Steps of darkness: cells of the same step are drawn in one go.
 _STEPS = 24
-# The longest label beside a picture; the whole one is in the tables.
+# The longest label in a picture; the whole one is in the tables.
 _LONGEST = 22
 _CUT = "\u2026"
+
+Item = tuple[object, float, float | None, float | None]
 
 
 def heat(
@@ -32,15 +34,13 @@ def heat(
     labels: Sequence[object] | None = None,
     *,
     title: str,
-    description: str | None = None,
-    id: str | None = None,
     first: int = 1,
 ) -> Markup:
-    """The probabilities of a matrix: a row per truth, a column per report, at most 32 of each.
+    """Draw a matrix: true categories down, reported ones across, at most 32 of each.
 
-    Darker is more likely. Cells hold their numbers: two decimals up to 12 levels, above that whole
-    percents, with those below a half left empty. A cell that is struck through is exactly 0. Rows
-    and columns have the names of their categories; without ``labels`` they are numbered from
+    Darker is more likely. Cells hold their numbers: two decimals up to 12 categories, above that
+    whole percents, with those below a half left empty. A cell that is struck through is exactly 0.
+    Rows and columns have the names of their categories; without ``labels`` they are numbered from
     ``first`` on.
 
     >>> picture = heat([[0.75, 0.25], [0.25, 0.75]], ["<a>", "b"], title="sex")
@@ -50,22 +50,30 @@ def heat(
     n = len(rows)
     if n > LARGEST:
         raise ValueError(f"`rows` must be at most {LARGEST}; got {n}")
-    names = [str(i + first) for i in range(n)] if labels is None else short_names(labels, first)
-    cell = 34.0 if n <= _FEW else 20.0
-    size = 11.0 if n <= _FEW else 9.0
+    cell, size = cell_size(n)
+    most = max((max(row) for row in rows), default=1.0) or 1.0
+    names = range(first, first + n) if labels is None else labels
+    texts = [_numbers(row, u, cell, size, n) for u, row in enumerate(rows)]
+    cells = [_fills(rows, most, cell), _strikes(rows, cell)]
+    return grid(names, cells, texts, title=title, description=heat_text(rows))
+
+
+def grid(
+    labels: Sequence[object], below: object, above: object, *, title: str, description: str
+) -> Markup:
+    """Draw the frame of a heat map: names on both axes, lines, and the cells around these."""
+    n = len(labels)
+    names = short_names(labels)
+    cell, size = cell_size(n)
     side = cell * n
     longest = max(len(name) for name in names) * size * _MONO
     left = max(longest, 5 * size * _MONO) + 24
-    # Above the columns names stand upright where they are wider than these.
+    # Above the columns, names stand upright if they are wider than a cell.
     upright = longest > cell - 2
     top = longest + 30 if upright else 34.0
-    most = max((max(row) for row in rows), default=1.0) or 1.0
-    drawn = [
-        _fills(rows, most, cell),
-        _strikes(rows, cell),
-        _grid(n, cell),
-        [_numbers(row, u, cell, size, n) for u, row in enumerate(rows)],
-    ]
+    lines = "".join(
+        f"M0 {_n(i * cell)}h{_n(side)}M{_n(i * cell)} 0v{_n(side)}" for i in range(n + 1)
+    )
     heads = [
         _text(name, (v + 0.5) * cell + size * 0.35, -6, size, "start", turned=True)
         if upright
@@ -75,113 +83,108 @@ def heat(
     sides = [_text(name, -6, (u + 0.5) * cell + size * 0.35, size, "end")
              for u, name in enumerate(names)]  # fmt: skip
     axes = [
-        _text("report", side / 2, 14 - top, size, "middle", quiet=True),
-        _text("truth", -6, -6, size, "end", quiet=True),
+        _text("reported", side / 2, 14 - top, size, "middle", quiet=True),
+        _text("true", -6, -6, size, "end", quiet=True),
     ]
-    body = element("g", drawn, heads, sides, axes, transform=f"translate({_n(left)} {_n(top)})")
-    said = description or heat_text(rows)
-    return svg(left + side + 2, top + side + 2, body, title=title, description=said, id=id)
+    drawn = [below, element("path", d=lines, class_="bs-grid"), above, heads, sides, axes]
+    body = element("g", drawn, transform=f"translate({_n(left)} {_n(top)})")
+    return _svg(left + side + 2, top + side + 2, body, title=title, description=description)
 
 
-def short_names(labels: Sequence[object], first: int = 1) -> list[str]:
-    """The names of categories beside a picture, cut if they are long; those that are then alike
-    have their numbers.
+def cell_size(n: int) -> tuple[float, float]:
+    """Return the side of a cell of a heat map, and the height of its letters."""
+    return (34.0, 11.0) if n <= _FEW else (20.0, 9.0)
+
+
+def short_names(labels: Sequence[object]) -> list[str]:
+    """Shorten the names of categories; those that are then alike get numbers.
 
     >>> short_names(["a", "b"]), short_names(["x" * 30, "x" * 31])[1]
     (['a', 'b'], 'xxxxxxxxxxxxxxxxxxxxx… 2')
     """
     names = [_short(str(label)) for label in labels]
-    return [
-        f"{name} {i + first}" if names.count(name) > 1 else name for i, name in enumerate(names)
-    ]
+    return [f"{name} {i + 1}" if names.count(name) > 1 else name for i, name in enumerate(names)]
 
 
 def heat_text(rows: Sequence[Sequence[float]]) -> str:
-    """What a heat map shows, in words."""
+    """Say what a heat map shows."""
     n = len(rows)
-    truth, others, never = spans(rows)
-    said = f"A table of {n} by {n} probabilities: a row per truth, a column per report. The truth "
-    said += f"is reported with probability {truth}."
+    others = [p for u, row in enumerate(rows) for p in (*row[:u], *row[u + 1 :])]
+    said = f"A table of {n} by {n} probabilities. The true category is reported with probability "
+    said += f"{_span([row[u] for u, row in enumerate(rows)])}."
     if others:
-        said += f" Each other report has probability {others}."
-    if never != "0":
-        said += f" {never} of the {n * (n - 1)} other reports never occur."
+        said += f" Each other category has probability {_span(others)}."
+    if 0 in others:
+        said += f" {others.count(0)} of the {len(others)} false reported values never occur."
     return said
 
 
-def spans(rows: Sequence[Sequence[float]]) -> tuple[str, str, str]:
-    """The chances of the truth, those of other reports, and how many of these never occur."""
-    truths = [row[u] for u, row in enumerate(rows)]
-    others = [p for u, row in enumerate(rows) for p in (*row[:u], *row[u + 1 :])]
-    return _span(truths), _span(others) if others else "", str(others.count(0))
-
-
 def bars(
-    items: Sequence[tuple[object, float, float | None, float | None]],
+    items: Sequence[Item | None],
     *,
     title: str,
     most: float | None = None,
     shown: Callable[[float], str] = "{:.3g}".format,
-    description: str | None = None,
-    id: str | None = None,
+    texts: Sequence[str] | None = None,
+    faint: Collection[int] = (),
 ) -> Markup:
-    """Horizontal bars from 0, each with its number and, where there is one, its interval.
+    """Draw horizontal bars from 0, each with its number and, if there is one, its interval.
 
-    ``items`` are (label, value, low, high), with ``None`` for no interval.
+    ``items`` are (label, value, low, high), with ``None`` for no interval. An item that is ``None``
+    is a gap. ``texts`` replace the numbers; items in ``faint`` are paler.
 
-    >>> "0.5 (0.4 to 0.6)" in bars([("a", 0.5, 0.4, 0.6)], title="shares", most=1)
+    >>> "0.5 (0.4 to 0.6)" in bars([("a", 0.5, 0.4, 0.6)], title="proportions", most=1)
     True
     """
-    values = [max(value, high or 0.0) for _, value, _, high in items if math.isfinite(value)]
-    top = most if most is not None else max(values, default=1.0)
-    top = top if top > 0 else 1.0
-    width, height, size = 300.0, 22.0, 11.0
-    names = [_short(str(label)) for label, *_ in items]
+    given = [("", 0.0, None, None) if item is None else item for item in items]
+    values = [max(value, high or 0.0) for _, value, _, high in given if math.isfinite(value)]
+    top = (most if most is not None else max(values, default=1.0)) or 1.0
+    width, size = 220.0, 11.0
+    names = [_short(str(label)) if label else "" for label, *_ in given]
     left = max((len(name) for name in names), default=1) * size * _MONO + 12
-    texts = [_interval(value, low, high, shown) for _, value, low, high in items]
-    right = max((len(text) for text in texts), default=1) * size * _MONO + 12
+    told = texts or [_interval(value, low, high, shown) for _, value, low, high in given]
+    right = max((len(text) for text in told), default=1) * size * _MONO + 12
+
+    def along(value: float) -> float:
+        # An infinite value reaches the edge, and its number says so.
+        return width * min(1.0, max(0.0, value / top)) if math.isfinite(value) else width
+
     drawn: list[Markup] = []
-    for i, ((_, value, low, high), name, text) in enumerate(zip(items, names, texts, strict=True)):
-        y = i * height
-        # An infinite one goes to the edge, and its number says so.
-        x = width * min(1.0, max(0.0, value / top if math.isfinite(value) else 1.0))
+    y = 0.0
+    for i, (item, name, text) in enumerate(zip(items, names, told, strict=True)):
+        if item is None:
+            y += 10
+            continue
+        _, value, low, high = item
         drawn.append(_text(name, -6, y + 15, size, "end"))
-        drawn.append(element("path", d=f"M0 {_n(y + 4)}h{_n(x)}v14H0z", class_="bs-ink",
-                             fill_opacity=_n(_DARKEST)))  # fmt: skip
+        drawn.append(element("path", d=f"M0 {_n(y + 4)}h{_n(along(value))}v14H0z", class_="bs-ink",
+                             fill_opacity=_n(_DARKEST / 2 if i in faint else _DARKEST)
+                             ))  # fmt: skip
         if low is not None and high is not None:
-            a, b = (width * min(1.0, max(0.0, end / top)) for end in (low, high))
-            y += 11
-            d = f"M{_n(a)} {_n(y)}H{_n(b)}M{_n(a)} {_n(y - 4)}v8M{_n(b)} {_n(y - 4)}v8"
-            drawn.append(element("path", d=d, class_="bs-line"))
-        drawn.append(_text(text, width + 8, i * height + 15, size, "start"))
-    tall = height * len(items)
-    drawn.append(element("path", d=f"M0 0V{_n(tall)}", class_="bs-line"))
+            a, b, mid = _n(along(low)), _n(along(high)), _n(y + 11)
+            ends = f"M{a} {_n(y + 7)}v8M{b} {_n(y + 7)}v8"
+            drawn.append(element("path", d=f"M{a} {mid}H{b}{ends}", class_="bs-line"))
+        drawn.append(_text(text, width + 8, y + 15, size, "start"))
+        y += 22
+    drawn.append(element("path", d=f"M0 0V{_n(y)}", class_="bs-line"))
     body = element("g", drawn, transform=f"translate({_n(left)} 2)")
-    said = description or "; ".join(
-        f"{label}: {text}" for (label, *_), text in zip(items, texts, strict=True)
-    )
-    return svg(left + width + right, tall + 4, body, title=title, description=said, id=id)
+    each = zip(items, given, told, strict=True)
+    words = "; ".join(f"{label}: {text}" for item, (label, *_), text in each if item is not None)
+    return _svg(left + width + right, y + 4, body, title=title, description=words)
 
 
 def titled(picture: Markup) -> Markup:
-    """A picture below its title, where nothing else says what it shows.
+    """Put the title of a picture above it, if nothing else says what it shows.
 
-    >>> titled(bars([("a", 0.5, None, None)], title="shares")).startswith('<p class="bs-quiet">sha')
+    >>> titled(bars([("a", 0.5, None, None)], title="parts")).startswith('<p class="bs-quiet">par')
     True
     """
     title = picture.split("<title>", 1)[1].split("</title>", 1)[0]
     return Markup(f'<p class="bs-quiet">{title}</p>{picture}')
 
 
-def svg(
-    width: float,
-    height: float,
-    *children: object,
-    title: str,
-    description: str,
-    id: str | None = None,
-) -> Markup:
-    """A picture of its own with a title and a text, for those who do not see it."""
+def _svg(width: float, height: float, *children: object, title: str, description: str) -> Markup:
+    """A picture with a title and a text, for those who do not see it."""
     return element(
         "svg",
         element("title", title),
@@ -192,78 +195,60 @@ def svg(
         viewBox=f"0 0 {math.ceil(width)} {math.ceil(height)}",
         width=math.ceil(width),
         height=math.ceil(height),
-        id=id,
     )
 
 
 def _fills(rows: Sequence[Sequence[float]], most: float, cell: float) -> list[Markup]:
-    """Cells of the same darkness in one path, neighbours of a row as one stretch."""
-    found: dict[int, list[str]] = {}
+    """Cells of the same darkness in one path."""
+    found: dict[int, str] = {}
+    side = _n(cell)
     for u, row in enumerate(rows):
-        steps = [math.ceil(p / most * _STEPS) for p in row]
-        v = 0
-        while v < len(steps):
-            end = v
-            while end < len(steps) and steps[end] == steps[v]:
-                end += 1
-            if steps[v]:
-                d = f"M{_n(v * cell)} {_n(u * cell)}h{_n((end - v) * cell)}v{_n(cell)}"
-                found.setdefault(steps[v], []).append(f"{d}h-{_n((end - v) * cell)}z")
-            v = end
+        for v, p in enumerate(row):
+            step = math.ceil(p / most * _STEPS)
+            at = f"M{_n(v * cell)} {_n(u * cell)}h{side}v{side}h-{side}z"
+            found[step] = found.get(step, "") + at * bool(step)
     return [
-        element("path", d="".join(d), class_="bs-ink", fill_opacity=_n(_DARKEST * k / _STEPS))
-        for k, d in sorted(found.items())
+        element("path", d=d, class_="bs-ink", fill_opacity=_n(_DARKEST * step / _STEPS))
+        for step, d in sorted(found.items())
+        if d
     ]
 
 
 def _strikes(rows: Sequence[Sequence[float]], cell: float) -> Markup | None:
-    """A stroke through every cell that is exactly 0; neighbours along the stroke as one."""
-    n = len(rows)
-    d: list[str] = []
-    for u in range(n):
-        for v in range(n):
-            # A run of zeros along the falling diagonal starts where the cell before it is none.
-            if rows[u][v] or (u and v and not rows[u - 1][v - 1]):
-                continue
-            far = 1
-            while u + far < n and v + far < n and not rows[u + far][v + far]:
-                far += 1
-            d.append(f"M{_n(v * cell)} {_n(u * cell)}l{_n(far * cell)} {_n(far * cell)}")
-    return element("path", d="".join(d), class_="bs-strike") if d else None
-
-
-def _grid(n: int, cell: float) -> Markup:
-    side = _n(n * cell)
-    across = "".join(f"M0 {_n(i * cell)}H{side}" for i in range(n + 1))
-    down = "".join(f"M{_n(i * cell)} 0V{side}" for i in range(n + 1))
-    return element("path", d=across + down, class_="bs-grid")
+    """A stroke through every cell that is exactly 0."""
+    d = "".join(
+        f"M{_n(v * cell)} {_n(u * cell)}l{_n(cell)} {_n(cell)}"
+        for u, row in enumerate(rows)
+        for v, p in enumerate(row)
+        if p == 0
+    )
+    return element("path", d=d, class_="bs-strike") if d else None
 
 
 def _numbers(row: Sequence[float], u: int, cell: float, size: float, n: int) -> Markup:
     """The numbers of a row as one text of cells of the same length, which is short to write."""
     letters = round(cell / (size * _MONO))
     line = "".join(f"{cell_text(p, n):^{letters}}" for p in row).replace(" ", "\u00a0")
-    return element(
-        "text",
-        Markup(line),
-        x="0",
-        y=_n((u + 0.5) * cell + size * 0.35),
-        textLength=_n(cell * len(row)),
-        font_size=_n(size),
-        class_="bs-mono",
-    )
+    return element("text", line, x="0", y=_n((u + 0.5) * cell + size * 0.35),
+                   textLength=_n(cell * len(row)), font_size=_n(size), class_="bs-mono"
+                   )  # fmt: skip
 
 
 def hundredths(p: float) -> int:
-    """A probability in whole hundredths; 100 only where it is 1."""
+    """Write a probability in whole hundredths; 100 only if it is 1."""
     return 100 if p == 1 else min(99, int(f"{p:.2f}".replace(".", "")))
 
 
 def cell_text(p: float, n: int) -> str:
-    """A probability as it stands in a cell of a matrix of ``n`` levels."""
-    if n <= _FEW:
-        return "0" if p == 0 else "1" if p == 1 else f".{hundredths(p):02}"
-    return str(hundredths(p) or "")
+    """Write a probability as a cell of a matrix of ``n`` categories holds it.
+
+    >>> [cell_text(p, 2) for p in (0, 0.001, 0.25, 1)], cell_text(0.25, 32), cell_text(0.001, 32)
+    (['0', '<.01', '.25', '1'], '25', '')
+    """
+    whole = hundredths(p)
+    if n > _FEW:
+        return str(whole or "")
+    return str(int(p)) if p in (0, 1) else f".{whole:02}" if whole else "<.01"
 
 
 def _text(

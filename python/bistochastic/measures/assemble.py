@@ -94,7 +94,7 @@ def _average(matrix: Matrix, mean: measures.Average) -> list[Entry]:
     known = status_of(mean.exact)
     return [
         Entry("entropy_rate", mean.bits, known, f"of {matrix.max_bits:.6g}"),
-        Entry("beta", mean.beta, known, "an average over the true values"),
+        Entry("beta", mean.beta, known, "an average over the categories"),
     ]
 
 
@@ -165,13 +165,13 @@ def _epsilon(matrix: Matrix, found: measures.Lines | None) -> Entry:
         where = ""
         if witness is not None:
             u, w, v = witness
-            where = f": {v} is reported if {u} is true, never if {w} is true"
+            where = f": {v} is reported for true {u}, never for true {w}"
         may = "rules out" if known == "exact" or where else "may rule out"
-        return Entry("epsilon", math.inf, known, f"a reported value {may} a true value{where}")
+        return Entry("epsilon", math.inf, known, f"a reported value {may} a true one{where}")
     note = ""
     if witness is not None and matrix.epsilon > 0:
         u, w, v = witness
-        note = f"reported value {v} favours true value {u} over {w}"
+        note = f"reported {v} favours true {u} over true {w}"
     return Entry("epsilon", matrix.epsilon, known, note)
 
 
@@ -212,7 +212,7 @@ def _deniability(matrix: Matrix, found: measures.Lines | None) -> list[Entry]:
         # By its definition epsilon is the gamma at which all true values are alike.
         entries[2:] = [Entry(names[2], matrix.size, "exact")]
     elif found is not None:
-        entries[2] = replace(entries[2], note="true values that stay possible")
+        entries[2] = replace(entries[2], note="true values left possible")
     return entries
 
 
@@ -221,7 +221,7 @@ def _analyst(matrix: Matrix, found: measures.Lines | None, *, full: bool) -> lis
     ergodic = matrix.is_ergodic
     return [
         missing("truthfulness", _TOO_LARGE) if truth is None
-        else Entry("truthfulness", truth, "exact", "proportion reported truthfully, uniform prior"),
+        else Entry("truthfulness", truth, "exact", "under a uniform prior"),
         missing("is_ergodic", _TOO_LARGE) if ergodic is None
         else Entry("is_ergodic", ergodic, "exact"),
         *conditioning(matrix, full=full),
@@ -234,7 +234,7 @@ def _varah(found: measures.Lines | None) -> Entry:
         return missing("varah_bound", _TOO_LARGE)
     spare = 2 * found.least_diagonal - 1
     if spare <= 0:
-        return missing("varah_bound", "some true value is reported with probability at most 1/2")
+        return missing("varah_bound", "some truthful probability is at most 1/2")
     return Entry("varah_bound", _up(1 / spare), "bound", "holds in the 1-, 2- and inf-norm")
 
 

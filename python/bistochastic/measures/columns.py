@@ -48,7 +48,7 @@ def _column(matrix: Matrix, v: int, found: Callable[[Matrix], Array]) -> Array:
             for weight, part in mixture:
                 total += weight * found(part)
             return total
-        case Product(first=first, second=second):
+        case Product(parts=(first, second)):
             if matrix.size <= _PRODUCT:
                 return np.ascontiguousarray(matrix.to_dense()[:, v])
             row = np.ascontiguousarray(found(second)[None, :])

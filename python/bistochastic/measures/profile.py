@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Status = Literal["exact", "bound", "not computed"]
 
 # The name of each measure in words, and the direction of rounding: +1 up, -1 down.
-_WORDS: dict[str, tuple[str, int]] = {
+WORDS: dict[str, tuple[str, int]] = {
     "entropy_rate": ("entropy rate, bits", -1),
     "beta": ("beta", -1),
     "worst_row": ("beta, least protected category", -1),
@@ -27,14 +27,14 @@ _WORDS: dict[str, tuple[str, int]] = {
     "capacity": ("channel capacity, any prior, bits", +1),
     "guessing_probability": ("best guess, uniform prior", +1),
     "max_leakage": ("maximal leakage, any prior, bits", +1),
-    "guaranteed_max_leakage": ("maximal leakage that beta alone allows", +1),
+    "guaranteed_max_leakage": ("maximal leakage that beta allows", +1),
     "epsilon": ("epsilon", +1),
     "metric_epsilon": ("epsilon per unit of cost", +1),
     "expected_cost": ("expected cost of a reported value", 0),
     "deniability_1": ("true values deniable at gamma 1", 0),
     "deniability_2": ("true values deniable at gamma 2", 0),
-    "deniability_epsilon": ("true values deniable at gamma e^epsilon", 0),
-    "truthfulness": ("truthfulness", 0),
+    "deniability_epsilon": ("true values deniable, gamma e^epsilon", 0),
+    "truthfulness": ("truthful probability, mean", 0),
     "is_ergodic": ("ergodic", 0),
     "rank": ("rank", 0),
     "condition": ("condition, 2-norm", +1),
@@ -44,8 +44,6 @@ _WORDS: dict[str, tuple[str, int]] = {
     "best_guess": ("best guess under the prior", +1),
 }
 
-# Measures between 0 and 1, which are drawn.
-_SHARES = ("beta", "worst_row", "worst_column", "guessing_probability", "truthfulness")
 _TO_THE_DIGIT = ("entropy_rate", "beta", "worst_row", "worst_column", "epsilon")
 
 
@@ -75,7 +73,7 @@ class Entry:
         >>> bs.uniform(3).profile()["worst_row"].words
         'beta, least protected category'
         """
-        return _WORDS[self.name][0]
+        return WORDS[self.name][0]
 
     @property
     def text(self) -> str:
@@ -101,7 +99,7 @@ def shortened(entry: Entry, digits: int) -> str:
     >>> shortened(bs.uniform(3).profile()["guessing_probability"], 2)
     '0.34'
     """
-    x, direction = entry.value, _WORDS[entry.name][1]
+    x, direction = entry.value, WORDS[entry.name][1]
     if x is None:
         return "-"
     if isinstance(x, bool):
@@ -168,7 +166,7 @@ class Profile:
 
         >>> import bistochastic as bs
         >>> bs.uniform(4).profile().rows()[1]
-        ['beta', '1', 'exact', 'an average over the rows']
+        ['beta', '1', 'exact', 'an average over the categories']
         """
         return [[e.words, e.text, e.status, e.note] for e in self]
 
@@ -182,16 +180,10 @@ class Profile:
         from bistochastic import markup
 
         n = self.matrix.size
-        shares = [
-            (entry.words, float(entry.value), None, None)
-            for entry in self
-            if entry.name in _SHARES and entry.value is not None
-        ]
         header = ["Measure", "Value", "Status", "Note"]
         title = f"Profile of {self.matrix.family}, {n} x {n}"
         return markup.fragment(
-            markup.table(header, self.rows(), caption=title, left=(0, 2, 3), scroll=False),
-            markup.titled(markup.bars(shares, title="Measures between 0 and 1", most=1.0)),
+            markup.table(header, self.rows(), caption=title, left=(0, 2, 3), scroll=False)
         )
 
     def plot(self, *, axes: object = None) -> Figure:

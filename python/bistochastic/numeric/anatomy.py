@@ -11,7 +11,7 @@ from bistochastic import _core
 from bistochastic.numeric.classes import of_frame
 from bistochastic.numeric.frames import Frame
 from bistochastic.progress import watched
-from bistochastic.words import shown, table, up
+from bistochastic.words import Shown, shown, table, up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +25,7 @@ CLASS = "class"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Anatomy:
+class Anatomy(Shown):
     """Two tables that share a class and nothing else.
 
     >>> import bistochastic as bs
@@ -52,8 +52,8 @@ class Anatomy:
     l: int | None  # noqa: E741
     """The number of different values in each class, where that was asked for."""
 
-    def _table(self) -> tuple[str, list[str], list[list[str]]]:
-        """The title, the header and the rows of what is shown: bounds, never a record."""
+    def __str__(self) -> str:
+        # Bounds, never a record.
         header = ["sensitive", "surest guess", "1/k"]
         more = []
         if self.l is not None:
@@ -64,19 +64,8 @@ class Anatomy:
             for name, bound in self.bounds.items()
         ]
         asked = f"k = {self.k}" + (f", l = {self.l}" if self.l is not None else "")
-        return f"{self.records} records in {self.classes} classes, {asked}", header, rows
-
-    def __str__(self) -> str:
-        title, header, rows = self._table()
+        title = f"{self.records} records in {self.classes} classes, {asked}"
         return f"{title}\n{table(header, rows)}\n{_MIND}"
-
-    def _repr_html_(self) -> str:
-        from bistochastic import markup
-
-        title, header, rows = self._table()
-        return markup.fragment(
-            markup.table(header, rows, caption=title, scroll=False), markup.element("p", _MIND)
-        )
 
     def __repr__(self) -> str:
         guess = up(max(self.bounds.values()), 4)

@@ -38,7 +38,7 @@ def average(
 
     if not allow_invertible:
         _refuse(matrix)
-    door.rows_of(values, matrix.size)
+    door.check_rows(values, matrix.size)
     numbers = _numbers(matrix, values)
     rows = orders.rows(matrix, numbers, order, key, stream)
     if rows is None:

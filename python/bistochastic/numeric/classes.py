@@ -12,6 +12,7 @@ from bistochastic import _core, arguments
 from bistochastic.numeric.frames import Frame
 from bistochastic.numeric.numbers import finite
 from bistochastic.progress import watched
+from bistochastic.words import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +27,7 @@ _NUMBER, _SCALED = -1, 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Classes:
+class Classes(Shown):
     """Which class each record is in.
 
     >>> import bistochastic as bs
@@ -55,26 +56,11 @@ class Classes:
         ``order[i]``."""
         return np.argsort(self.classes, kind="stable").astype(np.int64)
 
-    def _sizes(self) -> str:
-        least, most = int(self.sizes.min()), int(self.sizes.max())
-        return f"{least}" if least == most else f"{least} to {most}"
-
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import facts, fragment
-
-        pairs = [
-            ("records", f"{len(self.classes):,}"),
-            ("classes", f"{len(self.sizes):,}"),
-            ("records in a class", self._sizes()),
-            ("asked for at least", str(self.k)),
-            ("information loss", f"{self.information_loss:.4g} %"),
-        ]
-        return fragment(facts(pairs, caption=type(self).__name__))
-
     def __repr__(self) -> str:
+        sizes = " to ".join(map(str, sorted({int(self.sizes.min()), int(self.sizes.max())})))
         return (
             f"<{type(self).__name__}: {len(self.classes)} records in {len(self.sizes)} class"
-            f"{'es' * (len(self.sizes) > 1)} of {self._sizes()}, information loss"
+            f"{'es' * (len(self.sizes) > 1)} of {sizes}, information loss"
             f" {self.information_loss:.4g} %>"
         )
 

@@ -16,6 +16,7 @@ from bistochastic.structure import (
     Kron,
     Mixture,
     Product,
+    by_parts,
     classes,
     composition,
     even_kernel,
@@ -28,6 +29,8 @@ from bistochastic.structure import (
 from bistochastic.words import down, percent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from bistochastic.matrix import Matrix
@@ -91,25 +94,20 @@ class Displacement:
 
     def __repr__(self) -> str:
         return (
-            f"<Displacement of {self.size} individuals: beta {down(self.beta)}, half move at most "
-            f"{percent(self.p50)} of the places, 90 % at most {percent(self.p90)}>"
+            f"<Displacement of {self.size} records: beta {down(self.beta)}, half move at most "
+            f"{percent(self.p50)} of the places, 90% at most {percent(self.p90)}>"
         )
 
     def _repr_html_(self) -> str:
-        from bistochastic.markup import bars, facts, fragment, titled
+        from bistochastic.markup import facts, fragment
 
-        moves = {"10 %": self.p10, "50 %": self.p50, "90 %": self.p90, "all": self.furthest}
-        drawn = [(name, share, None, None) for name, share in moves.items()]
-        return fragment(
-            facts(self._facts(), caption="How far values move"),
-            titled(bars(drawn, title="So many move at most so far, of all places", shown=percent)),
-        )
+        return fragment(facts(self._facts(), caption="How far values move"))
 
 
 def displacement(matrix: Matrix) -> Displacement:
     """How far individuals move; see :meth:`bistochastic.Matrix.displacement`."""
     size = matrix.size
-    both = _moves(matrix)
+    both = by_parts(matrix, _moves)
     reach = len(both) // 2
     share = both[reach:].copy()
     share[1:] += both[:reach][::-1]
@@ -143,15 +141,13 @@ def column_beta(matrix: Matrix) -> float:
     >>> m.beta > 0.7, column_beta(m)
     (True, 0.0)
     """
-    return _column(matrix, {})[0]
+    return by_parts(matrix, _column)[0]
 
 
-def _column(matrix: Matrix, seen: dict[Matrix, tuple[float, bool]]) -> tuple[float, bool]:
-    """That beta, and whether a part is drawn for everybody. A matrix may hold one many times."""
-    if matrix in seen:
-        return seen[matrix]
+def _column(matrix: Matrix, found: Callable[[Matrix], tuple[float, bool]]) -> tuple[float, bool]:
+    """Find that beta, and whether a component is drawn for everyone."""
     made = composition(matrix)
-    parts = [] if made is None else [_column(part, seen) for part in made.parts]
+    parts = [] if made is None else [found(part) for part in made.parts]
     drawn = isinstance(made, Mixture) or any(drawn for _, drawn in parts)
     beta = matrix.beta
     match made:
@@ -164,31 +160,22 @@ def _column(matrix: Matrix, seen: dict[Matrix, tuple[float, bool]]) -> tuple[flo
             sizes = [factor.size for factor in made.parts]
             bits = sum(beta * math.log2(n) for (beta, _), n in zip(parts, sizes, strict=True))
             beta = bits / math.log2(matrix.size)
-    seen[matrix] = beta, drawn
-    return seen[matrix]
+    return beta, drawn
 
 
-def _moves(matrix: Matrix, seen: dict[Matrix, Array] | None = None) -> Array:
+def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
     """The share of individuals and draws by move, from the furthest down to the furthest up."""
-    seen = {} if seen is None else seen
-    if matrix not in seen:
-        seen[matrix] = _moves_of(matrix, seen)
-    return seen[matrix]
-
-
-def _moves_of(matrix: Matrix, seen: dict[Matrix, Array]) -> Array:
     match composition(matrix):
         case Mixture() as mixture:
-            parts = [weight * _moves(part, seen) for weight, part in mixture]
-            return _sum(parts)
+            return _sum([weight * found(part) for weight, part in mixture])
         case Kron() as kron:
-            return _of_axes([(factor.size, _moves(factor, seen)) for factor in kron.factors])
+            return _of_axes([(factor.size, found(factor)) for factor in kron.factors])
         case Product():
             return _of_entries(matrix)
     for look in (_of_classes, _of_neighbours, _of_lies, _of_targets, _of_swap, _of_kernel, _of_row):
-        found = look(matrix)
-        if found is not None:
-            return found
+        moves = look(matrix)
+        if moves is not None:
+            return moves
     return _of_entries(matrix)
 
 

@@ -31,7 +31,7 @@ def permute(
     from bistochastic.adapters import door
 
     size = matrix.size
-    door.rows_of(values, size)
+    door.check_rows(values, size)
     rows = orders.rows(matrix, values, order, key, stream)
     if type(values) is np.ndarray and _is_plain(values):
         if rows is None:

@@ -10,7 +10,7 @@ import numpy as np
 from bistochastic import _core
 from bistochastic.numeric.frames import Frame
 from bistochastic.numeric.numbers import finite
-from bistochastic.words import shown, table
+from bistochastic.words import Shown, shown, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ _LEVELS = (0.1, 0.5, 0.9)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReverseMap:
+class ReverseMap(Shown):
     """The original in the order of the masked values, and what is left.
 
     >>> import bistochastic as bs
@@ -36,7 +36,7 @@ class ReverseMap:
     """
 
     z: Any
-    """The original values, put where the masked ones have the same rank."""
+    """The original values, where the masked ones have the same rank; as confidential as those."""
     residual: Any
     """``y - z``: what masking did beyond moving values from one record to another."""
 
@@ -44,16 +44,9 @@ class ReverseMap:
         # Of the original nothing is shown that was not asked for.
         return f"<ReverseMap of {_records(self.z)} records>"
 
-    def _repr_html_(self) -> str:
-        from bistochastic.markup import element, facts, fragment
-
-        pairs = [("records", f"{_records(self.z):,}"), ("holds", "z, residual")]
-        mind = "z has the values of the original: it is as confidential."
-        return fragment(facts(pairs, caption="ReverseMap"), element("p", mind))
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PermutationDistance:
+class PermutationDistance(Shown):
     """By how many ranks each record was moved.
 
     >>> import bistochastic as bs
@@ -89,25 +82,15 @@ class PermutationDistance:
         single = isinstance(self.distances, np.ndarray) and self.distances.ndim == 1
         return float(found[0]) if single else found
 
-    def _table(self) -> tuple[str, list[str], list[list[str]]]:
-        """The title, the header and the rows of what is shown: quantiles, never a record."""
+    def __str__(self) -> str:
+        # Quantiles, never a record.
         rows = []
         for name, column in zip(self.columns, self.table.T, strict=True):
             still = f"{100 * float((column == 0).mean()):.3g} %"
             levels = np.quantile(column, _LEVELS)
             rows.append([shown(name), *(f"{level:.6g}" for level in levels), still])
         header = ["column", *(f"{100 * level:g} %" for level in _LEVELS), "not moved"]
-        return f"{self.records} records, ranks moved", header, rows
-
-    def __str__(self) -> str:
-        title, header, rows = self._table()
-        return f"{title}\n{table(header, rows)}"
-
-    def _repr_html_(self) -> str:
-        from bistochastic import markup
-
-        title, header, rows = self._table()
-        return markup.fragment(markup.table(header, rows, caption=title, scroll=False))
+        return f"{self.records} records, ranks moved\n{table(header, rows)}"
 
     def __repr__(self) -> str:
         half = np.quantile(self.table, 0.5, axis=0)

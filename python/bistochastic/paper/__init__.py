@@ -1,7 +1,7 @@
 """The paper's tables, theorems and propositions, recomputed on the spot.
 
 N. Ruiz and J. Domingo-Ferrer, "Bistochastic privacy", MDAI 2022. ``statements`` computes every
-number that is shown, ``page.md`` has the words around them, and ``docs/paper.md`` is
+number that is shown, ``page.md`` has the words around them, and ``docs/explanation/paper.md`` is
 :func:`markdown`.
 
 >>> markdown().splitlines()[4]
@@ -50,7 +50,7 @@ _WIDTH = 92
 
 
 def markdown() -> str:
-    """Make everything as the page ``docs/paper.md``."""
+    """Make everything as the page ``docs/explanation/paper.md``."""
     page = Path(__file__).with_name("page.md").read_text(encoding="utf-8")
     return page.rstrip("\n").format(**_tables(), **_numbers())
 
@@ -103,7 +103,7 @@ def _tables() -> dict[str, str]:
              f"{s.bits[1]:.4f}", "yes" if s.majorized else "no")
             for s in theorem2()
         )),
-        "average": _table("categories, beta with one in clear, in clear at beta 0.9", (
+        "average": _table("categories, beta with one unchanged, unchanged at beta 0.9", (
             (str(c.size), f"{c.one:.3f}", str(c.many)) for c in average()
         )),
         "proposition2": _table("matrices, sum of bits, joint bits, sum of most, joint most, beta", (
@@ -120,8 +120,8 @@ def _tables() -> dict[str, str]:
             ((f"{f.gamma:g}", *(f"{x:.3f}" for x in f[1:])) for f in fillings()),
         ),
         "table1": _table("family, parameter, printed, from its text, another reading, namely", (
-            (c.family, c.parameter, f"{c.printed} %", f"{100 * c.implied:.3f} %",
-             *(("", "") if c.agrees else (f"{100 * c.read:.3f} %", c.reading)))
+            (c.family, c.parameter, f"{c.printed}%", f"{100 * c.implied:.3f}%",
+             *(("", "") if c.agrees else (f"{100 * c.read:.3f}%", c.reading)))
             for c in cells
         )),
         "wrong": f"{sum(not cell.agrees for cell in cells)} of its {len(cells)}",

@@ -224,7 +224,7 @@ def proposition2() -> list[Joint]:
     return [
         _joint("(2) epsilon 3 and (3) k = 4, on 12 each", private, classes),
         _joint("perfect secrecy on 12 and on 3", families.uniform(12), families.uniform(3)),
-        _joint("in clear on 2, secret on 1000", families.identity(2), families.uniform(1000)),
+        _joint("unprotected on 2, secret on 1000", families.identity(2), families.uniform(1000)),
     ]
 
 

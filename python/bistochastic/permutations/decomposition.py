@@ -70,7 +70,6 @@ class Decomposition(_core.Terms):
         n, many = self.matrix.size, f"{self.terms:,} term{'s' * (self.terms != 1)}"
         title = f"Decomposition of {self.matrix.family}, {n} x {n}: {many}"
         rows = largest(self, min(_LISTED, self.terms))
-        weights = [(row[0], float(row[1]), None, None) for row in rows]
         left_out = self.residual_weight
         more = None if self.terms <= _LISTED else f"The {_LISTED} largest terms are shown."
         return markup.fragment(
@@ -81,7 +80,6 @@ class Decomposition(_core.Terms):
                 left=(3,),
                 scroll=False,
             ),
-            markup.titled(markup.bars(weights, title="Weights")),
             markup.element("p", more) if more else None,
             markup.element("p", f"Left out: {float(left_out):.6g} of the whole.")
             if left_out

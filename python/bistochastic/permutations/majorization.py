@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bistochastic import families
+from bistochastic.words import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 # Keeps that come from floats are whole numbers of this unit, 2^-53.
 _UNIT = 2**53
-# Steps that a notebook shows.
-_LISTED = 20
 
 
 class Step(NamedTuple):
@@ -56,7 +55,7 @@ _FACTORS = 33
 
 
 @dataclass(frozen=True, repr=False)
-class TTransforms:
+class TTransforms(Shown):
     """What :func:`t_transforms` found: a relabelling if one is needed, then T-transforms in order.
 
     >>> import bistochastic as bs
@@ -92,20 +91,6 @@ class TTransforms:
         after = " after a relabelling" if self.relabels else ""
         many = "" if len(self) == 1 else "s"
         return f"<TTransforms of {self.size} codes: {len(self)} T-transform{many}{after}>"
-
-    def _repr_html_(self) -> str:
-        from bistochastic import markup
-
-        shown = self.steps[:_LISTED]
-        rows = [[n, step.i, step.j, f"{float(step.keep):.6g}"] for n, step in enumerate(shown, 1)]
-        left = f"The first {_LISTED} are shown." if len(self) > _LISTED else None
-        first = "Codes change places before the first step." if self.relabels else None
-        return markup.fragment(
-            markup.element("p", first) if first else None,
-            markup.table(["step", "i", "j", "keep"], rows, caption=repr(self)[1:-1], left=(),
-                         scroll=False),
-            markup.element("p", left) if left else None,
-        )  # fmt: skip
 
     def apply(self, p: Vector) -> Any:
         """``P^T p``, step by step, without the matrix.

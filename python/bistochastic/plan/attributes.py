@@ -386,7 +386,7 @@ def _html(attribute: Categorical | Joint) -> str:
     from bistochastic.markup.pictures import LARGEST
     from bistochastic.plan.definitions import weakest
     from bistochastic.plan.published import missing_is_seen
-    from bistochastic.report.levels import levels
+    from bistochastic.report.categories import categories
 
     law, groups = weakest(attribute), attribute.groups
     said = _SAID[attribute.missing]
@@ -404,7 +404,7 @@ def _html(attribute: Categorical | Joint) -> str:
         ("beta", down(law.beta)),
         ("epsilon", up(max(matrix.epsilon for matrix in attribute.matrices))),
     ]
-    labels = levels(attribute, LARGEST)
+    labels = categories(attribute, LARGEST)
     name = type(attribute).__name__
     return markup.fragment(
         markup.facts(pairs, caption=f"{name} {', '.join(map(shown, attribute.columns))}"),

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from bistochastic import _core, measures
 from bistochastic.kept import kept
 from bistochastic.plan import exchange, formats, preview, published, stored
 from bistochastic.plan.attributes import Attribute, Numeric, prefix
+from bistochastic.plan.keywords import ReportOptions, taking
 from bistochastic.plan.waves import ByIds
 from bistochastic.words import shown, table, visible, visible_lines
 
@@ -255,21 +256,22 @@ class Certificate:
         """
         return stored.read(cls, text)
 
-    def report(self, path: str | PathLike[str], *, design_effect: float = 1) -> None:
+    @taking(ReportOptions)
+    def report(self, path: str | PathLike[str], **options: Unpack[ReportOptions]) -> None:
         """Write the report of the release as an HTML page: see :meth:`Release.report`.
 
-        The same certificate and version give the same page, byte for byte.
+        The same certificate, options and version give the same page, byte for byte.
 
         >>> import bistochastic as bs, pathlib, tempfile
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
         >>> plan.protect({"sex": ["F", "M", "M"]}).certificate.report(page)
-        >>> "release of 3 records" in page.read_text(encoding="utf-8")
+        >>> "What can a reader learn?" in page.read_text(encoding="utf-8")
         True
         """
         from bistochastic.report.document import write_report
 
-        write_report(path, self.plan, certificate=self, design_effect=design_effect)
+        write_report(path, self.plan, certificate=self, **options)
 
     def __str__(self) -> str:
         plan = self.plan

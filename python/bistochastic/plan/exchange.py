@@ -121,6 +121,7 @@ def plain(plan: Plan) -> Fields:
         "keep": plan.keep if plan.keep == "*" else list(plan.keep),
         "drop": list(plan.drop),
         **{name: list(getattr(plan, name)) for name in LATER if getattr(plan, name)},
+        **({"requirement": plan.requirement} if plan.requirement else {}),
     }
 
 
@@ -299,7 +300,7 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         # In TOML, attributes that there are none of cannot be written so that some can be added.
         data = {"attributes": [], **data}
     here = Here(data, path)
-    here.keys(("version", "attributes"), ("name", "keep", "drop", *LATER))
+    here.keys(("version", "attributes"), ("name", "keep", "drop", *LATER, "requirement"))
     version = here["version"]
     if type(version.value) is not int or version.value != VERSION:
         raise version.refuse(f"be {VERSION}, the version this package reads")
@@ -311,6 +312,8 @@ def read(kind: type[P], data: Any, path: str = "") -> P:
         if keep != "*":
             keep = here["keep"].texts()
     lists: Fields = {name: here[name].texts() for name in ("drop", *LATER) if name in here}
+    if "requirement" in here:
+        lists["requirement"] = _numbers(here["requirement"])
     return kind(attributes, name=name, keep=keep, **lists)
 
 

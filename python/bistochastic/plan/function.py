@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic import _core
-from bistochastic.adapters.frames import is_arrow, module_of, opened
+from bistochastic.adapters.frames import opened
 from bistochastic.pipeline import abreast
 from bistochastic.plan import waves
 from bistochastic.plan.attributes import named, prefix
@@ -110,7 +110,7 @@ class BatchFunction:
 
     def _check(self, given: Any, kind: str) -> None:
         """Refuse all but this kind of pyarrow's, and another schema than was said."""
-        if not is_arrow(given, kind):
+        if type(given).__name__ != kind or not type(given).__module__.startswith("pyarrow"):
             name = kind.removeprefix("Record").lower()
             raise TypeError(f"`{name}` must be a {kind} of pyarrow; got {type(given).__name__}")
         if self._expected is not None:
@@ -234,6 +234,7 @@ def batch_function(
     for attribute in plan._numeric:
         must = "must not be numeric on an engine, as numbers are permuted among all records"
         raise ValueError(f"{prefix(attribute.columns)}{must}; got a numeric one: use protect")
+    plan._meet_requirement()
     if (id_column is None) == (row_columns is None):
         got = "neither" if id_column is None else "both"
         must = "`id_column` must be given, or row_columns, as rows have no position on an engine"
@@ -268,7 +269,7 @@ def _names(given: Any) -> tuple[str, ...]:
 
 def _schema(given: Any) -> Any:
     """A schema of pyarrow, without what was noted about it."""
-    if not is_arrow(given, "Schema"):
-        got = f"{module_of(given)}'s {type(given).__name__}"
+    if type(given).__name__ != "Schema" or not type(given).__module__.startswith("pyarrow"):
+        got = f"{type(given).__module__.split('.')[0]}'s {type(given).__name__}"
         raise TypeError(f"`schema` must be a Schema of pyarrow; got {got}")
     return given.remove_metadata()

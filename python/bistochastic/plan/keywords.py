@@ -10,6 +10,7 @@ from bistochastic.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import date
 
     from bistochastic.plan.certificate import Certificate
     from bistochastic.sources import KeySource
@@ -52,6 +53,16 @@ class EngineOptions(ReleaseOptions, _Keyed, total=False):
     shuffle: bool
 
 
+class ReportOptions(TypedDict, total=False):
+    """What is said on the cover of a report: see :meth:`bistochastic.Release.report`."""
+
+    title: str | None
+    publisher: str | None
+    date: date | str | None
+    contact: str | None
+    design_effect: float
+
+
 def taking(bundle: type) -> Callable[[Callable[Given, Found]], Callable[Given, Found]]:
     """A method that takes a bundle of options: ``help`` lists them, and others are refused.
 
@@ -67,7 +78,7 @@ def taking(bundle: type) -> Callable[[Callable[Given, Found]], Callable[Given, F
     def taken(method: Callable[Given, Found]) -> Callable[Given, Found]:
         plain = inspect.signature(method)
         *own, _ = plain.parameters.values()
-        unset = {"bool": False}
+        unset = {"bool": False, "float": 1}
         own += [
             inspect.Parameter(
                 name,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
 
 from bistochastic import _core, arguments
@@ -17,11 +19,18 @@ from bistochastic.plan.attributes import (
     named,
     prefix,
 )
-from bistochastic.plan.keywords import EngineOptions, FrameT, ReleaseOptions, Survey, taking
+from bistochastic.plan.keywords import (
+    EngineOptions,
+    FrameT,
+    ReleaseOptions,
+    ReportOptions,
+    Survey,
+    taking,
+)
 from bistochastic.words import down, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from os import PathLike
     from typing import Protocol
 
@@ -46,6 +55,10 @@ if TYPE_CHECKING:
         def head(self, num_rows: int) -> pa.Table: ...
 
 
+# What a publisher can require: arguments of ``Plan.require``.
+REQUIRED = ("beta", "min_beta", "epsilon")
+
+
 @dataclass(frozen=True)
 class _Fields:
     """What a plan holds."""
@@ -55,6 +68,7 @@ class _Fields:
     keep: tuple[str, ...] | Literal["*"]
     drop: tuple[str, ...]
     undecided: tuple[str, ...] = ()
+    _required: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -70,6 +84,9 @@ class Plan(_Fields):
     ``undecided`` names columns of a first plan that :meth:`for_frame` cannot decide. Nothing is
     protected by the plan until each of them is an attribute, kept or dropped; beta and epsilon are
     those of the other columns.
+
+    ``requirement`` is the publisher's own, with the arguments of :meth:`require`. It is stored with
+    the plan and shown in reports, and nothing is protected by a plan that does not meet it.
 
     >>> import bistochastic as bs
     >>> plan = bs.Plan(
@@ -93,6 +110,7 @@ class Plan(_Fields):
         keep: Iterable[str] | Literal["*"] = (),
         drop: Iterable[str] = (),
         undecided: Iterable[str] = (),
+        requirement: Mapping[str, float] | None = None,
     ) -> None:
         listed = arguments.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
@@ -104,7 +122,8 @@ class Plan(_Fields):
             raise ValueError("`attributes` must hold at least one; got none")
         kept = every("keep", keep)
         label, left_out = named("name", name), _columns("drop", drop)
-        super().__init__(tuple(listed), label, kept, left_out, open_ones)
+        required = () if requirement is None else _requirement(requirement)
+        super().__init__(tuple(listed), label, kept, left_out, open_ones, required)
         self._check()
 
     @kept
@@ -334,7 +353,39 @@ class Plan(_Fields):
         """
         records = _core.as_whole("n", n, 1)
         bound = [attribute.for_records(records) for attribute in self.attributes]
-        return Plan(bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided)
+        return Plan(bound, name=self.name, keep=self.keep, drop=self.drop, undecided=self.undecided,
+                    requirement=self.requirement or None)  # fmt: skip
+
+    @property
+    def requirement(self) -> dict[str, float]:
+        """The publisher's own requirement, under the names of :meth:`require`; empty if none.
+
+        >>> import bistochastic as bs
+        >>> sex = bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.5)
+        >>> plan = bs.Plan([sex], requirement={"min_beta": 0.6})
+        >>> plan.requirement
+        {'min_beta': 0.6}
+        >>> plan.protect({"sex": ["F", "M"]})
+        Traceback (most recent call last):
+            ...
+        bistochastic.errors.GuaranteeError: column `sex`: `beta` must be at least 0.6; got 0.5...
+        """
+        return dict(self._required)
+
+    @kept
+    def _unmet(self) -> str | None:
+        """Why the requirement is not met; ``None`` if it is met, or if there is none."""
+        if self._required:
+            try:
+                self.require()
+            except GuaranteeError as error:
+                return str(error)
+        return None
+
+    def _meet_requirement(self) -> None:
+        """Raise, unless the requirement is met."""
+        if self._unmet is not None:
+            raise GuaranteeError(self._unmet)
 
     def require(
         self,
@@ -346,7 +397,8 @@ class Plan(_Fields):
         """Raise :class:`bistochastic.errors.GuaranteeError` unless the plan keeps what is asked.
 
         ``beta`` is of all attributes together, ``min_beta`` of each of them, ``epsilon`` of a whole
-        record. A numeric column without a number of records keeps no promise.
+        record. Without arguments, :attr:`requirement` is checked. A numeric column without a number
+        of records keeps no promise.
 
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("a", [0, 1], "randomized_response", beta=0.9),
@@ -363,8 +415,10 @@ class Plan(_Fields):
             for name, x in asked.items()
             if x is not None
         }
+        wanted = wanted or self.requirement
         if not wanted:
-            raise ValueError("`require` must be given beta, min_beta or epsilon; got none")
+            must = "`require` must be given beta, min_beta or epsilon, or the plan a requirement"
+            raise ValueError(f"{must}; got neither")
         self._refuse_undecided(GuaranteeError)
         parts = list(self.by_attribute.values())
         unbound = [each for each in parts if each.beta is None]
@@ -392,39 +446,38 @@ class Plan(_Fields):
 
         >>> import bistochastic as bs
         >>> bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)]).preview()
-        Plan `plan`, Definition 1 (one column)
+        Plan plan: 1 protected column
         ...
         """
         from bistochastic.plan.preview import Preview
 
         return Preview(self if records is None else self.for_records(records))
 
+    @taking(ReportOptions)
     def report(
         self,
         path: str | PathLike[str],
         records: int | None = None,
-        *,
-        design_effect: float = 1,
+        **options: Unpack[ReportOptions],
     ) -> None:
-        """Write what the plan does and hides as a page to be handed over, before any data are seen.
+        """Write what the plan does and hides as a page, before any data are read.
 
-        ``path`` ends in ``.html``. The page is one file that needs nothing else: in words, tables
-        and pictures it says what happens to each column, what a reader of the release can learn at
-        most, what is published unchanged and how well shares can still be estimated. With
-        ``records`` it says so for that number of records; ``design_effect`` is as in
-        :meth:`Release.report`.
+        ``path`` ends in ``.html``. The page is one file that needs nothing else. It says what will
+        be published, what a reader can learn at most, what is not covered, how accurate estimates
+        are and who can undo the release. With ``records`` it says so for that number of records.
+        The other options are those of :meth:`Release.report`.
 
         >>> import bistochastic as bs, pathlib, tempfile
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
-        >>> plan.report(page, records=1000)
-        >>> page.read_text(encoding="utf-8")[:15]
-        '<!doctype html>'
+        >>> plan.report(page, records=1000, title="Health survey 2026")
+        >>> "<h1>Health survey 2026</h1>" in page.read_text(encoding="utf-8")
+        True
         """
         from bistochastic.report.document import write_report
 
         self._refuse_undecided()
-        write_report(path, self, records=records, design_effect=design_effect)
+        write_report(path, self, records=records, **options)
 
     @taking(ReleaseOptions)
     def protect(
@@ -675,11 +728,11 @@ class Plan(_Fields):
         >>> import bistochastic as bs
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
         >>> plan.estimate({"sex": ["F"] * 60 + ["M"] * 40}, "sex")
-        <Estimate: inverse from 100 records (sampled)>
-        sex  reported  frequency  count  standard_error     low    high
-        ---  --------  ---------  -----  --------------  ------  ------
-        F      0.6000     0.7000     70          0.0985  0.4944  0.8934
-        M      0.4000     0.3000     30          0.0985  0.1066  0.5056
+        Estimated from 100 records (method: inverse, 95% intervals)
+        sex  reported  frequency  count  standard_error    low   high
+        ---  --------  ---------  -----  --------------  -----  -----
+        F       0.600      0.700     70           0.098  0.494  0.893
+        M       0.400      0.300     30           0.098  0.107  0.506
         """
         from bistochastic.tables.estimates import estimate
 
@@ -928,6 +981,24 @@ def _columns(name: str, given: object) -> tuple[str, ...]:
 def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
     """Names of columns, or a star for all."""
     return "*" if isinstance(given, str) and given == "*" else _columns(name, given)
+
+
+def _requirement(given: object) -> tuple[tuple[str, float], ...]:
+    """What a publisher requires: some arguments of ``require``, in their order there."""
+    must = f"`requirement` must map some of {', '.join(REQUIRED)} to numbers"
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{must}; got {type(given).__name__}")
+    for name in given:
+        if name not in REQUIRED:
+            raise ValueError(f"{must}; got `{shown(name)}`")
+    found = {name: _core.as_real(name, "be a finite number", given[name])
+             for name in REQUIRED if name in given}  # fmt: skip
+    for name, x in found.items():
+        if not isfinite(x):
+            raise ValueError(f"`{name}` must be a finite number; got {x:g}")
+    if not found:
+        raise ValueError(f"{must}; got none")
+    return tuple(found.items())
 
 
 def _each(columns: tuple[str, ...]) -> str:

@@ -233,7 +233,7 @@ def meaning(plan: Plan) -> list[str]:
              "(everything is hidden)."] if beta.startswith("beta") else []  # fmt: skip
     if math.isinf(plan.epsilon):
         return [*lines, "Epsilon is infinite: in the worst case, there is no limit."]
-    from bistochastic.report.beliefs import exponential
+    from bistochastic.report.suspicion import exponential
 
     most = up(float(exponential(plan.epsilon)), 3) if plan.epsilon < 700 else "e^epsilon"
     return [*lines, f"Epsilon {up(plan.epsilon, 4)}: the worst case. One true record explains a "
@@ -257,9 +257,9 @@ def several(plan: Plan) -> list[str]:
 
     >>> import bistochastic as bs
     >>> several(bs.Plan([bs.Categorical("a", range(9), "randomized_response", beta=0.6)]))[1]
-    'A suspicion of 1 % becomes at most 14.2 % by 1 record, 72.9 % by 2, 97.8 % by 3, ...
+    'A suspicion of 1% becomes at most 14.2% by 1 record, 72.9% by 2, 97.8% by 3, ...
     """
-    from bistochastic.report.beliefs import MANY, STATED, after, exponential, percent
+    from bistochastic.report.suspicion import MANY, STATED, after, exponential, percent
 
     one = "Epsilon and beta hold for one record"
     finite = [each for each in plan.by_attribute.values() if math.isfinite(each.epsilon)]
@@ -361,15 +361,11 @@ class Preview:
 
 
 def laws(plan: Plan, caption: str) -> Markup:
-    """Show what happens to each attribute, as a table and as bars of beta."""
-    from bistochastic import markup
+    """Tabulate what happens to each attribute."""
+    from bistochastic.markup import table
 
-    parts = list(plan.by_attribute.values())
-    betas = [(each.name, each.beta, None, None) for each in parts if each.beta is not None]
-    return markup.join(
-        markup.table(HEADER, rows(parts), caption=caption, left=(0, 1, 2), scroll=False),
-        markup.titled(markup.bars(betas, title="Beta", most=1.0, shown=down)) if betas else None,
-    )
+    each = rows(list(plan.by_attribute.values()))
+    return table(HEADER, each, caption=caption, left=(0, 1, 2), scroll=False)
 
 
 def listed(heading: str, phrases: Sequence[str]) -> Markup | None:

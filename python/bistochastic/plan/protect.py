@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Generic, Unpack
 
 from bistochastic import families
 from bistochastic.adapters.frames import opened
-from bistochastic.plan.keywords import FrameT
+from bistochastic.plan.keywords import FrameT, ReportOptions, taking
 from bistochastic.plan.run import Run
 from bistochastic.progress import watched
 
@@ -34,24 +34,27 @@ class Release(Generic[FrameT]):
     data: FrameT
     certificate: Certificate
 
-    def report(self, path: str | PathLike[str], *, design_effect: float = 1) -> None:
-        """Write what was done and what it hides as a page to be handed over.
+    @taking(ReportOptions)
+    def report(self, path: str | PathLike[str], **options: Unpack[ReportOptions]) -> None:
+        """Write what was done and what it hides as a page for a board, a lawyer or a journal.
 
         ``path`` ends in ``.html``. The page is one file that needs nothing else. It is made from
-        the certificate alone, without looking at any answer. A file that is there is replaced once
-        the new one is whole.
+        the certificate only, without reading a record. An existing file is replaced once the new
+        one is whole.
 
-        Errors of estimates are those of a simple random sample. ``design_effect`` is by how much
-        larger variances are by your design: of households of four, say, up to 4.
+        * ``title``: the title of the page. By default the name of the plan.
+        * ``publisher``, ``date``, ``contact``: printed below the title, as given.
+        * ``design_effect``: stated errors are for a simple random sample. If your design multiplies
+          variances, e.g. up to 4 for households of four, say by how much. Errors grow by its root.
 
         >>> import bistochastic as bs, pathlib, tempfile
         >>> plan = bs.Plan([bs.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
-        >>> plan.protect({"sex": ["F", "M", "M"]}).report(page)
-        >>> "someone" in page.read_text(encoding="utf-8").lower()
+        >>> plan.protect({"sex": ["F", "M", "M"]}).report(page, publisher="Statistics Office")
+        >>> "Statistics Office" in page.read_text(encoding="utf-8")
         True
         """
-        self.certificate.report(path, design_effect=design_effect)
+        self.certificate.report(path, **options)
 
     def __repr__(self) -> str:
         return f"<Release {self.certificate._line}>"

@@ -80,6 +80,7 @@ class Run:
             options.check_rows(plan, rows)
             plan = plan.for_records(rows) if self.numeric else plan
             self.numeric = plan._numeric
+        plan._meet_requirement()
         self.plan = plan
         self._coded = plan._coded
         self._numbers = dict(numbers or {})

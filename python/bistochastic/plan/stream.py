@@ -145,6 +145,8 @@ def permuted(plan: Plan, options: Options, column: str, values: NDArray[Any]) ->
     ``values`` are all of the column, in the order of the rows, as whole numbers or floats.
     """
     options.check_rows(plan, len(values))
+    if plan.requirement:
+        plan.for_records(len(values))._meet_requirement()
     [attribute] = [a for a in plan._numeric if a.column == column]
     return moved(plan, options, attribute.for_records(len(values)), np.asarray(values))
 

@@ -1,9 +1,9 @@
-"""What all pictures stand on: figures of their own, axes of a caller's, titles."""
+"""What all pictures share: figures of their own, axes of a caller's, titles."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     from bistochastic.matrix import Matrix
 
-# The colour of what is said beside the numbers.
+# The colour of what is said next to the numbers.
 QUIET = "#555555"
-# How many digits a picture shows: all of them are in the profile.
+# How many digits a picture shows: the profile has all of them.
 DIGITS = 3
 
 
 def new_figure(
     width: float, height: float, *, rows: int = 1, columns: int = 1
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of its own with axes row by row, known to nobody else."""
+    """Make a figure with axes row by row, which pyplot does not know."""
     _matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -44,7 +44,7 @@ def _matplotlib() -> None:
 
 
 def given_axes(axes: object, panels: int = 1) -> list[Axes]:
-    """A caller's axes as a list, as many as there are panels; a grid of them row by row."""
+    """List a caller's axes, as many as there are panels; a grid of them row by row."""
     _matplotlib()
     from matplotlib.axes import Axes
 
@@ -57,12 +57,21 @@ def given_axes(axes: object, panels: int = 1) -> list[Axes]:
     return listed
 
 
+def plain(ax: Axes, *, grid: Literal["x", "both"], left: bool = True) -> None:
+    """Draw a quiet grid behind the numbers, and no frame."""
+    ax.grid(axis=grid, color="#dddddd", linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right", *([] if left else ["left"])]].set_visible(False)
+    if not left:
+        ax.tick_params(axis="y", length=0)
+
+
 def title(matrix: Matrix) -> str:
-    """Family, size, beta and epsilon, in words and few digits, infinity spelled out."""
+    """Name family, size, beta and epsilon, in words and few digits, infinity spelled out."""
     lead, top = ("", "") if matrix.is_exact else ("at least ", "at most ")
     noun = "category" if matrix.size == 1 else "categories"
     if math.isinf(matrix.epsilon):
-        epsilon = "epsilon infinite: some reports exclude some truths"
+        epsilon = "epsilon infinite: some reported values rule out some true values"
     else:
         epsilon = f"epsilon {top}{up(matrix.epsilon, DIGITS)}"
     name = f"{spoken(matrix.family)}, {matrix.size:,} {noun}"
@@ -70,6 +79,6 @@ def title(matrix: Matrix) -> str:
 
 
 def figure_of(ax: Axes) -> Figure:
-    """The figure that axes stand in."""
+    """Return the figure that axes are in."""
     figure: Any = ax.figure
     return figure  # type: ignore[no-any-return]

@@ -10,7 +10,7 @@ from bistochastic.arguments import items
 from bistochastic.choose.tradeoff import Point
 from bistochastic.choose.tradeoff import tradeoff as points_of
 from bistochastic.families import BY_BETA
-from bistochastic.plot.canvas import DIGITS, QUIET, figure_of, given_axes, new_figure
+from bistochastic.plot.canvas import DIGITS, QUIET, figure_of, given_axes, new_figure, plain
 from bistochastic.words import down, spoken
 
 if TYPE_CHECKING:
@@ -27,17 +27,13 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 
 _PANELS = {
-    "truthfulness": "truthfulness: high is useful",
+    "truthfulness": "truthful probability: high is useful",
     "epsilon": "epsilon: low is safe",
     "standard_error": "standard error: low is useful",
-    "expected_cost": "distance from the truth: low is useful",
+    "expected_cost": "distance from the true category: low is useful",
 }
 # The panels with the most room for a legend first.
 _ROOM = ("expected_cost", "truthfulness", "standard_error", "epsilon")
-# The rarest reports of a family cannot be rarer than some multiples of 2^-53. Where they are as
-# rare as that, epsilon is beyond the first number, and within a share of its largest value.
-_RAREST = 28.0
-_LEVEL = 0.97
 
 
 def tradeoff(
@@ -49,18 +45,18 @@ def tradeoff(
     records: int = 10_000,
     axes: object = None,
 ) -> Figure:
-    """What several families pay and keep at the same beta; returns the matplotlib figure.
+    """Draw what several families cost and leave at the same beta; returns the matplotlib figure.
 
     The numbers are those of :func:`bistochastic.tradeoff`, which explains ``families``, ``betas``
     and ``records``. ``against`` picks the panels: ``"truthfulness"``, ``"epsilon"``,
-    ``"standard_error"``, ``"expected_cost"``. Points stand at the realised beta.
+    ``"standard_error"``, ``"expected_cost"``. Points are at the stated beta.
 
-    The last panel is for ordered categories: how many steps a report is from the truth on average.
-    There a family whose false reports are near misses does better than its truthfulness tells.
+    The last panel is for ordered categories: how many steps a reported category is from the true
+    one on average. A family whose false reported values are near misses does better there.
 
     * An infinite epsilon is drawn in a band at the top edge.
-    * Where epsilon is flat, the rarest reports are as rare as multiples of 2^-53 can be. A note
-      says so.
+    * Epsilon is flat near 36 if the rarest reported values have probability 2^-53, the least there
+      is.
     * If a family cannot reach some beta, the legend says where it ends.
     * If two families are the same line, the legend says so.
     * A singular matrix leaves a gap among the standard errors, with a note.
@@ -73,10 +69,10 @@ def tradeoff(
     >>> figure = bs.plot.tradeoff(12, betas=[0.3, 0.6, 0.9])
     >>> for axes in figure.axes:
     ...     print(axes.get_title(loc="left"))
-    truthfulness: high is useful
+    truthful probability: high is useful
     epsilon: low is safe
     standard error: low is useful
-    distance from the truth: low is useful
+    distance from the true category: low is useful
     """
     must = f"hold names out of {', '.join(_PANELS)}"
     panels = [against] if isinstance(against, str) else items("against", must, against)
@@ -109,13 +105,11 @@ def tradeoff(
     labels = _labels(curves, words)
     for ax, name in zip(all_axes, panels, strict=True):
         _panel(ax, name, curves, labels)
-        if name == "epsilon":
-            _flat(ax, curves)
         if name == "expected_cost":
             ax.set_ylabel("steps", fontsize="small")
         if name == "standard_error":
-            plain = math.sqrt(size - 1) / (size * math.sqrt(records))
-            _no_protection(ax, plain, curves, words, size, records)
+            error = math.sqrt(size - 1) / (size * math.sqrt(records))
+            _no_protection(ax, error, curves, words, size, records)
     if axes is None:
         handles, lines = all_axes[0].get_legend_handles_labels()
         # Long names take two columns, so that the legend is no wider than the panels.
@@ -147,35 +141,16 @@ def _labels(curves: Mapping[str, Sequence[Point]], words: Mapping[str, str]) -> 
 
 
 def _coincide(ones: Sequence[Point], others: Sequence[Point]) -> bool:
-    """Whether two families cannot be told apart in any panel."""
-    for one, other in zip(ones, others, strict=True):
-        for name in ("beta", *_PANELS):
-            a, b = getattr(one, name), getattr(other, name)
-            if (a is None) != (b is None):
-                return False
-            if a is not None and not math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9):
-                return False
-    return any(one.beta is not None for one in ones)
-
-
-def _flat(ax: Axes, curves: Mapping[str, Sequence[Point]]) -> None:
-    """Says why epsilon stays where it is, if it does."""
-    tops: set[str] = set()
-    for points in curves.values():
-        known = [(p.beta, p.epsilon) for p in points if p.beta is not None]
-        pairs = [(x, y) for x, y in known if y is not None and math.isfinite(y)]
-        most = max((y for _, y in pairs), default=0.0)
-        level = [x for x, y in pairs if y > _LEVEL * most]
-        if most > _RAREST and len(level) > 1:
-            tops.add(f"{most:.0f}")
-    if tops:
-        words = f"flat near {' and '.join(sorted(tops))}:\n"
-        words += "the rarest reports are as rare\nas multiples of $2^{-53}$ can be"
-        # Above the grid and below the lines.
-        ax.text(
-            0.03, 0.115, words, transform=ax.transAxes, fontsize="small", color=QUIET, zorder=1,
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
-        )  # fmt: skip
+    """Whether two families look the same in every panel."""
+    pairs = [
+        (getattr(one, name), getattr(other, name))
+        for one, other in zip(ones, others, strict=True)
+        for name in ("beta", *_PANELS)
+    ]
+    return any(one.beta is not None for one in ones) and all(
+        a == b or (None not in (a, b) and math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9))
+        for a, b in pairs
+    )
 
 
 def _looks(families: Iterable[str]) -> list[int]:
@@ -232,10 +207,7 @@ def _panel(
     ax.set_xlim(0, 1)
     ax.set_xlabel("beta")
     ax.set_title(_PANELS[name], loc="left", fontsize="medium")
-    ax.grid(color="#e2e2e2", linewidth=0.7)
-    ax.set_axisbelow(True)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    plain(ax, grid="both")
 
 
 def _scale(ax: Axes, name: str, finite: Sequence[float], *, infinite: bool, zero: bool) -> None:
@@ -260,7 +232,7 @@ def _scale(ax: Axes, name: str, finite: Sequence[float], *, infinite: bool, zero
     ax.yaxis.set_minor_locator(NullLocator())
     percent = name == "standard_error"
     ax.yaxis.set_major_formatter(
-        FuncFormatter(lambda y, _: f"{100 * y:.3g} %" if percent else f"{y:g}")
+        FuncFormatter(lambda y, _: f"{100 * y:.3g}%" if percent else f"{y:g}")
     )
     if infinite or zero:
         # No numbers beside the bands, where the scale does not hold.
@@ -287,22 +259,22 @@ def _edge(ax: Axes, low: float, high: float, words: str, x: float, side: str) ->
 
 def _no_protection(
     ax: Axes,
-    plain: float,
+    error: float,
     curves: Mapping[str, Sequence[Point]],
     words: Mapping[str, str],
     size: int,
     records: int,
 ) -> None:
-    """The error of sampling alone, and which families leave a gap here."""
-    ax.axhline(plain, color=QUIET, linestyle=":", linewidth=1.2, label="_unprotected")
+    """The error without protection, and which families leave a gap here."""
+    ax.axhline(error, color=QUIET, linestyle=":", linewidth=1.2, label="_unprotected")
     empty = all(p.standard_error is None for points in curves.values() for p in points)
-    low, high = (plain, 10 * plain) if empty else ax.get_ylim()
-    ax.set_ylim(min(low, plain / 1.5), max(high, plain * 1.5))
+    low, high = (error, 10 * error) if empty else ax.get_ylim()
+    ax.set_ylim(min(low, error / 1.5), max(high, error * 1.5))
     ax.annotate(
-        "without protection", (0.99, plain), xytext=(0, -3), textcoords="offset points",
+        "without protection", (0.99, error), xytext=(0, -3), textcoords="offset points",
         fontsize="small", ha="right", va="top", color=QUIET,
     )  # fmt: skip
-    notes = [f"of a share of 1/{size:,}", f"from {records:,} records"]
+    notes = [f"of a proportion of 1/{size:,}", f"from {records:,} records"]
     for family, points in curves.items():
         gaps = [p.note for p in points if p.beta is not None and p.standard_error is None]
         if gaps:

@@ -5,25 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bistochastic.arguments import items
+from bistochastic.markup.pictures import LARGEST, cell_text
 from bistochastic.matrix import Matrix
 from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure, title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
 # The largest matrix that is drawn, and the most cells per side.
-_LARGEST = 4096
+_MOST = 4096
 _CELLS = 1024
-# Up to so many categories every code stands on the axes, and every number in its cell.
+# Up to this many categories every code is on the axes, and every number in its cell.
 _FEW = 12
-# A picture of its own grows up to so many categories, so that numbers can be read in it.
-_WRITTEN = 32
-# Two digits are as wide as 1.9 letters are high; below 5 points nobody reads them.
+# Two digits are as wide as 1.9 letters are high; numbers below 5 points cannot be read.
 _WIDTH = 1.9
 _POINTS = (5.0, 8.3)
 # The most names that are written along an axis.
@@ -33,26 +30,26 @@ _LABELLED = 30
 def heatmap(
     matrix: Matrix, *, scale: str = "linear", categories: object = None, axes: object = None
 ) -> Figure:
-    """The probabilities of a matrix as colours: one row per truth, one column per report.
+    """Draw the probabilities of a matrix as colours: true categories down, reported ones across.
 
-    White means a probability of exactly 0: the report excludes the truth.
+    White means a probability of exactly 0: the reported value rules out the true one.
 
-    * ``scale`` is ``"linear"`` or ``"log"``. On the logarithmic scale small entries can be told
-      apart, but a matrix that mostly tells the truth looks blurred. All entries below a millionth
-      of the largest share its lightest colour.
-    * ``categories`` are their names, in the order of their codes. With more than 30
-      categories only some are shown.
+    * ``scale`` is ``"linear"`` or ``"log"``. A logarithmic scale tells small entries apart, but
+      blurs a matrix that is mostly truthful. All entries below a millionth of the largest share its
+      lightest colour.
+    * ``categories`` are their names, in the order of their codes. With more than 30 categories only
+      some are shown.
     * ``axes`` are matplotlib axes to draw into. Without them a figure is made.
 
-    Numbers are written into the cells where they can be read: up to 32 categories in a figure of
-    its own. Above 12 categories cells below 0.005 stay empty. Above 1024 a cell is the mean of a
-    square of neighbours, white if all are 0, and the colour bar says so. At most 4096 categories
-    are accepted.
+    Numbers are written into the cells if they can be read: up to 32 categories in a figure of its
+    own. Above 12 categories cells below 0.005 stay empty. Above 1024 a cell is the mean of a square
+    of neighbours, white if all are 0, and the colour bar says so. At most 4096 categories are
+    accepted.
 
     >>> import bistochastic as bs
     >>> figure = bs.plot.heatmap(bs.geometric(12, beta=0.6))
     >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
-    ('report', 'truth')
+    ('reported', 'true')
     >>> bs.plot.heatmap(bs.uniform(5000))
     Traceback (most recent call last):
         ...
@@ -60,15 +57,16 @@ def heatmap(
     """
     if not isinstance(matrix, Matrix):
         raise TypeError(f"`matrix` must be a matrix; got {type(matrix).__name__}")
-    if matrix.size > _LARGEST:
-        must = f"`matrix` must have at most {_LARGEST} categories for a heat map"
-        raise ValueError(f"{must}; got {matrix.size}")
+    n = matrix.size
+    if n > _MOST:
+        must = f"`matrix` must have at most {_MOST} categories for a heat map"
+        raise ValueError(f"{must}; got {n}")
     if not isinstance(scale, str) or scale not in ("linear", "log"):
         got = repr(scale) if isinstance(scale, str) else type(scale).__name__
         raise ValueError(f'`scale` must be "linear" or "log"; got {got}')
-    names = None if categories is None else _names(categories, matrix.size)
+    names = None if categories is None else _names(categories, n)
     if axes is None:
-        side = 5.6 + max(0, min(matrix.size, _WRITTEN) - _FEW) * 0.17
+        side = 5.6 + max(0, min(n, LARGEST) - _FEW) * 0.17
         _, (ax,) = new_figure(side + 0.8, side)
     else:
         (ax,) = given_axes(axes)
@@ -78,10 +76,10 @@ def heatmap(
     from matplotlib.ticker import MaxNLocator
 
     dense = matrix.to_dense()
-    step = -(-matrix.size // _CELLS)
+    step = -(-n // _CELLS)
     if step > 1:
-        starts = np.arange(0, matrix.size, step)
-        widths = np.diff(np.append(starts, matrix.size))
+        starts = np.arange(0, n, step)
+        widths = np.diff(np.append(starts, n))
         sums = np.add.reduceat(np.add.reduceat(dense, starts, axis=0), starts, axis=1)
         dense = sums / np.outer(widths, widths)
     positive = dense[dense > 0]
@@ -92,36 +90,36 @@ def heatmap(
     # Blue without its palest fifth, so that white is left for 0; dark is likely, in grey, too.
     blues = mpl.colormaps["Blues"](np.linspace(0.2, 1.0, 256))
     colours = ListedColormap(blues).with_extremes(bad="white")
-    # On a linear scale, too, an entry of 0 is another thing than a small one.
+    # On a linear scale, too, an entry of 0 differs from a small one.
     shown = np.ma.masked_equal(dense, 0.0)
     if log:
         shown = np.ma.maximum(shown, floor)
     # Cells are centred on their codes, and the last square may hold fewer of them.
-    ends = (-0.5, len(dense) * step - 0.5, len(dense) * step - 0.5, -0.5)
-    image = ax.imshow(shown, cmap=colours, norm=norm, interpolation="nearest", extent=ends)
-    ax.set_xlim(-0.5, matrix.size - 0.5)
-    ax.set_ylim(matrix.size - 0.5, -0.5)
-    below = log and least < floor
-    # Beside the image and as high, whatever the layout.
-    beside = ax.inset_axes((1.03, 0.0, 0.04, 1.0))
-    bar = figure_of(ax).colorbar(image, cax=beside, extend="min" if below else "neither")
+    end = len(dense) * step - 0.5
+    image = ax.imshow(shown, cmap=colours, norm=norm, interpolation="nearest",
+                      extent=(-0.5, end, end, -0.5))  # fmt: skip
+    ax.set_xlim(-0.5, n - 0.5)
+    ax.set_ylim(n - 0.5, -0.5)
+    # Next to the image and as high, whatever the layout.
+    bar = figure_of(ax).colorbar(image, cax=ax.inset_axes((1.03, 0.0, 0.04, 1.0)),
+                                 extend="min" if log and least < floor else "neither"
+                                 )  # fmt: skip
     words = "probability" if step == 1 else f"probability, mean of {step} x {step}"
     white = "; white: never" if len(positive) < dense.size else ""
     bar.set_label(words + (", logarithmic" if log else "") + white)
-    if matrix.size <= _WRITTEN:
+    if n <= LARGEST:
         _write_numbers(ax, dense, image)
     if names is not None:
-        every = -(-matrix.size // _LABELLED)
-        places = list(range(0, matrix.size, every))
-        # Upright, since long ones would run into each other below the picture.
-        ax.set_xticks(places, names[::every], rotation=90, fontsize="small")
-        ax.set_yticks(places, names[::every], fontsize="small")
+        every = -(-n // _LABELLED)
+        # Upright, because long names would run into each other below the picture.
+        ax.set_xticks(range(0, n, every), names[::every], rotation=90, fontsize="small")
+        ax.set_yticks(range(0, n, every), names[::every], fontsize="small")
     for axis in (ax.xaxis, ax.yaxis) if names is None else ():
-        bins = _FEW if matrix.size <= _FEW else 8
+        bins = _FEW if n <= _FEW else 8
         axis.set_major_locator(MaxNLocator(integer=True, nbins=bins, min_n_ticks=1))
-    ax.set_xlabel("report")
-    ax.set_ylabel("truth")
-    # The colour bar tells what infinite means, so the title need not.
+    ax.set_xlabel("reported")
+    ax.set_ylabel("true")
+    # The colour bar says what infinite means, so the title need not.
     ax.set_title(title(matrix).split(":")[0], loc="left", fontsize="medium")
     return figure_of(ax)
 
@@ -143,18 +141,12 @@ def _write_numbers(ax: Axes, dense: np.ndarray, image: Any) -> None:
     points = 72 / figure_of(ax).dpi * min(box.width, box.height) / len(dense) / _WIDTH
     if points < _POINTS[0]:
         return
-    for (u, v), p in _entries(dense):
-        if p < 0.005 and len(dense) > _FEW:
-            continue
-        red, green, blue, _ = image.cmap(image.norm(p)) if p > 0 else (1, 1, 1, 1)
-        light = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5
-        text = "0" if p == 0 else "1" if p == 1 else "<.01" if p < 0.005 else f"{p:.2f}"
-        text = text.removeprefix("0") or "0"
-        colour = QUIET if p == 0 else "black" if light else "white"
-        ax.text(
-            v, u, text, ha="center", va="center", fontsize=min(points, _POINTS[1]), color=colour
-        )
-
-
-def _entries(dense: np.ndarray) -> Iterable[tuple[tuple[int, int], float]]:
-    return (((u, v), float(p)) for u, row in enumerate(dense) for v, p in enumerate(row))
+    for u, row in enumerate(dense.tolist()):
+        for v, p in enumerate(row):
+            if p < 0.005 and len(dense) > _FEW:
+                continue
+            red, green, blue, _ = image.cmap(image.norm(p)) if p > 0 else (1, 1, 1, 1)
+            light = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5
+            colour = QUIET if p == 0 else "black" if light else "white"
+            ax.text(v, u, cell_text(p, _FEW), ha="center", va="center", color=colour,
+                    fontsize=min(points, _POINTS[1]))  # fmt: skip

@@ -1,4 +1,4 @@
-"""An estimate as points with error bars, beside what was reported."""
+"""An estimate as points with error bars, next to what was reported."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure
+from bistochastic.plot.canvas import QUIET, figure_of, given_axes, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,16 +18,16 @@ _MOST = 200
 
 
 def estimate(estimate: Estimate, *, axes: object = None) -> Figure:
-    """Reported beside estimated shares, with error bars of 95 %; returns the matplotlib figure.
+    """Draw reported and estimated proportions with 95% intervals; returns the matplotlib figure.
 
-    A circle is an estimated share, its bar the interval of the original share; a cross is the share
-    of the reports. A share may lie outside its bar if the method is biased.
+    A circle is an estimated proportion, its bar the interval of the true proportion; a cross is the
+    proportion of reported values. A circle may be outside its bar if the method is biased.
 
     >>> import bistochastic as bs
     >>> found = bs.randomized_response(3, epsilon=2).estimate(counts=[520, 290, 190])
     >>> figure = bs.plot.estimate(found)
     >>> figure.axes[0].get_xlabel()
-    'share'
+    'proportion'
     """
     from bistochastic.estimate import Estimate
 
@@ -43,29 +43,20 @@ def estimate(estimate: Estimate, *, axes: object = None) -> Figure:
         (ax,) = given_axes(axes)
     _, rows = estimate._rows(most=cells)
     columns = max(1, len(estimate.axes))
-    names = [", ".join(row[:columns]) for row in rows]
     places = np.arange(cells)
-    bounds = estimate.interval()
-    ax.hlines(places, bounds[:, 0], bounds[:, 1], color="#0072B2", linewidth=2, label="95 %")
-    ax.plot(
-        estimate.frequencies, places, "o", color="#0072B2", label=f"estimated ({estimate.method})"
-    )
+    low, high = estimate.interval().T
+    blue = "#0072B2"
+    ax.hlines(places, low, high, color=blue, linewidth=2, label="95% interval")
+    ax.plot(estimate.frequencies, places, "o", color=blue, label=f"estimated ({estimate.method})")
     ax.plot(estimate.reports, places, "x", color="#D55E00", markersize=7, label="reported")
-    ax.set_yticks(places, names)
+    ax.set_yticks(places, [", ".join(row[:columns]) for row in rows])
     ax.set_ylim(cells - 0.5, -0.5)
-    ax.set_xlabel("share")
+    ax.set_xlabel("proportion")
     ax.set_title(estimate._title(), loc="left", fontsize="medium")
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="x", color="#dddddd", linewidth=0.8)
-    ax.set_axisbelow(True)
-    for side in ("top", "right", "left"):
-        ax.spines[side].set_visible(False)
+    plain(ax, grid="x", left=False)
     if estimate._is_quick and (notes := estimate._remarks()):
-        ax.text(
-            0, -0.16, "\n".join(notes), fontsize="small", color=QUIET, va="top",
-            transform=ax.transAxes,
-        )  # fmt: skip
-    ax.legend(
-        loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=3, frameon=False, fontsize="small"
-    )
+        ax.text(0, -0.16, "\n".join(notes), fontsize="small", color=QUIET, va="top",
+                transform=ax.transAxes)  # fmt: skip
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=3, frameon=False,
+              fontsize="small")  # fmt: skip
     return figure_of(ax)

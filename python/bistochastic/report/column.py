@@ -6,15 +6,15 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from bistochastic import _core, measures
-from bistochastic.markup import Markup, element, heat, join, table
+from bistochastic import measures
+from bistochastic.markup import Markup, element, heat, table
 from bistochastic.markup.pictures import LARGEST
-from bistochastic.plan.published import certain, of_attribute, phrases
-from bistochastic.report.beliefs import even_odds, odds
-from bistochastic.report.deeds import weakest
-from bistochastic.report.levels import level, levels
+from bistochastic.plan.published import certain
+from bistochastic.report.categories import categories, category
+from bistochastic.report.deeds import truthful, weakest
 from bistochastic.report.precision import Precision, precision
-from bistochastic.report.sentences import becomes, before, beliefs, count, names, points, said
+from bistochastic.report.sentences import becomes, names, said
+from bistochastic.report.suspicion import STATED, even_odds, odds
 from bistochastic.words import down, shown, spoken, up
 
 if TYPE_CHECKING:
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from bistochastic.plan.attributes import Attribute, Categorical, Joint
     from bistochastic.plan.definitions import Measures
 
+# The suspicions in the table of all columns.
+TABLED = STATED[:2]
+
 
 class Column:
-    """One attribute: what it does to beliefs, what it hides, and what it leaves.
+    """One attribute: what it does to a suspicion, what it hides, and what it leaves.
 
-    ``law`` is the rule that a stranger learns most from, None for numbers. ``odds`` is the largest
-    factor by which a report favours one answer over another, None where there is no such bound.
+    ``law`` is the matrix that reveals most, ``None`` for numbers. ``odds`` is the largest factor by
+    which a reported value favours one true value over another, ``None`` if there is no limit.
     """
 
     def __init__(self, attribute: Attribute, measured: Measures) -> None:
@@ -44,8 +47,8 @@ class Column:
                 self.odds = max(part for part in each if part is not None)
 
     @property
-    def name(self) -> Markup:
-        """The columns, set apart."""
+    def name(self) -> str:
+        """The columns, in a sentence."""
         return names(self.attribute.columns)
 
     @property
@@ -54,13 +57,8 @@ class Column:
         return ", ".join(map(shown, self.attribute.columns))
 
     @property
-    def has_groups(self) -> bool:
-        """Whether the rule depends on another column."""
-        return self.attribute.groups is not None
-
-    @property
     def coded(self) -> Categorical | Joint:
-        """The attribute, where it has levels."""
+        """The attribute, if it has categories."""
         assert not self.attribute.whole_column
         return self.attribute
 
@@ -69,67 +67,72 @@ class Column:
         """Whether all of it is published unchanged."""
         return len(certain(self.attribute)) == len(self.attribute.columns)
 
-    def sentence(self) -> Markup:
-        """What a report of this column does to a belief."""
-        if self.is_open:
-            return said("The column is published unchanged: everyone knows the truth for certain.")
-        if self.attribute.whole_column:
-            if self.attribute.how == "average":
-                return said("Someone who knows all values of a class but one knows that one, too.")
-            return said(
-                "All numbers are public, and only whose they are is hidden. There is no bound on "
-                "what someone can learn who knows the numbers of others."
-            )
-        who = "Of those who gave an answer: " if self.attribute.missing == "keep" else ""
-        if self.odds is None:
-            text = "Someone may become certain that an answer is not the true one."
-            kinds = ("column", "renamed", "categories", "sometimes")
-            told = [fact for fact in of_attribute(self.attribute) if fact.kind in kinds]
-            if told:
-                text += f" Published unchanged: {'; '.join(phrases(told))}."
+    @property
+    def badness(self) -> tuple[bool, Fraction, float]:
+        """The largest of all is the least protected column."""
+        return self.odds is None, self.odds or Fraction(0), -(self.measured.beta or 0.0)
+
+    def row(self) -> tuple[str, ...]:
+        """Say what the table of all columns says, without the name."""
+        each = self.measured
+        if self.law is None:
+            size = "numbers"
+            often = "–"
         else:
-            text = beliefs(self.odds)
-        return said(f"{who}{text}{self._even()}")
+            size = f"{each.size:,}" + " combinations" * (len(self.attribute.columns) > 1)
+            often = truthful(*self.coded.matrices) or "not computed"
+        beta = "not known yet" if each.beta is None else down(each.beta, 4)
+        note = f" ({each.note})" if each.note else " (no noise)" if each.deterministic else ""
+        return (size, often, *becomes(self.odds, TABLED), beta + note, epsilon(each.epsilon))
 
-    def _even(self) -> str:
-        """What holds on average over the other answers, where that is less than the worst case."""
-        matrices = self.coded.matrices
-        if matrices[0].size < 3:
-            return ""
-        each = [even_odds(matrix) for matrix in matrices]
+    def least(self) -> tuple[str, str]:
+        """Name the family, and the smallest beta of a category."""
+        each = self.measured
+        family = each.family if self.attribute.groups is not None else spoken(each.family)
+        row = None if self.law is None else self.worst_row()
+        return family, "–" if row is None else f"{down(row[0], 4)} ({row[1]})"
+
+    def worst_row(self) -> tuple[float, str] | None:
+        """Find the smallest beta of a category over all matrices, and that category."""
+        found = []
+        for matrix in self.coded.matrices:
+            lines = measures.lines(matrix, [])
+            if lines is None:
+                return None
+            code, bits = lines.worst_row
+            beta = bits / (matrix.max_bits or 1.0) * (1 - 2**-48) if matrix.size > 1 else 1.0
+            # If all matrix rows are alike, the worst is the mean; rounding would make them differ.
+            same = matrix.beta == 1 or beta >= matrix.beta * (1 - 2**-44)
+            name = "all alike" if same else f"`{category(self.coded, code)}`"
+            found.append((matrix.beta if same else max(0.0, beta), name))
+        return min(found, key=lambda each: each[0])
+
+    def even(self) -> str | None:
+        """Say what holds if all other categories seem equally likely, if that is less."""
+        if self.law is None or self.is_open or self.law.size < 3:
+            return None
+        each = [even_odds(matrix) for matrix in self.coded.matrices]
         if None in each:
-            return ""
-        told = becomes(max(part for part in each if part is not None))
-        if told == becomes(self.odds):
-            return ""
-        return (
-            " That is the worst case. If all other answers seem equally likely, 1 % becomes at "
-            f"most {told[0]}, 10 % at most {told[1]}, and 50 % at most {told[2]}."
-        )
-
-    def remark(self) -> str | None:
-        """What has to be said beside the name."""
-        if self.attribute.missing == "keep":
-            return " (of those who gave an answer)"
-        return None
+            return None
+        told = becomes(max(part for part in each if part is not None), TABLED)
+        if told == becomes(self.odds, TABLED):
+            return None
+        return ("these limits are for the worst case. If all other categories seem equally likely, "
+                f"1% becomes at most {told[0]}, and 10% at most {told[1]}")  # fmt: skip
 
     def reasons(self) -> list[str]:
-        """What a report may make certain, a sentence each."""
+        """Say what a reader can become certain of, one sentence per reason."""
         if self.is_open:
-            return ["every answer is published unchanged, or so that everyone can undo it"]
+            return ["every value is published unchanged, or so that anyone can undo it"]
         if self.attribute.whole_column:
             if self.attribute.how == "average":
-                return [
-                    "the means follow from the numbers without chance. Someone who knows all "
-                    "numbers of a class but one can compute that one"
-                ]
-            return [
-                "all numbers are published as they are. Everyone sees for certain which numbers "
-                "occur in the file and which do not"
-            ]
+                return ["the means follow from the numbers without noise. A reader who knows all "
+                        "numbers of a class but one can compute that one"]  # fmt: skip
+            return ["all numbers are published. Anyone can see which numbers occur and which do not"
+                    ]  # fmt: skip
         found = []
         if self.attribute.missing == "keep":
-            found.append("everyone sees who gave no answer")
+            found.append("anyone can see who is missing; the limits hold for all others")
         for matrix in dict.fromkeys(self.attribute.matrices):
             if math.isinf(matrix.epsilon):
                 found.append(self._excluded(matrix))
@@ -143,122 +146,77 @@ class Column:
             value = groups.labels.values[groups.matrices.index(matrix)]
             where = f"where `{shown(groups.column)}` is `{shown(value)}`, "
         if found is None or found.witness is None:
-            return f"{where}some reports rule some answers out for certain"
-        _, w, v = (level(self.coded, code) for code in found.witness)
-        told = f"{where}a report of `{v}` rules out `{w}`, for example"
+            return f"{where}some reported values rule out some true values"
+        _, w, v = (category(self.coded, code) for code in found.witness)
+        told = f"{where}a reported `{v}` rules out `{w}`, for example"
         left, exact = found.deniability[0]
         if left > 1:
-            return f"{told}. Whatever is reported, {left:,} answers or more remain possible"
-        return f"{told}. After some reports only one answer remains possible" if exact else told
+            return f"{told}. At least {left:,} categories remain possible after any reported value"
+        return (
+            f"{told}. After some reported values only one category is possible" if exact else told
+        )
 
-    def picture(self) -> Markup | None:
-        """The chances of every report, where they can be drawn."""
+    def picture(self, others: list[Column]) -> Markup | None:
+        """Draw the probabilities that this column and others have; ``None`` if it is too large."""
         if self.law is None or not 2 <= self.law.size <= LARGEST:
             return None
         rows = self.law.to_dense().tolist()
-        drawn = heat(
-            rows,
-            levels(self.coded, LARGEST),
-            title=f"The chances of every report of {self.plain}",
-        )
-        unit = "" if self.law.size <= 12 else " in percent"
-        caption = f"A row for each true answer, a column for each report, its chance{unit} inside."
+        drawn = heat(rows, categories(self.coded, LARGEST),
+                     title=f"Probability of each reported value of {self.plain}")  # fmt: skip
+        caption = self.name
+        if others:
+            caption += "; the same for " + "; ".join(
+                f"{each.name} ({', '.join(categories(each.coded, LARGEST) or [])})"
+                for each in others
+            )
+        if self.law.size > 12:
+            caption += "; in percent"
         if any(p == 0 for row in rows for p in row):
-            caption += " A cell that is struck through never occurs."
+            caption += "; struck through: never"
         wrapped = element("div", drawn, class_="bs-wide", role="group", tabindex="0",
                           aria_label=f"Picture of {self.plain}")  # fmt: skip
-        return element("figure", wrapped, element("figcaption", caption))
-
-    def worst_row(self) -> tuple[float, str] | None:
-        """The smallest beta of a row over all rules, and the level that it belongs to."""
-        found = []
-        for matrix in self.coded.matrices:
-            lines = measures.lines(matrix, [])
-            if lines is None:
-                return None
-            code, bits = lines.worst_row
-            beta = bits / (matrix.max_bits or 1.0) * (1 - 2**-48) if matrix.size > 1 else 1.0
-            # Where all rows are alike the worst is the mean; rounding would say another number.
-            same = matrix.beta == 1 or beta >= matrix.beta * (1 - 2**-44)
-            name = "all alike" if same else level(self.coded, code)
-            found.append((matrix.beta if same else max(0.0, beta), name))
-        return min(found, key=lambda each: each[0])
-
-    def row(self) -> list[object]:
-        """A row of the table of measures."""
-        each = self.measured
-        worst: object = "–"
-        if self.law is not None and (row := self.worst_row()) is not None:
-            level = row[1] if row[1] == "all alike" else element("code", row[1])
-            worst = join(down(row[0], 4), " (", level, ")")
-        family = each.family if self.has_groups else spoken(each.family)
-        note = f" ({each.note})" if each.note else ""
-        return [
-            self.name,
-            family + (" (no chance)" if each.deterministic else ""),
-            self._size(),
-            "–" if each.beta is None else down(each.beta, 4) + note,
-            worst,
-            epsilon(each.epsilon),
-        ]
-
-    def _size(self) -> str:
-        if self.measured.size is None:
-            return "records"
-        if self.law is None:
-            return count(self.measured.size, "record")
-        return f"{self.measured.size:,}"
+        return element("figure", wrapped, element("figcaption", said(caption)))
 
     def groups(self) -> Markup | None:
-        """What each rule does, where there are several."""
+        """Tabulate the matrices, if there is one per group."""
         if self.attribute.groups is None:
             return None
-        groups = self.attribute.groups
-        header = [shown(groups.column), "rule", "beta", "epsilon", *before()]
+        strata = self.attribute.groups
+        header = [shown(strata.column), "Family", "1% becomes", "10% becomes", "Beta", "Epsilon"]
         rows = [
-            [element("code", shown(value)), spoken(matrix.family), down(matrix.beta, 4),
-             epsilon(matrix.epsilon), *becomes(odds(matrix))]
-            for value, matrix in zip(groups.labels.values, groups.matrices, strict=True)
+            [element("code", shown(value)), spoken(matrix.family),
+             *becomes(odds(matrix), TABLED), down(matrix.beta, 4), epsilon(matrix.epsilon)]
+            for value, matrix in zip(strata.labels.values, strata.matrices, strict=True)
         ]  # fmt: skip
-        caption = f"{self.plain}: the rules by {shown(groups.column)}"
+        caption = f"{self.plain}: a matrix per group of {shown(strata.column)}"
         return table(header, rows, caption=caption, left=(0, 1))
 
     def precision(self, records: int, design_effect: float = 1.0) -> Precision:
-        """How well shares are estimated, under the rule that leaves least."""
+        """Compute how well proportions are estimated, under the matrix that leaves least."""
         each = [precision(matrix, records, design_effect) for matrix in self.coded.matrices]
         noted = next((one for one in each if one.note), None)
         return noted or max(each, key=lambda one: one.error or 0.0)
 
-    def kept(self) -> str:
-        """What a column of numbers still tells."""
+    def estimable(self) -> str:
+        """Say what can be estimated from a column of numbers."""
         assert self.attribute.whole_column
         if self.is_open:
             return "everything: it is published unchanged"
         if self.attribute.how == "average":
-            return (
-                "the mean is that of the original. The spread is smaller, because the "
-                "values of a class are all alike"
-            )
-        return (
-            "the mean, the quantiles and all that concerns this column alone are those of "
-            "the original. What it has to do with other columns is weakened"
-        )
-
-    def digests(self) -> list[list[object]]:
-        """The digest of every rule."""
-        matrices: Sequence[Matrix | None] = (
-            [self.attribute.matrix] if self.attribute.whole_column else self.attribute.matrices
-        )
-        return [[self.name, element("code", _core.digest_of(m))] for m in matrices if m is not None]
+            return "the mean is exact. The spread is too small, because a class has one value"
+        return ("mean, quantiles and everything else about this column only are exact. Its "
+                "correlations with other columns are weakened")  # fmt: skip
 
 
 def epsilon(x: float) -> str:
-    """An epsilon in four digits, infinity spelled out."""
+    """Write an epsilon in four digits, infinity spelled out."""
     return "infinite" if math.isinf(x) else up(x, 4)
 
 
-def errors(column: Column, records: int, design_effect: float = 1.0) -> list[object]:
-    """A row of the table of errors, for a column of which shares can be estimated."""
-    found = column.precision(records, design_effect)
-    within = "–" if found.within is None else f"± {points(found.within)}"
-    return [column.name, points(found.error or 0.0), within, count(found.alike or 0, "record")]
+def merged(rows: Sequence[tuple[Column, tuple[str, ...]]]) -> list[list[object]]:
+    """Merge rows that say the same of several columns, and put the columns first."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for column, row in rows:
+        together = " together" * (len(column.attribute.columns) > 1)
+        found.setdefault(row, []).append(column.name + together)
+    return [[said(", ".join(columns)), *map(said, row)] for row, columns in found.items()]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bistochastic.matrix import Matrix
 from bistochastic.progress import watched
-from bistochastic.words import down, table
+from bistochastic.words import table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -42,7 +42,7 @@ class Comparison:
         return ["Measure", *(matrix.family for matrix in self.matrices)]
 
     def rows(self) -> list[list[str]]:
-        """One row of text per measure; a bound ends in a star."""
+        """List one row of strings per measure; a bound ends in a star."""
         rows = [["size", *(str(matrix.size) for matrix in self.matrices)]]
         for entries in zip(*self.profiles, strict=True):
             shown = (entry.text + "*" * (entry.status == "bound") for entry in entries)
@@ -63,11 +63,9 @@ class Comparison:
 
         count = len(self.matrices)
         title = f"{count} {'matrix' if count == 1 else 'matrices'} on one scale"
-        betas = [(m.family, m.beta, None, None) for m in self.matrices]
         return markup.fragment(
             markup.table(self.header, self.rows(), caption=title, scroll=False),
             markup.element("p", self._legend()) if self._legend() else None,
-            markup.titled(markup.bars(betas, title="Beta", most=1.0, shown=down)),
         )
 
 
@@ -78,10 +76,10 @@ def compare(
     full: bool = False,
     progress: Progress = None,
 ) -> Comparison:
-    """The profiles of several matrices side by side.
+    """Put the profiles of several matrices side by side.
 
-    ``cost``, ``prior`` and ``full`` are those of :meth:`Matrix.profile`, and apply to all.
-    ``progress`` is that of :meth:`Matrix.decompose`; the share is that of the matrices.
+    ``cost``, ``prior`` and ``full``: see :meth:`Matrix.profile`. They apply to all matrices.
+    ``progress``: see :meth:`Matrix.decompose`. It counts matrices.
 
     >>> import bistochastic as bs
     >>> bs.compare(bs.randomized_response(12, beta=0.6), bs.k_anonymous(12, beta=0.6))

@@ -1,44 +1,46 @@
-"""The report of a plan or a release: one page that can be handed over.
+"""The report of a plan or a release: one page for a board, a lawyer or a journal.
 
-It is a function of the plan, or of the certificate, and of nothing else. So whoever has the
-certificate can make the same page again, byte for byte. No answer is looked at for it.
+It is a function of the plan, or of the certificate, and of what the caller says on its cover. So
+anyone with the certificate can write the same page again, byte for byte. No record is read for it.
 """
 
 from __future__ import annotations
 
+import datetime
 import math
+import shlex
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bistochastic import _core
-from bistochastic.markup import Markup, element, facts, join, page, section, table
+from bistochastic.markup import Markup, bars, element, facts, join, page, section, table
 from bistochastic.markup.pictures import LARGEST
 from bistochastic.plan import preview
-from bistochastic.plan.attributes import prefix
+from bistochastic.plan.attributes import named, prefix
 from bistochastic.plan.certificate import BLOCKS
 from bistochastic.plan.definitions import in_words
-from bistochastic.plan.published import protected, unprotected
+from bistochastic.plan.published import certain, protected, unprotected
 from bistochastic.progress import watched
 from bistochastic.report import explorer
-from bistochastic.report.beliefs import MANY, STATED, after
-from bistochastic.report.column import Column, epsilon, errors
-from bistochastic.report.deeds import attribute_deeds
-from bistochastic.report.levels import levels
+from bistochastic.report.categories import category
+from bistochastic.report.column import TABLED, Column, epsilon, merged
+from bistochastic.report.deeds import attribute_deed
+from bistochastic.report.precision import SHARES, errors
 from bistochastic.report.sentences import (
     becomes,
-    before,
-    beliefs,
     count,
     listed,
     names,
+    paragraph,
     points,
+    rounded,
     said,
 )
+from bistochastic.report.suspicion import MANY, STATED, after, percent
 from bistochastic.words import down, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from os import PathLike
 
     from bistochastic.plan.certificate import Certificate
@@ -53,11 +55,17 @@ _INSECURE = (
     "The key of this release is insecure: anyone can guess it and undo the release. Nothing on "
     "this page is guaranteed."
 )
-_SEVERAL = "Several records with the same true value"
-_WHERE = "Where someone may become certain"
-_CERTAIN = element("a", f"“{_WHERE}”", href="#certain")
-# From here on a belief of 1 % is no bound that anyone can use.
+# From here on, no reader is held back by the limit for a suspicion of 1%.
 _USELESS = Fraction(99, 100)
+# How much of what is published unchanged is named in the box.
+_NAMED = 4
+# A larger error than this says next to nothing.
+_COARSE = 0.5
+_REQUIRED = {
+    "beta": "beta of all columns together at least {}",
+    "min_beta": "beta of each column at least {}",
+    "epsilon": "epsilon of one record at most {}",
+}
 
 
 def write_report(
@@ -66,22 +74,30 @@ def write_report(
     *,
     certificate: Certificate | None = None,
     records: int | None = None,
-    design_effect: float = 1,
+    design_effect: object = 1,
+    title: object = None,
+    publisher: object = None,
+    date: object = None,
+    contact: object = None,
 ) -> None:
     """Write the report of a plan, or of a release by its certificate."""
-    target = checked(path)
+    target = validate_html_path(path)
     effect = _core.as_real("design_effect", "be a number above 0", design_effect)
     if not 0 < effect < math.inf:
         raise ValueError(f"`design_effect` must be a number above 0; got {effect:g}")
+    if isinstance(date, datetime.date):
+        date = date.isoformat()
+    given = {"title": title, "publisher": publisher, "date": date, "contact": contact}
+    cover = {name: named(name, text) for name, text in given.items() if text is not None}
     if records is not None:
         records = _core.as_whole("records", records, 1)
         plan = plan.for_records(records)
     with watched("writing the report"):
-        write(target, Report(plan, certificate, records, effect).page())
+        write(target, Report(plan, certificate, records, effect, cover).page())
 
 
-def checked(path: str | PathLike[str]) -> Path:
-    """A path to write a page to."""
+def validate_html_path(path: str | PathLike[str]) -> Path:
+    """Return a path to write a page to."""
     target = Path(_core.as_path("path", path))
     if target.suffix.lower() not in (".html", ".htm"):
         got = shown(target.suffix) if target.suffix else "no ending"
@@ -93,11 +109,11 @@ def write(path: str | PathLike[str], text: str) -> None:
     """Write a page that appears when it is whole."""
     from bistochastic.files import whole
 
-    whole.write(checked(path), "path", text)
+    whole.write(validate_html_path(path), "path", text)
 
 
 class Report:
-    """All parts of one page."""
+    """All parts of one page, in the order of a reader's questions."""
 
     def __init__(
         self,
@@ -105,15 +121,19 @@ class Report:
         certificate: Certificate | None,
         records: int | None,
         design_effect: float = 1.0,
+        cover: dict[str, str] | None = None,
     ) -> None:
         self.plan = plan
-        self.design_effect = design_effect
         self.certificate = certificate
         self.records = certificate.records if certificate is not None else records
-        self.columns = [
+        self.design_effect = design_effect
+        self.cover = cover or {}
+        every = [
             Column(attribute, each)
             for attribute, each in zip(plan.attributes, plan.by_attribute.values(), strict=True)
         ]
+        self.columns = sorted(every, key=lambda column: column.badness, reverse=True)
+        self.coded = [column for column in self.columns if column.law is not None]
         self.odds = self._together()
 
     def _together(self) -> Fraction | None:
@@ -124,33 +144,53 @@ class Report:
         return math.prod((part for part in each if part is not None), start=Fraction(1))
 
     def page(self) -> str:
-        """The whole page."""
+        """Write the whole page."""
         scenes = self._scenes()
         sections = [
-            ("summary", "In short", self._summary()),
-            ("deeds", "What is done to each column", self._deeds()),
-            ("guarantees", "What is guaranteed, and against whom", self._guarantees()),
-            ("numbers", "The measures in full", self._numbers()),
-            ("clear", "What is published unchanged", self._clear()),
-            ("key", "What a holder of the key can do", self._key()),
-            ("estimates", "What can still be estimated, and how well", self._estimates()),
+            ("published", "What is published?", self._published()),
+            ("learn", "What can a reader learn?", self._learn()),
+            ("not-covered", "What is not covered?", listed(self._not_covered())),
+            ("accuracy", "How accurate are estimates?", self._accuracy()),
+            ("undo", "Who can undo it?", self._undo()),
+            ("appendix", "Appendix", self._appendix(bool(scenes))),
         ]
-        if scenes:
-            sections.append(("explore", "What another beta would do", self._explore()))
-        sections.append(("audit", "What this page cannot see: audits", self._audit()))
-        sections.append(("origin", "Origin, and how to verify this page", self._origin()))
-        made = [section(title, body, id=id) for id, title, body in sections]
         return page(
-            f"Privacy report: {shown(self.plan.name)}",
-            *made,
-            lead=f"{self._about()} {self._holds()}",
+            self._title,
+            *(section(title, body, id=id) for id, title, body in sections),
+            lead=self._lead(),
             banner=_INSECURE if self._insecure else None,
+            summary=self._headline(),
             contents=[(id, title) for id, title, _ in sections],
-            footer=f"Made by bistochastic {explorer.package()} from the {self._source} alone. "
+            footer=f"Made by bistochastic {explorer.package()} from the {self._source} only. "
             "Numbers are rounded so that privacy is never overstated.",
             script=explorer.script() if scenes else None,
             data=explorer.data(scenes, self._spoken_of) if scenes else None,
         )
+
+    # The cover.
+
+    @property
+    def _title(self) -> str:
+        """What the caller says, or what the plan or the protected file is called."""
+        if "title" in self.cover:
+            return self.cover["title"]
+        files = list(self.certificate.files or {}) if self.certificate is not None else []
+        if self.plan.name != "plan" or not files:
+            named = "" if self.plan.name == "plan" else f": {shown(self.plan.name)}"
+            return f"Privacy report{named}"
+        return f"Privacy report: {shown(files[0])}"
+
+    def _lead(self) -> Markup:
+        given = [
+            self.cover[name] for name in ("publisher", "date", "contact") if name in self.cover
+        ]
+        what = "On a plan, before any release" if self.certificate is None else "On a release"
+        source = "plan" if self.certificate is None else "plan and the certificate"
+        read = [c for c in self.coded if c.coded.categories_from_data]
+        also = f" The plan took the categories of {count(len(read), 'column')} from the data."
+        text = f"{what}. Made from the {source} only: no record was read.{also * bool(read)}"
+        line = element("strong", " · ".join(given)) if given else None
+        return join(line, element("br") if given else None, text)
 
     @property
     def _insecure(self) -> bool:
@@ -162,455 +202,429 @@ class Report:
 
     @property
     def _spoken_of(self) -> int:
-        """The number of records that the slider tells errors for."""
+        """The number of records that errors are stated for."""
         return self.records or _EXAMPLES[1]
 
-    def _about(self) -> str:
-        if self.certificate is not None:
-            return f"Report on a release of {count(self.records or 0, 'record')}."
+    # The box above everything.
+
+    def _headline(self) -> Markup:
+        tiles = [
+            (len(protected(self.plan)), "protected"),
+            (self._unchanged(), "published unchanged"),
+        ]
+        each = [
+            element("span", element("strong", many), " column" + "s" * (many != 1) + " ", words)
+            for many, words in tiles
+        ]
+        if self.plan.keep == "*" and self.certificate is None:
+            each[1] = element(
+                "span", element("strong", "all other"), " columns published unchanged"
+            )
         if self.records is not None:
-            return f"Report on a plan for {count(self.records, 'record')}, before any release."
-        return "Report on a plan, before any release."
+            many, noun = count(self.records, "record").split(" ")
+            each.append(element("span", element("strong", many), f" {noun}"))
+        lines = [(name, said(text)) for name, text in self._headlines()]
+        return join(element("p", each, class_="bs-tiles"), facts(lines))
 
-    def _holds(self) -> str:
-        """What the page was made from, and whether a plan took levels from the data."""
-        source = "plan" if self.certificate is None else "plan and the certificate"
-        made = f"This page was made from the {source} alone, without looking at any answer."
-        read = [c for c in self.columns if c.law is not None and c.coded.categories_from_data]
-        if not read:
-            return made
-        many = count(len(read), "column")
-        return f"{made} The plan itself took the levels of {many} from the data."
+    def _unchanged(self) -> int:
+        """How many columns are published as they are, or so that anyone can undo it."""
+        clear = self.plan.keep if self.certificate is None else self.certificate.unprotected_columns
+        return len(clear) + sum(len(certain(column.attribute)) for column in self.columns)
 
-    def _package(self) -> str:
-        return explorer.package() if self.certificate is None else self.certificate.package
-
-    # In short.
-
-    def _summary(self) -> Markup:
-        lines: list[object] = [
-            *self._columns(),
-            *self._all_together(),
-            *self._how(),
-            *self._weakest(),
-            self._in_clear(),
-        ]
-        if self.certificate is not None:
-            lines.append(said(self.certificate.notes[0]))
-        lines += self._one_record()
-        lines += self._left()
-        see = element("a", "audit", href="#audit")
-        lines.append(
-            join("This page does not know the data. It cannot see what columns tell about each "
-                 "other, or how many people can be recognised. Whoever holds the original can find "
-                 "out before the release, by an ", see, ", and keeps the result confidential.")
-        )  # fmt: skip
-        return element("ul", [element("li", line) for line in lines])
-
-    def _columns(self) -> list[object]:
-        """Which columns are protected, and which are not though the plan has a rule for them."""
-        columns = protected(self.plan)
-        others = unprotected(self.plan)
-        many = "" if self.records is None else f"There are {count(self.records, 'record')}. "
-        are = "column is" if len(columns) == 1 else "columns are"
-        told = join(f"{len(columns)} {are} protected: ", names(columns), ".")
-        found: list[object] = [join(many, told if columns else "No column is protected.")]
-        if others:
-            have = "column has" if len(others) == 1 else "columns have"
-            rule = f"{len(others)} {have} a rule that does not protect: "
-            found.append(join(rule, names(others), "."))
-        return found
-
-    def _how(self) -> list[object]:
-        """What happens to answers, and to numbers that chance has no part in."""
-        moving = [c for c in self.columns if not c.is_open]
-        numeric = [c.attribute for c in moving if c.attribute.whole_column]
-        found: list[object] = []
-        if len(numeric) < len(moving):
-            found.append(
-                "Every protected answer is kept or exchanged by chance before it is published. The "
-                "chances are public; who was exchanged is not."
-            )
-        for order, near, most in (("rank", " near in rank", "most"), (None, "", "many")):
-            moved = [a.column for a in numeric if a.how == "permute" and a.order == order]
-            if moved:
-                among = f" are exchanged by chance among people{near}. Where many people have the "
-                same = f"same number, {most} keep theirs. All numbers that occur are published."
-                found.append(join("The numbers in ", names(moved), among, same))
-        if any(a.how == "permute" for a in numeric):
-            found.append(preview.LINKED)
-        means = [a.column for a in numeric if a.how == "average"]
-        if means:
-            by = " are replaced by means of classes, without chance."
-            found.append(join("The numbers in ", names(means), by))
-        return found
-
-    def _weakest(self) -> list[object]:
-        """The columns that may make someone certain, and the one of the others that tells most."""
-        certain = [c for c in self.columns if c.odds is None or c.remark() is not None]
-        bounded = [column for column in self.columns if column not in certain]
-        found: list[object] = []
-        if certain:
-            columns = [name for column in certain for name in column.attribute.columns]
-            several = "columns" if len(columns) > 1 else "column"
-            see = " someone may become certain of something: see "
-            found.append(join(f"In the {several} ", names(columns), see, _CERTAIN, "."))
-        if bounded:
-            worst = max(bounded, key=lambda column: column.odds or 0)
-            among = "Of the other columns" if certain else "Of all columns"
-            tells = " can tell the most. "
-            lead = (
-                join(f"{among}, a report of ", worst.name, tells) if len(self.columns) > 1 else ""
-            )
-            found.append(join(lead, worst.sentence()))
-        return found
-
-    def _all_together(self) -> list[object]:
-        if len(self.columns) == 1:
-            return []
-        many = sum(len(column.attribute.columns) for column in self.columns)
-        none = f"Taken together, the {many} columns give no"
-        who = "bound: someone who can tell which row is a person's may become"
-        what = "certain of something about that person"
-        if self.odds is None:
-            return [join(f"{none} {who} {what}: see ", _CERTAIN, ".")]
-        if after(STATED[0], self.odds) >= _USELESS:
-            return [f"{none} useful {who} practically {what}."]
-        one, ten, half = becomes(self.odds)
-        return [said(f"All protected columns of a person together can raise a belief about that "
-                     f"person from 1 % to at most {one}, from 10 % to at most {ten}, and from 50 % "
-                     f"to at most {half}.")]  # fmt: skip
-
-    def _in_clear(self) -> object:
-        phrases = self._clear_phrases()
-        if not phrases:
-            return "Nothing is published unchanged."
-        return join(
-            "Published unchanged: ", [["; " * (i > 0), said(x)] for i, x in enumerate(phrases)], "."
-        )
-
-    def _left(self) -> list[object]:
-        """The largest error of a share, in one line."""
-        if not self.records:
-            return []
-        coded = [column for column in self.columns if column.law is not None]
-        each = [column.precision(self.records, self.design_effect) for column in coded]
-        known = [one.within for one in each if one.within is not None]
-        if not known or len(known) < len(coded):
-            return []
-        return ["Shares of answers can still be estimated: 95 of 100 estimates are within "
-                f"{points(max(known))} percentage points of the truth, or closer, "
-                f"{self._sampled()}."]  # fmt: skip
-
-    def _sampled(self) -> str:
-        """Which samples the errors are for."""
-        if self.design_effect == 1:
-            return "for a simple random sample"
-        return f"for a sample with a design effect of {self.design_effect:g}"
-
-    # What is done.
-
-    def _deeds(self) -> Markup:
-        found: list[object] = []
-        for column in self.columns:
-            found.append(element("h3", column.name))
-            found.append(listed(attribute_deeds(column.attribute)))
-            found.append(column.picture())
-            found.append(element("p", element("strong", "So: "), column.sentence()))
-        return join(found)
-
-    # What is guaranteed.
-
-    def _guarantees(self) -> Markup:
-        rows: list[list[object]] = [
-            [join(column.name, column.remark()), *becomes(column.odds)] for column in self.columns
-        ]
+    def _headlines(self) -> list[tuple[str, str]]:
+        found = [("One column", self._one())]
         if len(self.columns) > 1:
-            rows.append(["all of them together", *becomes(self.odds)])
-        header = ["what is reported", *before()]
-        found: list[object] = [
-            element("h3", "Against whom"),
-            element(
-                "p",
-                "The guarantee holds against everyone who sees what is published: the protected "
-                "table, this report, the plan and the certificate. They may know anything else, "
-                "all other answers of the person included, and compute as much as they like. It "
-                f"does not hold against those who have {self._insiders()}.",
-            ),
-            element("h3", "What a report does to a belief"),
-            element(
-                "p",
-                said(
-                    "Suppose someone thinks that an answer of one person is 1 % likely, and then "
-                    "sees what is reported of this person in that column. The table says how "
-                    "likely they can think it is afterwards, at most. That is the worst case over "
-                    "all answers, all reports, and all that they may think of the other answers."
-                ),
-            ),
-            table(header, rows, caption="The most that a belief can become, by one record"),
-            self._example(),
-        ]
-        if len(self.columns) > 1:
-            found.append(
-                element(
-                    "p",
-                    "A column's row is about its own reported value. If columns are related, the "
-                    "others reveal something, too. The last row of this table is the most that all "
-                    "reported values of one person together can reveal.",
-                )
-            )
-        found += self._several()
-        reasons = _grouped((column, line) for column in self.columns for line in column.reasons())
-        if reasons:
-            found += [
-                element("h3", _WHERE, id="certain"),
-                listed(reasons),
-            ]
-        found += [element("h3", "What is not guaranteed"), listed(self._not_guaranteed())]
-        return join(found)
+            found.append(("All columns of one person", self._all()))
+        if self.coded:
+            found.append(("Estimates", self._estimates()))
+        stays = {c for column in self.columns for c in certain(column.attribute)}
+        weak = [column for column in unprotected(self.plan) if column not in stays]
+        if weak:
+            found.append(("Changed, but not protected", names(weak)))
+        phrases = self._phrases()
+        if phrases:
+            more = f"; {len(phrases) - _NAMED} more" if len(phrases) > _NAMED else ""
+            found.append(("Published unchanged", "; ".join(phrases[:_NAMED]) + more))
+        return [*found, ("Required by the publisher", self._requirement())]
 
-    def _one_record(self) -> list[object]:
-        """What the bounds hold for, in one line."""
-        most = self._most()
-        if most is None:
-            return []
-        see = element("a", f"“{_SEVERAL}”", href="#several")
-        told = becomes(most[0] ** 3)[0]
-        more = "Of three records with the same true value, as in a household, a belief of 1\u00a0% "
-        more += f"becomes at most {told}: see "
-        return [join("Every bound here holds for one record. ", more, see, ".")]
-
-    def _most(self) -> tuple[Fraction, Markup] | None:
-        """The largest odds that there is a bound of, and what they are of."""
-        if self.odds is not None and len(self.columns) > 1:
-            return self.odds, join("in all columns together")
+    def _one(self) -> str:
+        free = [name for c in self.columns if c.odds is None for name in c.attribute.columns]
         known = [column for column in self.columns if column.odds is not None]
+        none = f"no limit in {names(free)}" if free else ""
         if not known:
-            return None
-        worst = max(known, key=lambda column: column.odds or 0)
-        return worst.odds or Fraction(1), join("in ", worst.name)
+            return none
+        worst = becomes(known[0].odds)[0]
+        most = f"a 1% suspicion grows to at most {worst} ({known[0].name})"
+        return f"{none}; in the other columns {most}" if free else most
 
-    def _several(self) -> list[object]:
-        """What several records with the same true value tell, which a household may have."""
-        found: list[object] = [
-            element("h3", _SEVERAL, id="several"),
-            element(
-                "p",
-                said(
-                    "Every bound on this page holds for one record. Where several records have the "
-                    "same true value, as in a household, epsilon is multiplied by their number. "
-                    "Values that are related, but not equal, never tell more than equal ones."
-                ),
-            ),
-        ]
-        most = self._most()
-        if most is None:
-            return found
-        rows: list[list[object]] = [[count(m, "record"), *becomes(most[0] ** m)] for m in MANY]
-        caption = join("The most that a belief can become, ", most[1])
-        return [*found, table(["what is reported of", *before()], rows, caption=caption)]
+    def _all(self) -> str:
+        if self.odds is None:
+            return "no limit: a reader who knows which row is a person's can become certain"
+        most = f"a 1% suspicion grows to at most {becomes(self.odds)[0]}"
+        return f"{most}: no useful limit" if after(STATED[0], self.odds) >= _USELESS else most
 
-    def _insiders(self) -> str:
-        if self.certificate is None:
-            return "the original, or the key if there is one"
-        return "the key or the original" if self.certificate.key_stored else "the original"
+    def _estimates(self) -> str:
+        many = self._spoken_of
+        each = [(c, c.precision(many, self.design_effect).within) for c in self.coded]
+        known = [within for _, within in each if within is not None]
+        others = names([name for c, w in each if w is None for name in c.attribute.columns] or [""])
+        if self.records == 0:
+            return "none: there are no records"
+        if not known:
+            return "no proportion of a category can be estimated, or its error was not computed"
+        given = "" if self.records is not None else f" from {count(many, 'record')}"
+        least = f"95 of 100 proportions{given} are within {points(max(known))} percentage points"
+        least += " of the true ones" + ": too few records" * (max(known) > _COARSE)
+        return least + (f", except in {others}" if len(known) < len(each) else "")
+
+    def _requirement(self) -> str:
+        plan = self.plan
+        if not plan.requirement:
+            return "the plan states no requirement"
+        asked = [_REQUIRED[name].format(f"{x:g}") for name, x in plan.requirement.items()]
+        met = "**met**" if plan._unmet is None else f"**not met**: {plan._unmet}"
+        return f"{', '.join(asked)}: {met}"
+
+    # What is published?
+
+    def _published(self) -> Markup:
+        plan = self.plan
+        found: list[object] = []
+        if any(not column.is_open for column in self.coded):
+            found.append(paragraph("The values of protected columns are reported values. Each is "
+                                   "drawn at random, with public probabilities, and may be false. "
+                                   "Which values are false is not published."))  # fmt: skip
+        deeds = ((c.attribute.columns, attribute_deed(c.attribute)) for c in self.columns)
+        found.append(listed(preview.grouped(deeds)))
+        shared: dict[object, list[Column]] = {}
+        for column in self.coded:
+            shared.setdefault(column.law, []).append(column)
+        pictures = [same[0].picture(same[1:]) for same in shared.values()]
+        if any(pictures):
+            found.append(element("div", pictures, class_="bs-figures"))
+        found.append(element("h3", "Published unchanged"))
+        phrases = self._phrases()
+        if phrases:
+            found.append(listed(phrases))
+        else:
+            found.append(paragraph("Nothing but the number of records."))
+        ids = None if self.certificate is None else self.certificate.ids
+        left = [*plan.drop]
+        if ids is not None and not ids.row_columns and not ids.kept:
+            left.append(ids.id_column)
+        if left:
+            found.append(paragraph(f"Left out: {names(left)}."))
+        return join(found)
+
+    def _phrases(self) -> list[str]:
+        if self.certificate is not None:
+            return list(self.certificate.published_unchanged)
+        return [*preview.published_unchanged(self.plan), preview.ROW_ORDER]
+
+    # What can a reader learn?
+
+    def _learn(self) -> Markup:
+        header = ["Column", "Categories", "Truthful probability", "1% becomes", "10% becomes",
+                  "Beta", "Epsilon"]  # fmt: skip
+        rows = merged([(column, column.row()) for column in self.columns])
+        if len(self.columns) > 1:
+            # No mean of categories and permuted numbers says anything.
+            parts = [part for _, part, members in preview.betas(self.plan)
+                     if len(members) == len(self.columns) and part is not None]  # fmt: skip
+            beta = down(parts[0].beta, 4) if parts else "–"
+            name = element("span", "all together", class_="bs-keep")
+            rows.append([name, "", "", *becomes(self.odds, TABLED), beta,
+                         epsilon(self.plan.epsilon)])  # fmt: skip
+        caption = ("A reader suspects a value of one person with 1% or 10% probability, and then "
+                   "sees the reported value. How sure can the reader be? A suspicion becomes at "
+                   "most this, in the worst case.")  # fmt: skip
+        found: list[object] = [self._example(), table(header, rows, caption=caption)]
+        beside: list[object] = []
+        if len(self.columns) > 1:
+            beside.append(paragraph("The row of a column covers its own reported value. Reported "
+                                    "values of related columns reveal more, but never more than "
+                                    "the last row says."))  # fmt: skip
+        beside += self._households()
+        found.append(element("div", self._suspicions(), element("div", beside), class_="bs-beside"))
+        even = [(column.attribute.columns, each) for column in self.columns
+                if (each := column.even()) is not None]  # fmt: skip
+        found += [listed(preview.grouped(even))] if even else []
+        every = ((c.attribute.columns, reason) for c in self.columns for reason in c.reasons())
+        reasons = preview.grouped(every)
+        if reasons:
+            found += [element("h3", "Where a reader can become certain"), listed(reasons)]
+        return join(found)
 
     def _example(self) -> Markup | None:
-        """A row as a sentence, for those who do not read tables."""
+        """The row of the worst column as a sentence."""
+        known = [column for column in self.coded if column.odds is not None and column.odds > 1]
+        if not known:
+            return None
+        worst = known[0]
+        value = category(worst.coded, 0)
+        return paragraph(
+            f"For example, a reader suspects with 1% probability that the true {worst.name} of a "
+            f"person is `{value}`. After seeing the reported value, the reader can be at most "
+            f"{becomes(worst.odds)[0]} sure."
+        )
+
+    def _suspicions(self) -> Markup | None:
+        """Suspicions before and after, as bars."""
         known = [column for column in self.columns if column.odds is not None]
         if not known:
             return None
-        told = said(beliefs(known[0].odds or Fraction(1)))
-        return element("p", "For example ", known[0].name, ": ", told, class_="bs-note")
+        cases = [(f"after {known[0].plain}", known[0].odds)]
+        if len(self.columns) > 1:
+            cases.append(("after all columns", self.odds))
+        items: list[tuple[object, float, None, None] | None] = []
+        texts, faint = [], []
+        for suspicion in STATED:
+            if items:
+                items.append(None)
+                texts.append("")
+            faint.append(len(items))
+            items.append(("before", float(suspicion), None, None))
+            items += [(name, float(after(suspicion, most)), None, None) for name, most in cases]
+            texts += [percent(suspicion), *(becomes(most, [suspicion])[0] for _, most in cases)]
+        title = "A suspicion before and after the reported values of one person are read, at most"
+        return _figure(bars(items, title=title, most=1.0, texts=texts, faint=faint), title)
 
-    def _not_guaranteed(self) -> list[str]:
+    def _households(self) -> list[object]:
+        """What several records with the same true value reveal."""
+        known = [column for column in self.columns if column.odds is not None]
+        both = self.odds is not None and len(self.columns) > 1
+        text = ("All limits hold for one record. If several records have the same true value, e.g. "
+                "in a household, epsilon is multiplied by their number.")  # fmt: skip
+        if known:
+            most = (self.odds if both else known[0].odds) or Fraction(1)
+            of = "in all columns together" if both else f"in {known[0].name}"
+            each = [f"{becomes(most**m)[0]} with {m}" for m in MANY[1:]]
+            text += f" A 1% suspicion then grows to at most {', '.join(each)} records, {of}."
+        text += " Values that are related, but not equal, reveal no more than equal ones."
+        return [element("h3", "Several records of one household"), paragraph(text)]
+
+    # What is not covered?
+
+    def _not_covered(self) -> list[str]:
         numeric = [c.attribute for c in self.columns if c.attribute.whole_column]
         moved = [a.column for a in numeric if a.how == "permute"]
-        found = []
-        if moved:
-            found.append(
-                f"{prefix(moved)}equal numbers are exchanged without effect. Where few numbers "
-                "differ, most people keep theirs"
-            )
+        ids = None if self.certificate is None else self.certificate.ids
+        found = [
+            "**Audit.** This report is made without the data. It cannot say which columns are "
+            "correlated, or how many people can be re-identified. The publisher can measure that "
+            "before publishing, with `bistochastic audit`, and keeps the result confidential"
+        ]
         if self.plan.keep or numeric:
-            found.append(
-                "An unprotected column, or one of numbers, that goes with a protected column gives "
-                "it away. No number on this page sees that"
-            )
+            found.append("**Correlated columns.** An unprotected or numeric column that is "
+                         "correlated with a protected one can reveal it")  # fmt: skip
+        if moved:
+            found.append(f"**Linkage.** {preview.LINKED} {prefix(moved)[0].upper()}"
+                         f"{prefix(moved)[1:]}equal numbers are exchanged without effect"
+                         )  # fmt: skip
         for _, part, members in preview.betas(self.plan):
             weak = min(members, key=lambda each: each.beta or 0.0)
             if len(members) > 1 and part is not None and (weak.beta or 0.0) < part.beta / 2:
-                found.append(
-                    f"{prefix(weak.columns)}beta is less than half of that of all such columns. "
-                    "That is a mean, in which others make up for it"
-                )
-        ids = None if self.certificate is None else self.certificate.ids
+                found.append(f"**Weak column.** {prefix(weak.columns)}beta is less than half of "
+                             "the beta of all such columns, which is a mean")  # fmt: skip
         if ids is None or ids.rows_per_id_checked != 1:
-            found.append(
-                "The guarantee is for one row. Where a person has several rows, each of them tells "
-                "something"
-            )
-        found += [
-            "It is not hidden whether a person is in the file",
-            "What holds for a group can still be estimated, and says something about everyone who "
-            "is known to be in that group",
-            "Another release about the same people with fresh chance tells more: the epsilons add",
+            found.append("**Several rows.** If a person has several rows, each of them reveals "
+                         "something")  # fmt: skip
+        return [
+            *found,
+            "**Membership.** It is not hidden that a person is in the table",
+            "**Groups.** Estimates about a group say something about everyone known to be in it",
+            "**Other releases.** Another release about the same people with new noise reveals "
+            "more: the epsilons add up",
         ]
+
+    # How accurate are estimates?
+
+    def _accuracy(self) -> Markup:
+        found: list[object] = []
+        if self.coded:
+            found.append(paragraph("Proportions of reported values are biased. Because the "
+                                   "probabilities are known, true proportions can be estimated "
+                                   "without bias, with an interval: `bistochastic estimate`. Four "
+                                   "times the records halve the error."))  # fmt: skip
+            found += self._errors()
+        ids = None if self.certificate is None else self.certificate.ids
+        if ids is not None and not ids.row_columns and ids.rows_per_id_checked != 1:
+            found.append(paragraph("Records of one id with the same true value share their noise, "
+                                   "which these errors ignore. Estimates need `cluster=`, a column "
+                                   "that says which records have one id."))  # fmt: skip
+        if any(column.attribute.groups is not None for column in self.coded):
+            found.append(paragraph("If there is a matrix per group, the errors are for the most "
+                                   "protective one, as if it held for all records."))  # fmt: skip
+        numbers = [c for c in self.columns if c.attribute.whole_column]
+        if numbers:
+            found.append(listed(preview.grouped((c.attribute.columns, c.estimable())
+                                                for c in numbers)))  # fmt: skip
+        return join(found)
+
+    def _errors(self) -> list[object]:
+        if self.records == 0:
+            return [paragraph("There are no records, so there is nothing to estimate.")]
+        effect = self.design_effect
+        exact = [(c, c.precision(self._spoken_of, effect)) for c in self.coded]
+        known = [(column, each) for column, each in exact if not each.note]
+        sample = "for a simple random sample" if effect == 1 else (
+            f"for a sample with a design effect of {effect:g}")  # fmt: skip
+        found: list[object] = []
+        rows: list[tuple[Column, tuple[str, ...]]]
+        if known and self.records is not None:
+            header = ["Column", "Standard error, points", "95 of 100 within, points", "As good as"]
+            rows = [(c, (points(each.error or 0.0), _within(each.within),
+                         count(each.alike or 0, "record"))) for c, each in known]  # fmt: skip
+            caption = f"Errors of proportions from {count(self.records, 'record')}, {sample}"
+            note = ("In percentage points. Standard error: if all categories are equally frequent. "
+                    "95 of 100 estimates are within the next number in the worst case. As good as "
+                    "this many unprotected records.")  # fmt: skip
+        elif known:
+            header = ["Column", *(count(many, "record") for many in _EXAMPLES)]
+            rows = [(c, tuple(_within(c.precision(many, effect).within) for many in _EXAMPLES))
+                    for c, _ in known]  # fmt: skip
+            caption = f"95 of 100 estimates of a proportion are within, {sample}"
+            note = "In percentage points, in the worst case."
+        if known:
+            left = element("div", table(header, merged(rows), caption=caption), paragraph(note))
+            right = self._ranges([c for c, _ in known])
+            found = [element("div", left, right, class_="bs-beside")]
+        other = preview.grouped((c.attribute.columns, each.note) for c, each in exact if each.note)
+        if other:
+            found += [paragraph("From other columns can be estimated:"), listed(other)]
         return found
 
-    # The measures.
+    def _ranges(self, known: list[Column]) -> Markup | None:
+        """True proportions and the range of their estimates, for the least accurate column."""
+        worst = max(known, key=lambda c: c.precision(self._spoken_of).within or 0.0)
+        each = [errors(m, self._spoken_of, self.design_effect) for m in worst.coded.matrices]
+        if None in each:
+            return None
+        most = [max(at) for at in zip(*(one for one in each if one is not None), strict=True)]
+        items = [(f"true {share:.0%}", share, max(0.0, share - e), min(1.0, share + e))
+                 for share, e in zip(SHARES, most, strict=True)]  # fmt: skip
+        texts = [f"{rounded(low, e)} to {rounded(high, e)}"
+                 for (_, _, low, high), e in zip(items, most, strict=True)]  # fmt: skip
+        title = (f"True proportion of a category of {worst.name}, and where 95 of 100 estimates "
+                 f"from {count(self._spoken_of, 'record')} are")  # fmt: skip
+        return _figure(bars(items, title=title.replace("`", ""), most=1.0, texts=texts), title)
 
-    def _numbers(self) -> Markup:
-        header = ["columns", "rule", "levels", "beta", "beta of the worst row", "epsilon"]
-        found: list[object] = [
-            element(
-                "p",
-                element("strong", "Beta"),
-                " is the share of perfect secrecy: 0 hides nothing, 1 hides everything. It is an "
-                "average over the levels. ",
-                element("strong", "The worst row"),
-                " is the level whose reports are the least uncertain. ",
-                element("strong", "Epsilon"),
-                " is the natural logarithm of the largest factor by which a report favours one "
-                "answer over another: 0 hides everything, and infinite means that some report "
-                "rules some answer out. The epsilons of several columns add.",
+    # Who can undo it?
+
+    def _undo(self) -> Markup:
+        insiders = "the original data, or the key if there is one"
+        notes = [
+            "Nothing has been published yet. Without a key, the noise cannot be reproduced, not "
+            "even by the publisher",
+            "With a key, anyone with the key can undo the release. The key is then as confidential "
+            "as the original data",
+        ]
+        if self.certificate is not None:
+            kept = self.certificate.key_stored
+            insiders = "the key or the original data" if kept else "the original data"
+            notes = [each for each in self.certificate.notes if each not in BLOCKS]
+        return join(
+            paragraph("The limits hold against everyone who sees what is published: the table, "
+                      "this report, the plan and the certificate, whatever else they know. "
+                      f"They do not hold against anyone with {insiders}."),
+            listed(notes),
+        )  # fmt: skip
+
+    # The appendix.
+
+    def _appendix(self, slider: bool) -> Markup:
+        technical: list[str] = []
+        if self.certificate is not None:
+            technical = [each for each in self.certificate.notes if each in BLOCKS]
+        rows = merged([(column, column.least()) for column in self.columns])
+        return join(
+            element("h3", "Measures"),
+            paragraph(
+                "**Truthful probability**: how often the true category is reported. **Beta**: the "
+                "part of the largest possible uncertainty that a reported value leaves; 0 hides "
+                "nothing, 1 hides everything. Beta is an average over categories. **Epsilon**: the "
+                "logarithm of the largest factor by which a reported value favours one true value "
+                "over another; infinite if it can rule one out. Epsilons of columns add up."
             ),
-            table(header, [c.row() for c in self.columns], caption="Each column with a rule",
-                  left=(0, 1)),
-            facts(self._totals(), caption="All of them together"),
-        ]  # fmt: skip
-        found += [column.groups() for column in self.columns]
-        return join(found)
+            table(["Column", "Family", "Beta, least protected category"], rows,
+                  caption="Families", left=(0, 1, 2)),
+            facts(self._totals()),
+            [column.groups() for column in self.coded],
+            self._slider() if slider else None,
+            element("h3", "Origin and digests"),
+            facts(self._origin()),
+            listed(technical) if technical else None,
+            element("h3", "Verify this page"),
+            element("ul", [element("li", said(step)) for step in self._verify()]),
+        )  # fmt: skip
 
     def _totals(self) -> list[tuple[object, object]]:
         plan = self.plan
         found: list[tuple[object, object]] = []
         for name, part, _ in preview.betas(plan):
-            told = "takes a number of records" if part is None else _bits(part)
-            found.append((f"Beta of {name}", told))
+            known = "needs a number of records" if part is None else _bits(part)
+            found.append((f"Beta of all {name}", known))
         if plan.has_records or plan.categorical is not None:
             found.append(("Smallest beta of a column", down(plan.min_beta, 4)))
-        found.append(("Epsilon", epsilon(plan.epsilon)))
+        found.append(("Epsilon of one record", epsilon(plan.epsilon)))
+        found.append(("Definition", f"{in_words(plan.definition)}, of the paper on this method"))
         return found
 
-    # In clear, the key.
-
-    def _clear_phrases(self) -> list[str]:
-        if self.certificate is not None:
-            return list(self.certificate.published_unchanged)
-        return [*preview.published_unchanged(self.plan), preview.ROW_ORDER]
-
-    def _clear(self) -> Markup:
-        phrases = self._clear_phrases()
-        found: list[object] = []
-        if phrases:
-            found.append(element("p", "Everyone who has the release sees:"))
-            found.append(listed(phrases))
-        else:
-            found.append(element("p", "Nothing but the number of records."))
-        if self.plan.drop:
-            found.append(element("p", "Left out of the release: ", names(self.plan.drop), "."))
-        ids = None if self.certificate is None else self.certificate.ids
-        if ids is not None and not ids.row_columns and not ids.kept:
-            found.append(element("p", "The ids in ", names([ids.id_column]), " are left out."))
-        return join(found)
-
-    def _key(self) -> Markup:
-        if self.certificate is not None:
-            return listed([each for each in self.certificate.notes if each not in BLOCKS])
-        return listed(
-            [
-                "Nothing has been drawn yet. If a release is made without a key, nobody can draw "
-                "its chance again, and nobody can undo it",
-                "If it is made with a key, whoever holds the key can undo the release. The key is "
-                "then as confidential as the original",
-            ]
-        )
-
-    # What can be estimated.
-
-    def _estimates(self) -> Markup:
-        found: list[object] = []
-        coded = [column for column in self.columns if column.law is not None]
-        if coded:
-            found.append(
-                element(
-                    "p",
-                    "The counts of reports are not those of the answers. Since the chances are "
-                    "known, the share of each answer can be estimated without bias: ",
-                    element("code", "bistochastic estimate"),
-                    " does so, with an interval for every number. Errors depend on the rule and "
-                    "the number of records. Four times the records halve them.",
-                )
-            )
-            found.append(self._errors(coded))
-            found += self._shared()
-            if any(column.has_groups for column in coded):
-                found.append(
-                    element(
-                        "p",
-                        "Where the rule depends on another column, the errors are those of the "
-                        "rule that hides most, as if it held for all records.",
-                    )
-                )
-        kept = _grouped((c, c.kept()) for c in self.columns if c.attribute.whole_column)
-        if kept:
-            found.append(listed(kept))
-        return join(found)
-
-    def _shared(self) -> list[object]:
-        """By ids the records of one person share their noise."""
-        ids = None if self.certificate is None else self.certificate.ids
-        if ids is None or ids.row_columns or ids.rows_per_id_checked == 1:
-            return []
-        return [
-            element(
-                "p",
-                "Noise is drawn by ids: records of one id with the same value share it. The errors "
-                "above count it as drawn for each record. Estimates need ",
-                element("code", "cluster="),
-                ", a column that tells which records are of one id.",
-            )
+    def _origin(self) -> list[tuple[object, object]]:
+        plan, certificate = self.plan, self.certificate
+        version = explorer.package() if certificate is None else certificate.package
+        found = [
+            ("Package", f"bistochastic {shown(version)}"),
+            ("Plan", f"`{shown(plan.name)}`, digest `{plan.digest}`"),
         ]
-
-    def _errors(self, coded: list[Column]) -> Markup:
-        if self.records == 0:
-            return element("p", "There are no records, so that there is nothing to estimate.")
-        notes = [(column, column.precision(self._spoken_of).note) for column in coded]
-        known = [column for column, note in notes if not note]
-        found: list[object] = []
-        if known and self.records is not None:
-            header = ["columns", "typically: standard error, points",
-                      "at worst: 95 of 100 within, points", "as good as"]  # fmt: skip
-            rows = [errors(column, self.records, self.design_effect) for column in known]
-            caption = f"How well shares are estimated from {count(self.records, 'record')}"
-            found = [
-                table(header, rows, caption=caption),
-                element(
-                    "p",
-                    "Points are percentage points. Typically: the standard error of a share where "
-                    "all levels are equally frequent. At worst: 95 of 100 estimates are within "
-                    "this number, whichever share and whatever the truth. “As good as” says how "
-                    "many records without protection would have the same standard error. "
-                    f"All of this is {self._sampled()}.",
-                    class_="bs-note",
+        if certificate is not None:
+            found.append(("Certificate", f"digest `{certificate.digest}`"))
+            files = certificate.files or {}
+            found += [(f"SHA-256 of {shown(name)}", f"`{each}`") for name, each in files.items()]
+            key = f"stored, fingerprint `{certificate.key_fingerprint}`"
+            name = certificate.release_name
+            order = "random" if certificate.shuffled else "as in the original"
+            found += [
+                (
+                    "Key",
+                    key if certificate.key_stored else "generated for this release and discarded",
                 ),
+                ("Release name", "none" if name is None else f"`{shown(name)}`"),
+                ("Order of the rows", order),
             ]
-        elif known:
-            header = ["columns", *(count(many, "record") for many in _EXAMPLES)]
-            effect = self.design_effect
-            rows = [[c.name, *(_within(c, many, effect) for many in _EXAMPLES)] for c in known]
-            caption = "95 of 100 estimates of a share are within so many percentage points"
-            found = [
-                table(header, rows, caption=caption),
-                element("p", f"This is for the worst share and the worst truth, {self._sampled()}. "
-                        "With a number of records, the report is made for that number.",
-                        class_="bs-note"),
-            ]  # fmt: skip
-        other = _grouped((column, note) for column, note in notes if note)
-        if other:
-            found += [element("p", "Of other columns can be estimated:"), listed(other)]
-        return join(found)
+            if certificate.engine is not None:
+                found.append(("Engine", shown(certificate.engine)))
+            found += _of_ids(certificate)
+        return [(name, said(text)) for name, text in found]
+
+    def _verify(self) -> list[str]:
+        released = self.certificate is not None
+        file = "CERTIFICATE.json" if released else "PLAN.toml"
+        more = [] if released or self.records is None else ["--records", str(self.records)]
+        if self.design_effect != 1:
+            more += ["--design-effect", repr(self.design_effect)]
+        for name, text in self.cover.items():
+            more += [f"--{name}", text]
+        command = shlex.join(["bistochastic", "report", file, "--out", "again.html", *more])
+        wrong = " It rejects one whose numbers do not follow from its plan." if released else ""
+        covered = "the plan and the certificate" if released else "the plan"
+        found = [
+            f"Show the {self._source}: `bistochastic inspect {file}`.{wrong}",
+            f"Write this page again: `{shown(command)}`. The same {self._source} and version give "
+            "the same page, byte for byte.",
+            f"Compare the digests with those that the publisher states. They show every change of "
+            f"{covered}, but they are not a signature: get them from someone you trust.",
+        ]
+        if self.certificate is not None and self.certificate.files:
+            found.append("`sha256sum FILE` prints the SHA-256 above if the file is the one that "
+                         "was written with this certificate.")  # fmt: skip
+        else:
+            found.append("The digests do not cover protected files. Ask the publisher for their "
+                         "checksums.")  # fmt: skip
+        if self.certificate is not None and self.certificate.key_stored:
+            found.append("Anyone with the key and the original data can reproduce the release, and "
+                         "compare.")  # fmt: skip
+        return found
 
     # The slider.
 
@@ -618,161 +632,49 @@ class Report:
         betas = explorer.spread(_STEPS)
         known: dict[int, list[explorer.Law]] = {}
         found = []
-        for column in self.columns:
+        for column in self.coded:
             law = column.law
             if law is None or not 2 <= law.size <= LARGEST:
                 continue
             if law.size not in known:
                 known[law.size] = explorer.laws(law.size, betas, self._spoken_of)
-            labels = levels(column.coded, LARGEST) or []
-            start = round(law.beta * (_STEPS - 1))
             title = f"{column.plain} (beta {down(law.beta, 3)})"
-            found.append(explorer.Scene(title, labels, known[law.size], start))
+            start = round(law.beta * (_STEPS - 1))
+            found.append(explorer.Scene(title, law.size, known[law.size], start))
         return found
 
-    def _explore(self) -> Markup:
-        return join(
-            element(
-                "p",
-                "The slider shows what a column would be under another beta or another rule. It "
-                "starts near the beta of the plan. Moving it changes nothing in the release.",
-                class_="bs-screen",
-            ),
-            element("p", "On screen, this part has a slider.", class_="bs-print"),
-            explorer.panel(self._spoken_of, print_it=False),
-        )
-
-    # What takes the data.
-
-    def _audit(self) -> Markup:
-        return join(
-            element(
-                "p",
-                "This page does not know the data. So it cannot see what columns tell about each "
-                "other, or how many people can be recognised by their row.",
-            ),
-            element(
-                "p",
-                "Whoever holds the original can find out before the release: ",
-                element("code", "bs.audit"),
-                " in Python, or ",
-                element("code", "bistochastic audit"),
-                " in the shell, attacks the protected table with the original at hand. The result "
-                "of an audit is derived from people's answers. Keep it as confidential as the "
-                "original.",
-            ),
-        )
-
-    # Origin.
-
-    def _origin(self) -> Markup:
-        laws = [row for column in self.columns for row in column.digests()]
-        found: list[object] = [facts(self._facts(), caption="What this page was made from")]
-        if laws:
-            caption = "The exact probabilities, by their digests"
-            header = ["columns", "digest of the rule"]
-            found.append(table(header, laws, caption=caption, left=(0, 1)))
-        steps = [element("li", step) for step in self._verify()]
-        found += [element("h3", "How to verify"), element("ol", steps)]
-        if self.certificate is not None:
-            technical = [each for each in self.certificate.notes if each in BLOCKS]
-            if technical:
-                found += [element("h3", "Technical notes on the key"), listed(technical)]
-        return join(found)
-
-    def _facts(self) -> list[tuple[object, object]]:
-        plan, certificate = self.plan, self.certificate
-        found: list[tuple[object, object]] = [
-            ("Package", f"bistochastic {self._package()}"),
-            ("Plan", element("code", shown(plan.name))),
-            (
-                "Beta is measured by",
-                f"{in_words(plan.definition)}, of the paper behind the package",
-            ),
-            ("Digest of the plan", element("code", plan.digest)),
-        ]
-        if certificate is None:
-            return found
-        label: object = "none"
-        if certificate.release_name is not None:
-            label = element("code", shown(certificate.release_name))
-        key: object = "drawn for this release and forgotten"
-        if certificate.key_stored:
-            key = join("kept, fingerprint ", element("code", certificate.key_fingerprint or ""))
-        found += [
-            ("Digest of the certificate", element("code", certificate.digest)),
-            *(
-                (join("SHA-256 of ", element("code", shown(name))), element("code", digest))
-                for name, digest in (certificate.files or {}).items()
-            ),
-            ("Records", f"{certificate.records:,}"),
-            ("Label of the release", label),
-            ("Key", key),
-            ("Order of the rows", "random" if certificate.shuffled else "that of the original"),
-        ]
-        if certificate.engine is not None:
-            found.append(("Engine", shown(certificate.engine)))
-        return found + _of_ids(certificate)
-
-    def _verify(self) -> list[object]:
-        released = self.certificate is not None
-        file = "CERTIFICATE.json" if released else "PLAN.toml"
-        covered = "the plan and the certificate" if released else "the plan"
-        more = "" if released or self.records is None else f" --records {self.records}"
-        effect = "" if self.design_effect == 1 else f" --design-effect {self.design_effect!r}"
-        refused = " One whose numbers do not follow from its plan is refused." if released else ""
-        found: list[object] = [
-            join(f"Show the {self._source}: ", element("code", f"bistochastic inspect {file}"),
-                 f".{refused}"),
-            join("Make this page again: ",
-                 element("code", f"bistochastic report {file} --out again.html{more}{effect}"),
-                 f". The same {self._source} and version give the same page, byte for byte."),
-            "Compare the digests above with those that the publisher names. They show every "
-            f"change of {covered}, but they are no signature: get them from someone you trust.",
-            self._verify_files(),
-            join("The probabilities are exact fractions, and all rows and columns sum to 1. In "
-                 "Python, ", element("code", "bs.Plan.from_json(text).attributes"),
-                 " has them: each attribute has a matrix with ", element("code", "exact_row"), "."),
-        ]  # fmt: skip
-        if self.certificate is not None and self.certificate.key_stored:
-            found.append("Whoever has the key and the original can draw the release again, and "
-                         "compare.")  # fmt: skip
-        return found
-
-    def _verify_files(self) -> object:
-        if self.certificate is not None and self.certificate.files:
-            command = element("code", "sha256sum FILE")
-            return join("A protected file is the one that was written with this certificate if ",
-                        command, " prints its SHA-256 above.")  # fmt: skip
-        return (
-            "They do not cover protected files. To recognise such a file, ask its publisher for a "
-            "checksum of its own."
-        )
+    def _slider(self) -> Markup:
+        return element(
+            "div",
+            element("h3", "What another beta would do"),
+            paragraph("The slider starts near the beta of the plan. Moving it does not change the "
+                      "release."),
+            explorer.panel(self._spoken_of),
+            class_="bs-screen",
+        )  # fmt: skip
 
 
-def _grouped(told: Iterable[tuple[Column, str]]) -> list[str]:
-    """Sentences about columns; what is said of several is said once."""
-    return preview.grouped((column.attribute.columns, sentence) for column, sentence in told)
+def _figure(picture: Markup, caption: str) -> Markup:
+    wide = element("div", picture, class_="bs-wide", role="group", tabindex="0",
+                   aria_label=caption.replace("`", ""))  # fmt: skip
+    return element("figure", element("figcaption", said(caption)), wide)
 
 
-def _of_ids(certificate: Certificate) -> list[tuple[object, object]]:
+def _of_ids(certificate: Certificate) -> list[tuple[str, str]]:
     ids = certificate.ids
     if ids is None:
         return []
     if ids.row_columns:
-        return [("Rows", join("addressed by ", names(ids.row_columns), f", {ids.kind}"))]
-    wave: object = "the first"
-    if ids.after != "first":
-        wave = join("after the one with the digest ", element("code", ids.after))
-    people = join("known by ", names([ids.id_column]), f", {ids.kind}")
-    return [("People", people), ("Wave", wave)]
+        return [("Rows", f"addressed by {names(ids.row_columns)}, {ids.kind}")]
+    wave = "the first" if ids.after == "first" else f"after the one with the digest `{ids.after}`"
+    return [("People", f"identified by {names([ids.id_column])}, {ids.kind}"), ("Wave", wave)]
 
 
 def _bits(part: Bits) -> str:
     none = "" if part.max_bits else ", as there is nothing to hide"
-    return f"{down(part.beta, 4)}: {down(part.bits, 5)} of {part.max_bits:.5g} bits{none}"
+    hidden = f"{down(part.bits, 5)} of {part.max_bits:.5g} bits hidden"
+    return f"{down(part.beta, 4)}: {hidden}{none}"
 
 
-def _within(column: Column, records: int, design_effect: float) -> str:
-    found = column.precision(records, design_effect)
-    return "–" if found.within is None else f"± {points(found.within)}"
+def _within(known: float | None) -> str:
+    return "–" if known is None else f"± {points(known)}"

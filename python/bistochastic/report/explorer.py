@@ -1,8 +1,8 @@
-"""``bs.explore``: a page with one slider for beta, and the same part of a report.
+"""``bs.explore``: a page with a slider for beta, and the same slider for a report.
 
-The core computes every number beforehand, for each step of the slider. They stand in the page as
-text, and its script looks them up. Cells of a matrix are whole percents: those that are the same at
-all steps are written once.
+The core computes every number for each step of the slider. They are in the page as strings, and
+its script looks them up. Cells of a matrix are whole percents: those that are the same at all steps
+are written once.
 """
 
 from __future__ import annotations
@@ -21,11 +21,18 @@ from bistochastic.errors import OutOfReachError, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA
 from bistochastic.markup import Markup, element, facts, join, page, section, table
-from bistochastic.markup.pictures import LARGEST, cell_text, hundredths, short_names, spans
+from bistochastic.markup.pictures import (
+    LARGEST,
+    cell_size,
+    cell_text,
+    grid,
+    heat_text,
+    hundredths,
+)
 from bistochastic.matrix import Matrix
-from bistochastic.report.beliefs import after, odds, percent
-from bistochastic.report.levels import name
-from bistochastic.report.sentences import unbroken
+from bistochastic.report.categories import name
+from bistochastic.report.sentences import becomes
+from bistochastic.report.suspicion import STATED, odds, percent
 from bistochastic.words import down, spoken, up
 
 if TYPE_CHECKING:
@@ -36,9 +43,8 @@ if TYPE_CHECKING:
 
 STEPS = 41
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-# Stands for a chance of exactly 0, beside the whole percents up to 100.
+# Stands for a probability of exactly 0, next to the whole percents up to 100.
 _NEVER = 101
-_BELIEFS = (Fraction(1, 100), Fraction(1, 10))
 
 
 def explore(
@@ -50,14 +56,14 @@ def explore(
 ) -> None:
     """Write a page with a slider for beta: the matrix and what it means follow at once.
 
-    It shows the matrix, epsilon, what a report does to a belief of 1 % and of 10 %, how many
-    reports are true, how far they are from the truth, and the standard error of an estimated share
-    at so many ``records``. All numbers are of the exact core, for 41 values of beta.
+    The page shows the matrix, epsilon, what a suspicion of 1% and of 10% becomes, the truthful
+    probability, how far reported values are from true ones, and the standard error of an estimated
+    proportion from ``records`` records. The core computes all numbers, for 41 values of beta.
 
-    * ``size_or_categories`` is the number of levels, from 2 to 32, or a list of their names.
+    * ``size_or_categories`` is the number of categories, from 2 to 32, or a list of their names.
     * ``path`` is the file, which ends in ``.html``. It needs nothing else, and opens offline.
     * ``families`` are names or functions, as in :func:`bistochastic.tradeoff`; by default all that
-      a size and a beta are enough for.
+      need only a size and a beta.
 
     >>> import bistochastic as bs, pathlib, tempfile
     >>> page = pathlib.Path(tempfile.mkdtemp()) / "explore.html"
@@ -65,40 +71,45 @@ def explore(
     >>> "sometimes" in page.read_text(encoding="utf-8")
     True
     """
-    from bistochastic.report.document import checked, write
+    from bistochastic.report.document import validate_html_path, write
 
-    target = checked(path)
-    levels = _levels(size_or_categories)
+    target = validate_html_path(path)
+    names = _names(size_or_categories)
     count = _core.as_whole("records", records, 1)
     made = makers(BY_BETA if families is None else families)
-    n = len(levels)
+    n = len(names)
     betas = spread(STEPS)
-    found = [law(label, make, n, betas, count) for label, make in made.items()]
-    scene = Scene(f"{n} levels", levels, found, betas.index(0.6))
+    found = [law(label, make, n, betas, count, drawn=True) for label, make in made.items()]
     intro = element(
         "p",
-        "Beta says how much of perfect secrecy a matrix buys: 0 hides nothing, 1 hides everything. "
-        "Move the slider, and see what an answer is reported as, what a stranger can learn from a "
-        "report, and how well shares can still be estimated.",
+        "Beta is the part of perfect secrecy that a matrix gives: 0 hides nothing, 1 hides "
+        "everything. Move the slider to see what a true category is reported as, what a reader can "
+        "learn from a reported value, and how well proportions can still be estimated.",
     )
     tables = [
         table(
-            ["beta asked for", *fact_names(count)],
+            ["requested beta", *fact_names(count)],
             [[f"{step.asked:g}", *(step.facts or ["–"] * 7)] for step in each.steps],
-            caption=f"{each.name}, {n} levels",
+            caption=f"{each.name}, {n} categories",
         )
         for each in found
     ]
+    cell, size = cell_size(n)
+    empty = element("g", id="x-cells", data_cell=cell, data_size=n, font_size=size)
+    strikes = element("path", id="x-strikes", class_="bs-strike")
+    picture = grid(names, [empty, strikes], None,
+                   title="Probability of each reported category at the chosen beta",
+                   description="The slider chooses the matrix.")  # fmt: skip
     text = page(
-        f"Explorer: {n} levels",
-        section("The slider", intro, panel(count), id="slider"),
+        f"Explorer: {n} categories",
+        section("The slider", intro, panel(count, picture), id="slider"),
         section("All numbers", *tables, id="numbers"),
         lead="What each matrix hides, and what it leaves, at every beta.",
         contents=[("slider", "The slider"), ("numbers", "All numbers as tables")],
-        footer=f"Made by bistochastic {package()}. Numbers are of the exact laws, rounded so that "
-        "privacy is never overstated.",
+        footer=f"Made by bistochastic {package()}. Numbers are exact, rounded so that privacy is "
+        "never overstated.",
         script=script(),
-        data=data([scene], count),
+        data=data([Scene(f"{n} categories", n, found, betas.index(0.6))], count),
     )
     write(target, text)
 
@@ -107,14 +118,13 @@ def explore(
 class Step:
     """One position of the slider: what is shown there, or why nothing is.
 
-    ``picture`` has the chances of the truth and of other reports in words, and how many of those
-    never occur.
+    ``picture`` says what the matrix looks like, and ``cells`` has its entries, if it is drawn.
     """
 
     asked: float
     facts: list[str]
-    picture: list[str]
-    cells: list[int]
+    picture: str = ""
+    cells: tuple[int, ...] = ()
     none: str = ""
 
 
@@ -128,43 +138,41 @@ class Law:
 
 @dataclass(frozen=True)
 class Scene:
-    """What can be chosen: the levels of a column, its laws, and where the slider starts."""
+    """What can be chosen: a column of some size, its families, and where the slider starts."""
 
     name: str
-    levels: list[str] | range
+    size: int
     laws: list[Law]
     start: int
 
-    def names(self) -> list[str]:
-        """What stands beside the rows and above the columns."""
-        return short_names(self.levels)
-
 
 def spread(many: int) -> list[float]:
-    """Betas from 0 to 1."""
+    """List betas from 0 to 1."""
     return [step / (many - 1) for step in range(many)]
 
 
 def fact_names(records: int) -> list[str]:
-    """What is told of every step."""
+    """Name what is shown at every step."""
     return [
         "beta",
         "epsilon",
-        unbroken("a belief of 1 % becomes at most"),
-        unbroken("a belief of 10 % becomes at most"),
-        "true reports",
-        "mean distance from the truth, in levels",
-        f"standard error of a share at {records:,} records, in percentage points",
+        "a suspicion of 1% becomes at most",
+        "a suspicion of 10% becomes at most",
+        "truthful probability, mean",
+        "mean distance from the true category, in categories",
+        f"standard error of a proportion from {records:,} records, in percentage points",
     ]
 
 
 def laws(size: int, betas: Sequence[float], records: int) -> list[Law]:
-    """All families that a size and a beta are enough for."""
+    """Compute all families that need only a size and a beta."""
     return [law(label, make, size, betas, records) for label, make in makers(BY_BETA).items()]
 
 
-def law(label: str, make: Make, size: int, betas: Sequence[float], records: int) -> Law:
-    """One family at every beta; a step says so where it has no such matrix."""
+def law(
+    label: str, make: Make, size: int, betas: Sequence[float], records: int, *, drawn: bool = False
+) -> Law:
+    """Compute one family at every beta; a step says so if there is no such matrix."""
     steps = []
     for beta in betas:
         try:
@@ -173,8 +181,8 @@ def law(label: str, make: Make, size: int, betas: Sequence[float], records: int)
             if error.most is None:
                 raise
             most = down(error.most, 4)
-            none = f"This family has no matrix of this beta: at {size} levels the most is {most}."
-            steps.append(Step(beta, [], [], [], none))
+            none = f"This family has no matrix of this beta: with {size} categories the most is "
+            steps.append(Step(beta, [], none=f"{none}{most}."))
             continue
         if not isinstance(matrix, Matrix):
             must = "`families` must hold functions that return a matrix"
@@ -182,20 +190,12 @@ def law(label: str, make: Make, size: int, betas: Sequence[float], records: int)
         if matrix.size != size:
             must = f"`families` must hold functions that return a matrix of size {size}"
             raise ValueError(f"{must}; got size {matrix.size}")
-        steps.append(_step(beta, matrix, records))
+        steps.append(_step(beta, matrix, records, drawn))
     return Law(spoken(str(label)), steps)
 
 
-def _step(asked: float, matrix: Matrix, records: int) -> Step:
-    dense = matrix.to_dense()
-    # Most entries are equal to many others.
-    values, places = np.unique(dense, return_inverse=True)
+def _step(asked: float, matrix: Matrix, records: int, drawn: bool) -> Step:
     most = odds(matrix)
-    one, ten = (unbroken(percent(after(belief, most))) for belief in _BELIEFS)
-    if most is None:
-        one = ten = "certainty"
-    beta = down(matrix.beta, 4)
-    epsilon = "infinite" if most is None else up(matrix.epsilon, 4)
     truth, far = matrix.truthfulness, measures.mean_distance(matrix)
     try:
         error = mean_standard_error(matrix, records)
@@ -203,21 +203,24 @@ def _step(asked: float, matrix: Matrix, records: int) -> Step:
     except SingularMatrixError:
         points = "cannot be estimated"
     facts = [
-        beta,
-        epsilon,
-        one,
-        ten,
-        "not computed" if truth is None else unbroken(percent(Fraction(truth))),
+        down(matrix.beta, 4),
+        "infinite" if most is None else up(matrix.epsilon, 4),
+        *becomes(most, STATED[:2]),
+        "not computed" if truth is None else percent(Fraction(truth)),
         "not computed" if far is None else f"{far:.3g}",
         points,
     ]
-    codes = [_NEVER if p == 0 else hundredths(p) for p in values.tolist()]
-    cells = [codes[i] for i in places.reshape(-1).tolist()]
-    return Step(asked, facts, list(spans(dense.tolist())), cells)
+    if not drawn:
+        return Step(asked, facts)
+    dense = matrix.to_dense()
+    # Most entries are equal to many others.
+    values, places = np.unique(dense, return_inverse=True)
+    codes = np.array([_NEVER if p == 0 else hundredths(p) for p in values.tolist()])
+    return Step(asked, facts, heat_text(dense.tolist()), tuple(codes[places.reshape(-1)].tolist()))
 
 
-def panel(records: int, *, print_it: bool = True) -> Markup:
-    """The slider and what follows it; the script fills it and shows it."""
+def panel(records: int, picture: Markup | None = None) -> Markup:
+    """Make the slider and what follows it; the script fills it and shows it."""
     chosen = element(
         "p",
         element("label", "Column ", element("select", id="x-column")),
@@ -226,65 +229,54 @@ def panel(records: int, *, print_it: bool = True) -> Markup:
     )
     slider = element(
         "p",
-        element("label", "Beta asked for: ", element("output", id="x-asked", for_="x-beta"),
+        element("label", "Requested beta: ", element("output", id="x-asked", for_="x-beta"),
                 for_="x-beta"),
         element("input", type="range", id="x-beta", min="0", max="1", step="1", class_="bs-slider"),
         element("span", element("span", "0 hides nothing"), element("span", "1 hides everything"),
                 class_="bs-ends"),
     )  # fmt: skip
-    told = facts(
+    values = facts(
         (words[0].upper() + words[1:], element("span", id=f"x-fact-{i}", class_="bs-keep"))
         for i, words in enumerate(fact_names(records))
     )
+    drawn = None if picture is None else element(
+        "div", picture, id="x-matrix", class_="bs-wide", role="group", aria_label="The matrix",
+        tabindex="0")  # fmt: skip
     return join(
         element(
             "div",
             chosen,
             slider,
-            told,
+            values,
             element("p", id="x-said", role="status"),
             element("p", id="x-none", class_="bs-note", hidden=True),
-            element(
-                "div",
-                element("svg", id="x-matrix", class_="bs-picture", role="img"),
-                class_="bs-wide",
-                role="group",
-                aria_label="The matrix",
-                tabindex="0",
-            ),
+            drawn,
             id="explorer",
-            class_="bs-panel" if print_it else "bs-panel bs-screen",
+            class_="bs-panel",
             hidden=True,
         ),
         element(
             "noscript",
-            element("p", "The slider needs JavaScript, which is switched off here. All else on "
-                         "this page works without it.", class_="bs-note"),
+            element("p", "The slider needs JavaScript, which is switched off here. Everything else "
+                         "on this page works without it.", class_="bs-note"),
         ),
     )  # fmt: skip
 
 
 def data(scenes: Sequence[Scene], records: int) -> dict[str, object]:
-    """All that the script looks up. Scenes of one size share their laws."""
-    laws: dict[str, Sequence[Law]] = {}
-    for scene in scenes:
-        laws.setdefault(str(len(scene.levels)), scene.laws)
+    """Collect what the script looks up. Scenes of one size share their families."""
+    size = scenes[0].size
     return {
         "betas": [f"{step.asked:g}" for step in scenes[0].laws[0].steps],
         "facts": fact_names(records),
-        "texts": [[cell_text(_share(code), size) for code in range(_NEVER + 1)]
-                  for size in (2, LARGEST)],
-        "scenes": [
-            {"name": scene.name, "size": len(scene.levels), "start": scene.start,
-             "levels": scene.names()}
-            for scene in scenes
-        ],
-        "laws": {size: [_embedded(law) for law in each] for size, each in laws.items()},
-    }  # fmt: skip
+        "texts": [cell_text(_share(code), size) for code in range(_NEVER + 1)],
+        "scenes": [{"name": each.name, "size": each.size, "start": each.start} for each in scenes],
+        "laws": {str(each.size): [_embedded(law) for law in each.laws] for each in scenes},
+    }
 
 
 def _share(code: int) -> float:
-    """A share that is shown like all that are written as this code."""
+    """A proportion that is shown like all that are written as this code."""
     return 0.0 if code == _NEVER else max(code / 100, 1e-9)
 
 
@@ -293,7 +285,7 @@ def _embedded(law: Law) -> dict[str, object]:
     known = [step.cells for step in law.steps if not step.none]
     groups: dict[tuple[int, ...], int] = {}
     index = "".join(_two(groups.setdefault(c, len(groups))) for c in zip(*known, strict=True))
-    shades = iter(zip(*groups, strict=True))
+    shades = zip(*groups, strict=True) if groups else iter([()] * len(known))
     steps: list[object] = [
         step.none or [step.facts, step.picture, "".join(map(_two, next(shades)))]
         for step in law.steps
@@ -307,19 +299,19 @@ def _two(number: int) -> str:
 
 
 def script() -> str:
-    """The script of the slider."""
+    """Read the script of the slider."""
     return Path(__file__).with_name("explorer.js").read_text(encoding="utf-8")
 
 
 def package() -> str:
-    """The version of this package."""
+    """Return the version of this package."""
     from importlib.metadata import version
 
     return version("bistochastic")
 
 
-def _levels(given: object) -> list[str] | range:
-    """The names of the levels, or their codes where there are no names."""
+def _names(given: object) -> list[str]:
+    """The names of the categories, or their codes if there are none."""
     must = f"be a number from 2 to {LARGEST}, or a list of 2 to {LARGEST} names"
     if isinstance(given, str | bytes):
         raise TypeError(f"`size_or_categories` must {must}; got {type(given).__name__}")
@@ -327,7 +319,7 @@ def _levels(given: object) -> list[str] | range:
         size = _core.as_whole("size_or_categories", given, 2)
         if size > LARGEST:
             raise ValueError(f"`size_or_categories` must {must}; got {size}")
-        return range(size)
+        return [str(code) for code in range(size)]
     listed = items("size_or_categories", must, given)
     if not 2 <= len(listed) <= LARGEST:
         raise ValueError(f"`size_or_categories` must {must}; got {len(listed)}")

@@ -1,4 +1,4 @@
-"""What a matrix says of itself: in one line, in names and numbers, as a table for notebooks."""
+"""A matrix in one line, in names and numbers, and as a table for notebooks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def line(matrix: Matrix) -> str:
-    """A matrix in one line."""
+    """Write a matrix in one line."""
     n = matrix.size
     return (
         f"<Matrix {matrix.family} {n} x {n}: beta {down(matrix.beta)}, "
@@ -34,7 +34,7 @@ def _yes(known: bool | None) -> str:
 
 
 def facts(matrix: Matrix) -> list[tuple[str, str]]:
-    """What a matrix says of itself: names, and numbers that never overstate privacy."""
+    """List names and numbers of a matrix that never overstate privacy."""
     return [
         ("family", matrix.family),
         ("size", str(matrix.size)),
@@ -61,13 +61,8 @@ def _short(parameters: dict[str, object]) -> str:
     return ", ".join(f"{name}={value(x)}" for name, x in parameters.items()) or "nothing"
 
 
-# The largest matrix that is drawn.
-_DRAWN = 32
-_DRAWN_AS = "Probability of each report, by the truth"
-
-
 def html(matrix: Matrix) -> str:
-    """A matrix for notebooks: what it says of itself, and its numbers as a picture if it is small.
+    """Show a matrix in notebooks: facts, and a picture if it is small.
 
     >>> import bistochastic as bs
     >>> "<svg" in html(bs.uniform(32)), "<svg" in html(bs.uniform(33))
@@ -80,13 +75,12 @@ def html(matrix: Matrix) -> str:
     return fragment(listed(facts(matrix), caption=title), picture(matrix))
 
 
-def picture(
-    matrix: Matrix, title: str = _DRAWN_AS, labels: Sequence[object] | None = None
-) -> str | None:
-    """The numbers of a matrix as a heat map, with codes from 0 up; None if it is too large."""
+def picture(matrix: Matrix, labels: Sequence[object] | None = None) -> str | None:
+    """Draw a matrix as a heat map, with codes from 0 up; ``None`` if it is too large."""
     from bistochastic.markup import heat, titled
+    from bistochastic.markup.pictures import LARGEST
 
-    if matrix.size > _DRAWN:
+    if matrix.size > LARGEST:
         return None
-    drawn = heat(matrix.to_dense().tolist(), labels, title=title, first=0)
-    return titled(drawn)
+    title = "Probability of each reported category"
+    return titled(heat(matrix.to_dense().tolist(), labels, title=title, first=0))

@@ -1,4 +1,4 @@
-"""What can still be estimated, and how well, from the law and the number of records alone."""
+"""What can still be estimated, and how well, from the matrix and the number of records only."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bistochastic import structure
 from bistochastic.errors import SingularMatrixError
-from bistochastic.estimate.planning import largest_variance, mean_standard_error
+from bistochastic.estimate.planning import largest_variance, mean_standard_error, standard_error
 from bistochastic.estimate.quantiles import two_sided
 
 if TYPE_CHECKING:
@@ -16,15 +18,19 @@ if TYPE_CHECKING:
 
 # Size up to which the worst case is searched for.
 _SEARCHED = 1024
+# Size up to which errors at stated proportions are computed for every category.
+_EVERY = 64
+# The true proportions that a report draws.
+SHARES = (0.05, 0.1, 0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True)
 class Precision:
-    """How well shares of one column are estimated by inversion; None where that is not known.
+    """How well proportions of one column are estimated by inversion; ``None`` if that is unknown.
 
-    ``error`` is the standard error of a share where all levels are equally frequent. ``within`` is
-    how far 95 of 100 estimates are from the truth at most, for the worst share and the worst truth.
-    ``alike`` is the number of unprotected records that would be as precise as ``error``.
+    ``error`` is the standard error of a proportion if all categories are equally frequent.
+    ``within`` is how far 95 of 100 estimates are from the true proportion at most, in the worst
+    case. ``alike`` is the number of unprotected records that would be as precise as ``error``.
     """
 
     error: float | None = None
@@ -34,7 +40,7 @@ class Precision:
 
 
 def precision(matrix: Matrix, records: int, design_effect: float = 1.0) -> Precision:
-    """How well shares are estimated at so many records, of a sample with this design effect.
+    """Compute how well proportions are estimated, for a sample with this design effect.
 
     >>> import bistochastic as bs
     >>> found = precision(bs.randomized_response(2, keep=0.75), 1000)
@@ -45,9 +51,9 @@ def precision(matrix: Matrix, records: int, design_effect: float = 1.0) -> Preci
     """
     n = matrix.size
     if n == 1:
-        return Precision(note="there is one level, and its share is known")
+        return Precision(note="there is one category, and its proportion is known")
     if structure.is_uniform(matrix):
-        return Precision(note="nothing: a report does not depend on the truth")
+        return Precision(note="nothing: a reported value does not depend on the true value")
     try:
         error = mean_standard_error(matrix, records)
     except SingularMatrixError:
@@ -67,4 +73,29 @@ def _singular(matrix: Matrix) -> str:
     found = structure.classes(matrix)
     if found is not None:
         return f"only the totals of its {found.number:,} classes, which are not changed at all"
-    return "not the shares of single levels: different truths give the same reports"
+    return "not the proportions of single categories: several true tables give the same reports"
+
+
+def errors(matrix: Matrix, records: int, design_effect: float = 1.0) -> list[float] | None:
+    """Compute how far 95 of 100 estimates are from each of the stated true proportions, at most.
+
+    The other categories share the rest equally. The worst category counts. ``None`` if there are
+    too many categories.
+
+    >>> import bistochastic as bs
+    >>> [round(each, 4) for each in errors(bs.randomized_response(2, keep=0.75), 1000)]
+    [0.0553, 0.0568, 0.06, 0.062, 0.06]
+    """
+    n = matrix.size
+    if not 1 < n <= _EVERY:
+        return None
+    wide = two_sided(0.95) * math.sqrt(design_effect)
+    found = []
+    for share in SHARES:
+        each = []
+        for category in range(1 if structure.shift_invariant(matrix) else n):
+            true = np.full(n, (1 - share) / (n - 1))
+            true[category] = share
+            each.append(standard_error(matrix, true, records)[category])
+        found.append(wide * float(max(each)))
+    return found

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from bistochastic.markup import Markup, element, join
-from bistochastic.report.beliefs import STATED, after, percent
+from bistochastic.report.suspicion import STATED, after, percent
 from bistochastic.words import shown, up
 
 if TYPE_CHECKING:
@@ -14,17 +15,21 @@ if TYPE_CHECKING:
 
 
 def said(sentence: str) -> Markup:
-    """A sentence of the package as markup, its names set apart.
+    """Turn a sentence into markup: names in backticks, and what is strong between stars.
 
-    >>> said("column `a<b`: told")
-    'column <code>a&lt;b</code>: told'
+    >>> said("column `a<b**`: **not met**")
+    'column <code>a&lt;b**</code>: <strong>not met</strong>'
     """
-    parts = unbroken(sentence).split("`")
-    return join(element("code", part) if i % 2 else part for i, part in enumerate(parts))
+    parts = sentence.split("`")
+    return join(element("code", part) if i % 2 else _strong(part) for i, part in enumerate(parts))
+
+
+def _strong(text: str) -> list[object]:
+    return [element("strong", x) if i % 2 else x for i, x in enumerate(text.split("**"))]
 
 
 def listed(sentences: Sequence[str]) -> Markup:
-    """Sentences as a list, each with its first letter large and a full stop."""
+    """List sentences, each with its first letter large and a full stop."""
     return element("ul", [element("li", said(_whole(sentence))) for sentence in sentences])
 
 
@@ -33,51 +38,35 @@ def _whole(sentence: str) -> str:
     return start if start.endswith((".", ":")) else start + "."
 
 
-def names(columns: Sequence[str]) -> Markup:
-    """The names of columns, set apart."""
-    return join([[", " * (i > 0), element("code", shown(c))] for i, c in enumerate(columns)])
+def paragraph(sentence: str, **attributes: object) -> Markup:
+    """Set a sentence as a paragraph."""
+    return element("p", said(sentence), **attributes)
 
 
-def becomes(most: Fraction | None) -> list[str]:
-    """The most that the stated beliefs can become, by the largest odds."""
-    if most is None:
-        return ["certainty"] * len(STATED)
-    return [unbroken(percent(after(belief, most))) for belief in STATED]
+def names(columns: Sequence[str]) -> str:
+    """Name columns inside a sentence.
 
-
-def before() -> list[str]:
-    """The stated beliefs as heads of columns."""
-    return [f"{unbroken(percent(belief))} before" for belief in STATED]
-
-
-def unbroken(text: str) -> str:
-    """No line begins with the sign of a percentage.
-
-    >>> unbroken("at most 3 %")
-    'at most 3\\xa0%'
+    >>> names(["a", "b", "c"])
+    '`a`, `b` and `c`'
     """
-    return text.replace(" %", "\u00a0%")
+    quoted = [f"`{shown(column)}`" for column in columns]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
-def beliefs(most: Fraction) -> str:
-    """The same as a sentence.
+def becomes(most: Fraction | None, suspicions: Sequence[Fraction] = STATED) -> list[str]:
+    """Write the most that the stated suspicions can become, by the largest odds.
 
     >>> from fractions import Fraction
-    >>> beliefs(Fraction(3))
-    'Someone who thinks an answer 1 % likely can think it at most 2.95 % likely after seeing the
-    report. 10 % becomes at most 25 %, and 50 % at most 75 %.'
+    >>> becomes(Fraction(3)), becomes(None)[0]
+    (['2.95%', '25%', '75%'], 'no limit')
     """
-    if most == 1:
-        return "A report changes no belief at all."
-    one, ten, half = (percent(after(belief, most)) for belief in STATED)
-    return (
-        f"Someone who thinks an answer 1 % likely can think it at most {one} likely after seeing "
-        f"the report. 10 % becomes at most {ten}, and 50 % at most {half}."
-    )
+    if most is None:
+        return ["no limit"] * len(suspicions)
+    return [percent(after(each, most)) for each in suspicions]
 
 
 def count(many: int, noun: str) -> str:
-    """A number of things.
+    """Write a number of things.
 
     >>> count(1, "record"), count(2201, "record")
     ('1 record', '2,201 records')
@@ -86,5 +75,15 @@ def count(many: int, noun: str) -> str:
 
 
 def points(share: float) -> str:
-    """A share in percentage points, in three digits and not below it."""
+    """Write a proportion in percentage points, in three digits and not below it."""
     return up(100 * share, 3) if share < 10 else "above 1,000"
+
+
+def rounded(share: float, error: float) -> str:
+    """Write a proportion with as many digits as its error supports.
+
+    >>> rounded(0.1, 0.0312), rounded(0.25, 0.12), rounded(0.5, 0.0)
+    ('10.0%', '25%', '50%')
+    """
+    decimals = 1 - math.floor(math.log10(100 * error)) if 0 < error < 1 else 0
+    return f"{100 * share:.{min(max(0, decimals), 6)}f}%"

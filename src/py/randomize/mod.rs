@@ -31,7 +31,10 @@ impl Matrix {
     ///
     /// ``codes`` are whole numbers of any width, or bool, from 0 to ``size - 1``. They may come as an array of any
     /// shape, a list, a series or frame (pandas, polars) or an Arrow array. Missing values are refused. The result
-    /// has the same dtype and shape.
+    /// has the same dtype and shape. A pandas, polars or Arrow column comes back as one.
+    ///
+    /// A pandas Categorical, a polars Enum and an Arrow dictionary are read by their codes. They must have ``size``
+    /// categories: declare all of them, in the order of the codes.
     ///
     /// Without a ``key`` the random words come from the operating system and are forgotten. With a key the same
     /// call gives the same reports again, for any number of threads. **Whoever holds the key can undo the

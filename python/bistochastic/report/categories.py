@@ -1,0 +1,47 @@
+"""The names of codes: a category, or a combination of several columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bistochastic.words import shown
+
+if TYPE_CHECKING:
+    from bistochastic.plan.attributes import Categorical, Joint
+
+# The longest name in a sentence; declared categories may be whole paragraphs.
+_LONGEST = 60
+
+
+def category(attribute: Categorical | Joint, code: int) -> str:
+    """Name one code of an attribute.
+
+    >>> import bistochastic as bs
+    >>> category(bs.Categorical("sex", ["F", "M"], "uniform", missing="category"), 2)
+    '(missing)'
+    >>> joint = bs.Joint(("a", "b"), [["x", "y"], [1, 2]], "uniform", impossible=[("x", 1)])
+    >>> [category(joint, code) for code in range(3)]
+    ['x, 2', 'y, 1', 'y, 2']
+    """
+    cell = code
+    # Codes count the cells that can occur, and the impossible ones come in order.
+    for impossible in attribute.cells:
+        cell += impossible <= cell
+    digits: list[str] = []
+    for labels, size in zip(reversed(attribute.axes), reversed(attribute.shape), strict=True):
+        cell, digit = divmod(int(cell), size)
+        digits.append(name(labels.values[digit]) if digit < len(labels) else "(missing)")
+    return ", ".join(reversed(digits))
+
+
+def categories(attribute: Categorical | Joint, most: int) -> list[str] | None:
+    """Name all codes; ``None`` if there are more than ``most``."""
+    if attribute.size > most:
+        return None
+    return [category(attribute, code) for code in range(attribute.size)]
+
+
+def name(label: object) -> str:
+    """Write a declared category, cut if it is very long."""
+    text = shown(label)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

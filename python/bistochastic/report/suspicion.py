@@ -1,0 +1,146 @@
+"""What a reported value does to a suspicion, at worst, in numbers that never overstate privacy.
+
+A reader suspected the true value ``u`` with probability ``b``, and sees the reported value ``v``.
+By Bayes the suspicion is then ``b p_uv / (b p_uv + sum over w of b_w p_wv)``. It is largest if all
+the rest, ``1 - b``, was on the true value ``w`` that explains ``v`` worst. So the most, over all
+true and reported values, is ``b k / (b k + 1 - b)`` with ``k`` the largest ratio ``p_uv / p_wv``:
+``exp(epsilon)``.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from bistochastic import measures
+from bistochastic.structure import Kron, composition, wide_factors
+
+if TYPE_CHECKING:
+    from bistochastic.matrix import Matrix
+
+# The suspicions that reports speak of.
+STATED = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
+# The numbers of records with the same true value that they speak of.
+MANY = (1, 2, 3, 5)
+# The largest matrix whose exact rows are looked up.
+_ROWS = 4096
+# The largest of which all are.
+_FEW = 64
+# Decimals of a percentage that is all but 100.
+_CLOSE = 6
+
+
+def odds(matrix: Matrix) -> Fraction | None:
+    """Compute the largest factor by which a reported value favours one true value over another.
+
+    ``None`` if it is infinite. Exact if the core knows the entries that make it, and otherwise not
+    below it.
+
+    >>> import bistochastic as bs
+    >>> odds(bs.randomized_response(2, keep=0.75)), odds(bs.uniform(5)), odds(bs.identity(2))
+    (Fraction(3, 1), Fraction(1, 1), None)
+    """
+    if math.isinf(matrix.epsilon):
+        return None
+    if matrix.epsilon == 0:
+        return Fraction(1)
+    kron = composition(matrix)
+    if isinstance(kron, Kron):
+        # True values of all factors at once: the ratios multiply.
+        each = [odds(factor) for factor in wide_factors(kron)]
+        if all(part is not None for part in each):
+            return math.prod((part for part in each if part is not None), start=Fraction(1))
+    bound = exponential(matrix.epsilon)
+    if matrix.is_exact and matrix.size <= _ROWS:
+        found = measures.lines(matrix, [])
+        if found is not None and found.witness is not None:
+            u, w, v = found.witness
+            ratio = matrix.exact_row(u)[v] / matrix.exact_row(w)[v]
+            # Epsilon is within 1e-12 of the truth, so this is the largest ratio.
+            if ratio >= bound * (1 - Fraction(1, 10**9)):
+                return ratio
+    return bound
+
+
+def exponential(epsilon: float) -> Fraction:
+    """Compute ``exp(epsilon)`` of a finite epsilon, not below it."""
+    with localcontext(prec=40):
+        near = Fraction(Decimal(epsilon).exp())
+    # 40 digits are right to one unit in the last.
+    return near * (1 + Fraction(1, 10**38))
+
+
+def after(suspicion: Fraction, most: Fraction | None) -> Fraction:
+    """Compute the most that a suspicion can become, by the largest odds.
+
+    >>> after(Fraction(1, 100), Fraction(3)), after(Fraction(1, 2), None)
+    (Fraction(1, 34), Fraction(1, 1))
+    """
+    if most is None:
+        return Fraction(1)
+    return suspicion * most / (suspicion * most + 1 - suspicion)
+
+
+def even_odds(matrix: Matrix) -> Fraction | None:
+    """Compute the same odds against all other true values, if these seemed equally likely.
+
+    Columns sum to 1, so the others explain a reported value by ``(1 - p_uv) / (r - 1)`` on average.
+    ``None`` if that is infinite, or if the matrix is too large to be looked at.
+
+    >>> import bistochastic as bs
+    >>> even_odds(bs.k_anonymous(6, k=3)), even_odds(bs.randomized_response(2, keep=0.75))
+    (Fraction(5, 2), Fraction(3, 1))
+    """
+    r = matrix.size
+    if r == 1 or r > _ROWS:
+        return None
+    if r <= _FEW:
+        peak = max(max(matrix.exact_row(u)) for u in range(r))
+    else:
+        # A double is within a part in 2^53 of its fraction.
+        peak = min(Fraction(1), Fraction(float(matrix.to_dense().max())) * (1 + Fraction(1, 2**52)))
+    return None if peak == 1 else peak * (r - 1) / (1 - peak)
+
+
+def percent(share: Fraction, digits: int = 3) -> str:
+    """Write a proportion in percent, rounded up; never 100% unless it is.
+
+    >>> percent(Fraction(3, 102)), percent(Fraction(3, 4)), percent(Fraction(9999, 10000))
+    ('2.95%', '75%', '99.99%')
+    >>> percent(Fraction(1)), percent(1 - Fraction(1, 10**12))
+    ('100%', 'practically 100%')
+    """
+    if not 0 < share < 1:
+        return "0%" if share <= 0 else "100%"
+    hundredfold = 100 * share
+    places = digits - 1 - math.floor(math.log10(hundredfold))
+    for decimals in range(max(0, places), max(places, _CLOSE) + 1):
+        whole = math.ceil(hundredfold * 10**decimals)
+        if whole < 100 * 10**decimals:
+            return _decimal(whole, decimals)
+    return "practically 100%"
+
+
+def percent_down(share: Fraction, digits: int = 3) -> str:
+    """Write a proportion in percent, rounded down.
+
+    >>> percent_down(Fraction(1, 12)), percent_down(Fraction(1, 4)), percent_down(Fraction(0))
+    ('8.33%', '25%', '0%')
+    """
+    if share <= 0:
+        return "0%"
+    hundredfold = share * 100
+    decimals = max(0, digits - 1 - math.floor(math.log10(hundredfold)))
+    return _decimal(math.floor(hundredfold * 10**decimals), decimals)
+
+
+def _decimal(whole: int, decimals: int) -> str:
+    """Write a number of units of the last decimal, without noughts at the end.
+
+    >>> _decimal(1250, 2), _decimal(7, 3), _decimal(40, 0)
+    ('12.5%', '0.007%', '40%')
+    """
+    text = f"{Decimal(whole).scaleb(-decimals):f}"
+    return f"{text.rstrip('0').rstrip('.') if decimals else text}%"
